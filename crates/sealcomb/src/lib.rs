@@ -1,1 +1,69 @@
-//! stub
+//! AES-based authenticated encryption of many messages at once.
+//!
+//! A CPU's AES units are pipelines: they finish a block every fraction of a cycle, but each block takes some forty
+//! cycles to come through. A mode that chains one block to the next leaves them empty most of the time, unless
+//! several messages are in flight side by side. That is what this library does: hand [`seal_batch`] a burst of packets or
+//! a column of values, under one key or many, and it lays them into the lanes of the widest AES instructions that
+//! this CPU has.
+//!
+//! ```
+//! use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+//!
+//! let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+//! let mut messages = [*b"first message", *b"second one...", *b"and the third"];
+//! let nonces = [*b"nonce number1", *b"nonce number2", *b"nonce number3"].map(|n| <[u8; 12]>::try_from(&n[1..]).unwrap());
+//! let mut tags = [[0; 16]; 3];
+//!
+//! let mut jobs: Vec<SealJob> = messages.iter_mut().zip(&nonces).zip(&mut tags)
+//!     .map(|((message, nonce), tag)| SealJob::in_place(&key, nonce, b"", message, tag))
+//!     .collect();
+//! seal_batch(&mut jobs).unwrap();
+//! # Ok::<(), sealcomb::Error>(())
+//! ```
+//!
+//! * [`ALGORITHMS`] lists what there is, with sizes and limits; [`Key`] holds an expanded key and seals single messages.
+//! * [`SealJob`] and [`OpenJob`] are the messages of a batch; [`OpenJob::verdict`] tells of each whether it verified.
+//! * [`Backend`] names the ways to run all that on this CPU; `SEALCOMB_BACKEND` forces one.
+//!
+//! The engine runs on one core; threads are the caller's.
+#![no_std]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+/// Runs `$body` with the constant `$R` being `$count`, a number of registers from 0 (nothing is done) to 8.
+macro_rules! each_count {
+    ($count:expr, $R:ident => $body:block) => {
+        each_count!(@arms $count, $R, $body, 1 2 3 4 5 6 7 8)
+    };
+    (@arms $count:expr, $R:ident, $body:block, $($n:literal)*) => {
+        match $count {
+            0 => {}
+            $($n => {
+                const $R: usize = $n;
+                $body
+            })*
+            _ => unreachable!("at most eight registers"),
+        }
+    };
+}
+
+mod backend;
+mod batch;
+mod catalog;
+mod engine;
+mod error;
+mod key;
+mod modes;
+mod primitives;
+
+pub use backend::Backend;
+pub use batch::{
+    Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+};
+pub use catalog::{ALGORITHMS, Algorithm, Kind, Range, Status, Work};
+pub use engine::Schedule;
+pub use error::{BatchError, Error, Forged, OpenError};
+pub use key::Key;

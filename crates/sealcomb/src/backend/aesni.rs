@@ -1,0 +1,196 @@
+//! One block a register: AES-NI and PCLMULQDQ, on every x86-64 CPU since about 2010.
+
+use core::arch::x86_64::*;
+
+use super::{BLOCK, Block, Isa, token};
+
+token! {
+    /// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1.
+    Aesni, ["sse2", "ssse3", "sse4.1", "aes", "pclmulqdq"]
+}
+
+/// Writes verbs that are one intrinsic each.
+macro_rules! verbs {
+    ($($verb:ident($($x:ident),*) = $intrinsic:expr;)*) => {$(
+        #[inline(always)]
+        fn $verb(self, $($x: Self::V),*) -> Self::V {
+            // SAFETY: the token proves that the CPU has the instruction.
+            unsafe { ($intrinsic)($($x),*) }
+        }
+    )*};
+}
+pub(super) use verbs;
+
+impl Isa for Aesni {
+    const BLOCKS: usize = 1;
+    type V = __m128i;
+
+    verbs! {
+        zero() = _mm_setzero_si128;
+        xor(a, b) = _mm_xor_si128;
+        and(a, b) = _mm_and_si128;
+        add32(a, b) = _mm_add_epi32;
+        add64(a, b) = _mm_add_epi64;
+        sub64(a, b) = _mm_sub_epi64;
+        swap(a) = _mm_shuffle_epi32::<0b0100_1110>;
+        low_to_high(a) = _mm_slli_si128::<8>;
+        high_to_low(a) = _mm_srli_si128::<8>;
+        mul_low(a, b) = _mm_clmulepi64_si128::<0x00>;
+        mul_high(a, b) = _mm_clmulepi64_si128::<0x11>;
+        mul_cross(a, b) = _mm_clmulepi64_si128::<0x10>;
+        aes_round(x, key) = _mm_aesenc_si128;
+        aes_last(x, key) = _mm_aesenclast_si128;
+        aes_inv_round(x, key) = _mm_aesdec_si128;
+        aes_inv_last(x, key) = _mm_aesdeclast_si128;
+        aes_inv_mix(x) = _mm_aesimc_si128;
+    }
+
+    #[inline(always)]
+    fn splat(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are readable.
+        unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_from(self, from: *const u8) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_loadu_si128(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_to(self, v: Self::V, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_storeu_si128(to.cast(), v) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
+        // SAFETY: the caller's promise; the token proves SSE4.1.
+        unsafe { load_part(from, bytes) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        // SAFETY: the caller's promise; the token proves SSE4.1.
+        unsafe { store_part(v, to, bytes) }
+    }
+
+    #[inline(always)]
+    unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_loadu_si128((*from).wrapping_add(at).cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm_storeu_si128((*to).wrapping_add(at).cast(), v) }
+    }
+
+    #[inline(always)]
+    fn shift_left(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm_sll_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn shift_right(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm_srl_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+        // SAFETY: the token proves the byte shuffle of this width.
+        unsafe { _mm_shuffle_epi8(a, self.splat(order)) }
+    }
+
+    #[inline(always)]
+    fn push(self, before: Self::V, _: Self::V) -> Self::V {
+        before
+    }
+
+    #[inline(always)]
+    fn fold(self, v: Self::V) -> Self::V {
+        v
+    }
+}
+
+/// Loads up to 16 bytes by overlapping scalar loads: a call of `memcpy` would spill every vector register around it.
+/// # Safety
+/// `bytes <= 16` bytes must be readable, and the CPU must have SSE4.1.
+#[inline(always)]
+pub(super) unsafe fn load_part(from: *const u8, bytes: usize) -> __m128i {
+    debug_assert!(bytes <= BLOCK);
+    // SAFETY: every load lies within the `bytes` bytes; the intrinsics are SSE2.
+    unsafe {
+        if bytes == BLOCK {
+            _mm_loadu_si128(from.cast())
+        } else if bytes >= 8 {
+            let low = from.cast::<u64>().read_unaligned();
+            let last = from.add(bytes - 8).cast::<u64>().read_unaligned();
+            // The last 8 bytes hold `bytes - 8` new ones at their end; shift twice as a shift by 64 is undefined.
+            let high = (last >> 1) >> (8 * (16 - bytes) - 1);
+            _mm_set_epi64x(high.cast_signed(), low.cast_signed())
+        } else {
+            _mm_set_epi64x(0, load_word(from, bytes).cast_signed())
+        }
+    }
+}
+
+/// Up to 7 bytes, little-endian.
+/// # Safety
+/// They must be readable.
+#[inline(always)]
+unsafe fn load_word(from: *const u8, bytes: usize) -> u64 {
+    // SAFETY: every load lies within the `bytes` bytes.
+    unsafe {
+        if bytes >= 4 {
+            let low = u64::from(from.cast::<u32>().read_unaligned());
+            let last = u64::from(from.add(bytes - 4).cast::<u32>().read_unaligned());
+            low | (last << (8 * (bytes - 4)))
+        } else if bytes > 0 {
+            let middle = bytes / 2;
+            u64::from(from.read())
+                | u64::from(from.add(middle).read()) << (8 * middle)
+                | u64::from(from.add(bytes - 1).read()) << (8 * (bytes - 1))
+        } else {
+            0
+        }
+    }
+}
+
+/// Stores up to 16 bytes.
+/// # Safety
+/// `bytes <= 16` bytes must be writable, and the CPU must have SSE4.1.
+#[inline(always)]
+pub(super) unsafe fn store_part(v: __m128i, to: *mut u8, bytes: usize) {
+    debug_assert!(bytes <= BLOCK);
+    // SAFETY: every store lies within the `bytes` bytes; the caller's promise covers SSE4.1.
+    unsafe {
+        if bytes == BLOCK {
+            _mm_storeu_si128(to.cast(), v);
+            return;
+        }
+        let mut word = _mm_cvtsi128_si64(v).cast_unsigned();
+        let mut to = to;
+        let mut left = bytes;
+        if left >= 8 {
+            to.cast::<u64>().write_unaligned(word);
+            word = _mm_extract_epi64::<1>(v).cast_unsigned();
+            to = to.add(8);
+            left -= 8;
+        }
+        if left >= 4 {
+            to.cast::<u32>().write_unaligned(word as u32);
+            word >>= 32;
+            to = to.add(4);
+            left -= 4;
+        }
+        for _ in 0..left {
+            to.write(word as u8);
+            word >>= 8;
+            to = to.add(1);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The verbs of a CPU generation on a register of blocks.
+
+use super::SoftAes;
+
+/// Bytes of an AES block.
+pub(crate) const BLOCK: usize = 16;
+
+/// One AES block.
+pub(crate) type Block = [u8; BLOCK];
+
+/// Registers that a mode with one block of state keeps in flight: eight chains of latency 4 fill two AES units.
+pub(crate) const REGISTERS: usize = 8;
+
+/// Where the round keys of the blocks in a register come from: one key for all lanes, or one a lane.
+pub(crate) trait RoundKeys<B: Isa>: Copy {
+    /// 10, 12 or 14.
+    fn rounds(self) -> usize;
+    /// Round key `round` for the lanes of register `reg`.
+    fn key(self, b: B, round: usize, reg: usize) -> B::V;
+    /// The portable cipher of one lane, where the lane has a key and the backend works with it.
+    fn soft(&self, lane: usize) -> Option<&SoftAes>;
+    /// Whether every lane has the same key.
+    const SHARED: bool;
+}
+
+/// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
+pub(crate) trait Weave<B: Isa> {
+    fn thread(&mut self, b: B, piece: usize);
+}
+
+impl<B: Isa> Weave<B> for () {
+    #[inline(always)]
+    fn thread(&mut self, _: B, _: usize) {}
+}
+
+/// What a backend can do with a register `V` of `BLOCKS` blocks of 16 bytes.
+///
+/// A value of the implementing type proves that the CPU has the instructions. "Low" and "high" are the halves of 64
+/// bits of each block, low the one at the lower address; all verbs work on each block (or half) alone unless they say
+/// otherwise.
+pub(crate) trait Isa: Copy + Send + Sync + 'static {
+    /// Blocks in a register: 1, 2 or 4.
+    const BLOCKS: usize;
+    /// Whether AES keys are [`SoftAes`] rather than round keys.
+    const SOFT: bool = false;
+    type V: Copy;
+
+    fn zero(self) -> Self::V;
+    /// The same block in every lane.
+    fn splat(self, block: &Block) -> Self::V;
+
+    /// # Safety
+    /// `16 * BLOCKS` bytes from `from` on must be readable.
+    unsafe fn load_from(self, from: *const u8) -> Self::V;
+    /// # Safety
+    /// `16 * BLOCKS` bytes from `to` on must be writable.
+    unsafe fn store_to(self, v: Self::V, to: *mut u8);
+    /// Loads `bytes` bytes and zeros the rest.
+    /// # Safety
+    /// `bytes <= 16 * BLOCKS` bytes from `from` on must be readable.
+    unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V;
+    /// Stores the first `bytes` bytes.
+    /// # Safety
+    /// `bytes <= 16 * BLOCKS` bytes from `to` on must be writable.
+    unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize);
+    /// One block of each of `BLOCKS` messages: lane `i` from `at` bytes past `*from.add(i)`.
+    /// # Safety
+    /// Those blocks must be readable.
+    unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V;
+    /// The reverse of `gather`.
+    /// # Safety
+    /// Those blocks must be writable.
+    unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize);
+    /// `BLOCKS` blocks of each of `BLOCKS` messages: `out[s][reg]` is what `gather` gives at `at + 16 * s`.
+    /// # Safety
+    /// Those blocks must be readable.
+    #[inline(always)]
+    unsafe fn gather_square<const R: usize>(
+        self,
+        from: *const *const u8,
+        at: usize,
+        out: &mut [[Self::V; R]; 4],
+        reg: usize,
+    ) {
+        for s in 0..Self::BLOCKS {
+            // SAFETY: the caller's promise covers each step.
+            out[s][reg] = unsafe { self.gather(from, at + BLOCK * s) };
+        }
+    }
+    /// The reverse of `gather_square`.
+    /// # Safety
+    /// Those blocks must be writable.
+    #[inline(always)]
+    unsafe fn scatter_square<const R: usize>(
+        self,
+        from: &[[Self::V; R]; 4],
+        reg: usize,
+        to: *const *mut u8,
+        at: usize,
+    ) {
+        for s in 0..Self::BLOCKS {
+            // SAFETY: the caller's promise covers each step.
+            unsafe { self.scatter(from[s][reg], to, at + BLOCK * s) };
+        }
+    }
+
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    #[inline(always)]
+    fn xor3(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
+        self.xor(self.xor(a, b), c)
+    }
+    /// 32-bit sums.
+    fn add32(self, a: Self::V, b: Self::V) -> Self::V;
+    /// 64-bit sums.
+    fn add64(self, a: Self::V, b: Self::V) -> Self::V;
+    /// 64-bit differences.
+    fn sub64(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Each half shifted to the left by `n` bits.
+    fn shift_left(self, a: Self::V, n: u32) -> Self::V;
+    /// Each half shifted to the right by `n` bits.
+    fn shift_right(self, a: Self::V, n: u32) -> Self::V;
+    /// Byte `i` of each block from its byte `order[i]`; zero where that is 128 or more.
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V;
+    /// Reverses the 16 bytes of each block.
+    #[inline(always)]
+    fn reverse(self, a: Self::V) -> Self::V {
+        self.shuffle(a, &[15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+    }
+    /// Exchanges the halves.
+    fn swap(self, a: Self::V) -> Self::V;
+    /// Moves low to high; low becomes zero.
+    fn low_to_high(self, a: Self::V) -> Self::V;
+    /// Moves high to low; high becomes zero.
+    fn high_to_low(self, a: Self::V) -> Self::V;
+    /// Carry-less product of the low halves.
+    fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Carry-less product of the high halves.
+    fn mul_high(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Carry-less product of the low half of `a` and the high half of `b`.
+    fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The last block of `before`, then all but the last block of `v`: a run of blocks moved up by one.
+    fn push(self, before: Self::V, v: Self::V) -> Self::V;
+    /// The sum (xor) of all blocks in the first lane; the others are zero.
+    fn fold(self, v: Self::V) -> Self::V;
+
+    fn aes_round(self, x: Self::V, key: Self::V) -> Self::V;
+    fn aes_last(self, x: Self::V, key: Self::V) -> Self::V;
+    fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V;
+    fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V;
+    /// `InvMixColumns`, which makes round keys of the equivalent inverse cipher.
+    fn aes_inv_mix(self, x: Self::V) -> Self::V;
+    /// `SubBytes` on every byte, for the key schedule: the last round with its `ShiftRows` undone beforehand.
+    #[inline(always)]
+    fn aes_sub_bytes(self, x: Self::V) -> Self::V {
+        let unshifted = self.shuffle(x, &[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
+        self.aes_last(unshifted, self.zero())
+    }
+
+    /// Encrypts every block of `x`.
+    #[inline(always)]
+    fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        self.encrypt_with(keys, x, &mut ());
+    }
+
+    /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.
+    ///
+    /// Rounds are a loop over keys in memory: with unrolled rounds the compiler keeps the round keys in registers,
+    /// runs out of them, and spills keys to the stack.
+    #[inline(always)]
+    fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        let rounds = keys.rounds();
+        for r in 0..R {
+            x[r] = self.xor(x[r], keys.key(self, 0, r));
+        }
+        for i in 1..rounds {
+            for r in 0..R {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+            }
+            if i <= R {
+                weave.thread(self, i - 1);
+            }
+        }
+        for r in 0..R {
+            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
+        }
+    }
+
+    /// Decrypts every block of `x`.
+    #[inline(always)]
+    fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        let rounds = keys.rounds();
+        for r in 0..R {
+            x[r] = self.xor(x[r], keys.key(self, 0, r));
+        }
+        for i in 1..rounds {
+            for r in 0..R {
+                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
+            }
+        }
+        for r in 0..R {
+            x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
+        }
+    }
+
+    /// The register that `BLOCKS` consecutive blocks of `from` make.
+    #[inline(always)]
+    fn load(self, from: &[Block]) -> Self::V {
+        assert!(from.len() >= Self::BLOCKS);
+        // SAFETY: the slice holds 16 * BLOCKS bytes.
+        unsafe { self.load_from(from.as_ptr().cast()) }
+    }
+
+    /// The reverse of `load`.
+    #[inline(always)]
+    fn store(self, v: Self::V, to: &mut [Block]) {
+        assert!(to.len() >= Self::BLOCKS);
+        // SAFETY: the slice holds 16 * BLOCKS bytes.
+        unsafe { self.store_to(v, to.as_mut_ptr().cast()) }
+    }
+
+    /// A register of the first bytes of a string, as many as it has or the register holds, the rest zero.
+    #[inline(always)]
+    fn load_bytes(self, from: &[u8]) -> Self::V {
+        let bytes = from.len().min(BLOCK * Self::BLOCKS);
+        // SAFETY: the slice holds at least as many bytes.
+        unsafe { self.load_part_from(from.as_ptr(), bytes) }
+    }
+
+    /// Stores the first blocks of a register, as many as `to` has.
+    #[inline(always)]
+    fn store_some(self, v: Self::V, to: &mut [Block]) {
+        let bytes = BLOCK * to.len().min(Self::BLOCKS);
+        // SAFETY: the slice holds at least as many bytes.
+        unsafe { self.store_part_to(v, to.as_mut_ptr().cast(), bytes) }
+    }
+
+    /// Keeps the first `bytes` bytes of a register and zeros the others.
+    #[inline(always)]
+    fn keep(self, v: Self::V, bytes: usize) -> Self::V {
+        const MAX: usize = 4 * BLOCK;
+        static MASK: [u8; 2 * MAX] = {
+            let mut mask = [0; 2 * MAX];
+            let mut i = 0;
+            while i < MAX {
+                mask[i] = 0xff;
+                i += 1;
+            }
+            mask
+        };
+        assert!(bytes <= MAX);
+        // SAFETY: a register from byte `MAX - bytes` on ends within the mask.
+        self.and(v, unsafe { self.load_from(MASK.as_ptr().add(MAX - bytes)) })
+    }
+
+    /// The first block of a register.
+    #[inline(always)]
+    fn first(self, v: Self::V) -> Block {
+        let mut block = [0; BLOCK];
+        // SAFETY: 16 bytes fit into a block.
+        unsafe { self.store_part_to(v, block.as_mut_ptr(), BLOCK) };
+        block
+    }
+
+    /// A register whose first block is this one, the others zero.
+    #[inline(always)]
+    fn one(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are in a block.
+        unsafe { self.load_part_from(block.as_ptr(), BLOCK) }
+    }
+}

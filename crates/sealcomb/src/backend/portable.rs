@@ -1,0 +1,312 @@
+//! `N` blocks a register on any CPU, in constant time: RustCrypto's AES and plain integer arithmetic.
+
+use alloc::boxed::Box;
+
+use aes::cipher::{Array, Block as CipherBlock, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use aes::hazmat;
+
+use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave};
+
+/// The token of a backend that every CPU has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Portable<const N: usize>;
+
+impl<const N: usize> Portable<N> {
+    pub(super) const NEEDS: &'static [&'static str] = &[];
+
+    #[allow(clippy::unnecessary_wraps)] // the signature of every backend
+    pub(super) fn detect() -> Option<Self> {
+        Some(Self)
+    }
+
+    #[inline(always)]
+    pub(super) fn enter<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
+}
+
+/// RustCrypto's AES with an expanded key.
+pub(crate) enum SoftAes {
+    Aes128(Box<aes::Aes128>),
+    Aes192(Box<aes::Aes192>),
+    Aes256(Box<aes::Aes256>),
+}
+
+impl SoftAes {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(crate) fn new(key: &[u8]) -> Self {
+        let length = "an AES key has 16, 24 or 32 bytes";
+        match key.len() {
+            16 => Self::Aes128(Box::new(aes::Aes128::new_from_slice(key).expect(length))),
+            24 => Self::Aes192(Box::new(aes::Aes192::new_from_slice(key).expect(length))),
+            _ => Self::Aes256(Box::new(aes::Aes256::new_from_slice(key).expect(length))),
+        }
+    }
+
+    fn encrypt(&self, blocks: &mut [CipherBlock<aes::Aes128>]) {
+        match self {
+            Self::Aes128(aes) => aes.encrypt_blocks(blocks),
+            Self::Aes192(aes) => aes.encrypt_blocks(blocks),
+            Self::Aes256(aes) => aes.encrypt_blocks(blocks),
+        }
+    }
+
+    fn decrypt(&self, blocks: &mut [CipherBlock<aes::Aes128>]) {
+        match self {
+            Self::Aes128(aes) => aes.decrypt_blocks(blocks),
+            Self::Aes192(aes) => aes.decrypt_blocks(blocks),
+            Self::Aes256(aes) => aes.decrypt_blocks(blocks),
+        }
+    }
+}
+
+impl<const N: usize> Portable<N> {
+    /// Passes all blocks of `x` through `cipher`, at once where they share a key.
+    fn with_soft<K: RoundKeys<Self>, const R: usize>(
+        keys: K,
+        x: &mut [[u128; N]; R],
+        cipher: impl Fn(&SoftAes, &mut [CipherBlock<aes::Aes128>]),
+    ) {
+        for (r, register) in x.iter_mut().enumerate() {
+            let mut blocks = register.map(|v| Array(v.to_le_bytes()));
+            if K::SHARED {
+                cipher(keys.soft(0).expect("a key made for this backend"), &mut blocks);
+            } else {
+                for (lane, block) in blocks.iter_mut().enumerate() {
+                    // A lane without a message has no key, and nobody reads what becomes of its block.
+                    if let Some(soft) = keys.soft(r * N + lane) {
+                        cipher(soft, core::slice::from_mut(block));
+                    }
+                }
+            }
+            *register = blocks.map(|block| u128::from_le_bytes(block.0));
+        }
+    }
+}
+
+/// A round on one block, by RustCrypto's constant-time building blocks.
+fn round(x: u128, step: impl Fn(&mut aes::Block)) -> u128 {
+    let mut block = Array(x.to_le_bytes());
+    step(&mut block);
+    u128::from_le_bytes(block.0)
+}
+
+const NO_KEY: aes::Block = Array([0; BLOCK]);
+
+/// The low 64 bits of a carry-less product, from integer products of operands with three zero bits after each bit,
+/// where carries can't reach the next bit that counts.
+fn mul_low_half(a: u64, b: u64) -> u64 {
+    const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
+    let mut product = 0;
+    for i in 0..4 {
+        let mut sum = 0;
+        for j in 0..4 {
+            let k = (4 + i - j) % 4;
+            sum ^= (a & (EVERY_FOURTH << j)).wrapping_mul(b & (EVERY_FOURTH << k));
+        }
+        product |= sum & (EVERY_FOURTH << i);
+    }
+    product
+}
+
+/// A carry-less product. Its high half is the low half of the product of the mirrored operands, mirrored.
+fn mul(a: u64, b: u64) -> u128 {
+    let high = mul_low_half(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
+    u128::from(mul_low_half(a, b)) | u128::from(high) << 64
+}
+
+fn low(x: u128) -> u64 {
+    x as u64
+}
+
+fn high(x: u128) -> u64 {
+    (x >> 64) as u64
+}
+
+fn halves(low: u64, high: u64) -> u128 {
+    u128::from(low) | u128::from(high) << 64
+}
+
+fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u128) -> [u128; N] {
+    core::array::from_fn(|i| f(a[i], b[i]))
+}
+
+impl<const N: usize> Isa for Portable<N> {
+    const BLOCKS: usize = N;
+    const SOFT: bool = true;
+    type V = [u128; N];
+
+    fn zero(self) -> Self::V {
+        [0; N]
+    }
+
+    fn splat(self, block: &Block) -> Self::V {
+        [u128::from_le_bytes(*block); N]
+    }
+
+    unsafe fn load_from(self, from: *const u8) -> Self::V {
+        // SAFETY: the caller's promise.
+        let blocks = unsafe { from.cast::<[Block; N]>().read_unaligned() };
+        blocks.map(u128::from_le_bytes)
+    }
+
+    unsafe fn store_to(self, v: Self::V, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { to.cast::<[Block; N]>().write_unaligned(v.map(u128::to_le_bytes)) }
+    }
+
+    unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
+        let mut blocks = [[0; BLOCK]; N];
+        assert!(bytes <= BLOCK * N);
+        // SAFETY: the caller's promise; the array is large enough.
+        unsafe { core::ptr::copy_nonoverlapping(from, blocks.as_mut_ptr().cast(), bytes) };
+        blocks.map(u128::from_le_bytes)
+    }
+
+    unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        let blocks = v.map(u128::to_le_bytes);
+        assert!(bytes <= BLOCK * N);
+        // SAFETY: the caller's promise; the array is large enough.
+        unsafe { core::ptr::copy_nonoverlapping(blocks.as_ptr().cast(), to, bytes) };
+    }
+
+    unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
+        core::array::from_fn(|i| {
+            // SAFETY: the caller's promise.
+            let block = unsafe { (*from.add(i)).wrapping_add(at).cast::<Block>().read_unaligned() };
+            u128::from_le_bytes(block)
+        })
+    }
+
+    unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
+        for (i, block) in v.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { (*to.add(i)).wrapping_add(at).cast::<Block>().write_unaligned(block.to_le_bytes()) };
+        }
+    }
+
+    fn xor(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| a ^ b)
+    }
+
+    fn and(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| a & b)
+    }
+
+    fn add32(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| {
+            (0..4).fold(0, |sum, i| {
+                let word = ((a >> (32 * i)) as u32).wrapping_add((b >> (32 * i)) as u32);
+                sum | u128::from(word) << (32 * i)
+            })
+        })
+    }
+
+    fn add64(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| halves(low(a).wrapping_add(low(b)), high(a).wrapping_add(high(b))))
+    }
+
+    fn sub64(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| halves(low(a).wrapping_sub(low(b)), high(a).wrapping_sub(high(b))))
+    }
+
+    fn shift_left(self, a: Self::V, n: u32) -> Self::V {
+        a.map(|a| halves(low(a) << n, high(a) << n))
+    }
+
+    fn shift_right(self, a: Self::V, n: u32) -> Self::V {
+        a.map(|a| halves(low(a) >> n, high(a) >> n))
+    }
+
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+        a.map(|a| {
+            let from = a.to_le_bytes();
+            u128::from_le_bytes(order.map(|i| if i < 128 { from[usize::from(i % 16)] } else { 0 }))
+        })
+    }
+
+    fn reverse(self, a: Self::V) -> Self::V {
+        a.map(u128::swap_bytes)
+    }
+
+    fn swap(self, a: Self::V) -> Self::V {
+        a.map(|a| a.rotate_left(64))
+    }
+
+    fn low_to_high(self, a: Self::V) -> Self::V {
+        a.map(|a| a << 64)
+    }
+
+    fn high_to_low(self, a: Self::V) -> Self::V {
+        a.map(|a| a >> 64)
+    }
+
+    fn mul_low(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| mul(low(a), low(b)))
+    }
+
+    fn mul_high(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| mul(high(a), high(b)))
+    }
+
+    fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| mul(low(a), high(b)))
+    }
+
+    fn push(self, before: Self::V, v: Self::V) -> Self::V {
+        core::array::from_fn(|i| if i == 0 { before[N - 1] } else { v[i - 1] })
+    }
+
+    fn fold(self, v: Self::V) -> Self::V {
+        let sum = v.iter().fold(0, |sum, block| sum ^ block);
+        core::array::from_fn(|i| if i == 0 { sum } else { 0 })
+    }
+
+    fn aes_round(self, x: Self::V, key: Self::V) -> Self::V {
+        map2(x, key, |x, key| round(x, |block| hazmat::cipher_round(block, &Array(key.to_le_bytes()))))
+    }
+
+    fn aes_last(self, x: Self::V, key: Self::V) -> Self::V {
+        map2(x, key, |x, key| {
+            key ^ round(x, |block| {
+                hazmat::cipher_round(block, &NO_KEY);
+                hazmat::inv_mix_columns(block);
+            })
+        })
+    }
+
+    fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
+        map2(x, key, |x, key| {
+            round(x, |block| hazmat::equiv_inv_cipher_round(block, &Array(key.to_le_bytes())))
+        })
+    }
+
+    fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V {
+        map2(x, key, |x, key| {
+            key ^ round(x, |block| {
+                hazmat::equiv_inv_cipher_round(block, &NO_KEY);
+                hazmat::mix_columns(block);
+            })
+        })
+    }
+
+    fn aes_inv_mix(self, x: Self::V) -> Self::V {
+        x.map(|x| round(x, hazmat::inv_mix_columns))
+    }
+
+    fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        Self::with_soft(keys, x, SoftAes::encrypt);
+        for piece in 0..R {
+            weave.thread(self, piece);
+        }
+    }
+
+    fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        Self::with_soft(keys, x, SoftAes::decrypt);
+    }
+}

@@ -1,0 +1,191 @@
+//! A message on its way through a kernel: where its bytes come from and where they go, in place or elsewhere.
+
+use core::marker::PhantomData;
+
+use inout::InOutBuf;
+
+use super::{BLOCK, Block, Isa};
+
+/// Bytes to read and, unless it was made of a shared slice, as many to write; both may be the same memory. Every
+/// access is checked.
+pub(crate) struct Span<'a> {
+    src: *const u8,
+    dst: *mut u8,
+    len: usize,
+    writable: bool,
+    memory: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: a span stands for a shared slice, or for a shared and an exclusive one; both may go to another thread.
+unsafe impl Send for Span<'_> {}
+
+impl<'a> From<InOutBuf<'a, 'a, u8>> for Span<'a> {
+    #[inline(always)]
+    fn from(data: InOutBuf<'a, 'a, u8>) -> Self {
+        let len = data.len();
+        let (src, dst) = data.into_raw();
+        Self { src, dst, len, writable: true, memory: PhantomData }
+    }
+}
+
+impl<'a> From<&'a mut [u8]> for Span<'a> {
+    #[inline(always)]
+    fn from(data: &'a mut [u8]) -> Self {
+        let dst = data.as_mut_ptr();
+        Self { src: dst, dst, len: data.len(), writable: true, memory: PhantomData }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Span<'a> {
+    #[inline(always)]
+    fn from(data: &'a [u8]) -> Self {
+        let src = data.as_ptr();
+        Self { src, dst: src.cast_mut(), len: data.len(), writable: false, memory: PhantomData }
+    }
+}
+
+impl<'a> Span<'a> {
+    /// Reads `input` and writes the first `input.len()` bytes of `output`; `None` where that is shorter.
+    #[inline(always)]
+    pub(crate) fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<Self> {
+        (output.len() >= input.len()).then(|| Self {
+            src: input.as_ptr(),
+            dst: output.as_mut_ptr(),
+            len: input.len(),
+            writable: true,
+            memory: PhantomData,
+        })
+    }
+}
+
+impl Span<'_> {
+    /// The first bytes alone.
+    #[inline(always)]
+    pub(crate) fn first(self, bytes: usize) -> Self {
+        assert!(bytes <= self.len);
+        Self { len: bytes, ..self }
+    }
+
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(super) fn pointers(&self) -> (*const u8, *mut u8) {
+        (self.src, self.dst)
+    }
+
+    #[inline(always)]
+    pub(super) fn writable(&self) -> bool {
+        self.writable
+    }
+
+    /// The bytes `from..to` of this span, as one of its own.
+    #[inline(always)]
+    pub(crate) fn part(&mut self, from: usize, to: usize) -> Span<'_> {
+        assert!(from <= to && to <= self.len);
+        Span {
+            src: self.src.wrapping_add(from),
+            dst: self.dst.wrapping_add(from),
+            len: to - from,
+            writable: self.writable,
+            memory: PhantomData,
+        }
+    }
+
+    /// The whole span, borrowed for a while.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Span<'_> {
+        Span { memory: PhantomData, ..*self }
+    }
+
+    /// What is read, for reading alone.
+    #[inline(always)]
+    pub(crate) fn input(&self) -> Span<'_> {
+        Span { writable: false, memory: PhantomData, ..*self }
+    }
+
+    /// What is written, for reading alone: the second pass of a mode.
+    #[inline(always)]
+    pub(crate) fn output(&self) -> Span<'_> {
+        assert!(self.writable);
+        Span { src: self.dst, writable: false, memory: PhantomData, ..*self }
+    }
+
+    /// The bytes after the last whole block, padded with zeros, if there are any.
+    #[inline(always)]
+    pub(crate) fn last_ragged(&self) -> Option<Block> {
+        let whole = self.len / BLOCK * BLOCK;
+        (whole < self.len).then(|| self.block(whole))
+    }
+
+    /// The register of whole blocks from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn load<B: Isa>(&self, b: B, at: usize) -> B::V {
+        assert!(at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        unsafe { b.load_from(self.src.add(at)) }
+    }
+
+    /// Writes a register of whole blocks from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
+        assert!(self.writable && at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        unsafe { b.store_to(v, self.dst.add(at)) }
+    }
+
+    /// The bytes from `at` on, at most a register of them, the rest zero.
+    #[inline(always)]
+    pub(crate) fn load_part<B: Isa>(&self, b: B, at: usize) -> B::V {
+        assert!(at <= self.len);
+        let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        unsafe { b.load_part_from(self.src.add(at), bytes) }
+    }
+
+    /// Writes as much of a register as there is room from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn store_part<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
+        assert!(self.writable && at <= self.len);
+        let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
+    }
+
+    /// The register of whole blocks from byte `at` on of what was written.
+    #[inline(always)]
+    pub(crate) fn load_written<B: Isa>(&self, b: B, at: usize) -> B::V {
+        assert!(self.writable && at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
+        // SAFETY: just checked; a writable span stands for initialized memory.
+        unsafe { b.load_from(self.dst.add(at)) }
+    }
+
+    /// The bytes from `at` on as one block, the rest zero.
+    #[inline(always)]
+    pub(crate) fn block(&self, at: usize) -> Block {
+        assert!(at <= self.len);
+        let mut block = [0; BLOCK];
+        let bytes = (self.len - at).min(BLOCK);
+        // SAFETY: just checked.
+        unsafe { core::ptr::copy_nonoverlapping(self.src.add(at), block.as_mut_ptr(), bytes) };
+        block
+    }
+
+    /// Writes the first bytes of a block from `at` on, as many as there is room.
+    #[inline(always)]
+    pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
+        assert!(self.writable && at <= self.len);
+        let bytes = (self.len - at).min(BLOCK);
+        // SAFETY: just checked.
+        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), bytes) };
+    }
+
+    /// Zeros everything that may have been written.
+    pub(crate) fn wipe(&mut self) {
+        assert!(self.writable);
+        // SAFETY: a writable span stands for an exclusive slice of this length.
+        unsafe { core::ptr::write_bytes(self.dst, 0, self.len) };
+    }
+}

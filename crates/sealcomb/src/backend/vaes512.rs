@@ -1,0 +1,205 @@
+//! Four blocks a register: VAES and VPCLMULQDQ on AVX-512 (Ice Lake, Zen 4 and later).
+//!
+//! GFNI is deliberately not switched on: some emulators compute it wrongly, and nothing here needs it.
+
+use core::arch::x86_64::*;
+
+use super::aesni::verbs;
+use super::{Block, Isa, token};
+
+token! {
+    /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.
+    Vaes512, ["sse2", "ssse3", "sse4.1", "avx", "avx2", "aes", "pclmulqdq", "vaes", "vpclmulqdq",
+              "avx512f", "avx512bw", "avx512dq", "avx512vl"]
+}
+
+impl Isa for Vaes512 {
+    const BLOCKS: usize = 4;
+    type V = __m512i;
+
+    verbs! {
+        zero() = _mm512_setzero_si512;
+        xor(a, b) = _mm512_xor_si512;
+        and(a, b) = _mm512_and_si512;
+        xor3(a, b, c) = _mm512_ternarylogic_epi64::<0x96>;
+        add32(a, b) = _mm512_add_epi32;
+        add64(a, b) = _mm512_add_epi64;
+        sub64(a, b) = _mm512_sub_epi64;
+        swap(a) = _mm512_shuffle_epi32::<0b0100_1110>;
+        low_to_high(a) = _mm512_bslli_epi128::<8>;
+        high_to_low(a) = _mm512_bsrli_epi128::<8>;
+        mul_low(a, b) = _mm512_clmulepi64_epi128::<0x00>;
+        mul_high(a, b) = _mm512_clmulepi64_epi128::<0x11>;
+        mul_cross(a, b) = _mm512_clmulepi64_epi128::<0x10>;
+        aes_round(x, key) = _mm512_aesenc_epi128;
+        aes_last(x, key) = _mm512_aesenclast_epi128;
+        aes_inv_round(x, key) = _mm512_aesdec_epi128;
+        aes_inv_last(x, key) = _mm512_aesdeclast_epi128;
+    }
+
+    #[inline(always)]
+    fn splat(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are readable; the token proves AVX-512F.
+        unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_from(self, from: *const u8) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_loadu_si512(from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_to(self, v: Self::V, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_storeu_si512(to.cast(), v) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
+        // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
+        unsafe { _mm512_maskz_loadu_epi8(first_bytes(bytes), from.cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), first_bytes(bytes), v) }
+    }
+
+    #[inline(always)]
+    unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let block = |i: usize| _mm_loadu_si128((*from.add(i)).wrapping_add(at).cast());
+            let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(0)), block(1));
+            let high = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(2)), block(3));
+            _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let to = |i: usize| (*to.add(i)).wrapping_add(at).cast();
+            _mm_storeu_si128(to(0), _mm512_castsi512_si128(v));
+            _mm_storeu_si128(to(1), _mm512_extracti64x2_epi64::<1>(v));
+            _mm_storeu_si128(to(2), _mm512_extracti64x2_epi64::<2>(v));
+            _mm_storeu_si128(to(3), _mm512_extracti64x2_epi64::<3>(v));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn gather_square<const R: usize>(
+        self,
+        from: *const *const u8,
+        at: usize,
+        out: &mut [[Self::V; R]; 4],
+        reg: usize,
+    ) {
+        // SAFETY: the caller's promise: four blocks of each of four messages.
+        unsafe {
+            let message = |i: usize| _mm512_loadu_si512((*from.add(i)).wrapping_add(at).cast());
+            let square = transpose([message(0), message(1), message(2), message(3)]);
+            for s in 0..4 {
+                out[s][reg] = square[s];
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter_square<const R: usize>(
+        self,
+        from: &[[Self::V; R]; 4],
+        reg: usize,
+        to: *const *mut u8,
+        at: usize,
+    ) {
+        // SAFETY: the caller's promise: four blocks of each of four messages.
+        unsafe {
+            let square = transpose([from[0][reg], from[1][reg], from[2][reg], from[3][reg]]);
+            for i in 0..4 {
+                _mm512_storeu_si512((*to.add(i)).wrapping_add(at).cast(), square[i]);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn shift_left(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn shift_right(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+        // SAFETY: the token proves the byte shuffle of this width.
+        unsafe { _mm512_shuffle_epi8(a, self.splat(order)) }
+    }
+
+    #[inline(always)]
+    fn keep(self, v: Self::V, bytes: usize) -> Self::V {
+        // SAFETY: the token proves AVX-512BW.
+        unsafe { _mm512_maskz_mov_epi8(first_bytes(bytes), v) }
+    }
+
+    #[inline(always)]
+    fn push(self, before: Self::V, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { _mm512_alignr_epi64::<6>(v, before) }
+    }
+
+    #[inline(always)]
+    fn fold(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe {
+            let two = _mm256_xor_si256(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64::<1>(v));
+            let one = _mm_xor_si128(_mm256_castsi256_si128(two), _mm256_extracti128_si256::<1>(two));
+            _mm512_zextsi128_si512(one)
+        }
+    }
+
+    #[inline(always)]
+    fn aes_inv_mix(self, x: Self::V) -> Self::V {
+        // SAFETY: the token proves VAES. InvMixColumns is what a decrypting round does to the S-box's own output.
+        unsafe {
+            let zero = _mm512_setzero_si512();
+            _mm512_aesdec_epi128(_mm512_aesenclast_epi128(x, zero), zero)
+        }
+    }
+}
+
+/// The mask of the first `bytes` of 64 bytes.
+#[inline(always)]
+fn first_bytes(bytes: usize) -> u64 {
+    debug_assert!(bytes <= 64);
+    // Shifting by 64 is undefined, so the top bit goes by itself.
+    !((u64::MAX << (bytes & 63)) & (u64::from(bytes >= 64).wrapping_sub(1)))
+}
+
+/// Transposes a 4 × 4 square of blocks.
+/// # Safety
+/// The CPU must have AVX-512F.
+#[inline(always)]
+unsafe fn transpose(rows: [__m512i; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let [a, b, c, d] = rows;
+        let ab_low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
+        let ab_high = _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b);
+        let cd_low = _mm512_shuffle_i64x2::<0b01_00_01_00>(c, d);
+        let cd_high = _mm512_shuffle_i64x2::<0b11_10_11_10>(c, d);
+        [
+            _mm512_shuffle_i64x2::<0b10_00_10_00>(ab_low, cd_low),
+            _mm512_shuffle_i64x2::<0b11_01_11_01>(ab_low, cd_low),
+            _mm512_shuffle_i64x2::<0b10_00_10_00>(ab_high, cd_high),
+            _mm512_shuffle_i64x2::<0b11_01_11_01>(ab_high, cd_high),
+        ]
+    }
+}

@@ -1,0 +1,141 @@
+//! Across blocks: consecutive blocks of one message side by side, and single blocks of many messages.
+
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::FLIGHT;
+use super::lanes::{Lanes, Registers};
+use super::message::Message;
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
+use crate::primitives::aes::Schedule as AesSchedule;
+
+/// A mode's direction in which no block has to wait for another.
+pub(crate) trait Independent {
+    /// Whether the cipher runs backwards.
+    const DECRYPTS: bool;
+    /// Turns blocks of input into output; `before` has the input block before each.
+    fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks);
+}
+
+/// Takes messages through such a mode, in any number of bytes; the block before the first is the nonce.
+pub(crate) fn run<M: Independent>(backend: Backend, messages: &mut [Message<'_>]) {
+    backend.run(Blocks::<M> { messages, mode: PhantomData });
+}
+
+struct Blocks<'b, 'a, M> {
+    messages: &'b mut [Message<'a>],
+    mode: PhantomData<M>,
+}
+
+impl<M: Independent> Kernel for Blocks<'_, '_, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for message in self.messages {
+            if M::DECRYPTS {
+                across::<M, B, _>(b, message.key.aes.decrypting(), message);
+            } else {
+                across::<M, B, _>(b, message.key.aes.encrypting(), message);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
+    let data = &mut message.data;
+    let register = BLOCK * B::BLOCKS;
+    // The nonce in every lane: only the last is looked at.
+    let mut last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    let mut at = 0;
+    while data.len() - at >= REGISTERS * register {
+        let mut x = [b.zero(); REGISTERS];
+        let mut before = [b.zero(); REGISTERS];
+        for r in 0..REGISTERS {
+            x[r] = data.load(b, at + r * register);
+            before[r] = b.push(last, x[r]);
+            last = x[r];
+        }
+        M::step(Registers::<B, K, REGISTERS> { b, keys }, &before, &mut x);
+        for r in 0..REGISTERS {
+            data.store(b, at, x[r]);
+            at += register;
+        }
+    }
+    let left = (data.len() - at).div_ceil(register);
+    each_count!(left, R => {
+        let mut x = [b.zero(); R];
+        let mut before = [b.zero(); R];
+        for r in 0..R {
+            x[r] = data.load_part(b, at + r * register);
+            before[r] = b.push(last, x[r]);
+            last = x[r];
+        }
+        M::step(Registers::<B, K, R> { b, keys }, &before, &mut x);
+        for r in 0..R {
+            data.store_part(b, at, x[r]);
+            at += register;
+        }
+    });
+}
+
+/// Single blocks of many messages, to be encrypted at once under each message's key.
+pub(crate) struct Loose<'a> {
+    pub(crate) blocks: ArrayVec<Block, FLIGHT>,
+    keys: ArrayVec<&'a AesSchedule, FLIGHT>,
+}
+
+impl<'a> Loose<'a> {
+    pub(crate) fn new() -> Self {
+        Self { blocks: ArrayVec::new(), keys: ArrayVec::new() }
+    }
+
+    pub(crate) fn push(&mut self, key: &'a AesSchedule, block: Block) {
+        self.keys.push(key);
+        self.blocks.push(block);
+    }
+
+    pub(crate) fn encrypt(&mut self, backend: Backend) {
+        backend.run(EncryptLoose { loose: self });
+    }
+}
+
+struct EncryptLoose<'l, 'a> {
+    loose: &'l mut Loose<'a>,
+}
+
+impl Kernel for EncryptLoose<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Loose { blocks, keys } = self.loose;
+        let Some(first) = keys.first() else { return };
+        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
+            encrypt_blocks(b, first.encrypting(), blocks);
+        } else {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                encrypt_blocks(b, key.encrypting(), core::slice::from_mut(block));
+            }
+        }
+    }
+}
+
+/// Encrypts blocks that share a key.
+#[inline(always)]
+pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mut [Block]) {
+    for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
+        each_count!(blocks.len().div_ceil(B::BLOCKS), R => {
+            let mut x = [b.zero(); R];
+            for r in 0..R {
+                x[r] = b.load_bytes(blocks[r * B::BLOCKS..].as_flattened());
+            }
+            b.encrypt(keys, &mut x);
+            for r in 0..R {
+                b.store_some(x[r], &mut blocks[r * B::BLOCKS..]);
+            }
+        });
+    }
+}

@@ -1,0 +1,104 @@
+//! What a mode gets: messages that were found in order, each with its key.
+
+use alloc::boxed::Box;
+
+use arrayvec::ArrayVec;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::blocks::Loose;
+use super::comb::Strand;
+use super::{FLIGHT, Schedule};
+use crate::backend::{BLOCK, Backend, Block, Span};
+use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::ghash::Table;
+
+/// What a mode keeps of a key.
+pub(crate) struct Material {
+    pub(crate) aes: AesSchedule,
+    /// Blocks derived from the key; each mode says which.
+    pub(crate) subkeys: [Block; 2],
+    /// The powers of the hash key, for the modes that hash.
+    pub(crate) table: Option<Box<Table>>,
+    /// Bytes of a tag under this key.
+    pub(crate) tag_bytes: usize,
+}
+
+impl Material {
+    /// A key of which a mode needs nothing but the cipher.
+    pub(crate) fn plain(aes: AesSchedule) -> Self {
+        Self { aes, subkeys: [[0; 16]; 2], table: None, tag_bytes: 0 }
+    }
+}
+
+impl Drop for Material {
+    fn drop(&mut self) {
+        self.subkeys.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Material {}
+
+/// A message to seal or open.
+pub(crate) struct Message<'a> {
+    pub(crate) key: &'a Material,
+    pub(crate) nonce: &'a [u8],
+    pub(crate) aad: &'a [u8],
+    pub(crate) data: Span<'a>,
+    /// Before opening: the tag that came with the message. Afterwards: the tag that it should have, in 16 bytes
+    /// however long the tag is.
+    pub(crate) tag: Block,
+}
+
+/// Messages for one mode, all under keys of one algorithm.
+pub(crate) struct Batch<'b, 'a> {
+    pub(crate) backend: Backend,
+    pub(crate) schedule: Schedule,
+    pub(crate) messages: &'b mut [Message<'a>],
+}
+
+impl<'a> Batch<'_, 'a> {
+    /// The key of all messages, if they have the same.
+    pub(crate) fn shared_key(&self) -> Option<&'a Material> {
+        let (first, rest) = self.messages.split_first()?;
+        rest.iter().all(|message| core::ptr::eq(message.key, first.key)).then_some(first.key)
+    }
+}
+
+/// The whole blocks of each message, chained from its nonce on.
+pub(crate) fn strands_of_whole_blocks<'m>(
+    messages: &'m mut [Message<'_>],
+) -> ArrayVec<Strand<'m, 1>, FLIGHT> {
+    messages
+        .iter_mut()
+        .map(|Message { key, nonce, data, .. }| Strand {
+            aes: &key.aes,
+            state: [*nonce.first_chunk().expect("an IV of 16 bytes")],
+            data: data.part(0, data.len() / BLOCK * BLOCK),
+        })
+        .collect()
+}
+
+/// Adds to each message's last bytes, those after its whole blocks, the encryption of its feedback block.
+pub(crate) fn finish_stream(batch: &mut Batch<'_, '_>, feedback: ArrayVec<[Block; 1], FLIGHT>) {
+    let mut keystream = Loose::new();
+    for (message, [feedback]) in batch.messages.iter().zip(feedback) {
+        if !message.data.len().is_multiple_of(BLOCK) {
+            keystream.push(&message.key.aes, feedback);
+        }
+    }
+    keystream.encrypt(batch.backend);
+    let ragged = batch.messages.iter_mut().filter(|message| !message.data.len().is_multiple_of(BLOCK));
+    for (message, mut block) in ragged.zip(keystream.blocks) {
+        let at = message.data.len() / BLOCK * BLOCK;
+        xor(&mut block, &message.data.block(at));
+        message.data.set_block(at, &block);
+    }
+}
+
+/// `block ← block ⊕ bytes`, for up to 16 bytes.
+#[inline(always)]
+pub(crate) fn xor(block: &mut Block, bytes: &[u8]) {
+    for (x, y) in block.iter_mut().zip(bytes) {
+        *x ^= y;
+    }
+}

@@ -1,0 +1,155 @@
+//! Keys, and single messages under them.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::batch;
+use crate::catalog::Algorithm;
+use crate::engine::Material;
+use crate::{Backend, Error, Forged, OpenError};
+
+/// A key of one algorithm, expanded once, to be shared by any number of messages and threads. Wiped on drop.
+///
+/// ```
+/// use sealcomb::{Algorithm, Key};
+///
+/// let key = Key::new(Algorithm::by_id("aes256-gcm")?, &[7; 32])?;
+/// let sealed = key.seal(b"unique nonce", b"header", b"message")?;
+/// assert_eq!(key.open(b"unique nonce", b"header", &sealed).unwrap(), b"message");
+/// assert!(key.open(b"unique nonce", b"another", &sealed).is_err());
+/// # Ok::<(), sealcomb::Error>(())
+/// ```
+pub struct Key {
+    algorithm: &'static Algorithm,
+    backend: Backend,
+    pub(crate) material: Material,
+}
+
+impl Key {
+    /// Expands a key of [`Algorithm::key_bytes`] bytes for [`Backend::selected`].
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], and what [`Backend::selected`] returns.
+    pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
+        Self::with_backend(algorithm, key, Backend::selected()?)
+    }
+
+    /// Expands a key for a given backend.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`].
+    pub fn with_backend(
+        algorithm: &'static Algorithm,
+        key: &[u8],
+        backend: Backend,
+    ) -> Result<Self, Error> {
+        if key.len() != algorithm.key_bytes {
+            return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
+        }
+        let mut material = algorithm.code.key(backend, key);
+        material.tag_bytes = algorithm.tag_bytes;
+        Ok(Self { algorithm, backend, material })
+    }
+
+    /// Fixes another tag length than [`Algorithm::tag_bytes`]: every message's tag must have it, so that nobody can
+    /// pass off a short tag.
+    ///
+    /// # Errors
+    /// [`Error::TagLength`] unless it is one of [`Algorithm::tag`].
+    pub fn with_tag_bytes(mut self, tag_bytes: usize) -> Result<Self, Error> {
+        if !self.algorithm.tag.contains(&tag_bytes) {
+            return Err(Error::TagLength { got: tag_bytes });
+        }
+        self.material.tag_bytes = tag_bytes;
+        Ok(self)
+    }
+
+    /// The algorithm that the key is for.
+    pub fn algorithm(&self) -> &'static Algorithm {
+        self.algorithm
+    }
+
+    /// The backend that the key was expanded for.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Bytes of every tag under this key.
+    pub fn tag_bytes(&self) -> usize {
+        self.material.tag_bytes
+    }
+
+    /// Encrypts `data` in place and writes the tag, of [`Key::tag_bytes`] bytes.
+    ///
+    /// # Errors
+    /// An [`Error`] for sizes that the algorithm doesn't take; nothing was written then.
+    #[inline]
+    pub fn seal_in_place(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) -> Result<(), Error> {
+        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        batch::seal_one(self, nonce, aad, data.into(), tag);
+        Ok(())
+    }
+
+    /// Decrypts `data` in place, if its tag, of [`Key::tag_bytes`] bytes, is right.
+    ///
+    /// # Errors
+    /// [`OpenError::Forged`] if it isn't: `data` is zeroed then. [`OpenError::Misuse`] for sizes that the algorithm
+    /// doesn't take; nothing was written then.
+    #[inline]
+    pub fn open_in_place(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), OpenError> {
+        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        Ok(batch::open_one(self, nonce, aad, data.into(), tag)?)
+    }
+
+    /// Encrypts a message: the ciphertext, followed by the tag.
+    ///
+    /// # Errors
+    /// An [`Error`] for sizes that the algorithm doesn't take.
+    pub fn seal(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut sealed = Vec::with_capacity(message.len() + self.tag_bytes());
+        sealed.extend_from_slice(message);
+        sealed.resize(message.len() + self.tag_bytes(), 0);
+        let (data, tag) = sealed.split_at_mut(message.len());
+        self.seal_in_place(nonce, aad, data, tag)?;
+        Ok(sealed)
+    }
+
+    /// Decrypts a ciphertext that is followed by its tag.
+    ///
+    /// # Errors
+    /// [`OpenError::Forged`] if the tag isn't right, or there is no room for one. [`OpenError::Misuse`] for sizes that
+    /// the algorithm doesn't take.
+    pub fn open(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
+        let length = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
+        let (data, tag) = sealed.split_at(length);
+        let mut message = vec![0; length];
+        message.copy_from_slice(data);
+        self.open_in_place(nonce, aad, &mut message, tag)?;
+        Ok(message)
+    }
+}
+
+impl fmt::Debug for Key {
+    /// Names the algorithm and the backend, never the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({}, {})", self.algorithm.id, self.backend.name())
+    }
+}
+
+const _: fn() = || {
+    fn shareable<T: Send + Sync>() {}
+    shareable::<Key>();
+};

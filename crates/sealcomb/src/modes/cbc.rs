@@ -1,0 +1,46 @@
+//! CBC: cipher block chaining (SP 800-38A, section 6.2), without padding.
+
+use super::Mode;
+use crate::engine::blocks::{self, Independent};
+use crate::engine::comb::{self, Chain};
+use crate::engine::{Batch, Lanes, strands_of_whole_blocks};
+
+pub(crate) struct Cbc;
+
+impl Mode for Cbc {
+    fn seal(&self, batch: &mut Batch<'_, '_>) {
+        let mut strands = strands_of_whole_blocks(batch.messages);
+        comb::run::<Encrypt, 1>(batch.backend, batch.schedule, &mut strands);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_>) {
+        blocks::run::<Decrypt>(batch.backend, batch.messages);
+    }
+}
+
+struct Encrypt;
+
+impl Chain<1> for Encrypt {
+    const WRITES: bool = true;
+
+    /// `C_j = E_K(P_j ⊕ C_{j-1})`, where `C_0` is the IV
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+        lanes.xor(c, x);
+        lanes.encrypt(c);
+        *x = *c;
+    }
+}
+
+struct Decrypt;
+
+impl Independent for Decrypt {
+    const DECRYPTS: bool = true;
+
+    /// `P_j = E_K⁻¹(C_j) ⊕ C_{j-1}`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks) {
+        lanes.decrypt(x);
+        lanes.xor(x, before);
+    }
+}

@@ -1,0 +1,160 @@
+//! CCM (SP 800-38C): CBC-MAC of the message, then counter mode, with the standard's letters: `B` the blocks that are
+//! authenticated, `Y` their chain, `Ctr` the counter blocks, `S0` the mask of the tag.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use super::cmac::CbcMac;
+use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
+use crate::engine::blocks::Loose;
+use crate::engine::comb::{self, Strand};
+use crate::engine::{Batch, FLIGHT, Message, xor};
+use crate::primitives::counter::{Be128, Counter, xor_keystream};
+
+pub(crate) struct Ccm;
+
+impl Mode for Ccm {
+    fn seal(&self, batch: &mut Batch<'_, '_>) {
+        let y = authenticate::<false>(batch);
+        batch.backend.run(Keystream { messages: batch.messages });
+        set_tags(batch, &y);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_>) {
+        batch.backend.run(Keystream { messages: batch.messages });
+        let y = authenticate::<true>(batch);
+        set_tags(batch, &y);
+    }
+}
+
+/// `Ctr_0`: the length of the message's length, the nonce, and the counter 0 (A.3).
+fn counter(nonce: &[u8]) -> Block {
+    let mut ctr = [0; BLOCK];
+    let q = 15 - nonce.len();
+    ctr[0] = (q - 1) as u8;
+    ctr[1..=nonce.len()].copy_from_slice(nonce);
+    ctr
+}
+
+/// `B_0`: flags, nonce, and the message's length in what the nonce leaves (A.2.1).
+fn first_block(message: &Message<'_>) -> Block {
+    let mut b0 = counter(message.nonce);
+    let t = message.key.tag_bytes;
+    b0[0] |= (((t - 2) / 2) as u8) << 3 | u8::from(!message.aad.is_empty()) << 6;
+    // The length was found to fit, so what the nonce covers of these 8 bytes is zero.
+    let q = (message.data.len() as u64).to_be_bytes();
+    for (b, q) in b0[8..].iter_mut().zip(q) {
+        *b |= q;
+    }
+    b0
+}
+
+/// The block with which the additional data begins: its length (A.2.2), then as much of it as there is room. Returns
+/// how much that is.
+fn first_of_aad(aad: &[u8]) -> (Block, usize) {
+    let mut block = [0; BLOCK];
+    let a = aad.len() as u64;
+    let length = if a < 0xff00 {
+        block[..2].copy_from_slice(&(a as u16).to_be_bytes());
+        2
+    } else if let Ok(a) = u32::try_from(a) {
+        block[..2].copy_from_slice(&[0xff, 0xfe]);
+        block[2..6].copy_from_slice(&a.to_be_bytes());
+        6
+    } else {
+        block[..2].copy_from_slice(&[0xff, 0xff]);
+        block[2..10].copy_from_slice(&a.to_be_bytes());
+        10
+    };
+    let room = aad.len().min(BLOCK - length);
+    block[length..length + room].copy_from_slice(&aad[..room]);
+    (block, room)
+}
+
+/// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
+fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_>) -> ArrayVec<Block, FLIGHT> {
+    let mut y = ArrayVec::from_iter(batch.messages.iter().map(|_| [0; BLOCK]));
+    single(batch, &mut y, |message| Some(first_block(message)));
+    single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(message.aad).0));
+    if batch.messages.iter().any(|message| message.aad.len() > BLOCK) {
+        let rest = |message: &Message<'_>| first_of_aad(message.aad).1;
+        whole(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
+        single(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]).last_ragged());
+    }
+    whole(batch, &mut y, |message| plaintext::<OPENS>(message));
+    single(batch, &mut y, |message| plaintext::<OPENS>(message).last_ragged());
+    y
+}
+
+fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
+    if OPENS { message.data.output() } else { message.data.input() }
+}
+
+/// `Y ← E_K(Y ⊕ B)` for a single block of those messages that have one.
+fn single<'a>(
+    batch: &Batch<'_, 'a>,
+    y: &mut [Block],
+    block: impl Fn(&Message<'a>) -> Option<Block>,
+) {
+    let mut chosen = ArrayVec::<usize, FLIGHT>::new();
+    let mut loose = Loose::new();
+    for (i, message) in batch.messages.iter().enumerate() {
+        if let Some(mut block) = block(message) {
+            xor(&mut block, &y[i]);
+            loose.push(&message.key.aes, block);
+            chosen.push(i);
+        }
+    }
+    loose.encrypt(batch.backend);
+    for (i, block) in chosen.into_iter().zip(loose.blocks) {
+        y[i] = block;
+    }
+}
+
+/// `Y ← E_K(Y ⊕ B)` for all whole blocks of a part of the messages.
+fn whole<'m, 'a>(
+    batch: &'m Batch<'_, 'a>,
+    y: &mut [Block],
+    part: impl Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
+    for (message, y) in batch.messages.iter().zip(y.iter()) {
+        let part = part(message);
+        let bytes = part.len() / BLOCK * BLOCK;
+        strands.push(Strand { aes: &message.key.aes, state: [*y], data: part.first(bytes) });
+    }
+    comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
+    for (y, strand) in y.iter_mut().zip(&strands) {
+        *y = strand.state[0];
+    }
+}
+
+/// The tag `Y ⊕ S_0`, as many bytes of it as the key's tags have; `S_0 = E_K(Ctr_0)`.
+fn set_tags(batch: &mut Batch<'_, '_>, y: &[Block]) {
+    let mut s0 = Loose::new();
+    for message in batch.messages.iter() {
+        s0.push(&message.key.aes, counter(message.nonce));
+    }
+    s0.encrypt(batch.backend);
+    for ((message, y), s0) in batch.messages.iter_mut().zip(y).zip(&s0.blocks) {
+        message.tag = *s0;
+        xor(&mut message.tag, y);
+    }
+}
+
+struct Keystream<'b, 'a> {
+    messages: &'b mut [Message<'a>],
+}
+
+impl Kernel for Keystream<'_, '_> {
+    type Output = ();
+
+    /// `C_j = P_j ⊕ E_K(Ctr_j)`
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for Message { key, nonce, data, .. } in self.messages {
+            let first = Be128::skip(&counter(nonce), 1);
+            xor_keystream::<Be128, B, _>(b, key.aes.encrypting(), &first, data);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! CFB128: cipher feedback with whole blocks as segments (SP 800-38A, section 6.3); the last may be shorter.
+
+use super::Mode;
+use crate::engine::blocks::{self, Independent};
+use crate::engine::comb::{self, Chain};
+use crate::engine::{Batch, Lanes, finish_stream, strands_of_whole_blocks};
+
+pub(crate) struct Cfb;
+
+impl Mode for Cfb {
+    fn seal(&self, batch: &mut Batch<'_, '_>) {
+        let mut strands = strands_of_whole_blocks(batch.messages);
+        comb::run::<Encrypt, 1>(batch.backend, batch.schedule, &mut strands);
+        let feedback = strands.into_iter().map(|strand| strand.state).collect();
+        finish_stream(batch, feedback);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_>) {
+        blocks::run::<Decrypt>(batch.backend, batch.messages);
+    }
+}
+
+struct Encrypt;
+
+impl Chain<1> for Encrypt {
+    const WRITES: bool = true;
+
+    /// `C_j = P_j ⊕ E_K(C_{j-1})`, where `C_0` is the IV
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+        lanes.encrypt(c);
+        lanes.xor(c, x);
+        *x = *c;
+    }
+}
+
+struct Decrypt;
+
+impl Independent for Decrypt {
+    const DECRYPTS: bool = false;
+
+    /// `P_j = C_j ⊕ E_K(C_{j-1})`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks) {
+        let mut keystream = *before;
+        lanes.encrypt(&mut keystream);
+        lanes.xor(x, &keystream);
+    }
+}

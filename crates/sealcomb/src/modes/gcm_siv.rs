@@ -1,0 +1,152 @@
+//! AES-GCM-SIV (RFC 8452): every message has keys of its own, derived from the nonce.
+//!
+//! What comes before and after a message's bulk, four or six blocks of key derivation, a key expansion and the
+//! encryption of the tag, is done for a group of messages side by side.
+
+use alloc::boxed::Box;
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
+use crate::engine::blocks::encrypt_blocks;
+use crate::engine::{Batch, Message};
+use crate::primitives::aes::{GROUP, GroupKeys};
+use crate::primitives::counter::{Le32, xor_keystream};
+use crate::primitives::ghash::{Polyval, Table};
+
+pub(crate) struct GcmSiv;
+
+impl Mode for GcmSiv {
+    fn seal(&self, batch: &mut Batch<'_, '_>) {
+        for messages in batch.messages.chunks_mut(GROUP) {
+            batch.backend.run(Crypt::<false> { messages });
+        }
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_>) {
+        for messages in batch.messages.chunks_mut(GROUP) {
+            batch.backend.run(Crypt::<true> { messages });
+        }
+    }
+}
+
+struct Crypt<'b, 'a, const OPENS: bool> {
+    messages: &'b mut [Message<'a>],
+}
+
+impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
+    type Output = ();
+
+    /// RFC 8452, sections 4 and 5, up to the comparison of the tags.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let mut authentication = [[0; BLOCK]; GROUP];
+        let keys = derive_keys(b, self.messages, &mut authentication);
+        if OPENS {
+            for (i, message) in self.messages.iter_mut().enumerate() {
+                let start = counter(&message.tag);
+                xor_keystream::<Le32, B, _>(b, keys.of(i), &start, &mut message.data);
+            }
+        }
+        let mut tags = [[0; BLOCK]; GROUP];
+        let mut table = Box::new(Table::empty());
+        for ((message, h), tag) in self.messages.iter().zip(&authentication).zip(&mut tags) {
+            let plaintext = if OPENS { message.data.output() } else { message.data.input() };
+            *tag = hash(b, &mut table, h, message.aad, &plaintext);
+            for (tag, nonce) in tag.iter_mut().zip(message.nonce) {
+                *tag ^= nonce;
+            }
+            tag[15] &= 0x7f;
+        }
+        keys.encrypt_each(b, &mut tags);
+        for (i, (message, tag)) in self.messages.iter_mut().zip(tags).enumerate() {
+            message.tag = tag;
+            if !OPENS {
+                xor_keystream::<Le32, B, _>(b, keys.of(i), &counter(&tag), &mut message.data);
+            }
+        }
+    }
+}
+
+/// The first counter block: the tag with its last bit set.
+#[inline(always)]
+fn counter(tag: &Block) -> Block {
+    let mut block = *tag;
+    block[15] |= 0x80;
+    block
+}
+
+/// Section 4: halves of encrypted counters with the nonce, first those of the authentication key, then those of the
+/// encryption key.
+#[inline(always)]
+fn derive_keys<B: Isa>(b: B, messages: &[Message<'_>], authentication: &mut [Block; GROUP]) -> GroupKeys {
+    let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
+    let mut blocks = ArrayVec::<Block, { 6 * GROUP }>::new();
+    for message in messages {
+        for i in 0..halves {
+            let mut block = [0; BLOCK];
+            block[0] = i as u8;
+            block[4..].copy_from_slice(message.nonce);
+            blocks.push(block);
+        }
+    }
+    if messages.iter().all(|message| core::ptr::eq(message.key, messages[0].key)) {
+        encrypt_blocks(b, messages[0].key.aes.encrypting(), &mut blocks);
+    } else {
+        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(halves)) {
+            encrypt_blocks(b, message.key.aes.encrypting(), blocks);
+        }
+    }
+    let mut encryption = [[[0; BLOCK]; GROUP]; 2];
+    for (m, halves) in blocks.chunks(halves).enumerate() {
+        for (i, half) in halves.iter().enumerate() {
+            let key = match i / 2 {
+                0 => &mut authentication[m],
+                k => &mut encryption[k - 1][m],
+            };
+            let at = 8 * (i % 2);
+            key[at..at + 8].copy_from_slice(&half[..8]);
+        }
+    }
+    GroupKeys::new(b, messages.len(), &encryption[..halves / 2 - 1])
+}
+
+/// `POLYVAL(H, AAD, plaintext, lengths)`, strings padded with zeros.
+#[inline(always)]
+fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span<'_>) -> Block {
+    let blocks = aad.len().div_ceil(BLOCK) + plaintext.len().div_ceil(BLOCK) + 1;
+    table.fill_for(b, h, blocks);
+    let mut hash = Polyval::new(b, table);
+    let lengths = (8 * aad.len() as u64) as u128 | ((8 * plaintext.len() as u64) as u128) << 64;
+    let lengths = b.one(&lengths.to_le_bytes());
+    if blocks <= table.count() {
+        hash.begin(b, blocks);
+        hash.absorb_bytes(b, aad);
+        hash.absorb_span(b, plaintext, 0, plaintext.len());
+        hash.absorb(b, lengths, 1);
+        hash.end(b);
+    } else {
+        hash.absorb_string(b, aad);
+        let group = BLOCK * table.count();
+        let mut at = 0;
+        while plaintext.len() - at >= group {
+            hash.begin(b, table.count());
+            hash.absorb_span(b, plaintext, at, at + group);
+            hash.end(b);
+            at += group;
+        }
+        // One block of the group is left for the lengths.
+        let rest = plaintext.len() - at;
+        let fits = rest.div_ceil(BLOCK) < table.count();
+        hash.begin(b, rest.div_ceil(BLOCK) + usize::from(fits));
+        hash.absorb_span(b, plaintext, at, plaintext.len());
+        if !fits {
+            hash.end(b);
+            hash.begin(b, 1);
+        }
+        hash.absorb(b, lengths, 1);
+        hash.end(b);
+    }
+    b.first(hash.value(b))
+}

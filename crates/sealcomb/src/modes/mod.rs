@@ -1,0 +1,30 @@
+//! One file per mode, written once: no register width, no backend, no number of messages.
+#![forbid(unsafe_code)]
+
+pub(crate) mod cbc;
+pub(crate) mod ccm;
+pub(crate) mod cfb;
+pub(crate) mod cmac;
+pub(crate) mod ctr;
+pub(crate) mod ecb;
+pub(crate) mod gcm;
+pub(crate) mod gcm_siv;
+pub(crate) mod ofb;
+
+use crate::backend::Backend;
+use crate::engine::{Batch, Material};
+use crate::primitives::aes::Schedule;
+
+/// What the catalog knows of a mode.
+pub(crate) trait Mode: Sync {
+    /// What the mode keeps of a key.
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        Material::plain(Schedule::new(backend, key))
+    }
+
+    /// Encrypts the messages and leaves each one's tag in it.
+    fn seal(&self, batch: &mut Batch<'_, '_>);
+
+    /// Decrypts the messages and leaves the tag that each should have in it.
+    fn open(&self, batch: &mut Batch<'_, '_>);
+}

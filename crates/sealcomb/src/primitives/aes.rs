@@ -1,0 +1,371 @@
+//! AES key schedules (FIPS 197) and where the lanes take their round keys from.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use arrayvec::ArrayVec;
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, MAX_LANES, RoundKeys, SoftAes};
+
+/// Round keys of AES-256, the most there are.
+const ROUND_KEYS: usize = 15;
+
+/// An expanded AES key, for encryption and (equivalent inverse cipher) for decryption.
+#[repr(align(64))]
+pub(crate) struct Schedule {
+    rounds: usize,
+    encrypting: [Block; ROUND_KEYS],
+    decrypting: [Block; ROUND_KEYS],
+    // Wiped by its own drop.
+    soft: Option<SoftAes>,
+}
+
+impl Schedule {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(crate) fn new(backend: Backend, key: &[u8]) -> Self {
+        backend.run(Expand { key })
+    }
+
+    pub(crate) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    /// The round keys for [`Isa::encrypt`], the same for all lanes.
+    #[inline(always)]
+    pub(crate) fn encrypting(&self) -> Shared<'_> {
+        Shared { keys: &self.encrypting, schedule: self }
+    }
+
+    /// The round keys for [`Isa::decrypt`].
+    #[inline(always)]
+    pub(crate) fn decrypting(&self) -> Shared<'_> {
+        Shared { keys: &self.decrypting, schedule: self }
+    }
+}
+
+impl Drop for Schedule {
+    fn drop(&mut self) {
+        self.encrypting.zeroize();
+        self.decrypting.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Schedule {}
+
+struct Expand<'a> {
+    key: &'a [u8],
+}
+
+impl Kernel for Expand<'_> {
+    type Output = Schedule;
+
+    /// FIPS 197, section 5.2, with `SubWord` from the cipher's own round.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Schedule {
+        let words = self.key.len() / 4;
+        let rounds = words + 6;
+        let mut w = [[0; 4]; 4 * ROUND_KEYS];
+        w[..words].copy_from_slice(self.key.as_chunks().0);
+        let mut rcon = 1;
+        for i in words..4 * (rounds + 1) {
+            let [t0, t1, t2, t3] = w[i - 1];
+            let t = if i % words == 0 {
+                let [s0, s1, s2, s3] = sub_word(b, [t1, t2, t3, t0]);
+                let t = [s0 ^ rcon, s1, s2, s3];
+                rcon = double_byte(rcon);
+                t
+            } else if words == 8 && i % words == 4 {
+                sub_word(b, w[i - 1])
+            } else {
+                w[i - 1]
+            };
+            w[i] = core::array::from_fn(|j| w[i - words][j] ^ t[j]);
+        }
+        let mut encrypting = [[0; 16]; ROUND_KEYS];
+        for (key, words) in encrypting.iter_mut().zip(w.as_chunks::<4>().0) {
+            key.copy_from_slice(words.as_flattened());
+        }
+        let mut decrypting = [[0; 16]; ROUND_KEYS];
+        decrypting[0] = encrypting[rounds];
+        for i in 1..rounds {
+            decrypting[i] = b.first(b.aes_inv_mix(b.splat(&encrypting[rounds - i])));
+        }
+        decrypting[rounds] = encrypting[0];
+        w.zeroize();
+        let soft = B::SOFT.then(|| SoftAes::new(self.key));
+        Schedule { rounds, encrypting, decrypting, soft }
+    }
+}
+
+#[inline(always)]
+fn sub_word<B: Isa>(b: B, word: [u8; 4]) -> [u8; 4] {
+    let mut block = [0; 16];
+    block[..4].copy_from_slice(&word);
+    let [s0, s1, s2, s3, ..] = b.first(b.aes_sub_bytes(b.one(&block)));
+    [s0, s1, s2, s3]
+}
+
+/// Doubling in AES' field of 256 elements, for the (public) round constants.
+const fn double_byte(x: u8) -> u8 {
+    (x << 1) ^ if x & 0x80 == 0 { 0 } else { 0x1b }
+}
+
+/// One key for all lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a> {
+    keys: &'a [Block; ROUND_KEYS],
+    schedule: &'a Schedule,
+}
+
+/// What takes note of the key that a lane's message has.
+pub(crate) trait AssignKey<'a> {
+    fn assign(&mut self, lane: usize, schedule: &'a Schedule);
+}
+
+impl<'a> AssignKey<'a> for Shared<'a> {
+    #[inline(always)]
+    fn assign(&mut self, _: usize, schedule: &'a Schedule) {
+        debug_assert!(core::ptr::eq(self.schedule, schedule));
+    }
+}
+
+impl<B: Isa> RoundKeys<B> for &Shared<'_> {
+    const SHARED: bool = true;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        RoundKeys::<B>::rounds(*self)
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, reg: usize) -> B::V {
+        RoundKeys::<B>::key(*self, b, round, reg)
+    }
+
+    fn soft(&self, lane: usize) -> Option<&SoftAes> {
+        RoundKeys::<B>::soft(*self, lane)
+    }
+}
+
+impl<B: Isa> RoundKeys<B> for Shared<'_> {
+    const SHARED: bool = true;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        // The minimum is for the compiler: no index needs a check then.
+        self.schedule.rounds.min(ROUND_KEYS - 1)
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, _: usize) -> B::V {
+        b.splat(&self.keys[round])
+    }
+
+    fn soft(&self, _: usize) -> Option<&SoftAes> {
+        self.schedule.soft.as_ref()
+    }
+}
+
+/// A key a lane: the encrypting round keys interleaved as the registers want them.
+pub(crate) struct LaneKeys<'a> {
+    rounds: Vec<LaneKey>,
+    schedules: [Option<&'a Schedule>; MAX_LANES],
+}
+
+/// One round key of every lane.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct LaneKey([Block; MAX_LANES]);
+
+impl<'a> LaneKeys<'a> {
+    pub(crate) fn new(rounds: usize) -> Self {
+        let empty = LaneKey([[0; 16]; MAX_LANES]);
+        Self { rounds: vec![empty; rounds + 1], schedules: [None; MAX_LANES] }
+    }
+}
+
+impl<'a> AssignKey<'a> for LaneKeys<'a> {
+    #[inline(always)]
+    fn assign(&mut self, lane: usize, schedule: &'a Schedule) {
+        for (round, key) in self.rounds.iter_mut().zip(&schedule.encrypting) {
+            round.0[lane] = *key;
+        }
+        self.schedules[lane] = Some(schedule);
+    }
+}
+
+impl Drop for LaneKeys<'_> {
+    fn drop(&mut self) {
+        for round in &mut self.rounds {
+            round.0.zeroize();
+        }
+    }
+}
+
+impl<B: Isa> RoundKeys<B> for &LaneKeys<'_> {
+    const SHARED: bool = false;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        self.rounds.len() - 1
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, reg: usize) -> B::V {
+        b.load(&self.rounds[round].0[reg * B::BLOCKS..])
+    }
+
+    fn soft(&self, lane: usize) -> Option<&SoftAes> {
+        self.schedules[lane].and_then(|schedule| schedule.soft.as_ref())
+    }
+}
+
+/// Messages whose keys are expanded side by side.
+pub(crate) const GROUP: usize = 16;
+
+/// A key a message, for modes that derive one: round keys of a group of messages, expanded in the registers' lanes.
+pub(crate) struct GroupKeys {
+    rounds: usize,
+    keys: [GroupKey; ROUND_KEYS],
+    soft: ArrayVec<SoftAes, GROUP>,
+}
+
+/// One round key of every message of a group.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct GroupKey([Block; GROUP]);
+
+impl GroupKeys {
+    /// Expands the keys of `messages` messages: `halves` holds the 16 bytes of each AES-128 key, or the first and the
+    /// second 16 bytes of each AES-256 key.
+    #[inline(always)]
+    pub(crate) fn new<B: Isa>(b: B, messages: usize, halves: &[[Block; GROUP]]) -> Self {
+        let rounds = if halves.len() == 1 { 10 } else { 14 };
+        let mut keys = [GroupKey([[0; BLOCK]; GROUP]); ROUND_KEYS];
+        for (key, half) in keys.iter_mut().zip(halves) {
+            key.0 = *half;
+        }
+        let mut group = Self { rounds, keys, soft: ArrayVec::new() };
+        if B::SOFT {
+            for m in 0..messages {
+                let mut key = [[0; BLOCK]; 2];
+                for (key, half) in key.iter_mut().zip(halves) {
+                    *key = half[m];
+                }
+                group.soft.push(SoftAes::new(key[..halves.len()].as_flattened()));
+                key.zeroize();
+            }
+        } else {
+            group.expand(b, halves.len());
+        }
+        group
+    }
+
+    /// FIPS 197, section 5.2, a round key at a time: the last word of the key before goes through `SubWord` (and
+    /// `RotWord`, except in every other key of AES-256), then each word is the sum of it and the words up to its own
+    /// of the key so many places back.
+    #[inline(always)]
+    fn expand<B: Isa>(&mut self, b: B, back: usize) {
+        let mut rcon = 1;
+        for i in back..=self.rounds {
+            let rotates = i % back == 0;
+            let order = if rotates { [13, 14, 15, 12] } else { [12, 13, 14, 15] };
+            let order: Block = core::array::from_fn(|byte| order[byte % 4]);
+            let constant: Block =
+                core::array::from_fn(|byte| if rotates && byte % 4 == 0 { rcon } else { 0 });
+            if rotates {
+                rcon = double_byte(rcon);
+            }
+            for at in (0..GROUP).step_by(B::BLOCKS) {
+                let word = b.shuffle(b.load(&self.keys[i - 1].0[at..]), &order);
+                let word = b.xor(b.aes_sub_bytes(word), b.splat(&constant));
+                let key = b.load(&self.keys[i - back].0[at..]);
+                let moved = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+                let sums = b.xor(key, b.shuffle(key, &moved));
+                let key = b.xor3(sums, b.low_to_high(sums), word);
+                b.store(key, &mut self.keys[i].0[at..]);
+            }
+        }
+    }
+
+    /// The key of message `m`, for all lanes.
+    #[inline(always)]
+    pub(crate) fn of(&self, m: usize) -> OfMessage<'_> {
+        OfMessage { group: self, m }
+    }
+
+    /// Encrypts block `i` under the key of message `i`.
+    #[inline(always)]
+    pub(crate) fn encrypt_each<B: Isa>(&self, b: B, blocks: &mut [Block; GROUP]) {
+        const R: usize = 4;
+        for at in (0..GROUP).step_by(R * B::BLOCKS) {
+            let mut x = [b.zero(); R];
+            for r in 0..R {
+                x[r] = b.load(&blocks[at + r * B::BLOCKS..]);
+            }
+            b.encrypt(OfLanes { group: self, at }, &mut x);
+            for r in 0..R {
+                b.store(x[r], &mut blocks[at + r * B::BLOCKS..]);
+            }
+        }
+    }
+}
+
+impl Drop for GroupKeys {
+    fn drop(&mut self) {
+        for key in &mut self.keys {
+            key.0.zeroize();
+        }
+    }
+}
+
+/// The key of one message of a group, for all lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct OfMessage<'a> {
+    group: &'a GroupKeys,
+    m: usize,
+}
+
+impl<B: Isa> RoundKeys<B> for OfMessage<'_> {
+    const SHARED: bool = true;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        self.group.rounds.min(ROUND_KEYS - 1)
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, _: usize) -> B::V {
+        b.splat(&self.group.keys[round].0[self.m])
+    }
+
+    fn soft(&self, _: usize) -> Option<&SoftAes> {
+        self.group.soft.get(self.m)
+    }
+}
+
+/// The keys of a group from message `at` on, one a lane.
+#[derive(Clone, Copy)]
+struct OfLanes<'a> {
+    group: &'a GroupKeys,
+    at: usize,
+}
+
+impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
+    const SHARED: bool = false;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        self.group.rounds.min(ROUND_KEYS - 1)
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, reg: usize) -> B::V {
+        b.load(&self.group.keys[round].0[self.at + reg * B::BLOCKS..])
+    }
+
+    fn soft(&self, lane: usize) -> Option<&SoftAes> {
+        self.group.soft.get(self.at + lane)
+    }
+}

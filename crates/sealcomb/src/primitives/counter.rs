@@ -1,0 +1,173 @@
+//! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
+
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Span, Weave};
+
+/// How counter blocks follow each other.
+pub(crate) trait Counter {
+    /// Whether the counter is the end of the block, big-endian: such blocks are counted byte-reversed.
+    const BIG_ENDIAN: bool;
+    /// Adds numbers of blocks to byte-ordered counters.
+    fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V;
+    /// The counter block that many blocks on.
+    fn skip(start: &Block, blocks: u64) -> Block;
+    /// Blocks from `start` on until `add` overflows where it must not, if it does.
+    fn until_overflow(start: &Block) -> Option<u64>;
+}
+
+/// The last 32 bits, big-endian, on their own: GCM.
+pub(crate) struct Be32;
+
+/// The whole block as one big-endian number: CTR and CCM.
+pub(crate) struct Be128;
+
+/// The first 32 bits, little-endian, on their own: GCM-SIV.
+pub(crate) struct Le32;
+
+impl Counter for Be32 {
+    const BIG_ENDIAN: bool = true;
+
+    #[inline(always)]
+    fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V {
+        b.add32(counter, blocks)
+    }
+
+    fn skip(start: &Block, blocks: u64) -> Block {
+        let mut block = *start;
+        let [.., c0, c1, c2, c3] = *start;
+        let counter = u32::from_be_bytes([c0, c1, c2, c3]).wrapping_add(blocks as u32);
+        block[12..].copy_from_slice(&counter.to_be_bytes());
+        block
+    }
+
+    fn until_overflow(_: &Block) -> Option<u64> {
+        None
+    }
+}
+
+impl Counter for Be128 {
+    const BIG_ENDIAN: bool = true;
+
+    #[inline(always)]
+    fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V {
+        b.add64(counter, blocks)
+    }
+
+    fn skip(start: &Block, blocks: u64) -> Block {
+        u128::from_be_bytes(*start).wrapping_add(blocks.into()).to_be_bytes()
+    }
+
+    // The sum doesn't carry from the low 64 bits into the high ones.
+    #[inline(always)]
+    fn until_overflow(start: &Block) -> Option<u64> {
+        let low = u128::from_be_bytes(*start) as u64;
+        (low != 0).then(|| low.wrapping_neg())
+    }
+}
+
+impl Counter for Le32 {
+    const BIG_ENDIAN: bool = false;
+
+    #[inline(always)]
+    fn add<B: Isa>(b: B, counter: B::V, blocks: B::V) -> B::V {
+        b.add32(counter, blocks)
+    }
+
+    fn skip(start: &Block, blocks: u64) -> Block {
+        let mut block = *start;
+        let [c0, c1, c2, c3, ..] = *start;
+        let counter = u32::from_le_bytes([c0, c1, c2, c3]).wrapping_add(blocks as u32);
+        block[..4].copy_from_slice(&counter.to_le_bytes());
+        block
+    }
+
+    fn until_overflow(_: &Block) -> Option<u64> {
+        None
+    }
+}
+
+/// The numbers 0, 1, 2 ... as blocks.
+#[repr(align(64))]
+struct Numbers([Block; 4 * REGISTERS]);
+
+static NUMBERS: Numbers = {
+    let mut numbers = [[0; BLOCK]; 4 * REGISTERS];
+    let mut i = 0;
+    while i < numbers.len() {
+        numbers[i][0] = i as u8;
+        i += 1;
+    }
+    Numbers(numbers)
+};
+
+/// Counter blocks on their way, as many registers at a time as wanted.
+pub(crate) struct Counters<B: Isa, C: Counter> {
+    next: B::V,
+    kind: core::marker::PhantomData<C>,
+}
+
+impl<B: Isa, C: Counter> Counters<B, C> {
+    /// The counter blocks from `start` on.
+    #[inline(always)]
+    pub(crate) fn new(b: B, start: &Block) -> Self {
+        let start = b.splat(start);
+        let start = if C::BIG_ENDIAN { b.reverse(start) } else { start };
+        let next = C::add(b, start, b.load(&NUMBERS.0));
+        Self { next, kind: core::marker::PhantomData }
+    }
+
+    /// The next `R` registers of counter blocks.
+    #[inline(always)]
+    pub(crate) fn take<const R: usize>(&mut self, b: B) -> [B::V; R] {
+        let mut blocks = [b.zero(); R];
+        let step = b.splat(&NUMBERS.0[B::BLOCKS]);
+        for r in 0..R {
+            blocks[r] = if C::BIG_ENDIAN { b.reverse(self.next) } else { self.next };
+            self.next = C::add(b, self.next, step);
+        }
+        blocks
+    }
+}
+
+/// Adds the keystream from counter block `start` on to a message of any length.
+#[inline(always)]
+pub(crate) fn xor_keystream<C: Counter, B: Isa, K: RoundKeys<B>>(
+    b: B,
+    keys: K,
+    start: &Block,
+    data: &mut Span<'_>,
+) {
+    let blocks = data.len().div_ceil(BLOCK) as u64;
+    match C::until_overflow(start) {
+        Some(until) if until < blocks => {
+            let middle = BLOCK * until as usize;
+            let end = data.len();
+            xor_run::<C, B, K>(b, keys, start, &mut data.part(0, middle));
+            xor_run::<C, B, K>(b, keys, &C::skip(start, until), &mut data.part(middle, end));
+        }
+        _ => xor_run::<C, B, K>(b, keys, start, data),
+    }
+}
+
+#[inline(always)]
+fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, data: &mut Span<'_>) {
+    let mut counters = Counters::<B, C>::new(b, start);
+    let register = BLOCK * B::BLOCKS;
+    let mut at = 0;
+    while data.len() - at >= REGISTERS * register {
+        let mut x: [B::V; REGISTERS] = counters.take(b);
+        b.encrypt(keys, &mut x);
+        for r in 0..REGISTERS {
+            data.store(b, at, b.xor(x[r], data.load(b, at)));
+            at += register;
+        }
+    }
+    let left = (data.len() - at).div_ceil(register);
+    each_count!(left, R => {
+        let mut x: [B::V; R] = counters.take(b);
+        b.encrypt(keys, &mut x);
+        for r in 0..R {
+            data.store_part(b, at, b.xor(x[r], data.load_part(b, at)));
+            at += register;
+        }
+    });
+}

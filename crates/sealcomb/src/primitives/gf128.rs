@@ -1,0 +1,100 @@
+//! GF(2^128): doubling, and multiplication by the two methods that the papers compare.
+//!
+//! Two conventions share the field. POLYVAL (RFC 8452, section 3) reads a block as a little-endian number whose bit
+//! `i` is the coefficient of `x^i` and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor `x^-128`.
+//! CMAC and the modes with offsets (SP 800-38B) read it big-endian, modulo `x^128 + x^7 + x^2 + x + 1`.
+
+use crate::backend::{Block, Isa};
+
+/// Doubles every block of a register in the big-endian convention, in constant time.
+#[inline(always)]
+pub(crate) fn double<B: Isa>(b: B, v: B::V) -> B::V {
+    let v = b.reverse(v);
+    let carries = b.swap(b.shift_right(v, 63));
+    // The low half's carry moves into the high half; the high half's comes back as 0x87 or not at all.
+    let moved = b.and(carries, b.splat(&halves(0, 1)));
+    let all = b.sub64(b.zero(), carries);
+    let reduced = b.and(all, b.splat(&halves(0x87, 0)));
+    b.reverse(b.xor3(b.add64(v, v), moved, reduced))
+}
+
+/// A block of two little-endian halves.
+const fn halves(low: u64, high: u64) -> Block {
+    ((high as u128) << 64 | low as u128).to_le_bytes()
+}
+
+/// Three partial sums of products that are still to be reduced: `low + mid x^64 + high x^128`, where by Karatsuba's
+/// method `mid` still contains `low` and `high`.
+#[derive(Clone, Copy)]
+pub(crate) struct Unreduced<B: Isa> {
+    low: B::V,
+    mid: B::V,
+    high: B::V,
+}
+
+impl<B: Isa> Unreduced<B> {
+    #[inline(always)]
+    pub(crate) fn zero(b: B) -> Self {
+        Self { low: b.zero(), mid: b.zero(), high: b.zero() }
+    }
+
+    /// Adds `x h` by three carry-less products; `h_sum` has the sum of the halves of `h` in both halves.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, b: B, x: B::V, h: B::V, h_sum: B::V) {
+        let x_sum = b.xor(x, b.swap(x));
+        self.low = b.xor(self.low, b.mul_low(x, h));
+        self.high = b.xor(self.high, b.mul_high(x, h));
+        self.mid = b.xor(self.mid, b.mul_low(x_sum, h_sum));
+    }
+
+    /// The sum, reduced by two carry-less products with the constant of the field (Gueron's Montgomery reduction).
+    #[inline(always)]
+    pub(crate) fn reduce(self, b: B) -> B::V {
+        let mid = b.xor3(self.mid, self.low, self.high);
+        let low = b.xor(self.low, b.low_to_high(mid));
+        let high = b.xor(self.high, b.high_to_low(mid));
+        b.xor(montgomery(b, low), high)
+    }
+}
+
+/// `v x^-128` for POLYVAL's polynomial: each product moves one half's worth of the value up.
+#[inline(always)]
+fn montgomery<B: Isa>(b: B, v: B::V) -> B::V {
+    let poly = b.splat(&halves(0xc200_0000_0000_0000, 0));
+    let once = b.xor(b.swap(v), b.mul_low(v, poly));
+    b.xor(b.swap(once), b.mul_low(once, poly))
+}
+
+/// POLYVAL's product by the Haswell method: four carry-less products, reduction by two more.
+#[inline(always)]
+pub(crate) fn multiply<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
+    let low = b.mul_low(x, h);
+    let high = b.mul_high(x, h);
+    let mid = b.xor(b.mul_cross(x, h), b.mul_cross(h, x));
+    let low = b.xor(low, b.low_to_high(mid));
+    let high = b.xor(high, b.high_to_low(mid));
+    b.xor(montgomery(b, low), high)
+}
+
+/// The same product by the classical method: Karatsuba's three carry-less products, reduction by shifts.
+#[inline(always)]
+pub(crate) fn multiply_classical<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
+    let low = b.mul_low(x, h);
+    let high = b.mul_high(x, h);
+    let sums = b.mul_low(b.xor(x, b.swap(x)), b.xor(h, b.swap(h)));
+    let mid = b.xor3(sums, low, high);
+    let low = b.xor(low, b.low_to_high(mid));
+    let high = b.xor(high, b.high_to_low(mid));
+    b.xor(by_shifts(b, by_shifts(b, low)), high)
+}
+
+/// `v x^-64` for POLYVAL's polynomial: the low half times `x^63 + x^62 + x^57`, by shifts, folded into what stays.
+#[inline(always)]
+fn by_shifts<B: Isa>(b: B, v: B::V) -> B::V {
+    let left = b.xor3(b.shift_left(v, 63), b.shift_left(v, 62), b.shift_left(v, 57));
+    let right = b.xor3(b.shift_right(v, 1), b.shift_right(v, 2), b.shift_right(v, 7));
+    // The product of the low half with the constant has its low part in `left` and its high part in `right`.
+    let product_low = b.high_to_low(b.low_to_high(left));
+    let product_high = b.low_to_high(right);
+    b.xor3(b.swap(v), product_low, product_high)
+}

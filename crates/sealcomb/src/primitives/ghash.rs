@@ -1,0 +1,188 @@
+//! GHASH (SP 800-38D, section 6.4) and POLYVAL (RFC 8452, section 3) with deferred reduction.
+//!
+//! A group of `n` blocks is summed as `X_1 H^n + ... + X_n H`, over as many powers as the table holds, and reduced
+//! once. The table is built in wide registers: each step multiplies all powers known so far by the highest of them,
+//! which doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
+//! key `x H` (RFC 8452, appendix A).
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::gf128::{Unreduced, multiply};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
+
+/// The most powers in a table: eight registers of four blocks.
+const POWERS: usize = 4 * REGISTERS;
+
+/// The powers of a hash key, in POLYVAL's convention.
+#[repr(align(64))]
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct Table {
+    // H^POWERS ... H^1, then zeros: a register whose last lanes have no block meets zeros there.
+    powers: [Block; POWERS + 3],
+    // The sum of each power's halves, in both halves, for Karatsuba's method.
+    sums: [Block; POWERS + 3],
+    // How many powers there are: the most blocks between two reductions.
+    count: usize,
+}
+
+impl Table {
+    /// The powers of `h` up to as many as a backend multiplies with between two reductions.
+    #[inline(always)]
+    pub(crate) fn new<B: Isa>(b: B, h: &Block) -> Self {
+        let mut table = Self::empty();
+        table.fill(b, h, REGISTERS * B::BLOCKS);
+        table
+    }
+
+    /// A table to be filled.
+    #[inline(always)]
+    pub(crate) fn empty() -> Self {
+        Self { powers: [[0; BLOCK]; POWERS + 3], sums: [[0; BLOCK]; POWERS + 3], count: 0 }
+    }
+
+    /// The most blocks between two reductions.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Puts the first `count` powers of `h`, a power of two, into the table.
+    #[inline(always)]
+    pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
+        self.count = count;
+        self.powers[POWERS - 1] = *h;
+        let mut known = 1;
+        while known < count {
+            let highest = b.splat(&self.powers[POWERS - known]);
+            let mut i = 0;
+            while i < known {
+                let some = b.load(&self.powers[POWERS - known + i..]);
+                let product = multiply(b, some, highest);
+                b.store_some(product, &mut self.powers[POWERS - 2 * known + i..POWERS - known]);
+                i += B::BLOCKS;
+            }
+            known *= 2;
+        }
+        let mut i = POWERS - count;
+        while i < POWERS {
+            let power = b.load(&self.powers[i..]);
+            b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..POWERS]);
+            i += B::BLOCKS;
+        }
+    }
+
+    /// Puts as many powers into the table as pay for a hash of so many blocks: each doubling of their number halves
+    /// the reductions.
+    #[inline(always)]
+    pub(crate) fn fill_for<B: Isa>(&mut self, b: B, h: &Block, blocks: usize) {
+        let mut count = 4;
+        while count * count < 2 * blocks && count < REGISTERS * B::BLOCKS {
+            count *= 2;
+        }
+        self.fill(b, h, count);
+    }
+
+    /// The table for GHASH under `h = E_K(0)`.
+    #[inline(always)]
+    pub(crate) fn for_ghash<B: Isa>(b: B, h: &Block) -> Self {
+        Self::new(b, &times_x(h))
+    }
+}
+
+/// The GHASH key `h`, byte-reversed and times `x` in POLYVAL's field, in constant time.
+fn times_x(h: &Block) -> Block {
+    const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
+    let h = u128::from_be_bytes(*h);
+    ((h << 1) ^ (POLYNOMIAL & (h >> 127).wrapping_neg())).to_le_bytes()
+}
+
+/// GHASH on its way.
+pub(crate) type Ghash<'t, B> = Hash<'t, B, true>;
+
+/// POLYVAL on its way.
+pub(crate) type Polyval<'t, B> = Hash<'t, B, false>;
+
+/// A hash on its way: what earlier groups left, and the sum of the current group. GHASH is the one that reverses the
+/// bytes of its blocks.
+pub(crate) struct Hash<'t, B: Isa, const REVERSES: bool> {
+    table: &'t Table,
+    // The hash so far, in the first lane, until the group's first block takes it up.
+    y: B::V,
+    sum: Unreduced<B>,
+    // Blocks that are still to come in this group.
+    left: usize,
+}
+
+impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
+    #[inline(always)]
+    pub(crate) fn new(b: B, table: &'t Table) -> Self {
+        Self { table, y: b.zero(), sum: Unreduced::zero(b), left: 0 }
+    }
+
+    /// Opens a group of this many blocks, at most [`Table::group`].
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, b: B, blocks: usize) {
+        debug_assert!(self.left == 0 && blocks <= POWERS);
+        self.left = blocks;
+        self.sum = Unreduced::zero(b);
+    }
+
+    /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
+    #[inline(always)]
+    pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
+        let at = POWERS - self.left;
+        let h = b.load(&self.table.powers[at..]);
+        let h_sum = b.load(&self.table.sums[at..]);
+        let x = if REVERSES { b.reverse(x) } else { x };
+        self.sum.add(b, b.xor(x, self.y), h, h_sum);
+        self.y = b.zero();
+        self.left -= blocks;
+    }
+
+    /// Closes the group.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, b: B) {
+        debug_assert_eq!(self.left, 0);
+        self.y = b.fold(self.sum.reduce(b));
+    }
+
+    /// Takes in the bytes `from..to` of a message, zero-padded to whole blocks, in the current group; `from` and `to`
+    /// are multiples of a block unless `to` is the message's end.
+    #[inline(always)]
+    pub(crate) fn absorb_span(&mut self, b: B, data: &Span<'_>, from: usize, to: usize) {
+        let register = BLOCK * B::BLOCKS;
+        let mut at = from;
+        while to - at >= register {
+            self.absorb(b, data.load(b, at), B::BLOCKS);
+            at += register;
+        }
+        if at < to {
+            let x = b.keep(data.load_part(b, at), to - at);
+            self.absorb(b, x, (to - at).div_ceil(BLOCK));
+        }
+    }
+
+    /// Takes in a string, zero-padded to whole blocks, in groups of its own.
+    #[inline(always)]
+    pub(crate) fn absorb_string(&mut self, b: B, string: &[u8]) {
+        for group in string.chunks(self.table.count * BLOCK) {
+            self.begin(b, group.len().div_ceil(BLOCK));
+            self.absorb_bytes(b, group);
+            self.end(b);
+        }
+    }
+
+    /// Takes in a string, zero-padded to whole blocks, in the current group.
+    #[inline(always)]
+    pub(crate) fn absorb_bytes(&mut self, b: B, string: &[u8]) {
+        for piece in string.chunks(B::BLOCKS * BLOCK) {
+            self.absorb(b, b.load_bytes(piece), piece.len().div_ceil(BLOCK));
+        }
+    }
+
+    /// The hash after the last group, in the first lane.
+    #[inline(always)]
+    pub(crate) fn value(&self, b: B) -> B::V {
+        if REVERSES { b.reverse(self.y) } else { self.y }
+    }
+}
