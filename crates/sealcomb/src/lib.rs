@@ -58,6 +58,7 @@ mod error;
 mod key;
 mod modes;
 mod primitives;
+pub mod probe;
 
 pub use backend::Backend;
 pub use batch::{

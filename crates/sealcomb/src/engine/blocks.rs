@@ -6,9 +6,10 @@ use arrayvec::ArrayVec;
 
 use super::FLIGHT;
 use super::lanes::{Lanes, Registers};
-use super::message::Message;
+use super::message::{Batch, Message};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::counter::{Counter, xor_keystream};
 
 /// A mode's direction in which no block has to wait for another.
 pub(crate) trait Independent {
@@ -81,6 +82,29 @@ fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut 
     });
 }
 
+/// Adds to each message the keystream from its first counter block on.
+pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_>, first: impl Fn(&Message<'_>) -> Block) {
+    let first: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(first).collect();
+    batch.backend.run(Keystream::<C> { messages: batch.messages, first: &first, kind: PhantomData });
+}
+
+struct Keystream<'b, 'a, C> {
+    messages: &'b mut [Message<'a>],
+    first: &'b [Block],
+    kind: PhantomData<C>,
+}
+
+impl<C: Counter> Kernel for Keystream<'_, '_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for (Message { key, data, .. }, first) in self.messages.iter_mut().zip(self.first) {
+            xor_keystream::<C, B, _>(b, key.aes.encrypting(), first, data);
+        }
+    }
+}
+
 /// Single blocks of many messages, to be encrypted at once under each message's key.
 pub(crate) struct Loose<'a> {
     pub(crate) blocks: ArrayVec<Block, FLIGHT>,
@@ -117,7 +141,23 @@ impl Kernel for EncryptLoose<'_, '_> {
             encrypt_blocks(b, first.encrypting(), blocks);
         } else {
             for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_blocks(b, key.encrypting(), core::slice::from_mut(block));
+                encrypt_block(b, key.encrypting(), block);
+            }
+        }
+    }
+}
+
+/// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
+#[inline(always)]
+pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[Message<'_>], blocks: &mut [Block]) {
+    let Some(first) = messages.first() else { return };
+    if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
+        encrypt_blocks(b, first.key.aes.encrypting(), blocks);
+    } else {
+        let each = blocks.len() / messages.len();
+        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
+            for block in blocks {
+                encrypt_block(b, message.key.aes.encrypting(), block);
             }
         }
     }
@@ -126,16 +166,25 @@ impl Kernel for EncryptLoose<'_, '_> {
 /// Encrypts blocks that share a key.
 #[inline(always)]
 pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mut [Block]) {
-    for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
-        each_count!(blocks.len().div_ceil(B::BLOCKS), R => {
-            let mut x = [b.zero(); R];
-            for r in 0..R {
-                x[r] = b.load_bytes(blocks[r * B::BLOCKS..].as_flattened());
-            }
-            b.encrypt(keys, &mut x);
-            for r in 0..R {
-                b.store_some(x[r], &mut blocks[r * B::BLOCKS..]);
-            }
-        });
+    if let [block] = blocks {
+        return encrypt_block(b, keys, block);
     }
+    for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
+        let mut x = [b.zero(); REGISTERS];
+        for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
+            *x = b.load_bytes(blocks.as_flattened());
+        }
+        b.encrypt(keys, &mut x);
+        for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
+            b.store_some(*x, blocks);
+        }
+    }
+}
+
+/// Encrypts one block.
+#[inline(always)]
+pub(crate) fn encrypt_block<B: Isa, K: RoundKeys<B>>(b: B, keys: K, block: &mut Block) {
+    let mut x = [b.one(block)];
+    b.encrypt(keys, &mut x);
+    *block = b.first(x[0]);
 }

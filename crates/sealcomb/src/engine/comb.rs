@@ -88,21 +88,9 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
     where
         for<'k> &'k K: RoundKeys<B>,
     {
-        if M::WRITES {
-            self.fly_rows::<B, K, true>(b, keys);
-        } else {
-            self.fly_rows::<B, K, false>(b, keys);
-        }
-    }
-
-    #[inline(always)]
-    fn fly_rows<B: Isa, K: AssignKey<'a>, const WRITES: bool>(self, b: B, keys: K)
-    where
-        for<'k> &'k K: RoundKeys<B>,
-    {
         let mut scratch = Scratch::new();
-        let mut flight = Flight::<M, K, S, WRITES> {
-            rows: Rows::new(&mut scratch),
+        let mut flight = Flight::<M, K, S> {
+            rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; MAX_LANES]); S],
             strand: [0; MAX_LANES],
             keys,
@@ -118,23 +106,27 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
     }
 }
 
+/// The lanes of as few registers as hold so many, out of the numbers of registers that there is code for.
+#[inline(always)]
+fn width<B: Isa>(lanes: usize) -> usize {
+    B::BLOCKS * lanes.div_ceil(B::BLOCKS).next_power_of_two()
+}
+
 /// A block of every lane, in memory.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct LaneBlocks([Block; MAX_LANES]);
 
 /// The lanes, and what is in them.
-struct Flight<'r, M, K, const S: usize, const WRITES: bool> {
-    rows: Rows<'r, WRITES>,
+struct Flight<'r, M, K, const S: usize> {
+    rows: Rows<'r>,
     state: [LaneBlocks; S],
     strand: [usize; MAX_LANES],
     keys: K,
     chain: PhantomData<M>,
 }
 
-impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize, const WRITES: bool>
-    Flight<'r, M, K, S, WRITES>
-{
+impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize> Flight<'r, M, K, S> {
     /// Keeps the first `parallel` lanes filled until all strands are through.
     #[inline(always)]
     fn refill<B: Isa>(&mut self, b: B, strands: &mut [Strand<'a, S>], order: &[usize], parallel: usize)
@@ -148,11 +140,11 @@ impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize, const WRITES: bo
         let mut next = lanes;
         let mut live = lanes;
         loop {
-            let steps = self.rows.window(live);
+            let steps = self.rows.window(width::<B>(live));
             if steps == 0 {
                 break;
             }
-            self.advance(b, live, steps);
+            self.advance(b, width::<B>(live), steps);
             let mut ended = self.rows.ended(live);
             while ended != 0 {
                 let lane = ended.trailing_zeros() as usize;
@@ -181,8 +173,8 @@ impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize, const WRITES: bo
         for window in &windows(&lengths) {
             let mut left = window.blocks;
             while left > 0 {
-                let steps = self.rows.window(window.messages);
-                self.advance(b, window.messages, steps);
+                let steps = self.rows.window(width::<B>(window.messages));
+                self.advance(b, width::<B>(window.messages), steps);
                 left -= steps;
             }
             let mut ended = self.rows.ended(window.messages);
@@ -213,16 +205,16 @@ impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize, const WRITES: bo
         }
     }
 
-    /// Takes the first `lanes` lanes `steps` blocks further, in as few registers as hold them.
+    /// Takes the first `width` lanes `steps` blocks further.
     #[inline(always)]
-    fn advance<B: Isa>(&mut self, b: B, lanes: usize, steps: usize)
+    fn advance<B: Isa>(&mut self, b: B, width: usize, steps: usize)
     where
         for<'k> &'k K: RoundKeys<B>,
     {
-        match lanes.div_ceil(B::BLOCKS) {
-            0 | 1 => self.advance_registers::<B, 1>(b, steps),
+        match width / B::BLOCKS {
+            1 => self.advance_registers::<B, 1>(b, steps),
             2 => self.advance_registers::<B, 2>(b, steps),
-            3 | 4 => self.advance_registers::<B, 4>(b, steps),
+            4 => self.advance_registers::<B, 4>(b, steps),
             _ => self.advance_registers::<B, REGISTERS>(b, steps),
         }
     }

@@ -56,14 +56,6 @@ pub(crate) struct Batch<'b, 'a> {
     pub(crate) messages: &'b mut [Message<'a>],
 }
 
-impl<'a> Batch<'_, 'a> {
-    /// The key of all messages, if they have the same.
-    pub(crate) fn shared_key(&self) -> Option<&'a Material> {
-        let (first, rest) = self.messages.split_first()?;
-        rest.iter().all(|message| core::ptr::eq(message.key, first.key)).then_some(first.key)
-    }
-}
-
 /// The whole blocks of each message, chained from its nonce on.
 pub(crate) fn strands_of_whole_blocks<'m>(
     messages: &'m mut [Message<'_>],

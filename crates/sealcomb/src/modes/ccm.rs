@@ -5,26 +5,31 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::cmac::CbcMac;
-use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
-use crate::engine::blocks::Loose;
+use crate::backend::{BLOCK, Block, Span};
+use crate::engine::blocks::{Loose, keystream};
 use crate::engine::comb::{self, Strand};
 use crate::engine::{Batch, FLIGHT, Message, xor};
-use crate::primitives::counter::{Be128, Counter, xor_keystream};
+use crate::primitives::counter::{Be128, Counter};
 
 pub(crate) struct Ccm;
 
 impl Mode for Ccm {
     fn seal(&self, batch: &mut Batch<'_, '_>) {
         let y = authenticate::<false>(batch);
-        batch.backend.run(Keystream { messages: batch.messages });
+        encrypt(batch);
         set_tags(batch, &y);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_>) {
-        batch.backend.run(Keystream { messages: batch.messages });
+        encrypt(batch);
         let y = authenticate::<true>(batch);
         set_tags(batch, &y);
     }
+}
+
+/// `C_j = P_j ⊕ E_K(Ctr_j)`
+fn encrypt(batch: &mut Batch<'_, '_>) {
+    keystream::<Be128>(batch, |message| Be128::skip(&counter(message.nonce), 1));
 }
 
 /// `Ctr_0`: the length of the message's length, the nonce, and the counter 0 (A.3).
@@ -76,8 +81,8 @@ fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_>) -> ArrayVec<Block, FLI
     let mut y = ArrayVec::from_iter(batch.messages.iter().map(|_| [0; BLOCK]));
     single(batch, &mut y, |message| Some(first_block(message)));
     single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(message.aad).0));
-    if batch.messages.iter().any(|message| message.aad.len() > BLOCK) {
-        let rest = |message: &Message<'_>| first_of_aad(message.aad).1;
+    let rest = |message: &Message<'_>| first_of_aad(message.aad).1;
+    if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
         whole(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
         single(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]).last_ragged());
     }
@@ -139,22 +144,5 @@ fn set_tags(batch: &mut Batch<'_, '_>, y: &[Block]) {
     for ((message, y), s0) in batch.messages.iter_mut().zip(y).zip(&s0.blocks) {
         message.tag = *s0;
         xor(&mut message.tag, y);
-    }
-}
-
-struct Keystream<'b, 'a> {
-    messages: &'b mut [Message<'a>],
-}
-
-impl Kernel for Keystream<'_, '_> {
-    type Output = ();
-
-    /// `C_j = P_j ⊕ E_K(Ctr_j)`
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        for Message { key, nonce, data, .. } in self.messages {
-            let first = Be128::skip(&counter(nonce), 1);
-            xor_keystream::<Be128, B, _>(b, key.aes.encrypting(), &first, data);
-        }
     }
 }

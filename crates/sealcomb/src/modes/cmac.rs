@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
-use crate::engine::blocks::{Loose, encrypt_blocks};
+use crate::engine::blocks::{Loose, encrypt_block};
 use crate::engine::comb::{self, Chain, Strand};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, xor};
 use crate::primitives::aes::Schedule;
@@ -81,9 +81,9 @@ impl Kernel for Subkeys<'_> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> [Block; 2] {
-        let mut l = [[0; BLOCK]];
-        encrypt_blocks(b, self.aes.encrypting(), &mut l);
-        let k1 = double(b, b.one(&l[0]));
+        let mut l = [0; BLOCK];
+        encrypt_block(b, self.aes.encrypting(), &mut l);
+        let k1 = double(b, b.one(&l));
         [b.first(k1), b.first(double(b, k1))]
     }
 }

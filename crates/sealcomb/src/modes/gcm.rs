@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave};
-use crate::engine::blocks::encrypt_blocks;
+use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::{Batch, FLIGHT, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::counter::{Be32, Counter, Counters};
@@ -41,9 +41,9 @@ impl Kernel for HashKey<'_> {
     /// `H = E_K(0)` and its powers
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Table> {
-        let mut h = [[0; BLOCK]];
-        encrypt_blocks(b, self.aes.encrypting(), &mut h);
-        Box::new(Table::for_ghash(b, &h[0]))
+        let mut h = [0; BLOCK];
+        encrypt_block(b, self.aes.encrypting(), &mut h);
+        Box::new(Table::for_ghash(b, &h))
     }
 }
 
@@ -62,7 +62,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
             j0.push(first_counter(b, table(message.key), message.nonce));
         }
         let mut masks = j0.clone();
-        encrypt_under_each_key(b, self.messages, &mut masks);
+        encrypt_each(b, self.messages, &mut masks);
         for ((message, j0), mask) in self.messages.iter_mut().zip(&j0).zip(&masks) {
             let counter = Be32::skip(j0, 1);
             let s = crypt::<B, OPENS>(b, message.key, &counter, message.aad, &mut message.data);
@@ -97,19 +97,6 @@ fn first_counter<B: Isa>(b: B, table: &Table, iv: &[u8]) -> Block {
 #[inline(always)]
 fn lengths(first: usize, second: usize) -> Block {
     (((8 * first as u64) as u128) << 64 | (8 * second as u64) as u128).to_be_bytes()
-}
-
-/// Block `i` under the key of message `i`.
-#[inline(always)]
-fn encrypt_under_each_key<B: Isa>(b: B, messages: &[Message<'_>], blocks: &mut [Block]) {
-    let Some(first) = messages.first() else { return };
-    if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
-        encrypt_blocks(b, first.key.aes.encrypting(), blocks);
-    } else {
-        for (message, block) in messages.iter().zip(blocks) {
-            encrypt_blocks(b, message.key.aes.encrypting(), core::slice::from_mut(block));
-        }
-    }
 }
 
 /// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext.

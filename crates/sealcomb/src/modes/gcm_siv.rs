@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
-use crate::engine::blocks::encrypt_blocks;
+use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
 use crate::primitives::counter::{Le32, xor_keystream};
@@ -91,13 +91,7 @@ fn derive_keys<B: Isa>(b: B, messages: &[Message<'_>], authentication: &mut [Blo
             blocks.push(block);
         }
     }
-    if messages.iter().all(|message| core::ptr::eq(message.key, messages[0].key)) {
-        encrypt_blocks(b, messages[0].key.aes.encrypting(), &mut blocks);
-    } else {
-        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(halves)) {
-            encrypt_blocks(b, message.key.aes.encrypting(), blocks);
-        }
-    }
+    encrypt_each(b, messages, &mut blocks);
     let mut encryption = [[[0; BLOCK]; GROUP]; 2];
     for (m, halves) in blocks.chunks(halves).enumerate() {
         for (i, half) in halves.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
 
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Span, Weave};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Span};
 
 /// How counter blocks follow each other.
 pub(crate) trait Counter {
@@ -136,15 +136,17 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: RoundKeys<B>>(
     start: &Block,
     data: &mut Span<'_>,
 ) {
-    let blocks = data.len().div_ceil(BLOCK) as u64;
-    match C::until_overflow(start) {
-        Some(until) if until < blocks => {
-            let middle = BLOCK * until as usize;
-            let end = data.len();
-            xor_run::<C, B, K>(b, keys, start, &mut data.part(0, middle));
-            xor_run::<C, B, K>(b, keys, &C::skip(start, until), &mut data.part(middle, end));
-        }
-        _ => xor_run::<C, B, K>(b, keys, start, data),
+    let mut start = *start;
+    let mut at = 0;
+    while at < data.len() {
+        let left = data.len() - at;
+        let run = match C::until_overflow(&start) {
+            Some(blocks) if blocks < (left / BLOCK) as u64 => BLOCK * blocks as usize,
+            _ => left,
+        };
+        xor_run::<C, B, K>(b, keys, &start, &mut data.part(at, at + run));
+        at += run;
+        start = C::skip(&start, (run / BLOCK) as u64);
     }
 }
 
