@@ -123,10 +123,9 @@ impl Kernel for Mix {
                     x[r] = b.aes_round(x[r], key);
                 }
             }
-            let from = x;
             for _ in 0..self.clmul {
                 for r in 0..MIX {
-                    x[r] = b.xor(x[r], b.mul_low(from[r], key));
+                    x[r] = b.mul_low(x[r], key);
                 }
             }
         }

@@ -23,6 +23,7 @@ pub(super) use verbs;
 
 impl Isa for Aesni {
     const BLOCKS: usize = 1;
+    const CHAINS: usize = 12;
     type V = __m128i;
 
     verbs! {
@@ -52,6 +53,24 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
+    fn one(self, block: &Block) -> Self::V {
+        self.splat(block)
+    }
+
+    #[inline(always)]
+    fn first(self, v: Self::V) -> Block {
+        let mut block = [0; BLOCK];
+        // SAFETY: 16 bytes are writable.
+        unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), v) };
+        block
+    }
+
+    #[inline(always)]
+    fn spread(self, v: Self::V) -> Self::V {
+        v
+    }
+
+    #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe { _mm_loadu_si128(from.cast()) }
@@ -73,6 +92,12 @@ impl Isa for Aesni {
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
         // SAFETY: the caller's promise; the token proves SSE4.1.
         unsafe { store_part(v, to, bytes) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: *const u8) {
+        // SAFETY: a prefetch of whatever address has no effect but on speed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 
     #[inline(always)]

@@ -8,7 +8,7 @@ pub(crate) const BLOCK: usize = 16;
 /// One AES block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Registers that a mode with one block of state keeps in flight: eight chains of latency 4 fill two AES units.
+/// Registers of independent blocks that go through the cipher together. Eight rounds of latency 4 fill two AES units.
 pub(crate) const REGISTERS: usize = 8;
 
 /// Where the round keys of the blocks in a register come from: one key for all lanes, or one a lane.
@@ -22,6 +22,9 @@ pub(crate) trait RoundKeys<B: Isa>: Copy {
     /// Whether every lane has the same key.
     const SHARED: bool;
 }
+
+/// Steps of lanes in `R` registers: as many blocks of each lane as a register has, at most four.
+pub(crate) type Square<B, const R: usize> = [[<B as Isa>::V; R]; 4];
 
 /// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
 pub(crate) trait Weave<B: Isa> {
@@ -41,6 +44,9 @@ impl<B: Isa> Weave<B> for () {
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Blocks in a register: 1, 2 or 4.
     const BLOCKS: usize;
+    /// Registers of chained blocks that are in flight at most. Eight would do if every round came through in exactly
+    /// its latency; more give the scheduler slack. One key and temporaries must fit beside them.
+    const CHAINS: usize;
     /// Whether AES keys are [`SoftAes`] rather than round keys.
     const SOFT: bool = false;
     type V: Copy;
@@ -48,6 +54,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn zero(self) -> Self::V;
     /// The same block in every lane.
     fn splat(self, block: &Block) -> Self::V;
+    /// The block in the first lane, the others zero.
+    fn one(self, block: &Block) -> Self::V;
+    /// The first block of a register.
+    fn first(self, v: Self::V) -> Block;
+    /// The first block of a register in every lane.
+    fn spread(self, v: Self::V) -> Self::V;
 
     /// # Safety
     /// `16 * BLOCKS` bytes from `from` on must be readable.
@@ -71,6 +83,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// # Safety
     /// Those blocks must be writable.
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize);
+    /// Asks for the cache line at an address, which need not be readable.
+    fn prefetch(self, at: *const u8);
     /// `BLOCKS` blocks of each of `BLOCKS` messages: `out[s][reg]` is what `gather` gives at `at + 16 * s`.
     /// # Safety
     /// Those blocks must be readable.
@@ -79,7 +93,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self,
         from: *const *const u8,
         at: usize,
-        out: &mut [[Self::V; R]; 4],
+        out: &mut Square<Self, R>,
         reg: usize,
     ) {
         for s in 0..Self::BLOCKS {
@@ -93,7 +107,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     unsafe fn scatter_square<const R: usize>(
         self,
-        from: &[[Self::V; R]; 4],
+        from: &Square<Self, R>,
         reg: usize,
         to: *const *mut u8,
         at: usize,
@@ -256,21 +270,5 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         assert!(bytes <= MAX);
         // SAFETY: a register from byte `MAX - bytes` on ends within the mask.
         self.and(v, unsafe { self.load_from(MASK.as_ptr().add(MAX - bytes)) })
-    }
-
-    /// The first block of a register.
-    #[inline(always)]
-    fn first(self, v: Self::V) -> Block {
-        let mut block = [0; BLOCK];
-        // SAFETY: 16 bytes fit into a block.
-        unsafe { self.store_part_to(v, block.as_mut_ptr(), BLOCK) };
-        block
-    }
-
-    /// A register whose first block is this one, the others zero.
-    #[inline(always)]
-    fn one(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are in a block.
-        unsafe { self.load_part_from(block.as_ptr(), BLOCK) }
     }
 }

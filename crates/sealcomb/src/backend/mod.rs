@@ -19,9 +19,9 @@ mod vaes512;
 
 use core::fmt;
 
-pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Weave};
+pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave};
 pub(crate) use portable::SoftAes;
-pub(crate) use rows::{MAX_LANES, Rows, Scratch};
+pub(crate) use rows::{Rows, Scratch};
 pub(crate) use span::Span;
 
 use crate::Error;
@@ -105,6 +105,13 @@ macro_rules! backends {
             pub fn blocks(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)])? Token::$Variant(_) => <$Token as Isa>::BLOCKS,)*
+                }
+            }
+
+            /// Messages that a sequential mode keeps in flight when the batch is large enough.
+            pub fn lanes(self) -> usize {
+                match self.0 {
+                    $($(#[cfg($cfg)])? Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*
                 }
             }
 
@@ -195,11 +202,6 @@ impl Backend {
     /// The CPU features that the backend of this name needs; empty for the portable ones.
     pub fn needs(name: &str) -> &'static [&'static str] {
         needs(name)
-    }
-
-    /// Messages that a sequential mode keeps in flight when the batch is large enough.
-    pub fn lanes(self) -> usize {
-        self.blocks() * REGISTERS
     }
 }
 

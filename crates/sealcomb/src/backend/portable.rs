@@ -133,6 +133,7 @@ fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u1
 
 impl<const N: usize> Isa for Portable<N> {
     const BLOCKS: usize = N;
+    const CHAINS: usize = 4 * N;
     const SOFT: bool = true;
     type V = [u128; N];
 
@@ -142,6 +143,18 @@ impl<const N: usize> Isa for Portable<N> {
 
     fn splat(self, block: &Block) -> Self::V {
         [u128::from_le_bytes(*block); N]
+    }
+
+    fn one(self, block: &Block) -> Self::V {
+        core::array::from_fn(|i| if i == 0 { u128::from_le_bytes(*block) } else { 0 })
+    }
+
+    fn first(self, v: Self::V) -> Block {
+        v[0].to_le_bytes()
+    }
+
+    fn spread(self, v: Self::V) -> Self::V {
+        [v[0]; N]
     }
 
     unsafe fn load_from(self, from: *const u8) -> Self::V {
@@ -169,6 +182,8 @@ impl<const N: usize> Isa for Portable<N> {
         // SAFETY: the caller's promise; the array is large enough.
         unsafe { core::ptr::copy_nonoverlapping(blocks.as_ptr().cast(), to, bytes) };
     }
+
+    fn prefetch(self, _: *const u8) {}
 
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         core::array::from_fn(|i| {

@@ -3,14 +3,16 @@
 use core::marker::PhantomData;
 use core::ops::Not;
 
-use super::isa::REGISTERS;
-use super::{BLOCK, Isa, Span};
+use super::{BLOCK, Isa, Span, Square};
 
-/// The most lanes that a kernel has: eight registers of four blocks.
-pub(crate) const MAX_LANES: usize = REGISTERS * 4;
+/// The most lanes that there are: sixteen registers of four blocks.
+const MAX_LANES: usize = 64;
 
 /// Blocks that a lane without a message may run on before it is set back.
 const IDLE_BLOCKS: usize = 64;
+
+/// How far ahead of what is read memory is asked for, in bytes: more streams are open than hardware follows.
+const PREFETCH: usize = 128;
 
 /// What lanes without a message read and write.
 pub(crate) struct Scratch([u8; BLOCK * IDLE_BLOCKS]);
@@ -22,17 +24,17 @@ impl Scratch {
     }
 }
 
-/// The lanes' places in their messages. One comparison covers the accesses of all lanes: a window is as long as the
+/// The places of `N` lanes, at most 64, in their messages. One comparison covers the accesses of all lanes: a window is as long as the
 /// shortest lane, and no access goes beyond it. Lanes without a message go on
 /// in the scratch buffer.
-pub(crate) struct Rows<'a> {
+pub(crate) struct Rows<'a, const N: usize> {
     // Whether the lanes' messages are written, not only read.
     writes: bool,
     // Every lane's pointers are kept `at` bytes before its place, so that a step advances one number for all.
-    src: [*const u8; MAX_LANES],
-    dst: [*mut u8; MAX_LANES],
-    end: [usize; MAX_LANES],
-    idle: u32,
+    src: [*const u8; N],
+    dst: [*mut u8; N],
+    end: [usize; N],
+    idle: u64,
     at: usize,
     // The open window: its end, and the lanes that it covers.
     limit: usize,
@@ -41,15 +43,15 @@ pub(crate) struct Rows<'a> {
     memory: PhantomData<(Span<'a>, &'a mut Scratch)>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a, const N: usize> Rows<'a, N> {
     #[inline(always)]
     pub(crate) fn new(writes: bool, scratch: &'a mut Scratch) -> Self {
         Self {
             writes,
-            src: [core::ptr::null(); MAX_LANES],
-            dst: [core::ptr::null_mut(); MAX_LANES],
-            end: [usize::MAX; MAX_LANES],
-            idle: u32::MAX,
+            src: [core::ptr::null(); N],
+            dst: [core::ptr::null_mut(); N],
+            end: [usize::MAX; N],
+            idle: u64::MAX,
             at: 0,
             limit: 0,
             lanes: 0,
@@ -79,10 +81,10 @@ impl<'a> Rows<'a> {
 
     /// Which of the first `lanes` lanes have a message that is at its end, as bits.
     #[inline(always)]
-    pub(crate) fn ended(&self, lanes: usize) -> u32 {
+    pub(crate) fn ended(&self, lanes: usize) -> u64 {
         let mut ended = 0;
         for (lane, &end) in self.end[..lanes].iter().enumerate() {
-            ended |= u32::from(end == self.at) << lane;
+            ended |= u64::from(end == self.at) << lane;
         }
         ended
     }
@@ -104,7 +106,7 @@ impl<'a> Rows<'a> {
         if end == usize::MAX {
             return 0;
         }
-        let mut idle = self.idle & (u32::MAX >> (MAX_LANES - lanes));
+        let mut idle = self.idle & (u64::MAX >> (MAX_LANES - lanes));
         if idle != 0 {
             end = end.min(self.at + BLOCK * IDLE_BLOCKS);
             let scratch = self.scratch.wrapping_sub(self.at);
@@ -123,46 +125,71 @@ impl<'a> Rows<'a> {
     /// One block of each lane.
     #[inline(always)]
     pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, x: &mut [B::V; R]) {
-        assert!(R * B::BLOCKS <= self.lanes && self.at + BLOCK <= self.limit);
+        let at = self.place(R * B::BLOCKS, 0, 1);
         for r in 0..R {
             // SAFETY: the window holds another block for each lane.
-            x[r] = unsafe { b.gather(self.src.as_ptr().add(r * B::BLOCKS), self.at) };
+            x[r] = unsafe { b.gather(self.src[r * B::BLOCKS..].as_ptr(), at) };
         }
     }
 
-    /// Writes one block of each lane and steps on.
+    /// Writes one block of each lane, if the lanes are written.
     #[inline(always)]
     pub(crate) fn scatter<B: Isa, const R: usize>(&mut self, b: B, x: &[B::V; R]) {
-        assert!(R * B::BLOCKS <= self.lanes && self.at + BLOCK <= self.limit);
+        let at = self.place(R * B::BLOCKS, 0, 1);
         if self.writes {
             for r in 0..R {
                 // SAFETY: the window holds another block for each lane, and all spans are writable.
-                unsafe { b.scatter(x[r], self.dst.as_ptr().add(r * B::BLOCKS), self.at) };
+                unsafe { b.scatter(x[r], self.dst[r * B::BLOCKS..].as_ptr(), at) };
             }
         }
-        self.at += BLOCK;
     }
 
-    /// `B::BLOCKS` blocks of each lane: `x[s]` holds step `s`.
+    /// As many blocks as a register has of each lane of register `r`, `ahead` blocks from here.
     #[inline(always)]
-    pub(crate) fn gather_square<B: Isa, const R: usize>(&self, b: B, x: &mut [[B::V; R]; 4]) {
-        assert!(R * B::BLOCKS <= self.lanes && self.at + BLOCK * B::BLOCKS <= self.limit);
-        for r in 0..R {
-            // SAFETY: the window holds as many blocks for each lane.
-            unsafe { b.gather_square(self.src.as_ptr().add(r * B::BLOCKS), self.at, x, r) };
+    pub(crate) fn gather_square<B: Isa, const R: usize>(
+        &self,
+        b: B,
+        ahead: usize,
+        x: &mut Square<B, R>,
+        r: usize,
+    ) {
+        let at = self.place((r + 1) * B::BLOCKS, ahead, B::BLOCKS);
+        let src = &self.src[r * B::BLOCKS..(r + 1) * B::BLOCKS];
+        // SAFETY: the window holds those blocks for each lane.
+        unsafe { b.gather_square(src.as_ptr(), at, x, r) };
+        for lane in src {
+            b.prefetch(lane.wrapping_add(at + PREFETCH));
         }
     }
 
-    /// Writes `B::BLOCKS` blocks of each lane and steps on as far.
+    /// Writes those blocks, if the lanes are written.
     #[inline(always)]
-    pub(crate) fn scatter_square<B: Isa, const R: usize>(&mut self, b: B, x: &[[B::V; R]; 4]) {
-        assert!(R * B::BLOCKS <= self.lanes && self.at + BLOCK * B::BLOCKS <= self.limit);
+    pub(crate) fn scatter_square<B: Isa, const R: usize>(
+        &mut self,
+        b: B,
+        ahead: usize,
+        x: &Square<B, R>,
+        r: usize,
+    ) {
+        let at = self.place((r + 1) * B::BLOCKS, ahead, B::BLOCKS);
         if self.writes {
-            for r in 0..R {
-                // SAFETY: the window holds as many blocks for each lane, and all spans are writable.
-                unsafe { b.scatter_square(x, r, self.dst.as_ptr().add(r * B::BLOCKS), self.at) };
-            }
+            let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
+            // SAFETY: the window holds those blocks for each lane, and all spans are writable.
+            unsafe { b.scatter_square(x, r, dst.as_ptr(), at) };
         }
-        self.at += BLOCK * B::BLOCKS;
+    }
+
+    /// Goes on by so many blocks.
+    #[inline(always)]
+    pub(crate) fn go(&mut self, blocks: usize) {
+        self.at = self.place(0, 0, blocks) + BLOCK * blocks;
+    }
+
+    /// Where the `blocks` blocks begin that are `ahead` blocks from here: the check that the window holds them, for the
+    /// first `lanes` lanes.
+    #[inline(always)]
+    fn place(&self, lanes: usize, ahead: usize, blocks: usize) -> usize {
+        assert!(lanes <= self.lanes && ahead + blocks <= (self.limit - self.at) / BLOCK);
+        self.at + BLOCK * ahead
     }
 }

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::aesni::{load_part, store_part, verbs};
-use super::{BLOCK, Block, Isa, token};
+use super::{BLOCK, Block, Isa, Square, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 256-bit registers.
@@ -12,6 +12,7 @@ token! {
 
 impl Isa for Vaes256 {
     const BLOCKS: usize = 2;
+    const CHAINS: usize = 12;
     type V = __m256i;
 
     verbs! {
@@ -37,6 +38,26 @@ impl Isa for Vaes256 {
     fn splat(self, block: &Block) -> Self::V {
         // SAFETY: 16 bytes are readable; the token proves AVX2.
         unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn one(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are readable; the token proves the extension.
+        unsafe { _mm256_zextsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn first(self, v: Self::V) -> Block {
+        let mut block = [0; BLOCK];
+        // SAFETY: 16 bytes are writable.
+        unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm256_castsi256_si128(v)) };
+        block
+    }
+
+    #[inline(always)]
+    fn spread(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves the broadcast.
+        unsafe { _mm256_broadcastsi128_si256(_mm256_castsi256_si128(v)) }
     }
 
     #[inline(always)]
@@ -79,6 +100,12 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
+    fn prefetch(self, at: *const u8) {
+        // SAFETY: a prefetch of whatever address has no effect but on speed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+
+    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe {
@@ -102,7 +129,7 @@ impl Isa for Vaes256 {
         self,
         from: *const *const u8,
         at: usize,
-        out: &mut [[Self::V; R]; 4],
+        out: &mut Square<Self, R>,
         reg: usize,
     ) {
         // SAFETY: the caller's promise: two blocks of each of two messages.
@@ -117,7 +144,7 @@ impl Isa for Vaes256 {
     #[inline(always)]
     unsafe fn scatter_square<const R: usize>(
         self,
-        from: &[[Self::V; R]; 4],
+        from: &Square<Self, R>,
         reg: usize,
         to: *const *mut u8,
         at: usize,

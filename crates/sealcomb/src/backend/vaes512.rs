@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 
 use super::aesni::verbs;
-use super::{Block, Isa, token};
+use super::{BLOCK, Block, Isa, Square, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.
@@ -15,6 +15,7 @@ token! {
 
 impl Isa for Vaes512 {
     const BLOCKS: usize = 4;
+    const CHAINS: usize = 16;
     type V = __m512i;
 
     verbs! {
@@ -44,6 +45,26 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn one(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are readable; the token proves the extension.
+        unsafe { _mm512_zextsi128_si512(_mm_loadu_si128(block.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn first(self, v: Self::V) -> Block {
+        let mut block = [0; BLOCK];
+        // SAFETY: 16 bytes are writable.
+        unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm512_castsi512_si128(v)) };
+        block
+    }
+
+    #[inline(always)]
+    fn spread(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves the broadcast.
+        unsafe { _mm512_broadcast_i32x4(_mm512_castsi512_si128(v)) }
+    }
+
+    #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe { _mm512_loadu_si512(from.cast()) }
@@ -65,6 +86,12 @@ impl Isa for Vaes512 {
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
         // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
         unsafe { _mm512_mask_storeu_epi8(to.cast(), first_bytes(bytes), v) }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, at: *const u8) {
+        // SAFETY: a prefetch of whatever address has no effect but on speed.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 
     #[inline(always)]
@@ -95,7 +122,7 @@ impl Isa for Vaes512 {
         self,
         from: *const *const u8,
         at: usize,
-        out: &mut [[Self::V; R]; 4],
+        out: &mut Square<Self, R>,
         reg: usize,
     ) {
         // SAFETY: the caller's promise: four blocks of each of four messages.
@@ -111,7 +138,7 @@ impl Isa for Vaes512 {
     #[inline(always)]
     unsafe fn scatter_square<const R: usize>(
         self,
-        from: &[[Self::V; R]; 4],
+        from: &Square<Self, R>,
         reg: usize,
         to: *const *mut u8,
         at: usize,

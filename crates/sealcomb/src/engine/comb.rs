@@ -5,6 +5,7 @@
 //! the lanes' states are in memory, where a lane that has ended hands its state back and gets the next message.
 
 use core::cmp::Reverse;
+use core::hint::black_box;
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
@@ -12,7 +13,7 @@ use arrayvec::ArrayVec;
 use super::lanes::{Lanes, Registers};
 use super::windows::windows;
 use super::{FLIGHT, Schedule};
-use crate::backend::{Backend, Block, Isa, Kernel, MAX_LANES, REGISTERS, RoundKeys, Rows, Scratch, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, Rows, Scratch, Span, Square};
 use crate::primitives::aes::{AssignKey, LaneKeys, Schedule as AesSchedule};
 
 /// A mode's step from block to block, with `S` blocks of state a message.
@@ -74,77 +75,75 @@ impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let aes = self.strands[self.order[0]].aes;
-        if self.shared {
-            self.fly(b, aes.encrypting());
-        } else {
-            self.fly(b, LaneKeys::new(aes.rounds()));
+        // What a single message has to set up is kept small.
+        match (self.shared, self.parallel.min(self.order.len())) {
+            (true, 1) => self.fly::<B, _, 1, 4>(b, aes.encrypting()),
+            (true, _) => self.fly::<B, _, 16, 64>(b, aes.encrypting()),
+            (false, 1) => self.fly::<B, _, 1, 4>(b, LaneKeys::<4>::new(aes.rounds())),
+            (false, _) => self.fly::<B, _, 16, 64>(b, LaneKeys::<64>::new(aes.rounds())),
         }
     }
 }
 
 impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
+    /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
-    fn fly<B: Isa, K: AssignKey<'a>>(self, b: B, keys: K)
+    fn fly<B: Isa, K: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: K)
     where
         for<'k> &'k K: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
-        let mut flight = Flight::<M, K, S> {
+        let mut flight = Flight::<B, M, K, S, W, N> {
+            b,
             rows: Rows::new(M::WRITES, &mut scratch),
-            state: [LaneBlocks([[0; 16]; MAX_LANES]); S],
-            strand: [0; MAX_LANES],
+            state: [LaneBlocks([[0; 16]; N]); S],
+            strand: [0; N],
+            squares: [[[b.zero(); W]; 4]; 2],
             keys,
             chain: PhantomData,
         };
         if self.refill {
-            flight.refill(b, self.strands, self.order, self.parallel);
+            flight.refill(self.strands, self.order, self.parallel);
         } else {
             for group in self.order.chunks(self.parallel) {
-                flight.comb(b, self.strands, group);
+                flight.comb(self.strands, group);
             }
         }
     }
 }
 
-/// The lanes of as few registers as hold so many, out of the numbers of registers that there is code for.
-#[inline(always)]
-fn width<B: Isa>(lanes: usize) -> usize {
-    B::BLOCKS * lanes.div_ceil(B::BLOCKS).next_power_of_two()
-}
-
 /// A block of every lane, in memory.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct LaneBlocks([Block; MAX_LANES]);
+struct LaneBlocks<const N: usize>([Block; N]);
 
-/// The lanes, and what is in them.
-struct Flight<'r, M, K, const S: usize> {
-    rows: Rows<'r>,
-    state: [LaneBlocks; S],
-    strand: [usize; MAX_LANES],
+/// Up to `N` lanes, and what is in them.
+struct Flight<'r, B: Isa, M, K, const S: usize, const W: usize, const N: usize> {
+    b: B,
+    rows: Rows<'r, N>,
+    state: [LaneBlocks<N>; S],
+    strand: [usize; N],
+    squares: [Square<B, W>; 2],
     keys: K,
     chain: PhantomData<M>,
 }
 
-impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize> Flight<'r, M, K, S> {
+impl<'a: 'r, 'r, B: Isa, M: Chain<S>, K: AssignKey<'a>, const S: usize, const W: usize, const N: usize>
+    Flight<'r, B, M, K, S, W, N>
+where
+    for<'k> &'k K: RoundKeys<B>,
+{
     /// Keeps the first `parallel` lanes filled until all strands are through.
     #[inline(always)]
-    fn refill<B: Isa>(&mut self, b: B, strands: &mut [Strand<'a, S>], order: &[usize], parallel: usize)
-    where
-        for<'k> &'k K: RoundKeys<B>,
-    {
+    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[usize], parallel: usize) {
         let lanes = parallel.min(order.len());
         for lane in 0..lanes {
             self.begin(lane, strands, order[lane]);
         }
         let mut next = lanes;
         let mut live = lanes;
-        loop {
-            let steps = self.rows.window(width::<B>(live));
-            if steps == 0 {
-                break;
-            }
-            self.advance(b, width::<B>(live), steps);
+        while live > 0 {
+            self.window(live, usize::MAX);
             let mut ended = self.rows.ended(live);
             while ended != 0 {
                 let lane = ended.trailing_zeros() as usize;
@@ -161,21 +160,16 @@ impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize> Flight<'r, M, K,
 
     /// Algorithm 1's loop body: a group of messages, window by window.
     #[inline(always)]
-    fn comb<B: Isa>(&mut self, b: B, strands: &mut [Strand<'a, S>], group: &[usize])
-    where
-        for<'k> &'k K: RoundKeys<B>,
-    {
-        let mut lengths = ArrayVec::<usize, MAX_LANES>::new();
+    fn comb(&mut self, strands: &mut [Strand<'a, S>], group: &[usize]) {
+        let mut lengths = ArrayVec::<usize, N>::new();
         for (lane, &strand) in group.iter().enumerate() {
             self.begin(lane, strands, strand);
-            lengths.push(strands[strand].data.len() / 16);
+            lengths.push(strands[strand].data.len() / BLOCK);
         }
         for window in &windows(&lengths) {
             let mut left = window.blocks;
             while left > 0 {
-                let steps = self.rows.window(width::<B>(window.messages));
-                self.advance(b, width::<B>(window.messages), steps);
-                left -= steps;
+                left -= self.window(window.messages, left);
             }
             let mut ended = self.rows.ended(window.messages);
             while ended != 0 {
@@ -205,50 +199,78 @@ impl<'a: 'r, 'r, M: Chain<S>, K: AssignKey<'a>, const S: usize> Flight<'r, M, K,
         }
     }
 
-    /// Takes the first `width` lanes `steps` blocks further.
+    /// Takes the first `live` lanes as far as all of them can go, but no more than `most` blocks, in as few registers
+    /// as hold them. Returns how far.
     #[inline(always)]
-    fn advance<B: Isa>(&mut self, b: B, width: usize, steps: usize)
-    where
-        for<'k> &'k K: RoundKeys<B>,
-    {
-        match width / B::BLOCKS {
-            1 => self.advance_registers::<B, 1>(b, steps),
-            2 => self.advance_registers::<B, 2>(b, steps),
-            4 => self.advance_registers::<B, 4>(b, steps),
-            _ => self.advance_registers::<B, REGISTERS>(b, steps),
+    fn window(&mut self, live: usize, most: usize) -> usize {
+        let registers = match live.div_ceil(B::BLOCKS) {
+            0 | 1 => 1,
+            2..=4 => 4,
+            5..=8 => 8,
+            _ => B::CHAINS,
+        };
+        let steps = self.rows.window(registers * B::BLOCKS).min(most);
+        match registers {
+            1 => self.advance::<1>(steps),
+            4 if W > 1 => self.advance::<4>(steps),
+            8 if W > 1 => self.advance::<8>(steps),
+            12 if W > 1 => self.advance::<12>(steps),
+            _ => self.advance::<W>(steps),
         }
+        steps
     }
 
+    /// Takes the lanes of `R` registers `steps` blocks further.
     #[inline(always)]
-    fn advance_registers<B: Isa, const R: usize>(&mut self, b: B, steps: usize)
-    where
-        for<'k> &'k K: RoundKeys<B>,
-    {
-        let lanes = Registers::<B, &K, R> { b, keys: &self.keys };
+    fn advance<const R: usize>(&mut self, steps: usize) {
+        let Self { b, rows, state: memory, squares: [even, odd], keys, .. } = self;
+        let (b, blocks) = (*b, B::BLOCKS);
+        let lanes = Registers::<B, &K, R> { b, keys };
         let mut state = [[b.zero(); R]; S];
         for s in 0..S {
             for r in 0..R {
-                state[s][r] = b.load(&self.state[s].0[r * B::BLOCKS..]);
+                state[s][r] = b.load(&memory[s].0[r * blocks..]);
             }
         }
-        let squares = if B::BLOCKS > 1 { steps / B::BLOCKS } else { 0 };
-        for _ in 0..squares {
-            let mut x = [[b.zero(); R]; 4];
-            self.rows.gather_square(b, &mut x);
-            for i in 0..B::BLOCKS {
-                M::step(lanes, &mut state, &mut x[i]);
+        // Squares of as many steps as a register has blocks: they are read and written in whole registers. While one
+        // goes through the cipher, the one before it is written and the one after it read, a few registers after each
+        // step, so that memory and shuffles fill the gaps that the rounds leave.
+        let count = steps / blocks;
+        if count > 0 {
+            let share = R.div_ceil(blocks);
+            for r in 0..R {
+                rows.gather_square(b, 0, even, r);
             }
-            self.rows.scatter_square(b, &x);
+            for square in 0..count {
+                let (now, other) = if square % 2 == 0 { (&mut *even, &mut *odd) } else { (&mut *odd, &mut *even) };
+                for (i, x) in now[..black_box(blocks)].iter_mut().enumerate() {
+                    M::step(lanes, &mut state, x.first_chunk_mut().expect("R registers"));
+                    for r in (i * share).min(R)..((i + 1) * share).min(R) {
+                        if square > 0 {
+                            rows.scatter_square(b, (square - 1) * blocks, other, r);
+                        }
+                        if square + 1 < count {
+                            rows.gather_square(b, (square + 1) * blocks, other, r);
+                        }
+                    }
+                }
+            }
+            let last = if count % 2 == 1 { &*even } else { &*odd };
+            for r in 0..R {
+                rows.scatter_square(b, (count - 1) * blocks, last, r);
+            }
+            rows.go(count * blocks);
         }
-        for _ in 0..steps - squares * B::BLOCKS {
+        for _ in count * blocks..steps {
             let mut x = [b.zero(); R];
-            self.rows.gather(b, &mut x);
+            rows.gather(b, &mut x);
             M::step(lanes, &mut state, &mut x);
-            self.rows.scatter(b, &x);
+            rows.scatter(b, &x);
+            rows.go(1);
         }
         for s in 0..S {
             for r in 0..R {
-                b.store(state[s][r], &mut self.state[s].0[r * B::BLOCKS..]);
+                b.store(state[s][r], &mut memory[s].0[r * blocks..]);
             }
         }
     }

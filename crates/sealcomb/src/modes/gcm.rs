@@ -9,7 +9,7 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave}
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::{Batch, FLIGHT, Material, Message};
 use crate::primitives::aes::Schedule;
-use crate::primitives::counter::{Be32, Counter, Counters};
+use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::ghash::{Ghash, Table};
 
 /// GCM; as GMAC, its message is what the job has as additional data.
@@ -57,16 +57,14 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
     /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let mut j0 = ArrayVec::<Block, FLIGHT>::new();
+        let mut masks = ArrayVec::<Block, FLIGHT>::new();
         for message in self.messages.iter() {
-            j0.push(first_counter(b, table(message.key), message.nonce));
+            masks.push(b.first(first_counter(b, table(message.key), message.nonce)));
         }
-        let mut masks = j0.clone();
         encrypt_each(b, self.messages, &mut masks);
-        for ((message, j0), mask) in self.messages.iter_mut().zip(&j0).zip(&masks) {
-            let counter = Be32::skip(j0, 1);
-            let s = crypt::<B, OPENS>(b, message.key, &counter, message.aad, &mut message.data);
-            message.tag = b.first(b.xor(s, b.splat(mask)));
+        for (message, mask) in self.messages.iter_mut().zip(&masks) {
+            let s = crypt::<B, OPENS>(b, message);
+            message.tag = b.first(b.xor(s, b.one(mask)));
         }
     }
 }
@@ -76,68 +74,59 @@ fn table(key: &Material) -> &Table {
     key.table.as_deref().expect("a GCM key has its table")
 }
 
-/// `J0`: the IV and the number 1, or the hash of the IV where it hasn't 96 bits.
+/// `J0`, in the first lane: the IV and the number 1, or the hash of the IV where it hasn't 96 bits.
 #[inline(always)]
-fn first_counter<B: Isa>(b: B, table: &Table, iv: &[u8]) -> Block {
-    if let Ok(iv) = <[u8; 12]>::try_from(iv) {
-        let mut j0 = [0; BLOCK];
-        j0[..12].copy_from_slice(&iv);
-        j0[15] = 1;
-        return j0;
+fn first_counter<B: Isa>(b: B, table: &Table, iv: &[u8]) -> B::V {
+    if iv.len() == 12 {
+        let one = (1u128).to_be_bytes();
+        return b.xor(b.load_bytes(iv), b.one(&one));
     }
     let mut hash = Ghash::new(b, table);
-    hash.absorb_string(b, iv);
+    hash.absorb_string(b, &iv.into());
     hash.begin(b, 1);
     hash.absorb(b, b.one(&lengths(0, iv.len())), 1);
     hash.end(b);
-    b.first(hash.value(b))
+    hash.value(b)
 }
 
 /// The bit lengths of two strings of bytes as the hash's last block.
 #[inline(always)]
 fn lengths(first: usize, second: usize) -> Block {
-    (((8 * first as u64) as u128) << 64 | (8 * second as u64) as u128).to_be_bytes()
+    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_be_bytes()
 }
 
-/// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext.
+/// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
 #[inline(always)]
-fn crypt<B: Isa, const OPENS: bool>(
-    b: B,
-    key: &Material,
-    counter: &Block,
-    aad: &[u8],
-    data: &mut Span<'_>,
-) -> B::V {
-    let keys = key.aes.encrypting();
-    let table = table(key);
+fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
+    let Message { key, nonce, aad, data, .. } = message;
+    let (keys, table) = (key.aes.encrypting(), table(key));
+    let j0 = b.spread(first_counter(b, table, nonce));
+    let mut counters = Counters::<B, Be32>::skipping(b, j0, 1);
     let mut hash = Ghash::new(b, table);
-    let mut counters = Counters::<B, Be32>::new(b, counter);
     let register = BLOCK * B::BLOCKS;
     let group = REGISTERS * register;
     let lengths = b.one(&lengths(aad.len(), data.len()));
 
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
+    let aad = Span::from(*aad);
     let short = aad_blocks + data.len().div_ceil(BLOCK) < table.count();
     if !short {
-        hash.absorb_string(b, aad);
+        hash.absorb_string(b, &aad);
     }
 
     let mut at = 0;
     while data.len() - at >= group {
         let mut x: [B::V; REGISTERS] = counters.take(b);
-        if OPENS {
-            hash.begin(b, table.count());
-            b.encrypt_with(keys, &mut x, &mut Absorb::<B, false> { hash: &mut hash, data, at });
-            hash.end(b);
-        } else if at == 0 {
-            b.encrypt(keys, &mut x);
-        } else {
-            // The ciphertext of the group before this one.
-            hash.begin(b, table.count());
-            let mut absorb = Absorb::<B, true> { hash: &mut hash, data, at: at - group };
+        // The ciphertext to hash meanwhile: this group's when opening, the one's before it when sealing.
+        let from = if OPENS { Some(at) } else { at.checked_sub(group) };
+        if let Some(from) = from {
+            hash.begin(b, 0);
+            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, data, from };
             b.encrypt_with(keys, &mut x, &mut absorb);
             hash.end(b);
+        } else {
+            b.encrypt(keys, &mut x);
         }
         for r in 0..REGISTERS {
             data.store(b, at, b.xor(x[r], data.load(b, at)));
@@ -145,10 +134,10 @@ fn crypt<B: Isa, const OPENS: bool>(
         }
     }
     if !OPENS && at > 0 {
-        hash.begin(b, table.count());
-        let mut absorb = Absorb::<B, true> { hash: &mut hash, data, at: at - group };
-        for r in 0..REGISTERS {
-            absorb.thread(b, r);
+        hash.begin(b, 0);
+        let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, data, from: at - group };
+        for piece in 0..REGISTERS {
+            absorb.thread(b, piece);
         }
         hash.end(b);
     }
@@ -157,7 +146,7 @@ fn crypt<B: Isa, const OPENS: bool>(
     let lengths_fit = blocks < table.count();
     if short {
         hash.begin(b, aad_blocks + blocks + 1);
-        hash.absorb_bytes(b, aad);
+        hash.absorb_part(b, &aad, 0, aad.len());
     } else {
         hash.begin(b, blocks + usize::from(lengths_fit));
     }
@@ -183,18 +172,20 @@ fn crypt<B: Isa, const OPENS: bool>(
     hash.value(b)
 }
 
-/// Hashes a group of ciphertext, a register between two AES rounds.
-struct Absorb<'h, 't, 'd, B: Isa, const WRITTEN: bool> {
+/// Hashes a group of ciphertext, a register between two AES rounds: what is read when opening, what was written when
+/// sealing.
+struct Absorb<'h, 't, 'd, B: Isa, const OPENS: bool> {
     hash: &'h mut Ghash<'t, B>,
     data: &'h Span<'d>,
-    at: usize,
+    from: usize,
 }
 
-impl<B: Isa, const WRITTEN: bool> Weave<B> for Absorb<'_, '_, '_, B, WRITTEN> {
+impl<B: Isa, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, OPENS> {
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        let at = self.at + piece * BLOCK * B::BLOCKS;
-        let x = if WRITTEN { self.data.load_written(b, at) } else { self.data.load(b, at) };
-        self.hash.absorb(b, x, B::BLOCKS);
+        let r = Ghash::<B>::register(piece);
+        let at = self.from + r * BLOCK * B::BLOCKS;
+        let x = if OPENS { self.data.load(b, at) } else { self.data.load_written(b, at) };
+        self.hash.absorb_register(b, r, x);
     }
 }

@@ -114,33 +114,17 @@ fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span
     let mut hash = Polyval::new(b, table);
     let lengths = (8 * aad.len() as u64) as u128 | ((8 * plaintext.len() as u64) as u128) << 64;
     let lengths = b.one(&lengths.to_le_bytes());
+    let aad = Span::from(aad);
     if blocks <= table.count() {
         hash.begin(b, blocks);
-        hash.absorb_bytes(b, aad);
-        hash.absorb_span(b, plaintext, 0, plaintext.len());
-        hash.absorb(b, lengths, 1);
-        hash.end(b);
+        hash.absorb_part(b, &aad, 0, aad.len());
+        hash.absorb_part(b, plaintext, 0, plaintext.len());
     } else {
-        hash.absorb_string(b, aad);
-        let group = BLOCK * table.count();
-        let mut at = 0;
-        while plaintext.len() - at >= group {
-            hash.begin(b, table.count());
-            hash.absorb_span(b, plaintext, at, at + group);
-            hash.end(b);
-            at += group;
-        }
-        // One block of the group is left for the lengths.
-        let rest = plaintext.len() - at;
-        let fits = rest.div_ceil(BLOCK) < table.count();
-        hash.begin(b, rest.div_ceil(BLOCK) + usize::from(fits));
-        hash.absorb_span(b, plaintext, at, plaintext.len());
-        if !fits {
-            hash.end(b);
-            hash.begin(b, 1);
-        }
-        hash.absorb(b, lengths, 1);
-        hash.end(b);
+        hash.absorb_string(b, &aad);
+        hash.absorb_string(b, plaintext);
+        hash.begin(b, 1);
     }
+    hash.absorb(b, lengths, 1);
+    hash.end(b);
     b.first(hash.value(b))
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, MAX_LANES, RoundKeys, SoftAes};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes};
 
 /// Round keys of AES-256, the most there are.
 const ROUND_KEYS: usize = 15;
@@ -167,25 +167,25 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 }
 
-/// A key a lane: the encrypting round keys interleaved as the registers want them.
-pub(crate) struct LaneKeys<'a> {
-    rounds: Vec<LaneKey>,
-    schedules: [Option<&'a Schedule>; MAX_LANES],
+/// A key for each of `N` lanes: the encrypting round keys interleaved as the registers want them.
+pub(crate) struct LaneKeys<'a, const N: usize> {
+    rounds: Vec<LaneKey<N>>,
+    schedules: [Option<&'a Schedule>; N],
 }
 
 /// One round key of every lane.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct LaneKey([Block; MAX_LANES]);
+struct LaneKey<const N: usize>([Block; N]);
 
-impl<'a> LaneKeys<'a> {
+impl<const N: usize> LaneKeys<'_, N> {
     pub(crate) fn new(rounds: usize) -> Self {
-        let empty = LaneKey([[0; 16]; MAX_LANES]);
-        Self { rounds: vec![empty; rounds + 1], schedules: [None; MAX_LANES] }
+        let empty = LaneKey([[0; 16]; N]);
+        Self { rounds: vec![empty; rounds + 1], schedules: [None; N] }
     }
 }
 
-impl<'a> AssignKey<'a> for LaneKeys<'a> {
+impl<'a, const N: usize> AssignKey<'a> for LaneKeys<'a, N> {
     #[inline(always)]
     fn assign(&mut self, lane: usize, schedule: &'a Schedule) {
         for (round, key) in self.rounds.iter_mut().zip(&schedule.encrypting) {
@@ -195,7 +195,7 @@ impl<'a> AssignKey<'a> for LaneKeys<'a> {
     }
 }
 
-impl Drop for LaneKeys<'_> {
+impl<const N: usize> Drop for LaneKeys<'_, N> {
     fn drop(&mut self) {
         for round in &mut self.rounds {
             round.0.zeroize();
@@ -203,7 +203,7 @@ impl Drop for LaneKeys<'_> {
     }
 }
 
-impl<B: Isa> RoundKeys<B> for &LaneKeys<'_> {
+impl<B: Isa, const N: usize> RoundKeys<B> for &LaneKeys<'_, N> {
     const SHARED: bool = false;
 
     #[inline(always)]

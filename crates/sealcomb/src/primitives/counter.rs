@@ -109,9 +109,14 @@ impl<B: Isa, C: Counter> Counters<B, C> {
     /// The counter blocks from `start` on.
     #[inline(always)]
     pub(crate) fn new(b: B, start: &Block) -> Self {
-        let start = b.splat(start);
+        Self::skipping(b, b.splat(start), 0)
+    }
+
+    /// The counter blocks from so many after `start`, which is in every lane, on.
+    #[inline(always)]
+    pub(crate) fn skipping(b: B, start: B::V, blocks: usize) -> Self {
         let start = if C::BIG_ENDIAN { b.reverse(start) } else { start };
-        let next = C::add(b, start, b.load(&NUMBERS.0));
+        let next = C::add(b, start, b.load(&NUMBERS.0[blocks..]));
         Self { next, kind: core::marker::PhantomData }
     }
 

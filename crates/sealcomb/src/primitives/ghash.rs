@@ -139,6 +139,24 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
         self.left -= blocks;
     }
 
+    /// The register of a full group to take in as the `piece`th: the first has to wait for the groups before this one,
+    /// and so comes last.
+    #[inline(always)]
+    pub(crate) fn register(piece: usize) -> usize {
+        (piece + 1) % REGISTERS
+    }
+
+    /// Takes in register `r` of a group of eight full registers; registers may come in any order.
+    #[inline(always)]
+    pub(crate) fn absorb_register(&mut self, b: B, r: usize, x: B::V) {
+        let at = POWERS - (REGISTERS - r) * B::BLOCKS;
+        let h = b.load(&self.table.powers[at..]);
+        let h_sum = b.load(&self.table.sums[at..]);
+        let x = if REVERSES { b.reverse(x) } else { x };
+        let x = if r == 0 { b.xor(x, self.y) } else { x };
+        self.sum.add(b, x, h, h_sum);
+    }
+
     /// Closes the group.
     #[inline(always)]
     pub(crate) fn end(&mut self, b: B) {
@@ -146,37 +164,46 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
         self.y = b.fold(self.sum.reduce(b));
     }
 
-    /// Takes in the bytes `from..to` of a message, zero-padded to whole blocks, in the current group; `from` and `to`
-    /// are multiples of a block unless `to` is the message's end.
+    /// Takes in a whole string, zero-padded to whole blocks, in groups of its own.
     #[inline(always)]
-    pub(crate) fn absorb_span(&mut self, b: B, data: &Span<'_>, from: usize, to: usize) {
-        let register = BLOCK * B::BLOCKS;
-        let mut at = from;
-        while to - at >= register {
-            self.absorb(b, data.load(b, at), B::BLOCKS);
-            at += register;
+    pub(crate) fn absorb_string(&mut self, b: B, string: &Span<'_>) {
+        let group = BLOCK * self.table.count;
+        let mut at = 0;
+        while string.len() - at >= group {
+            if self.table.count == REGISTERS * B::BLOCKS {
+                self.begin(b, 0);
+                for piece in 0..REGISTERS {
+                    let r = Self::register(piece);
+                    self.absorb_register(b, r, string.load(b, at + r * BLOCK * B::BLOCKS));
+                }
+                self.end(b);
+            } else {
+                self.begin(b, self.table.count);
+                self.absorb_part(b, string, at, at + group);
+                self.end(b);
+            }
+            at += group;
         }
-        if at < to {
-            let x = b.keep(data.load_part(b, at), to - at);
-            self.absorb(b, x, (to - at).div_ceil(BLOCK));
-        }
-    }
-
-    /// Takes in a string, zero-padded to whole blocks, in groups of its own.
-    #[inline(always)]
-    pub(crate) fn absorb_string(&mut self, b: B, string: &[u8]) {
-        for group in string.chunks(self.table.count * BLOCK) {
-            self.begin(b, group.len().div_ceil(BLOCK));
-            self.absorb_bytes(b, group);
+        if at < string.len() {
+            self.begin(b, (string.len() - at).div_ceil(BLOCK));
+            self.absorb_part(b, string, at, string.len());
             self.end(b);
         }
     }
 
-    /// Takes in a string, zero-padded to whole blocks, in the current group.
+    /// Takes in the bytes `from..to` of a string, zero-padded to whole blocks, in the current group; both are multiples
+    /// of a block unless `to` is the string's end.
     #[inline(always)]
-    pub(crate) fn absorb_bytes(&mut self, b: B, string: &[u8]) {
-        for piece in string.chunks(B::BLOCKS * BLOCK) {
-            self.absorb(b, b.load_bytes(piece), piece.len().div_ceil(BLOCK));
+    pub(crate) fn absorb_part(&mut self, b: B, string: &Span<'_>, from: usize, to: usize) {
+        let register = BLOCK * B::BLOCKS;
+        let mut at = from;
+        while to - at >= register {
+            self.absorb(b, string.load(b, at), B::BLOCKS);
+            at += register;
+        }
+        if at < to {
+            let x = b.keep(string.load_part(b, at), to - at);
+            self.absorb(b, x, (to - at).div_ceil(BLOCK));
         }
     }
 
