@@ -6,12 +6,14 @@
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod forgery;
     pub(crate) mod known_answer;
     pub(crate) mod rsp;
 }
 
 use common::backends;
-use common::known_answer::{KnownAnswer, must_be_refused, must_hold};
+use common::forgery::must_be_refused;
+use common::known_answer::{KnownAnswer, must_hold};
 use common::rsp::{Record, parse};
 use sealcomb::{Algorithm, Backend, Key, OpenJob, SealJob, open_batch, seal_batch};
 use std::env;

@@ -2,10 +2,12 @@
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod forgery;
     pub(crate) mod known_answer;
 }
 
-use common::known_answer::{KnownAnswer, must_be_refused, must_hold};
+use common::forgery::must_be_refused;
+use common::known_answer::{KnownAnswer, must_hold};
 use sealcomb::reference::gf128::ghash_multiply;
 use sealcomb::reference::{self, Block};
 use sealcomb::{Algorithm, Kind};

