@@ -466,9 +466,12 @@ fn equal_and_very_unequal_lengths_obey_the_law() {
                     in_place: true,
                 })
                 .collect();
+            // A parallelism of none or of more than there are lanes is brought into bounds.
             let schedules = [
                 Schedule::Auto,
+                Schedule::Comb(0),
                 Schedule::Comb(7),
+                Schedule::Comb(1000),
                 Schedule::Refill,
                 Schedule::Blocks,
             ];
