@@ -122,7 +122,7 @@ fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
+        cases: 384,
         failure_persistence: None,
         max_shrink_time: 60_000,
         ..ProptestConfig::default()

@@ -171,9 +171,7 @@ fn modes_take_the_nonces_of_their_standards() {
 #[test]
 fn a_tag_of_another_length_is_refused() {
     for algorithm in ALGORITHMS {
-        let takes =
-            |bytes| algorithm.tag.contains(&bytes) || (bytes == 0 && algorithm.tag.is_empty());
-        for got in (0..=33).filter(|&got| !takes(got)) {
+        for got in (0..=33).filter(|got| !algorithm.tag.contains(got)) {
             for backend in backends::available() {
                 let made = key(algorithm, backend).with_tag_bytes(got);
                 assert_eq!(

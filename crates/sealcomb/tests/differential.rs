@@ -128,7 +128,7 @@ fn seal(message: &mut KnownAnswer) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 128,
+        cases: 384,
         failure_persistence: None,
         max_shrink_time: 60_000,
         ..ProptestConfig::default()

@@ -5,7 +5,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch,
+    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch,
+    seal_batch,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -47,6 +48,15 @@ impl fmt::Debug for KnownAnswer {
 impl KnownAnswer {
     pub(crate) fn is_authenticated(&self) -> bool {
         self.algorithm.kind != Kind::Cipher
+    }
+
+    fn make_key(&self, backend: Backend) -> Result<Key, Error> {
+        let key = Key::with_backend(self.algorithm, &self.key, backend)?;
+        if self.is_authenticated() {
+            key.with_tag_bytes(self.tag.len())
+        } else {
+            Ok(key)
+        }
     }
 
     fn seal_job<'a>(
@@ -108,8 +118,8 @@ impl<'a> Keys<'a> {
         let mut keys = HashMap::new();
         for answer in answers {
             keys.entry(Self::name(answer)).or_insert_with(|| {
-                Key::with_backend(answer.algorithm, &answer.key, backend)
-                    .and_then(|key| key.with_tag_bytes(answer.tag.len()))
+                answer
+                    .make_key(backend)
                     .unwrap_or_else(|error| panic!("{}: {error}", answer.origin))
             });
         }
