@@ -383,7 +383,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_batch_gives_what_its_jobs_give_alone(shapes in batch(), parallelism in 1..=32_usize) {
+    fn a_batch_gives_what_its_jobs_give_alone(shapes in batch(), parallelism in 1..=64_usize) {
         let schedules = [
             Schedule::Auto,
             Schedule::Single,
@@ -397,7 +397,8 @@ proptest! {
 
 /// The law for one algorithm, from one job to more than any backend has lanes, under every schedule there is.
 fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
-    let schedules: Vec<_> = (1..=32)
+    let lanes = Backend::available().map(Backend::lanes).max();
+    let schedules: Vec<_> = (1..=lanes.expect("a backend"))
         .map(Schedule::Comb)
         .chain([
             Schedule::Auto,
@@ -407,7 +408,7 @@ fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
         ])
         .collect();
     let mut rng = StdRng::seed_from_u64(4);
-    for jobs in [1, 2, 3, 7, 16, 17, 33, 65] {
+    for jobs in [1, 2, 3, 7, 16, 17, 33, 65, 130] {
         for keys in [1, 1000] {
             let shapes: Vec<_> = (0..jobs)
                 .map(|i| {
