@@ -59,6 +59,8 @@ mod key;
 mod modes;
 mod primitives;
 pub mod probe;
+#[cfg(feature = "reference")]
+pub mod reference;
 
 pub use backend::Backend;
 pub use batch::{

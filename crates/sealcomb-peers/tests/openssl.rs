@@ -1,0 +1,143 @@
+//! Random messages give what OpenSSL gives, for every mode that its version 3.0 has.
+
+#[path = "../../sealcomb/tests/common/"]
+mod common {
+    pub(crate) mod backends;
+    pub(crate) mod known_answer;
+    pub(crate) mod unsealed;
+}
+
+use common::known_answer::{KnownAnswer, must_hold};
+use common::unsealed::messages;
+use openssl::cipher::Cipher;
+use openssl::cipher_ctx::CipherCtx;
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::sign::Signer;
+use openssl::symm;
+use proptest::prelude::*;
+use proptest::sample::select;
+use sealcomb::{ALGORITHMS, Algorithm};
+
+/// The mode of an algorithm, as its id names it.
+fn mode(algorithm: &Algorithm) -> &'static str {
+    algorithm.id.split_once('-').expect("cipher and mode").1
+}
+
+/// The algorithms that OpenSSL 3.0 has.
+fn shared() -> Vec<&'static Algorithm> {
+    ALGORITHMS
+        .iter()
+        .filter(|algorithm| mode(algorithm) != "gcm-siv")
+        .collect()
+}
+
+/// The nonce and tag sizes to test.
+fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
+    let nonces = match mode(algorithm) {
+        "ecb" | "cmac" => vec![0],
+        "ccm" => (7..=13).collect(),
+        "gcm" | "gmac" => (1..=128).chain([12; 100]).collect(),
+        _ => vec![16],
+    };
+    let tags = if algorithm.tag.is_empty() {
+        vec![0]
+    } else {
+        algorithm.tag.to_vec()
+    };
+    (nonces, tags)
+}
+
+/// Seals a message with OpenSSL.
+fn seal(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
+    match mode(message.algorithm) {
+        "cmac" => seal_cmac(message),
+        "ecb" | "cbc" | "cfb128" | "ofb" | "ctr" => seal_cipher(message),
+        _ => seal_aead(message),
+    }
+}
+
+fn seal_cmac(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
+    let cipher = match message.key.len() {
+        16 => symm::Cipher::aes_128_cbc(),
+        24 => symm::Cipher::aes_192_cbc(),
+        _ => symm::Cipher::aes_256_cbc(),
+    };
+    let key = PKey::cmac(&cipher, &message.key)?;
+    let mut signer = Signer::new_without_digest(&key)?;
+    signer.update(&message.aad)?;
+    let full = signer.sign_to_vec()?;
+    message.tag = full[..message.tag.len()].to_vec();
+    Ok(())
+}
+
+fn seal_cipher(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
+    let cipher = fetch(message.algorithm)?;
+    let nonce = (!message.nonce.is_empty()).then_some(message.nonce.as_slice());
+    let mut context = CipherCtx::new()?;
+    context.encrypt_init(Some(&cipher), Some(&message.key), nonce)?;
+    context.set_padding(false);
+    message.ct.clear();
+    context.cipher_update_vec(&message.msg, &mut message.ct)?;
+    context.cipher_final_vec(&mut message.ct)?;
+    Ok(())
+}
+
+fn seal_aead(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
+    let cipher = fetch(message.algorithm)?;
+    let is_ccm = mode(message.algorithm) == "ccm";
+    let mut context = CipherCtx::new()?;
+    context.encrypt_init(Some(&cipher), None, None)?;
+    context.set_iv_length(message.nonce.len())?;
+    if is_ccm {
+        context.set_tag_length(message.tag.len())?;
+    }
+    context.encrypt_init(None, Some(&message.key), Some(&message.nonce))?;
+    if is_ccm {
+        context.set_data_len(message.msg.len())?;
+    }
+    if !message.aad.is_empty() {
+        context.cipher_update(&message.aad, None)?;
+    }
+    message.ct.clear();
+    // CCM makes its tag here, also for an empty message.
+    context.cipher_update_vec(&message.msg, &mut message.ct)?;
+    context.cipher_final_vec(&mut message.ct)?;
+    context.tag(&mut message.tag)
+}
+
+/// OpenSSL's cipher for an algorithm; GMAC is its GCM, CFB128 its CFB.
+fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
+    let mode = match mode(algorithm) {
+        "gmac" => "gcm",
+        "cfb128" => "cfb",
+        mode => mode,
+    };
+    Cipher::fetch(
+        None,
+        &format!("AES-{}-{mode}", 8 * algorithm.key_bytes),
+        None,
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 384,
+        failure_persistence: None,
+        max_shrink_time: 60_000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_messages_are_sealed_as_openssl_seals_them(
+        mut messages in select(shared()).prop_flat_map(|algorithm| {
+            let (nonces, tags) = sizes(algorithm);
+            messages(algorithm, nonces, tags)
+        })
+    ) {
+        for message in &mut messages {
+            seal(message).unwrap_or_else(|error| panic!("{message:?}: {error}"));
+        }
+        must_hold(&messages);
+    }
+}

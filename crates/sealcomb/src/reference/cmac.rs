@@ -1,0 +1,48 @@
+//! CMAC (SP 800-38B).
+
+use super::{Block, BlockCipher, pad, xor};
+use alloc::vec::Vec;
+
+/// The first `tag_bytes` bytes of the CMAC of a message (section 6.2).
+///
+/// # Panics
+///
+/// If `tag_bytes` is over 16.
+#[must_use]
+pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> {
+    let (k1, k2) = subkeys(cipher);
+    let mut blocks: Vec<&[u8]> = msg.chunks(16).collect();
+    let last = blocks.pop().unwrap_or_default();
+    let last = if last.len() == 16 {
+        xor(k1, pad(last))
+    } else {
+        let mut padded = pad(last);
+        padded[last.len()] = 0x80;
+        xor(k2, padded)
+    };
+    let mut c = [0; 16];
+    for m in blocks {
+        c = cipher.encrypt(xor(c, pad(m)));
+    }
+    c = cipher.encrypt(xor(c, last));
+    c[..tag_bytes].to_vec()
+}
+
+/// The subkeys `K1` and `K2` (section 6.1).
+fn subkeys<C: BlockCipher>(cipher: &C) -> (Block, Block) {
+    let l = cipher.encrypt([0; 16]);
+    let k1 = double(l);
+    (k1, double(k1))
+}
+
+/// `X << 1`, and `⊕ R_128` if the bit that falls out is 1.
+fn double(x: Block) -> Block {
+    let number = u128::from_be_bytes(x);
+    let shifted = number << 1;
+    let doubled = if number >> 127 == 0 {
+        shifted
+    } else {
+        shifted ^ 0x87
+    };
+    doubled.to_be_bytes()
+}

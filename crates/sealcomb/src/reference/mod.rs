@@ -1,0 +1,225 @@
+//! By-the-book models of every mode, for tests: one block at a time, as slow and as plain as the standards read.
+//!
+//! Nothing here is shared with the library proper. The models see a block cipher only through [`BlockCipher`], work on
+//! byte strings that they allocate, and branch on secrets: they are an oracle, not an implementation to use.
+//!
+//! [`seal`] and [`open`] choose the model by the id of the catalog.
+//!
+//! ```
+//! let (ciphertext, tag) =
+//!     sealcomb::reference::seal("aes128-gcm", &[0; 16], &[0; 12], b"header", b"message", 16).unwrap();
+//! let message = sealcomb::reference::open("aes128-gcm", &[0; 16], &[0; 12], b"header", &ciphertext, &tag);
+//! assert_eq!(message.as_deref(), Some(b"message".as_slice()));
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod cbc;
+pub mod ccm;
+pub mod cfb;
+pub mod cmac;
+pub mod ctr;
+pub mod ecb;
+pub mod gcm;
+pub mod gcm_siv;
+pub mod gf128;
+pub mod ofb;
+
+use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use aes::{Aes128, Aes192, Aes256};
+use alloc::vec::Vec;
+
+/// One block of 128 bits.
+pub type Block = [u8; 16];
+
+/// What a model sees of a block cipher.
+pub trait BlockCipher: Sized {
+    /// Bytes of a key.
+    const KEY_BYTES: usize;
+
+    /// The cipher under `key`; nothing if the key is not of [`Self::KEY_BYTES`] bytes.
+    fn with_key(key: &[u8]) -> Option<Self>;
+
+    /// The forward cipher function on one block.
+    #[must_use]
+    fn encrypt(&self, block: Block) -> Block;
+
+    /// The inverse cipher function on one block.
+    #[must_use]
+    fn decrypt(&self, block: Block) -> Block;
+}
+
+macro_rules! block_cipher {
+    ($cipher:ty, $key_bytes:literal) => {
+        impl BlockCipher for $cipher {
+            const KEY_BYTES: usize = $key_bytes;
+
+            fn with_key(key: &[u8]) -> Option<Self> {
+                KeyInit::new_from_slice(key).ok()
+            }
+
+            fn encrypt(&self, block: Block) -> Block {
+                let mut block = block.into();
+                self.encrypt_block(&mut block);
+                block.into()
+            }
+
+            fn decrypt(&self, block: Block) -> Block {
+                let mut block = block.into();
+                self.decrypt_block(&mut block);
+                block.into()
+            }
+        }
+    };
+}
+
+block_cipher!(Aes128, 16);
+block_cipher!(Aes192, 24);
+block_cipher!(Aes256, 32);
+
+/// Encrypts and authenticates with the algorithm of this id: ciphertext and tag.
+///
+/// A MAC authenticates `aad` and takes no message; an unauthenticated cipher takes no additional data and gives an
+/// empty tag. Nothing comes back when there is no such algorithm or it does not take these sizes.
+#[must_use]
+pub fn seal(
+    algorithm_id: &str,
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    msg: &[u8],
+    tag_bytes: usize,
+) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match cipher {
+        "aes128" => seal_with(&Aes128::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "aes192" => seal_with(&Aes192::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "aes256" => seal_with(&Aes256::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        _ => None,
+    }
+}
+
+/// Decrypts and verifies with the algorithm of this id: the message.
+///
+/// Nothing comes back when the tag is wrong, there is no such algorithm, or it does not take these sizes.
+#[must_use]
+pub fn open(
+    algorithm_id: &str,
+    key: &[u8],
+    nonce: &[u8],
+    aad: &[u8],
+    ct: &[u8],
+    tag: &[u8],
+) -> Option<Vec<u8>> {
+    let (cipher, mode) = algorithm_id.split_once('-')?;
+    match cipher {
+        "aes128" => open_with(&Aes128::with_key(key)?, mode, nonce, aad, ct, tag),
+        "aes192" => open_with(&Aes192::with_key(key)?, mode, nonce, aad, ct, tag),
+        "aes256" => open_with(&Aes256::with_key(key)?, mode, nonce, aad, ct, tag),
+        _ => None,
+    }
+}
+
+fn seal_with<C: BlockCipher>(
+    cipher: &C,
+    mode: &str,
+    nonce: &[u8],
+    aad: &[u8],
+    msg: &[u8],
+    tag_bytes: usize,
+) -> Option<(Vec<u8>, Vec<u8>)> {
+    if !takes::<C>(mode, nonce.len(), aad.len(), msg.len(), tag_bytes) {
+        return None;
+    }
+    let iv = || {
+        nonce
+            .try_into()
+            .expect("the nonce of an unauthenticated cipher is a block")
+    };
+    Some(match mode {
+        "ecb" => (ecb::encrypt(cipher, msg), Vec::new()),
+        "cbc" => (cbc::encrypt(cipher, iv(), msg), Vec::new()),
+        "cfb128" => (cfb::encrypt(cipher, iv(), msg), Vec::new()),
+        "ofb" => (ofb::apply(cipher, iv(), msg), Vec::new()),
+        "ctr" => (ctr::apply(cipher, iv(), msg), Vec::new()),
+        "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
+        "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
+        "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
+        "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
+        "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
+        _ => return None,
+    })
+}
+
+fn open_with<C: BlockCipher>(
+    cipher: &C,
+    mode: &str,
+    nonce: &[u8],
+    aad: &[u8],
+    ct: &[u8],
+    tag: &[u8],
+) -> Option<Vec<u8>> {
+    if !takes::<C>(mode, nonce.len(), aad.len(), ct.len(), tag.len()) {
+        return None;
+    }
+    let iv = || {
+        nonce
+            .try_into()
+            .expect("the nonce of an unauthenticated cipher is a block")
+    };
+    match mode {
+        "ecb" => Some(ecb::decrypt(cipher, ct)),
+        "cbc" => Some(cbc::decrypt(cipher, iv(), ct)),
+        "cfb128" => Some(cfb::decrypt(cipher, iv(), ct)),
+        "ofb" => Some(ofb::apply(cipher, iv(), ct)),
+        "ctr" => Some(ctr::apply(cipher, iv(), ct)),
+        "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
+        "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
+        "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
+        "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
+        "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
+        _ => None,
+    }
+}
+
+/// Whether a mode takes a nonce, additional data, a message and a tag of so many bytes.
+fn takes<C: BlockCipher>(mode: &str, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
+    match mode {
+        "ecb" => nonce == 0 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
+        "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
+        "cfb128" | "ofb" | "ctr" => nonce == 16 && aad == 0 && tag == 0,
+        "cmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
+        "gmac" => nonce > 0 && msg == 0 && matches!(tag, 4 | 8 | 12..=16),
+        "gcm" => nonce > 0 && matches!(tag, 4 | 8 | 12..=16),
+        "ccm" => {
+            matches!(nonce, 7..=13)
+                && matches!(tag, 4 | 6 | 8 | 10 | 12 | 14 | 16)
+                && (msg as u128) < 1 << (8 * (15 - nonce))
+        }
+        "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        _ => false,
+    }
+}
+
+/// The bitwise sum of two blocks.
+fn xor(x: Block, y: Block) -> Block {
+    core::array::from_fn(|i| x[i] ^ y[i])
+}
+
+/// A string of at most 16 bytes, filled up with zeros.
+fn pad(string: &[u8]) -> Block {
+    let mut block = [0; 16];
+    block[..string.len()].copy_from_slice(string);
+    block
+}
+
+/// The bitwise sum of a string of at most 16 bytes and the first bytes of a block.
+fn xor_partial(string: &[u8], block: Block) -> Vec<u8> {
+    string.iter().zip(block).map(|(x, y)| x ^ y).collect()
+}
+
+/// The blocks of a string of whole blocks.
+fn whole_blocks(string: &[u8]) -> impl Iterator<Item = Block> {
+    let (blocks, rest) = string.as_chunks();
+    assert!(rest.is_empty(), "the mode takes whole blocks");
+    blocks.iter().copied()
+}

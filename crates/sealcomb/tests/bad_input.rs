@@ -1,0 +1,488 @@
+//! Bad input is a typed error, and nothing is written.
+
+mod common {
+    pub(crate) mod backends;
+}
+
+use common::backends;
+use sealcomb::{
+    ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Schedule,
+    SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+};
+use std::env;
+use std::process::Command;
+
+/// The bytes of a job: zeros for what is read, other bytes for what might be written.
+#[derive(Clone, PartialEq, Eq)]
+struct Bytes {
+    nonce: Vec<u8>,
+    aad: Vec<u8>,
+    data: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+impl Bytes {
+    fn new(nonce: usize, aad: usize, data: usize, tag: usize) -> Self {
+        Self {
+            nonce: vec![0; nonce],
+            aad: vec![0; aad],
+            data: vec![0xA5; data],
+            tag: vec![0x5A; tag],
+        }
+    }
+
+    /// What the algorithm takes.
+    fn good(algorithm: &Algorithm) -> Self {
+        let (aad, data) = match algorithm.kind {
+            Kind::Cipher => (0, 48),
+            Kind::Mac => (48, 0),
+            Kind::Aead => (20, 48),
+        };
+        Self::new(algorithm.nonce_bytes, aad, data, algorithm.tag_bytes)
+    }
+
+    fn seal_job<'a>(&'a mut self, key: &'a Key) -> SealJob<'a> {
+        SealJob::in_place(
+            key,
+            &self.nonce,
+            self.aad.as_slice(),
+            &mut self.data,
+            &mut self.tag,
+        )
+    }
+
+    fn open_job<'a>(&'a mut self, key: &'a Key) -> OpenJob<'a> {
+        OpenJob::in_place(
+            key,
+            &self.nonce,
+            self.aad.as_slice(),
+            &mut self.data,
+            &self.tag,
+        )
+    }
+}
+
+fn key(algorithm: &'static Algorithm, backend: Backend) -> Key {
+    let key = vec![1; algorithm.key_bytes];
+    Key::with_backend(algorithm, &key, backend).expect("the key's length is right")
+}
+
+fn by_id(id: &str) -> &'static Algorithm {
+    Algorithm::by_id(id).expect("a listed algorithm")
+}
+
+/// Sealing and opening refuse `bad` with this error, alone and between good jobs, and leave all bytes as they were.
+fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
+    for backend in backends::available() {
+        let key = key(algorithm, backend);
+        let context = format!("{} {}", backend.name(), algorithm.id);
+
+        let Bytes {
+            nonce,
+            aad,
+            mut data,
+            mut tag,
+        } = bad.clone();
+        assert_eq!(
+            key.seal_in_place(&nonce, &aad, &mut data, &mut tag),
+            Err(error),
+            "{context}"
+        );
+        assert!(data == bad.data && tag == bad.tag, "{context}");
+        let opened = key.open_in_place(&nonce, &aad, &mut data, &tag);
+        assert_eq!(opened, Err(OpenError::Misuse(error)), "{context}");
+        assert!(data == bad.data, "{context}");
+
+        let good = Bytes::good(algorithm);
+        let expected = Err(BatchError { index: 2, error });
+        let mut batch = [good.clone(), good.clone(), bad.clone(), good.clone()];
+        let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
+        assert_eq!(seal_batch(&mut jobs), expected, "{context}");
+        drop(jobs);
+        assert!(
+            batch == [good.clone(), good.clone(), bad.clone(), good.clone()],
+            "{context}"
+        );
+
+        let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
+        assert_eq!(open_batch(&mut jobs), expected.map(|()| 0), "{context}");
+        assert!(
+            jobs.iter().all(|job| job.verdict() == Verdict::Pending),
+            "{context}"
+        );
+        drop(jobs);
+        assert!(
+            batch == [good.clone(), good.clone(), bad.clone(), good],
+            "{context}"
+        );
+    }
+}
+
+#[test]
+fn a_key_of_another_length_is_refused() {
+    for algorithm in ALGORITHMS {
+        for got in (0..=70).filter(|&got| got != algorithm.key_bytes) {
+            for backend in backends::available() {
+                let made = Key::with_backend(algorithm, &vec![0; got], backend);
+                let expected = algorithm.key_bytes;
+                assert_eq!(
+                    made.err(),
+                    Some(Error::KeyLength { expected, got }),
+                    "{}",
+                    algorithm.id
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_nonce_of_another_length_is_refused() {
+    for algorithm in ALGORITHMS {
+        let takes = algorithm.nonce.min..=algorithm.nonce.max;
+        for got in (0..=33).filter(|got| !takes.contains(got)) {
+            let bad = Bytes {
+                nonce: vec![0; got],
+                ..Bytes::good(algorithm)
+            };
+            is_refused(algorithm, &bad, Error::NonceLength { got });
+        }
+    }
+}
+
+#[test]
+fn modes_take_the_nonces_of_their_standards() {
+    let takes = |mode: &str| -> Vec<usize> {
+        let algorithm = by_id(&format!("aes128-{mode}"));
+        let takes = |&bytes: &usize| algorithm.check(bytes, algorithm.tag_bytes, 0, 0).is_ok();
+        (0..=200).filter(takes).collect()
+    };
+    assert_eq!(takes("ecb"), [0]);
+    for mode in ["cbc", "cfb128", "ofb", "ctr"] {
+        assert_eq!(takes(mode), [16], "{mode}");
+    }
+    assert_eq!(takes("cmac"), [0]);
+    assert_eq!(takes("ccm"), (7..=13).collect::<Vec<_>>());
+    assert_eq!(takes("gcm"), (1..=200).collect::<Vec<_>>());
+    assert_eq!(takes("gmac"), (1..=200).collect::<Vec<_>>());
+    assert_eq!(takes("gcm-siv"), [12]);
+}
+
+#[test]
+fn a_tag_of_another_length_is_refused() {
+    for algorithm in ALGORITHMS {
+        for got in (0..=33).filter(|got| !algorithm.tag.contains(got)) {
+            for backend in backends::available() {
+                let made = key(algorithm, backend).with_tag_bytes(got);
+                assert_eq!(
+                    made.err(),
+                    Some(Error::TagLength { got }),
+                    "{}",
+                    algorithm.id
+                );
+            }
+        }
+        for got in (0..=33).filter(|&got| got != algorithm.tag_bytes) {
+            let bad = Bytes {
+                tag: vec![0; got],
+                ..Bytes::good(algorithm)
+            };
+            is_refused(algorithm, &bad, Error::TagLength { got });
+        }
+    }
+}
+
+#[test]
+fn what_is_shorter_than_a_tag_is_not_opened() {
+    for algorithm in ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.kind != Kind::Cipher)
+    {
+        for backend in backends::available() {
+            let nonce = vec![0; algorithm.nonce_bytes];
+            for bytes in 0..algorithm.tag_bytes {
+                let opened = key(algorithm, backend).open(&nonce, &[], &vec![0; bytes]);
+                assert!(opened.is_err(), "{} {bytes}", algorithm.id);
+            }
+        }
+    }
+}
+
+/// The longest message and additional data that are taken, by asking for the sizes alone.
+fn limits_are(id: &str, nonce: usize, message: u64, aad: u64) {
+    let algorithm = by_id(id);
+    let check = |aad, message| algorithm.check(nonce, algorithm.tag_bytes, aad, message);
+    assert_eq!(check(aad, message), Ok(()), "{id}");
+    if let Some(longer) = message.checked_add(1) {
+        assert_eq!(
+            check(0, longer),
+            Err(Error::MessageTooLong { limit: message }),
+            "{id}"
+        );
+    }
+    if let Some(longer) = aad.checked_add(1) {
+        assert_eq!(
+            check(longer, 0),
+            Err(Error::AadTooLong { limit: aad }),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn a_message_or_aad_over_the_limit_of_the_mode_is_refused() {
+    for bits in [128, 192, 256] {
+        for nonce in [1, 12, 16] {
+            limits_are(
+                &format!("aes{bits}-gcm"),
+                nonce,
+                (1 << 36) - 32,
+                (1 << 61) - 1,
+            );
+        }
+        for nonce in 8..=13 {
+            let longest = (1 << (8 * (15 - nonce))) - 1;
+            limits_are(&format!("aes{bits}-ccm"), nonce, longest, u64::MAX);
+        }
+        limits_are(&format!("aes{bits}-ccm"), 7, u64::MAX, u64::MAX);
+    }
+    limits_are("aes128-gcm-siv", 12, 1 << 36, 1 << 36);
+    limits_are("aes256-gcm-siv", 12, 1 << 36, 1 << 36);
+}
+
+#[test]
+fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
+    for id in ["aes128-ccm", "aes192-ccm", "aes256-ccm"] {
+        let limit = 65_535;
+        let bad = Bytes::new(13, 0, 65_536, 16);
+        is_refused(by_id(id), &bad, Error::MessageTooLong { limit });
+        for backend in backends::available() {
+            let mut bytes = Bytes::new(13, 0, 65_535, 16);
+            let key = key(by_id(id), backend);
+            assert_eq!(seal_batch(&mut [bytes.seal_job(&key)]), Ok(()), "{id}");
+            assert_eq!(open_batch(&mut [bytes.open_job(&key)]), Ok(0), "{id}");
+        }
+    }
+}
+
+#[test]
+fn an_output_that_is_too_short_is_refused() {
+    for algorithm in ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.kind != Kind::Mac)
+    {
+        for backend in backends::available() {
+            let key = key(algorithm, backend);
+            let Bytes {
+                nonce,
+                data,
+                mut tag,
+                ..
+            } = Bytes::good(algorithm);
+            for got in 0..data.len() {
+                let mut output = vec![0x5A; got];
+                let expected = Some(Error::OutputTooShort {
+                    needed: data.len(),
+                    got,
+                });
+                let job = SealJob::new(&key, &nonce, &[], &data, &mut output, &mut tag);
+                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
+                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                assert_eq!(output, vec![0x5A; got]);
+            }
+        }
+    }
+}
+
+#[test]
+fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks) {
+        for got in [1, 15, 17, 31, 33, 100] {
+            let bad = Bytes {
+                data: vec![0xA5; got],
+                ..Bytes::good(algorithm)
+            };
+            is_refused(algorithm, &bad, Error::NotWholeBlocks { got });
+        }
+    }
+    let whole: Vec<_> = ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.whole_blocks)
+        .collect();
+    assert_eq!(whole.len(), 6);
+}
+
+#[test]
+fn a_cipher_refuses_aad_and_a_mac_refuses_a_message() {
+    for algorithm in ALGORITHMS {
+        let good = Bytes::good(algorithm);
+        match algorithm.kind {
+            Kind::Cipher => {
+                is_refused(
+                    algorithm,
+                    &Bytes {
+                        aad: vec![0; 1],
+                        ..good
+                    },
+                    Error::TakesNoAad,
+                );
+            }
+            Kind::Mac => {
+                is_refused(
+                    algorithm,
+                    &Bytes {
+                        data: vec![0; 16],
+                        ..good
+                    },
+                    Error::TakesNoMessage,
+                );
+            }
+            Kind::Aead => {}
+        }
+    }
+}
+
+#[test]
+fn no_jobs_are_a_batch() {
+    assert_eq!(seal_batch(&mut []), Ok(()));
+    assert_eq!(open_batch(&mut []), Ok(0));
+    let schedules = [
+        Schedule::Single,
+        Schedule::Comb(1),
+        Schedule::Comb(32),
+        Schedule::Refill,
+    ];
+    for schedule in schedules
+        .into_iter()
+        .chain([Schedule::Auto, Schedule::Blocks])
+    {
+        assert_eq!(seal_batch_with(schedule, &mut []), Ok(()));
+        assert_eq!(open_batch_with(schedule, &mut []), Ok(0));
+    }
+}
+
+#[test]
+fn a_bad_tag_among_good_ones_is_refused_alone() {
+    for algorithm in ALGORITHMS
+        .iter()
+        .filter(|algorithm| algorithm.kind != Kind::Cipher)
+    {
+        for backend in backends::available() {
+            let key = key(algorithm, backend);
+            let good = Bytes::good(algorithm);
+            let mut batch = vec![good.clone(); 20];
+            let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
+            seal_batch(&mut jobs).expect("the sizes are right");
+            drop(jobs);
+            batch[7].tag[3] ^= 0x10;
+            let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
+            assert_eq!(
+                open_batch(&mut jobs),
+                Ok(1),
+                "{} {}",
+                backend.name(),
+                algorithm.id
+            );
+            for (i, job) in jobs.iter().enumerate() {
+                let expected = if i == 7 {
+                    Verdict::Forged
+                } else {
+                    Verdict::Verified
+                };
+                assert_eq!(
+                    job.verdict(),
+                    expected,
+                    "{} {} {i}",
+                    backend.name(),
+                    algorithm.id
+                );
+            }
+            drop(jobs);
+            for (i, bytes) in batch.iter().enumerate() {
+                let expected = if i == 7 {
+                    vec![0; good.data.len()]
+                } else {
+                    good.data.clone()
+                };
+                assert!(
+                    bytes.data == expected,
+                    "{} {} {i}",
+                    backend.name(),
+                    algorithm.id
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unknown_algorithm_is_refused() {
+    for id in [
+        "",
+        "aes128",
+        "aes128-",
+        "AES128-GCM",
+        "aes512-gcm",
+        "aes192-gcm-siv",
+        "rot13",
+    ] {
+        assert_eq!(
+            Algorithm::by_id(id).err(),
+            Some(Error::UnknownAlgorithm),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_backend_is_refused_with_a_message_that_lists_those_there_are() {
+    assert_eq!(Backend::named("nonsense"), Err(Error::UnknownBackend));
+    let message = Error::UnknownBackend.to_string();
+    for name in Backend::names() {
+        assert!(message.contains(name), "{message}");
+    }
+}
+
+/// What the variable is set to in the process that this test starts, and what a key made there says.
+const MADE: &str = "made: ";
+
+/// The variable is read once in a process, so each value gets a process of its own: this test, run once more.
+#[test]
+fn the_variable_selects_the_backend_or_its_error() {
+    if env::var_os("SEALCOMB_TEST_CHILD").is_some() {
+        let made = Key::new(by_id("aes128-gcm"), &[0; 16]);
+        println!("{MADE}{:?}", made.map(|key| key.backend().name()));
+        return;
+    }
+    let made = |value: Option<&str>| {
+        let mut child = Command::new(env::current_exe().expect("this test's program"));
+        child.args([
+            "--exact",
+            "the_variable_selects_the_backend_or_its_error",
+            "--nocapture",
+        ]);
+        child
+            .env("SEALCOMB_TEST_CHILD", "1")
+            .env_remove("SEALCOMB_BACKEND");
+        if let Some(value) = value {
+            child.env("SEALCOMB_BACKEND", value);
+        }
+        let output = child.output().expect("the test's program runs");
+        let output = String::from_utf8(output.stdout).expect("text");
+        let (_, made) = output
+            .split_once(MADE)
+            .unwrap_or_else(|| panic!("no result: {output}"));
+        made.lines().next().expect("a line").to_owned()
+    };
+    let expected = |backend: Result<Backend, Error>| format!("{:?}", backend.map(Backend::name));
+    assert_eq!(made(None), expected(Ok(Backend::best())));
+    assert_eq!(made(Some("nonsense")), expected(Err(Error::UnknownBackend)));
+    for name in Backend::names() {
+        let backend = Backend::named(name);
+        if let Err(error) = backend {
+            assert_eq!(error, Error::BackendUnavailable { name });
+        }
+        assert_eq!(made(Some(name)), expected(backend));
+    }
+}

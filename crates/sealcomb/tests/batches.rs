@@ -1,0 +1,487 @@
+//! The law of batches: whatever jobs stand beside it, under whatever schedule, a job gives what it gives alone, and that
+//! is what the by-the-book model says. A forged job is refused and zeroed, and its neighbours do not notice.
+
+mod common {
+    pub(crate) mod backends;
+}
+
+use common::backends;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use sealcomb::{
+    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict,
+    open_batch_with, reference, seal_batch_with,
+};
+use std::collections::HashMap;
+
+/// The bytes that stand in an output behind the result, and must stay.
+const REST: [u8; 5] = [0xA5; 5];
+
+/// A job without its bytes. `Debug` shows all that is needed to build a failing batch again.
+#[derive(Clone, Debug)]
+struct Shape {
+    id: &'static str,
+    /// Jobs of one algorithm and tag size with the same number here share a key.
+    key: usize,
+    nonce: usize,
+    aad: usize,
+    /// In how many slices the additional data is given.
+    slices: usize,
+    msg: usize,
+    tag: usize,
+    forged: bool,
+    in_place: bool,
+}
+
+/// A job with its bytes and the model's results.
+struct Message {
+    shape: Shape,
+    algorithm: &'static Algorithm,
+    key: Vec<u8>,
+    nonce: Vec<u8>,
+    aad: Vec<u8>,
+    msg: Vec<u8>,
+    ct: Vec<u8>,
+    tag: Vec<u8>,
+    /// The tag as the opener gets it.
+    received: Vec<u8>,
+}
+
+impl Message {
+    fn new(shape: &Shape, rng: &mut StdRng) -> Self {
+        let algorithm = Algorithm::by_id(shape.id).expect("a listed algorithm");
+        let mut random = |bytes| random_bytes(rng, bytes);
+        let key = random_bytes(
+            &mut StdRng::seed_from_u64(shape.key as u64),
+            algorithm.key_bytes,
+        );
+        let (nonce, aad, msg) = (random(shape.nonce), random(shape.aad), random(shape.msg));
+        let (ct, tag) = reference::seal(shape.id, &key, &nonce, &aad, &msg, shape.tag)
+            .expect("the model takes what the catalog allows");
+        let mut received = tag.clone();
+        if shape.forged {
+            received[rng.random_range(0..shape.tag)] ^= 1 << rng.random_range(0..8);
+        }
+        Self {
+            shape: shape.clone(),
+            algorithm,
+            key,
+            nonce,
+            aad,
+            msg,
+            ct,
+            tag,
+            received,
+        }
+    }
+
+    /// The additional data in as many slices as the shape says.
+    fn slices(&self) -> Vec<&[u8]> {
+        let n = self.shape.slices;
+        let border = |i| i * self.aad.len() / n;
+        (0..n)
+            .map(|i| &self.aad[border(i)..border(i + 1)])
+            .collect()
+    }
+
+    /// What an output buffer holds at first: the input where the job is in place, else other bytes and a rest.
+    fn buffer(&self, input: &[u8]) -> Vec<u8> {
+        if self.shape.in_place {
+            input.to_vec()
+        } else {
+            [vec![0x5A; input.len()].as_slice(), &REST].concat()
+        }
+    }
+
+    /// The result in a buffer, if what stands behind it was left alone.
+    fn result<'a>(&self, buffer: &'a [u8]) -> Option<&'a [u8]> {
+        if self.shape.in_place {
+            Some(buffer)
+        } else {
+            buffer.strip_suffix(&REST)
+        }
+    }
+
+    fn expected_verdict(&self) -> Verdict {
+        match self.algorithm.kind {
+            Kind::Cipher => Verdict::Unauthenticated,
+            _ if self.shape.forged => Verdict::Forged,
+            _ => Verdict::Verified,
+        }
+    }
+
+    fn expected_opening(&self) -> Vec<u8> {
+        if self.shape.forged {
+            vec![0; self.msg.len()]
+        } else {
+            self.msg.clone()
+        }
+    }
+}
+
+fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
+    let mut string = vec![0; bytes];
+    rng.fill_bytes(&mut string);
+    string
+}
+
+/// The keys of a batch by algorithm, number and tag size.
+type Keys = HashMap<(&'static str, usize, usize), Key>;
+
+fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
+    let mut keys = HashMap::new();
+    for Message {
+        shape,
+        algorithm,
+        key,
+        ..
+    } in messages
+    {
+        keys.entry((shape.id, shape.key, shape.tag))
+            .or_insert_with(|| {
+                let key =
+                    Key::with_backend(algorithm, key, backend).expect("the key's length is right");
+                match algorithm.kind {
+                    Kind::Cipher => key,
+                    _ => key
+                        .with_tag_bytes(shape.tag)
+                        .expect("a size from the catalog"),
+                }
+            });
+    }
+    keys
+}
+
+fn key_of<'a>(keys: &'a Keys, message: &Message) -> &'a Key {
+    &keys[&(message.shape.id, message.shape.key, message.shape.tag)]
+}
+
+/// The law for these jobs, on every backend and with each of the schedules. The error names the job that broke it.
+fn law_holds(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
+    let mut rng = StdRng::seed_from_u64(3);
+    let messages: Vec<_> = shapes
+        .iter()
+        .map(|shape| Message::new(shape, &mut rng))
+        .collect();
+    for backend in backends::available() {
+        let keys = keys_of(backend, &messages);
+        for (i, message) in messages.iter().enumerate() {
+            holds_alone(message, key_of(&keys, message))
+                .map_err(|what| format!("{}, alone, job {i}: {what}", backend.name()))?;
+        }
+        for &schedule in schedules {
+            sealing_holds(&messages, &keys, schedule)
+                .and_then(|()| opening_holds(&messages, &keys, schedule))
+                .map_err(|what| format!("{}, {schedule:?}, {what}", backend.name()))?;
+        }
+    }
+    Ok(())
+}
+
+fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
+    let Message { nonce, aad, .. } = message;
+    let (mut data, mut tag) = (message.msg.clone(), vec![0; message.shape.tag]);
+    key.seal_in_place(nonce, aad, &mut data, &mut tag)
+        .map_err(|error| error.to_string())?;
+    same("ciphertext", &data, &message.ct)?;
+    same("tag", &tag, &message.tag)?;
+    let mut data = message.ct.clone();
+    let opened = key.open_in_place(nonce, aad, &mut data, &message.received);
+    let expected = if message.shape.forged {
+        Err(OpenError::Forged)
+    } else {
+        Ok(())
+    };
+    if opened != expected {
+        return Err(format!("opening gave {opened:?}"));
+    }
+    same("message", &data, &message.expected_opening())
+}
+
+fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
+    let slices: Vec<_> = messages.iter().map(Message::slices).collect();
+    let mut outputs: Vec<_> = messages
+        .iter()
+        .map(|message| (message.buffer(&message.msg), vec![0; message.shape.tag]))
+        .collect();
+    let mut jobs: Vec<_> = messages
+        .iter()
+        .zip(&slices)
+        .zip(&mut outputs)
+        .map(|((message, aad), (output, tag))| {
+            let (key, nonce) = (key_of(keys, message), &message.nonce);
+            if message.shape.in_place {
+                SealJob::in_place(key, nonce, aad.as_slice(), output, tag)
+            } else if message.algorithm.kind == Kind::Mac {
+                SealJob::mac(key, nonce, aad.as_slice(), tag)
+            } else {
+                SealJob::new(key, nonce, aad.as_slice(), &message.msg, output, tag)
+                    .expect("the output is long enough")
+            }
+        })
+        .collect();
+    seal_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
+    drop(jobs);
+    for (i, (message, (output, tag))) in messages.iter().zip(&outputs).enumerate() {
+        let at = |what| format!("sealing job {i}: {what}");
+        let ct = message
+            .result(output)
+            .ok_or_else(|| at("wrote past the result".into()))?;
+        same("ciphertext", ct, &message.ct).map_err(at)?;
+        same("tag", tag, &message.tag).map_err(at)?;
+    }
+    Ok(())
+}
+
+fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
+    let slices: Vec<_> = messages.iter().map(Message::slices).collect();
+    let mut outputs: Vec<_> = messages
+        .iter()
+        .map(|message| message.buffer(&message.ct))
+        .collect();
+    let mut jobs: Vec<_> = messages
+        .iter()
+        .zip(&slices)
+        .zip(&mut outputs)
+        .map(|((message, aad), output)| {
+            let (key, nonce, tag) = (key_of(keys, message), &message.nonce, &message.received);
+            if message.shape.in_place {
+                OpenJob::in_place(key, nonce, aad.as_slice(), output, tag)
+            } else if message.algorithm.kind == Kind::Mac {
+                OpenJob::mac(key, nonce, aad.as_slice(), tag)
+            } else {
+                OpenJob::new(key, nonce, aad.as_slice(), &message.ct, output, tag)
+                    .expect("the output is long enough")
+            }
+        })
+        .collect();
+    let forged = open_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
+    let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
+    drop(jobs);
+    let expected = messages
+        .iter()
+        .filter(|message| message.shape.forged)
+        .count();
+    if forged != expected {
+        return Err(format!(
+            "opening counted {forged} forgeries, not {expected}"
+        ));
+    }
+    for (i, (message, output)) in messages.iter().zip(&outputs).enumerate() {
+        let at = |what| format!("opening job {i}: {what}");
+        let msg = message
+            .result(output)
+            .ok_or_else(|| at("wrote past the result".into()))?;
+        same("message", msg, &message.expected_opening()).map_err(at)?;
+        if verdicts[i] != message.expected_verdict() {
+            return Err(at(format!("verdict {:?}", verdicts[i])));
+        }
+    }
+    Ok(())
+}
+
+fn same(what: &str, got: &[u8], expected: &[u8]) -> Result<(), String> {
+    if got == expected {
+        return Ok(());
+    }
+    let place = got
+        .iter()
+        .zip(expected)
+        .position(|(got, expected)| got != expected);
+    Err(format!(
+        "{what} of {} bytes differs at byte {place:?}",
+        expected.len()
+    ))
+}
+
+/// A job of one of `algorithms` under one of `keys` keys.
+fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Value = Shape> {
+    (
+        (select(algorithms), 0..keys, any::<Index>(), length()),
+        (length(), any::<Index>(), 1..5_usize),
+        (proptest::bool::weighted(0.2), any::<bool>()),
+    )
+        .prop_map(
+            |((algorithm, key, nonce, long), (short, tag, slices), (forged, in_place))| {
+                let is_mac = algorithm.kind == Kind::Mac;
+                let is_cipher = algorithm.kind == Kind::Cipher;
+                let whole = if algorithm.whole_blocks {
+                    long / 16 * 16
+                } else {
+                    long
+                };
+                Shape {
+                    id: algorithm.id,
+                    key,
+                    nonce: nonce_bytes(algorithm, nonce),
+                    aad: if is_mac {
+                        long
+                    } else if is_cipher {
+                        0
+                    } else {
+                        short.min(300)
+                    },
+                    slices,
+                    msg: if is_mac { 0 } else { whole },
+                    tag: if is_cipher {
+                        0
+                    } else {
+                        *tag.get(algorithm.tag)
+                    },
+                    forged: forged && !is_cipher,
+                    in_place,
+                }
+            },
+        )
+}
+
+/// The usual length of a nonce half of the time, else one up to 130 bytes that the algorithm takes.
+fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
+    let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
+    let choices = 2 * (max - min + 1);
+    let choice = index.index(choices);
+    if choice < choices / 2 {
+        min + choice
+    } else {
+        algorithm.nonce_bytes
+    }
+}
+
+/// A length up to 9000 bytes, often small and often beside the border of a block.
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        3 => 0..=64_usize,
+        2 => (0..=32_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
+        2 => (0..=562_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
+        1 => 0..=9000_usize,
+    ]
+}
+
+/// Batches of 1 to 300 jobs: one algorithm, a few, or all of them; one key, a few, or one for each job.
+fn batch() -> impl Strategy<Value = Vec<Shape>> {
+    let all: Vec<&'static Algorithm> = ALGORITHMS.iter().collect();
+    let algorithms = prop_oneof![
+        4 => select(all.clone()).prop_map(|algorithm| vec![algorithm]),
+        1 => proptest::sample::subsequence(all.clone(), 2..5),
+        1 => Just(all),
+    ];
+    let keys = prop_oneof![Just(1_usize), 2..5_usize, Just(1_000_000)];
+    let jobs = prop_oneof![1..20_usize, 1..=300_usize];
+    (algorithms, keys, jobs).prop_flat_map(|(algorithms, keys, jobs)| {
+        proptest::collection::vec(shape(algorithms, keys), 1..=jobs)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 192,
+        failure_persistence: None,
+        max_shrink_time: 60_000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn a_batch_gives_what_its_jobs_give_alone(shapes in batch(), parallelism in 1..=64_usize) {
+        let schedules = [
+            Schedule::Auto,
+            Schedule::Single,
+            Schedule::Comb(parallelism),
+            Schedule::Refill,
+            Schedule::Blocks,
+        ];
+        law_holds(&shapes, &schedules).map_err(TestCaseError::fail)?;
+    }
+}
+
+/// The law for one algorithm, from one job to more than any backend has lanes, under every schedule there is.
+fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
+    let lanes = Backend::available().map(Backend::lanes).max();
+    let schedules: Vec<_> = (1..=lanes.expect("a backend"))
+        .map(Schedule::Comb)
+        .chain([
+            Schedule::Auto,
+            Schedule::Single,
+            Schedule::Refill,
+            Schedule::Blocks,
+        ])
+        .collect();
+    let mut rng = StdRng::seed_from_u64(4);
+    for jobs in [1, 2, 3, 7, 16, 17, 33, 65, 130] {
+        for keys in [1, 1000] {
+            let shapes: Vec<_> = (0..jobs)
+                .map(|i| {
+                    let blocks = rng.random_range(0..40);
+                    let bytes = if algorithm.whole_blocks {
+                        0
+                    } else {
+                        rng.random_range(0..16)
+                    };
+                    let long = 16 * blocks + bytes;
+                    Shape {
+                        id: algorithm.id,
+                        key: rng.random_range(0..keys),
+                        nonce: algorithm.nonce_bytes,
+                        aad: match algorithm.kind {
+                            Kind::Cipher => 0,
+                            Kind::Mac => long,
+                            Kind::Aead => rng.random_range(0..40),
+                        },
+                        slices: 1 + i % 3,
+                        msg: if algorithm.kind == Kind::Mac { 0 } else { long },
+                        tag: algorithm.tag_bytes,
+                        forged: algorithm.kind != Kind::Cipher && rng.random_ratio(1, 5),
+                        in_place: rng.random(),
+                    }
+                })
+                .collect();
+            law_holds(&shapes, &schedules)
+                .unwrap_or_else(|what| panic!("{jobs} jobs, {keys} keys: {what}: {shapes:?}"));
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_obeys_the_law_under_every_schedule() {
+    for algorithm in ALGORITHMS {
+        law_holds_under_every_schedule(algorithm);
+    }
+}
+
+/// Jobs of the comb paper's example: equal lengths, and lengths far apart.
+#[test]
+fn equal_and_very_unequal_lengths_obey_the_law() {
+    for algorithm in ALGORITHMS {
+        for lengths in [
+            vec![1488; 64],
+            vec![1504, 80, 80, 80, 1360, 1504, 1504],
+            vec![0; 40],
+        ] {
+            let shapes: Vec<_> = lengths
+                .iter()
+                .map(|&long| Shape {
+                    id: algorithm.id,
+                    key: 0,
+                    nonce: algorithm.nonce_bytes,
+                    aad: if algorithm.kind == Kind::Mac { long } else { 0 },
+                    slices: 1,
+                    msg: if algorithm.kind == Kind::Mac { 0 } else { long },
+                    tag: algorithm.tag_bytes,
+                    forged: false,
+                    in_place: true,
+                })
+                .collect();
+            // A parallelism of none or of more than there are lanes is brought into bounds.
+            let schedules = [
+                Schedule::Auto,
+                Schedule::Comb(0),
+                Schedule::Comb(7),
+                Schedule::Comb(1000),
+                Schedule::Refill,
+                Schedule::Blocks,
+            ];
+            law_holds(&shapes, &schedules).unwrap_or_else(|what| panic!("{lengths:?}: {what}"));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Answers that are wrong, and what must become of them.
+
+use super::backends;
+use super::known_answer::{Keys, KnownAnswer};
+use sealcomb::{OpenError, Verdict, open_batch};
+
+/// No backend opens any of these: alone or in a batch they are forged and leave zeros.
+pub(crate) fn must_be_refused(answers: &[KnownAnswer]) {
+    for backend in backends::available() {
+        let keys = Keys::of(backend, answers);
+        for answer in answers {
+            let mut data = answer.ct.clone();
+            let opened =
+                keys.get(answer)
+                    .open_in_place(&answer.nonce, &answer.aad, &mut data, &answer.tag);
+            assert_eq!(
+                opened,
+                Err(OpenError::Forged),
+                "{backend:?} {}",
+                answer.origin
+            );
+            assert!(
+                data.iter().all(|&byte| byte == 0),
+                "{backend:?} {}",
+                answer.origin
+            );
+        }
+        let mut outputs: Vec<Vec<u8>> = answers.iter().map(|answer| answer.ct.clone()).collect();
+        let mut jobs: Vec<_> = answers
+            .iter()
+            .zip(&mut outputs)
+            .map(|(answer, data)| answer.open_job(keys.get(answer), data, &answer.tag))
+            .collect();
+        assert_eq!(open_batch(&mut jobs), Ok(answers.len()), "{backend:?}");
+        for (job, answer) in jobs.iter().zip(answers) {
+            assert_eq!(
+                job.verdict(),
+                Verdict::Forged,
+                "{backend:?} {}",
+                answer.origin
+            );
+        }
+        drop(jobs);
+        for (data, answer) in outputs.iter().zip(answers) {
+            assert!(
+                data.iter().all(|&byte| byte == 0),
+                "{backend:?} {}",
+                answer.origin
+            );
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! A known answer, and what must hold for it on every backend, alone and in a batch.
+
+use super::backends;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use sealcomb::{
+    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch,
+    seal_batch,
+};
+use std::collections::HashMap;
+use std::fmt;
+
+/// A sealed message. A MAC's message is the `aad`; an unauthenticated cipher has an empty `aad` and `tag`.
+#[derive(Clone)]
+pub(crate) struct KnownAnswer {
+    pub(crate) origin: String,
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) key: Vec<u8>,
+    pub(crate) nonce: Vec<u8>,
+    pub(crate) aad: Vec<u8>,
+    pub(crate) msg: Vec<u8>,
+    pub(crate) ct: Vec<u8>,
+    pub(crate) tag: Vec<u8>,
+}
+
+/// Where it comes from and its sizes: of a batch of hundreds, nobody reads the bytes.
+impl fmt::Debug for KnownAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            origin,
+            algorithm,
+            nonce,
+            aad,
+            msg,
+            tag,
+            ..
+        } = self;
+        let (nonce, aad, msg, tag) = (nonce.len(), aad.len(), msg.len(), tag.len());
+        write!(
+            f,
+            "{origin} ({}, nonce {nonce}, aad {aad}, msg {msg}, tag {tag})",
+            algorithm.id
+        )
+    }
+}
+
+impl KnownAnswer {
+    pub(crate) fn is_authenticated(&self) -> bool {
+        self.algorithm.kind != Kind::Cipher
+    }
+
+    fn make_key(&self, backend: Backend) -> Result<Key, Error> {
+        let key = Key::with_backend(self.algorithm, &self.key, backend)?;
+        if self.is_authenticated() {
+            key.with_tag_bytes(self.tag.len())
+        } else {
+            Ok(key)
+        }
+    }
+
+    fn seal_job<'a>(
+        &'a self,
+        key: &'a Key,
+        output: &'a mut [u8],
+        tag: &'a mut [u8],
+    ) -> SealJob<'a> {
+        if self.algorithm.kind == Kind::Mac {
+            SealJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
+        } else {
+            SealJob::new(
+                key,
+                &self.nonce,
+                self.aad.as_slice(),
+                &self.msg,
+                output,
+                tag,
+            )
+            .expect("the output is as long as the message")
+        }
+    }
+
+    pub(crate) fn open_job<'a>(
+        &'a self,
+        key: &'a Key,
+        data: &'a mut [u8],
+        tag: &'a [u8],
+    ) -> OpenJob<'a> {
+        if self.algorithm.kind == Kind::Mac {
+            OpenJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
+        } else {
+            OpenJob::in_place(key, &self.nonce, self.aad.as_slice(), data, tag)
+        }
+    }
+}
+
+/// Every answer is what each backend computes, one message at a time and as a batch in any order, and a tag with a
+/// flipped bit is refused.
+pub(crate) fn must_hold(answers: &[KnownAnswer]) {
+    for backend in backends::available() {
+        let keys = Keys::of(backend, answers);
+        let mut order: Vec<&KnownAnswer> = answers.iter().collect();
+        seal_singly(&order, &keys);
+        open_singly(&order, &keys);
+        sealed_batch_holds(&order, &keys);
+        opened_batch_holds(&order, &keys);
+        order.shuffle(&mut StdRng::seed_from_u64(1));
+        sealed_batch_holds(&order, &keys);
+        opened_batch_holds(&order, &keys);
+    }
+}
+
+/// The keys of many answers, one object for equal ones.
+pub(crate) struct Keys<'a>(HashMap<(&'static str, &'a [u8], usize), Key>);
+
+impl<'a> Keys<'a> {
+    pub(crate) fn of(backend: Backend, answers: &'a [KnownAnswer]) -> Self {
+        let mut keys = HashMap::new();
+        for answer in answers {
+            keys.entry(Self::name(answer)).or_insert_with(|| {
+                answer
+                    .make_key(backend)
+                    .unwrap_or_else(|error| panic!("{}: {error}", answer.origin))
+            });
+        }
+        Self(keys)
+    }
+
+    pub(crate) fn get(&self, answer: &'a KnownAnswer) -> &Key {
+        &self.0[&Self::name(answer)]
+    }
+
+    fn name(answer: &'a KnownAnswer) -> (&'static str, &'a [u8], usize) {
+        (answer.algorithm.id, &answer.key, answer.tag.len())
+    }
+}
+
+fn seal_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
+    for answer in answers {
+        let key = keys.get(answer);
+        let context = format!("{} {}", key.backend().name(), answer.origin);
+        let mut data = answer.msg.clone();
+        let mut tag = vec![0; answer.tag.len()];
+        key.seal_in_place(&answer.nonce, &answer.aad, &mut data, &mut tag)
+            .expect(&context);
+        assert_eq!(
+            hex::encode(&data),
+            hex::encode(&answer.ct),
+            "ciphertext: {context}"
+        );
+        assert_eq!(
+            hex::encode(&tag),
+            hex::encode(&answer.tag),
+            "tag: {context}"
+        );
+        let sealed = key
+            .seal(&answer.nonce, &answer.aad, &answer.msg)
+            .expect(&context);
+        assert_eq!(sealed, [data, tag].concat(), "allocating: {context}");
+    }
+}
+
+fn open_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
+    for (i, answer) in answers.iter().enumerate() {
+        let key = keys.get(answer);
+        let context = format!("{} {}", key.backend().name(), answer.origin);
+        let sealed = [answer.ct.as_slice(), &answer.tag].concat();
+        let opened = key
+            .open(&answer.nonce, &answer.aad, &sealed)
+            .expect(&context);
+        assert_eq!(hex::encode(&opened), hex::encode(&answer.msg), "{context}");
+        if answer.is_authenticated() {
+            let mut data = answer.ct.clone();
+            let tag = flip_one_bit(&answer.tag, i);
+            let opened = key.open_in_place(&answer.nonce, &answer.aad, &mut data, &tag);
+            assert_eq!(opened, Err(OpenError::Forged), "{context}");
+            assert!(data.iter().all(|&byte| byte == 0), "{context}");
+        }
+    }
+}
+
+fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
+    let mut outputs: Vec<(Vec<u8>, Vec<u8>)> = answers
+        .iter()
+        .map(|answer| (vec![0; answer.msg.len()], vec![0; answer.tag.len()]))
+        .collect();
+    let mut jobs: Vec<_> = answers
+        .iter()
+        .zip(&mut outputs)
+        .map(|(answer, (data, tag))| answer.seal_job(keys.get(answer), data, tag))
+        .collect();
+    seal_batch(&mut jobs).expect("the sizes are right");
+    drop(jobs);
+    for (answer, (data, tag)) in answers.iter().zip(&outputs) {
+        let context = format!(
+            "batch, {} {}",
+            keys.get(answer).backend().name(),
+            answer.origin
+        );
+        assert_eq!(
+            hex::encode(data),
+            hex::encode(&answer.ct),
+            "ciphertext: {context}"
+        );
+        assert_eq!(hex::encode(tag), hex::encode(&answer.tag), "tag: {context}");
+    }
+}
+
+/// Every third job has a bit of its tag flipped.
+fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
+    let is_forged = |i: usize| i % 3 == 1 && answers[i].is_authenticated();
+    let mut buffers: Vec<(Vec<u8>, Vec<u8>)> = answers
+        .iter()
+        .enumerate()
+        .map(|(i, answer)| {
+            let tag = if is_forged(i) {
+                flip_one_bit(&answer.tag, i)
+            } else {
+                answer.tag.clone()
+            };
+            (answer.ct.clone(), tag)
+        })
+        .collect();
+    let mut jobs: Vec<_> = answers
+        .iter()
+        .zip(&mut buffers)
+        .map(|(answer, (data, tag))| answer.open_job(keys.get(answer), data, tag))
+        .collect();
+    let forged = (0..answers.len()).filter(|&i| is_forged(i)).count();
+    assert_eq!(open_batch(&mut jobs), Ok(forged));
+    for (i, (job, answer)) in jobs.iter().zip(answers).enumerate() {
+        let expected = match answer.algorithm.kind {
+            Kind::Cipher => Verdict::Unauthenticated,
+            _ if is_forged(i) => Verdict::Forged,
+            _ => Verdict::Verified,
+        };
+        let context = format!(
+            "batch, {} {}",
+            keys.get(answer).backend().name(),
+            answer.origin
+        );
+        assert_eq!(job.verdict(), expected, "{context}");
+    }
+    drop(jobs);
+    for (i, ((data, _), answer)) in buffers.iter().zip(answers).enumerate() {
+        let expected = if is_forged(i) {
+            vec![0; data.len()]
+        } else {
+            answer.msg.clone()
+        };
+        let context = format!(
+            "batch, {} {}",
+            keys.get(answer).backend().name(),
+            answer.origin
+        );
+        assert_eq!(hex::encode(data), hex::encode(&expected), "{context}");
+    }
+}
+
+/// A copy with one bit flipped; which one follows from `seed`.
+fn flip_one_bit(tag: &[u8], seed: usize) -> Vec<u8> {
+    let mut tag = tag.to_vec();
+    let bit = seed % (8 * tag.len());
+    tag[bit / 8] ^= 1 << (bit % 8);
+    tag
+}

@@ -1,0 +1,147 @@
+//! Random messages give what the pure-Rust crates for the same modes give.
+
+mod common {
+    pub(crate) mod backends;
+    pub(crate) mod known_answer;
+    pub(crate) mod unsealed;
+}
+
+use aead::array::typenum::{U4, U7, U8, U11, U12, U13, U16};
+use aead::{AeadInOut, KeyInit, Nonce};
+use aes::cipher::block_padding::NoPadding;
+use aes::cipher::{BlockModeEncrypt, KeyIvInit, StreamCipher};
+use aes::{Aes128, Aes192, Aes256};
+use aes_gcm::AesGcm;
+use aes_gcm_siv::AesGcmSiv;
+use ccm::Ccm;
+use cmac::{Cmac, Mac};
+use common::known_answer::{KnownAnswer, must_hold};
+use common::unsealed::messages;
+use ctr::Ctr128BE;
+use ofb::Ofb;
+use proptest::prelude::*;
+use proptest::sample::select;
+use sealcomb::{ALGORITHMS, Algorithm};
+
+/// The nonce and tag sizes for which there is a peer.
+fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
+    match mode(algorithm) {
+        "ecb" => (vec![0], vec![0]),
+        "cbc" | "cfb128" | "ofb" | "ctr" => (vec![16], vec![0]),
+        "cmac" => (vec![0], algorithm.tag.to_vec()),
+        "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
+        "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
+        "gcm-siv" => (vec![12], vec![16]),
+        mode => panic!("no peer for {mode}"),
+    }
+}
+
+fn mode(algorithm: &Algorithm) -> &'static str {
+    algorithm.id.split_once('-').expect("cipher and mode").1
+}
+
+/// Seals a message with a peer whose type fixes all sizes.
+fn seal_aead<A: AeadInOut + KeyInit>(message: &mut KnownAnswer) {
+    let peer = A::new_from_slice(&message.key).expect("the key's length");
+    let nonce = Nonce::<A>::try_from(message.nonce.as_slice()).expect("the nonce's length");
+    let tag = peer
+        .encrypt_inout_detached(&nonce, &message.aad, message.ct.as_mut_slice().into())
+        .expect("a short message");
+    message.tag.copy_from_slice(&tag);
+}
+
+/// A function that seals with a peer of each mode under one AES variant.
+macro_rules! peer {
+    ($name:ident, $aes:ty) => {
+        fn $name(message: &mut KnownAnswer) {
+            let KnownAnswer {
+                algorithm,
+                key,
+                nonce,
+                aad,
+                ct,
+                tag,
+                ..
+            } = &mut *message;
+            let (bytes, tag_bytes) = (ct.len(), tag.len());
+            match (mode(algorithm), nonce.len(), tag_bytes) {
+                ("ecb", ..) => {
+                    let peer = ecb::Encryptor::<$aes>::new_from_slice(key).expect("a key");
+                    peer.encrypt_padded::<NoPadding>(ct, bytes)
+                        .expect("whole blocks");
+                }
+                ("cbc", ..) => {
+                    let peer = cbc::Encryptor::<$aes>::new_from_slices(key, nonce).expect("sizes");
+                    peer.encrypt_padded::<NoPadding>(ct, bytes)
+                        .expect("whole blocks");
+                }
+                ("cfb128", ..) => cfb_mode::Encryptor::<$aes>::new_from_slices(key, nonce)
+                    .expect("sizes")
+                    .encrypt(ct),
+                ("ofb", ..) => {
+                    Ofb::<$aes>::new_from_slices(key, nonce)
+                        .expect("sizes")
+                        .apply_keystream(ct);
+                }
+                ("ctr", ..) => Ctr128BE::<$aes>::new_from_slices(key, nonce)
+                    .expect("sizes")
+                    .apply_keystream(ct),
+                ("cmac", ..) => {
+                    let mut peer = <Cmac<$aes> as KeyInit>::new_from_slice(key).expect("a key");
+                    peer.update(aad);
+                    let full = peer.finalize().into_bytes();
+                    tag.copy_from_slice(&full[..tag_bytes]);
+                }
+                ("gcm" | "gmac", 8, 12) => seal_aead::<AesGcm<$aes, U8, U12>>(message),
+                ("gcm" | "gmac", 8, 16) => seal_aead::<AesGcm<$aes, U8, U16>>(message),
+                ("gcm" | "gmac", 12, 12) => seal_aead::<AesGcm<$aes, U12, U12>>(message),
+                ("gcm" | "gmac", 12, 16) => seal_aead::<AesGcm<$aes, U12, U16>>(message),
+                ("gcm" | "gmac", 16, 12) => seal_aead::<AesGcm<$aes, U16, U12>>(message),
+                ("gcm" | "gmac", 16, 16) => seal_aead::<AesGcm<$aes, U16, U16>>(message),
+                ("ccm", 7, 4) => seal_aead::<Ccm<$aes, U4, U7>>(message),
+                ("ccm", 7, 8) => seal_aead::<Ccm<$aes, U8, U7>>(message),
+                ("ccm", 7, 16) => seal_aead::<Ccm<$aes, U16, U7>>(message),
+                ("ccm", 11, 4) => seal_aead::<Ccm<$aes, U4, U11>>(message),
+                ("ccm", 11, 8) => seal_aead::<Ccm<$aes, U8, U11>>(message),
+                ("ccm", 11, 16) => seal_aead::<Ccm<$aes, U16, U11>>(message),
+                ("ccm", 13, 4) => seal_aead::<Ccm<$aes, U4, U13>>(message),
+                ("ccm", 13, 8) => seal_aead::<Ccm<$aes, U8, U13>>(message),
+                ("ccm", 13, 16) => seal_aead::<Ccm<$aes, U16, U13>>(message),
+                ("gcm-siv", ..) => seal_aead::<AesGcmSiv<$aes>>(message),
+                sizes => panic!("no peer for {sizes:?}"),
+            }
+        }
+    };
+}
+
+peer!(seal_aes128, Aes128);
+peer!(seal_aes192, Aes192);
+peer!(seal_aes256, Aes256);
+
+fn seal(message: &mut KnownAnswer) {
+    match message.key.len() {
+        16 => seal_aes128(message),
+        24 => seal_aes192(message),
+        _ => seal_aes256(message),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 384,
+        failure_persistence: None,
+        max_shrink_time: 60_000,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn random_messages_are_sealed_as_the_peers_seal_them(
+        mut messages in select(ALGORITHMS.iter().collect::<Vec<_>>()).prop_flat_map(|algorithm| {
+            let (nonces, tags) = sizes(algorithm);
+            messages(algorithm, nonces, tags)
+        })
+    ) {
+        messages.iter_mut().for_each(seal);
+        must_hold(&messages);
+    }
+}

@@ -1,0 +1,148 @@
+//! The known answers under `testvectors/` hold on every backend, and for the by-the-book models.
+
+mod common {
+    pub(crate) mod backends;
+    pub(crate) mod forgery;
+    pub(crate) mod known_answer;
+}
+
+use common::forgery::must_be_refused;
+use common::known_answer::{KnownAnswer, must_hold};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// The answers of every file.
+fn files() -> Vec<Vec<KnownAnswer>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors");
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder testvectors")
+        .map(|entry| entry.expect("an entry of testvectors").path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "json")
+        })
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| answers_of(path)).collect()
+}
+
+fn answers_of(path: &Path) -> Vec<KnownAnswer> {
+    let name = path.file_name().expect("a file").to_string_lossy();
+    let file: Value = serde_json::from_slice(&fs::read(path).expect("a readable file"))
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let id = file["algorithm"]
+        .as_str()
+        .expect("a file names its algorithm");
+    let algorithm = Algorithm::by_id(id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
+    let tests = file["tests"].as_array().expect("a file has tests");
+    tests
+        .iter()
+        .map(|test| {
+            let origin = format!("{name} #{}", test["id"]);
+            let bytes = |field: &str| match &test[field] {
+                Value::Null => Vec::new(),
+                hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
+            };
+            let (aad, msg) = match algorithm.kind {
+                Kind::Mac => (bytes("msg"), Vec::new()),
+                _ => (bytes("aad"), bytes("msg")),
+            };
+            KnownAnswer {
+                origin,
+                algorithm,
+                key: bytes("key"),
+                nonce: bytes("nonce"),
+                aad,
+                msg,
+                ct: bytes("ct"),
+                tag: bytes("tag"),
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn every_file_holds_on_every_backend() {
+    for answers in files() {
+        must_hold(&answers);
+    }
+}
+
+#[test]
+fn all_files_hold_as_one_batch_of_mixed_algorithms() {
+    must_hold(&files().concat());
+}
+
+#[test]
+fn a_flipped_bit_of_nonce_aad_ciphertext_or_tag_is_refused() {
+    let mut rng = StdRng::seed_from_u64(2);
+    let fields: [fn(&mut KnownAnswer) -> &mut Vec<u8>; 4] = [
+        |a| &mut a.nonce,
+        |a| &mut a.aad,
+        |a| &mut a.ct,
+        |a| &mut a.tag,
+    ];
+    let mut forgeries = Vec::new();
+    for answer in files()
+        .concat()
+        .iter()
+        .filter(|answer| answer.is_authenticated())
+    {
+        for field in fields {
+            let mut forgery = answer.clone();
+            let bytes = field(&mut forgery);
+            if !bytes.is_empty() {
+                let i = rng.random_range(0..bytes.len());
+                bytes[i] ^= 1 << rng.random_range(0..8);
+                forgeries.push(forgery);
+            }
+        }
+    }
+    must_be_refused(&forgeries);
+}
+
+#[test]
+fn every_file_holds_for_the_models() {
+    for answer in files().concat() {
+        let KnownAnswer {
+            origin,
+            algorithm,
+            key,
+            nonce,
+            aad,
+            msg,
+            ct,
+            tag,
+        } = &answer;
+        let sealed = reference::seal(algorithm.id, key, nonce, aad, msg, tag.len());
+        assert_eq!(
+            sealed.as_ref(),
+            Some(&(ct.clone(), tag.clone())),
+            "{origin}"
+        );
+        let opened = reference::open(algorithm.id, key, nonce, aad, ct, tag);
+        assert_eq!(opened.as_ref(), Some(msg), "{origin}");
+        if answer.is_authenticated() {
+            let mut forged = tag.clone();
+            forged[0] ^= 1;
+            let opened = reference::open(algorithm.id, key, nonce, aad, ct, &forged);
+            assert_eq!(opened, None, "{origin}");
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_has_a_file() {
+    let covered: BTreeSet<_> = files()
+        .concat()
+        .iter()
+        .map(|answer| answer.algorithm.id)
+        .collect();
+    let listed: BTreeSet<_> = ALGORITHMS.iter().map(|algorithm| algorithm.id).collect();
+    assert_eq!(covered, listed);
+}

