@@ -1,0 +1,35 @@
+//! The files under `testvectors/`, whose README describes the format.
+
+use super::known_answer::KnownAnswer;
+use sealcomb::{Algorithm, Kind};
+use serde_json::Value;
+
+/// The answers of a file, given by its text; the name is for messages.
+pub(crate) fn parse(name: &str, text: &str) -> Vec<KnownAnswer> {
+    let file: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let id = file["algorithm"].as_str().expect("a file names its algorithm");
+    let algorithm = Algorithm::by_id(id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
+    let tests = file["tests"].as_array().expect("a file has tests");
+    tests.iter().map(|test| answer(name, algorithm, test)).collect()
+}
+
+fn answer(name: &str, algorithm: &'static Algorithm, test: &Value) -> KnownAnswer {
+    let bytes = |field: &str| match &test[field] {
+        Value::Null => Vec::new(),
+        hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
+    };
+    let (aad, msg) = match algorithm.kind {
+        Kind::Mac => (bytes("msg"), Vec::new()),
+        _ => (bytes("aad"), bytes("msg")),
+    };
+    KnownAnswer {
+        origin: format!("{name} #{}", test["id"]),
+        algorithm,
+        key: bytes("key"),
+        nonce: bytes("nonce"),
+        aad,
+        msg,
+        ct: bytes("ct"),
+        tag: bytes("tag"),
+    }
+}

@@ -1,0 +1,152 @@
+//! What runs on emulated CPUs, where there are no files and no threads: the choice of the backend, and the known
+//! answers with the law of batches. `./dev emulate` sets `EXPECT_BACKEND` to the backend that the CPU model must get.
+
+mod common {
+    pub(crate) mod backends;
+    pub(crate) mod forgery;
+    pub(crate) mod known_answer;
+    pub(crate) mod testvectors;
+}
+
+use common::forgery::must_be_refused;
+use common::known_answer::{Keys, KnownAnswer, must_hold};
+use common::{backends, testvectors};
+use sealcomb::{Algorithm, Backend, Error, Key, Kind, Schedule, SealJob, open_batch_with, seal_batch_with};
+use std::env;
+
+/// The known answers of some files, compiled in.
+macro_rules! answers {
+    ($($name:literal)*) => {
+        [$(testvectors::parse($name, include_str!(concat!("../../../testvectors/", $name, ".json")))),*].concat()
+    };
+}
+
+/// The features that must all be there for a backend, asked of the CPU by another way than the library's.
+fn cpu_has(backend: &str) -> bool {
+    match backend {
+        "portable" | "portable4" => true,
+        #[cfg(target_arch = "x86_64")]
+        "aesni" => is_x86_feature_detected!("aes") && is_x86_feature_detected!("pclmulqdq"),
+        #[cfg(target_arch = "x86_64")]
+        "vaes256" => {
+            is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("vaes")
+                && is_x86_feature_detected!("vpclmulqdq")
+        }
+        #[cfg(target_arch = "x86_64")]
+        "vaes512" => cpu_has("vaes256") && is_x86_feature_detected!("avx512bw"),
+        _ => false,
+    }
+}
+
+#[test]
+fn the_expected_backend_is_chosen() {
+    let Ok(expected) = env::var("EXPECT_BACKEND") else {
+        println!("skipped: EXPECT_BACKEND names no backend");
+        return;
+    };
+    assert_eq!(Backend::best().name(), expected);
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[0; 16]).unwrap();
+    assert_eq!(key.backend().name(), expected);
+}
+
+#[test]
+fn the_backends_are_those_that_the_cpu_has() {
+    for name in Backend::names() {
+        match Backend::named(name) {
+            Ok(backend) => assert!(cpu_has(name), "{backend:?} on a CPU without it"),
+            Err(error) => {
+                assert!(matches!(error, Error::BackendUnavailable { .. }), "{name}: {error}");
+                assert!(!cpu_has(name), "{name}: {error}, on a CPU that has it");
+            }
+        }
+    }
+}
+
+#[test]
+fn ciphers_hold_singly_and_in_batches() {
+    must_hold(&answers!["aes128-ecb" "aes192-cbc" "aes256-cfb128" "aes128-ofb" "aes256-ctr"]);
+}
+
+#[test]
+fn macs_hold_singly_and_in_batches() {
+    must_hold(&answers!["aes128-cmac" "aes256-gmac"]);
+}
+
+#[test]
+fn ccm_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-ccm-n13-t64" "aes192-ccm-n12-t128" "aes256-ccm-n7-t32"]);
+}
+
+#[test]
+fn gcm_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-gcm" "aes192-gcm-anyiv" "aes256-gcm"]);
+}
+
+#[test]
+fn gcm_siv_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-gcm-siv" "aes256-gcm-siv"]);
+}
+
+#[test]
+fn forgeries_are_refused_singly_and_in_batches() {
+    let mut answers = answers!["aes128-ccm-n13-t64" "aes128-gcm" "aes256-gcm-siv"];
+    answers.retain(|answer| !answer.ct.is_empty());
+    for (i, answer) in answers.iter_mut().enumerate() {
+        let byte = i % answer.ct.len();
+        answer.ct[byte] ^= 1 << (i % 8);
+    }
+    must_be_refused(&answers);
+}
+
+#[test]
+fn batches_of_any_size_under_any_schedule_equal_singles() {
+    let mut answers = answers!["aes128-cbc" "aes256-ctr" "aes128-ccm-n12-t128" "aes256-gcm" "aes128-gcm-siv"];
+    answers.retain(|answer| answer.msg.len() < 300);
+    // Neighbours in a batch come from different files.
+    answers.sort_by_key(|answer| answer.msg.len() % 7);
+    for backend in backends::available() {
+        for schedule in
+            [Schedule::Single, Schedule::Comb(7), Schedule::Refill, Schedule::Blocks, Schedule::Auto]
+        {
+            for (i, jobs) in [1, 2, 3, 5, 8, 15, 17, 33].into_iter().enumerate() {
+                batch_holds(backend, schedule, &answers[i..i + jobs]);
+            }
+        }
+    }
+}
+
+fn batch_holds(backend: Backend, schedule: Schedule, answers: &[KnownAnswer]) {
+    let context = format!("{backend:?} {schedule:?}, a batch of {}", answers.len());
+    let keys = Keys::of(backend, answers);
+    let mut buffers: Vec<_> =
+        answers.iter().map(|answer| (answer.msg.clone(), vec![0; answer.tag.len()])).collect();
+    let mut jobs: Vec<_> = answers
+        .iter()
+        .zip(&mut buffers)
+        .map(|(answer, (data, tag))| {
+            SealJob::in_place(keys.get(answer), &answer.nonce, answer.aad.as_slice(), data, tag)
+        })
+        .collect();
+    seal_batch_with(schedule, &mut jobs).expect(&context);
+    drop(jobs);
+    for (answer, (data, tag)) in answers.iter().zip(&buffers) {
+        assert_eq!((data, tag), (&answer.ct, &answer.tag), "{context}, {}", answer.origin);
+    }
+
+    let forged = answers.iter().rposition(|answer| answer.algorithm.kind == Kind::Aead);
+    if let Some(job) = forged {
+        buffers[job].1[0] ^= 1;
+    }
+    let mut jobs: Vec<_> = answers
+        .iter()
+        .zip(&mut buffers)
+        .map(|(answer, (data, tag))| answer.open_job(keys.get(answer), data, tag))
+        .collect();
+    assert_eq!(open_batch_with(schedule, &mut jobs), Ok(usize::from(forged.is_some())), "{context}");
+    drop(jobs);
+    for (i, (answer, (data, _))) in answers.iter().zip(&buffers).enumerate() {
+        let expected = if forged == Some(i) { &vec![0; data.len()] } else { &answer.msg };
+        assert_eq!(data, expected, "{context}, {}", answer.origin);
+    }
+}

@@ -1,0 +1,96 @@
+"""check-assembly must accept a good kernel and catch each fault that fixtures/kernels.rs can be given."""
+
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+CHECK = HERE.parent / "check-assembly"
+FLAGS = ["--edition=2024", "-O", "-Csymbol-mangling-version=v0"]
+
+
+def run(command: list) -> subprocess.CompletedProcess:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+class Assembly(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.budget = self.folder / "budget.toml"
+
+    def build(self, feature: str) -> Path:
+        library = self.folder / f"{feature}.rlib"
+        source = HERE / "fixtures/kernels.rs"
+        built = run(["rustc", *FLAGS, f'--cfg=feature="{feature}"', source, "-o", library])
+        self.assertEqual(built.returncode, 0, built.stderr)
+        return library
+
+    def check(self, library: Path, *options: str) -> subprocess.CompletedProcess:
+        return run([CHECK, "--library", library, "--budget", self.budget, *options])
+
+    def assert_caught(self, feature: str, words: str):
+        library = self.build(feature)
+        result = self.check(library, "--write-budget")
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn(words, result.stderr)
+
+    def test_a_good_kernel_passes(self):
+        library = self.build("none")
+        result = self.check(library, "--write-budget")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1 entries, 0 offences", result.stdout)
+
+    def test_an_intrinsic_that_was_not_inlined_is_caught(self):
+        self.assert_caught("leak", "_mm256_aesenc_epi128, used by sealcomb::leak")
+
+    def test_kernel_code_outside_the_entries_is_caught(self):
+        self.assert_caught("outside", "kernel code outside the entries: <sealcomb::outside::Outside")
+
+    def test_a_generic_function_outside_the_entries_is_caught(self):
+        self.assert_caught("generic", "generic over a backend, outside the entries: sealcomb::length::<")
+
+    def test_spilling_over_the_budget_is_caught(self):
+        library = self.build("spill")
+        self.assertEqual(self.check(library, "--write-budget").returncode, 0)
+        written = self.budget.read_text()
+        for place in ("entry", "loops"):
+            # Eight registers of state fit, twenty-four do not.
+            tight = re.sub(rf'("Rounds<24>.*{place} =) \d+', r"\1 3", written)
+            self.budget.write_text(tight)
+            result = self.check(library)
+            self.assertEqual(result.returncode, 1, result.stdout)
+            self.assertRegex(result.stderr, r"vaes256: Rounds<24> spills \d+ times, \d+ of them in loops")
+            self.assertNotIn("Rounds<8>", result.stderr)
+
+    def test_the_budget_lists_exactly_the_kernels(self):
+        self.check(self.build("spill"), "--write-budget")
+        fewer = self.check(self.build("none"))
+        self.assertIn("Rounds<24> has a budget but is no more", fewer.stderr)
+        self.check(self.build("none"), "--write-budget")
+        more = self.check(self.build("spill"))
+        self.assertIn("Rounds<24> has no budget", more.stderr)
+
+    def test_another_compiler_is_not_held_to_the_budget(self):
+        self.check(self.build("none"), "--write-budget")
+        text = self.budget.read_text().splitlines()
+        self.budget.write_text(
+            "\n".join('rust = "1.0"' if line.startswith("rust") else line for line in text)
+        )
+        result = self.check(self.build("spill"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("not held against it", result.stdout)
+
+    def test_a_library_without_entries_fails(self):
+        source = self.folder / "empty.rs"
+        source.write_text("pub fn nothing() {}")
+        library = self.folder / "empty.rlib"
+        run(["rustc", "--crate-type=lib", *FLAGS, source, "-o", library])
+        self.assertEqual(self.check(library, "--write-budget").returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

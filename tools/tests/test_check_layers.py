@@ -1,0 +1,88 @@
+"""check-layers must find each kind of offence in small made-up trees."""
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+CHECK = Path(__file__).resolve().parent.parent / "check-layers"
+
+
+def check(files: dict[str, str], *options: str) -> subprocess.CompletedProcess:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in ({"lib.rs": "pub use backend::Backend;\npub use key::Key;"} | files).items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        return subprocess.run([CHECK, "--root", root, *options], capture_output=True, text=True, check=False)
+
+
+class Layers(unittest.TestCase):
+    def passes(self, files: dict[str, str]) -> None:
+        result = check(files)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def fails(self, files: dict[str, str], words: str, *options: str) -> None:
+        result = check(files, *options)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn(words, result.stderr)
+
+    def test_downward_use_passes(self):
+        self.passes({"modes/ctr.rs": "use crate::{backend::Backend, primitives::aes};\nuse super::cbc;"})
+
+    def test_upward_use_fails(self):
+        self.fails(
+            {"primitives/aes.rs": "\nuse crate::modes::ctr;"},
+            "aes.rs:2: primitives uses modes, which is above",
+        )
+
+    def test_upward_use_in_a_group_fails(self):
+        use = "use crate::{error::Error, engine::{self, lanes}};"
+        self.fails({"backend/mod.rs": use}, "backend uses engine")
+
+    def test_upward_use_by_super_fails(self):
+        self.fails({"backend/aesni.rs": "use super::super::modes::ctr;"}, "backend uses modes")
+
+    def test_upward_use_without_use_fails(self):
+        self.fails({"engine/mod.rs": "fn f() { crate::modes::ctr::run() }"}, "engine uses modes")
+
+    def test_upward_use_of_a_name_of_the_root_fails(self):
+        self.fails({"modes/ctr.rs": "use crate::Key;"}, "modes uses key")
+
+    def test_super_in_an_inner_module_is_the_file(self):
+        self.passes({"backend/mod.rs": "mod inner { use super::Token; }"})
+
+    def test_modules_of_one_line_use_each_other(self):
+        self.passes({"batch.rs": "use crate::key::Key;", "key.rs": "use crate::batch::seal_batch;"})
+
+    def test_what_everything_uses_stays_low(self):
+        self.passes({"error.rs": "use crate::backend::Backend;"})
+        self.fails({"error.rs": "use crate::modes::ctr;"}, "error, which everything may use, uses modes")
+
+    def test_a_new_module_needs_a_place(self):
+        self.fails({"novelty.rs": "use crate::backend::Backend;"}, "novelty has no place")
+
+    def test_unit_tests_may_use_the_reference(self):
+        self.passes({"modes/ctr.rs": "#[cfg(test)]\nmod tests { use crate::reference::ctr; }"})
+
+    def test_only_unit_tests_may_use_the_reference(self):
+        self.fails({"modes/ctr.rs": "use crate::reference::ctr;"}, "modes uses reference")
+
+    def test_words_in_comments_and_strings_do_not_count(self):
+        self.passes({"modes/ctr.rs": '// unsafe crate::batch::x\nconst A: &str = "crate::key::Key unsafe";'})
+
+    def test_unsafe_stays_in_the_backends(self):
+        self.passes({"backend/aesni.rs": "fn f() { unsafe { g() } }"})
+        self.fails({"modes/ctr.rs": "fn f() { unsafe { g() } }"}, "ctr.rs:1: `unsafe`")
+
+    def test_unsafe_is_nowhere_in_other_crates(self):
+        self.fails({"backend/aesni.rs": "fn f() { unsafe { g() } }"}, "`unsafe`", "--unsafe-only")
+
+    def test_an_empty_tree_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = subprocess.run([CHECK, "--root", folder], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
