@@ -1,5 +1,6 @@
 //! Many messages at once.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use arrayvec::ArrayVec;
@@ -12,60 +13,43 @@ use crate::modes::Mode;
 use crate::{BatchError, Error, Forged, Key};
 
 /// Additional data: one slice, or several that are authenticated as if they were one.
-#[derive(Clone, Copy, Debug)]
-pub struct Aad<'a>(Slices<'a>);
-
-#[derive(Clone, Copy, Debug)]
-enum Slices<'a> {
-    One(&'a [u8]),
-    Many(&'a [&'a [u8]]),
-}
-
-impl Aad<'_> {
-    fn len(&self) -> usize {
-        match self.0 {
-            Slices::One(slice) => slice.len(),
-            Slices::Many(slices) => slices.iter().map(|slice| slice.len()).sum(),
-        }
-    }
-}
+#[derive(Clone, Debug)]
+pub struct Aad<'a>(Cow<'a, [u8]>);
 
 impl<'a> From<&'a [u8]> for Aad<'a> {
+    #[inline]
     fn from(slice: &'a [u8]) -> Self {
-        Self(Slices::One(slice))
+        Self(Cow::Borrowed(slice))
     }
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Aad<'a> {
+    #[inline]
     fn from(array: &'a [u8; N]) -> Self {
-        Self(Slices::One(array))
+        Self(Cow::Borrowed(array))
     }
 }
 
 impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
+    /// Joins the slices in memory of its own.
     fn from(slices: &'a [&'a [u8]]) -> Self {
-        Self(Slices::Many(slices))
+        Self(Cow::Owned(slices.concat()))
     }
 }
 
 /// A message to seal: where it is, where its ciphertext and tag go.
 pub struct SealJob<'a> {
-    job: Job<'a>,
+    key: &'a Key,
+    message: Message<'a>,
     tag: &'a mut [u8],
 }
 
 /// A message to open, and, once that was done, the verdict on it.
 pub struct OpenJob<'a> {
-    job: Job<'a>,
+    key: &'a Key,
+    message: Message<'a>,
     tag: &'a [u8],
     verdict: Verdict,
-}
-
-struct Job<'a> {
-    key: &'a Key,
-    nonce: &'a [u8],
-    aad: Aad<'a>,
-    data: Span<'a>,
 }
 
 /// What opening a message came to.
@@ -90,7 +74,7 @@ impl<'a> SealJob<'a> {
         data: &'a mut [u8],
         tag: &'a mut [u8],
     ) -> Self {
-        Self { job: Job { key, nonce, aad: aad.into(), data: data.into() }, tag }
+        Self { key, message: message(key, nonce, aad.into(), data.into()), tag }
     }
 
     /// Encrypts `input` into the first bytes of `output`; further bytes of it stay as they are.
@@ -105,7 +89,7 @@ impl<'a> SealJob<'a> {
         output: &'a mut [u8],
         tag: &'a mut [u8],
     ) -> Result<Self, Error> {
-        Ok(Self { job: Job { key, nonce, aad: aad.into(), data: apart(input, output)? }, tag })
+        Ok(Self { key, message: message(key, nonce, aad.into(), apart(input, output)?), tag })
     }
 
     /// Computes the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
@@ -123,8 +107,8 @@ impl<'a> OpenJob<'a> {
         data: &'a mut [u8],
         tag: &'a [u8],
     ) -> Self {
-        let job = Job { key, nonce, aad: aad.into(), data: data.into() };
-        Self { job, tag, verdict: Verdict::Pending }
+        let message = message(key, nonce, aad.into(), data.into());
+        Self { key, message, tag, verdict: Verdict::Pending }
     }
 
     /// Decrypts `input` into the first bytes of `output`; further bytes of it stay as they are.
@@ -139,8 +123,8 @@ impl<'a> OpenJob<'a> {
         output: &'a mut [u8],
         tag: &'a [u8],
     ) -> Result<Self, Error> {
-        let job = Job { key, nonce, aad: aad.into(), data: apart(input, output)? };
-        Ok(Self { job, tag, verdict: Verdict::Pending })
+        let message = message(key, nonce, aad.into(), apart(input, output)?);
+        Ok(Self { key, message, tag, verdict: Verdict::Pending })
     }
 
     /// Verifies the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
@@ -152,6 +136,11 @@ impl<'a> OpenJob<'a> {
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
+}
+
+#[inline]
+fn message<'a>(key: &'a Key, nonce: &'a [u8], Aad(aad): Aad<'a>, data: Span<'a>) -> Message<'a> {
+    Message { key: &key.material, nonce, aad, data, tag: [0; 16] }
 }
 
 fn apart<'a>(input: &'a [u8], output: &'a mut [u8]) -> Result<Span<'a>, Error> {
@@ -233,77 +222,118 @@ pub fn open_batch_with(
 
 /// What sealing and opening have in common.
 trait Direction<'a> {
-    fn job(&mut self) -> &mut Job<'a>;
     fn key(&self) -> &'a Key;
     fn tag_bytes(&self) -> usize;
-    /// The tag that came with the message, when opening.
-    fn tag(&self) -> Block;
-    fn process(batch: &mut Batch<'_, '_>, code: &dyn Mode);
+    fn peek(&self) -> &Message<'a>;
+    /// The message, ready to be processed.
+    fn message(&mut self) -> &mut Message<'a>;
+    fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode);
     /// Takes the tag that was computed.
-    fn finish(&mut self, tag: &Block);
+    fn finish(&mut self);
 }
 
 impl<'a> Direction<'a> for SealJob<'a> {
-    fn job(&mut self) -> &mut Job<'a> {
-        &mut self.job
-    }
-
     fn key(&self) -> &'a Key {
-        self.job.key
+        self.key
     }
 
     fn tag_bytes(&self) -> usize {
         self.tag.len()
     }
 
-    fn tag(&self) -> Block {
-        [0; 16]
+    fn peek(&self) -> &Message<'a> {
+        &self.message
     }
 
-    fn process(batch: &mut Batch<'_, '_>, code: &dyn Mode) {
+    fn message(&mut self) -> &mut Message<'a> {
+        &mut self.message
+    }
+
+    fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode) {
         code.seal(batch);
     }
 
-    fn finish(&mut self, tag: &Block) {
-        self.tag.copy_from_slice(&tag[..self.tag.len()]);
+    fn finish(&mut self) {
+        write_tag(&self.message.tag, self.tag);
     }
 }
 
 impl<'a> Direction<'a> for OpenJob<'a> {
-    fn job(&mut self) -> &mut Job<'a> {
-        &mut self.job
-    }
-
     fn key(&self) -> &'a Key {
-        self.job.key
+        self.key
     }
 
     fn tag_bytes(&self) -> usize {
         self.tag.len()
     }
 
-    fn tag(&self) -> Block {
-        padded(self.tag)
+    fn peek(&self) -> &Message<'a> {
+        &self.message
     }
 
-    fn process(batch: &mut Batch<'_, '_>, code: &dyn Mode) {
+    fn message(&mut self) -> &mut Message<'a> {
+        self.message.tag = padded(self.tag);
+        &mut self.message
+    }
+
+    fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode) {
         code.open(batch);
     }
 
-    fn finish(&mut self, tag: &Block) {
-        self.verdict = if self.job.key.algorithm().kind == Kind::Cipher {
+    fn finish(&mut self) {
+        self.verdict = if self.key.algorithm().kind == Kind::Cipher {
             Verdict::Unauthenticated
-        } else if same(tag, self.tag) {
+        } else if same(&self.message.tag, self.tag) {
             Verdict::Verified
         } else {
-            self.job.data.wipe();
+            self.message.data.wipe();
             Verdict::Forged
         };
     }
 }
 
+impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
+    fn key(&self) -> &'a Key {
+        J::key(self)
+    }
+
+    fn tag_bytes(&self) -> usize {
+        J::tag_bytes(self)
+    }
+
+    fn peek(&self) -> &Message<'a> {
+        J::peek(self)
+    }
+
+    fn message(&mut self) -> &mut Message<'a> {
+        J::message(self)
+    }
+
+    fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode) {
+        J::process(batch, code);
+    }
+
+    fn finish(&mut self) {
+        J::finish(self);
+    }
+}
+
+/// Writes the beginning of a computed tag; the usual length without a call.
+#[inline]
+fn write_tag(computed: &Block, tag: &mut [u8]) {
+    if let Ok(tag) = <&mut Block>::try_from(&mut *tag) {
+        *tag = *computed;
+    } else {
+        tag.copy_from_slice(&computed[..tag.len()]);
+    }
+}
+
 /// A received tag, at most 16 bytes, padded with zeros.
+#[inline]
 fn padded(tag: &[u8]) -> Block {
+    if let Ok(tag) = <&Block>::try_from(tag) {
+        return *tag;
+    }
     let mut block = [0; 16];
     block[..tag.len()].copy_from_slice(tag);
     block
@@ -334,28 +364,20 @@ pub(crate) fn check(
 /// Seals or opens all jobs, if all of them can be.
 fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), BatchError> {
     let mut alike = true;
-    let mut first = None;
-    for (index, job) in jobs.iter_mut().enumerate() {
-        let tag_bytes = job.tag_bytes();
-        let Job { key, nonce, aad, data } = job.job();
-        check(key, nonce, tag_bytes, aad.len(), data.len())
-            .map_err(|error| BatchError { index, error })?;
-        alike &= same_family(key, *first.get_or_insert(*key));
+    for index in 0..jobs.len() {
+        let (first, job) = (jobs[0].key(), &jobs[index]);
+        alike &= same_family(job.key(), first);
+        let (key, tag_bytes) = (job.key(), job.tag_bytes());
+        let Message { nonce, aad, data, .. } = jobs[index].peek();
+        check(key, nonce, tag_bytes, aad.len(), data.len()).map_err(|error| BatchError { index, error })?;
     }
     if alike {
-        for flight in jobs.chunks_mut(FLIGHT) {
-            fly(schedule, flight.iter_mut().collect());
-        }
+        jobs.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
     } else {
         let mut sorted: Vec<&mut J> = jobs.iter_mut().collect();
-        sorted.sort_by_key(|job| {
-            let key = job.key();
-            (key.algorithm().id, key.backend().name())
-        });
+        sorted.sort_by_key(|job| (job.key().algorithm().id, job.key().backend().name()));
         for alike in sorted.chunk_by_mut(|a, b| same_family(a.key(), b.key())) {
-            for flight in alike.chunks_mut(FLIGHT) {
-                fly(schedule, flight.iter_mut().map(|job| &mut **job).collect());
-            }
+            alike.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
         }
     }
     Ok(())
@@ -366,67 +388,47 @@ fn same_family(a: &Key, b: &Key) -> bool {
     core::ptr::eq(a.algorithm(), b.algorithm()) && a.backend() == b.backend()
 }
 
-/// Seals or opens jobs of one family.
-fn fly<'a, J: Direction<'a>>(schedule: Schedule, mut jobs: ArrayVec<&mut J, FLIGHT>) {
-    let Some(key) = jobs.first().map(|job| job.key()) else { return };
-    let joined: Vec<Vec<u8>> = jobs
-        .iter_mut()
-        .filter_map(|job| match job.job().aad.0 {
-            Slices::One(_) => None,
-            Slices::Many(slices) => Some(slices.concat()),
-        })
-        .collect();
-    let mut next_joined = joined.iter();
-    let mut messages: ArrayVec<Message<'_>, FLIGHT> = jobs
-        .iter_mut()
-        .map(|job| {
-            let tag = job.tag();
-            let Job { key, nonce, aad, data } = job.job();
-            let aad = match aad.0 {
-                Slices::One(slice) => slice,
-                Slices::Many(_) => next_joined.next().expect("one for each job with several slices"),
-            };
-            Message { key: &key.material, nonce, aad, data: data.reborrow(), tag }
-        })
-        .collect();
+/// Seals or opens up to [`FLIGHT`] jobs of one family.
+fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
+    let Some(key) = jobs.first().map(J::key) else { return };
+    let mut messages = ArrayVec::<&mut Message<'a>, FLIGHT>::new();
+    for job in jobs.iter_mut() {
+        messages.push(job.message());
+    }
     let mut batch = Batch { backend: key.backend(), schedule, messages: &mut messages };
     J::process(&mut batch, key.algorithm().code);
-    let tags: ArrayVec<Block, FLIGHT> = messages.iter().map(|message| message.tag).collect();
     drop(messages);
-    for (job, tag) in jobs.iter_mut().zip(&tags) {
-        job.finish(tag);
+    for job in jobs {
+        job.finish();
     }
 }
 
 /// Seals one message whose sizes were found in order.
-pub(crate) fn seal_one(key: &Key, nonce: &[u8], aad: &[u8], data: Span<'_>, tag: &mut [u8]) {
-    let mut message = Message { key: &key.material, nonce, aad, data, tag: [0; 16] };
-    key.algorithm().code.seal(&mut single(key, &mut message));
-    tag.copy_from_slice(&message.tag[..tag.len()]);
+#[inline]
+pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: Span<'a>, tag: &mut [u8]) {
+    let mut message = message(key, nonce, aad.into(), data);
+    let messages = &mut [&mut message];
+    key.algorithm().code.seal(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
+    write_tag(&message.tag, tag);
 }
 
 /// Opens one message whose sizes were found in order.
-pub(crate) fn open_one(
-    key: &Key,
-    nonce: &[u8],
-    aad: &[u8],
-    data: Span<'_>,
+#[inline]
+pub(crate) fn open_one<'a>(
+    key: &'a Key,
+    nonce: &'a [u8],
+    aad: &'a [u8],
+    data: Span<'a>,
     tag: &[u8],
 ) -> Result<(), Forged> {
-    let mut message = Message { key: &key.material, nonce, aad, data, tag: padded(tag) };
-    key.algorithm().code.open(&mut single(key, &mut message));
+    let mut message = message(key, nonce, aad.into(), data);
+    message.tag = padded(tag);
+    let messages = &mut [&mut message];
+    key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
     if same(&message.tag, tag) {
         Ok(())
     } else {
         message.data.wipe();
         Err(Forged)
-    }
-}
-
-fn single<'b, 'a>(key: &Key, message: &'b mut Message<'a>) -> Batch<'b, 'a> {
-    Batch {
-        backend: key.backend(),
-        schedule: Schedule::Single,
-        messages: core::slice::from_mut(message),
     }
 }

@@ -20,16 +20,16 @@ pub(crate) trait Independent {
 }
 
 /// Takes messages through such a mode, in any number of bytes; the block before the first is the nonce.
-pub(crate) fn run<M: Independent>(backend: Backend, messages: &mut [Message<'_>]) {
-    backend.run(Blocks::<M> { messages, mode: PhantomData });
+pub(crate) fn run<M: Independent>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Blocks::<M> { messages: batch.messages, mode: PhantomData });
 }
 
-struct Blocks<'b, 'a, M> {
-    messages: &'b mut [Message<'a>],
+struct Blocks<'b, 'm, 'a, M> {
+    messages: &'b mut [&'m mut Message<'a>],
     mode: PhantomData<M>,
 }
 
-impl<M: Independent> Kernel for Blocks<'_, '_, M> {
+impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
     type Output = ();
 
     #[inline(always)]
@@ -83,23 +83,24 @@ fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut 
 }
 
 /// Adds to each message the keystream from its first counter block on.
-pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_>, first: impl Fn(&Message<'_>) -> Block) {
-    let first: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(first).collect();
+pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_, '_>, first: impl Fn(&Message<'_>) -> Block) {
+    let first: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| first(message)).collect();
     batch.backend.run(Keystream::<C> { messages: batch.messages, first: &first, kind: PhantomData });
 }
 
-struct Keystream<'b, 'a, C> {
-    messages: &'b mut [Message<'a>],
+struct Keystream<'b, 'm, 'a, C> {
+    messages: &'b mut [&'m mut Message<'a>],
     first: &'b [Block],
     kind: PhantomData<C>,
 }
 
-impl<C: Counter> Kernel for Keystream<'_, '_, C> {
+impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for (Message { key, data, .. }, first) in self.messages.iter_mut().zip(self.first) {
+        for (message, first) in self.messages.iter_mut().zip(self.first) {
+            let Message { key, data, .. } = &mut **message;
             xor_keystream::<C, B, _>(b, key.aes.encrypting(), first, data);
         }
     }
@@ -149,7 +150,7 @@ impl Kernel for EncryptLoose<'_, '_> {
 
 /// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
-pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[Message<'_>], blocks: &mut [Block]) {
+pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     let Some(first) = messages.first() else { return };
     if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
         encrypt_blocks(b, first.key.aes.encrypting(), blocks);

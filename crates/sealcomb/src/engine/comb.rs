@@ -4,7 +4,6 @@
 //! have different lengths, so the work is cut into windows in which every lane has a block to go; between two windows
 //! the lanes' states are in memory, where a lane that has ended hands its state back and gets the next message.
 
-use core::cmp::Reverse;
 use core::hint::black_box;
 use core::marker::PhantomData;
 
@@ -42,27 +41,38 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
         Schedule::Single | Schedule::Blocks => 1,
         Schedule::Comb(p) => p.clamp(1, backend.lanes()),
     };
-    // Longest first, and in order where the lengths are equal: batches of equal messages are sorted already.
-    let mut order: ArrayVec<(Reverse<usize>, usize), FLIGHT> = strands
-        .iter()
-        .enumerate()
-        .filter(|(_, strand)| strand.data.len() > 0)
-        .map(|(i, strand)| (Reverse(strand.data.len()), i))
-        .collect();
-    let Some(&(_, first)) = order.first() else { return };
-    if parallel > 1 {
+    // Longest first, and in order where the lengths are equal: batches of equal messages are sorted already. A sorting
+    // key has the length, from the top down, and below it the strand's place.
+    let mut order = ArrayVec::<u64, FLIGHT>::new();
+    let (mut sorted, mut shared, mut last) = (true, true, 0);
+    for (i, strand) in strands.iter().enumerate() {
+        if strand.data.len() > 0 {
+            let key = (u64::MAX / PLACES - strand.data.len() as u64) * PLACES + i as u64;
+            sorted &= last <= key;
+            shared &= core::ptr::eq(strand.aes, strands[0].aes);
+            last = key;
+            order.push(key);
+        }
+    }
+    if !sorted && parallel > 1 {
         order.sort_unstable();
     }
-    let order: ArrayVec<usize, FLIGHT> = order.into_iter().map(|(_, i)| i).collect();
-    let aes = strands[first].aes;
-    let shared = order.iter().all(|&i| core::ptr::eq(strands[i].aes, aes));
     let refill = !matches!(schedule, Schedule::Comb(_));
-    backend.run(Comb::<M, S> { strands, order: &order, parallel, refill, shared, chain: PhantomData });
+    if !order.is_empty() {
+        backend.run(Comb::<M, S> { strands, order: &order, parallel, refill, shared, chain: PhantomData });
+    }
+}
+
+/// Places of a flight's strands, a power of two, as part of a sorting key.
+const PLACES: u64 = FLIGHT as u64;
+
+fn place(key: u64) -> usize {
+    (key % PLACES) as usize
 }
 
 struct Comb<'s, 'a, M, const S: usize> {
     strands: &'s mut [Strand<'a, S>],
-    order: &'s [usize],
+    order: &'s [u64],
     parallel: usize,
     refill: bool,
     shared: bool,
@@ -74,7 +84,7 @@ impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let aes = self.strands[self.order[0]].aes;
+        let aes = self.strands[place(self.order[0])].aes;
         // What a single message has to set up is kept small.
         match (self.shared, self.parallel.min(self.order.len())) {
             (true, 1) => self.fly::<B, _, 1, 4>(b, aes.encrypting()),
@@ -135,10 +145,10 @@ where
 {
     /// Keeps the first `parallel` lanes filled until all strands are through.
     #[inline(always)]
-    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[usize], parallel: usize) {
+    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[u64], parallel: usize) {
         let lanes = parallel.min(order.len());
         for lane in 0..lanes {
-            self.begin(lane, strands, order[lane]);
+            self.begin(lane, strands, place(order[lane]));
         }
         let mut next = lanes;
         let mut live = lanes;
@@ -150,7 +160,7 @@ where
                 ended &= ended - 1;
                 self.end(lane, strands);
                 if next < order.len() {
-                    self.begin(lane, strands, order[next]);
+                    self.begin(lane, strands, place(order[next]));
                     next += 1;
                 }
             }
@@ -160,9 +170,10 @@ where
 
     /// Algorithm 1's loop body: a group of messages, window by window.
     #[inline(always)]
-    fn comb(&mut self, strands: &mut [Strand<'a, S>], group: &[usize]) {
+    fn comb(&mut self, strands: &mut [Strand<'a, S>], group: &[u64]) {
         let mut lengths = ArrayVec::<usize, N>::new();
-        for (lane, &strand) in group.iter().enumerate() {
+        for (lane, &key) in group.iter().enumerate() {
+            let strand = place(key);
             self.begin(lane, strands, strand);
             lengths.push(strands[strand].data.len() / BLOCK);
         }

@@ -1,12 +1,13 @@
 //! What a mode gets: messages that were found in order, each with its key.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::blocks::Loose;
-use super::comb::Strand;
+use super::comb::{self, Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
@@ -42,7 +43,7 @@ impl ZeroizeOnDrop for Material {}
 pub(crate) struct Message<'a> {
     pub(crate) key: &'a Material,
     pub(crate) nonce: &'a [u8],
-    pub(crate) aad: &'a [u8],
+    pub(crate) aad: Cow<'a, [u8]>,
     pub(crate) data: Span<'a>,
     /// Before opening: the tag that came with the message. Afterwards: the tag that it should have, in 16 bytes
     /// however long the tag is.
@@ -50,36 +51,35 @@ pub(crate) struct Message<'a> {
 }
 
 /// Messages for one mode, all under keys of one algorithm.
-pub(crate) struct Batch<'b, 'a> {
+pub(crate) struct Batch<'b, 'm, 'a> {
     pub(crate) backend: Backend,
     pub(crate) schedule: Schedule,
-    pub(crate) messages: &'b mut [Message<'a>],
+    pub(crate) messages: &'b mut [&'m mut Message<'a>],
 }
 
-/// The whole blocks of each message, chained from its nonce on.
-pub(crate) fn strands_of_whole_blocks<'m>(
-    messages: &'m mut [Message<'_>],
-) -> ArrayVec<Strand<'m, 1>, FLIGHT> {
-    messages
-        .iter_mut()
-        .map(|Message { key, nonce, data, .. }| Strand {
-            aes: &key.aes,
-            state: [*nonce.first_chunk().expect("an IV of 16 bytes")],
-            data: data.part(0, data.len() / BLOCK * BLOCK),
-        })
-        .collect()
+/// Takes the whole blocks of each message through a chain that begins with its nonce. Returns the chains' ends.
+pub(crate) fn chain_whole_blocks<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+    let mut strands = ArrayVec::<Strand<'_, 1>, FLIGHT>::new();
+    for message in batch.messages.iter_mut() {
+        let Message { key, nonce, data, .. } = &mut **message;
+        let state = [*nonce.first_chunk().expect("an IV of 16 bytes")];
+        strands.push(Strand { aes: &key.aes, state, data: data.part(0, data.len() / BLOCK * BLOCK) });
+    }
+    comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
+    strands.iter().map(|strand| strand.state[0]).collect()
 }
 
 /// Adds to each message's last bytes, those after its whole blocks, the encryption of its feedback block.
-pub(crate) fn finish_stream(batch: &mut Batch<'_, '_>, feedback: ArrayVec<[Block; 1], FLIGHT>) {
+pub(crate) fn finish_stream(batch: &mut Batch<'_, '_, '_>, feedback: &[Block]) {
+    let is_ragged = |message: &Message<'_>| !message.data.len().is_multiple_of(BLOCK);
     let mut keystream = Loose::new();
-    for (message, [feedback]) in batch.messages.iter().zip(feedback) {
-        if !message.data.len().is_multiple_of(BLOCK) {
-            keystream.push(&message.key.aes, feedback);
+    for (message, feedback) in batch.messages.iter().zip(feedback) {
+        if is_ragged(message) {
+            keystream.push(&message.key.aes, *feedback);
         }
     }
     keystream.encrypt(batch.backend);
-    let ragged = batch.messages.iter_mut().filter(|message| !message.data.len().is_multiple_of(BLOCK));
+    let ragged = batch.messages.iter_mut().filter(|message| is_ragged(message));
     for (message, mut block) in ragged.zip(keystream.blocks) {
         let at = message.data.len() / BLOCK * BLOCK;
         xor(&mut block, &message.data.block(at));

@@ -8,7 +8,7 @@ mod message;
 mod windows;
 
 pub(crate) use lanes::Lanes;
-pub(crate) use message::{Batch, Material, Message, finish_stream, strands_of_whole_blocks, xor};
+pub(crate) use message::{Batch, Material, Message, chain_whole_blocks, finish_stream, xor};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

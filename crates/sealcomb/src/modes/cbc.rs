@@ -2,19 +2,18 @@
 
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::{self, Chain};
-use crate::engine::{Batch, Lanes, strands_of_whole_blocks};
+use crate::engine::comb::Chain;
+use crate::engine::{Batch, Lanes, chain_whole_blocks};
 
 pub(crate) struct Cbc;
 
 impl Mode for Cbc {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
-        let mut strands = strands_of_whole_blocks(batch.messages);
-        comb::run::<Encrypt, 1>(batch.backend, batch.schedule, &mut strands);
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        chain_whole_blocks::<Encrypt>(batch);
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
-        blocks::run::<Decrypt>(batch.backend, batch.messages);
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        blocks::run::<Decrypt>(batch);
     }
 }
 

@@ -14,13 +14,13 @@ use crate::primitives::counter::{Be128, Counter};
 pub(crate) struct Ccm;
 
 impl Mode for Ccm {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let y = authenticate::<false>(batch);
         encrypt(batch);
         set_tags(batch, &y);
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         encrypt(batch);
         let y = authenticate::<true>(batch);
         set_tags(batch, &y);
@@ -28,7 +28,7 @@ impl Mode for Ccm {
 }
 
 /// `C_j = P_j ⊕ E_K(Ctr_j)`
-fn encrypt(batch: &mut Batch<'_, '_>) {
+fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     keystream::<Be128>(batch, |message| Be128::skip(&counter(message.nonce), 1));
 }
 
@@ -77,11 +77,11 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
 }
 
 /// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
-fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_>) -> ArrayVec<Block, FLIGHT> {
+fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
     let mut y = ArrayVec::from_iter(batch.messages.iter().map(|_| [0; BLOCK]));
     single(batch, &mut y, |message| Some(first_block(message)));
-    single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(message.aad).0));
-    let rest = |message: &Message<'_>| first_of_aad(message.aad).1;
+    single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(&message.aad).0));
+    let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;
     if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
         whole(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
         single(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]).last_ragged());
@@ -97,7 +97,7 @@ fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
 
 /// `Y ← E_K(Y ⊕ B)` for a single block of those messages that have one.
 fn single<'a>(
-    batch: &Batch<'_, 'a>,
+    batch: &Batch<'_, '_, 'a>,
     y: &mut [Block],
     block: impl Fn(&Message<'a>) -> Option<Block>,
 ) {
@@ -118,7 +118,7 @@ fn single<'a>(
 
 /// `Y ← E_K(Y ⊕ B)` for all whole blocks of a part of the messages.
 fn whole<'m, 'a>(
-    batch: &'m Batch<'_, 'a>,
+    batch: &'m Batch<'_, '_, 'a>,
     y: &mut [Block],
     part: impl Fn(&'m Message<'a>) -> Span<'m>,
 ) {
@@ -135,7 +135,7 @@ fn whole<'m, 'a>(
 }
 
 /// The tag `Y ⊕ S_0`, as many bytes of it as the key's tags have; `S_0 = E_K(Ctr_0)`.
-fn set_tags(batch: &mut Batch<'_, '_>, y: &[Block]) {
+fn set_tags(batch: &mut Batch<'_, '_, '_>, y: &[Block]) {
     let mut s0 = Loose::new();
     for message in batch.messages.iter() {
         s0.push(&message.key.aes, counter(message.nonce));

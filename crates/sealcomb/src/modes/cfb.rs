@@ -2,21 +2,19 @@
 
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::{self, Chain};
-use crate::engine::{Batch, Lanes, finish_stream, strands_of_whole_blocks};
+use crate::engine::comb::Chain;
+use crate::engine::{Batch, Lanes, chain_whole_blocks, finish_stream};
 
 pub(crate) struct Cfb;
 
 impl Mode for Cfb {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
-        let mut strands = strands_of_whole_blocks(batch.messages);
-        comb::run::<Encrypt, 1>(batch.backend, batch.schedule, &mut strands);
-        let feedback = strands.into_iter().map(|strand| strand.state).collect();
-        finish_stream(batch, feedback);
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        let feedback = chain_whole_blocks::<Encrypt>(batch);
+        finish_stream(batch, &feedback);
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
-        blocks::run::<Decrypt>(batch.backend, batch.messages);
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        blocks::run::<Decrypt>(batch);
     }
 }
 

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{Loose, encrypt_block};
 use crate::engine::comb::{self, Chain, Strand};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, xor};
@@ -20,7 +20,7 @@ impl Mode for Cmac {
         material
     }
 
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         // All but the last block, which is never empty unless the message is.
         let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
         for message in batch.messages.iter() {
@@ -28,7 +28,7 @@ impl Mode for Cmac {
             strands.push(Strand {
                 aes: &message.key.aes,
                 state: [[0; BLOCK]],
-                data: message.aad[..chained].into(),
+                data: Span::from(&message.aad[..chained]),
             });
         }
         comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
@@ -48,13 +48,14 @@ impl Mode for Cmac {
             }
             last.push(&message.key.aes, block);
         }
+        drop(strands);
         last.encrypt(batch.backend);
         for (message, tag) in batch.messages.iter_mut().zip(last.blocks) {
             message.tag = tag;
         }
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
 }

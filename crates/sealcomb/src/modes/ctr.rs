@@ -9,13 +9,13 @@ pub(crate) struct Ctr;
 
 impl Mode for Ctr {
     /// `C_j = P_j ⊕ E_K(T_j)`, where `T_1` is the nonce and `T_{j+1} = T_j + 1`
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         keystream::<Be128>(batch, |message| {
             *message.nonce.first_chunk().expect("a counter block of 16 bytes")
         });
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
 }

@@ -7,12 +7,12 @@ use crate::engine::{Batch, Lanes};
 pub(crate) struct Ecb;
 
 impl Mode for Ecb {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
-        blocks::run::<Encrypt>(batch.backend, batch.messages);
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        blocks::run::<Encrypt>(batch);
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
-        blocks::run::<Decrypt>(batch.backend, batch.messages);
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        blocks::run::<Decrypt>(batch);
     }
 }
 

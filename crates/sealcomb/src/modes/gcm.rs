@@ -22,11 +22,11 @@ impl Mode for Gcm {
         material
     }
 
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         batch.backend.run(Crypt::<false> { messages: batch.messages });
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         batch.backend.run(Crypt::<true> { messages: batch.messages });
     }
 }
@@ -47,11 +47,11 @@ impl Kernel for HashKey<'_> {
     }
 }
 
-struct Crypt<'b, 'a, const OPENS: bool> {
-    messages: &'b mut [Message<'a>],
+struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
 }
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
+impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     type Output = ();
 
     /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
@@ -109,7 +109,7 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
 
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
-    let aad = Span::from(*aad);
+    let aad = Span::from(&**aad);
     let short = aad_blocks + data.len().div_ceil(BLOCK) < table.count();
     if !short {
         hash.absorb_string(b, &aad);

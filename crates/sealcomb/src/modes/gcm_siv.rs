@@ -18,24 +18,24 @@ use crate::primitives::ghash::{Polyval, Table};
 pub(crate) struct GcmSiv;
 
 impl Mode for GcmSiv {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         for messages in batch.messages.chunks_mut(GROUP) {
             batch.backend.run(Crypt::<false> { messages });
         }
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         for messages in batch.messages.chunks_mut(GROUP) {
             batch.backend.run(Crypt::<true> { messages });
         }
     }
 }
 
-struct Crypt<'b, 'a, const OPENS: bool> {
-    messages: &'b mut [Message<'a>],
+struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
 }
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
+impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     type Output = ();
 
     /// RFC 8452, sections 4 and 5, up to the comparison of the tags.
@@ -53,7 +53,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, OPENS> {
         let mut table = Box::new(Table::empty());
         for ((message, h), tag) in self.messages.iter().zip(&authentication).zip(&mut tags) {
             let plaintext = if OPENS { message.data.output() } else { message.data.input() };
-            *tag = hash(b, &mut table, h, message.aad, &plaintext);
+            *tag = hash(b, &mut table, h, &message.aad, &plaintext);
             for (tag, nonce) in tag.iter_mut().zip(message.nonce) {
                 *tag ^= nonce;
             }
@@ -80,7 +80,7 @@ fn counter(tag: &Block) -> Block {
 /// Section 4: halves of encrypted counters with the nonce, first those of the authentication key, then those of the
 /// encryption key.
 #[inline(always)]
-fn derive_keys<B: Isa>(b: B, messages: &[Message<'_>], authentication: &mut [Block; GROUP]) -> GroupKeys {
+fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], authentication: &mut [Block; GROUP]) -> GroupKeys {
     let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
     let mut blocks = ArrayVec::<Block, { 6 * GROUP }>::new();
     for message in messages {

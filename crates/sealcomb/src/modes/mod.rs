@@ -23,8 +23,8 @@ pub(crate) trait Mode: Sync {
     }
 
     /// Encrypts the messages and leaves each one's tag in it.
-    fn seal(&self, batch: &mut Batch<'_, '_>);
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>);
 
     /// Decrypts the messages and leaves the tag that each should have in it.
-    fn open(&self, batch: &mut Batch<'_, '_>);
+    fn open(&self, batch: &mut Batch<'_, '_, '_>);
 }

@@ -1,20 +1,18 @@
 //! OFB: output feedback (SP 800-38A, section 6.4); the last block may be shorter.
 
 use super::Mode;
-use crate::engine::comb::{self, Chain};
-use crate::engine::{Batch, Lanes, finish_stream, strands_of_whole_blocks};
+use crate::engine::comb::Chain;
+use crate::engine::{Batch, Lanes, chain_whole_blocks, finish_stream};
 
 pub(crate) struct Ofb;
 
 impl Mode for Ofb {
-    fn seal(&self, batch: &mut Batch<'_, '_>) {
-        let mut strands = strands_of_whole_blocks(batch.messages);
-        comb::run::<Output, 1>(batch.backend, batch.schedule, &mut strands);
-        let feedback = strands.into_iter().map(|strand| strand.state).collect();
-        finish_stream(batch, feedback);
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        let feedback = chain_whole_blocks::<Output>(batch);
+        finish_stream(batch, &feedback);
     }
 
-    fn open(&self, batch: &mut Batch<'_, '_>) {
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.seal(batch);
     }
 }
