@@ -22,7 +22,7 @@ use core::fmt;
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{Rows, Scratch};
-pub(crate) use span::Span;
+pub(crate) use span::{Chunk, Span};
 
 use crate::Error;
 

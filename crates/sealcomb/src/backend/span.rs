@@ -120,20 +120,20 @@ impl Span<'_> {
         (whole < self.len).then(|| self.block(whole))
     }
 
+    /// `R` registers of whole blocks from byte `at` on: one check for all of them.
+    #[inline(always)]
+    pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
+        assert!(self.writable && at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
+        let (src, dst) = (self.src.wrapping_add(at), self.dst.wrapping_add(at));
+        Chunk { src, dst, memory: PhantomData }
+    }
+
     /// The register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn load<B: Isa>(&self, b: B, at: usize) -> B::V {
         assert!(at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
         // SAFETY: just checked.
         unsafe { b.load_from(self.src.add(at)) }
-    }
-
-    /// Writes a register of whole blocks from byte `at` on.
-    #[inline(always)]
-    pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
-        assert!(self.writable && at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
-        unsafe { b.store_to(v, self.dst.add(at)) }
     }
 
     /// The bytes from `at` on, at most a register of them, the rest zero.
@@ -152,14 +152,6 @@ impl Span<'_> {
         let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
         // SAFETY: just checked.
         unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
-    }
-
-    /// The register of whole blocks from byte `at` on of what was written.
-    #[inline(always)]
-    pub(crate) fn load_written<B: Isa>(&self, b: B, at: usize) -> B::V {
-        assert!(self.writable && at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
-        // SAFETY: just checked; a writable span stands for initialized memory.
-        unsafe { b.load_from(self.dst.add(at)) }
     }
 
     /// The bytes from `at` on as one block, the rest zero.
@@ -187,5 +179,38 @@ impl Span<'_> {
         assert!(self.writable);
         // SAFETY: a writable span stands for an exclusive slice of this length.
         unsafe { core::ptr::write_bytes(self.dst, 0, self.len) };
+    }
+}
+
+/// `R` registers of a message, to be read and written.
+pub(crate) struct Chunk<'a, B, const R: usize> {
+    src: *const u8,
+    dst: *mut u8,
+    memory: PhantomData<(&'a mut [u8], B)>,
+}
+
+impl<B: Isa, const R: usize> Chunk<'_, B, R> {
+    /// Register `r` of what is read.
+    #[inline(always)]
+    pub(crate) fn load(&self, b: B, r: usize) -> B::V {
+        assert!(r < R);
+        // SAFETY: the chunk was checked to hold `R` registers.
+        unsafe { b.load_from(self.src.add(r * BLOCK * B::BLOCKS)) }
+    }
+
+    /// Writes register `r`.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, b: B, r: usize, v: B::V) {
+        assert!(r < R);
+        // SAFETY: the chunk was checked to hold `R` registers and to be writable.
+        unsafe { b.store_to(v, self.dst.add(r * BLOCK * B::BLOCKS)) }
+    }
+
+    /// Register `r` of what was written.
+    #[inline(always)]
+    pub(crate) fn load_written(&self, b: B, r: usize) -> B::V {
+        assert!(r < R);
+        // SAFETY: the chunk was checked to hold `R` registers; what is writable is initialized.
+        unsafe { b.load_from(self.dst.add(r * BLOCK * B::BLOCKS)) }
     }
 }

@@ -4,9 +4,9 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{Loose, encrypt_block};
+use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::comb::{self, Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
 
@@ -21,38 +21,16 @@ impl Mode for Cmac {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        // All but the last block, which is never empty unless the message is.
         let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
         for message in batch.messages.iter() {
-            let chained = message.aad.len().saturating_sub(1) / BLOCK * BLOCK;
-            strands.push(Strand {
-                aes: &message.key.aes,
-                state: [[0; BLOCK]],
-                data: Span::from(&message.aad[..chained]),
-            });
+            let data = Span::from(&message.aad[..chained(message)]);
+            strands.push(Strand { aes: &message.key.aes, state: [[0; BLOCK]], data });
         }
         comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
 
-        let mut last = Loose::new();
-        for (message, strand) in batch.messages.iter().zip(&strands) {
-            let rest = &message.aad[strand.data.len()..];
-            let [k1, k2] = &message.key.subkeys;
-            let mut block = strand.state[0];
-            if rest.len() == BLOCK {
-                xor(&mut block, rest);
-                xor(&mut block, k1);
-            } else {
-                xor(&mut block, rest);
-                block[rest.len()] ^= 0x80;
-                xor(&mut block, k2);
-            }
-            last.push(&message.key.aes, block);
-        }
+        let chains: ArrayVec<Block, FLIGHT> = strands.iter().map(|strand| strand.state[0]).collect();
         drop(strands);
-        last.encrypt(batch.backend);
-        for (message, tag) in batch.messages.iter_mut().zip(last.blocks) {
-            message.tag = tag;
-        }
+        batch.backend.run(LastBlocks { messages: batch.messages, chains });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -71,6 +49,48 @@ impl Chain<1> for CbcMac {
         lanes.xor(c, x);
         lanes.encrypt(c);
     }
+}
+
+struct LastBlocks<'b, 'm, 'a> {
+    messages: &'b mut [&'m mut Message<'a>],
+    chains: ArrayVec<Block, FLIGHT>,
+}
+
+impl Kernel for LastBlocks<'_, '_, '_> {
+    type Output = ();
+
+    /// `T = E_K(C_{n-1} ⊕ M_n ⊕ K1)`, or, where `M_n` isn't whole, with `M_n ‖ 10…0` and `K2`
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { messages, chains: mut blocks } = self;
+        for (message, block) in messages.iter().zip(&mut blocks) {
+            let [k1, k2] = &message.key.subkeys;
+            let rest = &message.aad[chained(message)..];
+            let (k, padding) = if rest.len() == BLOCK { (k1, &[0; BLOCK]) } else { (k2, &PADDING[rest.len()]) };
+            let m = b.xor(b.load_bytes(rest), b.one(padding));
+            *block = b.first(b.xor3(m, b.one(k), b.one(block)));
+        }
+        encrypt_each(b, messages, &mut blocks);
+        for (message, tag) in messages.iter_mut().zip(&blocks) {
+            message.tag = *tag;
+        }
+    }
+}
+
+/// A one bit after so many bytes.
+static PADDING: [Block; BLOCK] = {
+    let mut padding = [[0; BLOCK]; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        padding[i][i] = 0x80;
+        i += 1;
+    }
+    padding
+};
+
+/// Bytes before the last block, which is never empty unless the message is.
+fn chained(message: &Message<'_>) -> usize {
+    message.aad.len().saturating_sub(1) / BLOCK * BLOCK
 }
 
 struct Subkeys<'a> {

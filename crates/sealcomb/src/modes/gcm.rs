@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave};
+use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::{Batch, FLIGHT, Material, Message};
 use crate::primitives::aes::Schedule;
@@ -99,6 +99,8 @@ fn lengths(first: usize, second: usize) -> Block {
 #[inline(always)]
 fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     let Message { key, nonce, aad, data, .. } = message;
+    // A span of its own stays in registers: the compiler knows that no store changes it.
+    let data = &mut data.reborrow();
     let (keys, table) = (key.aes.encrypting(), table(key));
     let j0 = b.spread(first_counter(b, table, nonce));
     let mut counters = Counters::<B, Be32>::skipping(b, j0, 1);
@@ -122,20 +124,21 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
         if let Some(from) = from {
             hash.begin(b, 0);
-            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, data, from };
+            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
             b.encrypt_with(keys, &mut x, &mut absorb);
             hash.end(b);
         } else {
             b.encrypt(keys, &mut x);
         }
+        let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
-            data.store(b, at, b.xor(x[r], data.load(b, at)));
-            at += register;
+            chunk.store(b, r, b.xor(x[r], chunk.load(b, r)));
         }
+        at += group;
     }
     if !OPENS && at > 0 {
         hash.begin(b, 0);
-        let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, data, from: at - group };
+        let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
         for piece in 0..REGISTERS {
             absorb.thread(b, piece);
         }
@@ -176,16 +179,14 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
 /// sealing.
 struct Absorb<'h, 't, 'd, B: Isa, const OPENS: bool> {
     hash: &'h mut Ghash<'t, B>,
-    data: &'h Span<'d>,
-    from: usize,
+    chunk: Chunk<'d, B, REGISTERS>,
 }
 
 impl<B: Isa, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, OPENS> {
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
         let r = Ghash::<B>::register(piece);
-        let at = self.from + r * BLOCK * B::BLOCKS;
-        let x = if OPENS { self.data.load(b, at) } else { self.data.load_written(b, at) };
+        let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
         self.hash.absorb_register(b, r, x);
     }
 }

@@ -157,16 +157,19 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: RoundKeys<B>>(
 
 #[inline(always)]
 fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, data: &mut Span<'_>) {
+    // A span of its own stays in registers: the compiler knows that no store changes it.
+    let mut data = data.reborrow();
     let mut counters = Counters::<B, C>::new(b, start);
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x: [B::V; REGISTERS] = counters.take(b);
         b.encrypt(keys, &mut x);
+        let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
-            data.store(b, at, b.xor(x[r], data.load(b, at)));
-            at += register;
+            chunk.store(b, r, b.xor(x[r], chunk.load(b, r)));
         }
+        at += REGISTERS * register;
     }
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
