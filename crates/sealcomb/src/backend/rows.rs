@@ -60,14 +60,15 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// Gives a lane a message of whole blocks.
+    /// Gives a lane the bytes `from..to` of a message, which are whole blocks.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>) {
-        assert!(span.len().is_multiple_of(BLOCK) && (span.writable() || !self.writes));
+    pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>, from: usize, to: usize) {
+        assert!(from <= to && to <= span.len() && (to - from).is_multiple_of(BLOCK));
+        assert!(span.writable() || !self.writes);
         let (src, dst) = span.pointers();
-        self.src[lane] = src.wrapping_sub(self.at);
-        self.dst[lane] = dst.wrapping_sub(self.at);
-        self.end[lane] = self.at + span.len();
+        self.src[lane] = src.wrapping_add(from).wrapping_sub(self.at);
+        self.dst[lane] = dst.wrapping_add(from).wrapping_sub(self.at);
+        self.end[lane] = self.at + (to - from);
         self.idle &= !(1 << lane);
         self.limit = self.at;
     }

@@ -177,8 +177,11 @@ impl Span<'_> {
     /// Zeros everything that may have been written.
     pub(crate) fn wipe(&mut self) {
         assert!(self.writable);
-        // SAFETY: a writable span stands for an exclusive slice of this length.
-        unsafe { core::ptr::write_bytes(self.dst, 0, self.len) };
+        // Wide stores to an empty slice's dangling address can be slow.
+        if self.len > 0 {
+            // SAFETY: a writable span stands for an exclusive slice of this length.
+            unsafe { core::ptr::write_bytes(self.dst, 0, self.len) };
+        }
     }
 }
 

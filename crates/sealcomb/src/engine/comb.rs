@@ -30,24 +30,65 @@ pub(crate) struct Strand<'a, const S: usize> {
     pub(crate) data: Span<'a>,
 }
 
+/// Which blocks of the strands go through the lanes.
+#[derive(Clone, Copy)]
+enum Part {
+    All,
+    /// The squares: as many blocks as the widest register has, so often as there are so many.
+    Squares,
+    /// The blocks after the squares.
+    Rest,
+}
+
+impl Part {
+    /// The bytes of a strand of so many.
+    #[inline(always)]
+    fn of(self, bytes: usize) -> (usize, usize) {
+        const SQUARE: usize = 4 * BLOCK;
+        let squares = bytes / SQUARE * SQUARE;
+        match self {
+            Self::All => (0, bytes),
+            Self::Squares => (0, squares),
+            Self::Rest => (squares, bytes),
+        }
+    }
+}
+
 /// Takes up to [`FLIGHT`] strands from one end to the other.
 pub(crate) fn run<M: Chain<S>, const S: usize>(
     backend: Backend,
     schedule: Schedule,
     strands: &mut [Strand<'_, S>],
 ) {
-    let parallel = match schedule {
-        Schedule::Auto | Schedule::Refill => backend.lanes(),
-        Schedule::Single | Schedule::Blocks => 1,
-        Schedule::Comb(p) => p.clamp(1, backend.lanes()),
-    };
+    match schedule {
+        _ if strands.len() == 1 => part::<M, S>(backend, 1, true, Part::All, strands),
+        Schedule::Single | Schedule::Blocks => part::<M, S>(backend, 1, true, Part::All, strands),
+        Schedule::Comb(p) => part::<M, S>(backend, p.clamp(1, backend.lanes()), false, Part::All, strands),
+        // Windows that end anywhere cost twice: there are more of them, and blocks that make no square are moved one by
+        // one. So all squares go first, and then the few blocks that are left of all strands.
+        Schedule::Auto | Schedule::Refill => {
+            part::<M, S>(backend, backend.lanes(), true, Part::Squares, strands);
+            part::<M, S>(backend, backend.lanes(), true, Part::Rest, strands);
+        }
+    }
+}
+
+/// Takes a part of each strand through at most `parallel` lanes, refilled or in groups.
+fn part<M: Chain<S>, const S: usize>(
+    backend: Backend,
+    parallel: usize,
+    refill: bool,
+    part: Part,
+    strands: &mut [Strand<'_, S>],
+) {
     // Longest first, and in order where the lengths are equal: batches of equal messages are sorted already. A sorting
     // key has the length, from the top down, and below it the strand's place.
     let mut order = ArrayVec::<u64, FLIGHT>::new();
     let (mut sorted, mut shared, mut last) = (true, true, 0);
     for (i, strand) in strands.iter().enumerate() {
-        if strand.data.len() > 0 {
-            let key = (u64::MAX / PLACES - strand.data.len() as u64) * PLACES + i as u64;
+        let (from, to) = part.of(strand.data.len());
+        if from < to {
+            let key = (u64::MAX / PLACES - (to - from) as u64) * PLACES + i as u64;
             sorted &= last <= key;
             shared &= core::ptr::eq(strand.aes, strands[0].aes);
             last = key;
@@ -57,9 +98,8 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
     if !sorted && parallel > 1 {
         order.sort_unstable();
     }
-    let refill = !matches!(schedule, Schedule::Comb(_));
     if !order.is_empty() {
-        backend.run(Comb::<M, S> { strands, order: &order, parallel, refill, shared, chain: PhantomData });
+        backend.run(Comb::<M, S> { strands, order: &order, parallel, refill, shared, part, chain: PhantomData });
     }
 }
 
@@ -76,6 +116,7 @@ struct Comb<'s, 'a, M, const S: usize> {
     parallel: usize,
     refill: bool,
     shared: bool,
+    part: Part,
     chain: PhantomData<M>,
 }
 
@@ -108,6 +149,7 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
             strand: [0; N],
+            part: self.part,
             squares: [[[b.zero(); W]; 4]; 2],
             keys,
             chain: PhantomData,
@@ -133,6 +175,7 @@ struct Flight<'r, B: Isa, M, K, const S: usize, const W: usize, const N: usize> 
     rows: Rows<'r, N>,
     state: [LaneBlocks<N>; S],
     strand: [usize; N],
+    part: Part,
     squares: [Square<B, W>; 2],
     keys: K,
     chain: PhantomData<M>,
@@ -193,7 +236,8 @@ where
     #[inline(always)]
     fn begin(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
         let Strand { aes, state, data } = &strands[strand];
-        self.rows.begin(lane, data);
+        let (from, to) = self.part.of(data.len());
+        self.rows.begin(lane, data, from, to);
         self.keys.assign(lane, aes);
         self.strand[lane] = strand;
         for s in 0..S {
