@@ -1,0 +1,56 @@
+//! The CPU's own cycle counter, where the kernel lets a process read it.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::Counter;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use nowhere::Counter;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use perf_event::{Builder, events::Hardware};
+
+    /// A running counter of the core cycles that this thread spends in user mode.
+    pub(crate) struct Counter(perf_event::Counter);
+
+    impl Counter {
+        /// `None` where the kernel or the hypervisor has no such counter, or keeps it to itself.
+        pub(crate) fn open() -> Option<Self> {
+            let mut counter = Builder::new(Hardware::CPU_CYCLES)
+                .exclude_kernel(true)
+                .exclude_hv(true)
+                .build()
+                .ok()?;
+            counter.enable().ok()?;
+            Some(Self(counter))
+        }
+
+        /// Core cycles that `work` takes.
+        pub(crate) fn cycles(&mut self, work: impl FnOnce()) -> f64 {
+            let start = self.read();
+            work();
+            (self.read() - start) as f64
+        }
+
+        fn read(&mut self) -> u64 {
+            self.0
+                .read()
+                .expect("an open and running counter can be read")
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod nowhere {
+    /// No counter is known on this operating system.
+    pub(crate) enum Counter {}
+
+    impl Counter {
+        pub(crate) fn open() -> Option<Self> {
+            None
+        }
+
+        pub(crate) fn cycles(&mut self, _work: impl FnOnce()) -> f64 {
+            match *self {}
+        }
+    }
+}
