@@ -1,0 +1,42 @@
+//! `aws-lc-rs`: the C and assembler of AWS-LC.
+
+use crate::{Peer, versions::with_version};
+use aws_lc_rs::aead::{
+    AES_128_GCM, AES_128_GCM_SIV, AES_192_GCM, AES_256_GCM, AES_256_GCM_SIV, Aad, LessSafeKey,
+    Nonce, UnboundKey,
+};
+use aws_lc_rs::cmac;
+
+pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
+    match algorithm {
+        "aes128-gcm" => Some(aead(&AES_128_GCM, key)),
+        "aes192-gcm" => Some(aead(&AES_192_GCM, key)),
+        "aes256-gcm" => Some(aead(&AES_256_GCM, key)),
+        "aes128-gcm-siv" => Some(aead(&AES_128_GCM_SIV, key)),
+        "aes256-gcm-siv" => Some(aead(&AES_256_GCM_SIV, key)),
+        "aes128-cmac" => Some(mac(cmac::AES_128, key)),
+        "aes192-cmac" => Some(mac(cmac::AES_192, key)),
+        "aes256-cmac" => Some(mac(cmac::AES_256, key)),
+        _ => None,
+    }
+}
+
+fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
+    let key =
+        LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
+    Peer::new(with_version("aws-lc-rs"), move |nonce, message, tag| {
+        let nonce = Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
+        let made = key
+            .seal_in_place_separate_tag(nonce, Aad::empty(), message)
+            .expect("a message within the limit");
+        tag.copy_from_slice(made.as_ref());
+    })
+}
+
+fn mac(algorithm: cmac::Algorithm, key: &[u8]) -> Peer {
+    let key = cmac::Key::new(algorithm, key).expect("a key of the algorithm's length");
+    Peer::new(with_version("aws-lc-rs"), move |_, message, tag| {
+        let made = cmac::sign(&key, message).expect("a tag of any message");
+        tag.copy_from_slice(made.as_ref());
+    })
+}

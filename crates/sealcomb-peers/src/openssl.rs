@@ -1,0 +1,93 @@
+//! OpenSSL through its EVP interface: the key is set once, every message sets its nonce.
+
+use crate::Peer;
+use openssl::cipher::{Cipher, CipherRef};
+use openssl::cipher_ctx::CipherCtx;
+use openssl::error::ErrorStack;
+use openssl::pkey::PKey;
+use openssl::sign::Signer;
+use openssl::symm;
+use std::cell::RefCell;
+
+/// How a mode goes through EVP.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Cipher,
+    Gcm,
+    /// Wants the nonce and tag lengths before the key, and the length of each message before its bytes.
+    Ccm,
+}
+
+pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
+    let (size, mode) = algorithm.strip_prefix("aes")?.split_once('-')?;
+    let (name, shape) = match mode {
+        "ecb" | "cbc" | "ofb" | "ctr" => (mode, Shape::Cipher),
+        "cfb128" => ("cfb", Shape::Cipher),
+        "gcm" => ("gcm", Shape::Gcm),
+        "ccm" => ("ccm", Shape::Ccm),
+        "cmac" => return cmac(size, key),
+        _ => return None,
+    };
+    let cipher = Cipher::fetch(None, &format!("AES-{size}-{name}"), None).ok()?;
+    let context = keyed(&cipher, shape, key).expect("a key of the algorithm's length");
+    let context = RefCell::new(context);
+    Some(Peer::new(library(), move |nonce, message, tag| {
+        seal(&mut context.borrow_mut(), shape, nonce, message, tag)
+            .expect("OpenSSL takes what sealcomb takes");
+    }))
+}
+
+fn library() -> String {
+    let version = openssl::version::version();
+    format!(
+        "openssl-{}",
+        version.split_whitespace().nth(1).unwrap_or("unknown")
+    )
+}
+
+fn keyed(cipher: &CipherRef, shape: Shape, key: &[u8]) -> Result<CipherCtx, ErrorStack> {
+    let mut context = CipherCtx::new()?;
+    context.encrypt_init(Some(cipher), None, None)?;
+    if shape == Shape::Ccm {
+        context.set_iv_length(12)?;
+        context.set_tag_length(16)?;
+    }
+    context.encrypt_init(None, Some(key), None)?;
+    context.set_padding(false);
+    Ok(context)
+}
+
+fn seal(
+    context: &mut CipherCtx,
+    shape: Shape,
+    nonce: &[u8],
+    message: &mut [u8],
+    tag: &mut [u8],
+) -> Result<(), ErrorStack> {
+    context.encrypt_init(None, None, Some(nonce).filter(|nonce| !nonce.is_empty()))?;
+    if shape == Shape::Ccm {
+        context.set_data_len(message.len())?;
+    }
+    context.cipher_update_inplace(message, message.len())?;
+    if shape != Shape::Cipher {
+        context.cipher_final(&mut [0; 16])?;
+        context.tag(tag)?;
+    }
+    Ok(())
+}
+
+fn cmac(size: &str, key: &[u8]) -> Option<Peer> {
+    let cipher = match size {
+        "128" => symm::Cipher::aes_128_cbc(),
+        "192" => symm::Cipher::aes_192_cbc(),
+        "256" => symm::Cipher::aes_256_cbc(),
+        _ => return None,
+    };
+    let key = PKey::cmac(&cipher, key).expect("a key of the algorithm's length");
+    Some(Peer::new(library(), move |_, message, tag| {
+        let mut signer = Signer::new_without_digest(&key).expect("a signer of a ready key");
+        signer
+            .sign_oneshot(tag, message)
+            .expect("a tag of any message");
+    }))
+}

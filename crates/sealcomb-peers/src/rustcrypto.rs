@@ -1,0 +1,104 @@
+//! The `RustCrypto` crates: pure Rust.
+
+use crate::{Peer, versions::with_version};
+use aead::{AeadInOut, KeyInit, inout::InOutBuf};
+use aes::{Aes128, Aes192, Aes256};
+use aes_gcm::AesGcm;
+use aes_gcm_siv::AesGcmSiv;
+use ccm::Ccm;
+use cipher::{
+    Array, BlockCipherEncrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, StreamCipher,
+    array::sizes::U16, consts::U12,
+};
+use cmac::Cmac;
+use ctr::{Ctr128BE, CtrCore};
+use digest::Mac;
+use ofb::{Ofb, OfbCore};
+
+pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
+    let (size, mode) = algorithm.split_once('-')?;
+    match size {
+        "aes128" => match mode {
+            "gcm-siv" => Some(aead::<AesGcmSiv<Aes128>>("aes-gcm-siv", key)),
+            "gcm" => Some(aead::<AesGcm<Aes128, U12>>("aes-gcm", key)),
+            "ccm" => Some(aead::<Ccm<Aes128, U16, U12>>("ccm", key)),
+            "cmac" => Some(mac::<Cmac<Aes128>>("cmac", key)),
+            _ => encryption::<Aes128>(mode, key),
+        },
+        "aes192" => match mode {
+            "gcm" => Some(aead::<AesGcm<Aes192, U12>>("aes-gcm", key)),
+            "ccm" => Some(aead::<Ccm<Aes192, U16, U12>>("ccm", key)),
+            "cmac" => Some(mac::<Cmac<Aes192>>("cmac", key)),
+            _ => encryption::<Aes192>(mode, key),
+        },
+        "aes256" => match mode {
+            "gcm-siv" => Some(aead::<AesGcmSiv<Aes256>>("aes-gcm-siv", key)),
+            "gcm" => Some(aead::<AesGcm<Aes256, U12>>("aes-gcm", key)),
+            "ccm" => Some(aead::<Ccm<Aes256, U16, U12>>("ccm", key)),
+            "cmac" => Some(mac::<Cmac<Aes256>>("cmac", key)),
+            _ => encryption::<Aes256>(mode, key),
+        },
+        _ => None,
+    }
+}
+
+fn library(package: &str) -> String {
+    format!("rustcrypto-{}", with_version(package))
+}
+
+fn ready<K: KeyInit>(key: &[u8]) -> K {
+    K::new_from_slice(key).expect("a key of the algorithm's length")
+}
+
+fn aead<A: AeadInOut + KeyInit + 'static>(package: &str, key: &[u8]) -> Peer {
+    let aead: A = ready(key);
+    Peer::new(library(package), move |nonce, message, tag| {
+        let nonce = nonce.try_into().expect("a nonce of the usual length");
+        let made = aead
+            .encrypt_inout_detached(nonce, &[], InOutBuf::from(message))
+            .expect("a message within the limit");
+        tag.copy_from_slice(&made);
+    })
+}
+
+fn mac<M: Mac + KeyInit + Clone + 'static>(package: &str, key: &[u8]) -> Peer {
+    let mac: M = ready(key);
+    Peer::new(library(package), move |_, message, tag| {
+        let made = mac.clone().chain_update(message).finalize().into_bytes();
+        tag.copy_from_slice(&made);
+    })
+}
+
+fn encryption<C>(mode: &str, key: &[u8]) -> Option<Peer>
+where
+    C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
+{
+    let cipher: C = ready(key);
+    Some(match mode {
+        "ecb" => Peer::new(library("aes"), move |_, message, _| {
+            cipher.encrypt_blocks(blocks(message));
+        }),
+        "cbc" => Peer::new(library("cbc"), move |iv, message, _| {
+            cbc::Encryptor::inner_iv_init(&cipher, block(iv)).encrypt_blocks(blocks(message));
+        }),
+        "cfb128" => Peer::new(library("cfb-mode"), move |iv, message, _| {
+            cfb_mode::Encryptor::inner_iv_init(&cipher, block(iv)).encrypt(message);
+        }),
+        "ofb" => Peer::new(library("ofb"), move |iv, message, _| {
+            Ofb::from_core(OfbCore::inner_iv_init(&cipher, block(iv))).apply_keystream(message);
+        }),
+        "ctr" => Peer::new(library("ctr"), move |iv, message, _| {
+            Ctr128BE::from_core(CtrCore::inner_iv_init(&cipher, block(iv)))
+                .apply_keystream(message);
+        }),
+        _ => return None,
+    })
+}
+
+fn block(bytes: &[u8]) -> &Array<u8, U16> {
+    bytes.try_into().expect("an IV of one block")
+}
+
+fn blocks(message: &mut [u8]) -> &mut [Array<u8, U16>] {
+    Array::slice_as_chunks_mut(message).0
+}

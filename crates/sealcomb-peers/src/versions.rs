@@ -1,0 +1,48 @@
+//! The versions of the peers, as they were locked for this build.
+
+const LOCK: &str = include_str!("../../../Cargo.lock");
+
+/// `package-version`, for instance `ring-0.17.14`.
+pub(crate) fn with_version(package: &str) -> String {
+    format!("{package}-{}", locked(package).unwrap_or("unknown"))
+}
+
+fn locked(package: &str) -> Option<&'static str> {
+    let (_, entry) = LOCK.split_once(&format!("\nname = \"{package}\"\nversion = \""))?;
+    entry.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_very_package_has_the_version_that_cargo_says() {
+        assert_eq!(locked("sealcomb-peers"), Some(env!("CARGO_PKG_VERSION")));
+    }
+
+    #[test]
+    fn every_peer_is_locked_once() {
+        for package in [
+            "aes",
+            "aes-gcm",
+            "aes-gcm-siv",
+            "aws-lc-rs",
+            "cbc",
+            "ccm",
+            "cfb-mode",
+            "cmac",
+            "ctr",
+            "ofb",
+            "ring",
+        ] {
+            let times = LOCK.matches(&format!("\nname = \"{package}\"\n")).count();
+            assert_eq!(times, 1, "{package}");
+        }
+    }
+
+    #[test]
+    fn a_package_that_is_not_locked_has_no_version() {
+        assert_eq!(locked("no-such-package"), None);
+    }
+}
