@@ -36,5 +36,8 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
             }
         }
     }
-    assert!(compared >= 20 * LENGTHS.len(), "only {compared} comparisons");
+    assert!(
+        compared >= 20 * LENGTHS.len(),
+        "only {compared} comparisons"
+    );
 }
