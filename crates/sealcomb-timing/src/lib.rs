@@ -11,8 +11,8 @@
 //! assert!(cycles.q1 <= cycles.median && cycles.median <= cycles.q3);
 //! ```
 #![forbid(unsafe_code)]
-// Measured numbers have far fewer than 52 significant bits.
-#![allow(clippy::cast_precision_loss)]
+// Measured numbers are positive and have far fewer than 52 significant bits.
+#![allow(clippy::cast_precision_loss, clippy::cast_sign_loss)]
 
 mod chain;
 mod counter;
@@ -22,7 +22,7 @@ pub use quartiles::Quartiles;
 
 use chain::run_chain;
 use counter::Counter;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The least time that one timing takes: a thousand times the cost and the resolution of reading the time.
 const TIMING_NANOS: f64 = 25_000.0;
@@ -30,9 +30,13 @@ const TIMING_NANOS: f64 = 25_000.0;
 /// Length of the known chain in cycles: long enough to be timed to a quarter of a percent.
 const CHAIN_CYCLES: u64 = 48_000;
 
+/// A measurement takes at least this many timings, however long they are.
+const FEWEST_SAMPLES: usize = 5;
+
 /// Measures how many core cycles a piece of work takes.
 pub struct Clock {
     counter: Option<Counter>,
+    patience: Duration,
 }
 
 impl Clock {
@@ -40,7 +44,14 @@ impl Clock {
     pub fn new() -> Self {
         Self {
             counter: Counter::open().and_then(trusted),
+            patience: Duration::MAX,
         }
+    }
+
+    /// Takes fewer samples of work so slow that its measurement would take longer than `patience`.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Where the cycles come from: `"perf"`, the CPU's counter, or `"calibrated"`.
@@ -68,10 +79,11 @@ impl Clock {
         samples: usize,
         contenders: &mut [&mut dyn FnMut()],
     ) -> Vec<Vec<f64>> {
-        let calls: Vec<u32> = contenders
+        let (calls, nanos): (Vec<u32>, Vec<f64>) = contenders
             .iter_mut()
             .map(|work| calls_per_timing(*work))
-            .collect();
+            .unzip();
+        let samples = self.affordable(samples, nanos.iter().sum());
         let mut timings = vec![Vec::with_capacity(samples); contenders.len()];
         let mut before = self.cycle_length();
         for _ in 0..samples {
@@ -87,6 +99,16 @@ impl Clock {
             }
         }
         timings
+    }
+
+    /// As many of `samples` rounds of so many nanoseconds as patience allows.
+    fn affordable(&self, samples: usize, nanos: f64) -> usize {
+        let rounds = self.patience.as_nanos() as f64 / nanos;
+        if rounds < samples as f64 {
+            (rounds as usize).clamp(FEWEST_SAMPLES.min(samples), samples)
+        } else {
+            samples
+        }
     }
 
     /// Ticks of this clock's source in one core cycle, now.
@@ -124,8 +146,9 @@ fn nanoseconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// How many calls of `work` make one timing. The calls that find it out warm caches and branch predictors as well.
-fn calls_per_timing(work: &mut dyn FnMut()) -> u32 {
+/// How many calls of `work` make one timing, and how many nanoseconds they take. The calls that find it out warm
+/// caches and branch predictors as well.
+fn calls_per_timing(work: &mut dyn FnMut()) -> (u32, f64) {
     let mut calls = 1u32;
     loop {
         let taken = nanoseconds(|| {
@@ -134,9 +157,9 @@ fn calls_per_timing(work: &mut dyn FnMut()) -> u32 {
             }
         });
         if taken >= TIMING_NANOS || calls >= 1 << 24 {
-            return calls;
+            return (calls, taken);
         }
-        calls = calls.saturating_mul(if taken * 4.0 < TIMING_NANOS { 4 } else { 2 });
+        calls *= if taken * 4.0 < TIMING_NANOS { 4 } else { 2 };
     }
 }
 
@@ -169,6 +192,17 @@ mod tests {
             "{} cycles",
             cycles.median
         );
+    }
+
+    #[test]
+    fn slow_work_gets_fewer_samples() {
+        let mut clock = Clock::new().with_patience(Duration::from_millis(4));
+        let mut calls = 0;
+        clock.measure(1000, || {
+            calls += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        });
+        assert!((FEWEST_SAMPLES..50).contains(&calls), "{calls} calls");
     }
 
     #[test]

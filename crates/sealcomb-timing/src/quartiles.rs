@@ -19,7 +19,6 @@ impl Quartiles {
     pub fn of(mut sample: Vec<f64>) -> Self {
         assert!(!sample.is_empty(), "quartiles of nothing");
         sample.sort_by(f64::total_cmp);
-        #[expect(clippy::cast_sign_loss, reason = "a position in a list")]
         let at = |part: f64| {
             let position = part * (sample.len() - 1) as f64;
             let below = position.floor() as usize;
