@@ -1,1 +1,81 @@
-fn main() {}
+//! The command `sealcomb`: studies batch encryption on this CPU, lists what there is, checks known answers and
+//! seals captures as IPsec ESP.
+#![forbid(unsafe_code)]
+
+mod esp;
+mod list;
+mod machine;
+mod output;
+mod study;
+mod vectors;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  sealcomb study                                 measure every mode on this CPU
+  sealcomb study --quick --modes gcm,cbc         two modes, in seconds
+  sealcomb study --report study.html             the same, with curves, as one HTML file
+  sealcomb study --trace packets.pcap            batches with the packet lengths of a capture
+  sealcomb list                                  backends and algorithms
+  sealcomb vectors testvectors/*.json            known answers through every backend
+  sealcomb esp seal in.pcap out.pcap --sa sa.json   IP packets of a capture as ESP packets
+
+Exit status: 0 if all went well, 1 if known answers failed, 2 for bad input.
+SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`.";
+
+/// Batch authenticated encryption with AES: study it, check it, use it.
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure every mode on this CPU, single messages and batches, beside the CPU's own bound
+    Study(study::StudyArgs),
+    /// List the backends that this CPU has and the algorithms
+    List(list::ListArgs),
+    /// Check known answers with every backend, one by one and in shuffled batches
+    Vectors(vectors::VectorsArgs),
+    /// Turn the IP packets of a capture into IPsec ESP packets, and back
+    Esp(esp::EspArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(refusal) => return explain(&refusal),
+    };
+    let outcome = match cli.command {
+        Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Vectors(args) => vectors::run(&args),
+        Command::Esp(args) => esp::run(args).map(|()| ExitCode::SUCCESS),
+    };
+    outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))
+}
+
+/// What `--help` and `--version` ask for, or in one line why the arguments make no sense.
+fn explain(refusal: &clap::Error) -> ExitCode {
+    if !refusal.use_stderr() {
+        print!("{refusal}");
+        return ExitCode::SUCCESS;
+    }
+    let text = refusal.to_string();
+    let first_paragraph: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.is_empty())
+        .collect();
+    let reason = first_paragraph.join(" ");
+    complain(reason.trim_start_matches("error: "))
+}
+
+fn complain(reason: &str) -> ExitCode {
+    eprintln!("sealcomb: {reason}");
+    ExitCode::from(2)
+}

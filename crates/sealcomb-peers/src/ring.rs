@@ -1,4 +1,4 @@
-//! `ring`: assembler of `BoringSSL`.
+//! `ring`: assembler of BoringSSL.
 
 use crate::{Peer, versions::with_version};
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};

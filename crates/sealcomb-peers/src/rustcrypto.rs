@@ -1,4 +1,4 @@
-//! The `RustCrypto` crates: pure Rust.
+//! The RustCrypto crates: pure Rust.
 
 use crate::{Peer, versions::with_version};
 use aead::{AeadInOut, KeyInit, inout::InOutBuf};

@@ -1,0 +1,75 @@
+//! What a batch costs per message and per byte: a line through its cost at several lengths.
+
+use super::results::{Cost, Measurement, ScheduleName};
+use super::workload::Lengths;
+
+/// The lines of every algorithm, direction and schedule that was measured at two lengths or more on this backend.
+pub(crate) fn of_all(results: &[Measurement], backend: &str) -> Vec<Cost> {
+    let mut costs: Vec<Cost> = Vec::new();
+    for first in results {
+        let known = costs
+            .iter()
+            .any(|cost| (cost.algorithm, cost.direction, cost.schedule) == key(first));
+        if known || !matches!(first.schedule, ScheduleName::Auto | ScheduleName::Single) {
+            continue;
+        }
+        let points: Vec<(f64, f64)> = results
+            .iter()
+            .filter(|m| key(m) == key(first) && m.backend == backend && m.keys == 1)
+            .filter_map(|m| match m.lengths {
+                Lengths::Fixed(bytes) => Some((bytes as f64, m.cpb * bytes as f64)),
+                Lengths::Mix | Lengths::Trace => None,
+            })
+            .collect();
+        if let Some((cycles_per_message, cycles_per_byte)) = line(&points) {
+            let (algorithm, direction, schedule) = key(first);
+            costs.push(Cost {
+                algorithm,
+                direction,
+                schedule,
+                cycles_per_message,
+                cycles_per_byte,
+            });
+        }
+    }
+    costs
+}
+
+fn key(m: &Measurement) -> (&'static str, super::results::Direction, ScheduleName) {
+    (m.algorithm, m.direction, m.schedule)
+}
+
+/// Intercept and slope of the line that fits best, each point's error taken in proportion to its height: so short
+/// messages, which fix the intercept, count as much as long ones.
+fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let weighted =
+        |f: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| f(x, y) / (y * y)).sum::<f64>();
+    let (n, x, y) = (weighted(|_, _| 1.0), weighted(|x, _| x), weighted(|_, y| y));
+    let (xx, xy) = (weighted(|x, _| x * x), weighted(|x, y| x * y));
+    let spread = n * xx - x * x;
+    let slope = (n * xy - x * y) / spread;
+    let fits = points
+        .iter()
+        .any(|point| point.0.to_bits() != points[0].0.to_bits());
+    fits.then(|| ((y - slope * x) / n, slope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn points_on_a_line_give_that_line() {
+        let (intercept, slope) = line(&[(64.0, 42.0), (128.0, 74.0), (2048.0, 1034.0)]).unwrap();
+        assert!(
+            (intercept - 10.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-9,
+            "{intercept} + {slope} x"
+        );
+    }
+
+    #[test]
+    fn one_length_gives_no_line() {
+        assert_eq!(line(&[(64.0, 42.0), (64.0, 43.0)]), None);
+        assert_eq!(line(&[]), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! `sealcomb study`: measures every mode on this CPU, beside the CPU's own bound and the figures of the paper.
+// Measured numbers are positive and have far fewer than 52 significant bits.
+#![allow(clippy::cast_precision_loss)]
+
+mod bench;
+mod cost;
+mod instructions;
+mod papers;
+mod plan;
+mod report;
+mod results;
+mod tables;
+mod workload;
+
+use crate::machine;
+use crate::output::Output;
+use anyhow::Result;
+use bench::Bench;
+use indicatif::{ProgressBar, ProgressStyle};
+use instructions::Bounds;
+use plan::{Item, Plan, Way};
+use results::{Conditions, Instruction, Machine, Measurement, Study};
+use sealcomb::Backend;
+use sealcomb_timing::Clock;
+use std::path::PathBuf;
+use workload::{BATCH, Lengths};
+
+/// The name of the format that `--json` writes.
+const SCHEMA: &str = "sealcomb-study/1";
+
+/// Arguments of `sealcomb study`.
+#[derive(clap::Args)]
+pub(crate) struct StudyArgs {
+    /// Measure these modes or algorithms only, for instance gcm,cbc or aes256-gcm
+    #[arg(long, value_delimiter = ',')]
+    modes: Vec<String>,
+    /// Measure these message lengths only: bytes, or mix for realistic packet lengths
+    #[arg(long, value_delimiter = ',')]
+    lengths: Vec<Lengths>,
+    /// Measure batches with the packet lengths of this capture (pcap or pcapng) instead of the realistic mix
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Fewer timings, lengths and key sizes: ends within 30 seconds
+    #[arg(long)]
+    quick: bool,
+    /// Write all results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a report with curves as one HTML file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+/// Measures, prints the tables and writes the files that were asked for.
+pub(crate) fn run(args: &StudyArgs) -> Result<()> {
+    let json = args.json.as_deref().map(Output::create).transpose()?;
+    let report = args.report.as_deref().map(Output::create).transpose()?;
+    let plan = Plan::new(args)?;
+    let study = measure(&plan);
+    tables::print(&study);
+    if let Some(output) = json {
+        output.finish(&serde_json::to_vec_pretty(&study)?)?;
+    }
+    if let Some(output) = report {
+        output.finish(report::html(&study)?.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn measure(plan: &Plan) -> Study {
+    let mut bench = Bench {
+        clock: Clock::new().with_patience(plan.patience),
+        samples: plan.samples,
+    };
+    let items = plan.items();
+    let progress = progress_bar(items.len());
+    progress.set_message("instructions");
+    let mut instructions = Vec::new();
+    let mut field = Vec::new();
+    for backend in
+        Backend::available().filter(|backend| is_hardware(*backend) || *backend == plan.backend)
+    {
+        instructions.extend(instructions::instructions(&mut bench, backend));
+        field.extend(instructions::field_operations(&mut bench, backend));
+    }
+    let machine = Machine {
+        cpu: machine::cpu_name(),
+        backend: plan.backend.name(),
+        cycles: bench.clock.source(),
+        aes_rounds_per_cycle: rate_of(&instructions, plan.backend, "aesenc"),
+        clmul_per_cycle: rate_of(&instructions, plan.backend, "pclmulqdq"),
+    };
+    let mut bounds = Bounds::default();
+    let mut results = Vec::with_capacity(items.len());
+    for item in &items {
+        progress.set_message(item.algorithm.name);
+        results.push(measure_item(&mut bench, &mut bounds, plan, item));
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Study {
+        schema: SCHEMA,
+        machine,
+        conditions: Conditions {
+            version: env!("CARGO_PKG_VERSION"),
+            quick: plan.quick,
+            samples: plan.samples,
+            aad_bytes: 0,
+            trace: plan.trace.clone(),
+        },
+        costs: cost::of_all(&results, plan.backend.name()),
+        results,
+        instructions,
+        field,
+    }
+}
+
+/// Whether a backend runs on instructions made for AES.
+fn is_hardware(backend: Backend) -> bool {
+    !Backend::features_of(backend.name()).is_empty()
+}
+
+fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {
+    instructions
+        .iter()
+        .find(|instruction| {
+            (instruction.backend, instruction.operation) == (backend.name(), operation)
+        })
+        .map_or(0.0, |instruction| instruction.blocks_per_cycle)
+}
+
+fn measure_item(
+    bench: &mut Bench,
+    bounds: &mut Bounds,
+    plan: &Plan,
+    item: &Item<'_>,
+) -> Measurement {
+    let algorithm = item.algorithm;
+    let lengths = item.workload.batches(algorithm);
+    let (backend, cpb) = match item.way {
+        Way::Ours {
+            backend,
+            schedule,
+            keys,
+        } => {
+            let keys = bench::keys(algorithm, backend, keys);
+            (
+                backend,
+                bench.time(&keys, item.direction, schedule, &lengths),
+            )
+        }
+        Way::Peer(peer) => (plan.backend, bench.time_peer(peer, algorithm, &lengths)),
+    };
+    let bound_cpb = bounds.cpb(bench, algorithm, backend);
+    Measurement {
+        algorithm: algorithm.id,
+        direction: item.direction,
+        backend: item.way.backend_name(),
+        schedule: item.way.schedule_name(),
+        lengths: item.workload.lengths,
+        batch: BATCH,
+        lanes: item.way.lanes(),
+        keys: item.way.keys(),
+        cpb: cpb.median,
+        cpb_q1: cpb.q1,
+        cpb_q3: cpb.q3,
+        bound_cpb,
+        fraction_of_bound: bound_cpb / cpb.median,
+    }
+}
+
+/// A bar on a terminal; nothing elsewhere.
+fn progress_bar(items: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
+        .expect("a template that was tried");
+    ProgressBar::new(items as u64).with_style(style)
+}

@@ -1,0 +1,282 @@
+//! What is measured, in which order.
+
+use super::StudyArgs;
+use super::results::{Direction, ScheduleName};
+use super::workload::{BATCH, Lengths, Workload};
+use crate::esp::capture;
+use anyhow::{Context, Result, ensure};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
+use sealcomb_peers::{Peer, peers};
+use std::collections::HashSet;
+use std::time::Duration;
+
+const LENGTHS: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+const QUICK_LENGTHS: [usize; 4] = [64, 256, 2048, 8192];
+
+/// The length at which everything is compared: the papers' fixed length.
+pub(crate) const MAIN_LENGTH: usize = 2048;
+
+/// The modes whose speed is shown over the number of messages in flight: the paper's example, a MAC, an AEAD.
+pub(crate) const SWEPT_MODES: [&str; 3] = ["CBC", "CMAC", "CCM"];
+
+/// Messages in flight of those: each number of the paper's table, then powers of two.
+const SWEEP: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64];
+const QUICK_SWEEP: [usize; 6] = [1, 2, 4, 8, 16, 32];
+const SWEEP_LENGTHS: [usize; 4] = [64, 256, 1024, MAIN_LENGTH];
+
+/// What to measure, from the arguments.
+pub(crate) struct Plan {
+    pub(crate) backend: Backend,
+    pub(crate) samples: usize,
+    /// The longest time to spend on one number.
+    pub(crate) patience: Duration,
+    pub(crate) quick: bool,
+    pub(crate) trace: Option<String>,
+    pub(crate) workloads: Vec<Workload>,
+    subjects: Vec<Subject>,
+}
+
+/// An algorithm and the other libraries that have it.
+struct Subject {
+    algorithm: &'static Algorithm,
+    peers: Vec<Peer>,
+}
+
+/// One number to measure.
+pub(crate) struct Item<'p> {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) direction: Direction,
+    pub(crate) workload: &'p Workload,
+    pub(crate) way: Way<'p>,
+}
+
+/// Who does the work, and how.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'p> {
+    Ours {
+        backend: Backend,
+        schedule: Schedule,
+        keys: usize,
+    },
+    Peer(&'p Peer),
+}
+
+impl Way<'_> {
+    pub(crate) fn schedule_name(self) -> ScheduleName {
+        match self {
+            Self::Ours {
+                schedule: Schedule::Auto,
+                ..
+            } => ScheduleName::Auto,
+            Self::Ours {
+                schedule: Schedule::Comb(_),
+                ..
+            } => ScheduleName::Comb,
+            Self::Ours {
+                schedule: Schedule::Refill,
+                ..
+            } => ScheduleName::Refill,
+            Self::Ours {
+                schedule: Schedule::Blocks,
+                ..
+            } => ScheduleName::Blocks,
+            Self::Ours {
+                schedule: Schedule::Single,
+                ..
+            }
+            | Self::Peer(_) => ScheduleName::Single,
+        }
+    }
+
+    /// Messages in flight.
+    pub(crate) fn lanes(self) -> usize {
+        match self {
+            Self::Ours {
+                schedule: Schedule::Single | Schedule::Blocks,
+                ..
+            }
+            | Self::Peer(_) => 1,
+            Self::Ours {
+                schedule: Schedule::Comb(parallelism),
+                ..
+            } => parallelism,
+            Self::Ours { backend, .. } => backend.lanes(),
+        }
+    }
+
+    pub(crate) fn keys(self) -> usize {
+        match self {
+            Self::Ours { keys, .. } => keys,
+            Self::Peer(_) => 1,
+        }
+    }
+
+    pub(crate) fn backend_name(self) -> String {
+        match self {
+            Self::Ours { backend, .. } => backend.name().to_owned(),
+            Self::Peer(peer) => format!("peer:{}", peer.library()),
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn new(args: &StudyArgs) -> Result<Self> {
+        let algorithms = chosen_algorithms(&args.modes, args.quick)?;
+        let subjects = algorithms
+            .into_iter()
+            .map(|algorithm| Subject {
+                algorithm,
+                peers: peers(algorithm.id, &vec![0x42; algorithm.key_bytes]),
+            })
+            .collect();
+        Ok(Self {
+            backend: Backend::selected()?,
+            samples: if args.quick { 31 } else { 91 },
+            patience: Duration::from_millis(if args.quick { 25 } else { 500 }),
+            quick: args.quick,
+            trace: args.trace.as_ref().map(|path| path.display().to_string()),
+            workloads: workloads(args)?,
+            subjects,
+        })
+    }
+
+    /// Every number to measure, each once.
+    pub(crate) fn items(&self) -> Vec<Item<'_>> {
+        let mut items: Vec<Item<'_>> = self
+            .subjects
+            .iter()
+            .flat_map(|subject| self.items_of(subject))
+            .collect();
+        let mut seen = HashSet::new();
+        items.retain(|item| {
+            let way = item.way;
+            seen.insert((
+                item.algorithm.id,
+                item.direction,
+                item.workload.lengths,
+                (
+                    way.backend_name(),
+                    way.schedule_name(),
+                    way.lanes(),
+                    way.keys(),
+                ),
+            ))
+        });
+        items
+    }
+
+    fn items_of<'p>(&'p self, subject: &'p Subject) -> Vec<Item<'p>> {
+        let Self { backend, .. } = *self;
+        let algorithm = subject.algorithm;
+        let ours = |backend, schedule, keys| Way::Ours {
+            backend,
+            schedule,
+            keys,
+        };
+        let mut items = Vec::new();
+        for workload in &self.workloads {
+            let mut add = |direction, way| {
+                items.push(Item {
+                    algorithm,
+                    direction,
+                    workload,
+                    way,
+                });
+            };
+            for direction in [Direction::Seal, Direction::Open] {
+                add(direction, ours(backend, Schedule::Single, 1));
+                add(direction, ours(backend, Schedule::Auto, 1));
+            }
+            for peer in &subject.peers {
+                add(Direction::Seal, Way::Peer(peer));
+            }
+            if is_main(workload.lengths) {
+                for schedule in [
+                    Schedule::Comb(backend.lanes()),
+                    Schedule::Refill,
+                    Schedule::Blocks,
+                ] {
+                    add(Direction::Seal, ours(backend, schedule, 1));
+                }
+                for other in Backend::available().filter(|other| *other != backend) {
+                    add(Direction::Seal, ours(other, Schedule::Auto, 1));
+                }
+                add(Direction::Seal, ours(backend, Schedule::Auto, BATCH));
+            }
+            if is_swept(algorithm) && is_swept_length(workload.lengths) {
+                for parallelism in if self.quick {
+                    &QUICK_SWEEP[..]
+                } else {
+                    &SWEEP[..]
+                } {
+                    add(
+                        Direction::Seal,
+                        ours(backend, Schedule::Comb(*parallelism), 1),
+                    );
+                }
+            }
+        }
+        items
+    }
+}
+
+/// Whether everything is compared at these lengths: the main one and the realistic ones.
+pub(crate) fn is_main(lengths: Lengths) -> bool {
+    lengths == Lengths::Fixed(MAIN_LENGTH) || !matches!(lengths, Lengths::Fixed(_))
+}
+
+fn is_swept_length(lengths: Lengths) -> bool {
+    !matches!(lengths, Lengths::Fixed(bytes) if !SWEEP_LENGTHS.contains(&bytes))
+}
+
+fn is_swept(algorithm: &Algorithm) -> bool {
+    algorithm.key_bytes == 16 && SWEPT_MODES.contains(&algorithm.mode)
+}
+
+/// The algorithms that `--modes` names, by mode or by id; without it all (`--quick`: those with the shortest key).
+fn chosen_algorithms(modes: &[String], quick: bool) -> Result<Vec<&'static Algorithm>> {
+    let named = |algorithm: &Algorithm, name: &str| {
+        algorithm.id.eq_ignore_ascii_case(name)
+            || algorithm.mode.eq_ignore_ascii_case(name) && !(quick && algorithm.key_bytes != 16)
+    };
+    for name in modes {
+        ensure!(
+            ALGORITHMS.iter().any(|algorithm| named(algorithm, name)),
+            "no mode or algorithm is called \"{name}\"; `sealcomb list` names those there are"
+        );
+    }
+    Ok(ALGORITHMS
+        .iter()
+        .filter(|algorithm| match modes {
+            [] => !(quick && algorithm.key_bytes != 16),
+            modes => modes.iter().any(|name| named(algorithm, name)),
+        })
+        .collect())
+}
+
+/// The lengths that `--lengths` names, else the papers' and the mix; a capture takes the place of the mix.
+fn workloads(args: &StudyArgs) -> Result<Vec<Workload>> {
+    let mut workloads: Vec<Workload> = Vec::new();
+    if args.lengths.is_empty() {
+        let fixed = if args.quick {
+            &QUICK_LENGTHS[..]
+        } else {
+            &LENGTHS[..]
+        };
+        workloads.extend(fixed.iter().map(|&bytes| Workload::fixed(bytes)));
+        if args.trace.is_none() {
+            workloads.push(Workload::mix());
+        }
+    }
+    for lengths in &args.lengths {
+        workloads.push(match lengths {
+            Lengths::Fixed(bytes) => Workload::fixed(*bytes),
+            Lengths::Mix | Lengths::Trace => Workload::mix(),
+        });
+    }
+    if let Some(path) = &args.trace {
+        let lengths = capture::packet_lengths(path)?;
+        workloads.push(Workload::trace(&lengths).with_context(|| path.display().to_string())?);
+    }
+    Ok(workloads)
+}

@@ -1,0 +1,37 @@
+//! The report: one HTML file that needs nothing else, drawn from the same results that `--json` writes.
+
+use super::papers;
+use super::results::Study;
+use anyhow::Result;
+use sealcomb::ALGORITHMS;
+use serde_json::json;
+
+const PAGE: &str = include_str!("report.html");
+
+/// Where the page expects its data.
+const PLACE: &str = "\"DATA\"";
+
+/// The page with the study in it.
+pub(crate) fn html(study: &Study) -> Result<String> {
+    let algorithms: Vec<_> = ALGORITHMS
+        .iter()
+        .map(|algorithm| {
+            let paper = papers::of_mode(algorithm.mode).filter(|_| algorithm.key_bytes == 16);
+            json!({
+                "id": algorithm.id,
+                "name": algorithm.name,
+                "mode": algorithm.mode,
+                "paper": paper.map(|paper| json!({
+                    "single": paper.single, "comb": paper.comb, "single_mix": paper.single_mix, "comb_mix": paper.comb_mix,
+                })),
+            })
+        })
+        .collect();
+    let data = serde_json::to_string(&json!({
+        "study": study,
+        "algorithms": algorithms,
+        "paper": { "instructions": papers::INSTRUCTIONS, "doubling": papers::DOUBLING },
+    }))?;
+    // A script element ends at "</", wherever it stands.
+    Ok(PAGE.replacen(PLACE, &data.replace("</", "<\\/"), 1))
+}

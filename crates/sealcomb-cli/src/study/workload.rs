@@ -1,0 +1,184 @@
+//! The batches of messages that are measured: how long each message is.
+
+use anyhow::{Result, bail, ensure};
+use sealcomb::Algorithm;
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// Messages in a batch, as in a burst of packets.
+pub(crate) const BATCH: usize = 64;
+
+/// Random batches of realistic lengths, enough that their mean is stable.
+const MIX_BATCHES: usize = 8;
+
+/// Batches taken from a capture, evenly over its length.
+const TRACE_BATCHES: usize = 32;
+
+/// The mix is random, but the same in every run.
+const SEED: u64 = 2015;
+
+/// The longest message that `--lengths` takes.
+const LONGEST: usize = 1 << 20;
+
+/// How long the messages of a workload are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Lengths {
+    /// All of this many bytes.
+    Fixed(usize),
+    /// Drawn from the realistic mix.
+    Mix,
+    /// The packets of a capture.
+    Trace,
+}
+
+impl fmt::Display for Lengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(bytes) => bytes.fmt(f),
+            Self::Mix => f.write_str("mix"),
+            Self::Trace => f.write_str("trace"),
+        }
+    }
+}
+
+impl Serialize for Lengths {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(bytes) => serializer.serialize_u64(*bytes as u64),
+            named => serializer.collect_str(named),
+        }
+    }
+}
+
+impl FromStr for Lengths {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "mix" {
+            return Ok(Self::Mix);
+        }
+        match text.parse() {
+            Ok(bytes @ 1..=LONGEST) => Ok(Self::Fixed(bytes)),
+            _ => bail!("a length is 1 to {LONGEST} bytes, or mix"),
+        }
+    }
+}
+
+/// Batches of message lengths.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    pub(crate) lengths: Lengths,
+    batches: Vec<Vec<usize>>,
+}
+
+impl Workload {
+    /// One batch of messages of the same length.
+    pub(crate) fn fixed(bytes: usize) -> Self {
+        Self {
+            lengths: Lengths::Fixed(bytes),
+            batches: vec![vec![bytes; BATCH]],
+        }
+    }
+
+    /// Packets as the Internet carries them: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
+    pub(crate) fn mix() -> Self {
+        let mut random = fastrand::Rng::with_seed(SEED);
+        let mut packet = || match random.u8(..100) {
+            0..44 => random.usize(40..=100),
+            44..81 => random.usize(1400..=1500),
+            _ => random.usize(101..1400),
+        };
+        let mut batch = || (0..BATCH).map(|_| packet()).collect();
+        Self {
+            lengths: Lengths::Mix,
+            batches: (0..MIX_BATCHES).map(|_| batch()).collect(),
+        }
+    }
+
+    /// The packet lengths of a capture, in its order.
+    pub(crate) fn trace(lengths: &[usize]) -> Result<Self> {
+        ensure!(!lengths.is_empty(), "no IP packets in it");
+        let bursts: Vec<&[usize]> = lengths.chunks(BATCH).collect();
+        let taken = bursts.len().min(TRACE_BATCHES);
+        let batches = (0..taken)
+            .map(|i| bursts[i * bursts.len() / taken].to_vec())
+            .collect();
+        Ok(Self {
+            lengths: Lengths::Trace,
+            batches,
+        })
+    }
+
+    /// The lengths as an algorithm takes them: for ECB and CBC rounded up to whole blocks, as padding would.
+    pub(crate) fn batches(&self, algorithm: &Algorithm) -> Vec<Vec<usize>> {
+        let round = |bytes: &usize| {
+            if algorithm.whole_blocks {
+                bytes.next_multiple_of(16)
+            } else {
+                *bytes
+            }
+        };
+        self.batches
+            .iter()
+            .map(|batch| batch.iter().map(round).collect())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mix_has_the_shares_of_the_internet() {
+        let lengths: Vec<usize> = Workload::mix().batches.concat();
+        let share = |range: std::ops::RangeInclusive<usize>| {
+            lengths.iter().filter(|bytes| range.contains(bytes)).count() * 100 / lengths.len()
+        };
+        assert!(
+            (39..=49).contains(&share(40..=100)),
+            "{} % short",
+            share(40..=100)
+        );
+        assert!(
+            (32..=42).contains(&share(1400..=1500)),
+            "{} % long",
+            share(1400..=1500)
+        );
+        assert_eq!(share(40..=1500), 100);
+    }
+
+    #[test]
+    fn the_mix_is_the_same_in_every_run() {
+        assert_eq!(Workload::mix().batches, Workload::mix().batches);
+    }
+
+    #[test]
+    fn a_long_capture_is_sampled_over_all_its_length() {
+        let lengths: Vec<usize> = (0..BATCH * 1000).collect();
+        let workload = Workload::trace(&lengths).unwrap();
+        assert_eq!(workload.batches.len(), TRACE_BATCHES);
+        assert_eq!(workload.batches[0][0], 0);
+        assert!(workload.batches[TRACE_BATCHES - 1][0] > BATCH * 900);
+    }
+
+    #[test]
+    fn a_short_capture_is_one_short_batch() {
+        assert_eq!(Workload::trace(&[60, 1500]).unwrap().batches, [[60, 1500]]);
+    }
+
+    #[test]
+    fn a_capture_without_packets_is_refused() {
+        assert!(Workload::trace(&[]).is_err());
+    }
+
+    #[test]
+    fn lengths_are_numbers_or_the_mix() {
+        assert_eq!("2048".parse::<Lengths>().unwrap(), Lengths::Fixed(2048));
+        assert_eq!("mix".parse::<Lengths>().unwrap(), Lengths::Mix);
+        for nonsense in ["0", "-1", "2k", "9999999999", ""] {
+            assert!(nonsense.parse::<Lengths>().is_err(), "{nonsense}");
+        }
+    }
+}
