@@ -1,0 +1,94 @@
+//! `sealcomb list` and what the command says of itself.
+#![allow(missing_docs, unreachable_pub, dead_code)]
+
+mod run;
+
+use run::{sealcomb, sealcomb_on};
+use sealcomb::{ALGORITHMS, Backend};
+
+#[test]
+fn every_backend_is_listed_and_the_best_is_in_use() {
+    let run = sealcomb(&["list"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for name in Backend::names() {
+        assert!(run.stdout.contains(name), "{name}");
+    }
+    let in_use: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter(|line| line.contains("in use"))
+        .collect();
+    assert_eq!(in_use.len(), 1);
+    assert!(in_use[0].contains(Backend::best().name()), "{}", in_use[0]);
+}
+
+#[test]
+fn every_algorithm_is_listed_with_its_specification() {
+    let run = sealcomb(&["list"]);
+    for algorithm in ALGORITHMS {
+        let line = run
+            .stdout
+            .lines()
+            .find(|line| line.split_whitespace().any(|word| word == algorithm.id));
+        assert!(
+            line.is_some_and(|line| line.contains(algorithm.spec)),
+            "{}",
+            algorithm.id
+        );
+    }
+}
+
+#[test]
+fn markdown_has_one_row_for_each_algorithm() {
+    let run = sealcomb(&["list", "--markdown"]);
+    let rows: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(rows.len(), ALGORITHMS.len() + 2, "{}", run.stdout);
+    assert!(
+        rows.iter()
+            .all(|row| row.starts_with('|') && row.ends_with('|'))
+    );
+}
+
+#[test]
+fn a_forced_backend_is_in_use() {
+    let run = sealcomb_on("portable", &["list"]);
+    let in_use = run
+        .stdout
+        .lines()
+        .find(|line| line.contains("in use"))
+        .unwrap();
+    assert!(in_use.contains("portable"), "{in_use}");
+}
+
+#[test]
+fn a_backend_of_no_name_is_refused() {
+    sealcomb_on("nonsense", &["list"]).assert_refused(&["backend"]);
+}
+
+#[test]
+fn help_has_examples_and_the_exit_statuses() {
+    let run = sealcomb(&["--help"]);
+    assert_eq!(run.status, 0);
+    for word in ["sealcomb study --quick", "sealcomb vectors", "Exit status"] {
+        assert!(run.stdout.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_version_is_the_packages() {
+    let run = sealcomb(&["--version"]);
+    assert_eq!(
+        (run.status, run.stdout.trim()),
+        (0, concat!("sealcomb ", env!("CARGO_PKG_VERSION")))
+    );
+}
+
+#[test]
+fn a_command_of_no_name_is_refused_in_one_line() {
+    sealcomb(&["stduy"]).assert_refused(&["stduy"]);
+}
+
+#[test]
+fn no_command_is_refused() {
+    assert_eq!(sealcomb::<&str>(&[]).status, 2);
+}

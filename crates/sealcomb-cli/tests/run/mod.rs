@@ -1,0 +1,70 @@
+//! Runs the command as a user would.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// What a run of the command gave.
+pub struct Run {
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    /// That the command refused with status 2 and one line on standard error, which has all these words in it.
+    pub fn assert_refused(&self, words: &[&str]) {
+        assert_eq!(self.status, 2, "{}{}", self.stdout, self.stderr);
+        assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
+        assert!(self.stderr.starts_with("sealcomb: "), "{}", self.stderr);
+        for word in words {
+            assert!(
+                self.stderr.contains(word),
+                "\"{word}\" is not in: {}",
+                self.stderr
+            );
+        }
+    }
+}
+
+/// Runs `sealcomb` with these arguments.
+pub fn sealcomb<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Run {
+    finish(command().args(arguments))
+}
+
+/// Runs `sealcomb` with these arguments and a backend forced.
+pub fn sealcomb_on<S: AsRef<std::ffi::OsStr>>(backend: &str, arguments: &[S]) -> Run {
+    finish(command().env("SEALCOMB_BACKEND", backend).args(arguments))
+}
+
+/// A file of this content in a folder of its own.
+pub fn file(name: &str, content: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    (folder, path)
+}
+
+/// How many entries a folder has, hidden ones too.
+pub fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
+    command.env_remove("SEALCOMB_BACKEND");
+    command
+}
+
+fn finish(command: &mut Command) -> Run {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    Run {
+        status: status.code().unwrap(),
+        stdout: String::from_utf8(stdout).unwrap(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
+}

@@ -1,0 +1,245 @@
+//! `sealcomb study`.
+#![allow(missing_docs, unreachable_pub, dead_code)]
+
+mod run;
+
+use run::{entries, file, sealcomb, sealcomb_on};
+use serde_json::Value;
+
+/// A study of one mode at two lengths and the mix, with its JSON and its report.
+fn small_study(backend: &str) -> (String, Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (json, report) = (
+        folder.path().join("study.json"),
+        folder.path().join("study.html"),
+    );
+    let arguments = [
+        "study",
+        "--quick",
+        "--modes",
+        "CBC",
+        "--lengths",
+        "64,2048,mix",
+        "--json",
+    ];
+    let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
+    arguments.extend([json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
+    let run = sealcomb_on(backend, &arguments);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(entries(folder.path()), 2, "temporary files are left");
+    (
+        run.stdout,
+        serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap(),
+        std::fs::read_to_string(report).unwrap(),
+    )
+}
+
+fn best() -> &'static str {
+    sealcomb::Backend::best().name()
+}
+
+#[test]
+fn the_json_has_the_documented_schema() {
+    let (_, study, _) = small_study(best());
+    assert_eq!(study["schema"], "sealcomb-study/1");
+    let machine = &study["machine"];
+    assert!(machine["cpu"].is_string());
+    assert_eq!(machine["backend"], best());
+    assert!(["perf", "calibrated"].contains(&machine["cycles"].as_str().unwrap()));
+    assert!(machine["aes_rounds_per_cycle"].as_f64().unwrap() > 0.0);
+    assert!(machine["clmul_per_cycle"].as_f64().unwrap() > 0.0);
+    let results = study["results"].as_array().unwrap();
+    assert!(!results.is_empty());
+    for result in results {
+        let fields: Vec<&str> = result
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let mut expected = [
+            "algorithm",
+            "direction",
+            "backend",
+            "schedule",
+            "lengths",
+            "batch",
+            "lanes",
+            "keys",
+            "cpb",
+            "cpb_q1",
+            "cpb_q3",
+            "bound_cpb",
+            "fraction_of_bound",
+        ];
+        expected.sort_unstable();
+        assert_eq!(fields, expected);
+        assert_eq!(result["algorithm"], "aes128-cbc");
+        let number = |name: &str| result[name].as_f64().unwrap();
+        assert!(
+            0.0 < number("cpb_q1")
+                && number("cpb_q1") <= number("cpb")
+                && number("cpb") <= number("cpb_q3")
+        );
+        let fraction = number("bound_cpb") / number("cpb");
+        assert!((fraction - number("fraction_of_bound")).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn both_directions_all_lengths_and_all_schedules_are_measured() {
+    let (_, study, _) = small_study(best());
+    let results = study["results"].as_array().unwrap();
+    let has = |want: &[(&str, Value)]| {
+        results
+            .iter()
+            .any(|r| want.iter().all(|(name, value)| r[*name] == *value))
+    };
+    for lengths in [Value::from(64), Value::from(2048), Value::from("mix")] {
+        for direction in ["seal", "open"] {
+            for schedule in ["single", "auto"] {
+                let want = [
+                    ("lengths", lengths.clone()),
+                    ("direction", direction.into()),
+                    ("schedule", schedule.into()),
+                ];
+                assert!(has(&want), "{want:?}");
+            }
+        }
+    }
+    for schedule in ["comb", "refill", "blocks"] {
+        assert!(
+            has(&[("lengths", 2048.into()), ("schedule", schedule.into())]),
+            "{schedule}"
+        );
+    }
+    assert!(has(&[("keys", 64.into())]));
+    assert!(results.iter().any(|r| {
+        r["backend"]
+            .as_str()
+            .unwrap()
+            .starts_with("peer:rustcrypto-cbc-")
+    }));
+    for backend in sealcomb::Backend::available() {
+        assert!(
+            has(&[("backend", backend.name().into())]),
+            "{}",
+            backend.name()
+        );
+    }
+}
+
+#[test]
+fn no_number_is_measured_twice() {
+    let (_, study, _) = small_study(best());
+    let mut ways: Vec<String> = study["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| {
+            [
+                "algorithm",
+                "direction",
+                "backend",
+                "schedule",
+                "lengths",
+                "lanes",
+                "keys",
+            ]
+            .map(|name| r[name].to_string())
+            .join(" ")
+        })
+        .collect();
+    let all = ways.len();
+    ways.sort_unstable();
+    ways.dedup();
+    assert_eq!(ways.len(), all);
+}
+
+#[test]
+fn a_cbc_chain_is_faster_in_a_batch_than_alone() {
+    let (_, study, _) = small_study(best());
+    let cpb = |schedule: &str| {
+        let of = |r: &&Value| {
+            r["schedule"] == schedule && r["lengths"] == 2048 && r["direction"] == "seal"
+        };
+        study["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(of)
+            .unwrap()["cpb"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        cpb("auto") < cpb("single"),
+        "{} {}",
+        cpb("auto"),
+        cpb("single")
+    );
+}
+
+#[test]
+fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
+    let (_, study, report) = small_study(best());
+    for reference in ["http://", "https://", "src=", "@import", "<link"] {
+        assert!(!report.contains(reference), "{reference}");
+    }
+    let (_, data) = report
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["study"], study);
+}
+
+#[test]
+fn the_tables_have_the_papers_figures_beside() {
+    let (tables, _, _) = small_study(best());
+    for figure in ["4.380", "0.650", "4.470", "0.870"] {
+        assert!(tables.contains(figure), "{figure}\n{tables}");
+    }
+}
+
+#[test]
+fn a_forced_backend_is_the_one_that_is_studied() {
+    let (_, study, _) = small_study("portable");
+    assert_eq!(study["machine"]["backend"], "portable");
+}
+
+#[test]
+fn an_unknown_mode_is_refused_by_name() {
+    sealcomb(&["study", "--modes", "cbc,rot13"]).assert_refused(&["rot13"]);
+}
+
+#[test]
+fn a_length_that_is_none_is_refused() {
+    for length in ["0", "2k", "-5"] {
+        sealcomb(&["study", &format!("--lengths={length}")]).assert_refused(&[length]);
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_refused_before_anything_is_measured() {
+    for option in ["--json", "--report"] {
+        let run = sealcomb(&["study", option, "/no/such/folder/file"]);
+        run.assert_refused(&["/no/such/folder/file"]);
+        assert_eq!(run.stdout, "");
+    }
+}
+
+#[test]
+fn a_capture_that_is_none_is_refused_and_leaves_no_output() {
+    let (folder, path) = file("packets.pcap", "this is no capture");
+    let json = folder.path().join("study.json");
+    let run = sealcomb(&[
+        "study".as_ref(),
+        "--trace".as_ref(),
+        path.as_os_str(),
+        "--json".as_ref(),
+        json.as_os_str(),
+    ]);
+    run.assert_refused(&["packets.pcap"]);
+    assert_eq!(entries(folder.path()), 1);
+}

@@ -1,0 +1,159 @@
+//! `sealcomb vectors`.
+#![allow(missing_docs, unreachable_pub, dead_code)]
+
+mod run;
+
+use run::{Run, file, sealcomb};
+
+/// NIST SP 800-38B, D.1, examples 1 and 2.
+const CMAC: &str = r#"{
+  "algorithm": "aes128-cmac", "source": "NIST", "key_bytes": 16, "tag_bytes": 16, "layout": "unknown to us",
+  "tests": [
+    {"id": 1, "key": "2b7e151628aed2a6abf7158809cf4f3c", "msg": "", "tag": "bb1d6929e95937287fa37d129b756746"},
+    {"id": "two", "key": "2b7e151628aed2a6abf7158809cf4f3c", "msg": "6bc1bee22e409f96e93d7e117393172a",
+     "tag": "070a16b46b4d4144f79bdd9dd04a287c", "origin": "ignored"}
+  ]
+}"#;
+
+/// NIST SP 800-38A, F.1.1, first block.
+const ECB: &str = r#"{
+  "algorithm": "aes128-ecb", "tests": [
+    {"id": 1, "key": "2b7e151628aed2a6abf7158809cf4f3c", "nonce": "", "msg": "6bc1bee22e409f96e93d7e117393172a",
+     "ct": "3ad77bb40d7a3660a89ecaf32466ef97"}
+  ]
+}"#;
+
+/// The designers' test cases 1 and 2.
+const GCM: &str = r#"{
+  "algorithm": "aes128-gcm", "tests": [
+    {"id": 1, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000", "aad": "", "msg": "",
+     "ct": "", "tag": "58e2fccefa7e3061367f1d57a4e7455a"},
+    {"id": 2, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000", "aad": "",
+     "msg": "00000000000000000000000000000000", "ct": "0388dace60b6a392f328c2b971b2fe78",
+     "tag": "ab6e47d42cec13bdf53a67b21257bddf"}
+  ]
+}"#;
+
+fn check(content: &str) -> Run {
+    let (_folder, path) = file("answers.json", content);
+    sealcomb(&["vectors".as_ref(), path.as_os_str()])
+}
+
+/// The two numbers of the last line.
+fn totals(run: &Run) -> (usize, usize) {
+    let last = run.stdout.lines().last().unwrap();
+    let (passed, failed) = last.split_once(" passed, ").unwrap();
+    (
+        passed.parse().unwrap(),
+        failed.strip_suffix(" failed").unwrap().parse().unwrap(),
+    )
+}
+
+#[test]
+fn right_answers_pass_for_a_cipher_a_mac_and_an_aead() {
+    for content in [ECB, CMAC, GCM] {
+        let run = check(content);
+        let (passed, failed) = totals(&run);
+        assert_eq!((run.status, failed), (0, 0), "{}{}", run.stdout, run.stderr);
+        assert!(passed > 0);
+    }
+}
+
+#[test]
+fn several_files_are_added_up() {
+    let (_first_folder, first) = file("ecb.json", ECB);
+    let (_second_folder, second) = file("gcm.json", GCM);
+    let both = sealcomb(&["vectors".as_ref(), first.as_os_str(), second.as_os_str()]);
+    assert_eq!(
+        totals(&both).0,
+        totals(&check(ECB)).0 + totals(&check(GCM)).0
+    );
+}
+
+#[test]
+fn a_wrong_tag_fails_with_status_1_and_names_the_test() {
+    let run = check(&CMAC.replace("4a287c", "4a287d"));
+    let (passed, failed) = totals(&run);
+    assert_eq!(run.status, 1, "{}", run.stdout);
+    assert!(passed > 0 && failed > 0);
+    assert!(run.stdout.contains("test two"), "{}", run.stdout);
+}
+
+#[test]
+fn a_wrong_ciphertext_fails_with_status_1() {
+    for content in [
+        ECB.replace("3ad77bb4", "3ad77bb5"),
+        GCM.replace("0388dace", "0388dacf"),
+    ] {
+        let run = check(&content);
+        assert_eq!(run.status, 1, "{}", run.stdout);
+        assert!(totals(&run).1 > 0);
+    }
+}
+
+#[test]
+fn an_unknown_algorithm_is_named() {
+    check(&ECB.replace("aes128-ecb", "rot13-ecb")).assert_refused(&["answers.json", "rot13-ecb"]);
+}
+
+#[test]
+fn broken_json_is_refused_with_file_and_line() {
+    check(&ECB.replace("\"tests\": [", "\"tests\": [ oops"))
+        .assert_refused(&["answers.json", "line 2"]);
+}
+
+#[test]
+fn broken_hex_is_refused_with_file_and_line() {
+    check(&ECB.replace("2b7e15", "2b7x15")).assert_refused(&["answers.json", "line 3"]);
+}
+
+#[test]
+fn a_missing_field_is_named_with_its_test() {
+    check(&GCM.replace(
+        "\"nonce\": \"000000000000000000000000\", \"aad\": \"\",\n",
+        "",
+    ))
+    .assert_refused(&["answers.json", "test 2", "nonce"]);
+}
+
+#[test]
+fn a_key_of_a_wrong_length_is_refused_with_its_test() {
+    check(&CMAC.replace("2b7e15", "7e15")).assert_refused(&[
+        "answers.json",
+        "test 1",
+        "key of 15 bytes",
+    ]);
+}
+
+#[test]
+fn a_message_that_is_longer_than_its_ciphertext_is_refused() {
+    check(&ECB.replace("6bc1bee2", "6bc1bee2ff")).assert_refused(&["answers.json", "test 1"]);
+}
+
+#[test]
+fn a_file_without_tests_proves_nothing_and_is_refused() {
+    check(r#"{"algorithm": "aes128-gcm", "tests": []}"#)
+        .assert_refused(&["answers.json", "no tests"]);
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    sealcomb(&["vectors", "no-such-file.json"]).assert_refused(&["no-such-file.json"]);
+}
+
+#[test]
+fn a_bad_file_is_refused_before_good_ones_are_run() {
+    let (_folder, path) = file("good.json", GCM);
+    let run = sealcomb(&[
+        "vectors".as_ref(),
+        path.as_os_str(),
+        "no-such-file.json".as_ref(),
+    ]);
+    run.assert_refused(&["no-such-file.json"]);
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn without_a_file_there_is_nothing_to_do() {
+    sealcomb(&["vectors"]).assert_refused(&["FILE"]);
+}
