@@ -74,7 +74,7 @@ fn backends(selected: Backend) -> Table {
 
 /// Why this CPU cannot run a backend.
 fn lacking(backend: &str) -> String {
-    let missing = machine::missing(Backend::features_of(backend));
+    let missing = machine::missing(Backend::needs(backend));
     if missing.is_empty() {
         "not built for this CPU".to_owned()
     } else {

@@ -27,7 +27,7 @@ SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`.";
 
 /// Batch authenticated encryption with AES: study it, check it, use it.
 #[derive(Parser)]
-#[command(version, after_help = EXAMPLES)]
+#[command(name = "sealcomb", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -68,11 +68,26 @@ fn seal(
     if shape == Shape::Ccm {
         context.set_data_len(message.len())?;
     }
+    if context.block_size() > 1 {
+        return update_blocks(context, message);
+    }
     context.cipher_update_inplace(message, message.len())?;
     if shape != Shape::Cipher {
         context.cipher_final(&mut [0; 16])?;
         context.tag(tag)?;
     }
+    Ok(())
+}
+
+/// The wrapper wants a block of room behind the result of a block mode, so the last block takes a way around.
+fn update_blocks(context: &mut CipherCtx, message: &mut [u8]) -> Result<(), ErrorStack> {
+    let Some(before_last) = message.len().checked_sub(16) else {
+        return Ok(());
+    };
+    context.cipher_update_inplace(message, before_last)?;
+    let mut last = [0; 32];
+    context.cipher_update(&message[before_last..], Some(&mut last))?;
+    message[before_last..].copy_from_slice(&last[..16]);
     Ok(())
 }
 

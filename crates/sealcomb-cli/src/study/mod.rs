@@ -117,7 +117,7 @@ fn measure(plan: &Plan) -> Study {
 
 /// Whether a backend runs on instructions made for AES.
 fn is_hardware(backend: Backend) -> bool {
-    !Backend::features_of(backend.name()).is_empty()
+    !Backend::needs(backend.name()).is_empty()
 }
 
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {
