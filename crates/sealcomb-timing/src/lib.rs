@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 /// The least time that one timing takes: a thousand times the cost and the resolution of reading the time.
 const TIMING_NANOS: f64 = 25_000.0;
 
-/// Length of the known chain in cycles: long enough to be timed to a quarter of a percent.
-const CHAIN_CYCLES: u64 = 48_000;
+/// Length of the known chain in cycles: some tens of microseconds as well.
+const CHAIN_CYCLES: u64 = 96_000;
 
 /// A measurement takes at least this many timings, however long they are.
 const FEWEST_SAMPLES: usize = 5;
@@ -94,7 +94,8 @@ impl Clock {
                     }
                 });
                 let after = self.cycle_length();
-                timings.push(ticks / f64::midpoint(before, after) / f64::from(calls));
+                // An interruption makes a chain look long, never short.
+                timings.push(ticks / before.min(after) / f64::from(calls));
                 before = after;
             }
         }

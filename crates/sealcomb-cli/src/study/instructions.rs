@@ -1,21 +1,33 @@
 //! What the CPU's instructions cost, and from that the bound of each mode.
 
+use super::bench;
 use super::bench::Bench;
+use super::plan::MAIN_LENGTH;
+use super::results::Direction;
 use super::results::{FieldOperation, Instruction};
+use super::workload::Workload;
 use sealcomb::probe::{self, Multiply, Op};
-use sealcomb::{Algorithm, Backend};
+use sealcomb::{Algorithm, Backend, Schedule};
 use std::collections::HashMap;
 
 /// Operations in one call of a probe: enough that starting it costs nothing.
 const TIMES: u64 = 2000;
 
+/// Operations in a chain whose latency is measured: so many that what the CPU begins of the next chain before this one
+/// has ended does not count.
+const CHAINED: u64 = 40_000;
+
 /// Carry-less products in one multiplication in GF(2^128) by the classical method, the fewest known.
 const PRODUCTS_PER_MULTIPLICATION: u32 = 3;
 
-const OPERATIONS: [(Op, &str); 3] = [
+/// Bytes of a block.
+const BLOCK: f64 = 16.0;
+
+const OPERATIONS: [(Op, &str); 4] = [
     (Op::AesRound, "aesenc"),
     (Op::AesInvRound, "aesdec"),
     (Op::Clmul, "pclmulqdq"),
+    (Op::Shuffle, "pshufb"),
 ];
 
 /// Latency and throughput of the instructions that modes are made of.
@@ -25,12 +37,12 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
         .map(|(op, operation)| {
             let latency = bench
                 .clock
-                .measure(bench.samples, || probe::latency(backend, op, TIMES));
+                .measure(bench.samples, || probe::latency(backend, op, CHAINED));
             let blocks_per_cycle = rate(bench, || probe::throughput(backend, op, TIMES));
             Instruction {
                 backend: backend.name(),
                 operation,
-                latency: latency.median / TIMES as f64,
+                latency: latency.median / CHAINED as f64,
                 inverse_throughput: backend.blocks() as f64 / blocks_per_cycle,
                 blocks_per_cycle,
             }
@@ -40,18 +52,17 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
 
 /// Multiplication by both methods of the paper, and doubling.
 pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<FieldOperation> {
-    let mut multiplication = |operation, method: fn() -> Multiply| FieldOperation {
+    let mut multiplication = |operation, method| FieldOperation {
         backend: backend.name(),
         operation,
         chained: Some(
-            backend.blocks() as f64
-                / rate(bench, || probe::multiply(backend, method(), true, TIMES)),
+            backend.blocks() as f64 / rate(bench, || probe::multiply(backend, method, true, TIMES)),
         ),
-        independent: 1.0 / rate(bench, || probe::multiply(backend, method(), false, TIMES)),
+        independent: 1.0 / rate(bench, || probe::multiply(backend, method, false, TIMES)),
     };
     let mut operations = vec![
-        multiplication("multiplication, classical", || Multiply::Classical),
-        multiplication("multiplication, Haswell", || Multiply::Haswell),
+        multiplication("multiplication, classical", Multiply::Classical),
+        multiplication("multiplication, Haswell", Multiply::Haswell),
     ];
     operations.push(FieldOperation {
         backend: backend.name(),
@@ -69,26 +80,59 @@ fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / cycles.median
 }
 
-/// The bounds found so far, by backend, AES rounds and products of a block.
+/// The bounds found so far, by backend, rounds of the block cipher, its calls and multiplications a block.
 #[derive(Default)]
-pub(crate) struct Bounds(HashMap<(&'static str, u32, u32), f64>);
+pub(crate) struct Bounds(HashMap<(&'static str, u32, u32, u32), f64>);
 
 impl Bounds {
-    /// Cycles per byte that this backend cannot go below: the instructions of one block of the algorithm, measured
-    /// where nothing depends on anything.
+    /// Cycles per byte that this backend cannot go below: what one block of the algorithm asks for, measured where
+    /// nothing depends on anything.
     pub(crate) fn cpb(
         &mut self,
         bench: &mut Bench,
         algorithm: &Algorithm,
         backend: Backend,
     ) -> f64 {
-        let rounds = algorithm.work.aes_calls * algorithm.rounds;
-        let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
-        *self
-            .0
-            .entry((backend.name(), rounds, products))
-            .or_insert_with(|| {
-                1.0 / 16.0 / rate(bench, || probe::mix(backend, rounds, products, TIMES))
-            })
+        let work = algorithm.work;
+        let key = (
+            backend.name(),
+            algorithm.rounds,
+            work.aes_calls,
+            work.multiplications,
+        );
+        *self.0.entry(key).or_insert_with(|| {
+            if has_instructions(backend) {
+                bound_of_instructions(bench, algorithm, backend)
+            } else {
+                bound_of_functions(bench, algorithm, backend)
+            }
+        })
     }
+}
+
+/// Whether a backend runs on instructions made for AES.
+pub(crate) fn has_instructions(backend: Backend) -> bool {
+    !Backend::needs(backend.name()).is_empty()
+}
+
+/// The AES rounds and carry-less products of a block, mixed.
+fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
+    let rounds = algorithm.work.aes_calls * algorithm.rounds;
+    let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
+    1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
+}
+
+/// In software a block is not made of rounds: whole blocks are encrypted (as ECB does) and multiplied.
+fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
+    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.key_bytes))
+        .expect("the catalog has ECB");
+    let keys = bench::keys(ecb, backend, 1);
+    let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
+    let block = bench
+        .time(&keys, Direction::Seal, Schedule::Auto, &lengths)
+        .median;
+    let multiplication = [Multiply::Classical, Multiply::Haswell]
+        .map(|method| 1.0 / BLOCK / rate(bench, || probe::multiply(backend, method, false, TIMES)));
+    f64::from(algorithm.work.aes_calls) * block
+        + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
 }

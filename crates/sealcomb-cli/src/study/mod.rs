@@ -77,8 +77,8 @@ fn measure(plan: &Plan) -> Study {
     progress.set_message("instructions");
     let mut instructions = Vec::new();
     let mut field = Vec::new();
-    for backend in
-        Backend::available().filter(|backend| is_hardware(*backend) || *backend == plan.backend)
+    for backend in Backend::available()
+        .filter(|backend| instructions::has_instructions(*backend) || *backend == plan.backend)
     {
         instructions.extend(instructions::instructions(&mut bench, backend));
         field.extend(instructions::field_operations(&mut bench, backend));
@@ -113,11 +113,6 @@ fn measure(plan: &Plan) -> Study {
         instructions,
         field,
     }
-}
-
-/// Whether a backend runs on instructions made for AES.
-fn is_hardware(backend: Backend) -> bool {
-    !Backend::needs(backend.name()).is_empty()
 }
 
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {

@@ -377,7 +377,12 @@ fn print_peers(study: &Study) {
                     .find(id, Direction::Seal, schedule, lengths)
                     .map(|m| m.cpb)
             });
-            rows.push([vec![id.to_owned(), name.to_owned()], ours].concat());
+            let shown_id = if schedule == ScheduleName::Auto {
+                id
+            } else {
+                ""
+            };
+            rows.push([vec![shown_id.to_owned(), name.to_owned()], ours].concat());
         }
         for library in libraries {
             let of_peer = |lengths| {
