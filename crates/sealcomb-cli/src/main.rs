@@ -20,7 +20,7 @@ Examples:
   sealcomb study --trace packets.pcap            batches with the packet lengths of a capture
   sealcomb list                                  backends and algorithms
   sealcomb vectors testvectors/*.json            known answers through every backend
-  sealcomb esp seal in.pcap out.pcap --sa sa.json   IP packets of a capture as ESP packets
+  sealcomb esp seal in.pcap out.pcap --sa sa.toml   IP packets of a capture as ESP packets
 
 Exit status: 0 if all went well, 1 if known answers failed, 2 for bad input.
 SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`.";

@@ -3,7 +3,7 @@
 use super::StudyArgs;
 use super::results::{Direction, ScheduleName};
 use super::workload::{BATCH, Lengths, Workload};
-use crate::esp::capture;
+use crate::esp;
 use anyhow::{Context, Result, ensure};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
 use sealcomb_peers::{Peer, peers};
@@ -275,7 +275,7 @@ fn workloads(args: &StudyArgs) -> Result<Vec<Workload>> {
         });
     }
     if let Some(path) = &args.trace {
-        let lengths = capture::packet_lengths(path)?;
+        let lengths = esp::packet_lengths(path)?;
         workloads.push(Workload::trace(&lengths).with_context(|| path.display().to_string())?);
     }
     Ok(workloads)
