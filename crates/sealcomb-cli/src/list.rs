@@ -1,6 +1,7 @@
 //! `sealcomb list`: the backends and the algorithms.
 
 use crate::machine;
+use crate::stdout;
 use anyhow::Result;
 use comfy_table::{Table, presets};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Status};
@@ -15,28 +16,30 @@ pub(crate) struct ListArgs {
 
 /// Prints the lists.
 pub(crate) fn run(args: &ListArgs) -> Result<()> {
-    if args.markdown {
-        println!("{}", algorithms(presets::ASCII_MARKDOWN));
-        return Ok(());
-    }
-    let selected = Backend::selected()?;
-    println!("{}\n", machine::cpu_name());
-    println!("{}\n", backends(selected));
-    println!("{}\n", algorithms(presets::UTF8_FULL_CONDENSED));
-    print_notes();
-    Ok(())
+    let lists = if args.markdown {
+        format!("{}\n", algorithms(presets::ASCII_MARKDOWN))
+    } else {
+        format!(
+            "{}\n\n{}\n\n{}\n\n{}",
+            machine::cpu_name(),
+            backends(Backend::selected()?),
+            algorithms(presets::UTF8_FULL_CONDENSED),
+            notes()
+        )
+    };
+    stdout::print(&lists)
 }
 
 /// What to know of each mode, once for all its key sizes.
-fn print_notes() {
-    for (index, algorithm) in ALGORITHMS.iter().enumerate() {
-        let said = ALGORITHMS[..index]
-            .iter()
-            .any(|earlier| earlier.note == algorithm.note);
-        if !said {
-            println!("{}: {}", algorithm.mode, algorithm.note);
+fn notes() -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for algorithm in ALGORITHMS {
+        let line = format!("{}: {}\n", algorithm.mode, algorithm.note);
+        if !lines.contains(&line) {
+            lines.push(line);
         }
     }
+    lines.concat()
 }
 
 fn backends(selected: Backend) -> Table {

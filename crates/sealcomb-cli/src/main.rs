@@ -6,6 +6,7 @@ mod esp;
 mod list;
 mod machine;
 mod output;
+mod stdout;
 mod study;
 mod vectors;
 

@@ -3,7 +3,7 @@
 
 mod run;
 
-use run::{sealcomb, sealcomb_on};
+use run::{sealcomb, sealcomb_on, sealcomb_unread};
 use sealcomb::{ALGORITHMS, Backend};
 
 #[test]
@@ -63,6 +63,12 @@ fn a_forced_backend_is_in_use() {
 #[test]
 fn a_backend_of_no_name_is_refused() {
     sealcomb_on("nonsense", &["list"]).assert_refused(&["backend"]);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_mistake() {
+    let run = sealcomb_unread(&["list"]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod workload;
 
 use crate::machine;
 use crate::output::Output;
+use crate::stdout;
 use anyhow::Result;
 use bench::Bench;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -57,14 +58,13 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     let report = args.report.as_deref().map(Output::create).transpose()?;
     let plan = Plan::new(args)?;
     let study = measure(&plan);
-    tables::print(&study);
     if let Some(output) = json {
         output.finish(&serde_json::to_vec_pretty(&study)?)?;
     }
     if let Some(output) = report {
         output.finish(report::html(&study)?.as_bytes())?;
     }
-    Ok(())
+    stdout::print(&tables::text(&study))
 }
 
 fn measure(plan: &Plan) -> Study {

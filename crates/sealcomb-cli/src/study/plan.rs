@@ -17,7 +17,7 @@ const QUICK_LENGTHS: [usize; 4] = [64, 256, 2048, 8192];
 pub(crate) const MAIN_LENGTH: usize = 2048;
 
 /// The modes whose speed is shown over the number of messages in flight: the paper's example, a MAC, an AEAD.
-pub(crate) const SWEPT_MODES: [&str; 3] = ["CBC", "CMAC", "CCM"];
+const SWEPT_MODES: [&str; 3] = ["CBC", "CMAC", "CCM"];
 
 /// Messages in flight of those: each number of the paper's table, then powers of two.
 const SWEEP: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64];
@@ -229,7 +229,8 @@ fn is_swept_length(lengths: Lengths) -> bool {
     !matches!(lengths, Lengths::Fixed(bytes) if !SWEEP_LENGTHS.contains(&bytes))
 }
 
-fn is_swept(algorithm: &Algorithm) -> bool {
+/// Whether an algorithm's speed is measured over the number of messages in flight.
+pub(crate) fn is_swept(algorithm: &Algorithm) -> bool {
     algorithm.key_bytes == 16 && SWEPT_MODES.contains(&algorithm.mode)
 }
 

@@ -1,48 +1,42 @@
 //! The study's tables on the terminal, with the paper's figures beside this machine's.
 
 use super::papers;
-use super::plan::{MAIN_LENGTH, SWEPT_MODES, is_main};
+use super::plan::{MAIN_LENGTH, is_main, is_swept};
 use super::results::{Direction, Measurement, ScheduleName, Study};
 use super::workload::{BATCH, Lengths};
 use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use sealcomb::{Algorithm, Backend};
 use std::collections::BTreeSet;
 
-/// Prints all tables that the study has numbers for.
-pub(crate) fn print(study: &Study) {
-    print_machine(study);
-    print_instructions(study);
-    print_field(study);
+/// All tables that the study has numbers for.
+pub(crate) fn text(study: &Study) -> String {
+    let mut tables = vec![machine(study), instructions(study), field(study)];
     for lengths in main_lengths(study) {
-        print_modes(study, lengths);
+        tables.push(modes(study, lengths));
     }
-    print_lengths(study, ScheduleName::Single);
-    print_lengths(study, ScheduleName::Auto);
-    print_paper_lengths(study);
-    print_sweep(study);
+    tables.push(by_length(study, ScheduleName::Single));
+    tables.push(by_length(study, ScheduleName::Auto));
+    tables.push(paper_lengths(study));
+    tables.push(sweep(study));
     for lengths in main_lengths(study) {
-        print_schedules(study, lengths);
-        print_backends(study, lengths);
+        tables.push(schedules(study, lengths));
+        tables.push(backends(study, lengths));
     }
-    print_peers(study);
+    tables.push(peers(study));
+    tables.concat()
 }
 
-fn print_machine(study: &Study) {
+fn machine(study: &Study) -> String {
     let machine = &study.machine;
-    println!(
-        "{}, backend {}, cycles: {}",
-        machine.cpu, machine.backend, machine.cycles
-    );
-    println!(
-        "cycles per byte unless said otherwise; median of {} timings; batches of {BATCH}, one key, no additional data;",
-        study.conditions.samples
-    );
-    println!(
-        "sealing in place, opening from one buffer into another; bound: this CPU's instructions at full rate"
-    );
+    format!(
+        "{}, backend {}, cycles: {}\n\
+         cycles per byte unless said otherwise; median of {} timings; batches of {BATCH}, one key, no additional data;\n\
+         sealing in place, opening from one buffer into another; bound: this CPU's instructions at full rate\n",
+        machine.cpu, machine.backend, machine.cycles, study.conditions.samples
+    )
 }
 
-fn print_instructions(study: &Study) {
+fn instructions(study: &Study) -> String {
     let rows = study.instructions.iter().map(|i| {
         let paper = papers::INSTRUCTIONS
             .iter()
@@ -58,7 +52,7 @@ fn print_instructions(study: &Study) {
             }),
         ]
     });
-    print_table(
+    table(
         "Instructions, cycles (the paper's table 8)",
         &[
             "backend",
@@ -69,10 +63,10 @@ fn print_instructions(study: &Study) {
             "paper",
         ],
         rows,
-    );
+    )
 }
 
-fn print_field(study: &Study) {
+fn field(study: &Study) -> String {
     let rows = study.field.iter().map(|operation| {
         let paper = (operation.operation == "doubling").then(|| papers::DOUBLING.to_string());
         vec![
@@ -85,7 +79,7 @@ fn print_field(study: &Study) {
             paper.unwrap_or_default(),
         ]
     });
-    print_table(
+    table(
         "GF(2^128), cycles (doubling: the paper's table 9)",
         &[
             "backend",
@@ -95,11 +89,11 @@ fn print_field(study: &Study) {
             "paper",
         ],
         rows,
-    );
+    )
 }
 
 /// Every algorithm at one length, single and batched (tables 1, 4 and 5).
-fn print_modes(study: &Study, lengths: Lengths) {
+fn modes(study: &Study, lengths: Lengths) -> String {
     let rows = study.algorithms().into_iter().filter_map(|id| {
         let cell = |direction, schedule| study.find(id, direction, schedule, lengths);
         let single = cell(Direction::Seal, ScheduleName::Single)?;
@@ -119,7 +113,7 @@ fn print_modes(study: &Study, lengths: Lengths) {
             paper_comb,
         ])
     });
-    print_table(
+    table(
         &format!("{} (the paper's tables 1, 4, 5)", caption(lengths)),
         &[
             "algorithm",
@@ -134,7 +128,7 @@ fn print_modes(study: &Study, lengths: Lengths) {
             "paper comb",
         ],
         rows,
-    );
+    )
 }
 
 /// The paper's figures for an algorithm, where it has them: single and combed.
@@ -155,7 +149,7 @@ fn paper(id: &str, lengths: Lengths) -> (String, String) {
 }
 
 /// Every algorithm over all lengths, sealing.
-fn print_lengths(study: &Study, schedule: ScheduleName) {
+fn by_length(study: &Study, schedule: ScheduleName) -> String {
     let all: Vec<Lengths> = lengths_of(study);
     let rows = study.algorithms().into_iter().map(|id| {
         let mut row = vec![id.to_owned()];
@@ -179,11 +173,11 @@ fn print_lengths(study: &Study, schedule: ScheduleName) {
         ScheduleName::Single => "Sealing one message after the other, by length",
         _ => "Sealing batches, by length",
     };
-    print_table(title, &header, rows);
+    table(title, &header, rows)
 }
 
 /// CCM and GCM at the lengths of tables 6 and 7.
-fn print_paper_lengths(study: &Study) {
+fn paper_lengths(study: &Study) -> String {
     let tables = [
         (
             "single",
@@ -211,23 +205,23 @@ fn print_paper_lengths(study: &Study) {
     });
     let mut header = vec!["here (paper)".to_owned()];
     header.extend(papers::LENGTHS.iter().map(usize::to_string));
-    print_table(
+    table(
         "By length, beside the paper's tables 6 and 7",
         &header,
         rows,
-    );
+    )
 }
 
 /// Speed over the number of messages in flight.
-fn print_sweep(study: &Study) {
+fn sweep(study: &Study) -> String {
     let swept: Vec<&Measurement> = study
         .on(study.machine.backend)
         .filter(|m| m.schedule == ScheduleName::Comb && m.direction == Direction::Seal)
-        .filter(|m| is_swept(m.algorithm))
+        .filter(|m| Algorithm::by_id(m.algorithm).is_ok_and(is_swept))
         .collect();
     let degrees: BTreeSet<usize> = swept.iter().map(|m| m.lanes).collect();
     if degrees.len() < 2 {
-        return;
+        return String::new();
     }
     let mut columns: Vec<(&str, Lengths)> = Vec::new();
     for m in &swept {
@@ -258,19 +252,15 @@ fn print_sweep(study: &Study) {
         }));
         row
     });
-    print_table(
+    table(
         "Comb windows, by the number of messages in flight (the paper's table 3)",
         &header,
         rows,
-    );
-}
-
-fn is_swept(id: &str) -> bool {
-    Algorithm::by_id(id).is_ok_and(|algorithm| SWEPT_MODES.contains(&algorithm.mode))
+    )
 }
 
 /// The ways to schedule a batch, and what many keys cost.
-fn print_schedules(study: &Study, lengths: Lengths) {
+fn schedules(study: &Study, lengths: Lengths) -> String {
     let schedules = [
         ScheduleName::Single,
         ScheduleName::Blocks,
@@ -301,7 +291,7 @@ fn print_schedules(study: &Study, lengths: Lengths) {
         row.push(many_keys.map_or_else(String::new, |m| cpb(m.cpb)));
         Some(row)
     });
-    print_table(
+    table(
         &format!(
             "{}, sealed by each schedule, and with {BATCH} keys",
             caption(lengths)
@@ -316,11 +306,11 @@ fn print_schedules(study: &Study, lengths: Lengths) {
             "auto, many keys",
         ],
         rows,
-    );
+    )
 }
 
 /// The same batches on every backend that this CPU has.
-fn print_backends(study: &Study, lengths: Lengths) {
+fn backends(study: &Study, lengths: Lengths) -> String {
     let backends: Vec<&str> = Backend::available().map(Backend::name).collect();
     let rows = study.algorithms().into_iter().map(|id| {
         let mut row = vec![id.to_owned()];
@@ -337,18 +327,18 @@ fn print_backends(study: &Study, lengths: Lengths) {
     });
     let mut header = vec!["algorithm"];
     header.extend(&backends);
-    print_table(
+    table(
         &format!(
             "{}, sealed in batches by each backend (of its bound)",
             caption(lengths)
         ),
         &header,
         rows,
-    );
+    )
 }
 
 /// Other libraries, sealing one message after the other.
-fn print_peers(study: &Study) {
+fn peers(study: &Study) -> String {
     let all = lengths_of(study);
     let mut header = vec!["algorithm".to_owned(), "library".to_owned()];
     header.extend(all.iter().map(Lengths::to_string));
@@ -395,17 +385,17 @@ fn print_peers(study: &Study) {
             rows.push([vec![String::new(), name], cells(&of_peer)].concat());
         }
     }
-    print_table("Other libraries, sealing", &header, rows);
+    table("Other libraries, sealing", &header, rows)
 }
 
-fn print_table<H: ToString>(
+fn table<H: ToString>(
     title: &str,
     header: &[H],
     rows: impl IntoIterator<Item = Vec<String>>,
-) {
+) -> String {
     let mut rows = rows.into_iter().peekable();
     if rows.peek().is_none() {
-        return;
+        return String::new();
     }
     let mut table = Table::new();
     table
@@ -418,7 +408,7 @@ fn print_table<H: ToString>(
     if let Some(names) = table.column_mut(0) {
         names.set_cell_alignment(CellAlignment::Left);
     }
-    println!("\n{title}\n{table}");
+    format!("\n{title}\n{table}\n")
 }
 
 /// The lengths that everything was compared at.

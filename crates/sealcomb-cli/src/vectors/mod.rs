@@ -3,6 +3,7 @@
 mod check;
 mod file;
 
+use crate::stdout;
 use anyhow::Result;
 use check::Tally;
 use file::VectorFile;
@@ -32,10 +33,10 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
         .filter(|name| Backend::named(name).is_err())
         .collect();
     if !skipped.is_empty() {
-        println!(
-            "skipped, this CPU lacks their instructions: {}",
+        stdout::print(&format!(
+            "skipped, this CPU lacks their instructions: {}\n",
             skipped.join(", ")
-        );
+        ))?;
     }
     let mut total = Tally::default();
     for file in &files {
@@ -43,10 +44,14 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
         for backend in Backend::available() {
             of_file.add(check::check(file, backend)?);
         }
-        report(file, &of_file);
+        stdout::print(&report(file, &of_file))?;
         total.add(of_file);
     }
-    println!("{} passed, {} failed", total.passed, total.failures.len());
+    stdout::print(&format!(
+        "{} passed, {} failed\n",
+        total.passed,
+        total.failures.len()
+    ))?;
     Ok(if total.failures.is_empty() {
         ExitCode::SUCCESS
     } else {
@@ -54,19 +59,23 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     })
 }
 
-fn report(file: &VectorFile, tally: &Tally) {
-    println!(
-        "{}: {}, {} tests: {} passed, {} failed",
+/// What a file's checks gave, and the first of its failures.
+fn report(file: &VectorFile, tally: &Tally) -> String {
+    let mut lines = vec![format!(
+        "{}: {}, {} tests: {} passed, {} failed\n",
         file.name,
         file.algorithm.id,
         file.tests.len(),
         tally.passed,
         tally.failures.len()
-    );
-    for failure in tally.failures.iter().take(FAILURES_TOLD) {
-        println!("  failed: {failure}");
-    }
+    )];
+    let told = tally.failures.iter().take(FAILURES_TOLD);
+    lines.extend(told.map(|failure| format!("  failed: {failure}\n")));
     if tally.failures.len() > FAILURES_TOLD {
-        println!("  and {} more", tally.failures.len() - FAILURES_TOLD);
+        lines.push(format!(
+            "  and {} more\n",
+            tally.failures.len() - FAILURES_TOLD
+        ));
     }
+    lines.concat()
 }

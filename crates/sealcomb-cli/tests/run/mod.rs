@@ -1,7 +1,7 @@
 //! Runs the command as a user would.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// What a run of the command gave.
@@ -35,6 +35,23 @@ pub fn sealcomb<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Run {
 /// Runs `sealcomb` with these arguments and a backend forced.
 pub fn sealcomb_on<S: AsRef<std::ffi::OsStr>>(backend: &str, arguments: &[S]) -> Run {
     finish(command().env("SEALCOMB_BACKEND", backend).args(arguments))
+}
+
+/// Runs `sealcomb` with these arguments and nobody who reads what it prints.
+pub fn sealcomb_unread(arguments: &[&str]) -> Run {
+    let mut child = command()
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+    Run {
+        status: status.code().unwrap(),
+        stdout: String::new(),
+        stderr: String::from_utf8(stderr).unwrap(),
+    }
 }
 
 /// A file of this content in a folder of its own.
