@@ -56,19 +56,9 @@ fn backends(selected: Backend) -> Table {
                 name.to_owned(),
                 backend.blocks().to_string(),
                 backend.lanes().to_string(),
-                if backend == selected {
-                    "in use"
-                } else {
-                    "available"
-                }
-                .to_owned(),
+                if backend == selected { "in use" } else { "available" }.to_owned(),
             ],
-            Err(_) => [
-                name.to_owned(),
-                "-".to_owned(),
-                "-".to_owned(),
-                lacking(name),
-            ],
+            Err(_) => [name.to_owned(), "-".to_owned(), "-".to_owned(), lacking(name)],
         };
         table.add_row(row);
     }
@@ -87,15 +77,7 @@ fn lacking(backend: &str) -> String {
 
 fn algorithms(style: comfy_table::TableStyle) -> Table {
     let mut table = Table::new();
-    table.load_style(style).set_header([
-        "id",
-        "kind",
-        "key",
-        "nonce",
-        "tag",
-        "status",
-        "specification",
-    ]);
+    table.load_style(style).set_header(["id", "kind", "key", "nonce", "tag", "status", "specification"]);
     for algorithm in ALGORITHMS {
         table.add_row([
             algorithm.id.to_owned(),
@@ -140,10 +122,6 @@ fn nonce(algorithm: &Algorithm) -> String {
 fn tags(sizes: &[usize]) -> String {
     match sizes {
         [] => "-".to_owned(),
-        sizes => sizes
-            .iter()
-            .map(usize::to_string)
-            .collect::<Vec<_>>()
-            .join(", "),
+        sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
     }
 }

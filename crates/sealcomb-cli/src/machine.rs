@@ -20,11 +20,7 @@ pub(crate) fn cpu_name() -> String {
 
 /// Those of these CPU features that this CPU (or its operating system) lacks.
 pub(crate) fn missing(features: &[&'static str]) -> Vec<&'static str> {
-    features
-        .iter()
-        .copied()
-        .filter(|feature| !has(feature))
-        .collect()
+    features.iter().copied().filter(|feature| !has(feature)).collect()
 }
 
 #[cfg(target_arch = "x86_64")]

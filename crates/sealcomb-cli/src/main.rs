@@ -67,11 +67,8 @@ fn explain(refusal: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = refusal.to_string();
-    let first_paragraph: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
+    let first_paragraph: Vec<&str> =
+        text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let reason = first_paragraph.join(" ");
     complain(reason.trim_start_matches("error: "))
 }

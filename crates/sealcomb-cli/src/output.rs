@@ -22,31 +22,21 @@ enum Target {
 impl Output {
     /// Opens the output early, so that an unwritable place is found before the work is done.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        let target =
-            Self::target(path).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self {
-            path: path.to_owned(),
-            target,
-        })
+        let target = Self::target(path).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), target })
     }
 
     fn target(path: &Path) -> io::Result<Target> {
         match fs::metadata(path) {
             Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(there) if !there.is_file() => {
-                File::options().write(true).open(path).map(Target::Stream)
-            }
+            Ok(there) if !there.is_file() => File::options().write(true).open(path).map(Target::Stream),
             _ => {
-                let folder = path
-                    .parent()
-                    .filter(|folder| !folder.as_os_str().is_empty());
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let mut builder = tempfile::Builder::new();
                 builder.prefix(".sealcomb-");
                 #[cfg(unix)]
                 builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-                builder
-                    .tempfile_in(folder.unwrap_or(Path::new(".")))
-                    .map(Target::Beside)
+                builder.tempfile_in(folder.unwrap_or(Path::new("."))).map(Target::Beside)
             }
         }
     }
@@ -85,12 +75,7 @@ mod tests {
 
     #[test]
     fn an_unwritable_place_is_named() {
-        let error = Output::create(Path::new("/no/such/folder/result.json"))
-            .err()
-            .unwrap();
-        assert!(
-            format!("{error:#}").contains("/no/such/folder/result.json"),
-            "{error:#}"
-        );
+        let error = Output::create(Path::new("/no/such/folder/result.json")).err().unwrap();
+        assert!(format!("{error:#}").contains("/no/such/folder/result.json"), "{error:#}");
     }
 }

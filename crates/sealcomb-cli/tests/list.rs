@@ -13,11 +13,7 @@ fn every_backend_is_listed_and_the_best_is_in_use() {
     for name in Backend::names() {
         assert!(run.stdout.contains(name), "{name}");
     }
-    let in_use: Vec<&str> = run
-        .stdout
-        .lines()
-        .filter(|line| line.contains("in use"))
-        .collect();
+    let in_use: Vec<&str> = run.stdout.lines().filter(|line| line.contains("in use")).collect();
     assert_eq!(in_use.len(), 1);
     assert!(in_use[0].contains(Backend::best().name()), "{}", in_use[0]);
 }
@@ -26,15 +22,8 @@ fn every_backend_is_listed_and_the_best_is_in_use() {
 fn every_algorithm_is_listed_with_its_specification() {
     let run = sealcomb(&["list"]);
     for algorithm in ALGORITHMS {
-        let line = run
-            .stdout
-            .lines()
-            .find(|line| line.split_whitespace().any(|word| word == algorithm.id));
-        assert!(
-            line.is_some_and(|line| line.contains(algorithm.spec)),
-            "{}",
-            algorithm.id
-        );
+        let line = run.stdout.lines().find(|line| line.split_whitespace().any(|word| word == algorithm.id));
+        assert!(line.is_some_and(|line| line.contains(algorithm.spec)), "{}", algorithm.id);
     }
 }
 
@@ -43,20 +32,13 @@ fn markdown_has_one_row_for_each_algorithm() {
     let run = sealcomb(&["list", "--markdown"]);
     let rows: Vec<&str> = run.stdout.lines().collect();
     assert_eq!(rows.len(), ALGORITHMS.len() + 2, "{}", run.stdout);
-    assert!(
-        rows.iter()
-            .all(|row| row.starts_with('|') && row.ends_with('|'))
-    );
+    assert!(rows.iter().all(|row| row.starts_with('|') && row.ends_with('|')));
 }
 
 #[test]
 fn a_forced_backend_is_in_use() {
     let run = sealcomb_on("portable", &["list"]);
-    let in_use = run
-        .stdout
-        .lines()
-        .find(|line| line.contains("in use"))
-        .unwrap();
+    let in_use = run.stdout.lines().find(|line| line.contains("in use")).unwrap();
     assert!(in_use.contains("portable"), "{in_use}");
 }
 
@@ -83,10 +65,7 @@ fn help_has_examples_and_the_exit_statuses() {
 #[test]
 fn the_version_is_the_packages() {
     let run = sealcomb(&["--version"]);
-    assert_eq!(
-        (run.status, run.stdout.trim()),
-        (0, concat!("sealcomb ", env!("CARGO_PKG_VERSION")))
-    );
+    assert_eq!((run.status, run.stdout.trim()), (0, concat!("sealcomb ", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]

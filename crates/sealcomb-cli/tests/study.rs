@@ -9,19 +9,8 @@ use serde_json::Value;
 /// A study of one mode at two lengths and the mix, with its JSON and its report.
 fn small_study(backend: &str) -> (String, Value, String) {
     let folder = tempfile::tempdir().unwrap();
-    let (json, report) = (
-        folder.path().join("study.json"),
-        folder.path().join("study.html"),
-    );
-    let arguments = [
-        "study",
-        "--quick",
-        "--modes",
-        "CBC",
-        "--lengths",
-        "64,2048,mix",
-        "--json",
-    ];
+    let (json, report) = (folder.path().join("study.json"), folder.path().join("study.html"));
+    let arguments = ["study", "--quick", "--modes", "CBC", "--lengths", "64,2048,mix", "--json"];
     let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
     arguments.extend([json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
     let run = sealcomb_on(backend, &arguments);
@@ -51,12 +40,7 @@ fn the_json_has_the_documented_schema() {
     let results = study["results"].as_array().unwrap();
     assert!(!results.is_empty());
     for result in results {
-        let fields: Vec<&str> = result
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let fields: Vec<&str> = result.as_object().unwrap().keys().map(String::as_str).collect();
         let mut expected = [
             "algorithm",
             "direction",
@@ -77,9 +61,7 @@ fn the_json_has_the_documented_schema() {
         assert_eq!(result["algorithm"], "aes128-cbc");
         let number = |name: &str| result[name].as_f64().unwrap();
         assert!(
-            0.0 < number("cpb_q1")
-                && number("cpb_q1") <= number("cpb")
-                && number("cpb") <= number("cpb_q3")
+            0.0 < number("cpb_q1") && number("cpb_q1") <= number("cpb") && number("cpb") <= number("cpb_q3")
         );
         let fraction = number("bound_cpb") / number("cpb");
         assert!((fraction - number("fraction_of_bound")).abs() < 1e-9);
@@ -90,11 +72,8 @@ fn the_json_has_the_documented_schema() {
 fn both_directions_all_lengths_and_all_schedules_are_measured() {
     let (_, study, _) = small_study(best());
     let results = study["results"].as_array().unwrap();
-    let has = |want: &[(&str, Value)]| {
-        results
-            .iter()
-            .any(|r| want.iter().all(|(name, value)| r[*name] == *value))
-    };
+    let has =
+        |want: &[(&str, Value)]| results.iter().any(|r| want.iter().all(|(name, value)| r[*name] == *value));
     for lengths in [Value::from(64), Value::from(2048), Value::from("mix")] {
         for direction in ["seal", "open"] {
             for schedule in ["single", "auto"] {
@@ -108,24 +87,12 @@ fn both_directions_all_lengths_and_all_schedules_are_measured() {
         }
     }
     for schedule in ["comb", "refill", "blocks"] {
-        assert!(
-            has(&[("lengths", 2048.into()), ("schedule", schedule.into())]),
-            "{schedule}"
-        );
+        assert!(has(&[("lengths", 2048.into()), ("schedule", schedule.into())]), "{schedule}");
     }
     assert!(has(&[("keys", 64.into())]));
-    assert!(results.iter().any(|r| {
-        r["backend"]
-            .as_str()
-            .unwrap()
-            .starts_with("peer:rustcrypto-cbc-")
-    }));
+    assert!(results.iter().any(|r| { r["backend"].as_str().unwrap().starts_with("peer:rustcrypto-cbc-") }));
     for backend in sealcomb::Backend::available() {
-        assert!(
-            has(&[("backend", backend.name().into())]),
-            "{}",
-            backend.name()
-        );
+        assert!(has(&[("backend", backend.name().into())]), "{}", backend.name());
     }
 }
 
@@ -137,17 +104,9 @@ fn no_number_is_measured_twice() {
         .unwrap()
         .iter()
         .map(|r| {
-            [
-                "algorithm",
-                "direction",
-                "backend",
-                "schedule",
-                "lengths",
-                "lanes",
-                "keys",
-            ]
-            .map(|name| r[name].to_string())
-            .join(" ")
+            ["algorithm", "direction", "backend", "schedule", "lengths", "lanes", "keys"]
+                .map(|name| r[name].to_string())
+                .join(" ")
         })
         .collect();
     let all = ways.len();
@@ -160,24 +119,10 @@ fn no_number_is_measured_twice() {
 fn a_cbc_chain_is_faster_in_a_batch_than_alone() {
     let (_, study, _) = small_study(best());
     let cpb = |schedule: &str| {
-        let of = |r: &&Value| {
-            r["schedule"] == schedule && r["lengths"] == 2048 && r["direction"] == "seal"
-        };
-        study["results"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(of)
-            .unwrap()["cpb"]
-            .as_f64()
-            .unwrap()
+        let of = |r: &&Value| r["schedule"] == schedule && r["lengths"] == 2048 && r["direction"] == "seal";
+        study["results"].as_array().unwrap().iter().find(of).unwrap()["cpb"].as_f64().unwrap()
     };
-    assert!(
-        cpb("auto") < cpb("single"),
-        "{} {}",
-        cpb("auto"),
-        cpb("single")
-    );
+    assert!(cpb("auto") < cpb("single"), "{} {}", cpb("auto"), cpb("single"));
 }
 
 #[test]
@@ -186,9 +131,7 @@ fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
     for reference in ["http://", "https://", "src=", "@import", "<link"] {
         assert!(!report.contains(reference), "{reference}");
     }
-    let (_, data) = report
-        .split_once("<script type=\"application/json\" id=\"data\">")
-        .unwrap();
+    let (_, data) = report.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let (data, _) = data.split_once("</script>").unwrap();
     let data: Value = serde_json::from_str(data).unwrap();
     assert_eq!(data["study"], study);

@@ -43,10 +43,7 @@ fn check(content: &str) -> Run {
 fn totals(run: &Run) -> (usize, usize) {
     let last = run.stdout.lines().last().unwrap();
     let (passed, failed) = last.split_once(" passed, ").unwrap();
-    (
-        passed.parse().unwrap(),
-        failed.strip_suffix(" failed").unwrap().parse().unwrap(),
-    )
+    (passed.parse().unwrap(), failed.strip_suffix(" failed").unwrap().parse().unwrap())
 }
 
 #[test]
@@ -64,10 +61,7 @@ fn several_files_are_added_up() {
     let (_first_folder, first) = file("ecb.json", ECB);
     let (_second_folder, second) = file("gcm.json", GCM);
     let both = sealcomb(&["vectors".as_ref(), first.as_os_str(), second.as_os_str()]);
-    assert_eq!(
-        totals(&both).0,
-        totals(&check(ECB)).0 + totals(&check(GCM)).0
-    );
+    assert_eq!(totals(&both).0, totals(&check(ECB)).0 + totals(&check(GCM)).0);
 }
 
 #[test]
@@ -81,10 +75,7 @@ fn a_wrong_tag_fails_with_status_1_and_names_the_test() {
 
 #[test]
 fn a_wrong_ciphertext_fails_with_status_1() {
-    for content in [
-        ECB.replace("3ad77bb4", "3ad77bb5"),
-        GCM.replace("0388dace", "0388dacf"),
-    ] {
+    for content in [ECB.replace("3ad77bb4", "3ad77bb5"), GCM.replace("0388dace", "0388dacf")] {
         let run = check(&content);
         assert_eq!(run.status, 1, "{}", run.stdout);
         assert!(totals(&run).1 > 0);
@@ -98,8 +89,7 @@ fn an_unknown_algorithm_is_named() {
 
 #[test]
 fn broken_json_is_refused_with_file_and_line() {
-    check(&ECB.replace("\"tests\": [", "\"tests\": [ oops"))
-        .assert_refused(&["answers.json", "line 2"]);
+    check(&ECB.replace("\"tests\": [", "\"tests\": [ oops")).assert_refused(&["answers.json", "line 2"]);
 }
 
 #[test]
@@ -109,20 +99,16 @@ fn broken_hex_is_refused_with_file_and_line() {
 
 #[test]
 fn a_missing_field_is_named_with_its_test() {
-    check(&GCM.replace(
-        "\"nonce\": \"000000000000000000000000\", \"aad\": \"\",\n",
-        "",
-    ))
-    .assert_refused(&["answers.json", "test 2", "nonce"]);
+    check(&GCM.replace("\"nonce\": \"000000000000000000000000\", \"aad\": \"\",\n", "")).assert_refused(&[
+        "answers.json",
+        "test 2",
+        "nonce",
+    ]);
 }
 
 #[test]
 fn a_key_of_a_wrong_length_is_refused_with_its_test() {
-    check(&CMAC.replace("2b7e15", "7e15")).assert_refused(&[
-        "answers.json",
-        "test 1",
-        "key of 15 bytes",
-    ]);
+    check(&CMAC.replace("2b7e15", "7e15")).assert_refused(&["answers.json", "test 1", "key of 15 bytes"]);
 }
 
 #[test]
@@ -132,8 +118,7 @@ fn a_message_that_is_longer_than_its_ciphertext_is_refused() {
 
 #[test]
 fn a_file_without_tests_proves_nothing_and_is_refused() {
-    check(r#"{"algorithm": "aes128-gcm", "tests": []}"#)
-        .assert_refused(&["answers.json", "no tests"]);
+    check(r#"{"algorithm": "aes128-gcm", "tests": []}"#).assert_refused(&["answers.json", "no tests"]);
 }
 
 #[test]
@@ -144,11 +129,7 @@ fn a_file_that_is_not_there_is_named() {
 #[test]
 fn a_bad_file_is_refused_before_good_ones_are_run() {
     let (_folder, path) = file("good.json", GCM);
-    let run = sealcomb(&[
-        "vectors".as_ref(),
-        path.as_os_str(),
-        "no-such-file.json".as_ref(),
-    ]);
+    let run = sealcomb(&["vectors".as_ref(), path.as_os_str(), "no-such-file.json".as_ref()]);
     run.assert_refused(&["no-such-file.json"]);
     assert_eq!(run.stdout, "");
 }

@@ -72,10 +72,7 @@ fn main() -> ExitCode {
 /// Core cycles a byte that the instructions of one block cannot go below on this CPU.
 fn bound_cpb(clock: &mut Clock, key: &Key) -> f64 {
     let work = key.algorithm().work;
-    let (rounds, products) = (
-        work.aes_calls * key.algorithm().rounds,
-        work.multiplications * 3,
-    );
+    let (rounds, products) = (work.aes_calls * key.algorithm().rounds, work.multiplications * 3);
     let mut blocks = 0;
     let cycles = clock.measure(TURNS, || {
         blocks = probe::mix(key.backend(), rounds, products, 1000);
@@ -89,8 +86,7 @@ fn time_all(clock: &mut Clock, ours: &Key, peers: &[Peer], length: usize) -> Vec
     let mut buffers = vec![(vec![0u8; length], [0u8; 16]); 1 + peers.len()];
     let (our_buffer, peer_buffers) = buffers.split_first_mut().expect("one buffer for sealcomb");
     let mut seal_ours = || {
-        ours.seal_in_place(&nonce, &[], &mut our_buffer.0, &mut our_buffer.1)
-            .expect("a nonce of 12 bytes");
+        ours.seal_in_place(&nonce, &[], &mut our_buffer.0, &mut our_buffer.1).expect("a nonce of 12 bytes");
     };
     let mut seal_peers: Vec<_> = peers
         .iter()
@@ -104,10 +100,5 @@ fn time_all(clock: &mut Clock, ours: &Key, peers: &[Peer], length: usize) -> Vec
 
 /// How many times as long as `theirs` ours took, turn by turn.
 fn ratio(ours: &[f64], theirs: &[f64]) -> Quartiles {
-    Quartiles::of(
-        ours.iter()
-            .zip(theirs)
-            .map(|(ours, theirs)| ours / theirs)
-            .collect(),
-    )
+    Quartiles::of(ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect())
 }

@@ -2,8 +2,8 @@
 
 use crate::{Peer, versions::with_version};
 use aws_lc_rs::aead::{
-    AES_128_GCM, AES_128_GCM_SIV, AES_192_GCM, AES_256_GCM, AES_256_GCM_SIV, Aad, LessSafeKey,
-    Nonce, UnboundKey,
+    AES_128_GCM, AES_128_GCM_SIV, AES_192_GCM, AES_256_GCM, AES_256_GCM_SIV, Aad, LessSafeKey, Nonce,
+    UnboundKey,
 };
 use aws_lc_rs::cmac;
 
@@ -22,13 +22,11 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
 }
 
 fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
-    let key =
-        LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
+    let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
     Peer::new(with_version("aws-lc-rs"), move |nonce, message, tag| {
         let nonce = Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
-        let made = key
-            .seal_in_place_separate_tag(nonce, Aad::empty(), message)
-            .expect("a message within the limit");
+        let made =
+            key.seal_in_place_separate_tag(nonce, Aad::empty(), message).expect("a message within the limit");
         tag.copy_from_slice(made.as_ref());
     })
 }

@@ -32,10 +32,7 @@ pub struct Peer {
 
 impl Peer {
     fn new(library: String, seal: impl Fn(&[u8], &mut [u8], &mut [u8]) + 'static) -> Self {
-        Self {
-            library,
-            seal: Box::new(seal),
-        }
+        Self { library, seal: Box::new(seal) }
     }
 
     /// The library and its version, for instance `ring-0.17.14`.
@@ -58,15 +55,8 @@ impl Peer {
 /// If the algorithm takes keys of another length.
 pub fn peers(algorithm: &str, key: &[u8]) -> Vec<Peer> {
     #[cfg(feature = "native")]
-    let native = [
-        ring::peer(algorithm, key),
-        aws_lc_rs::peer(algorithm, key),
-        openssl::peer(algorithm, key),
-    ];
+    let native = [ring::peer(algorithm, key), aws_lc_rs::peer(algorithm, key), openssl::peer(algorithm, key)];
     #[cfg(not(feature = "native"))]
     let native: [Option<Peer>; 0] = [];
-    rustcrypto::peer(algorithm, key)
-        .into_iter()
-        .chain(native.into_iter().flatten())
-        .collect()
+    rustcrypto::peer(algorithm, key).into_iter().chain(native.into_iter().flatten()).collect()
 }

@@ -39,10 +39,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
 
 fn library() -> String {
     let version = openssl::version::version();
-    format!(
-        "openssl-{}",
-        version.split_whitespace().nth(1).unwrap_or("unknown")
-    )
+    format!("openssl-{}", version.split_whitespace().nth(1).unwrap_or("unknown"))
 }
 
 fn keyed(cipher: &CipherRef, shape: Shape, key: &[u8]) -> Result<CipherCtx, ErrorStack> {
@@ -101,8 +98,6 @@ fn cmac(size: &str, key: &[u8]) -> Option<Peer> {
     let key = PKey::cmac(&cipher, key).expect("a key of the algorithm's length");
     Some(Peer::new(library(), move |_, message, tag| {
         let mut signer = Signer::new_without_digest(&key).expect("a signer of a ready key");
-        signer
-            .sign_oneshot(tag, message)
-            .expect("a tag of any message");
+        signer.sign_oneshot(tag, message).expect("a tag of any message");
     }))
 }

@@ -9,17 +9,11 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         "aes256-gcm" => &AES_256_GCM,
         _ => return None,
     };
-    let key =
-        LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
-    Some(Peer::new(
-        with_version("ring"),
-        move |nonce, message, tag| {
-            let nonce =
-                Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
-            let made = key
-                .seal_in_place_separate_tag(nonce, Aad::empty(), message)
-                .expect("a message within the limit");
-            tag.copy_from_slice(made.as_ref());
-        },
-    ))
+    let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
+    Some(Peer::new(with_version("ring"), move |nonce, message, tag| {
+        let nonce = Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
+        let made =
+            key.seal_in_place_separate_tag(nonce, Aad::empty(), message).expect("a message within the limit");
+        tag.copy_from_slice(made.as_ref());
+    }))
 }

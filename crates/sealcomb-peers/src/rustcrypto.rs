@@ -7,8 +7,8 @@ use aes_gcm::AesGcm;
 use aes_gcm_siv::AesGcmSiv;
 use ccm::Ccm;
 use cipher::{
-    Array, BlockCipherEncrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, StreamCipher,
-    array::sizes::U16, consts::U12,
+    Array, BlockCipherEncrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, StreamCipher, array::sizes::U16,
+    consts::U12,
 };
 use cmac::Cmac;
 use ctr::{Ctr128BE, CtrCore};
@@ -88,8 +88,7 @@ where
             Ofb::from_core(OfbCore::inner_iv_init(&cipher, block(iv))).apply_keystream(message);
         }),
         "ctr" => Peer::new(library("ctr"), move |iv, message, _| {
-            Ctr128BE::from_core(CtrCore::inner_iv_init(&cipher, block(iv)))
-                .apply_keystream(message);
+            Ctr128BE::from_core(CtrCore::inner_iv_init(&cipher, block(iv))).apply_keystream(message);
         }),
         _ => return None,
     })

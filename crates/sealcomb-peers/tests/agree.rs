@@ -18,11 +18,9 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
                     (vec![0; algorithm.tag_bytes], vec![0; algorithm.tag_bytes]);
                 let (mut sealed, mut peer_sealed) = (message.clone(), message.clone());
                 if algorithm.kind == Kind::Mac {
-                    ours.seal_in_place(&nonce, &message, &mut [], &mut our_tag)
-                        .unwrap();
+                    ours.seal_in_place(&nonce, &message, &mut [], &mut our_tag).unwrap();
                 } else {
-                    ours.seal_in_place(&nonce, &[], &mut sealed, &mut our_tag)
-                        .unwrap();
+                    ours.seal_in_place(&nonce, &[], &mut sealed, &mut our_tag).unwrap();
                 }
                 peer.seal(&nonce, &mut peer_sealed, &mut peer_tag);
                 assert_eq!(
@@ -36,8 +34,5 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
             }
         }
     }
-    assert!(
-        compared >= 20 * LENGTHS.len(),
-        "only {compared} comparisons"
-    );
+    assert!(compared >= 20 * LENGTHS.len(), "only {compared} comparisons");
 }

@@ -12,10 +12,7 @@ const ROUND_CYCLES: u64 = 64;
 /// Operands are registers; additions of constants can be free (Golden Cove does them while renaming).
 #[inline(never)]
 pub(crate) fn run_chain(cycles: u64) {
-    let (mask, addend) = (
-        black_box(0x5555_5555_5555_5555u64),
-        black_box(0x0123_4567_89ab_cdefu64),
-    );
+    let (mask, addend) = (black_box(0x5555_5555_5555_5555u64), black_box(0x0123_4567_89ab_cdefu64));
     let mut x = black_box(1u64);
     for _ in 0..cycles.div_ceil(ROUND_CYCLES) {
         for _ in 0..ROUND_CYCLES / 2 {

@@ -15,11 +15,8 @@ mod linux {
     impl Counter {
         /// `None` where the kernel or the hypervisor has no such counter, or keeps it to itself.
         pub(crate) fn open() -> Option<Self> {
-            let mut counter = Builder::new(Hardware::CPU_CYCLES)
-                .exclude_kernel(true)
-                .exclude_hv(true)
-                .build()
-                .ok()?;
+            let mut counter =
+                Builder::new(Hardware::CPU_CYCLES).exclude_kernel(true).exclude_hv(true).build().ok()?;
             counter.enable().ok()?;
             Some(Self(counter))
         }
@@ -32,9 +29,7 @@ mod linux {
         }
 
         fn read(&mut self) -> u64 {
-            self.0
-                .read()
-                .expect("an open and running counter can be read")
+            self.0.read().expect("an open and running counter can be read")
         }
     }
 }

@@ -42,10 +42,7 @@ pub struct Clock {
 impl Clock {
     /// A clock on the best source that this machine has.
     pub fn new() -> Self {
-        Self {
-            counter: Counter::open().and_then(trusted),
-            patience: Duration::MAX,
-        }
+        Self { counter: Counter::open().and_then(trusted), patience: Duration::MAX }
     }
 
     /// Takes fewer samples of work so slow that its measurement would take longer than `patience`.
@@ -56,11 +53,7 @@ impl Clock {
 
     /// Where the cycles come from: `"perf"`, the CPU's counter, or `"calibrated"`.
     pub fn source(&self) -> &'static str {
-        if self.counter.is_some() {
-            "perf"
-        } else {
-            "calibrated"
-        }
+        if self.counter.is_some() { "perf" } else { "calibrated" }
     }
 
     /// Core cycles of one call of `work`: median and quartiles of `samples` timings, each of as many calls as take
@@ -74,15 +67,9 @@ impl Clock {
 
     /// Core cycles of one call of each contender, timed in turn `samples` times, so that whatever disturbs the
     /// machine disturbs all alike. `result[c][s]` is the timing `s` of contender `c`.
-    pub fn interleave(
-        &mut self,
-        samples: usize,
-        contenders: &mut [&mut dyn FnMut()],
-    ) -> Vec<Vec<f64>> {
-        let (calls, nanos): (Vec<u32>, Vec<f64>) = contenders
-            .iter_mut()
-            .map(|work| calls_per_timing(*work))
-            .unzip();
+    pub fn interleave(&mut self, samples: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Vec<f64>> {
+        let (calls, nanos): (Vec<u32>, Vec<f64>) =
+            contenders.iter_mut().map(|work| calls_per_timing(*work)).unzip();
         let samples = self.affordable(samples, nanos.iter().sum());
         let mut timings = vec![Vec::with_capacity(samples); contenders.len()];
         let mut before = self.cycle_length();
@@ -171,28 +158,16 @@ mod tests {
     #[test]
     fn a_chain_twice_as_long_takes_twice_the_cycles() {
         let mut clock = Clock::new();
-        let timings = clock.interleave(
-            31,
-            &mut [&mut || run_chain(20_000), &mut || run_chain(40_000)],
-        );
-        let ratio = Quartiles::of(
-            timings[1]
-                .iter()
-                .zip(&timings[0])
-                .map(|(long, short)| long / short)
-                .collect(),
-        );
+        let timings = clock.interleave(31, &mut [&mut || run_chain(20_000), &mut || run_chain(40_000)]);
+        let ratio =
+            Quartiles::of(timings[1].iter().zip(&timings[0]).map(|(long, short)| long / short).collect());
         assert!((1.8..2.2).contains(&ratio.median), "ratio {}", ratio.median);
     }
 
     #[test]
     fn the_known_chain_has_its_known_length() {
         let cycles = Clock::new().measure(31, || run_chain(40_000));
-        assert!(
-            (36_000.0..44_000.0).contains(&cycles.median),
-            "{} cycles",
-            cycles.median
-        );
+        assert!((36_000.0..44_000.0).contains(&cycles.median), "{} cycles", cycles.median);
     }
 
     #[test]

@@ -25,21 +25,13 @@ impl Quartiles {
             let above = position.ceil() as usize;
             sample[below] + (sample[above] - sample[below]) * position.fract()
         };
-        Self {
-            q1: at(0.25),
-            median: at(0.5),
-            q3: at(0.75),
-        }
+        Self { q1: at(0.25), median: at(0.5), q3: at(0.75) }
     }
 
     /// All three divided by `divisor`, for instance cycles by bytes.
     #[must_use]
     pub fn per(self, divisor: f64) -> Self {
-        Self {
-            q1: self.q1 / divisor,
-            median: self.median / divisor,
-            q3: self.q3 / divisor,
-        }
+        Self { q1: self.q1 / divisor, median: self.median / divisor, q3: self.q3 / divisor }
     }
 }
 
@@ -50,39 +42,18 @@ mod tests {
     #[test]
     fn quartiles_are_found_in_any_order() {
         let quartiles = Quartiles::of(vec![5.0, 1.0, 4.0, 2.0, 3.0]);
-        assert_eq!(
-            quartiles,
-            Quartiles {
-                q1: 2.0,
-                median: 3.0,
-                q3: 4.0
-            }
-        );
+        assert_eq!(quartiles, Quartiles { q1: 2.0, median: 3.0, q3: 4.0 });
     }
 
     #[test]
     fn quartiles_between_two_values_are_interpolated() {
         let quartiles = Quartiles::of(vec![0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(
-            quartiles,
-            Quartiles {
-                q1: 0.75,
-                median: 1.5,
-                q3: 2.25
-            }
-        );
+        assert_eq!(quartiles, Quartiles { q1: 0.75, median: 1.5, q3: 2.25 });
     }
 
     #[test]
     fn dividing_divides_all_three() {
         let quartiles = Quartiles::of(vec![8.0]).per(4.0);
-        assert_eq!(
-            quartiles,
-            Quartiles {
-                q1: 2.0,
-                median: 2.0,
-                q3: 2.0
-            }
-        );
+        assert_eq!(quartiles, Quartiles { q1: 2.0, median: 2.0, q3: 2.0 });
     }
 }

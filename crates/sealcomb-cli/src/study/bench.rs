@@ -2,8 +2,7 @@
 
 use super::results::Direction;
 use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
-    seal_batch_with,
+    Algorithm, Backend, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with,
 };
 use sealcomb_peers::Peer;
 use sealcomb_timing::{Clock, Quartiles};
@@ -20,16 +19,11 @@ struct Message {
 impl Message {
     fn batches(algorithm: &Algorithm, lengths: &[Vec<usize>]) -> Vec<Vec<Self>> {
         let message = |(index, &bytes): (usize, &usize)| Self {
-            nonce: (0..algorithm.nonce_bytes)
-                .map(|i| if i == 0 { index as u8 } else { 0x24 })
-                .collect(),
+            nonce: (0..algorithm.nonce_bytes).map(|i| if i == 0 { index as u8 } else { 0x24 }).collect(),
             data: vec![0x3c; bytes],
             tag: vec![0; algorithm.tag_bytes],
         };
-        lengths
-            .iter()
-            .map(|batch| batch.iter().enumerate().map(message).collect())
-            .collect()
+        lengths.iter().map(|batch| batch.iter().enumerate().map(message).collect()).collect()
     }
 }
 
@@ -74,14 +68,11 @@ impl Bench {
     /// Sealing, in place.
     fn seal(&mut self, keys: &[Key], schedule: Schedule, lengths: &[Vec<usize>]) -> Quartiles {
         let mut batches = Message::batches(keys[0].algorithm(), lengths);
-        let mut batches: Vec<Vec<SealJob<'_>>> = batches
-            .iter_mut()
-            .map(|batch| seal_jobs(keys, batch))
-            .collect();
+        let mut batches: Vec<Vec<SealJob<'_>>> =
+            batches.iter_mut().map(|batch| seal_jobs(keys, batch)).collect();
         self.clock.measure(self.samples, || {
             for jobs in &mut batches {
-                seal_batch_with(schedule, jobs)
-                    .expect("messages of lengths that the algorithm takes");
+                seal_batch_with(schedule, jobs).expect("messages of lengths that the algorithm takes");
             }
         })
     }
@@ -93,30 +84,20 @@ impl Bench {
             seal_batch_with(Schedule::Auto, &mut seal_jobs(keys, batch))
                 .expect("messages of lengths that the algorithm takes");
         }
-        let mut outputs: Vec<Vec<Vec<u8>>> = lengths
-            .iter()
-            .map(|batch| batch.iter().map(|&bytes| vec![0; bytes]).collect())
-            .collect();
-        let mut batches: Vec<Vec<OpenJob<'_>>> = sealed
-            .iter()
-            .zip(&mut outputs)
-            .map(|(batch, outputs)| open_jobs(keys, batch, outputs))
-            .collect();
+        let mut outputs: Vec<Vec<Vec<u8>>> =
+            lengths.iter().map(|batch| batch.iter().map(|&bytes| vec![0; bytes]).collect()).collect();
+        let mut batches: Vec<Vec<OpenJob<'_>>> =
+            sealed.iter().zip(&mut outputs).map(|(batch, outputs)| open_jobs(keys, batch, outputs)).collect();
         let cycles = self.clock.measure(self.samples, || {
             for jobs in &mut batches {
-                open_batch_with(schedule, jobs)
-                    .expect("messages of lengths that the algorithm takes");
+                open_batch_with(schedule, jobs).expect("messages of lengths that the algorithm takes");
             }
         });
         let opened = batches
             .iter()
             .flatten()
             .all(|job| matches!(job.verdict(), Verdict::Verified | Verdict::Unauthenticated));
-        assert!(
-            opened,
-            "{} did not open what it sealed",
-            keys[0].algorithm().id
-        );
+        assert!(opened, "{} did not open what it sealed", keys[0].algorithm().id);
         cycles
     }
 }
@@ -124,52 +105,26 @@ impl Bench {
 fn seal_jobs<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
     let job = |(key, message): (&'a Key, &'a mut Message)| match key.algorithm().kind {
         Kind::Mac => SealJob::mac(key, &message.nonce, &message.data[..], &mut message.tag),
-        _ => SealJob::in_place(
-            key,
-            &message.nonce,
-            b"",
-            &mut message.data,
-            &mut message.tag,
-        ),
+        _ => SealJob::in_place(key, &message.nonce, b"", &mut message.data, &mut message.tag),
     };
     keys.iter().cycle().zip(batch).map(job).collect()
 }
 
-fn open_jobs<'a>(
-    keys: &'a [Key],
-    batch: &'a [Message],
-    outputs: &'a mut [Vec<u8>],
-) -> Vec<OpenJob<'a>> {
-    let job = |((key, message), output): ((&'a Key, &'a Message), &'a mut Vec<u8>)| match key
-        .algorithm()
-        .kind
+fn open_jobs<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8>]) -> Vec<OpenJob<'a>> {
+    let job = |((key, message), output): ((&'a Key, &'a Message), &'a mut Vec<u8>)| match key.algorithm().kind
     {
         Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),
-        _ => OpenJob::new(
-            key,
-            &message.nonce,
-            b"",
-            &message.data,
-            output,
-            &message.tag,
-        )
-        .expect("an output as long as the message"),
+        _ => OpenJob::new(key, &message.nonce, b"", &message.data, output, &message.tag)
+            .expect("an output as long as the message"),
     };
-    keys.iter()
-        .cycle()
-        .zip(batch)
-        .zip(outputs)
-        .map(job)
-        .collect()
+    keys.iter().cycle().zip(batch).zip(outputs).map(job).collect()
 }
 
 /// `count` different keys of an algorithm on a backend.
 pub(crate) fn keys(algorithm: &'static Algorithm, backend: Backend, count: usize) -> Vec<Key> {
     (0..count)
         .map(|index| {
-            let bytes: Vec<u8> = (0..algorithm.key_bytes)
-                .map(|i| (i + 31 * index) as u8)
-                .collect();
+            let bytes: Vec<u8> = (0..algorithm.key_bytes).map(|i| (i + 31 * index) as u8).collect();
             Key::with_backend(algorithm, &bytes, backend).expect("a key of the algorithm's length")
         })
         .collect()

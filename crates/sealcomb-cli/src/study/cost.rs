@@ -7,9 +7,7 @@ use super::workload::Lengths;
 pub(crate) fn of_all(results: &[Measurement], backend: &str) -> Vec<Cost> {
     let mut costs: Vec<Cost> = Vec::new();
     for first in results {
-        let known = costs
-            .iter()
-            .any(|cost| (cost.algorithm, cost.direction, cost.schedule) == key(first));
+        let known = costs.iter().any(|cost| (cost.algorithm, cost.direction, cost.schedule) == key(first));
         if known || !matches!(first.schedule, ScheduleName::Auto | ScheduleName::Single) {
             continue;
         }
@@ -23,13 +21,7 @@ pub(crate) fn of_all(results: &[Measurement], backend: &str) -> Vec<Cost> {
             .collect();
         if let Some((cycles_per_message, cycles_per_byte)) = line(&points) {
             let (algorithm, direction, schedule) = key(first);
-            costs.push(Cost {
-                algorithm,
-                direction,
-                schedule,
-                cycles_per_message,
-                cycles_per_byte,
-            });
+            costs.push(Cost { algorithm, direction, schedule, cycles_per_message, cycles_per_byte });
         }
     }
     costs
@@ -42,15 +34,12 @@ fn key(m: &Measurement) -> (&'static str, super::results::Direction, ScheduleNam
 /// Intercept and slope of the line that fits best, each point's error taken in proportion to its height: so short
 /// messages, which fix the intercept, count as much as long ones.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
-    let weighted =
-        |f: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| f(x, y) / (y * y)).sum::<f64>();
+    let weighted = |f: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| f(x, y) / (y * y)).sum::<f64>();
     let (n, x, y) = (weighted(|_, _| 1.0), weighted(|x, _| x), weighted(|_, y| y));
     let (xx, xy) = (weighted(|x, _| x * x), weighted(|x, y| x * y));
     let spread = n * xx - x * x;
     let slope = (n * xy - x * y) / spread;
-    let fits = points
-        .iter()
-        .any(|point| point.0.to_bits() != points[0].0.to_bits());
+    let fits = points.iter().any(|point| point.0.to_bits() != points[0].0.to_bits());
     fits.then(|| ((y - slope * x) / n, slope))
 }
 
@@ -61,10 +50,7 @@ mod tests {
     #[test]
     fn points_on_a_line_give_that_line() {
         let (intercept, slope) = line(&[(64.0, 42.0), (128.0, 74.0), (2048.0, 1034.0)]).unwrap();
-        assert!(
-            (intercept - 10.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-9,
-            "{intercept} + {slope} x"
-        );
+        assert!((intercept - 10.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-9, "{intercept} + {slope} x");
     }
 
     #[test]

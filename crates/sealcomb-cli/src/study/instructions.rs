@@ -35,9 +35,7 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
     OPERATIONS
         .into_iter()
         .map(|(op, operation)| {
-            let latency = bench
-                .clock
-                .measure(bench.samples, || probe::latency(backend, op, CHAINED));
+            let latency = bench.clock.measure(bench.samples, || probe::latency(backend, op, CHAINED));
             let blocks_per_cycle = rate(bench, || probe::throughput(backend, op, TIMES));
             Instruction {
                 backend: backend.name(),
@@ -87,19 +85,9 @@ pub(crate) struct Bounds(HashMap<(&'static str, u32, u32, u32), f64>);
 impl Bounds {
     /// Cycles per byte that this backend cannot go below: what one block of the algorithm asks for, measured where
     /// nothing depends on anything.
-    pub(crate) fn cpb(
-        &mut self,
-        bench: &mut Bench,
-        algorithm: &Algorithm,
-        backend: Backend,
-    ) -> f64 {
+    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
         let work = algorithm.work;
-        let key = (
-            backend.name(),
-            algorithm.rounds,
-            work.aes_calls,
-            work.multiplications,
-        );
+        let key = (backend.name(), algorithm.rounds, work.aes_calls, work.multiplications);
         *self.0.entry(key).or_insert_with(|| {
             if has_instructions(backend) {
                 bound_of_instructions(bench, algorithm, backend)
@@ -124,13 +112,10 @@ fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Back
 
 /// In software a block is not made of rounds: whole blocks are encrypted (as ECB does) and multiplied.
 fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.key_bytes))
-        .expect("the catalog has ECB");
+    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.key_bytes)).expect("the catalog has ECB");
     let keys = bench::keys(ecb, backend, 1);
     let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
-    let block = bench
-        .time(&keys, Direction::Seal, Schedule::Auto, &lengths)
-        .median;
+    let block = bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median;
     let multiplication = [Multiply::Classical, Multiply::Haswell]
         .map(|method| 1.0 / BLOCK / rate(bench, || probe::multiply(backend, method, false, TIMES)));
     f64::from(algorithm.work.aes_calls) * block

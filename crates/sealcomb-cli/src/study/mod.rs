@@ -68,10 +68,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
 }
 
 fn measure(plan: &Plan) -> Study {
-    let mut bench = Bench {
-        clock: Clock::new().with_patience(plan.patience),
-        samples: plan.samples,
-    };
+    let mut bench = Bench { clock: Clock::new().with_patience(plan.patience), samples: plan.samples };
     let items = plan.items();
     let progress = progress_bar(items.len());
     progress.set_message("instructions");
@@ -118,31 +115,17 @@ fn measure(plan: &Plan) -> Study {
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {
     instructions
         .iter()
-        .find(|instruction| {
-            (instruction.backend, instruction.operation) == (backend.name(), operation)
-        })
+        .find(|instruction| (instruction.backend, instruction.operation) == (backend.name(), operation))
         .map_or(0.0, |instruction| instruction.blocks_per_cycle)
 }
 
-fn measure_item(
-    bench: &mut Bench,
-    bounds: &mut Bounds,
-    plan: &Plan,
-    item: &Item<'_>,
-) -> Measurement {
+fn measure_item(bench: &mut Bench, bounds: &mut Bounds, plan: &Plan, item: &Item<'_>) -> Measurement {
     let algorithm = item.algorithm;
     let lengths = item.workload.batches(algorithm);
     let (backend, cpb) = match item.way {
-        Way::Ours {
-            backend,
-            schedule,
-            keys,
-        } => {
+        Way::Ours { backend, schedule, keys } => {
             let keys = bench::keys(algorithm, backend, keys);
-            (
-                backend,
-                bench.time(&keys, item.direction, schedule, &lengths),
-            )
+            (backend, bench.time(&keys, item.direction, schedule, &lengths))
         }
         Way::Peer(peer) => (plan.backend, bench.time_peer(peer, algorithm, &lengths)),
     };
@@ -166,7 +149,7 @@ fn measure_item(
 
 /// A bar on a terminal; nothing elsewhere.
 fn progress_bar(items: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}")
-        .expect("a template that was tried");
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}").expect("a template that was tried");
     ProgressBar::new(items as u64).with_style(style)
 }

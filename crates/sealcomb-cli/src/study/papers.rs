@@ -17,13 +17,7 @@ const fn mode(
     single_mix: f64,
     comb_mix: Option<f64>,
 ) -> PaperMode {
-    PaperMode {
-        mode,
-        single,
-        comb,
-        single_mix,
-        comb_mix,
-    }
+    PaperMode { mode, single, comb, single_mix, comb_mix }
 }
 
 const MODES: [PaperMode; 8] = [
@@ -39,9 +33,7 @@ const MODES: [PaperMode; 8] = [
 
 /// What the paper gives for a mode of the catalog (whose CFB is named by its segment size).
 pub(crate) fn of_mode(mode: &str) -> Option<&'static PaperMode> {
-    MODES
-        .iter()
-        .find(|paper| paper.mode == mode.trim_end_matches("128").trim_end_matches('-'))
+    MODES.iter().find(|paper| paper.mode == mode.trim_end_matches("128").trim_end_matches('-'))
 }
 
 /// Table 3: CBC with 1 to 8 messages in flight, of 2048 bytes and of the mix.
@@ -60,20 +52,15 @@ pub(crate) const PARALLEL_CBC: [(usize, f64, f64); 8] = [
 pub(crate) const LENGTHS: [usize; 5] = [128, 256, 512, 1024, 2048];
 
 /// Table 6: one message at a time.
-pub(crate) const SINGLE_BY_LENGTH: [(&str, [f64; 5]); 2] = [
-    ("CCM", [5.35, 5.19, 5.14, 5.11, 5.10]),
-    ("GCM", [2.09, 1.61, 1.34, 1.20, 1.14]),
-];
+pub(crate) const SINGLE_BY_LENGTH: [(&str, [f64; 5]); 2] =
+    [("CCM", [5.35, 5.19, 5.14, 5.11, 5.10]), ("GCM", [2.09, 1.61, 1.34, 1.20, 1.14])];
 
 /// Table 7: messages of one length, combed.
 pub(crate) const COMB_BY_LENGTH: [(&str, [f64; 5]); 1] = [("CCM", [1.51, 1.44, 1.40, 1.38, 1.37])];
 
 /// Table 8: latency and inverse throughput in cycles.
-pub(crate) const INSTRUCTIONS: [(&str, f64, f64); 3] = [
-    ("aesenc", 7.0, 1.0),
-    ("aesdec", 7.0, 1.0),
-    ("pclmulqdq", 7.0, 2.0),
-];
+pub(crate) const INSTRUCTIONS: [(&str, f64, f64); 3] =
+    [("aesenc", 7.0, 1.0), ("aesdec", 7.0, 1.0), ("pclmulqdq", 7.0, 2.0)];
 
 /// Table 9: cycles of the fastest doubling.
 pub(crate) const DOUBLING: f64 = 5.6;
@@ -86,9 +73,7 @@ mod tests {
     #[test]
     fn every_mode_of_the_paper_is_one_of_the_catalog() {
         for paper in &MODES {
-            let found = ALGORITHMS
-                .iter()
-                .any(|a| of_mode(a.mode).is_some_and(|of| of.mode == paper.mode));
+            let found = ALGORITHMS.iter().any(|a| of_mode(a.mode).is_some_and(|of| of.mode == paper.mode));
             assert!(found, "{}", paper.mode);
         }
     }

@@ -53,53 +53,26 @@ pub(crate) struct Item<'p> {
 /// Who does the work, and how.
 #[derive(Clone, Copy)]
 pub(crate) enum Way<'p> {
-    Ours {
-        backend: Backend,
-        schedule: Schedule,
-        keys: usize,
-    },
+    Ours { backend: Backend, schedule: Schedule, keys: usize },
     Peer(&'p Peer),
 }
 
 impl Way<'_> {
     pub(crate) fn schedule_name(self) -> ScheduleName {
         match self {
-            Self::Ours {
-                schedule: Schedule::Auto,
-                ..
-            } => ScheduleName::Auto,
-            Self::Ours {
-                schedule: Schedule::Comb(_),
-                ..
-            } => ScheduleName::Comb,
-            Self::Ours {
-                schedule: Schedule::Refill,
-                ..
-            } => ScheduleName::Refill,
-            Self::Ours {
-                schedule: Schedule::Blocks,
-                ..
-            } => ScheduleName::Blocks,
-            Self::Ours {
-                schedule: Schedule::Single,
-                ..
-            }
-            | Self::Peer(_) => ScheduleName::Single,
+            Self::Ours { schedule: Schedule::Auto, .. } => ScheduleName::Auto,
+            Self::Ours { schedule: Schedule::Comb(_), .. } => ScheduleName::Comb,
+            Self::Ours { schedule: Schedule::Refill, .. } => ScheduleName::Refill,
+            Self::Ours { schedule: Schedule::Blocks, .. } => ScheduleName::Blocks,
+            Self::Ours { schedule: Schedule::Single, .. } | Self::Peer(_) => ScheduleName::Single,
         }
     }
 
     /// Messages in flight.
     pub(crate) fn lanes(self) -> usize {
         match self {
-            Self::Ours {
-                schedule: Schedule::Single | Schedule::Blocks,
-                ..
-            }
-            | Self::Peer(_) => 1,
-            Self::Ours {
-                schedule: Schedule::Comb(parallelism),
-                ..
-            } => parallelism,
+            Self::Ours { schedule: Schedule::Single | Schedule::Blocks, .. } | Self::Peer(_) => 1,
+            Self::Ours { schedule: Schedule::Comb(parallelism), .. } => parallelism,
             Self::Ours { backend, .. } => backend.lanes(),
         }
     }
@@ -142,11 +115,8 @@ impl Plan {
 
     /// Every number to measure, each once.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
-        let mut items: Vec<Item<'_>> = self
-            .subjects
-            .iter()
-            .flat_map(|subject| self.items_of(subject))
-            .collect();
+        let mut items: Vec<Item<'_>> =
+            self.subjects.iter().flat_map(|subject| self.items_of(subject)).collect();
         let mut seen = HashSet::new();
         items.retain(|item| {
             let way = item.way;
@@ -154,12 +124,7 @@ impl Plan {
                 item.algorithm.id,
                 item.direction,
                 item.workload.lengths,
-                (
-                    way.backend_name(),
-                    way.schedule_name(),
-                    way.lanes(),
-                    way.keys(),
-                ),
+                (way.backend_name(), way.schedule_name(), way.lanes(), way.keys()),
             ))
         });
         items
@@ -168,20 +133,11 @@ impl Plan {
     fn items_of<'p>(&'p self, subject: &'p Subject) -> Vec<Item<'p>> {
         let Self { backend, .. } = *self;
         let algorithm = subject.algorithm;
-        let ours = |backend, schedule, keys| Way::Ours {
-            backend,
-            schedule,
-            keys,
-        };
+        let ours = |backend, schedule, keys| Way::Ours { backend, schedule, keys };
         let mut items = Vec::new();
         for workload in &self.workloads {
             let mut add = |direction, way| {
-                items.push(Item {
-                    algorithm,
-                    direction,
-                    workload,
-                    way,
-                });
+                items.push(Item { algorithm, direction, workload, way });
             };
             for direction in [Direction::Seal, Direction::Open] {
                 add(direction, ours(backend, Schedule::Single, 1));
@@ -191,11 +147,7 @@ impl Plan {
                 add(Direction::Seal, Way::Peer(peer));
             }
             if is_main(workload.lengths) {
-                for schedule in [
-                    Schedule::Comb(backend.lanes()),
-                    Schedule::Refill,
-                    Schedule::Blocks,
-                ] {
+                for schedule in [Schedule::Comb(backend.lanes()), Schedule::Refill, Schedule::Blocks] {
                     add(Direction::Seal, ours(backend, schedule, 1));
                 }
                 for other in Backend::available().filter(|other| *other != backend) {
@@ -204,15 +156,8 @@ impl Plan {
                 add(Direction::Seal, ours(backend, Schedule::Auto, BATCH));
             }
             if is_swept(algorithm) && is_swept_length(workload.lengths) {
-                for parallelism in if self.quick {
-                    &QUICK_SWEEP[..]
-                } else {
-                    &SWEEP[..]
-                } {
-                    add(
-                        Direction::Seal,
-                        ours(backend, Schedule::Comb(*parallelism), 1),
-                    );
+                for parallelism in if self.quick { &QUICK_SWEEP[..] } else { &SWEEP[..] } {
+                    add(Direction::Seal, ours(backend, Schedule::Comb(*parallelism), 1));
                 }
             }
         }
@@ -259,11 +204,7 @@ fn chosen_algorithms(modes: &[String], quick: bool) -> Result<Vec<&'static Algor
 fn workloads(args: &StudyArgs) -> Result<Vec<Workload>> {
     let mut workloads: Vec<Workload> = Vec::new();
     if args.lengths.is_empty() {
-        let fixed = if args.quick {
-            &QUICK_LENGTHS[..]
-        } else {
-            &LENGTHS[..]
-        };
+        let fixed = if args.quick { &QUICK_LENGTHS[..] } else { &LENGTHS[..] };
         workloads.extend(fixed.iter().map(|&bytes| Workload::fixed(bytes)));
         if args.trace.is_none() {
             workloads.push(Workload::mix());

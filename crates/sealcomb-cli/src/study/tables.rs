@@ -38,30 +38,19 @@ fn machine(study: &Study) -> String {
 
 fn instructions(study: &Study) -> String {
     let rows = study.instructions.iter().map(|i| {
-        let paper = papers::INSTRUCTIONS
-            .iter()
-            .find(|(name, ..)| *name == i.operation);
+        let paper = papers::INSTRUCTIONS.iter().find(|(name, ..)| *name == i.operation);
         vec![
             i.backend.to_owned(),
             i.operation.to_owned(),
             format!("{:.1}", i.latency),
             format!("{:.2}", i.inverse_throughput),
             format!("{:.2}", i.blocks_per_cycle),
-            paper.map_or_else(String::new, |(_, latency, inverse)| {
-                format!("{latency} / {inverse}")
-            }),
+            paper.map_or_else(String::new, |(_, latency, inverse)| format!("{latency} / {inverse}")),
         ]
     });
     table(
         "Instructions, cycles (the paper's table 8)",
-        &[
-            "backend",
-            "instruction",
-            "latency",
-            "inverse throughput",
-            "blocks/cycle",
-            "paper",
-        ],
+        &["backend", "instruction", "latency", "inverse throughput", "blocks/cycle", "paper"],
         rows,
     )
 }
@@ -72,22 +61,14 @@ fn field(study: &Study) -> String {
         vec![
             operation.backend.to_owned(),
             operation.operation.to_owned(),
-            operation
-                .chained
-                .map_or_else(String::new, |cycles| format!("{cycles:.1}")),
+            operation.chained.map_or_else(String::new, |cycles| format!("{cycles:.1}")),
             format!("{:.2}", operation.independent),
             paper.unwrap_or_default(),
         ]
     });
     table(
         "GF(2^128), cycles (doubling: the paper's table 9)",
-        &[
-            "backend",
-            "operation",
-            "chained",
-            "independent, each",
-            "paper",
-        ],
+        &["backend", "operation", "chained", "independent, each", "paper"],
         rows,
     )
 }
@@ -142,10 +123,7 @@ fn paper(id: &str, lengths: Lengths) -> (String, String) {
         (Some(paper), Lengths::Mix) => (Some(paper.single_mix), paper.comb_mix),
         _ => (None, None),
     };
-    (
-        single.map_or_else(String::new, cpb),
-        comb.map_or_else(String::new, cpb),
-    )
+    (single.map_or_else(String::new, cpb), comb.map_or_else(String::new, cpb))
 }
 
 /// Every algorithm over all lengths, sealing.
@@ -157,12 +135,11 @@ fn by_length(study: &Study, schedule: ScheduleName) -> String {
             let found = study.find(id, Direction::Seal, schedule, *lengths);
             found.map_or_else(String::new, |m| cpb(m.cpb))
         }));
-        let cost = study.costs.iter().find(|cost| {
-            (cost.algorithm, cost.direction, cost.schedule) == (id, Direction::Seal, schedule)
-        });
-        row.push(cost.map_or_else(String::new, |cost| {
-            format!("{:.0}", cost.cycles_per_message)
-        }));
+        let cost = study
+            .costs
+            .iter()
+            .find(|cost| (cost.algorithm, cost.direction, cost.schedule) == (id, Direction::Seal, schedule));
+        row.push(cost.map_or_else(String::new, |cost| format!("{:.0}", cost.cycles_per_message)));
         row.push(cost.map_or_else(String::new, |cost| cpb(cost.cycles_per_byte)));
         row
     });
@@ -179,11 +156,7 @@ fn by_length(study: &Study, schedule: ScheduleName) -> String {
 /// CCM and GCM at the lengths of tables 6 and 7.
 fn paper_lengths(study: &Study) -> String {
     let tables = [
-        (
-            "single",
-            ScheduleName::Single,
-            &papers::SINGLE_BY_LENGTH[..],
-        ),
+        ("single", ScheduleName::Single, &papers::SINGLE_BY_LENGTH[..]),
         ("batch", ScheduleName::Auto, &papers::COMB_BY_LENGTH[..]),
     ];
     let rows = tables.into_iter().flat_map(|(name, schedule, table)| {
@@ -205,11 +178,7 @@ fn paper_lengths(study: &Study) -> String {
     });
     let mut header = vec!["here (paper)".to_owned()];
     header.extend(papers::LENGTHS.iter().map(usize::to_string));
-    table(
-        "By length, beside the paper's tables 6 and 7",
-        &header,
-        rows,
-    )
+    table("By length, beside the paper's tables 6 and 7", &header, rows)
 }
 
 /// Speed over the number of messages in flight.
@@ -231,32 +200,22 @@ fn sweep(study: &Study) -> String {
     }
     let mut header = vec!["in flight".to_owned()];
     header.extend(
-        columns
-            .iter()
-            .map(|(id, lengths)| format!("{} {lengths}", id.trim_start_matches("aes128-"))),
+        columns.iter().map(|(id, lengths)| format!("{} {lengths}", id.trim_start_matches("aes128-"))),
     );
     header.push(format!("paper cbc {MAIN_LENGTH} / mix"));
     let rows = degrees.into_iter().map(|degree| {
         let mut row = vec![degree.to_string()];
         row.extend(columns.iter().map(|column| {
-            let found = swept
-                .iter()
-                .find(|m| m.lanes == degree && (m.algorithm, m.lengths) == *column);
+            let found = swept.iter().find(|m| m.lanes == degree && (m.algorithm, m.lengths) == *column);
             found.map_or_else(String::new, |m| cpb(m.cpb))
         }));
-        let paper = papers::PARALLEL_CBC
-            .iter()
-            .find(|(parallelism, ..)| *parallelism == degree);
-        row.push(paper.map_or_else(String::new, |(_, fixed, mix)| {
-            format!("{} / {}", cpb(*fixed), cpb(*mix))
-        }));
+        let paper = papers::PARALLEL_CBC.iter().find(|(parallelism, ..)| *parallelism == degree);
+        row.push(
+            paper.map_or_else(String::new, |(_, fixed, mix)| format!("{} / {}", cpb(*fixed), cpb(*mix))),
+        );
         row
     });
-    table(
-        "Comb windows, by the number of messages in flight (the paper's table 3)",
-        &header,
-        rows,
-    )
+    table("Comb windows, by the number of messages in flight (the paper's table 3)", &header, rows)
 }
 
 /// The ways to schedule a batch, and what many keys cost.
@@ -273,15 +232,10 @@ fn schedules(study: &Study, lengths: Lengths) -> String {
             .on(study.machine.backend)
             .filter(|m| (m.algorithm, m.direction, m.lengths) == (id, Direction::Seal, lengths))
             .collect();
-        let lanes = here
-            .iter()
-            .find(|m| m.schedule == ScheduleName::Auto)?
-            .lanes;
+        let lanes = here.iter().find(|m| m.schedule == ScheduleName::Auto)?.lanes;
         let best = |schedule| {
             let found = here.iter().find(|m| {
-                m.schedule == schedule
-                    && m.keys == 1
-                    && (schedule != ScheduleName::Comb || m.lanes == lanes)
+                m.schedule == schedule && m.keys == 1 && (schedule != ScheduleName::Comb || m.lanes == lanes)
             });
             found.map_or_else(String::new, |m| cpb(m.cpb))
         };
@@ -292,19 +246,8 @@ fn schedules(study: &Study, lengths: Lengths) -> String {
         Some(row)
     });
     table(
-        &format!(
-            "{}, sealed by each schedule, and with {BATCH} keys",
-            caption(lengths)
-        ),
-        &[
-            "algorithm",
-            "single",
-            "blocks",
-            "comb",
-            "refill",
-            "auto",
-            "auto, many keys",
-        ],
+        &format!("{}, sealed by each schedule, and with {BATCH} keys", caption(lengths)),
+        &["algorithm", "single", "blocks", "comb", "refill", "auto", "auto, many keys"],
         rows,
     )
 }
@@ -319,22 +262,13 @@ fn backends(study: &Study, lengths: Lengths) -> String {
                 (m.algorithm, m.direction, m.schedule, m.lengths, m.keys)
                     == (id, Direction::Seal, ScheduleName::Auto, lengths, 1)
             });
-            found.map_or_else(String::new, |m| {
-                format!("{} ({:.2})", cpb(m.cpb), m.fraction_of_bound)
-            })
+            found.map_or_else(String::new, |m| format!("{} ({:.2})", cpb(m.cpb), m.fraction_of_bound))
         }));
         row
     });
     let mut header = vec!["algorithm"];
     header.extend(&backends);
-    table(
-        &format!(
-            "{}, sealed in batches by each backend (of its bound)",
-            caption(lengths)
-        ),
-        &header,
-        rows,
-    )
+    table(&format!("{}, sealed in batches by each backend (of its bound)", caption(lengths)), &header, rows)
 }
 
 /// Other libraries, sealing one message after the other.
@@ -354,32 +288,18 @@ fn peers(study: &Study) -> String {
             continue;
         }
         let cells = |find: &dyn Fn(Lengths) -> Option<f64>| -> Vec<String> {
-            all.iter()
-                .map(|lengths| find(*lengths).map_or_else(String::new, cpb))
-                .collect()
+            all.iter().map(|lengths| find(*lengths).map_or_else(String::new, cpb)).collect()
         };
-        for (name, schedule) in [
-            ("sealcomb, batch", ScheduleName::Auto),
-            ("sealcomb, single", ScheduleName::Single),
-        ] {
-            let ours = cells(&|lengths| {
-                study
-                    .find(id, Direction::Seal, schedule, lengths)
-                    .map(|m| m.cpb)
-            });
-            let shown_id = if schedule == ScheduleName::Auto {
-                id
-            } else {
-                ""
-            };
+        for (name, schedule) in
+            [("sealcomb, batch", ScheduleName::Auto), ("sealcomb, single", ScheduleName::Single)]
+        {
+            let ours = cells(&|lengths| study.find(id, Direction::Seal, schedule, lengths).map(|m| m.cpb));
+            let shown_id = if schedule == ScheduleName::Auto { id } else { "" };
             rows.push([vec![shown_id.to_owned(), name.to_owned()], ours].concat());
         }
         for library in libraries {
             let of_peer = |lengths| {
-                study
-                    .on(library)
-                    .find(|m| m.algorithm == id && m.lengths == lengths)
-                    .map(|m| m.cpb)
+                study.on(library).find(|m| m.algorithm == id && m.lengths == lengths).map(|m| m.cpb)
             };
             let name = library.trim_start_matches("peer:").to_owned();
             rows.push([vec![String::new(), name], cells(&of_peer)].concat());
@@ -388,20 +308,13 @@ fn peers(study: &Study) -> String {
     table("Other libraries, sealing", &header, rows)
 }
 
-fn table<H: ToString>(
-    title: &str,
-    header: &[H],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) -> String {
+fn table<H: ToString>(title: &str, header: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut rows = rows.into_iter().peekable();
     if rows.peek().is_none() {
         return String::new();
     }
     let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED)
-        .set_header(header.iter().map(H::to_string))
-        .add_rows(rows);
+    table.load_style(UTF8_FULL_CONDENSED).set_header(header.iter().map(H::to_string)).add_rows(rows);
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -413,10 +326,7 @@ fn table<H: ToString>(
 
 /// The lengths that everything was compared at.
 fn main_lengths(study: &Study) -> Vec<Lengths> {
-    lengths_of(study)
-        .into_iter()
-        .filter(|lengths| is_main(*lengths))
-        .collect()
+    lengths_of(study).into_iter().filter(|lengths| is_main(*lengths)).collect()
 }
 
 fn lengths_of(study: &Study) -> Vec<Lengths> {
@@ -439,9 +349,5 @@ fn caption(lengths: Lengths) -> String {
 
 /// Three significant digits, as the paper has them.
 fn cpb(value: f64) -> String {
-    if value < 10.0 {
-        format!("{value:.3}")
-    } else {
-        format!("{value:.1}")
-    }
+    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }

@@ -75,10 +75,7 @@ pub(crate) struct Workload {
 impl Workload {
     /// One batch of messages of the same length.
     pub(crate) fn fixed(bytes: usize) -> Self {
-        Self {
-            lengths: Lengths::Fixed(bytes),
-            batches: vec![vec![bytes; BATCH]],
-        }
+        Self { lengths: Lengths::Fixed(bytes), batches: vec![vec![bytes; BATCH]] }
     }
 
     /// Packets as the Internet carries them: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
@@ -90,10 +87,7 @@ impl Workload {
             _ => random.usize(101..1400),
         };
         let mut batch = || (0..BATCH).map(|_| packet()).collect();
-        Self {
-            lengths: Lengths::Mix,
-            batches: (0..MIX_BATCHES).map(|_| batch()).collect(),
-        }
+        Self { lengths: Lengths::Mix, batches: (0..MIX_BATCHES).map(|_| batch()).collect() }
     }
 
     /// The packet lengths of a capture, in its order.
@@ -101,28 +95,16 @@ impl Workload {
         ensure!(!lengths.is_empty(), "no IP packets in it");
         let bursts: Vec<&[usize]> = lengths.chunks(BATCH).collect();
         let taken = bursts.len().min(TRACE_BATCHES);
-        let batches = (0..taken)
-            .map(|i| bursts[i * bursts.len() / taken].to_vec())
-            .collect();
-        Ok(Self {
-            lengths: Lengths::Trace,
-            batches,
-        })
+        let batches = (0..taken).map(|i| bursts[i * bursts.len() / taken].to_vec()).collect();
+        Ok(Self { lengths: Lengths::Trace, batches })
     }
 
     /// The lengths as an algorithm takes them: for ECB and CBC rounded up to whole blocks, as padding would.
     pub(crate) fn batches(&self, algorithm: &Algorithm) -> Vec<Vec<usize>> {
         let round = |bytes: &usize| {
-            if algorithm.whole_blocks {
-                bytes.next_multiple_of(16)
-            } else {
-                *bytes
-            }
+            if algorithm.whole_blocks { bytes.next_multiple_of(16) } else { *bytes }
         };
-        self.batches
-            .iter()
-            .map(|batch| batch.iter().map(round).collect())
-            .collect()
+        self.batches.iter().map(|batch| batch.iter().map(round).collect()).collect()
     }
 }
 
@@ -136,16 +118,8 @@ mod tests {
         let share = |range: std::ops::RangeInclusive<usize>| {
             lengths.iter().filter(|bytes| range.contains(bytes)).count() * 100 / lengths.len()
         };
-        assert!(
-            (39..=49).contains(&share(40..=100)),
-            "{} % short",
-            share(40..=100)
-        );
-        assert!(
-            (32..=42).contains(&share(1400..=1500)),
-            "{} % long",
-            share(1400..=1500)
-        );
+        assert!((39..=49).contains(&share(40..=100)), "{} % short", share(40..=100));
+        assert!((32..=42).contains(&share(1400..=1500)), "{} % long", share(1400..=1500));
         assert_eq!(share(40..=1500), 100);
     }
 

@@ -2,9 +2,7 @@
 
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
-use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch,
-};
+use sealcomb::{Algorithm, Backend, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use std::collections::HashMap;
 
 /// Batches of random sizes up to this follow the one batch that holds the whole file.
@@ -46,19 +44,10 @@ struct Case<'a> {
 /// Seals and opens every test alone and in shuffled batches, and opens it with one bit of the tag flipped.
 pub(crate) fn check(file: &VectorFile, backend: Backend) -> Result<Tally> {
     let keys = Keys::of(file, backend)?;
-    let mut cases: Vec<Case<'_>> = file
-        .tests
-        .iter()
-        .map(|test| Case {
-            test,
-            key: keys.of_test(test),
-        })
-        .collect();
+    let mut cases: Vec<Case<'_>> =
+        file.tests.iter().map(|test| Case { test, key: keys.of_test(test) }).collect();
     let mut random = fastrand::Rng::with_seed(SEED);
-    let mut checks = Checks {
-        tally: Tally::default(),
-        random: random.fork(),
-    };
+    let mut checks = Checks { tally: Tally::default(), random: random.fork() };
     for &case in &cases {
         checks.seal_one(case);
         checks.open_one(case);
@@ -90,11 +79,7 @@ impl<'a> Keys<'a> {
         Ok(Self(keys))
     }
 
-    fn make(
-        algorithm: &'static Algorithm,
-        test: &Test,
-        backend: Backend,
-    ) -> Result<Key, sealcomb::Error> {
+    fn make(algorithm: &'static Algorithm, test: &Test, backend: Backend) -> Result<Key, sealcomb::Error> {
         algorithm.check(
             test.nonce.len(),
             test.tag.len(),
@@ -102,11 +87,7 @@ impl<'a> Keys<'a> {
             test.message.len() as u64,
         )?;
         let key = Key::with_backend(algorithm, &test.key, backend)?;
-        if test.tag.is_empty() {
-            Ok(key)
-        } else {
-            key.with_tag_bytes(test.tag.len())
-        }
+        if test.tag.is_empty() { Ok(key) } else { key.with_tag_bytes(test.tag.len()) }
     }
 
     fn of_test(&self, test: &'a Test) -> &Key {
@@ -122,13 +103,7 @@ struct Checks {
 
 impl Checks {
     fn count(&mut self, case: Case<'_>, what: &str, passed: bool) {
-        self.tally.count(passed, || {
-            format!(
-                "{} test {}: {what}",
-                case.key.backend().name(),
-                case.test.id
-            )
-        });
+        self.tally.count(passed, || format!("{} test {}: {what}", case.key.backend().name(), case.test.id));
     }
 
     fn seal_one(&mut self, case @ Case { test, key }: Case<'_>) {
@@ -141,11 +116,7 @@ impl Checks {
     fn open_one(&mut self, case @ Case { test, key }: Case<'_>) {
         let mut data = test.ciphertext.clone();
         let opened = key.open_in_place(&test.nonce, &test.aad, &mut data, &test.tag);
-        self.count(
-            case,
-            "opening one message",
-            opened.is_ok() && data == test.message,
-        );
+        self.count(case, "opening one message", opened.is_ok() && data == test.message);
     }
 
     fn open_one_forged(&mut self, case @ Case { test, key }: Case<'_>) {
@@ -167,19 +138,15 @@ impl Checks {
     }
 
     fn seal_batch_in_place(&mut self, cases: &[Case<'_>]) {
-        let mut results: Vec<_> = cases
-            .iter()
-            .map(|case| (case.test.message.clone(), vec![0; case.test.tag.len()]))
-            .collect();
+        let mut results: Vec<_> =
+            cases.iter().map(|case| (case.test.message.clone(), vec![0; case.test.tag.len()])).collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut results)
-            .map(
-                |(Case { test, key }, (data, tag))| match key.algorithm().kind {
-                    Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
-                    _ => SealJob::in_place(key, &test.nonce, &test.aad[..], data, tag),
-                },
-            )
+            .map(|(Case { test, key }, (data, tag))| match key.algorithm().kind {
+                Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
+                _ => SealJob::in_place(key, &test.nonce, &test.aad[..], data, tag),
+            })
             .collect();
         let sealed = seal_batch(&mut jobs).is_ok();
         self.count_sealed(cases, &results, sealed, "sealing in a batch, in place");
@@ -188,35 +155,22 @@ impl Checks {
     fn seal_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
         let mut results: Vec<_> = cases
             .iter()
-            .map(|case| {
-                (
-                    vec![0; case.test.message.len()],
-                    vec![0; case.test.tag.len()],
-                )
-            })
+            .map(|case| (vec![0; case.test.message.len()], vec![0; case.test.tag.len()]))
             .collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut results)
-            .map(
-                |(Case { test, key }, (output, tag))| match key.algorithm().kind {
-                    Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
-                    _ => SealJob::new(key, &test.nonce, &test.aad[..], &test.message, output, tag)
-                        .expect("an output as long as the message"),
-                },
-            )
+            .map(|(Case { test, key }, (output, tag))| match key.algorithm().kind {
+                Kind::Mac => SealJob::mac(key, &test.nonce, &test.aad[..], tag),
+                _ => SealJob::new(key, &test.nonce, &test.aad[..], &test.message, output, tag)
+                    .expect("an output as long as the message"),
+            })
             .collect();
         let sealed = seal_batch(&mut jobs).is_ok();
         self.count_sealed(cases, &results, sealed, "sealing in a batch, elsewhere");
     }
 
-    fn count_sealed(
-        &mut self,
-        cases: &[Case<'_>],
-        results: &[(Vec<u8>, Vec<u8>)],
-        sealed: bool,
-        what: &str,
-    ) {
+    fn count_sealed(&mut self, cases: &[Case<'_>], results: &[(Vec<u8>, Vec<u8>)], sealed: bool, what: &str) {
         for (&case, (data, tag)) in cases.iter().zip(results) {
             let passed = sealed && *data == case.test.ciphertext && *tag == case.test.tag;
             self.count(case, what, passed);
@@ -226,20 +180,15 @@ impl Checks {
     fn open_batch_in_place(&mut self, cases: &[Case<'_>]) {
         let forged = self.forgeries(cases);
         let tags = self.tags(cases, &forged);
-        let mut outputs: Vec<_> = cases
-            .iter()
-            .map(|case| case.test.ciphertext.clone())
-            .collect();
+        let mut outputs: Vec<_> = cases.iter().map(|case| case.test.ciphertext.clone()).collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut outputs)
             .zip(&tags)
-            .map(
-                |((Case { test, key }, data), tag)| match key.algorithm().kind {
-                    Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
-                    _ => OpenJob::in_place(key, &test.nonce, &test.aad[..], data, tag),
-                },
-            )
+            .map(|((Case { test, key }, data), tag)| match key.algorithm().kind {
+                Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
+                _ => OpenJob::in_place(key, &test.nonce, &test.aad[..], data, tag),
+            })
             .collect();
         let refused = open_batch(&mut jobs).ok();
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
@@ -249,28 +198,16 @@ impl Checks {
     fn open_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
         let forged = self.forgeries(cases);
         let tags = self.tags(cases, &forged);
-        let mut outputs: Vec<_> = cases
-            .iter()
-            .map(|case| vec![0; case.test.ciphertext.len()])
-            .collect();
+        let mut outputs: Vec<_> = cases.iter().map(|case| vec![0; case.test.ciphertext.len()]).collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut outputs)
             .zip(&tags)
-            .map(
-                |((Case { test, key }, output), tag)| match key.algorithm().kind {
-                    Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
-                    _ => OpenJob::new(
-                        key,
-                        &test.nonce,
-                        &test.aad[..],
-                        &test.ciphertext,
-                        output,
-                        tag,
-                    )
+            .map(|((Case { test, key }, output), tag)| match key.algorithm().kind {
+                Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
+                _ => OpenJob::new(key, &test.nonce, &test.aad[..], &test.ciphertext, output, tag)
                     .expect("an output as long as the message"),
-                },
-            )
+            })
             .collect();
         let refused = open_batch(&mut jobs).ok();
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
@@ -287,21 +224,11 @@ impl Checks {
         place: &str,
     ) {
         let counted = refused == Some(forged.iter().filter(|&&forged| forged).count());
-        for (((&case, &forged), &verdict), output) in
-            cases.iter().zip(forged).zip(verdicts).zip(outputs)
-        {
+        for (((&case, &forged), &verdict), output) in cases.iter().zip(forged).zip(verdicts).zip(outputs) {
             let (what, expected, right) = if forged {
-                (
-                    "refusing a forged message",
-                    Verdict::Forged,
-                    is_zero(output),
-                )
+                ("refusing a forged message", Verdict::Forged, is_zero(output))
             } else if case.key.algorithm().kind == Kind::Cipher {
-                (
-                    "decrypting",
-                    Verdict::Unauthenticated,
-                    *output == case.test.message,
-                )
+                ("decrypting", Verdict::Unauthenticated, *output == case.test.message)
             } else {
                 ("opening", Verdict::Verified, *output == case.test.message)
             };
@@ -322,13 +249,7 @@ impl Checks {
         cases
             .iter()
             .zip(forged)
-            .map(|(case, &forged)| {
-                if forged {
-                    self.flipped(&case.test.tag)
-                } else {
-                    case.test.tag.clone()
-                }
-            })
+            .map(|(case, &forged)| if forged { self.flipped(&case.test.tag) } else { case.test.tag.clone() })
             .collect()
     }
 

@@ -75,64 +75,30 @@ impl VectorFile {
     fn parse(text: &[u8], name: &str) -> Result<Self> {
         let written: Written = serde_json::from_slice(text)?;
         let Ok(algorithm) = Algorithm::by_id(&written.algorithm) else {
-            bail!(
-                "unknown algorithm \"{}\"; `sealcomb list` names those there are",
-                written.algorithm
-            );
+            bail!("unknown algorithm \"{}\"; `sealcomb list` names those there are", written.algorithm);
         };
         ensure!(!written.tests.is_empty(), "no tests in it");
-        let tests = written
-            .tests
-            .into_iter()
-            .map(|test| test.of_kind(algorithm.kind))
-            .collect::<Result<_>>()?;
-        Ok(Self {
-            name: name.to_owned(),
-            algorithm,
-            tests,
-        })
+        let tests =
+            written.tests.into_iter().map(|test| test.of_kind(algorithm.kind)).collect::<Result<_>>()?;
+        Ok(Self { name: name.to_owned(), algorithm, tests })
     }
 }
 
 impl WrittenTest {
     /// The test with the fields that this kind of algorithm must have.
     fn of_kind(self, kind: Kind) -> Result<Test> {
-        let Self {
-            id,
-            key,
-            nonce,
-            aad,
-            msg,
-            ct,
-            tag,
-        } = self;
+        let Self { id, key, nonce, aad, msg, ct, tag } = self;
         let need = |field: Option<Bytes>, name: &str| match field {
             Some(Bytes(bytes)) => Ok(bytes),
             None => bail!("test {id}: field \"{name}\" is missing"),
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
         let (nonce, aad, message, ciphertext, tag) = match kind {
-            Kind::Cipher => (
-                or_empty(nonce),
-                vec![],
-                need(msg, "msg")?,
-                need(ct, "ct")?,
-                vec![],
-            ),
-            Kind::Mac => (
-                or_empty(nonce),
-                need(msg, "msg")?,
-                vec![],
-                vec![],
-                need(tag, "tag")?,
-            ),
-            Kind::Aead => (
-                need(nonce, "nonce")?,
-                or_empty(aad),
-                need(msg, "msg")?,
-                need(ct, "ct")?,
-                need(tag, "tag")?,
-            ),
+            Kind::Cipher => (or_empty(nonce), vec![], need(msg, "msg")?, need(ct, "ct")?, vec![]),
+            Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
+            Kind::Aead => {
+                (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)
+            }
         };
         ensure!(
             message.len() == ciphertext.len(),
@@ -141,14 +107,6 @@ impl WrittenTest {
             ciphertext.len()
         );
         let Bytes(key) = key;
-        Ok(Test {
-            id,
-            key,
-            nonce,
-            aad,
-            message,
-            ciphertext,
-            tag,
-        })
+        Ok(Test { id, key, nonce, aad, message, ciphertext, tag })
     }
 }

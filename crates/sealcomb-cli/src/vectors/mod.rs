@@ -24,19 +24,11 @@ pub(crate) struct VectorsArgs {
 
 /// Checks the files and prints how many checks passed and failed.
 pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
-    let files: Vec<VectorFile> = args
-        .files
-        .iter()
-        .map(|path| VectorFile::read(path))
-        .collect::<Result<_>>()?;
-    let skipped: Vec<&str> = Backend::names()
-        .filter(|name| Backend::named(name).is_err())
-        .collect();
+    let files: Vec<VectorFile> =
+        args.files.iter().map(|path| VectorFile::read(path)).collect::<Result<_>>()?;
+    let skipped: Vec<&str> = Backend::names().filter(|name| Backend::named(name).is_err()).collect();
     if !skipped.is_empty() {
-        stdout::print(&format!(
-            "skipped, this CPU lacks their instructions: {}\n",
-            skipped.join(", ")
-        ))?;
+        stdout::print(&format!("skipped, this CPU lacks their instructions: {}\n", skipped.join(", ")))?;
     }
     let mut total = Tally::default();
     for file in &files {
@@ -47,16 +39,8 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
         stdout::print(&report(file, &of_file))?;
         total.add(of_file);
     }
-    stdout::print(&format!(
-        "{} passed, {} failed\n",
-        total.passed,
-        total.failures.len()
-    ))?;
-    Ok(if total.failures.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    stdout::print(&format!("{} passed, {} failed\n", total.passed, total.failures.len()))?;
+    Ok(if total.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// What a file's checks gave, and the first of its failures.
@@ -72,10 +56,7 @@ fn report(file: &VectorFile, tally: &Tally) -> String {
     let told = tally.failures.iter().take(FAILURES_TOLD);
     lines.extend(told.map(|failure| format!("  failed: {failure}\n")));
     if tally.failures.len() > FAILURES_TOLD {
-        lines.push(format!(
-            "  and {} more\n",
-            tally.failures.len() - FAILURES_TOLD
-        ));
+        lines.push(format!("  and {} more\n", tally.failures.len() - FAILURES_TOLD));
     }
     lines.concat()
 }

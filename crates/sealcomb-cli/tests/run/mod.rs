@@ -18,11 +18,7 @@ impl Run {
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
         assert!(self.stderr.starts_with("sealcomb: "), "{}", self.stderr);
         for word in words {
-            assert!(
-                self.stderr.contains(word),
-                "\"{word}\" is not in: {}",
-                self.stderr
-            );
+            assert!(self.stderr.contains(word), "\"{word}\" is not in: {}", self.stderr);
         }
     }
 }
@@ -39,19 +35,10 @@ pub fn sealcomb_on<S: AsRef<std::ffi::OsStr>>(backend: &str, arguments: &[S]) ->
 
 /// Runs `sealcomb` with these arguments and nobody who reads what it prints.
 pub fn sealcomb_unread(arguments: &[&str]) -> Run {
-    let mut child = command()
-        .args(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let Output { status, stderr, .. } = child.wait_with_output().unwrap();
-    Run {
-        status: status.code().unwrap(),
-        stdout: String::new(),
-        stderr: String::from_utf8(stderr).unwrap(),
-    }
+    Run { status: status.code().unwrap(), stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
 
 /// A file of this content in a folder of its own.
@@ -74,11 +61,7 @@ fn command() -> Command {
 }
 
 fn finish(command: &mut Command) -> Run {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().unwrap();
+    let Output { status, stdout, stderr } = command.output().unwrap();
     Run {
         status: status.code().unwrap(),
         stdout: String::from_utf8(stdout).unwrap(),
