@@ -206,7 +206,50 @@ fn write_outer_header(
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use etherparse::{IpDscp, Ipv4HeaderSlice, Ipv6HeaderSlice};
+
     use super::*;
+
+    const V4: Tunnel =
+        Tunnel::V4 { source: Ipv4Addr::new(203, 0, 113, 1), destination: Ipv4Addr::new(203, 0, 113, 2) };
+    const V6: Tunnel = Tunnel::V6 { source: Ipv6Addr::LOCALHOST, destination: Ipv6Addr::UNSPECIFIED };
+
+    /// The outer header for 1000 bytes of ESP with sequence number 0x12345 around an IPv4 packet.
+    fn outer(tunnel: Tunnel, dont_fragment: bool) -> Vec<u8> {
+        let mut inner = Ipv4Header { dont_fragment, total_len: 20, ..Ipv4Header::default() };
+        inner.dscp = IpDscp::EF;
+        let inner = inner.to_bytes();
+        let mut out = Vec::new();
+        write_outer_header(&mut out, tunnel, 0x12345, 1000, &ip::Header::parse(&inner).unwrap()).unwrap();
+        out
+    }
+
+    #[test]
+    fn an_ipv4_outer_header_is_made_from_the_inner_one() {
+        for dont_fragment in [false, true] {
+            let bytes = outer(V4, dont_fragment);
+            let header = Ipv4HeaderSlice::from_slice(&bytes).unwrap();
+            assert_eq!(header.header_checksum(), header.to_header().calc_header_checksum());
+            assert_eq!((header.total_len(), header.protocol().0, header.ttl()), (1020, 50, 64));
+            assert_eq!(header.source_addr(), Ipv4Addr::new(203, 0, 113, 1));
+            assert_eq!(header.destination_addr(), Ipv4Addr::new(203, 0, 113, 2));
+            assert_eq!((header.dcp(), header.dont_fragment()), (IpDscp::EF, dont_fragment));
+            // Fragments of one packet must be told from those of the next; without fragments it does not matter.
+            assert_eq!(header.identification(), if dont_fragment { 0 } else { 0x2345 });
+        }
+    }
+
+    #[test]
+    fn an_ipv6_outer_header_is_made_from_the_inner_one() {
+        let bytes = outer(V6, false);
+        let header = Ipv6HeaderSlice::from_slice(&bytes).unwrap();
+        assert_eq!((header.payload_length(), header.next_header().0, header.hop_limit()), (1000, 50, 64));
+        assert_eq!(header.source_addr(), Ipv6Addr::LOCALHOST);
+        assert_eq!(header.destination_addr(), Ipv6Addr::UNSPECIFIED);
+        assert_eq!(header.dscp(), IpDscp::EF);
+    }
 
     #[test]
     fn padding_must_count_up() {
