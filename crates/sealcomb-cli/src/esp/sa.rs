@@ -66,7 +66,7 @@ pub(crate) enum Auth {
     /// HMAC-SHA-256-128 (RFC 4868).
     HmacSha256(Hmac<Sha256>),
     /// AES-CMAC-96 (RFC 4494).
-    AesCmac(Key),
+    AesCmac(Box<Key>),
 }
 
 impl Auth {
@@ -344,7 +344,7 @@ fn auth(place: &Spanned<Entry>) -> Result<Auth, Fault> {
         }
         AuthName::AesCmac => Algorithm::by_id("aes128-cmac")
             .and_then(|algorithm| Key::new(algorithm, key)?.with_tag_bytes(12))
-            .map(Auth::AesCmac)
+            .map(|key| Auth::AesCmac(Box::new(key)))
             .map_err(|error| Fault::at(field, error)),
     }
 }

@@ -35,7 +35,8 @@ fn a_truncated_pcapng_capture_is_refused() {
     let bench = Bench::with_sa(&gcm());
     let whole = fs::read(folder().join("cooked.pcapng")).unwrap();
     let input = bench.path("truncated.pcapng");
-    for (len, place) in [(11, "file header"), (whole.len() / 2, "record "), (whole.len() - 1, "record 121:")] {
+    for (len, place) in [(11, "file header"), (whole.len() / 2, "record "), (whole.len() - 1, "record 121:")]
+    {
         fs::write(&input, &whole[..len]).unwrap();
         let line = bench.fail("seal", &input, &bench.path("out.pcap"));
         assert!(line.contains("truncated.pcapng") && line.contains(place), "{len} bytes: {line}");

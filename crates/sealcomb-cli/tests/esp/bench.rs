@@ -95,7 +95,8 @@ pub(crate) struct Report(pub(crate) String);
 impl Report {
     /// The number that stands before `what`.
     pub(crate) fn count(&self, what: &str) -> usize {
-        let (before, _) = self.0.split_once(&format!(" {what}")).unwrap_or_else(|| panic!("{what} in {}", self.0));
+        let (before, _) =
+            self.0.split_once(&format!(" {what}")).unwrap_or_else(|| panic!("{what} in {}", self.0));
         let number = before.rsplit([' ', '\n']).next().unwrap();
         number.parse().unwrap_or_else(|_| panic!("{number} before {what} in {}", self.0))
     }
