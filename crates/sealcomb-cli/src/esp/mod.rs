@@ -24,6 +24,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use sealcomb::Backend;
 
+use crate::stdout;
 use capture::{Capture, Record, Writer};
 use report::{Done, Opened, Sealed};
 use speed::Meter;
@@ -94,11 +95,11 @@ fn seal(args: &Transform) -> Result<()> {
         }
     }
     writer.finish()?;
-    println!("{report}");
-    for Used { spi, first, last } in sealer.used() {
-        println!("SA {spi:#x}: sequence numbers {first} to {last}");
-    }
-    print_speed(&meter, &report.done, args.burst)
+    let mut lines = vec![report.to_string()];
+    let numbers = |Used { spi, first, last }| format!("SA {spi:#x}: sequence numbers {first} to {last}");
+    lines.extend(sealer.used().map(numbers));
+    lines.extend(speed(&meter, &report.done, args.burst)?);
+    stdout::print(&(lines.join("\n") + "\n"))
 }
 
 /// The packets to seal of a burst of records, with their times.
@@ -140,8 +141,9 @@ fn open(args: &Transform) -> Result<()> {
         }
     }
     writer.finish()?;
-    println!("{report}");
-    print_speed(&meter, &report.done, args.burst)
+    let mut lines = vec![report.to_string()];
+    lines.extend(speed(&meter, &report.done, args.burst)?);
+    stdout::print(&(lines.join("\n") + "\n"))
 }
 
 /// The packets to open of a burst of records, with their times.
@@ -189,15 +191,16 @@ fn place(input: &Path, records: &[Record]) -> impl fmt::Display + Send + Sync + 
     format!("{}: records {first} to {last}", input.display())
 }
 
-fn print_speed(meter: &Meter, done: &Done, burst: u16) -> Result<()> {
-    if done.packets > 0 {
-        println!(
-            "{:.0} packets/s, {:.2} cycles/byte in bursts of {burst} on the backend {}; captures' reading and writing \
-             not counted",
-            meter.packets_per_second(done.packets),
-            meter.cycles_per_byte(done.bytes),
-            Backend::selected()?.name(),
-        );
+/// How fast it went, if there was anything to do.
+fn speed(meter: &Meter, done: &Done, burst: u16) -> Result<Option<String>> {
+    if done.packets == 0 {
+        return Ok(None);
     }
-    Ok(())
+    Ok(Some(format!(
+        "{:.0} packets/s, {:.2} cycles/byte in bursts of {burst} on the backend {}; captures' reading and writing \
+         not counted",
+        meter.packets_per_second(done.packets),
+        meter.cycles_per_byte(done.bytes),
+        Backend::selected()?.name(),
+    )))
 }
