@@ -123,10 +123,10 @@ impl<'a, const N: usize> Rows<'a, N> {
         (end - self.at) / BLOCK
     }
 
-    /// One block of each lane.
+    /// One block of each lane, `ahead` blocks from here.
     #[inline(always)]
-    pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, x: &mut [B::V; R]) {
-        let at = self.place(R * B::BLOCKS, 0, 1);
+    pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, ahead: usize, x: &mut [B::V; R]) {
+        let at = self.place(R * B::BLOCKS, ahead, 1);
         for r in 0..R {
             // SAFETY: the window holds another block for each lane.
             x[r] = unsafe { b.gather(self.src[r * B::BLOCKS..].as_ptr(), at) };

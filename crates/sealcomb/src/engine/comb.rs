@@ -287,25 +287,21 @@ where
                 state[s][r] = b.load(&memory[s].0[r * blocks..]);
             }
         }
-        // Squares of as many steps as a register has blocks: they are read and written in whole registers. While one
-        // goes through the cipher, the one before it is written and the one after it read, a few registers after each
-        // step, so that memory and shuffles fill the gaps that the rounds leave.
-        let count = steps / blocks;
+        // What squares of as many steps as a register has blocks give is written in whole registers, one square behind
+        // and a few registers after each step, so that memory and shuffles fill the gaps that the rounds leave.
+        let count = if M::WRITES { steps / blocks } else { 0 };
         if count > 0 {
             let share = R.div_ceil(blocks);
-            for r in 0..R {
-                rows.gather_square(b, 0, even, r);
-            }
             for square in 0..count {
                 let (now, other) = if square % 2 == 0 { (&mut *even, &mut *odd) } else { (&mut *odd, &mut *even) };
-                for (i, x) in now[..black_box(blocks)].iter_mut().enumerate() {
-                    M::step(lanes, &mut state, x.first_chunk_mut().expect("R registers"));
-                    for r in (i * share).min(R)..((i + 1) * share).min(R) {
-                        if square > 0 {
+                for (i, out) in now[..black_box(blocks)].iter_mut().enumerate() {
+                    let mut x = [b.zero(); R];
+                    rows.gather(b, square * blocks + i, &mut x);
+                    M::step(lanes, &mut state, &mut x);
+                    out[..R].copy_from_slice(&x);
+                    if square > 0 {
+                        for r in (i * share).min(R)..((i + 1) * share).min(R) {
                             rows.scatter_square(b, (square - 1) * blocks, other, r);
-                        }
-                        if square + 1 < count {
-                            rows.gather_square(b, (square + 1) * blocks, other, r);
                         }
                     }
                 }
@@ -318,7 +314,7 @@ where
         }
         for _ in count * blocks..steps {
             let mut x = [b.zero(); R];
-            rows.gather(b, &mut x);
+            rows.gather(b, 0, &mut x);
             M::step(lanes, &mut state, &mut x);
             rows.scatter(b, &x);
             rows.go(1);

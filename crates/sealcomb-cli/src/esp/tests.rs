@@ -1,0 +1,214 @@
+//! What needs packets that `seal` never makes, and input that nobody means.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use etherparse::{IpNumber, Ipv4Header, PacketBuilder};
+use pcap_file::DataLink;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use sealcomb::{Algorithm, Key};
+
+use super::capture::{Capture, Record, packet_lengths};
+use super::transform::{Dropped, Incoming, Opener, Sealer};
+use super::{ip, sa};
+
+fn captures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures")
+}
+
+fn shipped(name: &str) -> Vec<u8> {
+    fs::read(captures().join(name)).unwrap()
+}
+
+fn associations() -> Vec<sa::Sa> {
+    sa::read(&captures().join("sa.toml")).unwrap()
+}
+
+/// The records of a capture, up to the first that cannot be read.
+fn records(bytes: &[u8]) -> Vec<Record> {
+    let Ok(mut capture) = Capture::new(Path::new("capture"), bytes) else { return Vec::new() };
+    std::iter::from_fn(|| capture.next().ok().flatten()).collect()
+}
+
+/// The first IP packets of the shipped capture.
+fn inner_packets(count: usize) -> Vec<Vec<u8>> {
+    let records = records(&shipped("mixed.pcap"));
+    let packets = records.iter().filter_map(|record| ip::packet(record.link, &record.frame).ok());
+    packets.take(count).map(<[u8]>::to_vec).collect()
+}
+
+fn seal(inner: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut sealer = Sealer::new(associations());
+    let burst: Vec<_> = inner.iter().filter_map(|inner| sealer.select(inner)).collect();
+    sealer.seal(&burst).unwrap().into_iter().flatten().collect()
+}
+
+fn open(packets: &[Vec<u8>]) -> Vec<Result<Vec<u8>, Dropped>> {
+    let burst: Vec<_> = packets.iter().filter_map(|packet| Incoming::find(packet)).collect();
+    Opener::new(associations()).open(&burst).unwrap()
+}
+
+// ---- Bodies that verify and yet hold no packet
+
+/// An ESP packet of the association 0x1001, AES-256-GCM, around any body.
+fn sealed_body(body: &[u8]) -> Vec<u8> {
+    let key = hex::decode("4a1f0e5bd1b1c5a7f3e2d4c69788a9ba0b1c2d3e4f506172839405a6b7c8d9ea").unwrap();
+    let key = Key::new(Algorithm::by_id("aes256-gcm").unwrap(), &key).unwrap();
+    let header = [0, 0, 0x10, 0x01, 0, 0, 0, 1];
+    let nonce = [0xca, 0xfe, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9];
+    let sealed = key.seal(&nonce, &header, body).unwrap();
+    let esp = [&header[..], &nonce[4..], &sealed].concat();
+    let protocol = IpNumber::ENCAPSULATING_SECURITY_PAYLOAD;
+    let outer = Ipv4Header::new(esp.len() as u16, 64, protocol, [203, 0, 113, 1], [203, 0, 113, 2]).unwrap();
+    [&outer.to_bytes()[..], &esp].concat()
+}
+
+/// An inner packet of 32 bytes that the association protects.
+fn udp() -> Vec<u8> {
+    let to = Ipv4Addr::new(192, 0, 2, 1);
+    let mut packet = Vec::new();
+    PacketBuilder::ipv4([192, 0, 2, 9], to.octets(), 9).udp(7, 7).write(&mut packet, b"load").unwrap();
+    packet
+}
+
+fn open_body(trailer: &[u8]) -> Result<Vec<u8>, Dropped> {
+    open(&[sealed_body(&[&udp(), trailer].concat())]).remove(0)
+}
+
+#[test]
+fn a_body_as_it_should_be_opens() {
+    assert_eq!(open_body(&[1, 2, 2, 4]), Ok(udp()));
+}
+
+#[test]
+fn padding_that_hides_the_length_is_taken_off() {
+    assert_eq!(open_body(&[0xaa; 14].into_iter().chain([0, 4]).collect::<Vec<_>>()), Ok(udp()));
+}
+
+#[test]
+fn a_dummy_is_dropped_as_such() {
+    assert_eq!(open_body(&[1, 2, 2, 59]), Err(Dropped::Dummy));
+}
+
+#[test]
+fn a_trailer_against_the_rules_is_malformed() {
+    assert_eq!(open_body(&[2, 1, 2, 4]), Err(Dropped::Malformed), "padding");
+    assert_eq!(open_body(&[1, 2, 200, 4]), Err(Dropped::Malformed), "pad length");
+    assert_eq!(open_body(&[1, 2, 2, 41]), Err(Dropped::Malformed), "next header IPv6");
+    assert_eq!(open_body(&[1, 2, 2, 17]), Err(Dropped::Malformed), "next header UDP");
+}
+
+#[test]
+fn an_inner_packet_without_its_end_is_malformed() {
+    let cut = [&udp()[..28], &[1, 2, 2, 4]].concat();
+    assert_eq!(open(&[sealed_body(&cut)]), [Err(Dropped::Malformed)]);
+}
+
+// ---- Captures
+
+#[test]
+fn the_lengths_of_the_shipped_capture_are_those_of_its_ip_packets() {
+    let lengths = packet_lengths(&captures().join("mixed.pcap")).unwrap();
+    let expected: Vec<usize> = inner_packets(usize::MAX).iter().map(Vec::len).collect();
+    assert_eq!(lengths.len(), 3098);
+    assert_eq!(lengths, expected);
+}
+
+/// The time of a pcapng packet at `units`, with the interface's options.
+fn time_of(units: u64, options: Vec<InterfaceDescriptionOption<'static>>) -> Option<Duration> {
+    let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
+    let interface = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
+    writer.write_block(&interface.into_block()).unwrap();
+    let packet = EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: Duration::from_nanos(units),
+        original_len: 4,
+        data: (&[0; 4]).into(),
+        options: vec![],
+    };
+    writer.write_block(&packet.into_block()).unwrap();
+    records(&writer.into_inner()).first().map(|record| record.time)
+}
+
+#[test]
+fn pcapng_times_are_in_the_units_of_their_interface() {
+    use InterfaceDescriptionOption::{IfTsOffset, IfTsResol};
+    let one_and_a_half = Some(Duration::from_millis(1500));
+    assert_eq!(time_of(1_500_000, vec![]), one_and_a_half);
+    assert_eq!(time_of(1_500, vec![IfTsResol(3)]), one_and_a_half);
+    assert_eq!(time_of(1_500_000_000, vec![IfTsResol(9)]), one_and_a_half);
+    assert_eq!(time_of(1_500_000_000_000, vec![IfTsResol(12)]), one_and_a_half);
+    assert_eq!(time_of(3 << 19, vec![IfTsResol(0x94)]), one_and_a_half);
+    assert_eq!(time_of(500_000, vec![IfTsOffset(1)]), one_and_a_half);
+    assert_eq!(time_of(2_500_000, vec![IfTsOffset(u64::MAX)]), one_and_a_half, "an offset of -1");
+    assert_eq!(time_of(1, vec![IfTsOffset(u64::MAX)]), None, "before 1970");
+    assert_eq!(time_of(1, vec![IfTsResol(127)]), None, "absurd units");
+}
+
+// ---- Input that nobody means
+
+/// Bytes to overwrite.
+fn mutations() -> impl Strategy<Value = Vec<(Index, u8)>> {
+    prop::collection::vec((any::<Index>(), prop_oneof![Just(0), Just(0xff), any::<u8>()]), 1..20)
+}
+
+fn mutate(bytes: &mut [u8], mutations: Vec<(Index, u8)>) {
+    for (index, byte) in mutations {
+        bytes[index.index(bytes.len())] = byte;
+    }
+}
+
+/// All that happens to a capture's bytes, both ways.
+fn process(capture: &[u8]) {
+    let records = records(capture);
+    let packets = records.iter().filter_map(|record| ip::packet(record.link, &record.frame).ok());
+    let packets: Vec<Vec<u8>> = packets.map(<[u8]>::to_vec).collect();
+    seal(&packets);
+    open(&packets);
+}
+
+proptest! {
+    #[test]
+    fn no_capture_makes_it_panic(
+        pcapng in any::<bool>(),
+        len in 0_usize..6000,
+        mutations in mutations(),
+    ) {
+        let mut bytes = shipped(if pcapng { "cooked.pcapng" } else { "mixed.pcap" });
+        bytes.truncate(len.max(1));
+        mutate(&mut bytes, mutations);
+        process(&bytes);
+    }
+
+    #[test]
+    fn no_packet_opens_to_what_was_not_sealed(mutations in prop::collection::vec(mutations(), 40)) {
+        let inner = inner_packets(40);
+        let mut sealed = seal(&inner);
+        prop_assert_eq!(sealed.len(), inner.len());
+        for (packet, mutations) in sealed.iter_mut().zip(mutations) {
+            mutate(packet, mutations);
+        }
+        for opened in open(&sealed).into_iter().flatten() {
+            prop_assert!(inner.contains(&opened));
+        }
+    }
+
+    #[test]
+    fn a_wrong_sa_file_gives_one_line(mutations in mutations()) {
+        let mut text = shipped("sa.toml");
+        mutate(&mut text, mutations);
+        if let Err(error) = sa::parse("sa.toml", &String::from_utf8_lossy(&text)) {
+            let line = format!("{error:#}");
+            prop_assert!(line.starts_with("sa.toml:"));
+            prop_assert!(line.lines().count() == 1, "{}", line);
+        }
+    }
+}

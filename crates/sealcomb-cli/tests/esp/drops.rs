@@ -1,0 +1,118 @@
+//! Forged, replayed and misplaced packets are dropped, and nothing else.
+
+use crate::bench::Bench;
+use crate::captures::{PACKETS, Packet, inner_packets, mixed};
+use crate::suites::{CMAC, HMAC, IPV4, association, cbc, gcm, narrow_gcm};
+
+/// Where the sequence number begins behind an IPv4 header.
+const SEQUENCE: usize = 24;
+
+#[test]
+fn a_flipped_bit_anywhere_drops_that_packet_alone() {
+    for sa in [
+        gcm(),
+        association(IPV4, "aes-ccm", 16, "salt = \"cafeba\""),
+        cbc(),
+        association(IPV4, "aes-cbc", 16, CMAC),
+        association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{HMAC}")),
+        association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{CMAC}")),
+    ] {
+        let bench = Bench::with_sa(&sa);
+        let (mut sealed, _) = bench.seal(&mixed(), &[]);
+        let mut expected = Vec::new();
+        for (i, ((_, esp), inner)) in sealed.iter_mut().zip(inner_packets()).enumerate() {
+            if i % 5 == 3 {
+                // Sequence number (upwards, or it would be a replay), IV, body and ICV in turn.
+                let last = esp.len() - 1;
+                let at = [SEQUENCE + 3, SEQUENCE + 4 + i % 8, 44 + i % (last - 60), last - i % 12][i / 5 % 4];
+                esp[at] ^= 1;
+            } else {
+                expected.push(inner);
+            }
+        }
+        let (opened, report) = bench.open(&sealed, &["--burst", "64"]);
+        assert!(opened == expected, "{sa}");
+        assert_eq!(report.count("forged"), PACKETS - expected.len(), "{sa}");
+    }
+}
+
+#[test]
+fn another_salt_drops_everything() {
+    let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
+    let (opened, report) = Bench::with_sa(&gcm().replace("cafebabe", "cafebabf")).open(&sealed, &[]);
+    assert_eq!((opened.len(), report.count("forged")), (0, PACKETS));
+}
+
+#[test]
+fn another_spi_drops_everything() {
+    let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
+    let (opened, report) = Bench::with_sa(&gcm().replace("0x1001", "0x1002")).open(&sealed, &[]);
+    assert_eq!((opened.len(), report.count("of unknown SPI")), (0, PACKETS));
+}
+
+#[test]
+fn what_is_not_esp_is_passed_over() {
+    let (opened, report) = Bench::with_sa(&gcm()).open(&inner_packets(), &[]);
+    assert_eq!((opened.len(), report.count("not ESP")), (0, PACKETS));
+}
+
+#[test]
+fn a_packet_of_impossible_length_is_malformed() {
+    let bench = Bench::with_sa(&cbc());
+    let (mut sealed, _) = bench.seal(&mixed(), &[]);
+    let esp = &mut sealed[10].1;
+    esp.truncate(esp.len() - 3);
+    let len = u16::try_from(esp.len()).unwrap();
+    esp[2..4].copy_from_slice(&len.to_be_bytes()); // the outer header agrees
+    let (opened, report) = bench.open(&sealed, &[]);
+    assert_eq!((opened.len(), report.count("malformed")), (PACKETS - 1, 1));
+}
+
+#[test]
+fn replayed_packets_are_dropped_whether_far_away_or_in_the_same_burst() {
+    let bench = Bench::with_sa(&gcm());
+    let (sealed, _) = bench.seal(&mixed(), &[]);
+    let each_twice: Vec<Packet> = sealed.iter().flat_map(|packet| [packet.clone(), packet.clone()]).collect();
+    let all_twice = [&sealed[..], &sealed[..]].concat();
+    for packets in [each_twice, all_twice] {
+        let (opened, report) = bench.open(&packets, &[]);
+        assert!(opened == inner_packets());
+        assert_eq!(report.count("replayed"), PACKETS);
+    }
+}
+
+#[test]
+fn the_window_is_as_long_as_the_association_says() {
+    for (line, size) in [("", 64), ("window = 32", 32), ("window = 200", 200)] {
+        let bench = Bench::with_sa(&(gcm() + line));
+        let (mut sealed, _) = bench.seal(&mixed(), &[]);
+        let first = sealed.remove(0);
+        // Sequence number 1 behind number `size`, the last chance, then one place later.
+        sealed.insert(size - 1, first.clone());
+        assert_eq!(bench.open(&sealed, &[]).1.count("replayed"), 0, "{line}");
+        sealed.remove(size - 1);
+        sealed.insert(size, first);
+        assert_eq!(bench.open(&sealed, &[]).1.count("replayed"), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_forged_sequence_number_does_not_move_the_window() {
+    let bench = Bench::with_sa(&gcm());
+    let (mut sealed, _) = bench.seal(&mixed(), &[]);
+    let mut forged = sealed[0].clone();
+    forged.1[SEQUENCE] = 0x7f;
+    sealed.insert(0, forged);
+    let (opened, report) = bench.open(&sealed, &["--burst", "1"]);
+    assert!(opened == inner_packets());
+    assert_eq!(report.count("forged"), 1);
+}
+
+#[test]
+fn an_inner_packet_that_the_association_does_not_protect_is_dropped() {
+    let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
+    let (opened, report) = Bench::with_sa(&narrow_gcm()).open(&sealed, &[]);
+    assert!(!opened.is_empty());
+    assert!(opened.iter().all(|(_, inner)| inner[0] >> 4 == 4 && inner[16..20] == [192, 0, 2, 1]));
+    assert_eq!(report.count("outside their SA's selector"), PACKETS - opened.len());
+}
