@@ -1,6 +1,7 @@
 //! GCM and GMAC (SP 800-38D), with the paper's letters: `H` the hash key, `J0` the first counter block, `S` the hash.
 
 use alloc::boxed::Box;
+use core::slice;
 
 use arrayvec::ArrayVec;
 
@@ -11,6 +12,7 @@ use crate::engine::{Batch, FLIGHT, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::ghash::{Ghash, Table};
+use crate::primitives::wipe;
 
 /// GCM; as GMAC, its message is what the job has as additional data.
 pub(crate) struct Gcm;
@@ -43,7 +45,9 @@ impl Kernel for HashKey<'_> {
     fn run<B: Isa>(self, b: B) -> Box<Table> {
         let mut h = [0; BLOCK];
         encrypt_block(b, self.aes.encrypting(), &mut h);
-        Box::new(Table::for_ghash(b, &h))
+        let table = Box::new(Table::for_ghash(b, &h));
+        wipe(slice::from_mut(&mut h));
+        table
     }
 }
 

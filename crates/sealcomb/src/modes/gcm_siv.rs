@@ -3,8 +3,6 @@
 //! What comes before and after a message's bulk, four or six blocks of key derivation, a key expansion and the
 //! encryption of the tag, is done for a group of messages side by side.
 
-use alloc::boxed::Box;
-
 use arrayvec::ArrayVec;
 
 use super::Mode;
@@ -12,6 +10,7 @@ use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
 use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
+use crate::primitives::wipe;
 use crate::primitives::counter::{Le32, xor_keystream};
 use crate::primitives::ghash::{Polyval, Table};
 
@@ -42,7 +41,8 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let mut authentication = [[0; BLOCK]; GROUP];
-        let keys = derive_keys(b, self.messages, &mut authentication);
+        let mut keys = GroupKeys::empty();
+        derive_keys(b, self.messages, &mut authentication, &mut keys);
         if OPENS {
             for (i, message) in self.messages.iter_mut().enumerate() {
                 let start = counter(&message.tag);
@@ -50,14 +50,12 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
             }
         }
         let mut tags = [[0; BLOCK]; GROUP];
-        let mut table = Box::new(Table::empty());
+        let mut table = Table::empty();
         for ((message, h), tag) in self.messages.iter().zip(&authentication).zip(&mut tags) {
             let plaintext = if OPENS { message.data.output() } else { message.data.input() };
-            *tag = hash(b, &mut table, h, &message.aad, &plaintext);
-            for (tag, nonce) in tag.iter_mut().zip(message.nonce) {
-                *tag ^= nonce;
-            }
-            tag[15] &= 0x7f;
+            let s = hash(b, &mut table, h, &message.aad, &plaintext);
+            let s = b.xor(s, b.load_bytes(message.nonce));
+            *tag = b.first(b.and(s, b.one(&WITHOUT_LAST_BIT)));
         }
         keys.encrypt_each(b, &mut tags);
         for (i, (message, tag)) in self.messages.iter_mut().zip(tags).enumerate() {
@@ -66,8 +64,11 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
                 xor_keystream::<Le32, B, _>(b, keys.of(i), &counter(&tag), &mut message.data);
             }
         }
+        wipe(&mut authentication);
     }
 }
+
+const WITHOUT_LAST_BIT: Block = (u128::MAX >> 1).to_le_bytes();
 
 /// The first counter block: the tag with its last bit set.
 #[inline(always)]
@@ -80,35 +81,37 @@ fn counter(tag: &Block) -> Block {
 /// Section 4: halves of encrypted counters with the nonce, first those of the authentication key, then those of the
 /// encryption key.
 #[inline(always)]
-fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], authentication: &mut [Block; GROUP]) -> GroupKeys {
+fn derive_keys<B: Isa>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    authentication: &mut [Block; GROUP],
+    keys: &mut GroupKeys,
+) {
+    // Four bytes up, to make room for the counter.
+    const UP: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
     let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
     let mut blocks = ArrayVec::<Block, { 6 * GROUP }>::new();
     for message in messages {
+        let nonce = b.shuffle(b.load_bytes(message.nonce), &UP);
         for i in 0..halves {
-            let mut block = [0; BLOCK];
-            block[0] = i as u8;
-            block[4..].copy_from_slice(message.nonce);
-            blocks.push(block);
+            blocks.push(b.first(b.xor(nonce, b.one(&(i as u128).to_le_bytes()))));
         }
     }
     encrypt_each(b, messages, &mut blocks);
-    let mut encryption = [[[0; BLOCK]; GROUP]; 2];
     for (m, halves) in blocks.chunks(halves).enumerate() {
         for (i, half) in halves.iter().enumerate() {
-            let key = match i / 2 {
-                0 => &mut authentication[m],
-                k => &mut encryption[k - 1][m],
-            };
+            let key = if i < 2 { &mut authentication[m] } else { keys.half(m, i / 2 - 1) };
             let at = 8 * (i % 2);
             key[at..at + 8].copy_from_slice(&half[..8]);
         }
     }
-    GroupKeys::new(b, messages.len(), &encryption[..halves / 2 - 1])
+    wipe(&mut blocks);
+    keys.expand(b, messages.len(), halves / 2 - 1);
 }
 
 /// `POLYVAL(H, AAD, plaintext, lengths)`, strings padded with zeros.
 #[inline(always)]
-fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span<'_>) -> Block {
+fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span<'_>) -> B::V {
     let blocks = aad.len().div_ceil(BLOCK) + plaintext.len().div_ceil(BLOCK) + 1;
     table.fill_for(b, h, blocks);
     let mut hash = Polyval::new(b, table);
@@ -126,5 +129,5 @@ fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span
     }
     hash.absorb(b, lengths, 1);
     hash.end(b);
-    b.first(hash.value(b))
+    hash.value(b)
 }

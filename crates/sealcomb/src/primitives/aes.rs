@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use super::wipe;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes};
 
 /// Round keys of AES-256, the most there are.
@@ -46,8 +47,8 @@ impl Schedule {
 
 impl Drop for Schedule {
     fn drop(&mut self) {
-        self.encrypting.zeroize();
-        self.decrypting.zeroize();
+        wipe(&mut self.encrypting);
+        wipe(&mut self.decrypting);
     }
 }
 
@@ -198,7 +199,7 @@ impl<'a, const N: usize> AssignKey<'a> for LaneKeys<'a, N> {
 impl<const N: usize> Drop for LaneKeys<'_, N> {
     fn drop(&mut self) {
         for round in &mut self.rounds {
-            round.0.zeroize();
+            wipe(&mut round.0);
         }
     }
 }
@@ -237,36 +238,39 @@ pub(crate) struct GroupKeys {
 struct GroupKey([Block; GROUP]);
 
 impl GroupKeys {
-    /// Expands the keys of `messages` messages: `halves` holds the 16 bytes of each AES-128 key, or the first and the
-    /// second 16 bytes of each AES-256 key.
+    /// Keys to be expanded.
     #[inline(always)]
-    pub(crate) fn new<B: Isa>(b: B, messages: usize, halves: &[[Block; GROUP]]) -> Self {
-        let rounds = if halves.len() == 1 { 10 } else { 14 };
-        let mut keys = [GroupKey([[0; BLOCK]; GROUP]); ROUND_KEYS];
-        for (key, half) in keys.iter_mut().zip(halves) {
-            key.0 = *half;
-        }
-        let mut group = Self { rounds, keys, soft: ArrayVec::new() };
+    pub(crate) fn empty() -> Self {
+        Self { rounds: 0, keys: [GroupKey([[0; BLOCK]; GROUP]); ROUND_KEYS], soft: ArrayVec::new() }
+    }
+
+    /// Where the 16 bytes of AES-128 keys go before they are expanded: those of message `m`, or, with `half` 1, the
+    /// second 16 bytes of an AES-256 key.
+    #[inline(always)]
+    pub(crate) fn half(&mut self, m: usize, half: usize) -> &mut Block {
+        &mut self.keys[half].0[m]
+    }
+
+    /// Expands the keys of `messages` messages, of one or two halves each.
+    #[inline(always)]
+    pub(crate) fn expand<B: Isa>(&mut self, b: B, messages: usize, halves: usize) {
+        self.rounds = if halves == 1 { 10 } else { 14 };
         if B::SOFT {
             for m in 0..messages {
-                let mut key = [[0; BLOCK]; 2];
-                for (key, half) in key.iter_mut().zip(halves) {
-                    *key = half[m];
-                }
-                group.soft.push(SoftAes::new(key[..halves.len()].as_flattened()));
-                key.zeroize();
+                let mut key = [self.keys[0].0[m], self.keys[1].0[m]];
+                self.soft.push(SoftAes::new(key[..halves].as_flattened()));
+                wipe(&mut key);
             }
         } else {
-            group.expand(b, halves.len());
+            self.expand_lanes(b, halves);
         }
-        group
     }
 
     /// FIPS 197, section 5.2, a round key at a time: the last word of the key before goes through `SubWord` (and
     /// `RotWord`, except in every other key of AES-256), then each word is the sum of it and the words up to its own
     /// of the key so many places back.
     #[inline(always)]
-    fn expand<B: Isa>(&mut self, b: B, back: usize) {
+    fn expand_lanes<B: Isa>(&mut self, b: B, back: usize) {
         let mut rcon = 1;
         for i in back..=self.rounds {
             let rotates = i % back == 0;
@@ -314,8 +318,8 @@ impl GroupKeys {
 
 impl Drop for GroupKeys {
     fn drop(&mut self) {
-        for key in &mut self.keys {
-            key.0.zeroize();
+        for key in &mut self.keys[..=self.rounds] {
+            wipe(&mut key.0);
         }
     }
 }

@@ -5,9 +5,10 @@
 //! which doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
 //! key `x H` (RFC 8452, appendix A).
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::ZeroizeOnDrop;
 
 use super::gf128::{Unreduced, multiply};
+use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
 /// The most powers in a table: eight registers of four blocks.
@@ -15,7 +16,6 @@ const POWERS: usize = 4 * REGISTERS;
 
 /// The powers of a hash key, in POLYVAL's convention.
 #[repr(align(64))]
-#[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Table {
     // H^POWERS ... H^1, then zeros: a register whose last lanes have no block meets zeros there.
     powers: [Block; POWERS + 3],
@@ -23,6 +23,7 @@ pub(crate) struct Table {
     sums: [Block; POWERS + 3],
     // How many powers there are: the most blocks between two reductions.
     count: usize,
+    filled: usize,
 }
 
 impl Table {
@@ -37,7 +38,7 @@ impl Table {
     /// A table to be filled.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
-        Self { powers: [[0; BLOCK]; POWERS + 3], sums: [[0; BLOCK]; POWERS + 3], count: 0 }
+        Self { powers: [[0; BLOCK]; POWERS + 3], sums: [[0; BLOCK]; POWERS + 3], count: 0, filled: 0 }
     }
 
     /// The most blocks between two reductions.
@@ -49,6 +50,8 @@ impl Table {
     /// Puts the first `count` powers of `h`, a power of two, into the table.
     #[inline(always)]
     pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
+        // A table that is used again is wiped as far as it was ever filled.
+        self.filled = self.filled.max(count);
         self.count = count;
         self.powers[POWERS - 1] = *h;
         let mut known = 1;
@@ -89,6 +92,17 @@ impl Table {
     }
 }
 
+impl Drop for Table {
+    fn drop(&mut self) {
+        // What is before the first power was never written.
+        let first = POWERS - self.filled;
+        wipe(&mut self.powers[first..]);
+        wipe(&mut self.sums[first..]);
+    }
+}
+
+impl ZeroizeOnDrop for Table {}
+
 /// The GHASH key `h`, byte-reversed and times `x` in POLYVAL's field, in constant time.
 fn times_x(h: &Block) -> Block {
     const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
@@ -119,7 +133,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
         Self { table, y: b.zero(), sum: Unreduced::zero(b), left: 0 }
     }
 
-    /// Opens a group of this many blocks, at most [`Table::group`].
+    /// Opens a group of this many blocks, at most [`Table::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
         debug_assert!(self.left == 0 && blocks <= POWERS);

@@ -5,3 +5,11 @@ pub(crate) mod aes;
 pub(crate) mod counter;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
+
+use crate::backend::{BLOCK, Block};
+
+/// Zeros secret blocks for good: the compiler may not drop the stores although nobody reads them.
+pub(crate) fn wipe(blocks: &mut [Block]) {
+    blocks.fill([0; BLOCK]);
+    zeroize::optimization_barrier(blocks);
+}
