@@ -95,12 +95,6 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: *const u8) {
-        // SAFETY: a prefetch of whatever address has no effect but on speed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-    }
-
-    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe { _mm_loadu_si128((*from).wrapping_add(at).cast()) }

@@ -44,8 +44,8 @@ impl<B: Isa> Weave<B> for () {
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Blocks in a register: 1, 2 or 4.
     const BLOCKS: usize;
-    /// Registers of chained blocks that are in flight at most. Eight would do if every round came through in exactly
-    /// its latency; more give the scheduler slack. One key and temporaries must fit beside them.
+    /// Registers of chained blocks that are in flight at most: 4, 8, 12 or 16. One key and temporaries must fit beside
+    /// them, and what their lanes read and write has to keep up with them.
     const CHAINS: usize;
     /// Whether AES keys are [`SoftAes`] rather than round keys.
     const SOFT: bool = false;
@@ -83,25 +83,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// # Safety
     /// Those blocks must be writable.
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize);
-    /// Asks for the cache line at an address, which need not be readable.
-    fn prefetch(self, at: *const u8);
-    /// `BLOCKS` blocks of each of `BLOCKS` messages: `out[s][reg]` is what `gather` gives at `at + 16 * s`.
-    /// # Safety
-    /// Those blocks must be readable.
-    #[inline(always)]
-    unsafe fn gather_square<const R: usize>(
-        self,
-        from: *const *const u8,
-        at: usize,
-        out: &mut Square<Self, R>,
-        reg: usize,
-    ) {
-        for s in 0..Self::BLOCKS {
-            // SAFETY: the caller's promise covers each step.
-            out[s][reg] = unsafe { self.gather(from, at + BLOCK * s) };
-        }
-    }
-    /// The reverse of `gather_square`.
+    /// Writes `BLOCKS` blocks of each of `BLOCKS` messages: those of step `s`, as `scatter` does it with `from[s][reg]` at
+    /// `at + 16 * s`.
     /// # Safety
     /// Those blocks must be writable.
     #[inline(always)]
@@ -179,8 +162,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
 
     /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.
     ///
-    /// Rounds are a loop over keys in memory: with unrolled rounds the compiler keeps the round keys in registers,
-    /// runs out of them, and spills keys to the stack.
+    /// The nine rounds that every key size has are straight-line code, so that the weave's pieces are too; the further
+    /// ones of the longer keys are a loop.
     #[inline(always)]
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -192,12 +175,17 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         }
-        for i in 1..rounds {
+        for i in 1..10 {
             for r in 0..R {
                 x[r] = self.aes_round(x[r], keys.key(self, i, r));
             }
             if i <= R {
                 weave.thread(self, i - 1);
+            }
+        }
+        for i in 10..rounds {
+            for r in 0..R {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
             }
         }
         for r in 0..R {

@@ -183,8 +183,6 @@ impl<const N: usize> Isa for Portable<N> {
         unsafe { core::ptr::copy_nonoverlapping(blocks.as_ptr().cast(), to, bytes) };
     }
 
-    fn prefetch(self, _: *const u8) {}
-
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         core::array::from_fn(|i| {
             // SAFETY: the caller's promise.

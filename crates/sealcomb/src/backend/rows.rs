@@ -11,9 +11,6 @@ const MAX_LANES: usize = 64;
 /// Blocks that a lane without a message may run on before it is set back.
 const IDLE_BLOCKS: usize = 64;
 
-/// How far ahead of what is read memory is asked for, in bytes: more streams are open than hardware follows.
-const PREFETCH: usize = 128;
-
 /// What lanes without a message read and write.
 pub(crate) struct Scratch([u8; BLOCK * IDLE_BLOCKS]);
 
@@ -24,9 +21,8 @@ impl Scratch {
     }
 }
 
-/// The places of `N` lanes, at most 64, in their messages. One comparison covers the accesses of all lanes: a window is as long as the
-/// shortest lane, and no access goes beyond it. Lanes without a message go on
-/// in the scratch buffer.
+/// The places of `N` lanes, at most 64, in their messages. One comparison covers the accesses of all lanes: a window is
+/// as long as the shortest lane, and no access goes beyond it. Lanes without a message go on in the scratch buffer.
 pub(crate) struct Rows<'a, const N: usize> {
     // Whether the lanes' messages are written, not only read.
     writes: bool,
@@ -145,25 +141,7 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// As many blocks as a register has of each lane of register `r`, `ahead` blocks from here.
-    #[inline(always)]
-    pub(crate) fn gather_square<B: Isa, const R: usize>(
-        &self,
-        b: B,
-        ahead: usize,
-        x: &mut Square<B, R>,
-        r: usize,
-    ) {
-        let at = self.place((r + 1) * B::BLOCKS, ahead, B::BLOCKS);
-        let src = &self.src[r * B::BLOCKS..(r + 1) * B::BLOCKS];
-        // SAFETY: the window holds those blocks for each lane.
-        unsafe { b.gather_square(src.as_ptr(), at, x, r) };
-        for lane in src {
-            b.prefetch(lane.wrapping_add(at + PREFETCH));
-        }
-    }
-
-    /// Writes those blocks, if the lanes are written.
+    /// Writes as many blocks as a register has of each lane of register `r`, `ahead` blocks from here.
     #[inline(always)]
     pub(crate) fn scatter_square<B: Isa, const R: usize>(
         &mut self,

@@ -100,12 +100,6 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: *const u8) {
-        // SAFETY: a prefetch of whatever address has no effect but on speed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-    }
-
-    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe {
@@ -121,23 +115,6 @@ impl Isa for Vaes256 {
         unsafe {
             _mm_storeu_si128((*to).wrapping_add(at).cast(), _mm256_castsi256_si128(v));
             _mm_storeu_si128((*to.add(1)).wrapping_add(at).cast(), _mm256_extracti128_si256::<1>(v));
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn gather_square<const R: usize>(
-        self,
-        from: *const *const u8,
-        at: usize,
-        out: &mut Square<Self, R>,
-        reg: usize,
-    ) {
-        // SAFETY: the caller's promise: two blocks of each of two messages.
-        unsafe {
-            let a = _mm256_loadu_si256((*from).wrapping_add(at).cast());
-            let b = _mm256_loadu_si256((*from.add(1)).wrapping_add(at).cast());
-            out[0][reg] = _mm256_permute2x128_si256::<0x20>(a, b);
-            out[1][reg] = _mm256_permute2x128_si256::<0x31>(a, b);
         }
     }
 

@@ -97,12 +97,6 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
-    fn prefetch(self, at: *const u8) {
-        // SAFETY: a prefetch of whatever address has no effect but on speed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
-    }
-
-    #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         // SAFETY: the caller's promise.
         unsafe {
@@ -122,24 +116,6 @@ impl Isa for Vaes512 {
             _mm_storeu_si128(to(1), _mm512_extracti64x2_epi64::<1>(v));
             _mm_storeu_si128(to(2), _mm512_extracti64x2_epi64::<2>(v));
             _mm_storeu_si128(to(3), _mm512_extracti64x2_epi64::<3>(v));
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn gather_square<const R: usize>(
-        self,
-        from: *const *const u8,
-        at: usize,
-        out: &mut Square<Self, R>,
-        reg: usize,
-    ) {
-        // SAFETY: the caller's promise: four blocks of each of four messages.
-        unsafe {
-            let message = |i: usize| in_register(_mm512_loadu_si512((*from.add(i)).wrapping_add(at).cast()));
-            let square = transpose([message(0), message(1), message(2), message(3)]);
-            for s in 0..4 {
-                out[s][reg] = square[s];
-            }
         }
     }
 

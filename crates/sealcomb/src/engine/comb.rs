@@ -64,6 +64,9 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
         _ if strands.len() == 1 => part::<M, S>(backend, 1, true, Part::All, strands),
         Schedule::Single | Schedule::Blocks => part::<M, S>(backend, 1, true, Part::All, strands),
         Schedule::Comb(p) => part::<M, S>(backend, p.clamp(1, backend.lanes()), false, Part::All, strands),
+        Schedule::Auto | Schedule::Refill if !M::WRITES => {
+            part::<M, S>(backend, backend.lanes(), true, Part::All, strands);
+        }
         // Windows that end anywhere cost twice: there are more of them, and blocks that make no square are moved one by
         // one. So all squares go first, and then the few blocks that are left of all strands.
         Schedule::Auto | Schedule::Refill => {
@@ -258,10 +261,11 @@ where
     /// as hold them. Returns how far.
     #[inline(always)]
     fn window(&mut self, live: usize, most: usize) -> usize {
+        const { assert!(matches!(B::CHAINS, 4 | 8 | 12 | 16)) };
         let registers = match live.div_ceil(B::BLOCKS) {
             0 | 1 => 1,
             2..=4 => 4,
-            5..=8 => 8,
+            5..=8 if B::CHAINS > 8 => 8,
             _ => B::CHAINS,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
