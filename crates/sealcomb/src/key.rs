@@ -4,6 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::batch;
 use crate::catalog::Algorithm;
 use crate::engine::Material;
@@ -50,6 +52,14 @@ impl Key {
         let mut material = algorithm.code.key(backend, key);
         material.tag_bytes = algorithm.tag_bytes;
         Ok(Self { algorithm, backend, material })
+    }
+
+    /// The key of a type that stands for one algorithm and for a key of its size.
+    #[cfg(feature = "aead")]
+    pub(crate) fn of_type(id: &str, key: &[u8]) -> Self {
+        let algorithm = Algorithm::by_id(id).expect("the catalog has every type's algorithm");
+        let backend = Backend::selected().unwrap_or_else(|_| Backend::best());
+        Self::with_backend(algorithm, key, backend).expect("the type fixes the key's size")
     }
 
     /// Fixes another tag length than [`Algorithm::tag_bytes`]: every message's tag must have it, so that nobody can
@@ -142,6 +152,9 @@ impl Key {
     }
 }
 
+// All that is secret in it is the material, which wipes itself.
+impl ZeroizeOnDrop for Key {}
+
 impl fmt::Debug for Key {
     /// Names the algorithm and the backend, never the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,4 +165,6 @@ impl fmt::Debug for Key {
 const _: fn() = || {
     fn shareable<T: Send + Sync>() {}
     shareable::<Key>();
+    fn wiped<T: ZeroizeOnDrop>() {}
+    wiped::<Material>();
 };

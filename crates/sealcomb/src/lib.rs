@@ -50,12 +50,16 @@ macro_rules! each_count {
     };
 }
 
+#[cfg(feature = "aead")]
+pub mod aead;
 mod backend;
 mod batch;
 mod catalog;
 mod engine;
 mod error;
 mod key;
+#[cfg(feature = "aead")]
+pub mod mac;
 mod modes;
 mod primitives;
 pub mod probe;
