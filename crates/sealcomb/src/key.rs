@@ -164,7 +164,7 @@ impl fmt::Debug for Key {
 
 const _: fn() = || {
     fn shareable<T: Send + Sync>() {}
-    shareable::<Key>();
     fn wiped<T: ZeroizeOnDrop>() {}
+    shareable::<Key>();
     wiped::<Material>();
 };
