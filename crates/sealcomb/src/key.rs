@@ -168,3 +168,25 @@ const _: fn() = || {
     shareable::<Key>();
     wiped::<Material>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+    use crate::primitives::aes::Schedule;
+    use crate::primitives::ghash::Table;
+
+    #[test]
+    fn a_dropped_key_leaves_no_subkey() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<Schedule>();
+        wiped::<Table>();
+
+        let algorithm = Algorithm::by_id("aes128-cmac").unwrap();
+        for backend in Backend::available() {
+            let key = || Key::with_backend(algorithm, &[0xa5; 16], backend).unwrap();
+            assert!(key().material.subkeys.iter().all(|subkey| *subkey != [0; 16]), "{backend:?}");
+            assert_eq!(after_drop(key(), |key| &key.material.subkeys), [[0; 16]; 2], "{backend:?}");
+        }
+    }
+}

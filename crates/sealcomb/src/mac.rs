@@ -154,3 +154,18 @@ types! {
     Aes192Cmac = "AES-192-CMAC", "aes192-cmac", U24;
     Aes256Cmac = "AES-256-CMAC", "aes256-cmac", U32;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+
+    #[test]
+    fn a_dropped_mac_leaves_nothing_of_the_message() {
+        let mac = || Aes128Cmac::new(&[0xa5; 16].into()).chain_update([0x5a; 40]);
+        assert_ne!(mac().stream.state, [0; BLOCK]);
+        assert_eq!(mac().stream.last[..8], [0x5a; 8]);
+        assert_eq!(after_drop(mac(), |mac| &mac.stream.state), [0; BLOCK]);
+        assert_eq!(after_drop(mac(), |mac| &mac.stream.last), [0; BLOCK]);
+    }
+}
