@@ -163,6 +163,7 @@ impl core::fmt::Debug for Algorithm {
 }
 
 const NO_NONCE: Range = Range { min: 0, max: 0 };
+#[cfg(feature = "hazmat")]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const TWELVE: Range = Range { min: 12, max: 12 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };

@@ -4,6 +4,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use zeroize::ZeroizeOnDrop;
+
 use crate::batch;
 use crate::catalog::Algorithm;
 use crate::engine::Material;
@@ -50,6 +52,14 @@ impl Key {
         let mut material = algorithm.code.key(backend, key);
         material.tag_bytes = algorithm.tag_bytes;
         Ok(Self { algorithm, backend, material })
+    }
+
+    /// The key of a type that stands for one algorithm and for a key of its size.
+    #[cfg(feature = "aead")]
+    pub(crate) fn of_type(id: &str, key: &[u8]) -> Self {
+        let algorithm = Algorithm::by_id(id).expect("the catalog has every type's algorithm");
+        let backend = Backend::selected().unwrap_or_else(|_| Backend::best());
+        Self::with_backend(algorithm, key, backend).expect("the type fixes the key's size")
     }
 
     /// Fixes another tag length than [`Algorithm::tag_bytes`]: every message's tag must have it, so that nobody can
@@ -142,6 +152,9 @@ impl Key {
     }
 }
 
+// All that is secret in it is the material, which wipes itself.
+impl ZeroizeOnDrop for Key {}
+
 impl fmt::Debug for Key {
     /// Names the algorithm and the backend, never the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,5 +164,29 @@ impl fmt::Debug for Key {
 
 const _: fn() = || {
     fn shareable<T: Send + Sync>() {}
+    fn wiped<T: ZeroizeOnDrop>() {}
     shareable::<Key>();
+    wiped::<Material>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+    use crate::primitives::aes::Schedule;
+    use crate::primitives::ghash::Table;
+
+    #[test]
+    fn a_dropped_key_leaves_no_subkey() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<Schedule>();
+        wiped::<Table>();
+
+        let algorithm = Algorithm::by_id("aes128-cmac").unwrap();
+        for backend in Backend::available() {
+            let key = || Key::with_backend(algorithm, &[0xa5; 16], backend).unwrap();
+            assert!(key().material.subkeys.iter().all(|subkey| *subkey != [0; 16]), "{backend:?}");
+            assert_eq!(after_drop(key(), |key| &key.material.subkeys), [[0; 16]; 2], "{backend:?}");
+        }
+    }
+}

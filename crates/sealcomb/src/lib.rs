@@ -26,8 +26,18 @@
 //! * [`Backend`] names the ways to run all that on this CPU; `SEALCOMB_BACKEND` forces one.
 //!
 //! The engine runs on one core; threads are the caller's.
+//!
+//! # Features
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `std` | yes | the variable `SEALCOMB_BACKEND`; without it, the library needs `alloc` alone |
+//! | `aead` | yes | modules `aead` and `mac`: types with RustCrypto's traits, for code that is written over them |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB and CTR, which don't authenticate, and GCM and GMAC tags under 12 bytes |
+//! | `reference` | no | module `reference`: slow models of the modes, written like their specifications, for tests |
 #![no_std]
 #![deny(unsafe_code)]
+// Every public item says what it is for.
+#![deny(missing_docs)]
 
 extern crate alloc;
 #[cfg(feature = "std")]
@@ -50,13 +60,23 @@ macro_rules! each_count {
     };
 }
 
+#[cfg(feature = "aead")]
+pub mod aead;
+// Intrinsics come by the dozen. What only the unauthenticated modes use, above all decryption, is left alone in a build
+// without them: here and in the two modules below.
+#[allow(clippy::wildcard_imports)]
+#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
 mod backend;
 mod batch;
 mod catalog;
+#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
 mod engine;
 mod error;
 mod key;
+#[cfg(feature = "aead")]
+pub mod mac;
 mod modes;
+#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
 mod primitives;
 pub mod probe;
 #[cfg(feature = "reference")]

@@ -210,3 +210,18 @@ impl fmt::Debug for Backend {
         f.write_str(self.name())
     }
 }
+
+/// Drops a value and returns what then stands where a part of it was: for tests of what a drop leaves behind.
+#[cfg(test)]
+pub(crate) fn after_drop<T, P: Copy>(value: T, part: fn(&T) -> &P) -> P {
+    let mut value = core::mem::MaybeUninit::new(value);
+    // SAFETY: the value was just written.
+    let part = core::ptr::from_ref(part(unsafe { value.assume_init_ref() }));
+    let offset = part.addr().wrapping_sub(value.as_ptr().addr());
+    assert!(offset <= size_of::<T>() && size_of::<P>() <= size_of::<T>() - offset, "part of another value");
+    // SAFETY: it is dropped once; its memory stays, and the part in it, plain data, was initialized.
+    unsafe {
+        value.assume_init_drop();
+        value.as_ptr().byte_add(offset).cast::<P>().read_volatile()
+    }
+}

@@ -48,7 +48,7 @@ impl<'a> Span<'a> {
     /// Reads `input` and writes the first `input.len()` bytes of `output`; `None` where that is shorter.
     #[inline(always)]
     pub(crate) fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<Self> {
-        (output.len() >= input.len()).then(|| Self {
+        (output.len() >= input.len()).then_some(Self {
             src: input.as_ptr(),
             dst: output.as_mut_ptr(),
             len: input.len(),

@@ -78,7 +78,7 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
 
 /// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
 fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
-    let mut y = ArrayVec::from_iter(batch.messages.iter().map(|_| [0; BLOCK]));
+    let mut y: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|_| [0; BLOCK]).collect();
     single(batch, &mut y, |message| Some(first_block(message)));
     single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(&message.aad).0));
     let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;

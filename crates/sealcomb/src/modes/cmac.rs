@@ -39,7 +39,7 @@ impl Mode for Cmac {
 }
 
 /// `C_j = E_K(C_{j-1} ⊕ M_j)`, of which only the last `C` counts: the chain of CMAC and of CCM.
-pub(super) struct CbcMac;
+pub(crate) struct CbcMac;
 
 impl Chain<1> for CbcMac {
     const WRITES: bool = false;

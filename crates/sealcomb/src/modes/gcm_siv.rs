@@ -115,7 +115,7 @@ fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span
     let blocks = aad.len().div_ceil(BLOCK) + plaintext.len().div_ceil(BLOCK) + 1;
     table.fill_for(b, h, blocks);
     let mut hash = Polyval::new(b, table);
-    let lengths = (8 * aad.len() as u64) as u128 | ((8 * plaintext.len() as u64) as u128) << 64;
+    let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
     let lengths = b.one(&lengths.to_le_bytes());
     let aad = Span::from(aad);
     if blocks <= table.count() {

@@ -1,14 +1,19 @@
 //! One file per mode, written once: no register width, no backend, no number of messages.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "hazmat")]
 pub(crate) mod cbc;
 pub(crate) mod ccm;
+#[cfg(feature = "hazmat")]
 pub(crate) mod cfb;
 pub(crate) mod cmac;
+#[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
+#[cfg(feature = "hazmat")]
 pub(crate) mod ecb;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+#[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
 
 use crate::backend::Backend;

@@ -373,3 +373,26 @@ impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
         self.group.soft.get(self.at + lane)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+
+    #[test]
+    fn a_dropped_schedule_leaves_no_round_key() {
+        fn wiped<T: ZeroizeOnDrop>() {}
+        wiped::<::aes::Aes128>();
+        wiped::<::aes::Aes192>();
+        wiped::<::aes::Aes256>();
+
+        let none = [[0; 16]; ROUND_KEYS];
+        for backend in Backend::available() {
+            let schedule = || Schedule::new(backend, &[0xa5; 32]);
+            assert!(schedule().encrypting.iter().all(|key| *key != [0; 16]), "{backend:?}");
+            assert!(schedule().decrypting.iter().all(|key| *key != [0; 16]), "{backend:?}");
+            assert_eq!(after_drop(schedule(), |schedule| &schedule.encrypting), none, "{backend:?}");
+            assert_eq!(after_drop(schedule(), |schedule| &schedule.decrypting), none, "{backend:?}");
+        }
+    }
+}

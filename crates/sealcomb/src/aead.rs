@@ -1,0 +1,115 @@
+//! The AEADs as types of RustCrypto's crate `aead`, for code that is written over its traits.
+//!
+//! Each type has the usual sizes: a nonce of 12 bytes, a tag of 16. A [`crate::Key`] takes the other sizes that
+//! [`crate::ALGORITHMS`] lists. A sealed message equals, byte for byte, that of any other crate for the algorithm.
+//!
+//! ```
+//! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
+//!
+//! let cipher = Aes256Gcm::new(&[7; 32].into());
+//! let nonce = Nonce::<Aes256Gcm>::from(*b"unique nonce");
+//! let sealed = cipher.encrypt(&nonce, Payload { msg: b"message", aad: b"header" })?;
+//! assert_eq!(sealed.len(), 7 + 16);
+//! assert_eq!(cipher.decrypt(&nonce, Payload { msg: &sealed, aad: b"header" })?, b"message");
+//! assert!(cipher.decrypt(&nonce, Payload { msg: &sealed, aad: b"another" }).is_err());
+//! # Ok::<(), sealcomb::aead::Error>(())
+//! ```
+//!
+//! Messages of a batch take the same key through [`AsRef`]:
+//!
+//! ```
+//! use sealcomb::aead::{Aes128GcmSiv, KeyInit};
+//! use sealcomb::{SealJob, seal_batch};
+//!
+//! let cipher = Aes128GcmSiv::new_from_slice(&[7; 16]).expect("16 bytes");
+//! let (mut message, mut tag) = (*b"message", [0; 16]);
+//! seal_batch(&mut [SealJob::in_place(cipher.as_ref(), b"unique nonce", b"", &mut message, &mut tag)])?;
+//! # Ok::<(), sealcomb::BatchError>(())
+//! ```
+//!
+//! [`KeyInit`] can't fail, so a `SEALCOMB_BACKEND` that names no backend, or one that this CPU lacks, leaves these
+//! types with [`crate::Backend::best`]; [`crate::Key::new`] reports it.
+//!
+//! # Errors
+//! All methods return the opaque [`Error`]: for a message or additional data over the algorithm's limit, with nothing
+//! written, and for a tag that isn't right, with the output zeroed.
+
+pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
+
+use ::aead::TagPosition;
+use ::aead::consts::{U12, U16, U24, U32};
+use ::aead::inout::InOutBuf;
+use zeroize::ZeroizeOnDrop;
+
+use crate::{Key, batch};
+
+/// Declares the types, each with its id in the catalog and the size of its key.
+macro_rules! types {
+    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
+        #[doc = concat!($name, " with nonces of 12 bytes and tags of 16.")]
+        #[derive(Debug, ZeroizeOnDrop)]
+        pub struct $Type(Key);
+
+        impl KeySizeUser for $Type {
+            type KeySize = $KeySize;
+        }
+
+        impl KeyInit for $Type {
+            fn new(key: &::aead::Key<Self>) -> Self {
+                Self(Key::of_type($id, key))
+            }
+        }
+
+        impl AsRef<Key> for $Type {
+            fn as_ref(&self) -> &Key {
+                &self.0
+            }
+        }
+
+        impl AeadCore for $Type {
+            type NonceSize = U12;
+            type TagSize = U16;
+            const TAG_POSITION: TagPosition = TagPosition::Postfix;
+        }
+
+        impl AeadInOut for $Type {
+            #[inline]
+            fn encrypt_inout_detached(
+                &self,
+                nonce: &Nonce<Self>,
+                associated_data: &[u8],
+                buffer: InOutBuf<'_, '_, u8>,
+            ) -> Result<Tag<Self>, Error> {
+                let mut tag = Tag::<Self>::default();
+                batch::check(&self.0, nonce, tag.len(), associated_data.len(), buffer.len())
+                    .map_err(|_| Error)?;
+                batch::seal_one(&self.0, nonce, associated_data, buffer.into(), &mut tag);
+                Ok(tag)
+            }
+
+            #[inline]
+            fn decrypt_inout_detached(
+                &self,
+                nonce: &Nonce<Self>,
+                associated_data: &[u8],
+                buffer: InOutBuf<'_, '_, u8>,
+                tag: &Tag<Self>,
+            ) -> Result<(), Error> {
+                batch::check(&self.0, nonce, tag.len(), associated_data.len(), buffer.len())
+                    .map_err(|_| Error)?;
+                batch::open_one(&self.0, nonce, associated_data, buffer.into(), tag).map_err(|_| Error)
+            }
+        }
+    )*};
+}
+
+types! {
+    Aes128Gcm = "AES-128-GCM", "aes128-gcm", U16;
+    Aes192Gcm = "AES-192-GCM", "aes192-gcm", U24;
+    Aes256Gcm = "AES-256-GCM", "aes256-gcm", U32;
+    Aes128GcmSiv = "AES-128-GCM-SIV", "aes128-gcm-siv", U16;
+    Aes256GcmSiv = "AES-256-GCM-SIV", "aes256-gcm-siv", U32;
+    Aes128Ccm = "AES-128-CCM", "aes128-ccm", U16;
+    Aes192Ccm = "AES-192-CCM", "aes192-ccm", U24;
+    Aes256Ccm = "AES-256-CCM", "aes256-ccm", U32;
+}

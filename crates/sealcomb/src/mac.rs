@@ -1,0 +1,171 @@
+//! CMAC as types of RustCrypto's crate `digest`, for code that is written over its trait [`Mac`].
+//!
+//! The message comes in pieces of any length; none of it is kept but the last block. Tags have 16 bytes:
+//! [`Mac::verify_truncated_left`] takes shorter ones. A [`crate::Key`] computes the tags of whole messages, and many
+//! of them at once with [`crate::SealJob::mac`], which is much faster.
+//!
+//! ```
+//! use sealcomb::mac::{Aes128Cmac, KeyInit, Mac};
+//!
+//! let mac = Aes128Cmac::new(&[7; 16].into());
+//! let tag = mac.chain_update(b"mess").chain_update(b"age").finalize().into_bytes();
+//!
+//! let mut mac = Aes128Cmac::new(&[7; 16].into());
+//! mac.update(b"message");
+//! assert!(mac.verify_reset(&tag).is_ok());
+//! mac.update(b"another");
+//! assert!(mac.verify(&tag).is_err());
+//! ```
+//!
+//! [`KeyInit`] can't fail, so a `SEALCOMB_BACKEND` that names no backend, or one that this CPU lacks, leaves these
+//! types with [`crate::Backend::best`]; [`crate::Key::new`] reports it.
+
+pub use digest::{CtOutput, KeyInit, Mac, MacError};
+
+use core::fmt;
+
+use digest::common::KeySizeUser;
+use digest::consts::{U16, U24, U32};
+use digest::{FixedOutput, FixedOutputReset, MacMarker, Output, OutputSizeUser, Reset, Update};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::backend::{BLOCK, Block};
+use crate::engine::comb::{self, Strand};
+use crate::engine::xor;
+use crate::modes::cmac::CbcMac;
+use crate::{Key, Schedule};
+
+/// A message on its way: the chain's state, and the bytes that may turn out to be its last block.
+#[derive(Default, Zeroize, ZeroizeOnDrop)]
+struct Stream {
+    state: Block,
+    last: Block,
+    filled: usize,
+}
+
+impl Stream {
+    fn update(&mut self, key: &Key, mut data: &[u8]) {
+        if self.filled > 0 {
+            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
+            self.keep(head);
+            if rest.is_empty() {
+                return;
+            }
+            let last = self.last;
+            self.chain(key, &last);
+            self.filled = 0;
+            data = rest;
+        }
+        let (chained, rest) = data.split_at(data.len().saturating_sub(1) / BLOCK * BLOCK);
+        self.chain(key, chained);
+        self.keep(rest);
+    }
+
+    /// Takes whole blocks through the chain.
+    fn chain(&mut self, key: &Key, blocks: &[u8]) {
+        let mut strands = [Strand { aes: &key.material.aes, state: [self.state], data: blocks.into() }];
+        comb::run::<CbcMac, 1>(key.backend(), Schedule::Single, &mut strands);
+        [self.state] = strands[0].state;
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.last[self.filled..][..bytes.len()].copy_from_slice(bytes);
+        self.filled += bytes.len();
+    }
+
+    /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
+    fn tag(&mut self, key: &Key) -> Block {
+        let [k1, k2] = &key.material.subkeys;
+        let mut last = self.last;
+        if self.filled == BLOCK {
+            xor(&mut last, k1);
+        } else {
+            last[self.filled..].fill(0);
+            last[self.filled] = 0x80;
+            xor(&mut last, k2);
+        }
+        self.chain(key, &last);
+        self.state
+    }
+}
+
+/// Declares the types, each with its id in the catalog and the size of its key.
+macro_rules! types {
+    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
+        #[doc = concat!($name, " of a message that comes in pieces.")]
+        #[derive(ZeroizeOnDrop)]
+        pub struct $Type {
+            key: Key,
+            stream: Stream,
+        }
+
+        impl KeySizeUser for $Type {
+            type KeySize = $KeySize;
+        }
+
+        impl KeyInit for $Type {
+            fn new(key: &digest::Key<Self>) -> Self {
+                Self { key: Key::of_type($id, key), stream: Stream::default() }
+            }
+        }
+
+        impl Update for $Type {
+            fn update(&mut self, data: &[u8]) {
+                self.stream.update(&self.key, data);
+            }
+        }
+
+        impl OutputSizeUser for $Type {
+            type OutputSize = U16;
+        }
+
+        impl FixedOutput for $Type {
+            fn finalize_into(mut self, out: &mut Output<Self>) {
+                out.0 = self.stream.tag(&self.key);
+            }
+        }
+
+        impl Reset for $Type {
+            /// Begins another message under the same key.
+            fn reset(&mut self) {
+                self.stream.zeroize();
+            }
+        }
+
+        impl FixedOutputReset for $Type {
+            fn finalize_into_reset(&mut self, out: &mut Output<Self>) {
+                out.0 = self.stream.tag(&self.key);
+                Reset::reset(self);
+            }
+        }
+
+        impl MacMarker for $Type {}
+
+        impl fmt::Debug for $Type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($Type)).field(&self.key).finish()
+            }
+        }
+    )*};
+}
+
+types! {
+    Aes128Cmac = "AES-128-CMAC", "aes128-cmac", U16;
+    Aes192Cmac = "AES-192-CMAC", "aes192-cmac", U24;
+    Aes256Cmac = "AES-256-CMAC", "aes256-cmac", U32;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+
+    #[test]
+    fn a_dropped_mac_leaves_nothing_of_the_message() {
+        let mac = || Aes128Cmac::new(&[0xa5; 16].into()).chain_update([0x5a; 40]);
+        assert_ne!(mac().stream.state, [0; BLOCK]);
+        assert_eq!(mac().stream.last[..8], [0x5a; 8]);
+        assert_eq!(after_drop(mac(), |mac| &mac.stream.state), [0; BLOCK]);
+        assert_eq!(after_drop(mac(), |mac| &mac.stream.last), [0; BLOCK]);
+    }
+}
