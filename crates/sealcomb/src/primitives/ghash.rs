@@ -227,3 +227,39 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
         if REVERSES { b.reverse(self.y) } else { self.y }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Backend, Kernel, after_drop};
+
+    struct Fill {
+        counts: [usize; 2],
+    }
+
+    impl Kernel for Fill {
+        type Output = Table;
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> Table {
+            let mut table = Table::empty();
+            for count in self.counts {
+                table.fill(b, &[0xa5; BLOCK], count);
+            }
+            table
+        }
+    }
+
+    #[test]
+    fn a_dropped_table_leaves_no_power() {
+        let none = [[0; BLOCK]; POWERS + 3];
+        for backend in Backend::available() {
+            for counts in [[8, 8], [8, 4], [4, 8]] {
+                let table = || backend.run(Fill { counts });
+                assert!(table().powers != none && table().sums != none, "{backend:?}");
+                assert!(after_drop(table(), |table| &table.powers) == none, "{backend:?} {counts:?}");
+                assert!(after_drop(table(), |table| &table.sums) == none, "{backend:?} {counts:?}");
+            }
+        }
+    }
+}
