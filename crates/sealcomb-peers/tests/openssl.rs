@@ -26,10 +26,7 @@ fn mode(algorithm: &Algorithm) -> &'static str {
 
 /// The algorithms that OpenSSL 3.0 has.
 fn shared() -> Vec<&'static Algorithm> {
-    ALGORITHMS
-        .iter()
-        .filter(|algorithm| mode(algorithm) != "gcm-siv")
-        .collect()
+    ALGORITHMS.iter().filter(|algorithm| mode(algorithm) != "gcm-siv").collect()
 }
 
 /// The nonce and tag sizes to test.
@@ -40,11 +37,7 @@ fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
         "gcm" | "gmac" => (1..=128).chain([12; 100]).collect(),
         _ => vec![16],
     };
-    let tags = if algorithm.tag.is_empty() {
-        vec![0]
-    } else {
-        algorithm.tag.to_vec()
-    };
+    let tags = if algorithm.tag.is_empty() { vec![0] } else { algorithm.tag.to_vec() };
     (nonces, tags)
 }
 
@@ -113,11 +106,7 @@ fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
         "cfb128" => "cfb",
         mode => mode,
     };
-    Cipher::fetch(
-        None,
-        &format!("AES-{}-{mode}", 8 * algorithm.key_bytes),
-        None,
-    )
+    Cipher::fetch(None, &format!("AES-{}-{mode}", 8 * algorithm.key_bytes), None)
 }
 
 proptest! {

@@ -41,11 +41,7 @@ impl Key {
     ///
     /// # Errors
     /// [`Error::KeyLength`].
-    pub fn with_backend(
-        algorithm: &'static Algorithm,
-        key: &[u8],
-        backend: Backend,
-    ) -> Result<Self, Error> {
+    pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
         if key.len() != algorithm.key_bytes {
             return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
         }

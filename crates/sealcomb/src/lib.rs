@@ -83,9 +83,7 @@ pub mod probe;
 pub mod reference;
 
 pub use backend::Backend;
-pub use batch::{
-    Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
-};
+pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
 pub use catalog::{ALGORITHMS, Algorithm, Kind, Range, Status, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};

@@ -6,8 +6,8 @@ mod common {
 
 use common::backends;
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Schedule,
-    SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+    ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Schedule, SealJob,
+    Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
 };
 use std::env;
 use std::process::Command;
@@ -23,12 +23,7 @@ struct Bytes {
 
 impl Bytes {
     fn new(nonce: usize, aad: usize, data: usize, tag: usize) -> Self {
-        Self {
-            nonce: vec![0; nonce],
-            aad: vec![0; aad],
-            data: vec![0xA5; data],
-            tag: vec![0x5A; tag],
-        }
+        Self { nonce: vec![0; nonce], aad: vec![0; aad], data: vec![0xA5; data], tag: vec![0x5A; tag] }
     }
 
     /// What the algorithm takes.
@@ -42,23 +37,11 @@ impl Bytes {
     }
 
     fn seal_job<'a>(&'a mut self, key: &'a Key) -> SealJob<'a> {
-        SealJob::in_place(
-            key,
-            &self.nonce,
-            self.aad.as_slice(),
-            &mut self.data,
-            &mut self.tag,
-        )
+        SealJob::in_place(key, &self.nonce, self.aad.as_slice(), &mut self.data, &mut self.tag)
     }
 
     fn open_job<'a>(&'a mut self, key: &'a Key) -> OpenJob<'a> {
-        OpenJob::in_place(
-            key,
-            &self.nonce,
-            self.aad.as_slice(),
-            &mut self.data,
-            &self.tag,
-        )
+        OpenJob::in_place(key, &self.nonce, self.aad.as_slice(), &mut self.data, &self.tag)
     }
 }
 
@@ -77,17 +60,8 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
         let key = key(algorithm, backend);
         let context = format!("{} {}", backend.name(), algorithm.id);
 
-        let Bytes {
-            nonce,
-            aad,
-            mut data,
-            mut tag,
-        } = bad.clone();
-        assert_eq!(
-            key.seal_in_place(&nonce, &aad, &mut data, &mut tag),
-            Err(error),
-            "{context}"
-        );
+        let Bytes { nonce, aad, mut data, mut tag } = bad.clone();
+        assert_eq!(key.seal_in_place(&nonce, &aad, &mut data, &mut tag), Err(error), "{context}");
         assert!(data == bad.data && tag == bad.tag, "{context}");
         let opened = key.open_in_place(&nonce, &aad, &mut data, &tag);
         assert_eq!(opened, Err(OpenError::Misuse(error)), "{context}");
@@ -99,22 +73,13 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
         let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.seal_job(&key)).collect();
         assert_eq!(seal_batch(&mut jobs), expected, "{context}");
         drop(jobs);
-        assert!(
-            batch == [good.clone(), good.clone(), bad.clone(), good.clone()],
-            "{context}"
-        );
+        assert!(batch == [good.clone(), good.clone(), bad.clone(), good.clone()], "{context}");
 
         let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
         assert_eq!(open_batch(&mut jobs), expected.map(|()| 0), "{context}");
-        assert!(
-            jobs.iter().all(|job| job.verdict() == Verdict::Pending),
-            "{context}"
-        );
+        assert!(jobs.iter().all(|job| job.verdict() == Verdict::Pending), "{context}");
         drop(jobs);
-        assert!(
-            batch == [good.clone(), good.clone(), bad.clone(), good],
-            "{context}"
-        );
+        assert!(batch == [good.clone(), good.clone(), bad.clone(), good], "{context}");
     }
 }
 
@@ -125,12 +90,7 @@ fn a_key_of_another_length_is_refused() {
             for backend in backends::available() {
                 let made = Key::with_backend(algorithm, &vec![0; got], backend);
                 let expected = algorithm.key_bytes;
-                assert_eq!(
-                    made.err(),
-                    Some(Error::KeyLength { expected, got }),
-                    "{}",
-                    algorithm.id
-                );
+                assert_eq!(made.err(), Some(Error::KeyLength { expected, got }), "{}", algorithm.id);
             }
         }
     }
@@ -141,10 +101,7 @@ fn a_nonce_of_another_length_is_refused() {
     for algorithm in ALGORITHMS {
         let takes = algorithm.nonce.min..=algorithm.nonce.max;
         for got in (0..=33).filter(|got| !takes.contains(got)) {
-            let bad = Bytes {
-                nonce: vec![0; got],
-                ..Bytes::good(algorithm)
-            };
+            let bad = Bytes { nonce: vec![0; got], ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, Error::NonceLength { got });
         }
     }
@@ -174,19 +131,11 @@ fn a_tag_of_another_length_is_refused() {
         for got in (0..=33).filter(|got| !algorithm.tag.contains(got)) {
             for backend in backends::available() {
                 let made = key(algorithm, backend).with_tag_bytes(got);
-                assert_eq!(
-                    made.err(),
-                    Some(Error::TagLength { got }),
-                    "{}",
-                    algorithm.id
-                );
+                assert_eq!(made.err(), Some(Error::TagLength { got }), "{}", algorithm.id);
             }
         }
         for got in (0..=33).filter(|&got| got != algorithm.tag_bytes) {
-            let bad = Bytes {
-                tag: vec![0; got],
-                ..Bytes::good(algorithm)
-            };
+            let bad = Bytes { tag: vec![0; got], ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, Error::TagLength { got });
         }
     }
@@ -194,10 +143,7 @@ fn a_tag_of_another_length_is_refused() {
 
 #[test]
 fn what_is_shorter_than_a_tag_is_not_opened() {
-    for algorithm in ALGORITHMS
-        .iter()
-        .filter(|algorithm| algorithm.kind != Kind::Cipher)
-    {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Cipher) {
         for backend in backends::available() {
             let nonce = vec![0; algorithm.nonce_bytes];
             for bytes in 0..algorithm.tag_bytes {
@@ -214,18 +160,10 @@ fn limits_are(id: &str, nonce: usize, message: u64, aad: u64) {
     let check = |aad, message| algorithm.check(nonce, algorithm.tag_bytes, aad, message);
     assert_eq!(check(aad, message), Ok(()), "{id}");
     if let Some(longer) = message.checked_add(1) {
-        assert_eq!(
-            check(0, longer),
-            Err(Error::MessageTooLong { limit: message }),
-            "{id}"
-        );
+        assert_eq!(check(0, longer), Err(Error::MessageTooLong { limit: message }), "{id}");
     }
     if let Some(longer) = aad.checked_add(1) {
-        assert_eq!(
-            check(longer, 0),
-            Err(Error::AadTooLong { limit: aad }),
-            "{id}"
-        );
+        assert_eq!(check(longer, 0), Err(Error::AadTooLong { limit: aad }), "{id}");
     }
 }
 
@@ -233,12 +171,7 @@ fn limits_are(id: &str, nonce: usize, message: u64, aad: u64) {
 fn a_message_or_aad_over_the_limit_of_the_mode_is_refused() {
     for bits in [128, 192, 256] {
         for nonce in [1, 12, 16] {
-            limits_are(
-                &format!("aes{bits}-gcm"),
-                nonce,
-                (1 << 36) - 32,
-                (1 << 61) - 1,
-            );
+            limits_are(&format!("aes{bits}-gcm"), nonce, (1 << 36) - 32, (1 << 61) - 1);
         }
         for nonce in 8..=13 {
             let longest = (1 << (8 * (15 - nonce))) - 1;
@@ -267,24 +200,13 @@ fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
 
 #[test]
 fn an_output_that_is_too_short_is_refused() {
-    for algorithm in ALGORITHMS
-        .iter()
-        .filter(|algorithm| algorithm.kind != Kind::Mac)
-    {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac) {
         for backend in backends::available() {
             let key = key(algorithm, backend);
-            let Bytes {
-                nonce,
-                data,
-                mut tag,
-                ..
-            } = Bytes::good(algorithm);
+            let Bytes { nonce, data, mut tag, .. } = Bytes::good(algorithm);
             for got in 0..data.len() {
                 let mut output = vec![0x5A; got];
-                let expected = Some(Error::OutputTooShort {
-                    needed: data.len(),
-                    got,
-                });
+                let expected = Some(Error::OutputTooShort { needed: data.len(), got });
                 let job = SealJob::new(&key, &nonce, &[], &data, &mut output, &mut tag);
                 assert_eq!(job.err(), expected, "{}", algorithm.id);
                 let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
@@ -299,17 +221,11 @@ fn an_output_that_is_too_short_is_refused() {
 fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks) {
         for got in [1, 15, 17, 31, 33, 100] {
-            let bad = Bytes {
-                data: vec![0xA5; got],
-                ..Bytes::good(algorithm)
-            };
+            let bad = Bytes { data: vec![0xA5; got], ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, Error::NotWholeBlocks { got });
         }
     }
-    let whole: Vec<_> = ALGORITHMS
-        .iter()
-        .filter(|algorithm| algorithm.whole_blocks)
-        .collect();
+    let whole: Vec<_> = ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks).collect();
     assert_eq!(whole.len(), 6);
 }
 
@@ -319,24 +235,10 @@ fn a_cipher_refuses_aad_and_a_mac_refuses_a_message() {
         let good = Bytes::good(algorithm);
         match algorithm.kind {
             Kind::Cipher => {
-                is_refused(
-                    algorithm,
-                    &Bytes {
-                        aad: vec![0; 1],
-                        ..good
-                    },
-                    Error::TakesNoAad,
-                );
+                is_refused(algorithm, &Bytes { aad: vec![0; 1], ..good }, Error::TakesNoAad);
             }
             Kind::Mac => {
-                is_refused(
-                    algorithm,
-                    &Bytes {
-                        data: vec![0; 16],
-                        ..good
-                    },
-                    Error::TakesNoMessage,
-                );
+                is_refused(algorithm, &Bytes { data: vec![0; 16], ..good }, Error::TakesNoMessage);
             }
             Kind::Aead => {}
         }
@@ -347,16 +249,8 @@ fn a_cipher_refuses_aad_and_a_mac_refuses_a_message() {
 fn no_jobs_are_a_batch() {
     assert_eq!(seal_batch(&mut []), Ok(()));
     assert_eq!(open_batch(&mut []), Ok(0));
-    let schedules = [
-        Schedule::Single,
-        Schedule::Comb(1),
-        Schedule::Comb(32),
-        Schedule::Refill,
-    ];
-    for schedule in schedules
-        .into_iter()
-        .chain([Schedule::Auto, Schedule::Blocks])
-    {
+    let schedules = [Schedule::Single, Schedule::Comb(1), Schedule::Comb(32), Schedule::Refill];
+    for schedule in schedules.into_iter().chain([Schedule::Auto, Schedule::Blocks]) {
         assert_eq!(seal_batch_with(schedule, &mut []), Ok(()));
         assert_eq!(open_batch_with(schedule, &mut []), Ok(0));
     }
@@ -364,10 +258,7 @@ fn no_jobs_are_a_batch() {
 
 #[test]
 fn a_bad_tag_among_good_ones_is_refused_alone() {
-    for algorithm in ALGORITHMS
-        .iter()
-        .filter(|algorithm| algorithm.kind != Kind::Cipher)
-    {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Cipher) {
         for backend in backends::available() {
             let key = key(algorithm, backend);
             let good = Bytes::good(algorithm);
@@ -377,40 +268,15 @@ fn a_bad_tag_among_good_ones_is_refused_alone() {
             drop(jobs);
             batch[7].tag[3] ^= 0x10;
             let mut jobs: Vec<_> = batch.iter_mut().map(|bytes| bytes.open_job(&key)).collect();
-            assert_eq!(
-                open_batch(&mut jobs),
-                Ok(1),
-                "{} {}",
-                backend.name(),
-                algorithm.id
-            );
+            assert_eq!(open_batch(&mut jobs), Ok(1), "{} {}", backend.name(), algorithm.id);
             for (i, job) in jobs.iter().enumerate() {
-                let expected = if i == 7 {
-                    Verdict::Forged
-                } else {
-                    Verdict::Verified
-                };
-                assert_eq!(
-                    job.verdict(),
-                    expected,
-                    "{} {} {i}",
-                    backend.name(),
-                    algorithm.id
-                );
+                let expected = if i == 7 { Verdict::Forged } else { Verdict::Verified };
+                assert_eq!(job.verdict(), expected, "{} {} {i}", backend.name(), algorithm.id);
             }
             drop(jobs);
             for (i, bytes) in batch.iter().enumerate() {
-                let expected = if i == 7 {
-                    vec![0; good.data.len()]
-                } else {
-                    good.data.clone()
-                };
-                assert!(
-                    bytes.data == expected,
-                    "{} {} {i}",
-                    backend.name(),
-                    algorithm.id
-                );
+                let expected = if i == 7 { vec![0; good.data.len()] } else { good.data.clone() };
+                assert!(bytes.data == expected, "{} {} {i}", backend.name(), algorithm.id);
             }
         }
     }
@@ -418,20 +284,8 @@ fn a_bad_tag_among_good_ones_is_refused_alone() {
 
 #[test]
 fn an_unknown_algorithm_is_refused() {
-    for id in [
-        "",
-        "aes128",
-        "aes128-",
-        "AES128-GCM",
-        "aes512-gcm",
-        "aes192-gcm-siv",
-        "rot13",
-    ] {
-        assert_eq!(
-            Algorithm::by_id(id).err(),
-            Some(Error::UnknownAlgorithm),
-            "{id}"
-        );
+    for id in ["", "aes128", "aes128-", "AES128-GCM", "aes512-gcm", "aes192-gcm-siv", "rot13"] {
+        assert_eq!(Algorithm::by_id(id).err(), Some(Error::UnknownAlgorithm), "{id}");
     }
 }
 
@@ -457,22 +311,14 @@ fn the_variable_selects_the_backend_or_its_error() {
     }
     let made = |value: Option<&str>| {
         let mut child = Command::new(env::current_exe().expect("this test's program"));
-        child.args([
-            "--exact",
-            "the_variable_selects_the_backend_or_its_error",
-            "--nocapture",
-        ]);
-        child
-            .env("SEALCOMB_TEST_CHILD", "1")
-            .env_remove("SEALCOMB_BACKEND");
+        child.args(["--exact", "the_variable_selects_the_backend_or_its_error", "--nocapture"]);
+        child.env("SEALCOMB_TEST_CHILD", "1").env_remove("SEALCOMB_BACKEND");
         if let Some(value) = value {
             child.env("SEALCOMB_BACKEND", value);
         }
         let output = child.output().expect("the test's program runs");
         let output = String::from_utf8(output.stdout).expect("text");
-        let (_, made) = output
-            .split_once(MADE)
-            .unwrap_or_else(|| panic!("no result: {output}"));
+        let (_, made) = output.split_once(MADE).unwrap_or_else(|| panic!("no result: {output}"));
         made.lines().next().expect("a line").to_owned()
     };
     let expected = |backend: Result<Backend, Error>| format!("{:?}", backend.map(Backend::name));

@@ -53,10 +53,7 @@ impl Message {
     fn new(shape: &Shape, rng: &mut StdRng) -> Self {
         let algorithm = Algorithm::by_id(shape.id).expect("a listed algorithm");
         let mut random = |bytes| random_bytes(rng, bytes);
-        let key = random_bytes(
-            &mut StdRng::seed_from_u64(shape.key as u64),
-            algorithm.key_bytes,
-        );
+        let key = random_bytes(&mut StdRng::seed_from_u64(shape.key as u64), algorithm.key_bytes);
         let (nonce, aad, msg) = (random(shape.nonce), random(shape.aad), random(shape.msg));
         let (ct, tag) = reference::seal(shape.id, &key, &nonce, &aad, &msg, shape.tag)
             .expect("the model takes what the catalog allows");
@@ -64,26 +61,14 @@ impl Message {
         if shape.forged {
             received[rng.random_range(0..shape.tag)] ^= 1 << rng.random_range(0..8);
         }
-        Self {
-            shape: shape.clone(),
-            algorithm,
-            key,
-            nonce,
-            aad,
-            msg,
-            ct,
-            tag,
-            received,
-        }
+        Self { shape: shape.clone(), algorithm, key, nonce, aad, msg, ct, tag, received }
     }
 
     /// The additional data in as many slices as the shape says.
     fn slices(&self) -> Vec<&[u8]> {
         let n = self.shape.slices;
         let border = |i| i * self.aad.len() / n;
-        (0..n)
-            .map(|i| &self.aad[border(i)..border(i + 1)])
-            .collect()
+        (0..n).map(|i| &self.aad[border(i)..border(i + 1)]).collect()
     }
 
     /// What an output buffer holds at first: the input where the job is in place, else other bytes and a rest.
@@ -97,11 +82,7 @@ impl Message {
 
     /// The result in a buffer, if what stands behind it was left alone.
     fn result<'a>(&self, buffer: &'a [u8]) -> Option<&'a [u8]> {
-        if self.shape.in_place {
-            Some(buffer)
-        } else {
-            buffer.strip_suffix(&REST)
-        }
+        if self.shape.in_place { Some(buffer) } else { buffer.strip_suffix(&REST) }
     }
 
     fn expected_verdict(&self) -> Verdict {
@@ -113,11 +94,7 @@ impl Message {
     }
 
     fn expected_opening(&self) -> Vec<u8> {
-        if self.shape.forged {
-            vec![0; self.msg.len()]
-        } else {
-            self.msg.clone()
-        }
+        if self.shape.forged { vec![0; self.msg.len()] } else { self.msg.clone() }
     }
 }
 
@@ -132,24 +109,14 @@ type Keys = HashMap<(&'static str, usize, usize), Key>;
 
 fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
     let mut keys = HashMap::new();
-    for Message {
-        shape,
-        algorithm,
-        key,
-        ..
-    } in messages
-    {
-        keys.entry((shape.id, shape.key, shape.tag))
-            .or_insert_with(|| {
-                let key =
-                    Key::with_backend(algorithm, key, backend).expect("the key's length is right");
-                match algorithm.kind {
-                    Kind::Cipher => key,
-                    _ => key
-                        .with_tag_bytes(shape.tag)
-                        .expect("a size from the catalog"),
-                }
-            });
+    for Message { shape, algorithm, key, .. } in messages {
+        keys.entry((shape.id, shape.key, shape.tag)).or_insert_with(|| {
+            let key = Key::with_backend(algorithm, key, backend).expect("the key's length is right");
+            match algorithm.kind {
+                Kind::Cipher => key,
+                _ => key.with_tag_bytes(shape.tag).expect("a size from the catalog"),
+            }
+        });
     }
     keys
 }
@@ -161,10 +128,7 @@ fn key_of<'a>(keys: &'a Keys, message: &Message) -> &'a Key {
 /// The law for these jobs, on every backend and with each of the schedules. The error names the job that broke it.
 fn law_holds(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
     let mut rng = StdRng::seed_from_u64(3);
-    let messages: Vec<_> = shapes
-        .iter()
-        .map(|shape| Message::new(shape, &mut rng))
-        .collect();
+    let messages: Vec<_> = shapes.iter().map(|shape| Message::new(shape, &mut rng)).collect();
     for backend in backends::available() {
         let keys = keys_of(backend, &messages);
         for (i, message) in messages.iter().enumerate() {
@@ -183,17 +147,12 @@ fn law_holds(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
 fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     let Message { nonce, aad, .. } = message;
     let (mut data, mut tag) = (message.msg.clone(), vec![0; message.shape.tag]);
-    key.seal_in_place(nonce, aad, &mut data, &mut tag)
-        .map_err(|error| error.to_string())?;
+    key.seal_in_place(nonce, aad, &mut data, &mut tag).map_err(|error| error.to_string())?;
     same("ciphertext", &data, &message.ct)?;
     same("tag", &tag, &message.tag)?;
     let mut data = message.ct.clone();
     let opened = key.open_in_place(nonce, aad, &mut data, &message.received);
-    let expected = if message.shape.forged {
-        Err(OpenError::Forged)
-    } else {
-        Ok(())
-    };
+    let expected = if message.shape.forged { Err(OpenError::Forged) } else { Ok(()) };
     if opened != expected {
         return Err(format!("opening gave {opened:?}"));
     }
@@ -202,10 +161,8 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
 
 fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
     let slices: Vec<_> = messages.iter().map(Message::slices).collect();
-    let mut outputs: Vec<_> = messages
-        .iter()
-        .map(|message| (message.buffer(&message.msg), vec![0; message.shape.tag]))
-        .collect();
+    let mut outputs: Vec<_> =
+        messages.iter().map(|message| (message.buffer(&message.msg), vec![0; message.shape.tag])).collect();
     let mut jobs: Vec<_> = messages
         .iter()
         .zip(&slices)
@@ -226,9 +183,7 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
     drop(jobs);
     for (i, (message, (output, tag))) in messages.iter().zip(&outputs).enumerate() {
         let at = |what| format!("sealing job {i}: {what}");
-        let ct = message
-            .result(output)
-            .ok_or_else(|| at("wrote past the result".into()))?;
+        let ct = message.result(output).ok_or_else(|| at("wrote past the result".into()))?;
         same("ciphertext", ct, &message.ct).map_err(at)?;
         same("tag", tag, &message.tag).map_err(at)?;
     }
@@ -237,10 +192,7 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
 
 fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
     let slices: Vec<_> = messages.iter().map(Message::slices).collect();
-    let mut outputs: Vec<_> = messages
-        .iter()
-        .map(|message| message.buffer(&message.ct))
-        .collect();
+    let mut outputs: Vec<_> = messages.iter().map(|message| message.buffer(&message.ct)).collect();
     let mut jobs: Vec<_> = messages
         .iter()
         .zip(&slices)
@@ -260,20 +212,13 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
     let forged = open_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
     let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
     drop(jobs);
-    let expected = messages
-        .iter()
-        .filter(|message| message.shape.forged)
-        .count();
+    let expected = messages.iter().filter(|message| message.shape.forged).count();
     if forged != expected {
-        return Err(format!(
-            "opening counted {forged} forgeries, not {expected}"
-        ));
+        return Err(format!("opening counted {forged} forgeries, not {expected}"));
     }
     for (i, (message, output)) in messages.iter().zip(&outputs).enumerate() {
         let at = |what| format!("opening job {i}: {what}");
-        let msg = message
-            .result(output)
-            .ok_or_else(|| at("wrote past the result".into()))?;
+        let msg = message.result(output).ok_or_else(|| at("wrote past the result".into()))?;
         same("message", msg, &message.expected_opening()).map_err(at)?;
         if verdicts[i] != message.expected_verdict() {
             return Err(at(format!("verdict {:?}", verdicts[i])));
@@ -286,14 +231,8 @@ fn same(what: &str, got: &[u8], expected: &[u8]) -> Result<(), String> {
     if got == expected {
         return Ok(());
     }
-    let place = got
-        .iter()
-        .zip(expected)
-        .position(|(got, expected)| got != expected);
-    Err(format!(
-        "{what} of {} bytes differs at byte {place:?}",
-        expected.len()
-    ))
+    let place = got.iter().zip(expected).position(|(got, expected)| got != expected);
+    Err(format!("{what} of {} bytes differs at byte {place:?}", expected.len()))
 }
 
 /// A job of one of `algorithms` under one of `keys` keys.
@@ -303,38 +242,28 @@ fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Valu
         (length(), any::<Index>(), 1..5_usize),
         (proptest::bool::weighted(0.2), any::<bool>()),
     )
-        .prop_map(
-            |((algorithm, key, nonce, long), (short, tag, slices), (forged, in_place))| {
-                let is_mac = algorithm.kind == Kind::Mac;
-                let is_cipher = algorithm.kind == Kind::Cipher;
-                let whole = if algorithm.whole_blocks {
-                    long / 16 * 16
-                } else {
+        .prop_map(|((algorithm, key, nonce, long), (short, tag, slices), (forged, in_place))| {
+            let is_mac = algorithm.kind == Kind::Mac;
+            let is_cipher = algorithm.kind == Kind::Cipher;
+            let whole = if algorithm.whole_blocks { long / 16 * 16 } else { long };
+            Shape {
+                id: algorithm.id,
+                key,
+                nonce: nonce_bytes(algorithm, nonce),
+                aad: if is_mac {
                     long
-                };
-                Shape {
-                    id: algorithm.id,
-                    key,
-                    nonce: nonce_bytes(algorithm, nonce),
-                    aad: if is_mac {
-                        long
-                    } else if is_cipher {
-                        0
-                    } else {
-                        short.min(300)
-                    },
-                    slices,
-                    msg: if is_mac { 0 } else { whole },
-                    tag: if is_cipher {
-                        0
-                    } else {
-                        *tag.get(algorithm.tag)
-                    },
-                    forged: forged && !is_cipher,
-                    in_place,
-                }
-            },
-        )
+                } else if is_cipher {
+                    0
+                } else {
+                    short.min(300)
+                },
+                slices,
+                msg: if is_mac { 0 } else { whole },
+                tag: if is_cipher { 0 } else { *tag.get(algorithm.tag) },
+                forged: forged && !is_cipher,
+                in_place,
+            }
+        })
 }
 
 /// The usual length of a nonce half of the time, else one up to 130 bytes that the algorithm takes.
@@ -342,11 +271,7 @@ fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
     let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
     let choices = 2 * (max - min + 1);
     let choice = index.index(choices);
-    if choice < choices / 2 {
-        min + choice
-    } else {
-        algorithm.nonce_bytes
-    }
+    if choice < choices / 2 { min + choice } else { algorithm.nonce_bytes }
 }
 
 /// A length up to 9000 bytes, often small and often beside the border of a block.
@@ -400,12 +325,7 @@ fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
     let lanes = Backend::available().map(Backend::lanes).max();
     let schedules: Vec<_> = (1..=lanes.expect("a backend"))
         .map(Schedule::Comb)
-        .chain([
-            Schedule::Auto,
-            Schedule::Single,
-            Schedule::Refill,
-            Schedule::Blocks,
-        ])
+        .chain([Schedule::Auto, Schedule::Single, Schedule::Refill, Schedule::Blocks])
         .collect();
     let mut rng = StdRng::seed_from_u64(4);
     for jobs in [1, 2, 3, 7, 16, 17, 33, 65, 130] {
@@ -413,11 +333,7 @@ fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
             let shapes: Vec<_> = (0..jobs)
                 .map(|i| {
                     let blocks = rng.random_range(0..40);
-                    let bytes = if algorithm.whole_blocks {
-                        0
-                    } else {
-                        rng.random_range(0..16)
-                    };
+                    let bytes = if algorithm.whole_blocks { 0 } else { rng.random_range(0..16) };
                     let long = 16 * blocks + bytes;
                     Shape {
                         id: algorithm.id,
@@ -453,11 +369,7 @@ fn every_algorithm_obeys_the_law_under_every_schedule() {
 #[test]
 fn equal_and_very_unequal_lengths_obey_the_law() {
     for algorithm in ALGORITHMS {
-        for lengths in [
-            vec![1488; 64],
-            vec![1504, 80, 80, 80, 1360, 1504, 1504],
-            vec![0; 40],
-        ] {
+        for lengths in [vec![1488; 64], vec![1504, 80, 80, 80, 1360, 1504, 1504], vec![0; 40]] {
             let shapes: Vec<_> = lengths
                 .iter()
                 .map(|&long| Shape {

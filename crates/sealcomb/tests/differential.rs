@@ -54,38 +54,26 @@ fn seal_aead<A: AeadInOut + KeyInit>(message: &mut KnownAnswer) {
 macro_rules! peer {
     ($name:ident, $aes:ty) => {
         fn $name(message: &mut KnownAnswer) {
-            let KnownAnswer {
-                algorithm,
-                key,
-                nonce,
-                aad,
-                ct,
-                tag,
-                ..
-            } = &mut *message;
+            let KnownAnswer { algorithm, key, nonce, aad, ct, tag, .. } = &mut *message;
             let (bytes, tag_bytes) = (ct.len(), tag.len());
             match (mode(algorithm), nonce.len(), tag_bytes) {
                 ("ecb", ..) => {
                     let peer = ecb::Encryptor::<$aes>::new_from_slice(key).expect("a key");
-                    peer.encrypt_padded::<NoPadding>(ct, bytes)
-                        .expect("whole blocks");
+                    peer.encrypt_padded::<NoPadding>(ct, bytes).expect("whole blocks");
                 }
                 ("cbc", ..) => {
                     let peer = cbc::Encryptor::<$aes>::new_from_slices(key, nonce).expect("sizes");
-                    peer.encrypt_padded::<NoPadding>(ct, bytes)
-                        .expect("whole blocks");
+                    peer.encrypt_padded::<NoPadding>(ct, bytes).expect("whole blocks");
                 }
-                ("cfb128", ..) => cfb_mode::Encryptor::<$aes>::new_from_slices(key, nonce)
-                    .expect("sizes")
-                    .encrypt(ct),
+                ("cfb128", ..) => {
+                    cfb_mode::Encryptor::<$aes>::new_from_slices(key, nonce).expect("sizes").encrypt(ct)
+                }
                 ("ofb", ..) => {
-                    Ofb::<$aes>::new_from_slices(key, nonce)
-                        .expect("sizes")
-                        .apply_keystream(ct);
+                    Ofb::<$aes>::new_from_slices(key, nonce).expect("sizes").apply_keystream(ct);
                 }
-                ("ctr", ..) => Ctr128BE::<$aes>::new_from_slices(key, nonce)
-                    .expect("sizes")
-                    .apply_keystream(ct),
+                ("ctr", ..) => {
+                    Ctr128BE::<$aes>::new_from_slices(key, nonce).expect("sizes").apply_keystream(ct)
+                }
                 ("cmac", ..) => {
                     let mut peer = <Cmac<$aes> as KeyInit>::new_from_slice(key).expect("a key");
                     peer.update(aad);

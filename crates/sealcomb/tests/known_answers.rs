@@ -22,10 +22,7 @@ fn files() -> Vec<Vec<KnownAnswer>> {
     let mut paths: Vec<_> = fs::read_dir(&folder)
         .expect("the folder testvectors")
         .map(|entry| entry.expect("an entry of testvectors").path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "json")
-        })
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
     paths.sort();
     paths.iter().map(|path| answers_of(path)).collect()
@@ -35,9 +32,7 @@ fn answers_of(path: &Path) -> Vec<KnownAnswer> {
     let name = path.file_name().expect("a file").to_string_lossy();
     let file: Value = serde_json::from_slice(&fs::read(path).expect("a readable file"))
         .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let id = file["algorithm"]
-        .as_str()
-        .expect("a file names its algorithm");
+    let id = file["algorithm"].as_str().expect("a file names its algorithm");
     let algorithm = Algorithm::by_id(id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
     let tests = file["tests"].as_array().expect("a file has tests");
     tests
@@ -81,18 +76,10 @@ fn all_files_hold_as_one_batch_of_mixed_algorithms() {
 #[test]
 fn a_flipped_bit_of_nonce_aad_ciphertext_or_tag_is_refused() {
     let mut rng = StdRng::seed_from_u64(2);
-    let fields: [fn(&mut KnownAnswer) -> &mut Vec<u8>; 4] = [
-        |a| &mut a.nonce,
-        |a| &mut a.aad,
-        |a| &mut a.ct,
-        |a| &mut a.tag,
-    ];
+    let fields: [fn(&mut KnownAnswer) -> &mut Vec<u8>; 4] =
+        [|a| &mut a.nonce, |a| &mut a.aad, |a| &mut a.ct, |a| &mut a.tag];
     let mut forgeries = Vec::new();
-    for answer in files()
-        .concat()
-        .iter()
-        .filter(|answer| answer.is_authenticated())
-    {
+    for answer in files().concat().iter().filter(|answer| answer.is_authenticated()) {
         for field in fields {
             let mut forgery = answer.clone();
             let bytes = field(&mut forgery);
@@ -109,22 +96,9 @@ fn a_flipped_bit_of_nonce_aad_ciphertext_or_tag_is_refused() {
 #[test]
 fn every_file_holds_for_the_models() {
     for answer in files().concat() {
-        let KnownAnswer {
-            origin,
-            algorithm,
-            key,
-            nonce,
-            aad,
-            msg,
-            ct,
-            tag,
-        } = &answer;
+        let KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag } = &answer;
         let sealed = reference::seal(algorithm.id, key, nonce, aad, msg, tag.len());
-        assert_eq!(
-            sealed.as_ref(),
-            Some(&(ct.clone(), tag.clone())),
-            "{origin}"
-        );
+        assert_eq!(sealed.as_ref(), Some(&(ct.clone(), tag.clone())), "{origin}");
         let opened = reference::open(algorithm.id, key, nonce, aad, ct, tag);
         assert_eq!(opened.as_ref(), Some(msg), "{origin}");
         if answer.is_authenticated() {
@@ -138,11 +112,7 @@ fn every_file_holds_for_the_models() {
 
 #[test]
 fn every_algorithm_has_a_file() {
-    let covered: BTreeSet<_> = files()
-        .concat()
-        .iter()
-        .map(|answer| answer.algorithm.id)
-        .collect();
+    let covered: BTreeSet<_> = files().concat().iter().map(|answer| answer.algorithm.id).collect();
     let listed: BTreeSet<_> = ALGORITHMS.iter().map(|algorithm| algorithm.id).collect();
     assert_eq!(covered, listed);
 }

@@ -18,24 +18,10 @@ fn answer(algorithm: &'static Algorithm, nonce: usize, aad: usize, msg: usize) -
     let pattern = |bytes: usize| -> Vec<u8> { (0..bytes).map(|i| (i % 251) as u8).collect() };
     let (key, nonce) = (pattern(algorithm.key_bytes), pattern(nonce));
     let (aad, msg) = (pattern(aad), pattern(msg));
-    let origin = format!(
-        "nonce {}, aad {}, msg {}",
-        nonce.len(),
-        aad.len(),
-        msg.len()
-    );
+    let origin = format!("nonce {}, aad {}, msg {}", nonce.len(), aad.len(), msg.len());
     let (ct, tag) = reference::seal(algorithm.id, &key, &nonce, &aad, &msg, algorithm.tag_bytes)
         .expect("the model takes these sizes");
-    KnownAnswer {
-        origin,
-        algorithm,
-        key,
-        nonce,
-        aad,
-        msg,
-        ct,
-        tag,
-    }
+    KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag }
 }
 
 fn by_id(id: &str) -> &'static Algorithm {
@@ -44,21 +30,10 @@ fn by_id(id: &str) -> &'static Algorithm {
 
 #[test]
 fn messages_of_a_mebibyte_hold_beside_short_ones() {
-    for algorithm in ALGORITHMS
-        .iter()
-        .filter(|algorithm| algorithm.id.starts_with("aes128-"))
-    {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.id.starts_with("aes128-")) {
         let answers = [LONG, 16, 0, 4096, LONG].map(|long| {
-            let long = if algorithm.whole_blocks {
-                long / 16 * 16
-            } else {
-                long
-            };
-            let (aad, msg) = if algorithm.kind == Kind::Mac {
-                (long, 0)
-            } else {
-                (0, long)
-            };
+            let long = if algorithm.whole_blocks { long / 16 * 16 } else { long };
+            let (aad, msg) = if algorithm.kind == Kind::Mac { (long, 0) } else { (0, long) };
             answer(algorithm, algorithm.nonce_bytes, aad, msg)
         });
         must_hold(&answers);
@@ -76,19 +51,9 @@ fn ccm_encodes_the_length_of_aad_from_65280_bytes_on_in_six_bytes() {
 
 #[test]
 fn long_aad_and_long_nonces_hold_and_their_last_bit_counts() {
-    for id in [
-        "aes128-gcm",
-        "aes256-gcm",
-        "aes128-gcm-siv",
-        "aes256-gcm-siv",
-        "aes192-ccm",
-    ] {
+    for id in ["aes128-gcm", "aes256-gcm", "aes128-gcm-siv", "aes256-gcm-siv", "aes192-ccm"] {
         let algorithm = by_id(id);
-        let nonces = if id.ends_with("-gcm") {
-            [12, 1000, 100_001]
-        } else {
-            [12; 3]
-        };
+        let nonces = if id.ends_with("-gcm") { [12, 1000, 100_001] } else { [12; 3] };
         let answers = nonces.map(|nonce| answer(algorithm, nonce, 200_003, 33));
         must_hold(&answers);
         must_be_refused(&answers.map(|mut answer| {

@@ -53,21 +53,12 @@ fn run(tests: Vec<Test>) -> Count {
     }
     must_hold(&hold);
     must_be_refused(&refused);
-    Count {
-        hold: hold.len(),
-        refused: refused.len(),
-        misuse,
-    }
+    Count { hold: hold.len(), refused: refused.len(), misuse }
 }
 
 /// The error that a test's parameters call for.
 fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
-    let KnownAnswer {
-        algorithm,
-        nonce,
-        tag,
-        ..
-    } = answer;
+    let KnownAnswer { algorithm, nonce, tag, .. } = answer;
     if !algorithm.tag.contains(&tag.len()) {
         Some(Error::TagLength { got: tag.len() })
     } else if !(algorithm.nonce.min..=algorithm.nonce.max).contains(&nonce.len()) {
@@ -79,16 +70,7 @@ fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
 
 /// Neither sealing nor opening takes these parameters.
 fn is_misuse(answer: &KnownAnswer) {
-    let KnownAnswer {
-        origin,
-        algorithm,
-        key,
-        nonce,
-        aad,
-        msg,
-        ct,
-        tag,
-    } = answer;
+    let KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag } = answer;
     for backend in backends::available() {
         let expected = misuse_of(answer).expect("a misuse");
         let made = Key::with_backend(algorithm, key, backend)
@@ -118,14 +100,7 @@ fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
         let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
         for backend in backends::available() {
             let made = Key::with_backend(algorithm, key, backend);
-            assert_eq!(
-                made.err(),
-                Some(Error::KeyLength {
-                    expected: bits / 8,
-                    got: key.len()
-                }),
-                "{mode}"
-            );
+            assert_eq!(made.err(), Some(Error::KeyLength { expected: bits / 8, got: key.len() }), "{mode}");
         }
     }
 }
@@ -134,13 +109,9 @@ fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
 fn algorithm(mode: &'static str, key: &[u8]) -> Result<&'static Algorithm, WrongKey> {
     match key.len() {
         16 | 24 | 32 => {
-            Ok(Algorithm::by_id(&format!("aes{}-{mode}", 8 * key.len()))
-                .expect("a listed algorithm"))
+            Ok(Algorithm::by_id(&format!("aes{}-{mode}", 8 * key.len())).expect("a listed algorithm"))
         }
-        _ => Err(WrongKey {
-            mode,
-            key: key.to_vec(),
-        }),
+        _ => Err(WrongKey { mode, key: key.to_vec() }),
     }
 }
 
@@ -188,90 +159,37 @@ fn mac_test(
 #[test]
 fn gcm_holds() {
     let count = run(aead_tests("gcm", aead::TestName::AesGcm));
-    assert_eq!(
-        count,
-        Count {
-            hold: 229,
-            refused: 81,
-            misuse: 6
-        }
-    );
+    assert_eq!(count, Count { hold: 229, refused: 81, misuse: 6 });
 }
 
 #[test]
 fn ccm_holds() {
     let count = run(aead_tests("ccm", aead::TestName::AesCcm));
-    assert_eq!(
-        count,
-        Count {
-            hold: 405,
-            refused: 81,
-            misuse: 66
-        }
-    );
+    assert_eq!(count, Count { hold: 405, refused: 81, misuse: 66 });
 }
 
 #[test]
 fn gcm_siv_holds() {
     let count = run(aead_tests("gcm-siv", aead::TestName::AesGcmSiv));
-    assert_eq!(
-        count,
-        Count {
-            hold: 136,
-            refused: 66,
-            misuse: 0
-        }
-    );
+    assert_eq!(count, Count { hold: 136, refused: 66, misuse: 0 });
 }
 
 #[test]
 fn cmac_holds() {
     let set = mac::TestSet::load(mac::TestName::AesCmac).expect("the crate's own data");
-    let tests = set
-        .test_groups
-        .iter()
-        .flat_map(|group| &group.tests)
-        .map(|test| {
-            let origin = format!("cmac {}: {}", test.tc_id, test.comment);
-            mac_test(
-                "cmac",
-                origin,
-                (&test.key, &[], &test.msg, &test.tag),
-                test.result,
-            )
-        });
-    assert_eq!(
-        run(tests.collect()),
-        Count {
-            hold: 63,
-            refused: 243,
-            misuse: 5
-        }
-    );
+    let tests = set.test_groups.iter().flat_map(|group| &group.tests).map(|test| {
+        let origin = format!("cmac {}: {}", test.tc_id, test.comment);
+        mac_test("cmac", origin, (&test.key, &[], &test.msg, &test.tag), test.result)
+    });
+    assert_eq!(run(tests.collect()), Count { hold: 63, refused: 243, misuse: 5 });
 }
 
 #[test]
 fn gmac_holds() {
     let set = mac_with_nonce::TestSet::load(mac_with_nonce::TestName::Gmac).expect("own data");
-    let tests = set
-        .test_groups
-        .iter()
-        .flat_map(|group| &group.tests)
-        .map(|test| {
-            let origin = format!("gmac {}: {}", test.tc_id, test.comment);
-            mac_test(
-                "gmac",
-                origin,
-                (&test.key, &test.nonce, &test.msg, &test.tag),
-                test.result,
-            )
-        });
-    assert_eq!(
-        run(tests.collect()),
-        Count {
-            hold: 90,
-            refused: 324,
-            misuse: 0
-        }
-    );
+    let tests = set.test_groups.iter().flat_map(|group| &group.tests).map(|test| {
+        let origin = format!("gmac {}: {}", test.tc_id, test.comment);
+        mac_test("gmac", origin, (&test.key, &test.nonce, &test.msg, &test.tag), test.result)
+    });
+    assert_eq!(run(tests.collect()), Count { hold: 90, refused: 324, misuse: 0 });
 }

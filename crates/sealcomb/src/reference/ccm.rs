@@ -27,26 +27,14 @@ pub fn seal<C: BlockCipher>(
 ///
 /// If the nonce is not of 7 to 13 bytes, the tag not of 4 to 16, or the message too long for its length field.
 #[must_use]
-pub fn open<C: BlockCipher>(
-    cipher: &C,
-    nonce: &[u8],
-    aad: &[u8],
-    ct: &[u8],
-    tag: &[u8],
-) -> Option<Vec<u8>> {
+pub fn open<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], ct: &[u8], tag: &[u8]) -> Option<Vec<u8>> {
     let msg = apply_counters(cipher, nonce, ct);
     let received = xor_partial(tag, cipher.encrypt(counter_block(nonce, 0)));
     (mac(cipher, nonce, aad, &msg, tag.len()) == received).then_some(msg)
 }
 
 /// `T`: the first bytes of the CBC-MAC of the formatted input.
-fn mac<C: BlockCipher>(
-    cipher: &C,
-    nonce: &[u8],
-    aad: &[u8],
-    msg: &[u8],
-    tag_bytes: usize,
-) -> Vec<u8> {
+fn mac<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8], tag_bytes: usize) -> Vec<u8> {
     let mut y = [0; 16];
     for b in format(nonce, aad, msg, tag_bytes) {
         y = cipher.encrypt(xor(b, y));
@@ -68,10 +56,7 @@ fn format(nonce: &[u8], aad: &[u8], msg: &[u8], tag_bytes: usize) -> Vec<Block> 
 
 /// `B_0`: flags, nonce, and the length of the message in `q` bytes (A.2.1).
 fn first_block(nonce: &[u8], has_aad: bool, msg_bytes: usize, tag_bytes: usize) -> Block {
-    assert!(
-        matches!(tag_bytes, 4 | 6 | 8 | 10 | 12 | 14 | 16),
-        "the tag's length"
-    );
+    assert!(matches!(tag_bytes, 4 | 6 | 8 | 10 | 12 | 14 | 16), "the tag's length");
     let q = length_field(nonce);
     let mut block = numbered_block(nonce, msg_bytes);
     block[0] = 64 * u8::from(has_aad) + 8 * ((tag_bytes as u8 - 2) / 2) + (q as u8 - 1);
@@ -91,10 +76,7 @@ fn length_of_aad(bytes: usize) -> Vec<u8> {
 fn apply_counters<C: BlockCipher>(cipher: &C, nonce: &[u8], input: &[u8]) -> Vec<u8> {
     let mut output = Vec::new();
     for (i, segment) in input.chunks(16).enumerate() {
-        output.extend(xor_partial(
-            segment,
-            cipher.encrypt(counter_block(nonce, i + 1)),
-        ));
+        output.extend(xor_partial(segment, cipher.encrypt(counter_block(nonce, i + 1))));
     }
     output
 }
@@ -109,10 +91,7 @@ fn counter_block(nonce: &[u8], i: usize) -> Block {
 /// A block with the nonce after a byte left for the flags, and a number in its last `q` bytes.
 fn numbered_block(nonce: &[u8], number: usize) -> Block {
     let q = length_field(nonce);
-    assert!(
-        (number as u128) < 1 << (8 * q),
-        "the number does not fit its field"
-    );
+    assert!((number as u128) < 1 << (8 * q), "the number does not fit its field");
     let mut block = (number as u128).to_be_bytes();
     block[1..16 - q].copy_from_slice(nonce);
     block

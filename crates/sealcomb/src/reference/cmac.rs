@@ -39,10 +39,6 @@ fn subkeys<C: BlockCipher>(cipher: &C) -> (Block, Block) {
 fn double(x: Block) -> Block {
     let number = u128::from_be_bytes(x);
     let shifted = number << 1;
-    let doubled = if number >> 127 == 0 {
-        shifted
-    } else {
-        shifted ^ 0x87
-    };
+    let doubled = if number >> 127 == 0 { shifted } else { shifted ^ 0x87 };
     doubled.to_be_bytes()
 }

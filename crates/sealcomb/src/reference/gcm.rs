@@ -50,14 +50,7 @@ pub fn gmac<C: BlockCipher>(cipher: &C, iv: &[u8], aad: &[u8], tag_bytes: usize)
 }
 
 /// `T = MSB_t(GCTR_K(J_0, S))`, where `S` is the hash of the padded `A` and `C` and their lengths in bits.
-fn tag<C: BlockCipher>(
-    cipher: &C,
-    h: Block,
-    j0: Block,
-    aad: &[u8],
-    ct: &[u8],
-    tag_bytes: usize,
-) -> Vec<u8> {
+fn tag<C: BlockCipher>(cipher: &C, h: Block, j0: Block, aad: &[u8], ct: &[u8], tag_bytes: usize) -> Vec<u8> {
     let mut hashed = padded(aad);
     hashed.extend(padded(ct));
     hashed.push(lengths(aad.len(), ct.len()));
@@ -82,9 +75,7 @@ fn pre_counter_block(h: Block, iv: &[u8]) -> Block {
 
 /// `GHASH_H(X)`: `Y_i = (Y_{i-1} ⊕ X_i) • H` (section 6.4).
 fn ghash(h: Block, blocks: &[Block]) -> Block {
-    blocks
-        .iter()
-        .fold([0; 16], |y, &x| ghash_multiply(xor(y, x), h))
+    blocks.iter().fold([0; 16], |y, &x| ghash_multiply(xor(y, x), h))
 }
 
 /// `GCTR_K(ICB, X)` (section 6.5).

@@ -10,12 +10,7 @@ use alloc::vec::Vec;
 ///
 /// If the nonce is not of 12 bytes.
 #[must_use]
-pub fn seal<C: BlockCipher>(
-    cipher: &C,
-    nonce: &[u8],
-    aad: &[u8],
-    msg: &[u8],
-) -> (Vec<u8>, Vec<u8>) {
+pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (authentication_key, encryption_key) = derive_keys(cipher, nonce);
     let tag = tag(authentication_key, &encryption_key, nonce, aad, msg);
     (aes_ctr(&encryption_key, tag, msg), tag.to_vec())
@@ -49,10 +44,7 @@ fn derive_keys<C: BlockCipher>(cipher: &C, nonce: &[u8]) -> (Block, C) {
         stream.extend(&cipher.encrypt(block)[..8]);
     }
     let (authentication_key, encryption_key) = stream.split_at(16);
-    (
-        pad(authentication_key),
-        C::with_key(encryption_key).expect("as many bytes as a key has"),
-    )
+    (pad(authentication_key), C::with_key(encryption_key).expect("as many bytes as a key has"))
 }
 
 /// The tag of a message, which also starts its counter.
@@ -65,11 +57,7 @@ fn tag<C: BlockCipher>(
 ) -> Block {
     let bits = |bytes: usize| 8 * bytes as u128;
     let length_block = (bits(msg.len()) << 64 | bits(aad.len())).to_le_bytes();
-    let blocks = aad
-        .chunks(16)
-        .chain(msg.chunks(16))
-        .map(pad)
-        .chain([length_block]);
+    let blocks = aad.chunks(16).chain(msg.chunks(16)).map(pad).chain([length_block]);
     let s = polyval(authentication_key, blocks);
     let mut s = xor(s, pad(nonce));
     s[15] &= 0x7f;

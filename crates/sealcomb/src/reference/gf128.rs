@@ -38,11 +38,7 @@ fn polyval_multiply(a: u128, b: u128) -> u128 {
         if b >> i & 1 == 1 {
             product ^= power;
         }
-        power = if power >> 127 == 0 {
-            power << 1
-        } else {
-            (power << 1) ^ REDUCTION
-        };
+        power = if power >> 127 == 0 { power << 1 } else { (power << 1) ^ REDUCTION };
     }
     product
 }
@@ -67,14 +63,8 @@ mod tests {
         let a = block(0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e);
         let b = block(0xff00_0000_0000_0000_0000_0000_0000_0000);
         let product = polyval_multiply(u128::from_le_bytes(a), u128::from_le_bytes(b));
-        assert_eq!(
-            product.to_le_bytes(),
-            block(0x3785_6175_e9dc_9df2_6ebc_6d61_71aa_0ae9)
-        );
-        assert_eq!(
-            polyval_dot(a, b),
-            block(0xebe5_6340_1e7e_91ea_3ad6_426b_8140_c394)
-        );
+        assert_eq!(product.to_le_bytes(), block(0x3785_6175_e9dc_9df2_6ebc_6d61_71aa_0ae9));
+        assert_eq!(polyval_dot(a, b), block(0xebe5_6340_1e7e_91ea_3ad6_426b_8140_c394));
     }
 
     #[test]
@@ -85,19 +75,10 @@ mod tests {
         let ghash = |h, x1, x2| ghash_multiply(xor(ghash_multiply(x1, h), x2), h);
         let polyval = polyval_dot(xor(polyval_dot(x1, h), x2), h);
         assert_eq!(polyval, block(0xf7a3_b47b_8461_19fa_e5b7_866c_f5e5_b77e));
-        assert_eq!(
-            ghash(h, x1, x2),
-            block(0xbd9b_3997_0467_31fb_9625_1b91_f9c9_9d7a)
-        );
+        assert_eq!(ghash(h, x1, x2), block(0xbd9b_3997_0467_31fb_9625_1b91_f9c9_9d7a));
 
         let mul_x_of_reversed_h = block(0xdcba_a5dd_137c_188e_bb21_492c_23c9_b112);
-        assert_eq!(
-            ghash_multiply(reversed(h), block(1 << 126)),
-            mul_x_of_reversed_h
-        );
-        assert_eq!(
-            ghash(mul_x_of_reversed_h, reversed(x1), reversed(x2)),
-            reversed(polyval)
-        );
+        assert_eq!(ghash_multiply(reversed(h), block(1 << 126)), mul_x_of_reversed_h);
+        assert_eq!(ghash(mul_x_of_reversed_h, reversed(x1), reversed(x2)), reversed(polyval));
     }
 }

@@ -130,11 +130,7 @@ fn seal_with<C: BlockCipher>(
     if !takes::<C>(mode, nonce.len(), aad.len(), msg.len(), tag_bytes) {
         return None;
     }
-    let iv = || {
-        nonce
-            .try_into()
-            .expect("the nonce of an unauthenticated cipher is a block")
-    };
+    let iv = || nonce.try_into().expect("the nonce of an unauthenticated cipher is a block");
     Some(match mode {
         "ecb" => (ecb::encrypt(cipher, msg), Vec::new()),
         "cbc" => (cbc::encrypt(cipher, iv(), msg), Vec::new()),
@@ -161,11 +157,7 @@ fn open_with<C: BlockCipher>(
     if !takes::<C>(mode, nonce.len(), aad.len(), ct.len(), tag.len()) {
         return None;
     }
-    let iv = || {
-        nonce
-            .try_into()
-            .expect("the nonce of an unauthenticated cipher is a block")
-    };
+    let iv = || nonce.try_into().expect("the nonce of an unauthenticated cipher is a block");
     match mode {
         "ecb" => Some(ecb::decrypt(cipher, ct)),
         "cbc" => Some(cbc::decrypt(cipher, iv(), ct)),

@@ -10,20 +10,9 @@ pub(crate) fn must_be_refused(answers: &[KnownAnswer]) {
         let keys = Keys::of(backend, answers);
         for answer in answers {
             let mut data = answer.ct.clone();
-            let opened =
-                keys.get(answer)
-                    .open_in_place(&answer.nonce, &answer.aad, &mut data, &answer.tag);
-            assert_eq!(
-                opened,
-                Err(OpenError::Forged),
-                "{backend:?} {}",
-                answer.origin
-            );
-            assert!(
-                data.iter().all(|&byte| byte == 0),
-                "{backend:?} {}",
-                answer.origin
-            );
+            let opened = keys.get(answer).open_in_place(&answer.nonce, &answer.aad, &mut data, &answer.tag);
+            assert_eq!(opened, Err(OpenError::Forged), "{backend:?} {}", answer.origin);
+            assert!(data.iter().all(|&byte| byte == 0), "{backend:?} {}", answer.origin);
         }
         let mut outputs: Vec<Vec<u8>> = answers.iter().map(|answer| answer.ct.clone()).collect();
         let mut jobs: Vec<_> = answers
@@ -33,20 +22,11 @@ pub(crate) fn must_be_refused(answers: &[KnownAnswer]) {
             .collect();
         assert_eq!(open_batch(&mut jobs), Ok(answers.len()), "{backend:?}");
         for (job, answer) in jobs.iter().zip(answers) {
-            assert_eq!(
-                job.verdict(),
-                Verdict::Forged,
-                "{backend:?} {}",
-                answer.origin
-            );
+            assert_eq!(job.verdict(), Verdict::Forged, "{backend:?} {}", answer.origin);
         }
         drop(jobs);
         for (data, answer) in outputs.iter().zip(answers) {
-            assert!(
-                data.iter().all(|&byte| byte == 0),
-                "{backend:?} {}",
-                answer.origin
-            );
+            assert!(data.iter().all(|&byte| byte == 0), "{backend:?} {}", answer.origin);
         }
     }
 }

@@ -5,8 +5,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use sealcomb::{
-    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch,
-    seal_batch,
+    Algorithm, Backend, Error, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -27,21 +26,9 @@ pub(crate) struct KnownAnswer {
 /// Where it comes from and its sizes: of a batch of hundreds, nobody reads the bytes.
 impl fmt::Debug for KnownAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            origin,
-            algorithm,
-            nonce,
-            aad,
-            msg,
-            tag,
-            ..
-        } = self;
+        let Self { origin, algorithm, nonce, aad, msg, tag, .. } = self;
         let (nonce, aad, msg, tag) = (nonce.len(), aad.len(), msg.len(), tag.len());
-        write!(
-            f,
-            "{origin} ({}, nonce {nonce}, aad {aad}, msg {msg}, tag {tag})",
-            algorithm.id
-        )
+        write!(f, "{origin} ({}, nonce {nonce}, aad {aad}, msg {msg}, tag {tag})", algorithm.id)
     }
 }
 
@@ -52,40 +39,19 @@ impl KnownAnswer {
 
     fn make_key(&self, backend: Backend) -> Result<Key, Error> {
         let key = Key::with_backend(self.algorithm, &self.key, backend)?;
-        if self.is_authenticated() {
-            key.with_tag_bytes(self.tag.len())
-        } else {
-            Ok(key)
-        }
+        if self.is_authenticated() { key.with_tag_bytes(self.tag.len()) } else { Ok(key) }
     }
 
-    fn seal_job<'a>(
-        &'a self,
-        key: &'a Key,
-        output: &'a mut [u8],
-        tag: &'a mut [u8],
-    ) -> SealJob<'a> {
+    fn seal_job<'a>(&'a self, key: &'a Key, output: &'a mut [u8], tag: &'a mut [u8]) -> SealJob<'a> {
         if self.algorithm.kind == Kind::Mac {
             SealJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
         } else {
-            SealJob::new(
-                key,
-                &self.nonce,
-                self.aad.as_slice(),
-                &self.msg,
-                output,
-                tag,
-            )
-            .expect("the output is as long as the message")
+            SealJob::new(key, &self.nonce, self.aad.as_slice(), &self.msg, output, tag)
+                .expect("the output is as long as the message")
         }
     }
 
-    pub(crate) fn open_job<'a>(
-        &'a self,
-        key: &'a Key,
-        data: &'a mut [u8],
-        tag: &'a [u8],
-    ) -> OpenJob<'a> {
+    pub(crate) fn open_job<'a>(&'a self, key: &'a Key, data: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
         if self.algorithm.kind == Kind::Mac {
             OpenJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
         } else {
@@ -118,9 +84,7 @@ impl<'a> Keys<'a> {
         let mut keys = HashMap::new();
         for answer in answers {
             keys.entry(Self::name(answer)).or_insert_with(|| {
-                answer
-                    .make_key(backend)
-                    .unwrap_or_else(|error| panic!("{}: {error}", answer.origin))
+                answer.make_key(backend).unwrap_or_else(|error| panic!("{}: {error}", answer.origin))
             });
         }
         Self(keys)
@@ -141,21 +105,10 @@ fn seal_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         let context = format!("{} {}", key.backend().name(), answer.origin);
         let mut data = answer.msg.clone();
         let mut tag = vec![0; answer.tag.len()];
-        key.seal_in_place(&answer.nonce, &answer.aad, &mut data, &mut tag)
-            .expect(&context);
-        assert_eq!(
-            hex::encode(&data),
-            hex::encode(&answer.ct),
-            "ciphertext: {context}"
-        );
-        assert_eq!(
-            hex::encode(&tag),
-            hex::encode(&answer.tag),
-            "tag: {context}"
-        );
-        let sealed = key
-            .seal(&answer.nonce, &answer.aad, &answer.msg)
-            .expect(&context);
+        key.seal_in_place(&answer.nonce, &answer.aad, &mut data, &mut tag).expect(&context);
+        assert_eq!(hex::encode(&data), hex::encode(&answer.ct), "ciphertext: {context}");
+        assert_eq!(hex::encode(&tag), hex::encode(&answer.tag), "tag: {context}");
+        let sealed = key.seal(&answer.nonce, &answer.aad, &answer.msg).expect(&context);
         assert_eq!(sealed, [data, tag].concat(), "allocating: {context}");
     }
 }
@@ -165,9 +118,7 @@ fn open_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         let key = keys.get(answer);
         let context = format!("{} {}", key.backend().name(), answer.origin);
         let sealed = [answer.ct.as_slice(), &answer.tag].concat();
-        let opened = key
-            .open(&answer.nonce, &answer.aad, &sealed)
-            .expect(&context);
+        let opened = key.open(&answer.nonce, &answer.aad, &sealed).expect(&context);
         assert_eq!(hex::encode(&opened), hex::encode(&answer.msg), "{context}");
         if answer.is_authenticated() {
             let mut data = answer.ct.clone();
@@ -180,10 +131,8 @@ fn open_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
 }
 
 fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
-    let mut outputs: Vec<(Vec<u8>, Vec<u8>)> = answers
-        .iter()
-        .map(|answer| (vec![0; answer.msg.len()], vec![0; answer.tag.len()]))
-        .collect();
+    let mut outputs: Vec<(Vec<u8>, Vec<u8>)> =
+        answers.iter().map(|answer| (vec![0; answer.msg.len()], vec![0; answer.tag.len()])).collect();
     let mut jobs: Vec<_> = answers
         .iter()
         .zip(&mut outputs)
@@ -192,16 +141,8 @@ fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     seal_batch(&mut jobs).expect("the sizes are right");
     drop(jobs);
     for (answer, (data, tag)) in answers.iter().zip(&outputs) {
-        let context = format!(
-            "batch, {} {}",
-            keys.get(answer).backend().name(),
-            answer.origin
-        );
-        assert_eq!(
-            hex::encode(data),
-            hex::encode(&answer.ct),
-            "ciphertext: {context}"
-        );
+        let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
+        assert_eq!(hex::encode(data), hex::encode(&answer.ct), "ciphertext: {context}");
         assert_eq!(hex::encode(tag), hex::encode(&answer.tag), "tag: {context}");
     }
 }
@@ -213,11 +154,7 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         .iter()
         .enumerate()
         .map(|(i, answer)| {
-            let tag = if is_forged(i) {
-                flip_one_bit(&answer.tag, i)
-            } else {
-                answer.tag.clone()
-            };
+            let tag = if is_forged(i) { flip_one_bit(&answer.tag, i) } else { answer.tag.clone() };
             (answer.ct.clone(), tag)
         })
         .collect();
@@ -234,25 +171,13 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
             _ if is_forged(i) => Verdict::Forged,
             _ => Verdict::Verified,
         };
-        let context = format!(
-            "batch, {} {}",
-            keys.get(answer).backend().name(),
-            answer.origin
-        );
+        let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
         assert_eq!(job.verdict(), expected, "{context}");
     }
     drop(jobs);
     for (i, ((data, _), answer)) in buffers.iter().zip(answers).enumerate() {
-        let expected = if is_forged(i) {
-            vec![0; data.len()]
-        } else {
-            answer.msg.clone()
-        };
-        let context = format!(
-            "batch, {} {}",
-            keys.get(answer).backend().name(),
-            answer.origin
-        );
+        let expected = if is_forged(i) { vec![0; data.len()] } else { answer.msg.clone() };
+        let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
         assert_eq!(hex::encode(data), hex::encode(&expected), "{context}");
     }
 }

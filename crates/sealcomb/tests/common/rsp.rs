@@ -24,9 +24,7 @@ impl Record {
     }
 
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.fields
-            .get(name)
-            .unwrap_or_else(|| panic!("no {name} in {:?}", self.fields))
+        self.fields.get(name).unwrap_or_else(|| panic!("no {name} in {:?}", self.fields))
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
@@ -41,15 +39,12 @@ impl Record {
     }
 
     pub(crate) fn number(&self, name: &str) -> usize {
-        self.text(name)
-            .parse()
-            .unwrap_or_else(|error| panic!("{name}: {error}"))
+        self.text(name).parse().unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     fn set(&mut self, text: &str) {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        self.fields
-            .insert(name.trim().to_uppercase(), value.trim().to_owned());
+        self.fields.insert(name.trim().to_uppercase(), value.trim().to_owned());
     }
 }
 
@@ -58,20 +53,11 @@ pub(crate) fn parse(text: &str) -> Vec<Record> {
     let mut tests = Vec::new();
     let mut common = Record::default();
     let mut test: Option<Record> = None;
-    for line in text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.starts_with('#'))
-    {
-        if let Some(bracketed) = line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(bracketed) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             tests.extend(test.take());
             if bracketed.contains('=') {
-                bracketed
-                    .split(',')
-                    .for_each(|parameter| common.set(parameter));
+                bracketed.split(',').for_each(|parameter| common.set(parameter));
             } else {
                 bracketed.clone_into(&mut common.part);
             }

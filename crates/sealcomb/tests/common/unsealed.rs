@@ -15,13 +15,7 @@ pub(crate) fn messages(
     nonces: Vec<usize>,
     tags: Vec<usize>,
 ) -> impl Strategy<Value = Vec<KnownAnswer>> {
-    let message = (
-        select(nonces),
-        select(tags),
-        0..=3000_usize,
-        0..=100_usize,
-        0..3_u64,
-    );
+    let message = (select(nonces), select(tags), 0..=3000_usize, 0..=100_usize, 0..3_u64);
     (vec(message, 1..40), any::<u64>()).prop_map(move |(messages, seed)| {
         let mut rng = StdRng::seed_from_u64(seed);
         messages
@@ -33,11 +27,7 @@ pub(crate) fn messages(
                     Kind::Mac => (long, 0),
                     Kind::Aead => (short, long),
                 };
-                let msg = if algorithm.whole_blocks {
-                    msg / 16 * 16
-                } else {
-                    msg
-                };
+                let msg = if algorithm.whole_blocks { msg / 16 * 16 } else { msg };
                 let mut random = |bytes| random_bytes(&mut rng, bytes);
                 let msg = random(msg);
                 KnownAnswer {
