@@ -7,7 +7,9 @@ use ccm::Ccm;
 use ccm::consts::{U12, U16};
 use cmac::{Cmac, Mac};
 use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
-use sealcomb::{OpenJob, SealJob, Verdict, aead, open_batch, seal_batch};
+use sealcomb::{Algorithm, Backend, Error, Key, OpenJob, SealJob, Verdict, aead, open_batch, seal_batch};
+use std::env;
+use std::process::Command;
 
 const LENGTHS: [usize; 13] = [0, 1, 15, 16, 17, 31, 32, 33, 64, 100, 255, 1024, 1500];
 
@@ -189,6 +191,24 @@ fn a_batch_under_the_same_key_gives_the_same_messages() {
         assert_eq!(open_batch(&mut job), Ok(0));
         assert_eq!(job[0].verdict(), Verdict::Verified);
     }
+}
+
+/// The variable is read once in a process: this test runs itself once more, in one where it is nonsense.
+#[test]
+fn a_backend_that_does_not_exist_leaves_the_best_one() {
+    if env::var_os("SEALCOMB_TEST_CHILD").is_some() {
+        let algorithm = Algorithm::by_id("aes128-gcm").expect("GCM");
+        assert_eq!(Key::new(algorithm, &[0; 16]).err(), Some(Error::UnknownBackend));
+        assert_eq!(aead::Aes128Gcm::new(&[0; 16].into()).as_ref().backend(), Backend::best());
+        return;
+    }
+    let output = Command::new(env::current_exe().expect("this test's program"))
+        .args(["--exact", "a_backend_that_does_not_exist_leaves_the_best_one"])
+        .envs([("SEALCOMB_TEST_CHILD", "1"), ("SEALCOMB_BACKEND", "nonsense")])
+        .output()
+        .expect("the test's program runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]
