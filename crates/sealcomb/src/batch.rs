@@ -212,10 +212,7 @@ pub fn open_batch(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
 ///
 /// # Errors
 /// As [`open_batch`].
-pub fn open_batch_with(
-    schedule: Schedule,
-    jobs: &mut [OpenJob<'_>],
-) -> Result<usize, BatchError> {
+pub fn open_batch_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
     run(schedule, jobs)?;
     Ok(jobs.iter().filter(|job| job.verdict == Verdict::Forged).count())
 }

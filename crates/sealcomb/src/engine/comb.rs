@@ -102,7 +102,15 @@ fn part<M: Chain<S>, const S: usize>(
         order.sort_unstable();
     }
     if !order.is_empty() {
-        backend.run(Comb::<M, S> { strands, order: &order, parallel, refill, shared, part, chain: PhantomData });
+        backend.run(Comb::<M, S> {
+            strands,
+            order: &order,
+            parallel,
+            refill,
+            shared,
+            part,
+            chain: PhantomData,
+        });
     }
 }
 
@@ -297,7 +305,8 @@ where
         if count > 0 {
             let share = R.div_ceil(blocks);
             for square in 0..count {
-                let (now, other) = if square % 2 == 0 { (&mut *even, &mut *odd) } else { (&mut *odd, &mut *even) };
+                let (now, other) =
+                    if square % 2 == 0 { (&mut *even, &mut *odd) } else { (&mut *odd, &mut *even) };
                 for (i, out) in now[..black_box(blocks)].iter_mut().enumerate() {
                     let mut x = [b.zero(); R];
                     rows.gather(b, square * blocks + i, &mut x);

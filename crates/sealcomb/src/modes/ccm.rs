@@ -96,11 +96,7 @@ fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
 }
 
 /// `Y ← E_K(Y ⊕ B)` for a single block of those messages that have one.
-fn single<'a>(
-    batch: &Batch<'_, '_, 'a>,
-    y: &mut [Block],
-    block: impl Fn(&Message<'a>) -> Option<Block>,
-) {
+fn single<'a>(batch: &Batch<'_, '_, 'a>, y: &mut [Block], block: impl Fn(&Message<'a>) -> Option<Block>) {
     let mut chosen = ArrayVec::<usize, FLIGHT>::new();
     let mut loose = Loose::new();
     for (i, message) in batch.messages.iter().enumerate() {
@@ -117,11 +113,7 @@ fn single<'a>(
 }
 
 /// `Y ← E_K(Y ⊕ B)` for all whole blocks of a part of the messages.
-fn whole<'m, 'a>(
-    batch: &'m Batch<'_, '_, 'a>,
-    y: &mut [Block],
-    part: impl Fn(&'m Message<'a>) -> Span<'m>,
-) {
+fn whole<'m, 'a>(batch: &'m Batch<'_, '_, 'a>, y: &mut [Block], part: impl Fn(&'m Message<'a>) -> Span<'m>) {
     let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
     for (message, y) in batch.messages.iter().zip(y.iter()) {
         let part = part(message);

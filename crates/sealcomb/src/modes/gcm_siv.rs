@@ -10,9 +10,9 @@ use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
 use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
-use crate::primitives::wipe;
 use crate::primitives::counter::{Le32, xor_keystream};
 use crate::primitives::ghash::{Polyval, Table};
+use crate::primitives::wipe;
 
 pub(crate) struct GcmSiv;
 
