@@ -1,5 +1,7 @@
 //! The verbs of a CPU generation on a register of blocks.
 
+use core::hint::black_box;
+
 use super::SoftAes;
 
 /// Bytes of an AES block.
@@ -163,7 +165,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.
     ///
     /// The nine rounds that every key size has are straight-line code, so that the weave's pieces are too; the further
-    /// ones of the longer keys are a loop.
+    /// ones of the longer keys are a loop. Where the keys are is opaque: the compiler would load them ahead of the loop
+    /// over the blocks, run out of registers, and leave copies of them on the stack.
     #[inline(always)]
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -171,6 +174,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
+        let keys = black_box(keys);
         let rounds = keys.rounds();
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
