@@ -88,3 +88,8 @@ pub use catalog::{ALGORITHMS, Algorithm, Kind, Range, Status, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;
+
+/// The README's example is tested as if it stood here.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -12,7 +12,7 @@ token! {
 
 impl Isa for Vaes256 {
     const BLOCKS: usize = 2;
-    const CHAINS: usize = 12;
+    const CHAINS: usize = 8;
     type V = __m256i;
 
     verbs! {
