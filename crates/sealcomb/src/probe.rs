@@ -20,8 +20,8 @@ use crate::primitives::gf128;
 /// few enough for 16 registers.
 const SPREAD: usize = 12;
 
-/// Registers of a mix, as in the modes.
-const MIX: usize = 8;
+/// Registers of a mix: with as few as eight, every round would have to come through in exactly its latency.
+const MIX: usize = 12;
 
 /// An instruction on a register of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -67,20 +67,18 @@ impl<const N: usize> Portable<N> {
         x: &mut [[u128; N]; R],
         cipher: impl Fn(&SoftAes, &mut [CipherBlock<aes::Aes128>]),
     ) {
-        for (r, register) in x.iter_mut().enumerate() {
-            let mut blocks = register.map(|v| Array(v.to_le_bytes()));
-            if K::SHARED {
-                cipher(keys.soft(0).expect("a key made for this backend"), &mut blocks);
-            } else {
-                for (lane, block) in blocks.iter_mut().enumerate() {
-                    // A lane without a message has no key, and nobody reads what becomes of its block.
-                    if let Some(soft) = keys.soft(r * N + lane) {
-                        cipher(soft, core::slice::from_mut(block));
-                    }
+        let mut blocks = x.map(|register| register.map(|block| Array(block.to_le_bytes())));
+        if K::SHARED {
+            cipher(keys.soft(0).expect("a key made for this backend"), blocks.as_flattened_mut());
+        } else {
+            for (lane, block) in blocks.as_flattened_mut().iter_mut().enumerate() {
+                // A lane without a message has no key, and nobody reads what becomes of its block.
+                if let Some(soft) = keys.soft(lane) {
+                    cipher(soft, core::slice::from_mut(block));
                 }
             }
-            *register = blocks.map(|block| u128::from_le_bytes(block.0));
         }
+        *x = blocks.map(|register| register.map(|block| u128::from_le_bytes(block.0)));
     }
 }
 
