@@ -136,6 +136,12 @@ impl Span<'_> {
         unsafe { b.load_from(self.src.add(at)) }
     }
 
+    /// Writes a register of whole blocks from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
+        self.chunk::<B, 1>(at).store(b, 0, v);
+    }
+
     /// The bytes from `at` on, at most a register of them, the rest zero.
     #[inline(always)]
     pub(crate) fn load_part<B: Isa>(&self, b: B, at: usize) -> B::V {

@@ -72,15 +72,17 @@ fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut 
         let mut x = [b.zero(); R];
         let mut before = [b.zero(); R];
         for r in 0..R {
-            x[r] = data.load_part(b, at + r * register);
+            let at = at + r * register;
+            x[r] = if r + 1 < R { data.load(b, at) } else { data.load_part(b, at) };
             before[r] = b.push(last, x[r]);
             last = x[r];
         }
         M::step(Registers::<B, K, R> { b, keys }, &before, &mut x);
-        for r in 0..R {
-            data.store_part(b, at, x[r]);
+        for r in 0..R - 1 {
+            data.store(b, at, x[r]);
             at += register;
         }
+        data.store_part(b, at, x[R - 1]);
     });
 }
 

@@ -116,13 +116,14 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
     let aad = Span::from(&**aad);
-    let short = aad_blocks + data.len().div_ceil(BLOCK) < table.count();
+    let short = data.len() <= group && aad_blocks + data.len().div_ceil(BLOCK) < table.count();
     if !short {
         hash.absorb_string(b, &aad);
     }
 
+    // What is left for the last group, with the lengths, is never nothing unless the message is empty.
     let mut at = 0;
-    while data.len() - at >= group {
+    while data.len() - at > group {
         let mut x: [B::V; REGISTERS] = counters.take(b);
         // The ciphertext to hash meanwhile: this group's when opening, the one's before it when sealing.
         let from = if OPENS { Some(at) } else { at.checked_sub(group) };
@@ -150,30 +151,28 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     }
 
     let blocks = (data.len() - at).div_ceil(BLOCK);
-    let lengths_fit = blocks < table.count();
     if short {
         hash.begin(b, aad_blocks + blocks + 1);
         hash.absorb_part(b, &aad, 0, aad.len());
     } else {
-        hash.begin(b, blocks + usize::from(lengths_fit));
+        hash.begin(b, blocks + 1);
     }
     each_count!(blocks.div_ceil(B::BLOCKS), R => {
         let mut x: [B::V; R] = counters.take(b);
         b.encrypt(keys, &mut x);
-        for r in 0..R {
-            let input = data.load_part(b, at);
+        for r in 0..R - 1 {
+            let input = data.load(b, at);
             let output = b.xor(x[r], input);
-            let bytes = (data.len() - at).min(register);
-            let ciphertext = if OPENS { input } else { b.keep(output, bytes) };
-            data.store_part(b, at, output);
-            hash.absorb(b, ciphertext, bytes.div_ceil(BLOCK));
-            at += bytes;
+            data.store(b, at, output);
+            hash.absorb(b, if OPENS { input } else { output }, B::BLOCKS);
+            at += register;
         }
+        let input = data.load_part(b, at);
+        let output = b.xor(x[R - 1], input);
+        let bytes = data.len() - at;
+        data.store_part(b, at, output);
+        hash.absorb(b, if OPENS { input } else { b.keep(output, bytes) }, bytes.div_ceil(BLOCK));
     });
-    if !lengths_fit {
-        hash.end(b);
-        hash.begin(b, 1);
-    }
     hash.absorb(b, lengths, 1);
     hash.end(b);
     hash.value(b)

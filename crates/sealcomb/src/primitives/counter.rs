@@ -175,9 +175,10 @@ fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, da
     each_count!(left, R => {
         let mut x: [B::V; R] = counters.take(b);
         b.encrypt(keys, &mut x);
-        for r in 0..R {
-            data.store_part(b, at, b.xor(x[r], data.load_part(b, at)));
+        for r in 0..R - 1 {
+            data.store(b, at, b.xor(x[r], data.load(b, at)));
             at += register;
         }
+        data.store_part(b, at, b.xor(x[R - 1], data.load_part(b, at)));
     });
 }

@@ -11,8 +11,8 @@ use super::gf128::{Unreduced, multiply};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
-/// The most powers in a table: eight registers of four blocks.
-const POWERS: usize = 4 * REGISTERS;
+/// The most powers in a table: eight registers of four blocks, and one more register.
+const POWERS: usize = 4 * REGISTERS + 4;
 
 /// The powers of a hash key, in POLYVAL's convention.
 #[repr(align(64))]
@@ -27,12 +27,27 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The powers of `h` up to as many as a backend multiplies with between two reductions.
+    /// The powers for GHASH under `h = E_K(0)`: as many as a backend multiplies with between two reductions, and a
+    /// register more, so that a full group has room for the block with the lengths.
     #[inline(always)]
-    pub(crate) fn new<B: Isa>(b: B, h: &Block) -> Self {
+    pub(crate) fn for_ghash<B: Isa>(b: B, h: &Block) -> Self {
         let mut table = Self::empty();
-        table.fill(b, h, REGISTERS * B::BLOCKS);
+        let full = Self::full_group::<B>();
+        table.fill(b, &times_x(h), full);
+        let more =
+            multiply(b, b.load(&table.powers[POWERS - B::BLOCKS..]), b.splat(&table.powers[POWERS - full]));
+        let at = POWERS - full - B::BLOCKS;
+        b.store(more, &mut table.powers[at..]);
+        b.store(b.xor(more, b.swap(more)), &mut table.sums[at..]);
+        table.count += B::BLOCKS;
+        table.filled = table.count;
         table
+    }
+
+    /// Blocks of a group of eight full registers.
+    #[inline(always)]
+    pub(crate) const fn full_group<B: Isa>() -> usize {
+        REGISTERS * B::BLOCKS
     }
 
     /// A table to be filled.
@@ -83,12 +98,6 @@ impl Table {
             count *= 2;
         }
         self.fill(b, h, count);
-    }
-
-    /// The table for GHASH under `h = E_K(0)`.
-    #[inline(always)]
-    pub(crate) fn for_ghash<B: Isa>(b: B, h: &Block) -> Self {
-        Self::new(b, &times_x(h))
     }
 }
 
@@ -181,10 +190,12 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
     /// Takes in a whole string, zero-padded to whole blocks, in groups of its own.
     #[inline(always)]
     pub(crate) fn absorb_string(&mut self, b: B, string: &Span<'_>) {
-        let group = BLOCK * self.table.count;
+        let full = Table::full_group::<B>();
+        let blocks = self.table.count.min(full);
+        let group = BLOCK * blocks;
         let mut at = 0;
         while string.len() - at >= group {
-            if self.table.count == REGISTERS * B::BLOCKS {
+            if blocks == full {
                 self.begin(b, 0);
                 for piece in 0..REGISTERS {
                     let r = Self::register(piece);
@@ -192,7 +203,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
                 }
                 self.end(b);
             } else {
-                self.begin(b, self.table.count);
+                self.begin(b, blocks);
                 self.absorb_part(b, string, at, at + group);
                 self.end(b);
             }
