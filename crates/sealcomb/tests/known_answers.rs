@@ -4,14 +4,15 @@ mod common {
     pub(crate) mod backends;
     pub(crate) mod forgery;
     pub(crate) mod known_answer;
+    pub(crate) mod testvectors;
 }
 
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
+use common::testvectors;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
-use serde_json::Value;
+use sealcomb::{ALGORITHMS, reference};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -30,35 +31,7 @@ fn files() -> Vec<Vec<KnownAnswer>> {
 
 fn answers_of(path: &Path) -> Vec<KnownAnswer> {
     let name = path.file_name().expect("a file").to_string_lossy();
-    let file: Value = serde_json::from_slice(&fs::read(path).expect("a readable file"))
-        .unwrap_or_else(|error| panic!("{name}: {error}"));
-    let id = file["algorithm"].as_str().expect("a file names its algorithm");
-    let algorithm = Algorithm::by_id(id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));
-    let tests = file["tests"].as_array().expect("a file has tests");
-    tests
-        .iter()
-        .map(|test| {
-            let origin = format!("{name} #{}", test["id"]);
-            let bytes = |field: &str| match &test[field] {
-                Value::Null => Vec::new(),
-                hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
-            };
-            let (aad, msg) = match algorithm.kind {
-                Kind::Mac => (bytes("msg"), Vec::new()),
-                _ => (bytes("aad"), bytes("msg")),
-            };
-            KnownAnswer {
-                origin,
-                algorithm,
-                key: bytes("key"),
-                nonce: bytes("nonce"),
-                aad,
-                msg,
-                ct: bytes("ct"),
-                tag: bytes("tag"),
-            }
-        })
-        .collect()
+    testvectors::parse(&name, &fs::read_to_string(path).expect("a readable file"))
 }
 
 #[test]
