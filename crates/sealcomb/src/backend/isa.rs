@@ -46,7 +46,7 @@ impl<B: Isa> Weave<B> for () {
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Blocks in a register: 1, 2 or 4.
     const BLOCKS: usize;
-    /// Registers of chained blocks that are in flight at most: 4, 8, 12 or 16. One key and temporaries must fit beside
+    /// Registers of chained blocks that are in flight at most: 8 or 12. One key and temporaries must fit beside
     /// them, and what their lanes read and write has to keep up with them.
     const CHAINS: usize;
     /// Whether AES keys are [`SoftAes`] rather than round keys.

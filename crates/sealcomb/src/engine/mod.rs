@@ -8,9 +8,9 @@ mod message;
 mod windows;
 
 pub(crate) use lanes::Lanes;
-pub(crate) use message::{Batch, Material, Message, xor};
 #[cfg(feature = "hazmat")]
-pub(crate) use message::{chain_whole_blocks, finish_stream};
+pub(crate) use message::chain;
+pub(crate) use message::{Batch, Material, Message, xor};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;
