@@ -7,7 +7,7 @@ use super::results::Direction;
 use super::results::{FieldOperation, Instruction};
 use super::workload::Workload;
 use sealcomb::probe::{self, Multiply, Op};
-use sealcomb::{Algorithm, Backend, Schedule};
+use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
 use std::collections::HashMap;
 
 /// Operations in one call of a probe: enough that starting it costs nothing.
@@ -78,23 +78,26 @@ fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / cycles.median
 }
 
-/// The bounds found so far, by backend, rounds of the block cipher, its calls and multiplications a block.
+/// The bounds found so far, by backend, rounds of a call of the block cipher, and the work of a block.
 #[derive(Default)]
-pub(crate) struct Bounds(HashMap<(&'static str, u32, u32, u32), f64>);
+pub(crate) struct Bounds(HashMap<(&'static str, u32, Work), f64>);
 
 impl Bounds {
     /// Cycles per byte that this backend cannot go below: what one block of the algorithm asks for, measured where
-    /// nothing depends on anything.
-    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-        let work = algorithm.work;
-        let key = (backend.name(), algorithm.rounds, work.aes_calls, work.multiplications);
-        *self.0.entry(key).or_insert_with(|| {
+    /// nothing depends on anything. None for a cipher that no CPU has instructions for: what its rounds cost is a matter
+    /// of how they are written.
+    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> Option<f64> {
+        if algorithm.cipher != Cipher::Aes {
+            return None;
+        }
+        let key = (backend.name(), algorithm.rounds, algorithm.work);
+        Some(*self.0.entry(key).or_insert_with(|| {
             if has_instructions(backend) {
                 bound_of_instructions(bench, algorithm, backend)
             } else {
                 bound_of_functions(bench, algorithm, backend)
             }
-        })
+        }))
     }
 }
 
@@ -105,19 +108,21 @@ pub(crate) fn has_instructions(backend: Backend) -> bool {
 
 /// The AES rounds and carry-less products of a block, mixed.
 fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let rounds = algorithm.work.aes_calls * algorithm.rounds;
+    let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds;
     let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
     1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
 }
 
 /// In software a block is not made of rounds: whole blocks are encrypted (as ECB does) and multiplied.
 fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.key_bytes)).expect("the catalog has ECB");
+    let ecb =
+        Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes)).expect("the catalog has ECB");
     let keys = bench::keys(ecb, backend, 1);
     let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
     let block = bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median;
     let multiplication = [Multiply::Classical, Multiply::Haswell]
         .map(|method| 1.0 / BLOCK / rate(bench, || probe::multiply(backend, method, false, TIMES)));
-    f64::from(algorithm.work.aes_calls) * block
-        + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
+    let calls =
+        f64::from(algorithm.work.calls) + f64::from(algorithm.work.rounds) / f64::from(algorithm.rounds);
+    calls * block + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
 }

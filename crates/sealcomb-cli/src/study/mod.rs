@@ -143,7 +143,7 @@ fn measure_item(bench: &mut Bench, bounds: &mut Bounds, plan: &Plan, item: &Item
         cpb_q1: cpb.q1,
         cpb_q3: cpb.q3,
         bound_cpb,
-        fraction_of_bound: bound_cpb / cpb.median,
+        fraction_of_bound: bound_cpb.map(|bound| bound / cpb.median),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Figures of the paper that this study repeats: Bogdanov, Lauridsen, Tischhauser, "Comb to Pipeline: Fast Software
 //! Encryption Revisited", FSE 2015; Intel Core i5-4300U (Haswell), 7 messages in flight, cycles per byte.
 
+use sealcomb::{Algorithm, Cipher};
+
 /// What the paper gives for a mode with AES-128: messages of 2048 bytes and the realistic mix (tables 1, 4, 5, 6).
 pub(crate) struct PaperMode {
     pub(crate) mode: &'static str,
@@ -30,6 +32,11 @@ const MODES: [PaperMode; 8] = [
     mode("CCM", 5.10, Some(1.37), 5.22, Some(1.64)),
     mode("GCM", 1.14, None, 1.63, None),
 ];
+
+/// Whether an algorithm has the block cipher that the paper measures: AES-128.
+pub(crate) fn uses_its_cipher(algorithm: &Algorithm) -> bool {
+    algorithm.cipher == Cipher::Aes && algorithm.cipher_key_bytes == 16
+}
 
 /// What the paper gives for a mode of the catalog (whose CFB is named by its segment size).
 pub(crate) fn of_mode(mode: &str) -> Option<&'static PaperMode> {

@@ -1,6 +1,7 @@
 //! What is measured, in which order.
 
 use super::StudyArgs;
+use super::papers;
 use super::results::{Direction, ScheduleName};
 use super::workload::{BATCH, Lengths, Workload};
 use crate::esp;
@@ -176,14 +177,14 @@ fn is_swept_length(lengths: Lengths) -> bool {
 
 /// Whether an algorithm's speed is measured over the number of messages in flight.
 pub(crate) fn is_swept(algorithm: &Algorithm) -> bool {
-    algorithm.key_bytes == 16 && SWEPT_MODES.contains(&algorithm.mode)
+    papers::uses_its_cipher(algorithm) && SWEPT_MODES.contains(&algorithm.mode)
 }
 
 /// The algorithms that `--modes` names, by mode or by id; without it all (`--quick`: those with the shortest key).
 fn chosen_algorithms(modes: &[String], quick: bool) -> Result<Vec<&'static Algorithm>> {
     let named = |algorithm: &Algorithm, name: &str| {
         algorithm.id.eq_ignore_ascii_case(name)
-            || algorithm.mode.eq_ignore_ascii_case(name) && !(quick && algorithm.key_bytes != 16)
+            || algorithm.mode.eq_ignore_ascii_case(name) && !(quick && algorithm.cipher_key_bytes != 16)
     };
     for name in modes {
         ensure!(
@@ -194,7 +195,7 @@ fn chosen_algorithms(modes: &[String], quick: bool) -> Result<Vec<&'static Algor
     Ok(ALGORITHMS
         .iter()
         .filter(|algorithm| match modes {
-            [] => !(quick && algorithm.key_bytes != 16),
+            [] => !(quick && algorithm.cipher_key_bytes != 16),
             modes => modes.iter().any(|name| named(algorithm, name)),
         })
         .collect())

@@ -16,7 +16,7 @@ pub(crate) fn html(study: &Study) -> Result<String> {
     let algorithms: Vec<_> = ALGORITHMS
         .iter()
         .map(|algorithm| {
-            let paper = papers::of_mode(algorithm.mode).filter(|_| algorithm.key_bytes == 16);
+            let paper = papers::of_mode(algorithm.mode).filter(|_| papers::uses_its_cipher(algorithm));
             json!({
                 "id": algorithm.id,
                 "name": algorithm.name,

@@ -55,8 +55,9 @@ pub(crate) struct Measurement {
     pub(crate) cpb: f64,
     pub(crate) cpb_q1: f64,
     pub(crate) cpb_q3: f64,
-    pub(crate) bound_cpb: f64,
-    pub(crate) fraction_of_bound: f64,
+    /// None for a cipher without instructions of its own.
+    pub(crate) bound_cpb: Option<f64>,
+    pub(crate) fraction_of_bound: Option<f64>,
 }
 
 /// Which way messages go.

@@ -87,8 +87,8 @@ fn modes(study: &Study, lengths: Lengths) -> String {
             cpb(batch.cpb),
             format!("{} - {}", cpb(batch.cpb_q1), cpb(batch.cpb_q3)),
             format!("{:.1}", single.cpb / batch.cpb),
-            cpb(batch.bound_cpb),
-            format!("{:.2}", batch.fraction_of_bound),
+            batch.bound_cpb.map_or_else(none, cpb),
+            batch.fraction_of_bound.map_or_else(none, |fraction| format!("{fraction:.2}")),
             open.map_or_else(String::new, |open| cpb(open.cpb)),
             paper_single,
             paper_comb,
@@ -116,7 +116,7 @@ fn modes(study: &Study, lengths: Lengths) -> String {
 fn paper(id: &str, lengths: Lengths) -> (String, String) {
     let figures = Algorithm::by_id(id)
         .ok()
-        .filter(|algorithm| algorithm.key_bytes == 16)
+        .filter(|algorithm| papers::uses_its_cipher(algorithm))
         .and_then(|algorithm| papers::of_mode(algorithm.mode));
     let (single, comb) = match (figures, lengths) {
         (Some(paper), Lengths::Fixed(MAIN_LENGTH)) => (Some(paper.single), paper.comb),
@@ -262,7 +262,10 @@ fn backends(study: &Study, lengths: Lengths) -> String {
                 (m.algorithm, m.direction, m.schedule, m.lengths, m.keys)
                     == (id, Direction::Seal, ScheduleName::Auto, lengths, 1)
             });
-            found.map_or_else(String::new, |m| format!("{} ({:.2})", cpb(m.cpb), m.fraction_of_bound))
+            found.map_or_else(String::new, |m| {
+                let fraction = m.fraction_of_bound.map(|fraction| format!(" ({fraction:.2})"));
+                cpb(m.cpb) + &fraction.unwrap_or_default()
+            })
         }));
         row
     });
@@ -345,6 +348,11 @@ fn caption(lengths: Lengths) -> String {
         Lengths::Mix => "Realistic mix of packet lengths".to_owned(),
         Lengths::Trace => "Packet lengths of the capture".to_owned(),
     }
+}
+
+/// In a place where there can be no number.
+fn none() -> String {
+    "-".to_owned()
 }
 
 /// Three significant digits, as the paper has them.

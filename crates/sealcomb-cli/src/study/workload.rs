@@ -101,10 +101,8 @@ impl Workload {
 
     /// The lengths as an algorithm takes them: for ECB and CBC rounded up to whole blocks, as padding would.
     pub(crate) fn batches(&self, algorithm: &Algorithm) -> Vec<Vec<usize>> {
-        let round = |bytes: &usize| {
-            if algorithm.whole_blocks { bytes.next_multiple_of(16) } else { *bytes }
-        };
-        self.batches.iter().map(|batch| batch.iter().map(round).collect()).collect()
+        let padded = |bytes: &usize| algorithm.padded_bytes(*bytes);
+        self.batches.iter().map(|batch| batch.iter().map(padded).collect()).collect()
     }
 }
 
