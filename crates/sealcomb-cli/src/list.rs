@@ -3,8 +3,12 @@
 use crate::machine;
 use crate::stdout;
 use anyhow::Result;
-use comfy_table::{Table, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Status};
+use std::collections::HashSet;
+
+/// Columns of the table of notes, whose text is wrapped.
+const WIDTH: u16 = 118;
 
 /// Arguments of `sealcomb list`.
 #[derive(clap::Args)]
@@ -20,7 +24,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<()> {
         format!("{}\n", algorithms(presets::ASCII_MARKDOWN))
     } else {
         format!(
-            "{}\n\n{}\n\n{}\n\n{}",
+            "{}\n\n{}\n\n{}\n\n{}\n",
             machine::cpu_name(),
             backends(Backend::selected()?),
             algorithms(presets::UTF8_FULL_CONDENSED),
@@ -30,16 +34,21 @@ pub(crate) fn run(args: &ListArgs) -> Result<()> {
     stdout::print(&lists)
 }
 
-/// What to know of each mode, once for all its key sizes.
-fn notes() -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for algorithm in ALGORITHMS {
-        let line = format!("{}: {}\n", algorithm.mode, algorithm.note);
-        if !lines.contains(&line) {
-            lines.push(line);
+/// How far to trust each mode and why, and what its user must know; once for all its key sizes.
+fn notes() -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_FULL)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(["mode", "status", "because", "to know"]);
+    let mut seen = HashSet::new();
+    for Algorithm { mode, status, reason, note, .. } in ALGORITHMS {
+        if seen.insert((mode, reason, note)) {
+            table.add_row([mode, status_name(*status), reason, note]);
         }
     }
-    lines.concat()
+    table
 }
 
 fn backends(selected: Backend) -> Table {
@@ -85,7 +94,7 @@ fn algorithms(style: comfy_table::TableStyle) -> Table {
             algorithm.key_bytes.to_string(),
             nonce(algorithm),
             tags(algorithm.tag),
-            status(algorithm.status).to_owned(),
+            status_name(algorithm.status).to_owned(),
             algorithm.spec.to_owned(),
         ]);
     }
@@ -100,7 +109,7 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-fn status(status: Status) -> &'static str {
+fn status_name(status: Status) -> &'static str {
     match status {
         Status::Standard => "standard",
         Status::Portfolio => "portfolio",

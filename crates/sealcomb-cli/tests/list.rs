@@ -28,6 +28,18 @@ fn every_algorithm_is_listed_with_its_specification() {
 }
 
 #[test]
+fn every_mode_is_listed_with_its_status_and_the_reason_for_it() {
+    let run = sealcomb(&["list"]);
+    let words: Vec<&str> = run.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
+    for algorithm in ALGORITHMS {
+        for text in [algorithm.mode, algorithm.reason, algorithm.note] {
+            let missing: Vec<&str> = text.split_whitespace().filter(|word| !words.contains(word)).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", algorithm.id);
+        }
+    }
+}
+
+#[test]
 fn markdown_has_one_row_for_each_algorithm() {
     let run = sealcomb(&["list", "--markdown"]);
     let rows: Vec<&str> = run.stdout.lines().collect();

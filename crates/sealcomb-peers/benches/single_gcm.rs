@@ -72,7 +72,7 @@ fn main() -> ExitCode {
 /// Core cycles a byte that the instructions of one block cannot go below on this CPU.
 fn bound_cpb(clock: &mut Clock, key: &Key) -> f64 {
     let work = key.algorithm().work;
-    let (rounds, products) = (work.aes_calls * key.algorithm().rounds, work.multiplications * 3);
+    let (rounds, products) = (work.calls * key.algorithm().rounds + work.rounds, work.multiplications * 3);
     let mut blocks = 0;
     let cycles = clock.measure(TURNS, || {
         blocks = probe::mix(key.backend(), rounds, products, 1000);

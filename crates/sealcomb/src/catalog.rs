@@ -17,16 +17,27 @@ pub enum Kind {
     Aead,
 }
 
-/// How far an algorithm can be trusted.
+/// The block cipher of an algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cipher {
+    /// AES (FIPS 197).
+    Aes,
+    /// Serpent (Anderson, Biham, Knudsen 1998).
+    Serpent,
+}
+
+/// How far an algorithm can be trusted. [`Algorithm::reason`] says why, and by which source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// A published standard.
+    /// Published by a body that makes standards (NIST, IEEE, IETF/IRTF), and no attack counts against it.
     Standard,
-    /// Chosen by a competition, no standard.
+    /// In the final portfolio of a competition, and no standard.
     Portfolio,
-    /// Published, neither standard nor chosen.
+    /// Published, neither standard nor chosen; no attack is known that counts against its use as it is described here.
+    /// Behind the feature `research`.
     Research,
-    /// A practical attack is known; kept for study.
+    /// An attack is known that undoes what it promises, or its designers have withdrawn it. Kept for study, behind the
+    /// feature `research`.
     Broken,
 }
 
@@ -40,10 +51,12 @@ pub struct Range {
 }
 
 /// What each 16-byte block of a message costs: the instruction mix that bounds a mode's speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Work {
-    /// Calls of the block cipher.
-    pub aes_calls: u32,
+    /// Calls of the block cipher, with all its rounds.
+    pub calls: u32,
+    /// Rounds of the block cipher beyond those: of calls with fewer rounds.
+    pub rounds: u32,
     /// Multiplications in GF(2^128), of three carry-less products each.
     pub multiplications: u32,
 }
@@ -65,7 +78,11 @@ pub struct Algorithm {
     pub mode: &'static str,
     /// What it gives.
     pub kind: Kind,
-    /// Bytes of a key.
+    /// The block cipher.
+    pub cipher: Cipher,
+    /// Bytes of the block cipher's key.
+    pub cipher_key_bytes: usize,
+    /// Bytes of a key: more than the block cipher's, if the mode has keys of its own.
     pub key_bytes: usize,
     /// Bytes that a nonce may have.
     pub nonce: Range,
@@ -77,12 +94,16 @@ pub struct Algorithm {
     pub tag_bytes: usize,
     /// Whether messages must be whole blocks of 16 bytes.
     pub whole_blocks: bool,
+    /// Bytes that a message must have at least.
+    pub least_message_bytes: usize,
     /// What a block costs.
     pub work: Work,
-    /// Rounds of the block cipher.
+    /// Rounds of a call of the block cipher.
     pub rounds: u32,
     /// How far it can be trusted.
     pub status: Status,
+    /// Why it has this status, and who says so.
+    pub reason: &'static str,
     /// Where it is defined.
     pub spec: &'static str,
     /// What its user must know.
@@ -107,9 +128,15 @@ impl Algorithm {
     ///
     /// # Errors
     /// [`Error::UnknownAlgorithm`] if there is none, or none in this build: the unauthenticated ciphers need the
-    /// feature `hazmat`.
+    /// feature `hazmat`, and those whose [`Status`] is research or broken the feature `research`.
     pub fn by_id(id: &str) -> Result<&'static Self, Error> {
         ALGORITHMS.iter().find(|algorithm| algorithm.id == id).ok_or(Error::UnknownAlgorithm)
+    }
+
+    /// Bytes that a message has when it is padded, if need be, to a length that the mode takes.
+    pub fn padded_bytes(&self, bytes: usize) -> usize {
+        let whole = if self.whole_blocks { bytes.next_multiple_of(16) } else { bytes };
+        whole.max(self.least_message_bytes)
     }
 
     /// Whether a message of these sizes can be sealed: the check that every job goes through. For a MAC, what is
@@ -137,6 +164,10 @@ impl Algorithm {
         }
         if self.whole_blocks && !message_bytes.is_multiple_of(16) {
             return Err(Error::NotWholeBlocks { got: message_bytes as usize });
+        }
+        if message_bytes < self.least_message_bytes as u64 {
+            let (least, got) = (self.least_message_bytes, message_bytes as usize);
+            return Err(Error::MessageTooShort { least, got });
         }
         let (message, aad) = match self.limits {
             Limits::None => return Ok(()),
@@ -182,66 +213,135 @@ const GCM_TAGS: &[usize] = &[4, 8, 12, 13, 14, 15, 16];
 const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
 const CCM_TAGS: &[usize] = &[4, 6, 8, 10, 12, 14, 16];
 
-/// One line a mode: the key sizes, and everything that doesn't depend on them.
+/// No work but what a line names.
+const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
+
+/// The lengths of messages that a mode takes, up to its limits.
+struct Takes {
+    whole_blocks: bool,
+    least: usize,
+}
+
+const ANY: Takes = Takes { whole_blocks: false, least: 0 };
+#[cfg(feature = "hazmat")]
+const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, least: 0 };
+
+/// One line a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
 macro_rules! catalog {
-    ($($cfg:meta => $Mode:path, $mode:literal, $id:literal, $kind:ident, $status:ident,
-       keys [$($bits:literal),*], nonce $nonce:expr, $nonce_bytes:literal, tag $tag:expr, $tag_bytes:literal,
-       whole $whole:literal, work $aes:literal + $mul:literal, $limits:expr, $spec:literal, $note:literal;)*) => {
+    ($($cfg:meta => $code:expr, $mode:literal, $id:literal, $kind:ident,
+       $cipher:ident [$($bits:literal $(+ $more:literal)?),*], nonce $nonce:expr, $nonce_bytes:literal,
+       tag $tag:expr, $tag_bytes:literal, takes $takes:expr, $work:expr, $limits:expr, $spec:literal,
+       $status:ident, $reason:literal, $note:literal;)*) => {
         /// Every algorithm of this build.
         pub static ALGORITHMS: &[Algorithm] = &[$($(
             #[cfg($cfg)]
             Algorithm {
-                id: concat!("aes", $bits, "-", $id),
-                name: concat!("AES-", $bits, "-", $mode),
+                id: concat!(catalog!(@id $cipher), $bits, "-", $id),
+                name: concat!(catalog!(@name $cipher), "-", $bits, "-", $mode),
                 mode: $mode,
                 kind: Kind::$kind,
-                key_bytes: $bits / 8,
+                cipher: catalog!(@cipher $cipher),
+                cipher_key_bytes: $bits / 8,
+                key_bytes: ($bits $(+ $more)?) / 8,
                 nonce: $nonce,
                 nonce_bytes: $nonce_bytes,
                 tag: $tag,
                 tag_bytes: $tag_bytes,
-                whole_blocks: $whole,
-                work: Work { aes_calls: $aes, multiplications: $mul },
-                rounds: $bits / 32 + 6,
+                whole_blocks: $takes.whole_blocks,
+                least_message_bytes: $takes.least,
+                work: $work,
+                rounds: catalog!(@rounds $cipher $bits),
                 status: Status::$status,
+                reason: $reason,
                 spec: $spec,
                 note: $note,
-                code: &$Mode,
+                code: &$code,
                 limits: $limits,
             },
         )*)*];
     };
+    (@id aes) => { "aes" };
+    (@id serpent) => { "serpent" };
+    (@name aes) => { "AES" };
+    (@name serpent) => { "Serpent" };
+    (@cipher aes) => { Cipher::Aes };
+    (@cipher serpent) => { Cipher::Serpent };
+    (@rounds aes $bits:literal) => { $bits / 32 + 6 };
+    (@rounds serpent $bits:literal) => { 32 };
 }
 
 catalog! {
-    all() => gcm::Gcm, "GCM", "gcm", Aead, Standard, keys [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16,
-        whole false, work 1 + 1, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD }, "NIST SP 800-38D",
+    all() => gcm::Gcm, "GCM", "gcm", Aead, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
+        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.";
-    all() => gcm_siv::GcmSiv, "GCM-SIV", "gcm-siv", Aead, Standard, keys [128, 256], nonce TWELVE, 12, tag &[16], 16,
-        whole false, work 1 + 1, Limits::Fixed { message: 1 << 36, aad: 1 << 36 }, "RFC 8452",
+    all() => gcm_siv::GcmSiv, "GCM-SIV", "gcm-siv", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
+        "RFC 8452", Standard, "RFC 8452 (2019), of the IRTF's crypto forum",
         "A nonce used twice reveals only whether the messages are equal.";
-    all() => ccm::Ccm, "CCM", "ccm", Aead, Standard, keys [128, 192, 256], nonce CCM_NONCES, 12, tag CCM_TAGS, 16,
-        whole false, work 2 + 0, Limits::BesideNonce, "NIST SP 800-38C",
+    all() => ccm::Ccm, "CCM", "ccm", Aead, aes [128, 192, 256], nonce CCM_NONCES, 12, tag CCM_TAGS, 16, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::BesideNonce, "NIST SP 800-38C", Standard, "NIST SP 800-38C (2004)",
         "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) bytes.";
-    all() => cmac::Cmac, "CMAC", "cmac", Mac, Standard, keys [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16,
-        whole false, work 1 + 0, Limits::None, "NIST SP 800-38B",
+    all() => cmac::Cmac, "CMAC", "cmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
         "At most 2^48 messages a key.";
-    all() => gcm::Gcm, "GMAC", "gmac", Mac, Standard, keys [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16,
-        whole false, work 0 + 1, Limits::Fixed { message: 0, aad: GCM_AAD }, "NIST SP 800-38D",
+    all() => gcm::Gcm, "GMAC", "gmac", Mac, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
+        Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
+        "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
-    feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, Standard, keys [128, 192, 256], nonce NO_NONCE, 0,
-        tag &[], 0, whole true, work 1 + 0, Limits::None, "NIST SP 800-38A",
+    feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
+        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";
-    feature = "hazmat" => cbc::Cbc, "CBC", "cbc", Cipher, Standard, keys [128, 192, 256], nonce ONE_BLOCK, 16,
-        tag &[], 0, whole true, work 1 + 0, Limits::None, "NIST SP 800-38A",
+    feature = "hazmat" => cbc::Cbc, "CBC", "cbc", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
+        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "The IV must be unpredictable; not authenticated; padding is the caller's.";
-    feature = "hazmat" => cfb::Cfb, "CFB128", "cfb128", Cipher, Standard, keys [128, 192, 256],
-        nonce ONE_BLOCK, 16, tag &[], 0, whole false, work 1 + 0, Limits::None, "NIST SP 800-38A",
+    feature = "hazmat" => cfb::Cfb, "CFB128", "cfb128", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
+        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "The IV must be unpredictable; not authenticated.";
-    feature = "hazmat" => ofb::Ofb, "OFB", "ofb", Cipher, Standard, keys [128, 192, 256], nonce ONE_BLOCK, 16,
-        tag &[], 0, whole false, work 1 + 0, Limits::None, "NIST SP 800-38A",
+    feature = "hazmat" => ofb::Ofb, "OFB", "ofb", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
+        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "An IV must not be used twice under a key; not authenticated.";
-    feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, Standard, keys [128, 192, 256], nonce ONE_BLOCK, 16,
-        tag &[], 0, whole false, work 1 + 0, Limits::None, "NIST SP 800-38A",
+    feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
+        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
+}
+
+/// What is research or broken is in no build that has not asked for it.
+#[cfg(not(feature = "research"))]
+const _: () = {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        assert!(
+            matches!(algorithm.status, Status::Standard | Status::Portfolio),
+            "behind the feature `research`"
+        );
+        rest = others;
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_below_the_least_is_refused() {
+        let algorithm = Algorithm { least_message_bytes: 16, ..*Algorithm::by_id("aes128-gcm").unwrap() };
+        for got in 0..16 {
+            let expected = Error::MessageTooShort { least: 16, got };
+            assert_eq!(algorithm.check(12, 16, 0, got as u64), Err(expected));
+            assert_eq!(algorithm.padded_bytes(got), 16);
+        }
+        assert_eq!(algorithm.check(12, 16, 0, 16), Ok(()));
+        assert_eq!(algorithm.padded_bytes(17), 17);
+    }
+
+    #[test]
+    fn every_algorithm_has_an_id_of_its_own_and_says_why_it_has_its_status() {
+        for (i, algorithm) in ALGORITHMS.iter().enumerate() {
+            assert!(ALGORITHMS[..i].iter().all(|other| other.id != algorithm.id), "{}", algorithm.id);
+            assert!(!algorithm.reason.is_empty() && !algorithm.spec.is_empty(), "{}", algorithm.id);
+            assert!(algorithm.cipher_key_bytes <= algorithm.key_bytes, "{}", algorithm.id);
+            assert!(algorithm.kind == Kind::Cipher || algorithm.tag.contains(&algorithm.tag_bytes));
+        }
+    }
 }

@@ -23,6 +23,13 @@ pub enum Error {
         /// Bytes that were given.
         got: usize,
     },
+    /// The message is shorter than the least that the mode takes: EME2 needs a whole block.
+    MessageTooShort {
+        /// The least bytes that a message may have.
+        least: usize,
+        /// Bytes that were given.
+        got: usize,
+    },
     /// The message is longer than the mode's limit, beyond which its counter would wrap.
     MessageTooLong {
         /// The most bytes that a message may have under this key and nonce length.
@@ -71,6 +78,9 @@ impl fmt::Display for Error {
             }
             Self::TagLength { got } => {
                 write!(f, "tag of {got} bytes; this key takes another length")
+            }
+            Self::MessageTooShort { least, got } => {
+                write!(f, "message of {got} bytes; this mode takes {least} or more")
             }
             Self::MessageTooLong { limit } => {
                 write!(f, "message over this mode's limit of {limit} bytes")

@@ -33,6 +33,7 @@
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without it, the library needs `alloc` alone |
 //! | `aead` | yes | modules `aead` and `mac`: types with RustCrypto's traits, for code that is written over them |
 //! | `hazmat` | no | ECB, CBC, CFB128, OFB and CTR, which don't authenticate, and GCM and GMAC tags under 12 bytes |
+//! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | module `reference`: slow models of the modes, written like their specifications, for tests |
 #![no_std]
 #![deny(unsafe_code)]
@@ -84,7 +85,7 @@ pub mod reference;
 
 pub use backend::Backend;
 pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
-pub use catalog::{ALGORITHMS, Algorithm, Kind, Range, Status, Work};
+pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Range, Status, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;

@@ -230,6 +230,16 @@ fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
 }
 
 #[test]
+fn a_message_below_the_least_is_refused() {
+    for algorithm in ALGORITHMS {
+        for got in 0..algorithm.least_message_bytes {
+            let bad = Bytes { data: vec![0xA5; got], ..Bytes::good(algorithm) };
+            is_refused(algorithm, &bad, Error::MessageTooShort { least: algorithm.least_message_bytes, got });
+        }
+    }
+}
+
+#[test]
 fn a_cipher_refuses_aad_and_a_mac_refuses_a_message() {
     for algorithm in ALGORITHMS {
         let good = Bytes::good(algorithm);

@@ -21,19 +21,27 @@ use ctr::Ctr128BE;
 use ofb::Ofb;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sealcomb::{ALGORITHMS, Algorithm};
+use sealcomb::{ALGORITHMS, Algorithm, Cipher};
 
-/// The nonce and tag sizes for which there is a peer.
-fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
-    match mode(algorithm) {
+/// The nonce and tag sizes for which there is a peer; none if nobody else has the algorithm.
+fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
+    if algorithm.cipher != Cipher::Aes {
+        return None;
+    }
+    Some(match mode(algorithm) {
         "ecb" => (vec![0], vec![0]),
         "cbc" | "cfb128" | "ofb" | "ctr" => (vec![16], vec![0]),
         "cmac" => (vec![0], algorithm.tag.to_vec()),
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
         "gcm-siv" => (vec![12], vec![16]),
-        mode => panic!("no peer for {mode}"),
-    }
+        _ => return None,
+    })
+}
+
+/// The algorithms that a peer has.
+fn shared() -> Vec<&'static Algorithm> {
+    ALGORITHMS.iter().filter(|algorithm| sizes(algorithm).is_some()).collect()
 }
 
 fn mode(algorithm: &Algorithm) -> &'static str {
@@ -124,8 +132,8 @@ proptest! {
 
     #[test]
     fn random_messages_are_sealed_as_the_peers_seal_them(
-        mut messages in select(ALGORITHMS.iter().collect::<Vec<_>>()).prop_flat_map(|algorithm| {
-            let (nonces, tags) = sizes(algorithm);
+        mut messages in select(shared()).prop_flat_map(|algorithm| {
+            let (nonces, tags) = sizes(algorithm).expect("a shared algorithm");
             messages(algorithm, nonces, tags)
         })
     ) {

@@ -4,10 +4,10 @@ use super::bench;
 use super::bench::Bench;
 use super::plan::MAIN_LENGTH;
 use super::results::Direction;
-use super::results::{FieldOperation, Instruction};
+use super::results::{FieldOperation, Instruction, MultiplicationChain};
 use super::workload::Workload;
-use sealcomb::probe::{self, Multiply, Op};
-use sealcomb::{Algorithm, Backend, Schedule};
+use sealcomb::probe::{self, Chained, Double, Multiply, Op};
+use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
 use std::collections::HashMap;
 
 /// Operations in one call of a probe: enough that starting it costs nothing.
@@ -23,9 +23,12 @@ const PRODUCTS_PER_MULTIPLICATION: u32 = 3;
 /// Bytes of a block.
 const BLOCK: f64 = 16.0;
 
-const OPERATIONS: [(Op, &str); 4] = [
+const OPERATIONS: [(Op, &str); 7] = [
     (Op::AesRound, "aesenc"),
     (Op::AesInvRound, "aesdec"),
+    (Op::AesLast, "aesenclast"),
+    (Op::AesInvLast, "aesdeclast"),
+    (Op::AesInvMix, "aesimc"),
     (Op::Clmul, "pclmulqdq"),
     (Op::Shuffle, "pshufb"),
 ];
@@ -48,27 +51,58 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
         .collect()
 }
 
-/// Multiplication by both methods of the paper, and doubling.
+/// Ways to double, in the papers' order.
+const DOUBLINGS: [(Double, &str); 5] = [
+    (Double::Extraction, "doubling, extraction"),
+    (Double::Test, "doubling, test"),
+    (Double::Mask, "doubling, mask"),
+    (Double::Compare, "doubling, compare"),
+    (Double::Spread, "doubling, spread carry"),
+];
+
+/// Multiplication by both methods of the papers, and doubling by theirs and ours.
 pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<FieldOperation> {
-    let mut multiplication = |operation, method| FieldOperation {
-        backend: backend.name(),
-        operation,
-        chained: Some(
-            backend.blocks() as f64 / rate(bench, || probe::multiply(backend, method, true, TIMES)),
-        ),
-        independent: 1.0 / rate(bench, || probe::multiply(backend, method, false, TIMES)),
-    };
-    let mut operations = vec![
-        multiplication("multiplication, classical", Multiply::Classical),
-        multiplication("multiplication, Haswell", Multiply::Haswell),
-    ];
-    operations.push(FieldOperation {
-        backend: backend.name(),
-        operation: "doubling",
-        chained: None,
-        independent: 1.0 / rate(bench, || probe::double(backend, TIMES)),
-    });
+    let registers = backend.blocks() as f64;
+    let mut operations = Vec::new();
+    for (method, operation) in
+        [(Multiply::Classical, "multiplication, classical"), (Multiply::Haswell, "multiplication, Haswell")]
+    {
+        operations.push(FieldOperation {
+            backend: backend.name(),
+            operation,
+            constant_time: true,
+            chained: registers / rate(bench, || probe::multiply(backend, method, true, TIMES)),
+            independent: 1.0 / rate(bench, || probe::multiply(backend, method, false, TIMES)),
+        });
+    }
+    for (method, operation) in DOUBLINGS {
+        // What branches works on one block at a time.
+        if method.is_constant_time() || backend.blocks() == 1 {
+            operations.push(FieldOperation {
+                backend: backend.name(),
+                operation,
+                constant_time: method.is_constant_time(),
+                chained: registers / rate(bench, || probe::double(backend, method, true, CHAINED)),
+                independent: 1.0 / rate(bench, || probe::double(backend, method, false, TIMES)),
+            });
+        }
+    }
     operations
+}
+
+/// The modes whose chains of multiplications the papers measure with either method.
+pub(crate) fn multiplication_chains(bench: &mut Bench, backend: Backend) -> Vec<MultiplicationChain> {
+    let mut chains = Vec::new();
+    for (chained, mode) in [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")] {
+        for (multiply, method) in [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")] {
+            let mut cpb = |batched| {
+                1.0 / BLOCK / rate(bench, || probe::chain(backend, chained, multiply, batched, TIMES))
+            };
+            let (single, batched) = (cpb(false) * backend.blocks() as f64, cpb(true));
+            chains.push(MultiplicationChain { backend: backend.name(), mode, method, single, batched });
+        }
+    }
+    chains
 }
 
 /// How many operations a cycle, of work that returns how many it did.
@@ -78,23 +112,26 @@ fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
     operations as f64 / cycles.median
 }
 
-/// The bounds found so far, by backend, rounds of the block cipher, its calls and multiplications a block.
+/// The bounds found so far, by backend, rounds of a call of the block cipher, and the work of a block.
 #[derive(Default)]
-pub(crate) struct Bounds(HashMap<(&'static str, u32, u32, u32), f64>);
+pub(crate) struct Bounds(HashMap<(&'static str, u32, Work), f64>);
 
 impl Bounds {
     /// Cycles per byte that this backend cannot go below: what one block of the algorithm asks for, measured where
-    /// nothing depends on anything.
-    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-        let work = algorithm.work;
-        let key = (backend.name(), algorithm.rounds, work.aes_calls, work.multiplications);
-        *self.0.entry(key).or_insert_with(|| {
+    /// nothing depends on anything. None for a cipher that no CPU has instructions for: what its rounds cost is a matter
+    /// of how they are written.
+    pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> Option<f64> {
+        if algorithm.cipher != Cipher::Aes {
+            return None;
+        }
+        let key = (backend.name(), algorithm.rounds, algorithm.work);
+        Some(*self.0.entry(key).or_insert_with(|| {
             if has_instructions(backend) {
                 bound_of_instructions(bench, algorithm, backend)
             } else {
                 bound_of_functions(bench, algorithm, backend)
             }
-        })
+        }))
     }
 }
 
@@ -105,19 +142,21 @@ pub(crate) fn has_instructions(backend: Backend) -> bool {
 
 /// The AES rounds and carry-less products of a block, mixed.
 fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let rounds = algorithm.work.aes_calls * algorithm.rounds;
+    let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds;
     let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
     1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
 }
 
 /// In software a block is not made of rounds: whole blocks are encrypted (as ECB does) and multiplied.
 fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
-    let ecb = Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.key_bytes)).expect("the catalog has ECB");
+    let ecb =
+        Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes)).expect("the catalog has ECB");
     let keys = bench::keys(ecb, backend, 1);
     let lengths = Workload::fixed(MAIN_LENGTH).batches(ecb);
     let block = bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median;
     let multiplication = [Multiply::Classical, Multiply::Haswell]
         .map(|method| 1.0 / BLOCK / rate(bench, || probe::multiply(backend, method, false, TIMES)));
-    f64::from(algorithm.work.aes_calls) * block
-        + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
+    let calls =
+        f64::from(algorithm.work.calls) + f64::from(algorithm.work.rounds) / f64::from(algorithm.rounds);
+    calls * block + f64::from(algorithm.work.multiplications) * multiplication[0].min(multiplication[1])
 }

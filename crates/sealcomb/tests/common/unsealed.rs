@@ -27,7 +27,7 @@ pub(crate) fn messages(
                     Kind::Mac => (long, 0),
                     Kind::Aead => (short, long),
                 };
-                let msg = if algorithm.whole_blocks { msg / 16 * 16 } else { msg };
+                let msg = algorithm.padded_bytes(msg);
                 let mut random = |bytes| random_bytes(&mut rng, bytes);
                 let msg = random(msg);
                 KnownAnswer {
