@@ -67,10 +67,8 @@ pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
 }
 
-/// `block ← block ⊕ bytes`, for up to 16 bytes.
+/// `a ← a ⊕ b`
 #[inline(always)]
-pub(crate) fn xor(block: &mut Block, bytes: &[u8]) {
-    for (x, y) in block.iter_mut().zip(bytes) {
-        *x ^= y;
-    }
+pub(crate) fn xor(a: &mut Block, b: &Block) {
+    *a = (u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b)).to_ne_bytes();
 }
