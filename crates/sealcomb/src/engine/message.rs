@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::comb::{self, Chain, Strand};
+use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
@@ -62,9 +62,10 @@ pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     for message in batch.messages.iter_mut() {
         let Message { key, nonce, data, .. } = &mut **message;
         let state = [*nonce.first_chunk().expect("an IV of 16 bytes")];
-        strands.push(Strand { aes: &key.aes, state, data: data.reborrow() });
+        let keys = [key.aes.encrypting()];
+        strands.push(Strand { keys, constants: [], state, data: data.reborrow() });
     }
-    comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
+    M::run(batch.backend, batch.schedule, &mut strands);
 }
 
 /// `a ← a ⊕ b`

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::comb::{self, Chain, Strand};
+use crate::engine::comb::{Chain, Strand};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
@@ -24,9 +24,10 @@ impl Mode for Cmac {
         let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
         for message in batch.messages.iter() {
             let data = Span::from(&message.aad[..chained(message)]);
-            strands.push(Strand { aes: &message.key.aes, state: [[0; BLOCK]], data });
+            let keys = [message.key.aes.encrypting()];
+            strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
         }
-        comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
+        CbcMac::run(batch.backend, batch.schedule, &mut strands);
 
         let chains: ArrayVec<Block, FLIGHT> = strands.iter().map(|strand| strand.state[0]).collect();
         drop(strands);
