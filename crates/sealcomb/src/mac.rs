@@ -80,7 +80,7 @@ impl Stream {
 
     /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
     fn tag(&mut self, key: &Key) -> Block {
-        let [k1, k2] = &key.material.subkeys;
+        let [k1, k2, ..] = &key.material.subkeys;
         let mut last = self.last;
         if self.filled == BLOCK {
             xor(&mut last, k1);

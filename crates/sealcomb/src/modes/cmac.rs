@@ -16,7 +16,8 @@ impl Mode for Cmac {
     /// `L = E_K(0)`, `K1 = 2 L`, `K2 = 4 L`
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
-        material.subkeys = backend.run(Subkeys { aes: &material.aes });
+        let subkeys = backend.run(Subkeys { aes: &material.aes });
+        material.subkeys[..2].copy_from_slice(&subkeys);
         material
     }
 
@@ -65,7 +66,7 @@ impl Kernel for LastBlocks<'_, '_, '_> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, chains: mut blocks } = self;
         for (message, block) in messages.iter().zip(&mut blocks) {
-            let [k1, k2] = &message.key.subkeys;
+            let [k1, k2, ..] = &message.key.subkeys;
             let rest = &message.aad[chained(message)..];
             let (k, padding) =
                 if rest.len() == BLOCK { (k1, &[0; BLOCK]) } else { (k2, &PADDING[rest.len()]) };

@@ -6,13 +6,16 @@
 
 use core::marker::PhantomData;
 
-use crate::backend::{BLOCK, Block, Isa, TopBit};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
 
 /// A convention for blocks as elements of the field. Byte-reversed, a block of either is a little-endian polynomial, of
 /// which the field's arithmetic is made.
-pub(crate) trait Field: Copy {
+pub(crate) trait Field: Sync {
     /// Doubles every block of a register, in constant time.
     fn double<B: Isa>(b: B, v: B::V) -> B::V;
+
+    /// Doubles one block, in constant time.
+    fn double_block(v: &Block) -> Block;
 
     /// A factor, byte-reversed and with what the reductions leave to it.
     fn factor(h: &Block) -> Block;
@@ -28,7 +31,6 @@ pub(crate) trait Field: Copy {
 }
 
 /// The convention of CMAC and of the modes with offsets (SP 800-38B): big-endian numbers.
-#[derive(Clone, Copy)]
 pub(crate) struct BigEndian;
 
 impl Field for BigEndian {
@@ -37,6 +39,11 @@ impl Field for BigEndian {
     #[inline(always)]
     fn double<B: Isa>(b: B, v: B::V) -> B::V {
         double(b, v)
+    }
+
+    fn double_block(v: &Block) -> Block {
+        let v = u128::from_be_bytes(*v);
+        ((v << 1) ^ (0x87 & (v >> 127).wrapping_neg())).to_be_bytes()
     }
 
     fn factor(h: &Block) -> Block {
@@ -61,7 +68,6 @@ impl Field for BigEndian {
 
 /// GCM's convention (SP 800-38D, section 6.3): the first bit of the first byte is the coefficient of `x^0`. Its product
 /// is POLYVAL's of the byte-reversed blocks, one of them doubled (RFC 8452, appendix A).
-#[derive(Clone, Copy)]
 pub(crate) struct GcmOrder;
 
 impl Field for GcmOrder {
@@ -74,6 +80,11 @@ impl Field for GcmOrder {
         let carries = b.sub64(b.zero(), b.swap(b.and(v, b.splat(&halves(1, 1)))));
         let moved = b.and(carries, b.splat(&halves(1 << 63, 0xe1 << 56)));
         b.reverse(b.xor(b.shift_right(v, 1), moved))
+    }
+
+    fn double_block(v: &Block) -> Block {
+        let v = u128::from_be_bytes(*v);
+        ((v >> 1) ^ ((0xe1 << 120) & (v & 1).wrapping_neg())).to_be_bytes()
     }
 
     fn factor(h: &Block) -> Block {
@@ -96,8 +107,47 @@ impl Field for GcmOrder {
     }
 }
 
+/// What a method keeps of a factor.
+pub(crate) fn factor<P: Product>(backend: Backend, h: &Block) -> [Block; 2] {
+    backend.run(Factor::<P> { h, method: PhantomData })
+}
+
+struct Factor<'h, P> {
+    h: &'h Block,
+    method: PhantomData<P>,
+}
+
+impl<P: Product> Kernel for Factor<'_, P> {
+    type Output = [Block; 2];
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> [Block; 2] {
+        P::factor(b, self.h)
+    }
+}
+
+/// The product of a block and a factor.
+pub(crate) fn product<P: Product>(backend: Backend, x: &Block, h: &[Block; 2]) -> Block {
+    backend.run(One::<P> { x, h, method: PhantomData })
+}
+
+struct One<'h, P> {
+    x: &'h Block,
+    h: &'h [Block; 2],
+    method: PhantomData<P>,
+}
+
+impl<P: Product> Kernel for One<'_, P> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Block {
+        b.first(P::multiply(b, b.one(self.x), self.h.each_ref().map(|h| b.one(h))))
+    }
+}
+
 /// A method to multiply by a factor that is known beforehand.
-pub(crate) trait Product {
+pub(crate) trait Product: Sync {
     /// What is kept of a factor.
     fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2];
     /// `x h`
@@ -106,7 +156,6 @@ pub(crate) trait Product {
 
 /// The factor and the factor times `x^64` stand for the two halves of `x`, so that the sum of four carry-less products
 /// is only half a block too long, and one more product reduces it.
-#[derive(Clone, Copy)]
 pub(crate) struct Halves<F>(PhantomData<F>);
 
 impl<F: Field> Product for Halves<F> {
@@ -126,7 +175,6 @@ impl<F: Field> Product for Halves<F> {
 }
 
 /// The Haswell method: four carry-less products, reduction by two more.
-#[derive(Clone, Copy)]
 pub(crate) struct Haswell<F>(PhantomData<F>);
 
 impl<F: Field> Product for Haswell<F> {
@@ -142,7 +190,6 @@ impl<F: Field> Product for Haswell<F> {
 }
 
 /// The classical method: Karatsuba's three carry-less products, reduction by shifts.
-#[derive(Clone, Copy)]
 pub(crate) struct Classical<F>(PhantomData<F>);
 
 impl<F: Field> Product for Classical<F> {
@@ -261,7 +308,6 @@ pub(crate) fn multiply_classical<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{Backend, Kernel};
 
     const BLOCKS: [u128; 8] = [
         0,
@@ -301,22 +347,6 @@ mod tests {
         }
     }
 
-    struct Multiplied<P> {
-        x: u128,
-        y: u128,
-        method: PhantomData<P>,
-    }
-
-    impl<P: Product> Kernel for Multiplied<P> {
-        type Output = u128;
-
-        #[inline(always)]
-        fn run<B: Isa>(self, b: B) -> u128 {
-            let factor = P::factor(b, &self.y.to_be_bytes()).map(|half| b.one(&half));
-            u128::from_be_bytes(b.first(P::multiply(b, b.one(&self.x.to_be_bytes()), factor)))
-        }
-    }
-
     fn doubles<F: Field>(double: fn(u128) -> u128) {
         for backend in Backend::available() {
             for x in BLOCKS {
@@ -333,8 +363,9 @@ mod tests {
         for backend in Backend::available() {
             for x in BLOCKS {
                 for y in BLOCKS {
-                    let got = backend.run(Multiplied { x, y, method: PhantomData::<P> });
-                    assert_eq!(got, product(x, y), "{backend:?} {x:x} {y:x}");
+                    let factor = factor::<P>(backend, &y.to_be_bytes());
+                    let got = super::product::<P>(backend, &x.to_be_bytes(), &factor);
+                    assert_eq!(u128::from_be_bytes(got), product(x, y), "{backend:?} {x:x} {y:x}");
                 }
             }
         }
