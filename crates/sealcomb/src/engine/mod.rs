@@ -8,7 +8,7 @@ mod message;
 mod windows;
 
 pub(crate) use lanes::Lanes;
-pub(crate) use message::{Batch, Material, Message, xor};
+pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 #[cfg(feature = "hazmat")]
 pub(crate) use message::{chain_whole_blocks, finish_stream};
 

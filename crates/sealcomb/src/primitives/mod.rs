@@ -5,6 +5,7 @@ pub(crate) mod aes;
 pub(crate) mod counter;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
+pub(crate) mod offsets;
 
 use crate::backend::{BLOCK, Block};
 
