@@ -1,6 +1,8 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
 use crate::Error;
+#[cfg(feature = "research")]
+use crate::modes::otr;
 use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, ofb};
@@ -304,6 +306,14 @@ catalog! {
         Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    feature = "research" => otr::Otr::Parallel, "OTR-P", "otr-p", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
+    feature = "research" => otr::Otr::Serial, "OTR-S", "otr-s", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), serial AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
     feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";

@@ -90,9 +90,9 @@ pub(crate) fn finish_stream(batch: &mut Batch<'_, '_, '_>, feedback: &[Block]) {
     }
 }
 
-/// A one bit after so many bytes.
-pub(crate) static PADDING: [Block; BLOCK] = {
-    let mut padding = [[0; BLOCK]; BLOCK];
+/// A one bit after so many bytes, if that is not a whole block.
+pub(crate) static PADDING: [Block; BLOCK + 1] = {
+    let mut padding = [[0; BLOCK]; BLOCK + 1];
     let mut i = 0;
     while i < BLOCK {
         padding[i][i] = 0x80;

@@ -102,17 +102,21 @@ fn ragged(bytes: usize) -> usize {
     bytes % BLOCK
 }
 
+/// The bits of the nonce that choose.
+const BOTTOM: u8 = 0x3f;
+
 /// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
 #[inline(always)]
 fn first_offsets<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
     let mut offsets = ArrayVec::<Block, FLIGHT>::new();
     for message in messages {
-        let nonce = nonce_block(message);
-        offsets.push((nonce & !0x3f).to_be_bytes());
+        let mut block = nonce_block(message);
+        block[15] &= !BOTTOM;
+        offsets.push(block);
     }
     encrypt_each(b, messages, &mut offsets);
     for (message, offset) in messages.iter().zip(&mut offsets) {
-        let bottom = nonce_block(message) & 0x3f;
+        let bottom = nonce_block(message)[15] & BOTTOM;
         let ktop = u128::from_be_bytes(*offset);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
@@ -120,15 +124,15 @@ fn first_offsets<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block,
     offsets
 }
 
-/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
+/// `Nonce`: the tag's length, a one bit, and the nonce at the end.
 #[inline(always)]
-fn nonce_block(message: &Message<'_>) -> u128 {
+pub(super) fn nonce_block(message: &Message<'_>) -> Block {
     let mut block = [0; BLOCK];
     let n = message.nonce;
     block[BLOCK - n.len()..].copy_from_slice(n);
     block[BLOCK - 1 - n.len()] |= 1;
     block[0] |= (8 * message.key.tag_bytes % 128 << 1) as u8;
-    u128::from_be_bytes(block)
+    block
 }
 
 /// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.
