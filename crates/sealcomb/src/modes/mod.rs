@@ -15,8 +15,11 @@ pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
 #[cfg(feature = "research")]
 pub(crate) mod mcoe_g;
+pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
+#[cfg(feature = "research")]
+pub(crate) mod otr;
 #[cfg(feature = "research")]
 pub(crate) mod poet;
 #[cfg(feature = "research")]
