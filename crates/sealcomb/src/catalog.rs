@@ -7,7 +7,7 @@ use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{mcoe_g, poet, poet_g};
+use crate::modes::{cobra, mcoe_g, poet, poet_g};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,6 +341,11 @@ catalog! {
         "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
         "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => cobra::COBRA, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
+        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
+        "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
+        "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
+        "Can be forged where a nonce is used twice: for study only.";
     feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";

@@ -3,6 +3,8 @@
 
 pub(crate) mod blocks;
 pub(crate) mod comb;
+#[cfg(feature = "research")]
+pub(crate) mod each;
 mod lanes;
 mod message;
 mod windows;

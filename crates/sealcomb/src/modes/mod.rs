@@ -7,6 +7,8 @@ pub(crate) mod ccm;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cfb;
 pub(crate) mod cmac;
+#[cfg(feature = "research")]
+pub(crate) mod cobra;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
 #[cfg(feature = "hazmat")]
