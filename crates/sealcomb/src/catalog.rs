@@ -363,6 +363,38 @@ catalog! {
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
 }
 
+/// The algorithms of the papers' comparison of methods to multiply, by the classical one.
+#[cfg(feature = "research")]
+pub(crate) static CLASSICAL: [Algorithm; 2] =
+    [variant("aes128-mcoe-g", &mcoe_g::CLASSICAL), variant("aes128-cobra", &cobra::CLASSICAL)];
+
+/// The same, by the Haswell method.
+#[cfg(feature = "research")]
+pub(crate) static HASWELL: [Algorithm; 2] =
+    [variant("aes128-mcoe-g", &mcoe_g::HASWELL), variant("aes128-cobra", &cobra::HASWELL)];
+
+/// The algorithm of this id, as another code runs it.
+#[cfg(feature = "research")]
+const fn variant(id: &str, code: &'static dyn Mode) -> Algorithm {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        if equal(algorithm.id.as_bytes(), id.as_bytes()) {
+            return Algorithm { code, ..*algorithm };
+        }
+        rest = others;
+    }
+    panic!("no such algorithm")
+}
+
+#[cfg(feature = "research")]
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
+}
+
 /// What is research or broken is in no build that has not asked for it.
 #[cfg(not(feature = "research"))]
 const _: () = {

@@ -18,12 +18,14 @@ use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
-use crate::primitives::gf128::{BigEndian, Field, Halves, Product, factor};
+use crate::primitives::gf128::{BigEndian, Classical, Field, Halves, Haswell, Product, factor};
 
 /// COBRA with a method of multiplication.
 pub(crate) struct Cobra<P>(PhantomData<P>);
 
 pub(crate) const COBRA: Cobra<Halves<BigEndian>> = Cobra(PhantomData);
+pub(crate) const CLASSICAL: Cobra<Classical<BigEndian>> = Cobra(PhantomData);
+pub(crate) const HASWELL: Cobra<Haswell<BigEndian>> = Cobra(PhantomData);
 
 /// Bytes of a pair.
 const PAIR: usize = 2 * BLOCK;

@@ -11,12 +11,14 @@ use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{GcmOrder, Halves, Product, factor, product};
+use crate::primitives::gf128::{Classical, GcmOrder, Halves, Haswell, Product, factor, product};
 
 /// McOE-G with a method of multiplication.
 pub(crate) struct McoeG<P>(PhantomData<P>);
 
 pub(crate) const MCOE_G: McoeG<Halves<GcmOrder>> = McoeG(PhantomData);
+pub(crate) const CLASSICAL: McoeG<Classical<GcmOrder>> = McoeG(PhantomData);
+pub(crate) const HASWELL: McoeG<Haswell<GcmOrder>> = McoeG(PhantomData);
 
 impl<P: Product> Mode for McoeG<P> {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
