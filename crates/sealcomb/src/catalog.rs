@@ -4,6 +4,8 @@ use crate::Error;
 use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, ofb};
+#[cfg(feature = "research")]
+use crate::modes::{mcoe_g, poet, poet_g};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +202,7 @@ impl core::fmt::Debug for Algorithm {
 }
 
 const NO_NONCE: Range = Range { min: 0, max: 0 };
-#[cfg(feature = "hazmat")]
+#[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const TWELVE: Range = Range { min: 12, max: 12 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
@@ -295,6 +297,25 @@ catalog! {
         Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
+    feature = "research" => poet::POET, "POET", "poet", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
+        Work { calls: 3, ..IDLE }, Limits::None, "CAESAR round 2, POET v2", Research,
+        "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition of security are \
+         shown by Hoang et al., CRYPTO 2015",
+        "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => poet::POET_AES4, "POET-AES4", "poet-aes4", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16],
+        16, takes ANY, Work { calls: 1, rounds: 8, ..IDLE }, Limits::None, "CAESAR round 2, POET v2", Research,
+        "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition of security are \
+         shown by Hoang et al., CRYPTO 2015",
+        "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => poet_g::POET_G, "POET-G", "poet-g", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16,
+        takes ANY, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None, "CAESAR round 1, POET v1", Broken,
+        "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, Tischhauser)",
+        "Large classes of weak keys, and universal forgeries: for study only.";
+    feature = "research" => mcoe_g::MCOE_G, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
+        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
+        "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
+        "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
+        "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";

@@ -169,6 +169,7 @@ const _: fn() = || {
 mod tests {
     use super::*;
     use crate::backend::after_drop;
+    use crate::engine::SUBKEYS;
     use crate::primitives::aes::Schedule;
     use crate::primitives::ghash::Table;
 
@@ -181,8 +182,8 @@ mod tests {
         let algorithm = Algorithm::by_id("aes128-cmac").unwrap();
         for backend in Backend::available() {
             let key = || Key::with_backend(algorithm, &[0xa5; 16], backend).unwrap();
-            assert!(key().material.subkeys.iter().all(|subkey| *subkey != [0; 16]), "{backend:?}");
-            assert_eq!(after_drop(key(), |key| &key.material.subkeys), [[0; 16]; 2], "{backend:?}");
+            assert!(key().material.subkeys[..2].iter().all(|subkey| *subkey != [0; 16]), "{backend:?}");
+            assert_eq!(after_drop(key(), |key| &key.material.subkeys), [[0; 16]; SUBKEYS], "{backend:?}");
         }
     }
 }

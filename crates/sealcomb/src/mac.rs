@@ -30,7 +30,7 @@ use digest::{FixedOutput, FixedOutputReset, MacMarker, Output, OutputSizeUser, R
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::backend::{BLOCK, Block};
-use crate::engine::comb::{self, Strand};
+use crate::engine::comb::{Chain, Strand};
 use crate::engine::xor;
 use crate::modes::cmac::CbcMac;
 use crate::{Key, Schedule};
@@ -63,8 +63,13 @@ impl Stream {
 
     /// Takes whole blocks through the chain.
     fn chain(&mut self, key: &Key, blocks: &[u8]) {
-        let mut strands = [Strand { aes: &key.material.aes, state: [self.state], data: blocks.into() }];
-        comb::run::<CbcMac, 1>(key.backend(), Schedule::Single, &mut strands);
+        let mut strands = [Strand {
+            keys: [key.material.aes.encrypting()],
+            constants: [],
+            state: [self.state],
+            data: blocks.into(),
+        }];
+        CbcMac::run(key.backend(), Schedule::Single, &mut strands);
         [self.state] = strands[0].state;
     }
 
@@ -75,7 +80,7 @@ impl Stream {
 
     /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
     fn tag(&mut self, key: &Key) -> Block {
-        let [k1, k2] = &key.material.subkeys;
+        let [k1, k2, ..] = &key.material.subkeys;
         let mut last = self.last;
         if self.filled == BLOCK {
             xor(&mut last, k1);

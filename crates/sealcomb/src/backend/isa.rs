@@ -216,6 +216,21 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
+    /// The first rounds of the cipher on every block of `x`, so many after the first round key was added, the last of
+    /// them as full as the others.
+    #[inline(always)]
+    fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
+        let keys = black_box(keys);
+        for r in 0..R {
+            x[r] = self.xor(x[r], keys.key(self, 0, r));
+        }
+        for i in 1..=rounds {
+            for r in 0..R {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+            }
+        }
+    }
+
     /// Decrypts every block of `x`.
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {

@@ -61,7 +61,7 @@ fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut 
             before[r] = b.push(last, x[r]);
             last = x[r];
         }
-        M::step(Registers::<B, K, REGISTERS> { b, keys }, &before, &mut x);
+        M::step(Registers::<B, K, REGISTERS>::new(b, [keys], &[]), &before, &mut x);
         for r in 0..REGISTERS {
             chunk.store(b, r, x[r]);
         }
@@ -77,7 +77,7 @@ fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut 
             before[r] = b.push(last, x[r]);
             last = x[r];
         }
-        M::step(Registers::<B, K, R> { b, keys }, &before, &mut x);
+        M::step(Registers::<B, K, R>::new(b, [keys], &[]), &before, &mut x);
         for r in 0..R - 1 {
             data.store(b, at, x[r]);
             at += register;

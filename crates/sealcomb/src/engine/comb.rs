@@ -12,31 +12,42 @@ use super::lanes::{Lanes, Registers};
 use super::windows::windows;
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
-use crate::primitives::aes::{AssignKey, LaneKeys, Schedule as AesSchedule};
+use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
+use crate::primitives::wipe;
 
-/// A mode's step from block to block, with `S` blocks of state a message.
-pub(crate) trait Chain<const S: usize> {
+/// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants.
+pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
     /// Bytes after which a lane may change strands. What is written goes in lines; what is only read need not.
     const UNIT: usize = if Self::WRITES { LINE } else { BLOCK };
     /// Takes every lane one block further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut L::Blocks);
+
+    /// Takes up to [`FLIGHT`] strands from one end to the other.
+    fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
+    where
+        Self: Sized,
+    {
+        run::<Self, S, K, C>(backend, schedule, strands);
+    }
 }
 
 /// One message's way through a chain: its bytes, with zeros after the last to fill up a block, and the state before and
 /// afterwards.
-pub(crate) struct Strand<'a, const S: usize> {
-    pub(crate) aes: &'a AesSchedule,
+pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
+    /// The round keys, each in the direction in which the step uses it.
+    pub(crate) keys: [Shared<'a>; K],
+    /// What the step needs of the key or the message and leaves as it is: [`Lanes::constant`].
+    pub(crate) constants: [&'a Block; C],
     pub(crate) state: [Block; S],
     pub(crate) data: Span<'a>,
 }
 
-/// Takes up to [`FLIGHT`] strands from one end to the other.
-pub(crate) fn run<M: Chain<S>, const S: usize>(
+fn run<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
     backend: Backend,
     schedule: Schedule,
-    strands: &mut [Strand<'_, S>],
+    strands: &mut [Strand<'_, S, K, C>],
 ) {
     let laid = match schedule {
         Schedule::Single | Schedule::Blocks => Laid::Single,
@@ -52,7 +63,7 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
         if strand.data.len() > 0 {
             let key = (u64::MAX / PLACES - strand.data.len() as u64) * PLACES + i as u64;
             sorted &= last <= key;
-            shared &= core::ptr::eq(strand.aes, strands[0].aes);
+            shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
             last = key;
             order.push(key);
         }
@@ -61,7 +72,7 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
         order.sort_unstable();
     }
     if !order.is_empty() {
-        backend.run(Comb::<M, S> { strands, order: &order, laid, shared, chain: PhantomData });
+        backend.run(Comb::<M, S, K, C> { strands, order: &order, laid, shared, chain: PhantomData });
     }
 }
 
@@ -83,15 +94,15 @@ fn place(key: u64) -> usize {
     (key % PLACES) as usize
 }
 
-struct Comb<'s, 'a, M, const S: usize> {
-    strands: &'s mut [Strand<'a, S>],
+struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize> {
+    strands: &'s mut [Strand<'a, S, K, C>],
     order: &'s [u64],
     laid: Laid,
     shared: bool,
     chain: PhantomData<M>,
 }
 
-impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
+impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel for Comb<'_, '_, M, S, K, C> {
     type Output = ();
 
     #[inline(always)]
@@ -99,17 +110,17 @@ impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
         if self.laid == Laid::Single {
             for &key in self.order {
                 let strand = &mut self.strands[place(key)];
-                single::<M, B, _, S>(b, strand.aes.encrypting(), strand);
+                single::<M, B, S, K, C>(b, strand);
             }
             return;
         }
-        let aes = self.strands[place(self.order[0])].aes;
+        let keys = self.strands[place(self.order[0])].keys;
         // Registers of chains, and the lanes that they have.
         match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
-            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, aes.encrypting()),
-            (false, (8, _)) => self.fly::<B, _, 8, 32>(b, LaneKeys::<32>::new(aes.rounds())),
-            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, aes.encrypting()),
-            (false, (12, 1)) => self.fly::<B, _, 12, 16>(b, LaneKeys::<16>::new(aes.rounds())),
+            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys),
+            (false, (8, _)) => self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like)),
+            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys),
+            (false, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like)),
             _ => unreachable!("8 registers of chains, or 12 of one block"),
         }
     }
@@ -117,9 +128,13 @@ impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
 
 /// Takes one strand from end to end.
 #[inline(always)]
-fn single<M: Chain<S>, B: Isa, K: RoundKeys<B>, const S: usize>(b: B, keys: K, strand: &mut Strand<'_, S>) {
+fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: usize>(
+    b: B,
+    strand: &mut Strand<'_, S, K, C>,
+) {
     let data = &mut strand.data.reborrow();
-    let lanes = Registers::<B, K, 1> { b, keys };
+    let constants = strand.constants.map(|block| [b.one(block)]);
+    let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &constants);
     let mut state = strand.state.map(|block| [b.one(&block)]);
     for at in (0..data.len()).step_by(BLOCK) {
         let mut x = [b.one(&data.block(at))];
@@ -131,19 +146,20 @@ fn single<M: Chain<S>, B: Isa, K: RoundKeys<B>, const S: usize>(b: B, keys: K, s
     strand.state = state.map(|[block]| b.first(block));
 }
 
-impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
+impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb<'_, 'a, M, S, K, C> {
     /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
-    fn fly<B: Isa, K: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: K)
+    fn fly<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: [A; K])
     where
-        for<'k> &'k K: RoundKeys<B>,
+        for<'k> &'k A: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
-        let mut flight = Flight::<B, M, K, S, W, N> {
+        let mut flight = Flight::<B, M, A, S, K, C, W, N> {
             b,
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
             trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
+            constants: LaneConstants([LaneBlocks([[0; 16]; N]); C]),
             strand: [0; N],
             in_rest: 0,
             squares: [[[b.zero(); W]; 4]; 2],
@@ -165,25 +181,57 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
 #[repr(align(64))]
 struct LaneBlocks<const N: usize>([Block; N]);
 
+/// The constants of every lane: they come from keys, and are wiped as those are.
+struct LaneConstants<const C: usize, const N: usize>([LaneBlocks<N>; C]);
+
+impl<const C: usize, const N: usize> Drop for LaneConstants<C, N> {
+    fn drop(&mut self) {
+        for constant in &mut self.0 {
+            wipe(&mut constant.0);
+        }
+    }
+}
+
 /// Up to `N` lanes, and what is in them.
-struct Flight<'r, B: Isa, M, K, const S: usize, const W: usize, const N: usize> {
+struct Flight<
+    'r,
+    B: Isa,
+    M,
+    A,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+    const W: usize,
+    const N: usize,
+> {
     b: B,
     rows: Rows<'r, N>,
     state: [LaneBlocks<N>; S],
     // The states after each step of a line.
     trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
+    constants: LaneConstants<C, N>,
     strand: [usize; N],
     // Lanes whose strand has come to its last bytes, less than a unit.
     in_rest: u64,
     squares: [Square<B, W>; 2],
-    keys: K,
+    keys: [A; K],
     chain: PhantomData<M>,
 }
 
-impl<'a: 'r, 'r, B: Isa, M: Chain<S>, K: AssignKey<'a>, const S: usize, const W: usize, const N: usize>
-    Flight<'r, B, M, K, S, W, N>
+impl<
+    'a: 'r,
+    'r,
+    B: Isa,
+    M: Chain<S, K, C>,
+    A: AssignKey<'a>,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+    const W: usize,
+    const N: usize,
+> Flight<'r, B, M, A, S, K, C, W, N>
 where
-    for<'k> &'k K: RoundKeys<B>,
+    for<'k> &'k A: RoundKeys<B>,
 {
     /// Keeps the lanes filled until all strands are through.
     ///
@@ -191,7 +239,7 @@ where
     /// everything is written in squares: what a strand has beyond its whole lines goes through a line of its own. So does
     /// a last block that isn't whole in the other chains.
     #[inline(always)]
-    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[u64]) {
+    fn refill(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &[u64]) {
         let lanes = (W * B::BLOCKS).min(order.len());
         let mut waiting = order.iter().map(|&key| place(key));
         for (lane, strand) in waiting.by_ref().take(lanes).enumerate() {
@@ -223,7 +271,7 @@ where
 
     /// Blocks of the longest rest in the lanes.
     #[inline(always)]
-    fn longest_rest(&self, strands: &[Strand<'a, S>]) -> usize {
+    fn longest_rest(&self, strands: &[Strand<'a, S, K, C>]) -> usize {
         let mut longest = 0;
         let mut lanes = self.in_rest;
         while lanes != 0 {
@@ -235,7 +283,7 @@ where
 
     /// Gives a lane a strand, or its rest if there is no more.
     #[inline(always)]
-    fn begin(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
+    fn begin(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
         self.assign(lane, strands, strand);
         let data = &strands[strand].data;
         if data.len() >= M::UNIT {
@@ -246,14 +294,14 @@ where
     }
 
     #[inline(always)]
-    fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S>]) {
+    fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>]) {
         let data = &strands[self.strand[lane]].data;
         self.rows.begin_rest(self.b, lane, data, data.len() / M::UNIT * M::UNIT);
         self.in_rest |= 1 << lane;
     }
 
     #[inline(always)]
-    fn end_rest(&mut self, lane: usize, strands: &mut [Strand<'a, S>]) {
+    fn end_rest(&mut self, lane: usize, strands: &mut [Strand<'a, S, K, C>]) {
         if M::WRITES {
             self.rows.put_back(self.b, lane);
         }
@@ -268,7 +316,7 @@ where
 
     /// Algorithm 1's loop body: a group of messages, window by window.
     #[inline(always)]
-    fn comb(&mut self, strands: &mut [Strand<'a, S>], group: &[u64]) {
+    fn comb(&mut self, strands: &mut [Strand<'a, S, K, C>], group: &[u64]) {
         let mut lengths = ArrayVec::<usize, N>::new();
         for (lane, &key) in group.iter().enumerate() {
             let strand = place(key);
@@ -296,7 +344,7 @@ where
 
     /// Takes the last blocks of a group that are not whole through the lanes.
     #[inline(always)]
-    fn ragged_ends(&mut self, strands: &mut [Strand<'a, S>], group: &[u64]) {
+    fn ragged_ends(&mut self, strands: &mut [Strand<'a, S, K, C>], group: &[u64]) {
         let mut lanes = 0;
         for &key in group {
             let data = &strands[place(key)].data;
@@ -318,9 +366,14 @@ where
     }
 
     #[inline(always)]
-    fn assign(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
-        let Strand { aes, state, .. } = &strands[strand];
-        self.keys.assign(lane, aes);
+    fn assign(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
+        let Strand { keys, constants, state, .. } = &strands[strand];
+        for k in 0..K {
+            self.keys[k].assign(lane, &keys[k]);
+        }
+        for c in 0..C {
+            self.constants.0[c].0[lane] = *constants[c];
+        }
         self.strand[lane] = strand;
         for s in 0..S {
             self.state[s].0[lane] = state[s];
@@ -328,7 +381,7 @@ where
     }
 
     #[inline(always)]
-    fn end(&mut self, lane: usize, strands: &mut [Strand<'a, S>]) {
+    fn end(&mut self, lane: usize, strands: &mut [Strand<'a, S, K, C>]) {
         self.rows.idle(lane);
         let state = &mut strands[self.strand[lane]].state;
         for s in 0..S {
@@ -357,9 +410,15 @@ where
     /// Takes the lanes of `R` registers `steps` blocks further.
     #[inline(always)]
     fn advance<const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, trail, in_rest, squares, keys, .. } = self;
+        let Self { b, rows, state: memory, constants: in_memory, trail, in_rest, squares, keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
-        let lanes = Registers::<B, &K, R> { b, keys };
+        let mut constants = [[b.zero(); R]; C];
+        for c in 0..C {
+            for r in 0..R {
+                constants[c][r] = b.load(&in_memory.0[c].0[r * blocks..]);
+            }
+        }
+        let lanes = Registers::<B, &A, R, K, C>::new(b, keys.each_ref(), &constants);
         let mut state = [[b.zero(); R]; S];
         for s in 0..S {
             for r in 0..R {

@@ -1,28 +1,74 @@
 //! What a mode's step sees: a block of every message in flight, whatever the registers' width and number.
 
-use crate::backend::{Isa, RoundKeys};
+use core::hint::black_box;
+
+use crate::backend::{Block, Isa, RoundKeys};
+use crate::primitives::gf128::{Field, Product};
 
 /// One block of every lane, the lanes' keys, and what a mode does with them.
 pub(crate) trait Lanes: Copy {
     /// A block in each lane.
     type Blocks: Copy;
+
+    /// The chain's constant of this number, in each lane its message's.
+    fn constant(&self, number: usize) -> &Self::Blocks;
+    /// The same block in every lane.
+    fn splat(self, block: &Block) -> Self::Blocks;
     /// `a ← a ⊕ b`
     fn xor(self, a: &mut Self::Blocks, b: &Self::Blocks);
+    /// `a ← a ∧ b`
+    fn and(self, a: &mut Self::Blocks, b: &Self::Blocks);
+    /// Byte `i` of each block from its byte `order[i]`; zero where that is 128 or more.
+    fn shuffle(self, x: &mut Self::Blocks, order: &Block);
+
+    /// The same lanes under the chain's key of this number; the first is 0.
+    fn under(self, key: usize) -> Self;
     /// `x ← E_K(x)`, in each lane under its message's key.
     fn encrypt(self, x: &mut Self::Blocks);
     /// `x ← E_K⁻¹(x)`; only where the lanes were given decrypting keys.
     fn decrypt(self, x: &mut Self::Blocks);
+    /// The first `rounds` rounds of the cipher, the last of them as full as the others.
+    fn full_rounds(self, rounds: usize, x: &mut Self::Blocks);
+
+    /// `x ← 2 x` in a field of 2^128 elements.
+    fn double<F: Field>(self, x: &mut Self::Blocks);
+    /// `x ← x h`; `h` is what [`Product::factor`] made of the factor.
+    fn multiply<P: Product>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]);
 }
 
 /// `R` registers of a backend, under some keys.
 #[derive(Clone, Copy)]
-pub(super) struct Registers<B, K, const R: usize> {
-    pub(super) b: B,
-    pub(super) keys: K,
+pub(super) struct Registers<'c, B: Isa, A, const R: usize, const K: usize = 1, const C: usize = 0> {
+    b: B,
+    keys: [A; K],
+    // Which of the keys is used.
+    key: usize,
+    constants: &'c [[B::V; R]; C],
 }
 
-impl<B: Isa, K: RoundKeys<B>, const R: usize> Lanes for Registers<B, K, R> {
+impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize> Registers<'c, B, A, R, K, C> {
+    /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
+    #[inline(always)]
+    pub(super) fn new(b: B, keys: [A; K], constants: &'c [[B::V; R]; C]) -> Self {
+        let constants = if C == 0 { constants } else { black_box(constants) };
+        Self { b, keys, key: 0, constants }
+    }
+}
+
+impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize> Lanes
+    for Registers<'_, B, A, R, K, C>
+{
     type Blocks = [B::V; R];
+
+    #[inline(always)]
+    fn constant(&self, number: usize) -> &Self::Blocks {
+        &self.constants[number]
+    }
+
+    #[inline(always)]
+    fn splat(self, block: &Block) -> Self::Blocks {
+        [self.b.splat(block); R]
+    }
 
     #[inline(always)]
     fn xor(self, a: &mut Self::Blocks, b: &Self::Blocks) {
@@ -32,12 +78,50 @@ impl<B: Isa, K: RoundKeys<B>, const R: usize> Lanes for Registers<B, K, R> {
     }
 
     #[inline(always)]
+    fn and(self, a: &mut Self::Blocks, b: &Self::Blocks) {
+        for r in 0..R {
+            a[r] = self.b.and(a[r], b[r]);
+        }
+    }
+
+    #[inline(always)]
+    fn shuffle(self, x: &mut Self::Blocks, order: &Block) {
+        for r in 0..R {
+            x[r] = self.b.shuffle(x[r], order);
+        }
+    }
+
+    #[inline(always)]
+    fn under(self, key: usize) -> Self {
+        Self { key, ..self }
+    }
+
+    #[inline(always)]
     fn encrypt(self, x: &mut Self::Blocks) {
-        self.b.encrypt(self.keys, x);
+        self.b.encrypt(self.keys[self.key], x);
     }
 
     #[inline(always)]
     fn decrypt(self, x: &mut Self::Blocks) {
-        self.b.decrypt(self.keys, x);
+        self.b.decrypt(self.keys[self.key], x);
+    }
+
+    #[inline(always)]
+    fn full_rounds(self, rounds: usize, x: &mut Self::Blocks) {
+        self.b.aes_rounds(self.keys[self.key], rounds, x);
+    }
+
+    #[inline(always)]
+    fn double<F: Field>(self, x: &mut Self::Blocks) {
+        for r in 0..R {
+            x[r] = F::double(self.b, x[r]);
+        }
+    }
+
+    #[inline(always)]
+    fn multiply<P: Product>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]) {
+        for r in 0..R {
+            x[r] = P::multiply(self.b, x[r], h.map(|h| h[r]));
+        }
     }
 }

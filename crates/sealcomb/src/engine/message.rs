@@ -6,17 +6,24 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::comb::{self, Chain, Strand};
+#[cfg(feature = "research")]
+use super::blocks::Loose;
+use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::ghash::Table;
 
+/// The most blocks that a mode derives from a key.
+pub(crate) const SUBKEYS: usize = 6;
+
 /// What a mode keeps of a key.
 pub(crate) struct Material {
     pub(crate) aes: AesSchedule,
     /// Blocks derived from the key; each mode says which.
-    pub(crate) subkeys: [Block; 2],
+    pub(crate) subkeys: [Block; SUBKEYS],
+    /// The cipher under the key of a hash, for the modes that hash with it.
+    pub(crate) hash: Option<Box<AesSchedule>>,
     /// The powers of the hash key, for the modes that hash.
     pub(crate) table: Option<Box<Table>>,
     /// Bytes of a tag under this key.
@@ -26,7 +33,7 @@ pub(crate) struct Material {
 impl Material {
     /// A key of which a mode needs nothing but the cipher.
     pub(crate) fn plain(aes: AesSchedule) -> Self {
-        Self { aes, subkeys: [[0; 16]; 2], table: None, tag_bytes: 0 }
+        Self { aes, subkeys: [[0; 16]; SUBKEYS], hash: None, table: None, tag_bytes: 0 }
     }
 }
 
@@ -62,9 +69,24 @@ pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     for message in batch.messages.iter_mut() {
         let Message { key, nonce, data, .. } = &mut **message;
         let state = [*nonce.first_chunk().expect("an IV of 16 bytes")];
-        strands.push(Strand { aes: &key.aes, state, data: data.reborrow() });
+        let keys = [key.aes.encrypting()];
+        strands.push(Strand { keys, constants: [], state, data: data.reborrow() });
     }
-    comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
+    M::run(batch.backend, batch.schedule, &mut strands);
+}
+
+/// One block for each message, encrypted under its key.
+#[cfg(feature = "research")]
+pub(crate) fn encrypt_for_each(
+    batch: &Batch<'_, '_, '_>,
+    blocks: impl IntoIterator<Item = Block>,
+) -> ArrayVec<Block, FLIGHT> {
+    let mut loose = Loose::new();
+    for (message, block) in batch.messages.iter().zip(blocks) {
+        loose.push(&message.key.aes, block);
+    }
+    loose.encrypt(batch.backend);
+    loose.blocks
 }
 
 /// `a ← a ⊕ b`

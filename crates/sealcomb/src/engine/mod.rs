@@ -8,8 +8,12 @@ mod message;
 mod windows;
 
 pub(crate) use lanes::Lanes;
+#[cfg(test)]
+pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
+#[cfg(feature = "research")]
+pub(crate) use message::encrypt_for_each;
 pub(crate) use message::{Batch, Material, Message, xor};
 
 /// Messages that are laid out together; longer batches go in parts of this size.

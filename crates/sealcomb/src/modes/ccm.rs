@@ -7,7 +7,7 @@ use super::Mode;
 use super::cmac::CbcMac;
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::blocks::{Loose, keystream};
-use crate::engine::comb::{self, Strand};
+use crate::engine::comb::{Chain, Strand};
 use crate::engine::{Batch, FLIGHT, Message, xor};
 use crate::primitives::counter::{Be128, Counter};
 
@@ -119,9 +119,10 @@ fn single<'a>(batch: &Batch<'_, '_, 'a>, y: &mut [Block], block: impl Fn(&Messag
 fn chain<'m, 'a>(batch: &'m Batch<'_, '_, 'a>, y: &mut [Block], part: impl Fn(&'m Message<'a>) -> Span<'m>) {
     let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
     for (message, y) in batch.messages.iter().zip(y.iter()) {
-        strands.push(Strand { aes: &message.key.aes, state: [*y], data: part(message) });
+        let keys = [message.key.aes.encrypting()];
+        strands.push(Strand { keys, constants: [], state: [*y], data: part(message) });
     }
-    comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
+    CbcMac::run(batch.backend, batch.schedule, &mut strands);
     for (y, strand) in y.iter_mut().zip(&strands) {
         *y = strand.state[0];
     }

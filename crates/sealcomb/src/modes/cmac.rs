@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::comb::{self, Chain, Strand};
+use crate::engine::comb::{Chain, Strand};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
@@ -16,7 +16,8 @@ impl Mode for Cmac {
     /// `L = E_K(0)`, `K1 = 2 L`, `K2 = 4 L`
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
-        material.subkeys = backend.run(Subkeys { aes: &material.aes });
+        let subkeys = backend.run(Subkeys { aes: &material.aes });
+        material.subkeys[..2].copy_from_slice(&subkeys);
         material
     }
 
@@ -24,9 +25,10 @@ impl Mode for Cmac {
         let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
         for message in batch.messages.iter() {
             let data = Span::from(&message.aad[..chained(message)]);
-            strands.push(Strand { aes: &message.key.aes, state: [[0; BLOCK]], data });
+            let keys = [message.key.aes.encrypting()];
+            strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
         }
-        comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
+        CbcMac::run(batch.backend, batch.schedule, &mut strands);
 
         let chains: ArrayVec<Block, FLIGHT> = strands.iter().map(|strand| strand.state[0]).collect();
         drop(strands);
@@ -64,7 +66,7 @@ impl Kernel for LastBlocks<'_, '_, '_> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, chains: mut blocks } = self;
         for (message, block) in messages.iter().zip(&mut blocks) {
-            let [k1, k2] = &message.key.subkeys;
+            let [k1, k2, ..] = &message.key.subkeys;
             let rest = &message.aad[chained(message)..];
             let (k, padding) =
                 if rest.len() == BLOCK { (k1, &[0; BLOCK]) } else { (k2, &PADDING[rest.len()]) };

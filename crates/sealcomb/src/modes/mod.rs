@@ -13,8 +13,14 @@ pub(crate) mod ctr;
 pub(crate) mod ecb;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+#[cfg(feature = "research")]
+pub(crate) mod mcoe_g;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
+#[cfg(feature = "research")]
+pub(crate) mod poet;
+#[cfg(feature = "research")]
+pub(crate) mod poet_g;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};

@@ -119,15 +119,23 @@ pub(crate) struct Shared<'a> {
     schedule: &'a Schedule,
 }
 
+impl Shared<'_> {
+    /// Whether two of them are the same round keys.
+    #[inline(always)]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        core::ptr::eq(self.keys, other.keys)
+    }
+}
+
 /// What takes note of the key that a lane's message has.
 pub(crate) trait AssignKey<'a> {
-    fn assign(&mut self, lane: usize, schedule: &'a Schedule);
+    fn assign(&mut self, lane: usize, key: &Shared<'a>);
 }
 
 impl<'a> AssignKey<'a> for Shared<'a> {
     #[inline(always)]
-    fn assign(&mut self, _: usize, schedule: &'a Schedule) {
-        debug_assert!(core::ptr::eq(self.schedule, schedule));
+    fn assign(&mut self, _: usize, key: &Shared<'a>) {
+        debug_assert!(self.is(key));
     }
 }
 
@@ -168,7 +176,7 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 }
 
-/// A key for each of `N` lanes: the encrypting round keys interleaved as the registers want them.
+/// A key for each of `N` lanes: the round keys interleaved as the registers want them.
 pub(crate) struct LaneKeys<'a, const N: usize> {
     rounds: Vec<LaneKey<N>>,
     schedules: [Option<&'a Schedule>; N],
@@ -180,19 +188,20 @@ pub(crate) struct LaneKeys<'a, const N: usize> {
 struct LaneKey<const N: usize>([Block; N]);
 
 impl<const N: usize> LaneKeys<'_, N> {
-    pub(crate) fn new(rounds: usize) -> Self {
+    /// Room for keys of as many rounds as this one has.
+    pub(crate) fn like(key: Shared<'_>) -> Self {
         let empty = LaneKey([[0; 16]; N]);
-        Self { rounds: vec![empty; rounds + 1], schedules: [None; N] }
+        Self { rounds: vec![empty; key.schedule.rounds + 1], schedules: [None; N] }
     }
 }
 
 impl<'a, const N: usize> AssignKey<'a> for LaneKeys<'a, N> {
     #[inline(always)]
-    fn assign(&mut self, lane: usize, schedule: &'a Schedule) {
-        for (round, key) in self.rounds.iter_mut().zip(&schedule.encrypting) {
+    fn assign(&mut self, lane: usize, key: &Shared<'a>) {
+        for (round, key) in self.rounds.iter_mut().zip(key.keys) {
             round.0[lane] = *key;
         }
-        self.schedules[lane] = Some(schedule);
+        self.schedules[lane] = Some(key.schedule);
     }
 }
 

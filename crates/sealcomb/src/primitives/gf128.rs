@@ -4,18 +4,248 @@
 //! `i` is the coefficient of `x^i` and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor `x^-128`.
 //! CMAC and the modes with offsets (SP 800-38B) read it big-endian, modulo `x^128 + x^7 + x^2 + x + 1`.
 
-use crate::backend::{Block, Isa, TopBit};
+use core::marker::PhantomData;
+
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
+
+/// A convention for blocks as elements of the field. Byte-reversed, a block of either is a little-endian polynomial, of
+/// which the field's arithmetic is made.
+pub(crate) trait Field: Sync {
+    /// Doubles every block of a register, in constant time.
+    fn double<B: Isa>(b: B, v: B::V) -> B::V;
+
+    /// Doubles one block, in constant time.
+    fn double_block(v: &Block) -> Block;
+
+    /// A factor, byte-reversed and with what the reductions leave to it.
+    fn factor(h: &Block) -> Block;
+
+    /// `low + high x^64`, reduced to a block by one carry-less product; a convention may divide it by `x^64`.
+    fn reduce<B: Isa>(b: B, low: B::V, high: B::V) -> B::V;
+
+    /// The same, by shifts.
+    fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V;
+
+    /// Whether `reduce` divides, and so begins at the low end.
+    const DIVIDES: bool;
+}
+
+/// The convention of CMAC and of the modes with offsets (SP 800-38B): big-endian numbers.
+pub(crate) struct BigEndian;
+
+impl Field for BigEndian {
+    const DIVIDES: bool = false;
+
+    #[inline(always)]
+    fn double<B: Isa>(b: B, v: B::V) -> B::V {
+        double(b, v)
+    }
+
+    fn double_block(v: &Block) -> Block {
+        let v = u128::from_be_bytes(*v);
+        ((v << 1) ^ (0x87 & (v >> 127).wrapping_neg())).to_be_bytes()
+    }
+
+    fn factor(h: &Block) -> Block {
+        u128::from_be_bytes(*h).to_le_bytes()
+    }
+
+    #[inline(always)]
+    fn reduce<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        let above = b.mul_cross(b.splat(&halves(0x87, 0)), high);
+        b.xor3(low, b.low_to_high(high), above)
+    }
+
+    #[inline(always)]
+    fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        let left = b.xor3(high, b.shift_left(high, 1), b.xor(b.shift_left(high, 2), b.shift_left(high, 7)));
+        let right = b.xor3(b.shift_right(high, 63), b.shift_right(high, 62), b.shift_right(high, 57));
+        // What the high half gives: its low part is in `left`, its high part in `right`.
+        let above = b.xor(b.high_to_low(left), b.and(right, b.splat(&halves(0, u64::MAX))));
+        b.xor3(low, b.low_to_high(high), above)
+    }
+}
+
+/// GCM's convention (SP 800-38D, section 6.3): the first bit of the first byte is the coefficient of `x^0`. Its product
+/// is POLYVAL's of the byte-reversed blocks, one of them doubled (RFC 8452, appendix A).
+pub(crate) struct GcmOrder;
+
+impl Field for GcmOrder {
+    const DIVIDES: bool = true;
+
+    #[inline(always)]
+    fn double<B: Isa>(b: B, v: B::V) -> B::V {
+        let v = b.reverse(v);
+        // Each half's lowest bit as a mask for the other half: the high half's moves on, the low half's falls out.
+        let carries = b.sub64(b.zero(), b.swap(b.and(v, b.splat(&halves(1, 1)))));
+        let moved = b.and(carries, b.splat(&halves(1 << 63, 0xe1 << 56)));
+        b.reverse(b.xor(b.shift_right(v, 1), moved))
+    }
+
+    fn double_block(v: &Block) -> Block {
+        let v = u128::from_be_bytes(*v);
+        ((v >> 1) ^ ((0xe1 << 120) & (v & 1).wrapping_neg())).to_be_bytes()
+    }
+
+    fn factor(h: &Block) -> Block {
+        times_x(h)
+    }
+
+    #[inline(always)]
+    fn reduce<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        let poly = b.splat(&halves(0xc200_0000_0000_0000, 0));
+        b.xor3(b.swap(low), b.mul_low(low, poly), high)
+    }
+
+    #[inline(always)]
+    fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V {
+        let left = b.xor3(b.shift_left(low, 63), b.shift_left(low, 62), b.shift_left(low, 57));
+        let right = b.xor3(b.shift_right(low, 1), b.shift_right(low, 2), b.shift_right(low, 7));
+        // What the low half gives: its low part is in `left`, its high part in `right`.
+        let below = b.xor(b.and(left, b.splat(&halves(u64::MAX, 0))), b.low_to_high(right));
+        b.xor3(b.swap(low), high, below)
+    }
+}
+
+/// What a method keeps of a factor.
+pub(crate) fn factor<P: Product>(backend: Backend, h: &Block) -> [Block; 2] {
+    backend.run(Factor::<P> { h, method: PhantomData })
+}
+
+struct Factor<'h, P> {
+    h: &'h Block,
+    method: PhantomData<P>,
+}
+
+impl<P: Product> Kernel for Factor<'_, P> {
+    type Output = [Block; 2];
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> [Block; 2] {
+        P::factor(b, self.h)
+    }
+}
+
+/// The product of a block and a factor.
+pub(crate) fn product<P: Product>(backend: Backend, x: &Block, h: &[Block; 2]) -> Block {
+    backend.run(One::<P> { x, h, method: PhantomData })
+}
+
+struct One<'h, P> {
+    x: &'h Block,
+    h: &'h [Block; 2],
+    method: PhantomData<P>,
+}
+
+impl<P: Product> Kernel for One<'_, P> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Block {
+        b.first(P::multiply(b, b.one(self.x), self.h.each_ref().map(|h| b.one(h))))
+    }
+}
+
+/// A method to multiply by a factor that is known beforehand.
+pub(crate) trait Product: Sync {
+    /// What is kept of a factor.
+    fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2];
+    /// `x h`
+    fn multiply<B: Isa>(b: B, x: B::V, h: [B::V; 2]) -> B::V;
+}
+
+/// The factor and the factor times `x^64` stand for the two halves of `x`, so that the sum of four carry-less products
+/// is only half a block too long, and one more product reduces it.
+pub(crate) struct Halves<F>(PhantomData<F>);
+
+impl<F: Field> Product for Halves<F> {
+    #[inline(always)]
+    fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2] {
+        let h = b.one(&F::factor(h));
+        [F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h)].map(|half| b.first(half))
+    }
+
+    #[inline(always)]
+    fn multiply<B: Isa>(b: B, x: B::V, [h, h64]: [B::V; 2]) -> B::V {
+        let x = b.reverse(x);
+        let low = b.xor(b.mul_low(x, h), b.mul_cross(h64, x));
+        let high = b.xor(b.mul_cross(x, h), b.mul_high(x, h64));
+        b.reverse(F::reduce(b, low, high))
+    }
+}
+
+/// The Haswell method: four carry-less products, reduction by two more.
+pub(crate) struct Haswell<F>(PhantomData<F>);
+
+impl<F: Field> Product for Haswell<F> {
+    #[inline(always)]
+    fn factor<B: Isa>(_: B, h: &Block) -> [Block; 2] {
+        [F::factor(h), [0; BLOCK]]
+    }
+
+    #[inline(always)]
+    fn multiply<B: Isa>(b: B, x: B::V, [h, _]: [B::V; 2]) -> B::V {
+        b.reverse(haswell::<F, B>(b, b.reverse(x), h))
+    }
+}
+
+/// The classical method: Karatsuba's three carry-less products, reduction by shifts.
+pub(crate) struct Classical<F>(PhantomData<F>);
+
+impl<F: Field> Product for Classical<F> {
+    /// The factor, and the sum of its halves in both halves.
+    #[inline(always)]
+    fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2] {
+        let h = F::factor(h);
+        let v = b.one(&h);
+        [h, b.first(b.xor(v, b.swap(v)))]
+    }
+
+    #[inline(always)]
+    fn multiply<B: Isa>(b: B, x: B::V, [h, h_sum]: [B::V; 2]) -> B::V {
+        b.reverse(classical::<F, B>(b, b.reverse(x), h, h_sum))
+    }
+}
+
+/// The Haswell method on byte-reversed blocks.
+#[inline(always)]
+fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
+    let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
+    let mid = b.xor(b.mul_cross(x, h), b.mul_cross(h, x));
+    if F::DIVIDES {
+        F::reduce(b, F::reduce(b, low, mid), high)
+    } else {
+        F::reduce(b, low, F::reduce(b, mid, high))
+    }
+}
+
+/// The classical method on byte-reversed blocks; `h_sum` has the sum of the halves of `h` in both halves.
+#[inline(always)]
+fn classical<F: Field, B: Isa>(b: B, x: B::V, h: B::V, h_sum: B::V) -> B::V {
+    let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
+    let mid = b.xor3(b.mul_low(b.xor(x, b.swap(x)), h_sum), low, high);
+    if F::DIVIDES {
+        F::reduce_by_shifts(b, F::reduce_by_shifts(b, low, mid), high)
+    } else {
+        F::reduce_by_shifts(b, low, F::reduce_by_shifts(b, mid, high))
+    }
+}
 
 /// Doubles every block of a register in the big-endian convention, in constant time.
 #[inline(always)]
 pub(crate) fn double<B: Isa>(b: B, v: B::V) -> B::V {
     let v = b.reverse(v);
-    let carries = b.swap(b.shift_right(v, 63));
-    // The low half's carry moves into the high half; the high half's comes back as 0x87 or not at all.
-    let moved = b.and(carries, b.splat(&halves(0, 1)));
-    let all = b.sub64(b.zero(), carries);
-    let reduced = b.and(all, b.splat(&halves(0x87, 0)));
-    b.reverse(b.xor3(b.add64(v, v), moved, reduced))
+    // Each half's highest bit as a mask for the other half: the low half's moves on, the high half's comes back as 0x87.
+    let carries = b.sub64(b.zero(), b.swap(b.shift_right(v, 63)));
+    let moved = b.and(carries, b.splat(&halves(0x87, 1)));
+    b.reverse(b.xor(b.add64(v, v), moved))
+}
+
+/// The factor `h` of GHASH, byte-reversed and times `x` in POLYVAL's field, in constant time.
+pub(crate) fn times_x(h: &Block) -> Block {
+    const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
+    let h = u128::from_be_bytes(*h);
+    ((h << 1) ^ (POLYNOMIAL & (h >> 127).wrapping_neg())).to_le_bytes()
 }
 
 /// Doubles the first block of a register in the little-endian convention, as listing 1.1 of Bogdanov, Lauridsen and
@@ -59,50 +289,107 @@ impl<B: Isa> Unreduced<B> {
     #[inline(always)]
     pub(crate) fn reduce(self, b: B) -> B::V {
         let mid = b.xor3(self.mid, self.low, self.high);
-        let low = b.xor(self.low, b.low_to_high(mid));
-        let high = b.xor(self.high, b.high_to_low(mid));
-        b.xor(montgomery(b, low), high)
+        GcmOrder::reduce(b, GcmOrder::reduce(b, self.low, mid), self.high)
     }
 }
 
-/// `v x^-128` for POLYVAL's polynomial: each product moves one half's worth of the value up.
-#[inline(always)]
-fn montgomery<B: Isa>(b: B, v: B::V) -> B::V {
-    let poly = b.splat(&halves(0xc200_0000_0000_0000, 0));
-    let once = b.xor(b.swap(v), b.mul_low(v, poly));
-    b.xor(b.swap(once), b.mul_low(once, poly))
-}
-
-/// POLYVAL's product by the Haswell method: four carry-less products, reduction by two more.
+/// POLYVAL's product by the Haswell method.
 #[inline(always)]
 pub(crate) fn multiply<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
-    let low = b.mul_low(x, h);
-    let high = b.mul_high(x, h);
-    let mid = b.xor(b.mul_cross(x, h), b.mul_cross(h, x));
-    let low = b.xor(low, b.low_to_high(mid));
-    let high = b.xor(high, b.high_to_low(mid));
-    b.xor(montgomery(b, low), high)
+    haswell::<GcmOrder, B>(b, x, h)
 }
 
-/// The same product by the classical method: Karatsuba's three carry-less products, reduction by shifts.
+/// The same product by the classical method.
 #[inline(always)]
 pub(crate) fn multiply_classical<B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
-    let low = b.mul_low(x, h);
-    let high = b.mul_high(x, h);
-    let sums = b.mul_low(b.xor(x, b.swap(x)), b.xor(h, b.swap(h)));
-    let mid = b.xor3(sums, low, high);
-    let low = b.xor(low, b.low_to_high(mid));
-    let high = b.xor(high, b.high_to_low(mid));
-    b.xor(by_shifts(b, by_shifts(b, low)), high)
+    classical::<GcmOrder, B>(b, x, h, b.xor(h, b.swap(h)))
 }
 
-/// `v x^-64` for POLYVAL's polynomial: the low half times `x^63 + x^62 + x^57`, by shifts, folded into what stays.
-#[inline(always)]
-fn by_shifts<B: Isa>(b: B, v: B::V) -> B::V {
-    let left = b.xor3(b.shift_left(v, 63), b.shift_left(v, 62), b.shift_left(v, 57));
-    let right = b.xor3(b.shift_right(v, 1), b.shift_right(v, 2), b.shift_right(v, 7));
-    // The product of the low half with the constant has its low part in `left` and its high part in `right`.
-    let product_low = b.high_to_low(b.low_to_high(left));
-    let product_high = b.low_to_high(right);
-    b.xor3(b.swap(v), product_low, product_high)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BLOCKS: [u128; 8] = [
+        0,
+        1,
+        1 << 127,
+        u128::MAX,
+        0x8000_0000_0000_0001_8000_0000_0000_0001,
+        0x66e9_4bd4_ef8a_2c3b_884c_fa59_ca34_2b2e,
+        0x0388_dace_60b6_a392_f328_c2b9_71b2_fe78,
+        0x5e2e_c746_9170_6288_2c85_b068_5353_deb7,
+    ];
+
+    fn double_big_endian(v: u128) -> u128 {
+        (v << 1) ^ if v >> 127 == 1 { 0x87 } else { 0 }
+    }
+
+    fn double_gcm_order(v: u128) -> u128 {
+        (v >> 1) ^ if v & 1 == 1 { 0xe1 << 120 } else { 0 }
+    }
+
+    /// The product by Horner's rule, for the bits of `y` from that of the highest power of `x` on.
+    fn product(x: u128, bits: impl Iterator<Item = u128>, double: fn(u128) -> u128) -> u128 {
+        bits.fold(0, |sum, bit| double(sum) ^ (x * bit))
+    }
+
+    struct Doubled<F> {
+        x: u128,
+        field: PhantomData<F>,
+    }
+
+    impl<F: Field> Kernel for Doubled<F> {
+        type Output = u128;
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> u128 {
+            u128::from_be_bytes(b.first(F::double(b, b.one(&self.x.to_be_bytes()))))
+        }
+    }
+
+    fn doubles<F: Field>(double: fn(u128) -> u128) {
+        for backend in Backend::available() {
+            for x in BLOCKS {
+                assert_eq!(
+                    backend.run(Doubled { x, field: PhantomData::<F> }),
+                    double(x),
+                    "{backend:?} {x:x}"
+                );
+            }
+        }
+    }
+
+    fn multiplies<P: Product>(product: fn(u128, u128) -> u128) {
+        for backend in Backend::available() {
+            for x in BLOCKS {
+                for y in BLOCKS {
+                    let factor = factor::<P>(backend, &y.to_be_bytes());
+                    let got = super::product::<P>(backend, &x.to_be_bytes(), &factor);
+                    assert_eq!(u128::from_be_bytes(got), product(x, y), "{backend:?} {x:x} {y:x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_conventions_double_as_they_are_defined() {
+        doubles::<BigEndian>(double_big_endian);
+        doubles::<GcmOrder>(double_gcm_order);
+    }
+
+    #[test]
+    fn all_methods_give_the_big_endian_product() {
+        let expected = |x, y: u128| product(x, (0..128).rev().map(|i| y >> i & 1), double_big_endian);
+        multiplies::<Halves<BigEndian>>(expected);
+        multiplies::<Haswell<BigEndian>>(expected);
+        multiplies::<Classical<BigEndian>>(expected);
+    }
+
+    #[test]
+    fn all_methods_give_gcms_product() {
+        let expected = |x, y: u128| product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
+        multiplies::<Halves<GcmOrder>>(expected);
+        multiplies::<Haswell<GcmOrder>>(expected);
+        multiplies::<Classical<GcmOrder>>(expected);
+    }
 }

@@ -7,7 +7,7 @@
 
 use zeroize::ZeroizeOnDrop;
 
-use super::gf128::{Unreduced, multiply};
+use super::gf128::{Unreduced, multiply, times_x};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
@@ -111,13 +111,6 @@ impl Drop for Table {
 }
 
 impl ZeroizeOnDrop for Table {}
-
-/// The GHASH key `h`, byte-reversed and times `x` in POLYVAL's field, in constant time.
-fn times_x(h: &Block) -> Block {
-    const POLYNOMIAL: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
-    let h = u128::from_be_bytes(*h);
-    ((h << 1) ^ (POLYNOMIAL & (h >> 127).wrapping_neg())).to_le_bytes()
-}
 
 /// GHASH on its way.
 pub(crate) type Ghash<'t, B> = Hash<'t, B, true>;

@@ -13,20 +13,25 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod aes_rounds;
 pub mod cbc;
 pub mod ccm;
 pub mod cfb;
 pub mod cmac;
+pub mod cobra;
 pub mod ctr;
 pub mod ecb;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
+pub mod mcoe_g;
 pub mod ofb;
+pub mod poet;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
+use poet::Hash;
 
 /// One block of 128 bits.
 pub type Block = [u8; 16];
@@ -91,9 +96,9 @@ pub fn seal(
 ) -> Option<(Vec<u8>, Vec<u8>)> {
     let (cipher, mode) = algorithm_id.split_once('-')?;
     match cipher {
-        "aes128" => seal_with(&Aes128::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
-        "aes192" => seal_with(&Aes192::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
-        "aes256" => seal_with(&Aes256::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "aes128" => seal_with(&split_key::<Aes128>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "aes192" => seal_with(&split_key::<Aes192>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "aes256" => seal_with(&split_key::<Aes256>(key)?, mode, nonce, aad, msg, tag_bytes),
         _ => None,
     }
 }
@@ -112,69 +117,88 @@ pub fn open(
 ) -> Option<Vec<u8>> {
     let (cipher, mode) = algorithm_id.split_once('-')?;
     match cipher {
-        "aes128" => open_with(&Aes128::with_key(key)?, mode, nonce, aad, ct, tag),
-        "aes192" => open_with(&Aes192::with_key(key)?, mode, nonce, aad, ct, tag),
-        "aes256" => open_with(&Aes256::with_key(key)?, mode, nonce, aad, ct, tag),
+        "aes128" => open_with(&split_key::<Aes128>(key)?, mode, nonce, aad, ct, tag),
+        "aes192" => open_with(&split_key::<Aes192>(key)?, mode, nonce, aad, ct, tag),
+        "aes256" => open_with(&split_key::<Aes256>(key)?, mode, nonce, aad, ct, tag),
         _ => None,
     }
 }
 
+/// The cipher under the first bytes of a key, and the mode's own key after them.
+fn split_key<C: BlockCipher>(key: &[u8]) -> Option<(C, &[u8])> {
+    let (cipher, own) = key.split_at_checked(C::KEY_BYTES)?;
+    Some((C::with_key(cipher)?, own))
+}
+
 fn seal_with<C: BlockCipher>(
-    cipher: &C,
+    (cipher, own): &(C, &[u8]),
     mode: &str,
     nonce: &[u8],
     aad: &[u8],
     msg: &[u8],
     tag_bytes: usize,
 ) -> Option<(Vec<u8>, Vec<u8>)> {
-    if !takes::<C>(mode, nonce.len(), aad.len(), msg.len(), tag_bytes) {
+    if !takes::<C>(mode, own.len(), nonce.len(), aad.len(), msg.len(), tag_bytes) {
         return None;
     }
-    let iv = || nonce.try_into().expect("the nonce of an unauthenticated cipher is a block");
+    let block = |bytes: &[u8]| bytes.try_into().expect("a block");
     Some(match mode {
         "ecb" => (ecb::encrypt(cipher, msg), Vec::new()),
-        "cbc" => (cbc::encrypt(cipher, iv(), msg), Vec::new()),
-        "cfb128" => (cfb::encrypt(cipher, iv(), msg), Vec::new()),
-        "ofb" => (ofb::apply(cipher, iv(), msg), Vec::new()),
-        "ctr" => (ctr::apply(cipher, iv(), msg), Vec::new()),
+        "cbc" => (cbc::encrypt(cipher, block(nonce), msg), Vec::new()),
+        "cfb128" => (cfb::encrypt(cipher, block(nonce), msg), Vec::new()),
+        "ofb" => (ofb::apply(cipher, block(nonce), msg), Vec::new()),
+        "ctr" => (ctr::apply(cipher, block(nonce), msg), Vec::new()),
         "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
+        "poet" => poet::seal(cipher, Hash::Aes, block(nonce), aad, msg),
+        "poet-aes4" => poet::seal(cipher, Hash::Aes4, block(nonce), aad, msg),
+        "poet-g" => poet::seal(cipher, Hash::Multiplication, block(nonce), aad, msg),
+        "mcoe-g" => mcoe_g::seal(cipher, block(own), block(nonce), aad, msg),
+        "cobra" => cobra::seal(cipher, block(nonce), aad, msg),
         _ => return None,
     })
 }
 
 fn open_with<C: BlockCipher>(
-    cipher: &C,
+    (cipher, own): &(C, &[u8]),
     mode: &str,
     nonce: &[u8],
     aad: &[u8],
     ct: &[u8],
     tag: &[u8],
 ) -> Option<Vec<u8>> {
-    if !takes::<C>(mode, nonce.len(), aad.len(), ct.len(), tag.len()) {
+    if !takes::<C>(mode, own.len(), nonce.len(), aad.len(), ct.len(), tag.len()) {
         return None;
     }
-    let iv = || nonce.try_into().expect("the nonce of an unauthenticated cipher is a block");
+    let block = |bytes: &[u8]| bytes.try_into().expect("a block");
     match mode {
         "ecb" => Some(ecb::decrypt(cipher, ct)),
-        "cbc" => Some(cbc::decrypt(cipher, iv(), ct)),
-        "cfb128" => Some(cfb::decrypt(cipher, iv(), ct)),
-        "ofb" => Some(ofb::apply(cipher, iv(), ct)),
-        "ctr" => Some(ctr::apply(cipher, iv(), ct)),
+        "cbc" => Some(cbc::decrypt(cipher, block(nonce), ct)),
+        "cfb128" => Some(cfb::decrypt(cipher, block(nonce), ct)),
+        "ofb" => Some(ofb::apply(cipher, block(nonce), ct)),
+        "ctr" => Some(ctr::apply(cipher, block(nonce), ct)),
         "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
+        "poet" => poet::open(cipher, Hash::Aes, block(nonce), aad, ct, block(tag)),
+        "poet-aes4" => poet::open(cipher, Hash::Aes4, block(nonce), aad, ct, block(tag)),
+        "poet-g" => poet::open(cipher, Hash::Multiplication, block(nonce), aad, ct, block(tag)),
+        "mcoe-g" => mcoe_g::open(cipher, block(own), block(nonce), aad, ct, block(tag)),
+        "cobra" => cobra::open(cipher, block(nonce), aad, ct, block(tag)),
         _ => None,
     }
 }
 
-/// Whether a mode takes a nonce, additional data, a message and a tag of so many bytes.
-fn takes<C: BlockCipher>(mode: &str, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
+/// Whether a mode takes a key of its own, a nonce, additional data, a message and a tag of so many bytes.
+fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
+    if own != if mode == "mcoe-g" { 16 } else { 0 } {
+        return false;
+    }
     match mode {
         "ecb" => nonce == 0 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
@@ -188,6 +212,9 @@ fn takes<C: BlockCipher>(mode: &str, nonce: usize, aad: usize, msg: usize, tag: 
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
         "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
+            C::KEY_BYTES == 16 && nonce == 16 && tag == 16
+        }
         _ => false,
     }
 }

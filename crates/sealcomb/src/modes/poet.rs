@@ -1,0 +1,386 @@
+//! POET, version 2 (CAESAR, second round), with the designers' letters: `τ` the header's hash, `X` and `Y` the upper and
+//! the lower chain with their hash `F`, `S` the mask of the last block.
+//!
+//! What POET-G has in common with it, the steps and the way that tags are split, is here too.
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{BLOCK, Backend, Block, Span};
+use crate::engine::blocks::Loose;
+use crate::engine::comb::{Chain, Strand};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::primitives::aes::{Schedule, Shared};
+use crate::primitives::gf128::{Field, GcmOrder};
+use crate::primitives::wipe;
+
+/// POET with a version's hashes, which take `K` keys and `C` constants a message.
+pub(crate) struct Poet<V, const K: usize, const C: usize>(PhantomData<V>);
+
+/// `F(x) = E_{K_F}(x)`
+pub(crate) const POET: Poet<Version2<FullAes>, 2, 0> = Poet::NEW;
+
+/// `F(x) = AES4_{K_F}(x)`
+pub(crate) const POET_AES4: Poet<Version2<Aes4>, 2, 0> = Poet::NEW;
+
+impl<V, const K: usize, const C: usize> Poet<V, K, C> {
+    pub(super) const NEW: Self = Self(PhantomData);
+}
+
+/// What the versions of POET differ in.
+pub(crate) trait Version<const K: usize, const C: usize>: Sync {
+    /// What is kept of the user's key.
+    fn key(backend: Backend, key: &[u8]) -> Material;
+    /// The round keys for the steps: `e`, those of `K`, first.
+    fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; K];
+    /// The constants for the steps.
+    fn constants(key: &Material) -> [&Block; C];
+    /// `F` of the upper chain.
+    fn top<L: Lanes>(lanes: L, x: &mut L::Blocks);
+    /// `F` of the lower chain.
+    fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks);
+    /// `τ` of each message.
+    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT>;
+    /// `X` and `Y` before the first block.
+    fn start(tau: &Block) -> [Block; 2];
+    /// What is added to `τ` before and after it goes through the step that gives the tag.
+    fn tag_masks(key: &Material, tau: &Block) -> [Block; 2];
+}
+
+impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        V::key(backend, key)
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        let tau = V::header(batch);
+        let s = length_masks(batch);
+        let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
+        whole_blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states);
+
+        let mut ends = ArrayVec::<[Block; 2], FLIGHT>::new();
+        for ((message, tau), s) in batch.messages.iter().zip(&tau).zip(&s) {
+            let mut last = filled(message, tau);
+            xor(&mut last, s);
+            let [mut tag_block, _] = V::tag_masks(message.key, tau);
+            xor(&mut tag_block, tau);
+            ends.push([last, tag_block]);
+        }
+        blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states, &mut ends);
+
+        for (((message, tau), s), [mut z, mut t]) in batch.messages.iter_mut().zip(&tau).zip(&s).zip(ends) {
+            xor(&mut z, s);
+            xor(&mut t, &V::tag_masks(message.key, tau)[1]);
+            let (at, r) = last(message);
+            message.data.set_block(at, &z);
+            message.tag = split(&z, &t, r);
+        }
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        let tau = V::header(batch);
+        let s = length_masks(batch);
+        let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
+        whole_blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states);
+
+        let mut lasts = ArrayVec::<[Block; 1], FLIGHT>::new();
+        for (message, s) in batch.messages.iter().zip(&s) {
+            let mut last = filled(message, &message.tag);
+            xor(&mut last, s);
+            lasts.push([last]);
+        }
+        blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states, &mut lasts);
+
+        let mut tag_blocks = ArrayVec::<[Block; 1], FLIGHT>::new();
+        for (message, tau) in batch.messages.iter().zip(&tau) {
+            let [mut tag_block, _] = V::tag_masks(message.key, tau);
+            xor(&mut tag_block, tau);
+            tag_blocks.push([tag_block]);
+        }
+        blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states, &mut tag_blocks);
+
+        let ends = lasts.into_iter().zip(tag_blocks);
+        for (((message, tau), s), ([mut z], [mut t])) in batch.messages.iter_mut().zip(&tau).zip(&s).zip(ends)
+        {
+            xor(&mut z, s);
+            xor(&mut t, &V::tag_masks(message.key, tau)[1]);
+            let (at, r) = last(message);
+            message.data.set_block(at, &z);
+            // Where the message is genuine, `Z` ends with the beginning of `τ`, and `T` begins with the tag's end.
+            let mut difference = message.tag;
+            difference[..BLOCK - r].copy_from_slice(&tau[..BLOCK - r]);
+            xor(&mut difference, &split(&z, &t, r));
+            xor(&mut message.tag, &difference);
+        }
+    }
+}
+
+/// Where a message's last block begins, and how many bytes it has: 1 to 16, or 0 if the message is empty.
+fn last(message: &Message<'_>) -> (usize, usize) {
+    let at = message.data.len().saturating_sub(1) / BLOCK * BLOCK;
+    (at, message.data.len() - at)
+}
+
+/// A message's last block, filled up with the first bytes of another.
+fn filled(message: &Message<'_>, with: &Block) -> Block {
+    let (at, r) = last(message);
+    let mut block = message.data.block(at);
+    block[r..].copy_from_slice(&with[..BLOCK - r]);
+    block
+}
+
+/// `Z[r..] ‖ T[..r]`
+fn split(z: &Block, t: &Block, r: usize) -> Block {
+    let mut tag = [0; BLOCK];
+    tag[..BLOCK - r].copy_from_slice(&z[r..]);
+    tag[BLOCK - r..].copy_from_slice(&t[..r]);
+    tag
+}
+
+/// `S = E_K(|M| ‖ 0^64)`, the length in bits
+fn length_masks(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+    let bits = |message: &Message<'_>| u128::from(8 * message.data.len() as u64).to_le_bytes();
+    encrypt_for_each(batch, batch.messages.iter().map(|message| bits(message)))
+}
+
+/// Takes the blocks of each message before its last one through the chains.
+fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
+    batch: &mut Batch<'_, '_, '_>,
+    e: fn(&Schedule) -> Shared<'_>,
+    states: &mut [[Block; 2]],
+) {
+    let mut strands = ArrayVec::<Strand<'_, 2, K, C>, FLIGHT>::new();
+    for (message, state) in batch.messages.iter_mut().zip(&*states) {
+        let (at, _) = last(message);
+        let Message { key, data, .. } = &mut **message;
+        strands.push(strand::<V, K, C>(key, e, state, data.part(0, at)));
+    }
+    M::run(batch.backend, batch.schedule, &mut strands);
+    for (state, strand) in states.iter_mut().zip(&strands) {
+        *state = strand.state;
+    }
+}
+
+/// Takes some blocks of each message through the chains.
+fn blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
+    batch: &Batch<'_, '_, '_>,
+    e: fn(&Schedule) -> Shared<'_>,
+    states: &mut [[Block; 2]],
+    blocks: &mut [impl AsMut<[Block]>],
+) {
+    let mut strands = ArrayVec::<Strand<'_, 2, K, C>, FLIGHT>::new();
+    for ((message, state), blocks) in batch.messages.iter().zip(&*states).zip(blocks) {
+        let blocks = Span::from(blocks.as_mut().as_flattened_mut());
+        strands.push(strand::<V, K, C>(message.key, e, state, blocks));
+    }
+    M::run(batch.backend, batch.schedule, &mut strands);
+    for (state, strand) in states.iter_mut().zip(&strands) {
+        *state = strand.state;
+    }
+}
+
+fn strand<'a, V: Version<K, C>, const K: usize, const C: usize>(
+    key: &'a Material,
+    e: fn(&Schedule) -> Shared<'_>,
+    state: &[Block; 2],
+    data: Span<'a>,
+) -> Strand<'a, 2, K, C> {
+    Strand { keys: V::keys(key, e(&key.aes)), constants: V::constants(key), state: *state, data }
+}
+
+struct Encrypt<V>(PhantomData<V>);
+
+impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Encrypt<V> {
+    const WRITES: bool = true;
+
+    /// `X_i = F(X_{i-1}) ⊕ M_i`, `Y_i = E_K(X_i)`, `C_i = Y_i ⊕ F(Y_{i-1})`; what doesn't wait for anything, `F(Y_{i-1})`,
+    /// between what does.
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], m: &mut L::Blocks) {
+        V::top(lanes, x);
+        V::bottom(lanes, y);
+        lanes.xor(x, m);
+        *m = *y;
+        *y = *x;
+        lanes.encrypt(y);
+        lanes.xor(m, y);
+    }
+}
+
+struct Decrypt<V>(PhantomData<V>);
+
+impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decrypt<V> {
+    const WRITES: bool = true;
+
+    /// `Y_i = F(Y_{i-1}) ⊕ C_i`, `X_i = E_K⁻¹(Y_i)`, `M_i = X_i ⊕ F(X_{i-1})`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], c: &mut L::Blocks) {
+        V::bottom(lanes, y);
+        V::top(lanes, x);
+        lanes.xor(y, c);
+        *c = *x;
+        *x = *y;
+        lanes.decrypt(x);
+        lanes.xor(c, x);
+    }
+}
+
+/// The first `N` keys of POET, `E_SK(0)` to `E_SK(N - 1)`.
+pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
+    let sk = Schedule::new(backend, key);
+    encrypt_blocks(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
+}
+
+fn encrypt_blocks<const N: usize>(backend: Backend, aes: &Schedule, blocks: [Block; N]) -> [Block; N] {
+    let mut loose = Loose::new();
+    for block in blocks {
+        loose.push(aes, block);
+    }
+    loose.encrypt(backend);
+    let encrypted = core::array::from_fn(|i| loose.blocks[i]);
+    wipe(&mut loose.blocks);
+    encrypted
+}
+
+/// Version 2, with one hash for both chains.
+pub(crate) struct Version2<F>(PhantomData<F>);
+
+/// A hash under the key `K_F`.
+pub(crate) trait Hash: Sync {
+    fn hash<L: Lanes>(lanes: L, x: &mut L::Blocks);
+}
+
+pub(crate) struct FullAes;
+
+impl Hash for FullAes {
+    #[inline(always)]
+    fn hash<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+        lanes.encrypt(x);
+    }
+}
+
+pub(crate) struct Aes4;
+
+impl Hash for Aes4 {
+    #[inline(always)]
+    fn hash<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+        lanes.full_rounds(4, x);
+    }
+}
+
+impl<F: Hash> Version<2, 0> for Version2<F> {
+    /// `K`, `L` and `K_F`; of `L` the mask `2 L` and the header's beginning, `E_K(L)`, since no set of parameters here has
+    /// intermediate tags.
+    fn key(backend: Backend, key: &[u8]) -> Material {
+        let mut keys = derive::<3>(backend, key);
+        let [k, l, k_f] = &keys;
+        let mut material = Material::plain(Schedule::new(backend, k));
+        material.hash = Some(Box::new(Schedule::new(backend, k_f)));
+        let [begin] = encrypt_blocks(backend, &material.aes, [*l]);
+        material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
+        wipe(&mut keys);
+        material
+    }
+
+    fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; 2] {
+        [e, key.hash.as_ref().expect("POET's key has its hash's").encrypting()]
+    }
+
+    fn constants(_: &Material) -> [&Block; 0] {
+        []
+    }
+
+    #[inline(always)]
+    fn top<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+        F::hash(lanes.under(1), x);
+    }
+
+    #[inline(always)]
+    fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks) {
+        F::hash(lanes.under(1), y);
+    }
+
+    /// The header is the additional data and the nonce; what is left after its whole blocks is always padded.
+    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+        let begins = |key: &Material| [key.subkeys[0], key.subkeys[1]];
+        let sums = sum_header(batch, begins, |_| 2);
+        encrypt_for_each(batch, sums.iter().map(|[acc, _]| *acc))
+    }
+
+    fn start(tau: &Block) -> [Block; 2] {
+        let mut y = *tau;
+        y[BLOCK - 1] ^= 1;
+        [*tau, y]
+    }
+
+    fn tag_masks(_: &Material, tau: &Block) -> [Block; 2] {
+        [[0; BLOCK], *tau]
+    }
+}
+
+/// The sum of the header's masked and encrypted blocks, and the mask that comes next, of each message: of the whole
+/// blocks of additional data, and of so many blocks of the header's end.
+pub(super) fn sum_header(
+    batch: &Batch<'_, '_, '_>,
+    begins: impl Fn(&Material) -> [Block; 2],
+    blocks_of_end: impl Fn(&Message<'_>) -> usize,
+) -> ArrayVec<[Block; 2], FLIGHT> {
+    let whole = |message: &Message<'_>| message.aad.len() / BLOCK * BLOCK;
+    let mut sums: ArrayVec<[Block; 2], FLIGHT> =
+        batch.messages.iter().map(|message| begins(message.key)).collect();
+    if batch.messages.iter().any(|message| whole(message) > 0) {
+        sum_blocks(batch, &mut sums, |_, message| &message.aad[..whole(message)]);
+    }
+    let ends: ArrayVec<[Block; 2], FLIGHT> =
+        batch.messages.iter().map(|message| end_of_header(message)).collect();
+    sum_blocks(batch, &mut sums, |i, message| ends[i][..blocks_of_end(message)].as_flattened());
+    sums
+}
+
+/// What the header has after the whole blocks of additional data, in two blocks: the rest of these, the nonce, a one
+/// bit, and zeros.
+pub(super) fn end_of_header(message: &Message<'_>) -> [Block; 2] {
+    let mut end = [[0; BLOCK]; 2];
+    let rest = &message.aad[message.aad.len() / BLOCK * BLOCK..];
+    let bytes = end.as_flattened_mut();
+    bytes[..rest.len()].copy_from_slice(rest);
+    bytes[rest.len()..][..BLOCK].copy_from_slice(message.nonce);
+    if rest.len() < BLOCK {
+        bytes[rest.len() + BLOCK] = 0x80;
+    }
+    end
+}
+
+fn sum_blocks<'m, 'a>(
+    batch: &'m Batch<'_, '_, 'a>,
+    sums: &mut [[Block; 2]],
+    blocks: impl Fn(usize, &'m Message<'a>) -> &'m [u8],
+) {
+    let mut strands = ArrayVec::<Strand<'_, 2>, FLIGHT>::new();
+    for (i, (message, sum)) in batch.messages.iter().zip(&*sums).enumerate() {
+        let keys = [message.key.aes.encrypting()];
+        strands.push(Strand { keys, constants: [], state: *sum, data: Span::from(blocks(i, message)) });
+    }
+    Header::run(batch.backend, batch.schedule, &mut strands);
+    for (sum, strand) in sums.iter_mut().zip(&strands) {
+        *sum = strand.state;
+    }
+}
+
+struct Header;
+
+impl Chain<2> for Header {
+    const WRITES: bool = false;
+
+    /// `acc ← acc ⊕ E_K(H_i ⊕ mask)`, `mask ← 2 mask`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [acc, mask]: &mut [L::Blocks; 2], h: &mut L::Blocks) {
+        lanes.xor(h, mask);
+        lanes.encrypt(h);
+        lanes.xor(acc, h);
+        lanes.double::<GcmOrder>(mask);
+    }
+}

@@ -1,0 +1,79 @@
+//! POET-G: the skeleton of POET's version 1 (CAESAR, first round), whose chains hash by multiplication in GF(2^128). The
+//! designers withdrew it.
+
+use arrayvec::ArrayVec;
+
+use super::poet::{Poet, Version, derive, end_of_header, sum_header};
+use crate::backend::{BLOCK, Backend, Block};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::primitives::aes::{Schedule, Shared};
+use crate::primitives::gf128::{Field, GcmOrder, Halves, factor};
+use crate::primitives::wipe;
+
+pub(crate) const POET_G: Poet<Version1, 1, 4> = Poet::NEW;
+
+type Product = Halves<GcmOrder>;
+
+/// Version 1, with multiplications by `K_t` and `K_b`.
+pub(crate) struct Version1;
+
+impl Version<1, 4> for Version1 {
+    /// `K`, `L`, `K_t`, `K_b` and `TM`
+    fn key(backend: Backend, key: &[u8]) -> Material {
+        let mut keys = derive::<5>(backend, key);
+        let [k, l, k_t, k_b, tm] = &keys;
+        let mut material = Material::plain(Schedule::new(backend, k));
+        let [t0, t1] = factor::<Product>(backend, k_t);
+        let [b0, b1] = factor::<Product>(backend, k_b);
+        material.subkeys = [t0, t1, b0, b1, *l, *tm];
+        wipe(&mut keys);
+        material
+    }
+
+    fn keys<'a>(_: &'a Material, e: Shared<'a>) -> [Shared<'a>; 1] {
+        [e]
+    }
+
+    fn constants(key: &Material) -> [&Block; 4] {
+        let [t0, t1, b0, b1, ..] = &key.subkeys;
+        [t0, t1, b0, b1]
+    }
+
+    /// `F_t(x) = x K_t`
+    #[inline(always)]
+    fn top<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+        lanes.multiply::<Product>(x, [lanes.constant(0), lanes.constant(1)]);
+    }
+
+    /// `F_b(y) = y K_b`
+    #[inline(always)]
+    fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks) {
+        lanes.multiply::<Product>(y, [lanes.constant(2), lanes.constant(3)]);
+    }
+
+    /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
+    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+        let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
+        let begins = |key: &Material| [[0; BLOCK], key.subkeys[4]];
+        let sums = sum_header(batch, begins, |message| usize::from(is_ragged(message)));
+        let last = batch.messages.iter().zip(&sums).map(|(message, [acc, mask])| {
+            let twice = GcmOrder::double_block(mask);
+            let [whole, ragged] = end_of_header(message);
+            let (mut last, multiple) =
+                if is_ragged(message) { (ragged, GcmOrder::double_block(&twice)) } else { (whole, twice) };
+            for part in [acc, mask, &multiple] {
+                xor(&mut last, part);
+            }
+            last
+        });
+        encrypt_for_each(batch, last)
+    }
+
+    fn start(tau: &Block) -> [Block; 2] {
+        [*tau; 2]
+    }
+
+    fn tag_masks(key: &Material, _: &Block) -> [Block; 2] {
+        [key.subkeys[5]; 2]
+    }
+}
