@@ -433,11 +433,6 @@ mod tests {
             assert!(algorithm.kind == Kind::Cipher || algorithm.tag.contains(&algorithm.tag_bytes));
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn ordinary_sizes_pass_the_closer_look_too() {

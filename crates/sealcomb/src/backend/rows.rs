@@ -38,6 +38,8 @@ pub(crate) struct Rows<'a, const N: usize> {
     home: [*mut u8; N],
     rest: [usize; N],
     busy: u64,
+    // Where the scratch memory ends for the lanes without a message.
+    idle_end: usize,
     at: usize,
     // The open window: its end, and the lanes that it covers.
     limit: usize,
@@ -58,6 +60,7 @@ impl<'a, const N: usize> Rows<'a, N> {
             home: [core::ptr::null_mut(); N],
             rest: [0; N],
             busy: 0,
+            idle_end: 0,
             at: 0,
             limit: 0,
             lanes: 0,
@@ -125,6 +128,16 @@ impl<'a, const N: usize> Rows<'a, N> {
     pub(crate) fn idle(&mut self, lane: usize) {
         self.busy &= !(1 << lane);
         self.end[lane] = usize::MAX;
+        self.go_idle(lane);
+    }
+
+    /// Sends a lane through the scratch memory, in which all lanes without a message are at the same place.
+    #[inline(always)]
+    fn go_idle(&mut self, lane: usize) {
+        // SAFETY: the scratch memory is borrowed for as long as this lives.
+        let end = unsafe { (&raw mut (*self.scratch).idle).add(1) }.cast::<u8>();
+        self.src[lane] = end.wrapping_sub(self.idle_end);
+        self.dst[lane] = end.wrapping_sub(self.idle_end);
     }
 
     /// The lanes that have a message, as bits.
@@ -162,17 +175,16 @@ impl<'a, const N: usize> Rows<'a, N> {
         for &lane_end in &self.end {
             end = end.min(lane_end);
         }
-        let mut idle = !self.busy & (u64::MAX >> (u64::BITS as usize - lanes));
-        if idle != 0 {
-            end = end.min(self.at + BLOCK * IDLE_BLOCKS);
-            // SAFETY: the scratch memory is borrowed for as long as this lives.
-            let scratch = unsafe { (&raw mut (*self.scratch).idle).cast::<u8>() }.wrapping_sub(self.at);
-            while idle != 0 {
-                let lane = idle.trailing_zeros() as usize;
-                self.src[lane] = scratch;
-                self.dst[lane] = scratch;
-                idle &= idle - 1;
+        let mut idle = !self.busy & (u64::MAX >> (u64::BITS as usize - N));
+        if idle & (u64::MAX >> (u64::BITS as usize - lanes)) != 0 {
+            if self.idle_end <= self.at {
+                self.idle_end = self.at + BLOCK * IDLE_BLOCKS;
+                while idle != 0 {
+                    self.go_idle(idle.trailing_zeros() as usize);
+                    idle &= idle - 1;
+                }
             }
+            end = end.min(self.idle_end);
         }
         self.limit = end;
         self.lanes = lanes;

@@ -450,8 +450,10 @@ where
                 let (square, step) = (i / blocks, i % blocks);
                 squares[square % 2][step][..R].copy_from_slice(&x);
                 if square > 0 {
-                    for r in (step * share).min(R)..((step + 1) * share).min(R) {
-                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
+                    for r in step * share..(step + 1) * share {
+                        if r < R {
+                            rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
+                        }
                     }
                 }
             }
