@@ -1,11 +1,13 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
 use crate::Error;
-use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv};
+#[cfg(feature = "research")]
+use crate::modes::otr;
+use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{mcoe_g, poet, poet_g};
+use crate::modes::{cobra, mcoe_g, poet, poet_g};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,9 +207,12 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 #[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const TWELVE: Range = Range { min: 12, max: 12 };
+const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
 /// SP 800-38D allows IVs up to 2^64 - 1 bits.
 const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
+/// RFC 7253: 2^48 blocks under a key.
+const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
 /// SP 800-38D: 2^39 - 256 bits.
 const GCM_MESSAGE: u64 = (1 << 36) - 32;
 /// SP 800-38D: 2^64 - 1 bits.
@@ -297,6 +302,26 @@ catalog! {
         Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
+    all() => ocb3::Ocb3, "OCB3-T64", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    all() => ocb3::Ocb3, "OCB3-T96", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    all() => ocb3::Ocb3, "OCB3-T128", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    feature = "research" => otr::Otr::Parallel, "OTR-P", "otr-p", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
+    feature = "research" => otr::Otr::Serial, "OTR-S", "otr-s", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), serial AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
     feature = "research" => poet::POET, "POET", "poet", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
         Work { calls: 3, ..IDLE }, Limits::None, "CAESAR round 2, POET v2", Research,
         "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition of security are \
@@ -316,6 +341,11 @@ catalog! {
         "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
         "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => cobra::COBRA, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
+        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
+        "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
+        "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
+        "Can be forged where a nonce is used twice: for study only.";
     feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";
@@ -331,6 +361,38 @@ catalog! {
     feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
         takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
+}
+
+/// The algorithms of the papers' comparison of methods to multiply, by the classical one.
+#[cfg(feature = "research")]
+pub(crate) static CLASSICAL: [Algorithm; 2] =
+    [variant("aes128-mcoe-g", &mcoe_g::CLASSICAL), variant("aes128-cobra", &cobra::CLASSICAL)];
+
+/// The same, by the Haswell method.
+#[cfg(feature = "research")]
+pub(crate) static HASWELL: [Algorithm; 2] =
+    [variant("aes128-mcoe-g", &mcoe_g::HASWELL), variant("aes128-cobra", &cobra::HASWELL)];
+
+/// The algorithm of this id, as another code runs it.
+#[cfg(feature = "research")]
+const fn variant(id: &str, code: &'static dyn Mode) -> Algorithm {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        if equal(algorithm.id.as_bytes(), id.as_bytes()) {
+            return Algorithm { code, ..*algorithm };
+        }
+        rest = others;
+    }
+    panic!("no such algorithm")
+}
+
+#[cfg(feature = "research")]
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 /// What is research or broken is in no build that has not asked for it.

@@ -87,10 +87,24 @@ impl Span<'_> {
         }
     }
 
+    /// The first bytes alone.
+    #[inline(always)]
+    pub(crate) fn first(self, bytes: usize) -> Self {
+        assert!(bytes <= self.len);
+        Self { len: bytes, ..self }
+    }
+
     /// The whole span, borrowed for a while.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Span<'_> {
         Span { memory: PhantomData, ..*self }
+    }
+
+    /// What is written, to be read and written over.
+    #[inline(always)]
+    pub(crate) fn rewritten(&mut self) -> Span<'_> {
+        assert!(self.writable);
+        Span { src: self.dst, memory: PhantomData, ..*self }
     }
 
     /// What is read, for reading alone.

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use super::FLIGHT;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Message};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::counter::{Counter, xor_keystream};
 
@@ -46,43 +46,126 @@ impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
 
 #[inline(always)]
 fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
-    // A span of its own stays in registers: the compiler knows that no store changes it.
-    let data = &mut message.data.reborrow();
-    let register = BLOCK * B::BLOCKS;
     // The nonce in every lane: only the last is looked at.
-    let mut last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    let last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    pass(b, &mut message.data, &mut Across::<M, B, K> { keys, last, mode: PhantomData });
+}
+
+struct Across<M, B: Isa, K> {
+    keys: K,
+    last: B::V,
+    mode: PhantomData<M>,
+}
+
+impl<M: Independent, B: Isa, K: RoundKeys<B>> Pass<B> for Across<M, B, K> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        let mut before = [b.zero(); R];
+        for r in 0..R {
+            before[r] = b.push(self.last, x[r]);
+            self.last = x[r];
+        }
+        M::step(Registers::<B, K, R>::new(b, [self.keys], &[]), &before, x);
+    }
+}
+
+/// What is done with the blocks of one message in turn, many at a time, and what is kept between them.
+pub(crate) trait Pass<B: Isa> {
+    /// Whether a step leaves output in `x`.
+    const WRITES: bool;
+    /// Takes the next registers of input. The last one begins with `bytes` bytes of the message, and zeros follow them;
+    /// what comes out there is not written.
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize);
+}
+
+/// Goes over a message of any length.
+#[inline(always)]
+pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
+    // A span of its own stays in registers: the compiler knows that no store changes it.
+    let data = &mut data.reborrow();
+    let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x = [b.zero(); REGISTERS];
-        let mut before = [b.zero(); REGISTERS];
-        let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
-            x[r] = chunk.load(b, r);
-            before[r] = b.push(last, x[r]);
-            last = x[r];
+            x[r] = data.load(b, at + r * register);
         }
-        M::step(Registers::<B, K, REGISTERS>::new(b, [keys], &[]), &before, &mut x);
-        for r in 0..REGISTERS {
-            chunk.store(b, r, x[r]);
+        pass.step(b, &mut x, register);
+        if P::WRITES {
+            let mut chunk = data.chunk::<B, REGISTERS>(at);
+            for r in 0..REGISTERS {
+                chunk.store(b, r, x[r]);
+            }
         }
         at += REGISTERS * register;
     }
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
         let mut x = [b.zero(); R];
-        let mut before = [b.zero(); R];
-        for r in 0..R {
-            let at = at + r * register;
-            x[r] = if r + 1 < R { data.load(b, at) } else { data.load_part(b, at) };
-            before[r] = b.push(last, x[r]);
-            last = x[r];
-        }
-        M::step(Registers::<B, K, R>::new(b, [keys], &[]), &before, &mut x);
         for r in 0..R - 1 {
-            data.store(b, at, x[r]);
-            at += register;
+            x[r] = data.load(b, at + r * register);
         }
-        data.store_part(b, at, x[R - 1]);
+        let last = at + (R - 1) * register;
+        x[R - 1] = data.load_part(b, last);
+        pass.step(b, &mut x, data.len() - last);
+        if P::WRITES {
+            for r in 0..R - 1 {
+                data.store(b, at + r * register, x[r]);
+            }
+            data.store_part(b, last, x[R - 1]);
+        }
+    });
+}
+
+/// The same with pairs of consecutive blocks, of which the first ones and the second ones have registers of their own.
+pub(crate) trait PairPass<B: Isa> {
+    /// Takes the next registers of input. The last ones begin with `pairs` blocks of the message, and zeros follow them;
+    /// what comes out there is not written.
+    fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
+}
+
+/// Goes over a message of whole pairs.
+#[inline(always)]
+pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
+    let data = &mut data.reborrow();
+    let register = BLOCK * B::BLOCKS;
+    let mut at = 0;
+    while data.len() - at >= 2 * REGISTERS * register {
+        let (mut first, mut second) = ([b.zero(); REGISTERS], [b.zero(); REGISTERS]);
+        for r in 0..REGISTERS {
+            let at = at + 2 * r * register;
+            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+        }
+        pass.step(b, &mut first, &mut second, B::BLOCKS);
+        for r in 0..REGISTERS {
+            let (low, high) = b.zip(first[r], second[r]);
+            data.store(b, at, low);
+            data.store(b, at + register, high);
+            at += 2 * register;
+        }
+    }
+    let left = (data.len() - at).div_ceil(2 * register);
+    each_count!(left, R => {
+        let (mut first, mut second) = ([b.zero(); R], [b.zero(); R]);
+        for r in 0..R - 1 {
+            let at = at + 2 * r * register;
+            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+        }
+        let last = at + 2 * (R - 1) * register;
+        let middle = (last + register).min(data.len());
+        (first[R - 1], second[R - 1]) = b.unzip(data.load_part(b, last), data.load_part(b, middle));
+        pass.step(b, &mut first, &mut second, (data.len() - last) / (2 * BLOCK));
+        for r in 0..R - 1 {
+            let (low, high) = b.zip(first[r], second[r]);
+            data.store(b, at, low);
+            data.store(b, at + register, high);
+            at += 2 * register;
+        }
+        let (low, high) = b.zip(first[R - 1], second[R - 1]);
+        data.store_part(b, last, low);
+        data.store_part(b, middle, high);
     });
 }
 
@@ -129,6 +212,20 @@ impl<'a> Loose<'a> {
     pub(crate) fn encrypt(&mut self, backend: Backend) {
         backend.run(EncryptLoose { loose: self });
     }
+
+    /// The same within a kernel.
+    #[inline(always)]
+    pub(crate) fn encrypt_on<B: Isa>(&mut self, b: B) {
+        let Self { blocks, keys } = self;
+        let Some(first) = keys.first() else { return };
+        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
+            encrypt_blocks(b, first.encrypting(), blocks);
+        } else {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                encrypt_block(b, key.encrypting(), block);
+            }
+        }
+    }
 }
 
 struct EncryptLoose<'l, 'a> {
@@ -140,15 +237,7 @@ impl Kernel for EncryptLoose<'_, '_> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Loose { blocks, keys } = self.loose;
-        let Some(first) = keys.first() else { return };
-        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            encrypt_blocks(b, first.encrypting(), blocks);
-        } else {
-            for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_block(b, key.encrypting(), block);
-            }
-        }
+        self.loose.encrypt_on(b);
     }
 }
 

@@ -173,10 +173,24 @@ impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb
 /// A block of every lane, in memory.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct LaneBlocks<const N: usize>([Block; N]);
+pub(super) struct LaneBlocks<const N: usize>(pub(super) [Block; N]);
 
 /// The constants of every lane: they come from keys, and are wiped as those are.
-struct LaneConstants<const C: usize, const N: usize>([LaneBlocks<N>; C]);
+pub(super) struct LaneConstants<const C: usize, const N: usize>(pub(super) [LaneBlocks<N>; C]);
+
+impl<const C: usize, const N: usize> LaneConstants<C, N> {
+    /// Those of the lanes of `R` registers.
+    #[inline(always)]
+    pub(super) fn load<B: Isa, const R: usize>(&self, b: B) -> [[B::V; R]; C] {
+        let mut constants = [[b.zero(); R]; C];
+        for c in 0..C {
+            for r in 0..R {
+                constants[c][r] = b.load(&self.0[c].0[r * B::BLOCKS..]);
+            }
+        }
+        constants
+    }
+}
 
 impl<const C: usize, const N: usize> Drop for LaneConstants<C, N> {
     fn drop(&mut self) {
@@ -384,14 +398,9 @@ where
     /// Takes the lanes of `R` registers `steps` blocks further.
     #[inline(always)]
     fn advance<const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants: in_memory, trail, in_rest, squares, keys, .. } = self;
+        let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
-        let mut constants = [[b.zero(); R]; C];
-        for c in 0..C {
-            for r in 0..R {
-                constants[c][r] = b.load(&in_memory.0[c].0[r * blocks..]);
-            }
-        }
+        let constants = constants.load(b);
         let lanes = Registers::<B, &A, R, K, C>::new(b, keys.each_ref(), &constants);
         let mut state = [[b.zero(); R]; S];
         for s in 0..S {

@@ -10,9 +10,10 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use super::blocks::Loose;
 use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
-use crate::backend::{Backend, Block, Span};
+use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::ghash::Table;
+use crate::primitives::offsets::OffsetTable;
 
 /// The most blocks that a mode derives from a key.
 pub(crate) const SUBKEYS: usize = 6;
@@ -26,6 +27,8 @@ pub(crate) struct Material {
     pub(crate) hash: Option<Box<AesSchedule>>,
     /// The powers of the hash key, for the modes that hash.
     pub(crate) table: Option<Box<Table>>,
+    /// What the offsets of OCB3 are made of.
+    pub(crate) offsets: Option<Box<OffsetTable>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,
 }
@@ -33,7 +36,7 @@ pub(crate) struct Material {
 impl Material {
     /// A key of which a mode needs nothing but the cipher.
     pub(crate) fn plain(aes: AesSchedule) -> Self {
-        Self { aes, subkeys: [[0; 16]; SUBKEYS], hash: None, table: None, tag_bytes: 0 }
+        Self { aes, subkeys: [[0; 16]; SUBKEYS], hash: None, table: None, offsets: None, tag_bytes: 0 }
     }
 }
 
@@ -88,6 +91,17 @@ pub(crate) fn encrypt_for_each(
     loose.encrypt(batch.backend);
     loose.blocks
 }
+
+/// A one bit after so many bytes, if that is not a whole block.
+pub(crate) static PADDING: [Block; BLOCK + 1] = {
+    let mut padding = [[0; BLOCK]; BLOCK + 1];
+    let mut i = 0;
+    while i < BLOCK {
+        padding[i][i] = 0x80;
+        i += 1;
+    }
+    padding
+};
 
 /// `a ← a ⊕ b`
 #[inline(always)]

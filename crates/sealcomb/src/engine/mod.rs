@@ -3,6 +3,8 @@
 
 pub(crate) mod blocks;
 pub(crate) mod comb;
+#[cfg(feature = "research")]
+pub(crate) mod each;
 mod lanes;
 mod message;
 mod windows;
@@ -14,7 +16,7 @@ pub(crate) use message::SUBKEYS;
 pub(crate) use message::chain;
 #[cfg(feature = "research")]
 pub(crate) use message::encrypt_for_each;
-pub(crate) use message::{Batch, Material, Message, xor};
+pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

@@ -6,7 +6,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
 
@@ -68,9 +68,8 @@ impl Kernel for LastBlocks<'_, '_, '_> {
         for (message, block) in messages.iter().zip(&mut blocks) {
             let [k1, k2, ..] = &message.key.subkeys;
             let rest = &message.aad[chained(message)..];
-            let (k, padding) =
-                if rest.len() == BLOCK { (k1, &[0; BLOCK]) } else { (k2, &PADDING[rest.len()]) };
-            let m = b.xor(b.load_bytes(rest), b.one(padding));
+            let k = if rest.len() == BLOCK { k1 } else { k2 };
+            let m = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
         }
         encrypt_each(b, messages, &mut blocks);
@@ -79,17 +78,6 @@ impl Kernel for LastBlocks<'_, '_, '_> {
         }
     }
 }
-
-/// A one bit after so many bytes.
-static PADDING: [Block; BLOCK] = {
-    let mut padding = [[0; BLOCK]; BLOCK];
-    let mut i = 0;
-    while i < BLOCK {
-        padding[i][i] = 0x80;
-        i += 1;
-    }
-    padding
-};
 
 /// Bytes before the last block, which is never empty unless the message is.
 fn chained(message: &Message<'_>) -> usize {

@@ -2,21 +2,23 @@
 //! `W` the mask of the last, partial block, `E~` the tweakable cipher.
 
 use core::marker::PhantomData;
-use core::ops::Range;
 
 use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::comb::{Chain, Strand};
+use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{GcmOrder, Halves, Product, factor, product};
+use crate::primitives::gf128::{Classical, GcmOrder, Halves, Haswell, Product, factor, product};
 
 /// McOE-G with a method of multiplication.
 pub(crate) struct McoeG<P>(PhantomData<P>);
 
 pub(crate) const MCOE_G: McoeG<Halves<GcmOrder>> = McoeG(PhantomData);
+pub(crate) const CLASSICAL: McoeG<Classical<GcmOrder>> = McoeG(PhantomData);
+pub(crate) const HASWELL: McoeG<Haswell<GcmOrder>> = McoeG(PhantomData);
 
 impl<P: Product> Mode for McoeG<P> {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
@@ -31,53 +33,48 @@ impl<P: Product> Mode for McoeG<P> {
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let (tau, mut u) = header::<P>(batch);
-        let w = masks(batch);
         whole_blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u);
 
-        let mut ends = ArrayVec::<[Block; 2], FLIGHT>::new();
+        let w = masks(batch);
+        let mut q = ArrayVec::<Block, FLIGHT>::new();
         for ((message, tau), w) in batch.messages.iter().zip(&tau).zip(&w) {
             let mut p = filled(message, tau);
             xor(&mut p, w);
-            ends.push([p, *tau]);
+            q.push(p);
         }
-        blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u, &mut ends, |message| {
-            if last(message).1 == 0 { 1..2 } else { 0..2 }
-        });
+        partial_blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u, &mut q);
+        let t = tag_blocks::<P>(batch, &tau, &mut u);
 
-        for (message, [q, t]) in batch.messages.iter_mut().zip(ends) {
+        for ((message, q), t) in batch.messages.iter_mut().zip(&q).zip(&t) {
             let (at, s) = last(message);
-            message.data.set_block(at, &q);
-            message.tag = if s == 0 { t } else { split(&q, &t, s) };
+            message.data.set_block(at, q);
+            message.tag = if s == 0 { *t } else { split(q, t, s) };
         }
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         let (tau, mut u) = header::<P>(batch);
-        let w = masks(batch);
         whole_blocks::<Decrypt<P>>(batch, Schedule::decrypting, &mut u);
 
-        let mut ends = ArrayVec::<[Block; 2], FLIGHT>::new();
-        for (message, tau) in batch.messages.iter().zip(&tau) {
-            ends.push([filled(message, &message.tag), *tau]);
-        }
-        blocks::<Decrypt<P>>(batch, Schedule::decrypting, &mut u, &mut ends, |message| {
-            0..usize::from(last(message).1 > 0)
-        });
-        blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u, &mut ends, |_| 1..2);
+        let w = masks(batch);
+        let mut p: ArrayVec<Block, FLIGHT> =
+            batch.messages.iter().map(|message| filled(message, &message.tag)).collect();
+        partial_blocks::<Decrypt<P>>(batch, Schedule::decrypting, &mut u, &mut p);
+        let t = tag_blocks::<P>(batch, &tau, &mut u);
 
-        for (((message, tau), w), [p, t]) in batch.messages.iter_mut().zip(&tau).zip(&w).zip(ends) {
+        for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
             if s == 0 {
-                message.tag = t;
+                message.tag = t[i];
                 continue;
             }
-            let mut r = p;
-            xor(&mut r, w);
+            let mut r = p[i];
+            xor(&mut r, &w[i]);
             message.data.set_block(at, &r);
             // Where the message is genuine, `R` ends with the beginning of `τ`, and `E~(U, τ)` begins with the tag's end.
             let mut difference = message.tag;
-            difference[..BLOCK - s].copy_from_slice(&tau[..BLOCK - s]);
-            xor(&mut difference, &split(&r, &t, s));
+            difference[..BLOCK - s].copy_from_slice(&tau[i][..BLOCK - s]);
+            xor(&mut difference, &split(&r, &t[i], s));
             xor(&mut message.tag, &difference);
         }
     }
@@ -105,33 +102,27 @@ fn split(q: &Block, t: &Block, s: usize) -> Block {
     tag
 }
 
-/// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message.
-fn header<P: Product>(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, ArrayVec<Block, FLIGHT>) {
-    let mut u: ArrayVec<Block, FLIGHT> =
-        batch.messages.iter().map(|message| (message.aad.len() as u128).to_be_bytes()).collect();
-    if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        absorb::<P>(batch, &mut u, |message| &message.aad);
-    }
-    absorb::<P>(batch, &mut u, |message| message.nonce);
-    let mut tau = u.clone();
-    for (tau, message) in tau.iter_mut().zip(batch.messages.iter()) {
-        xor(tau, message.nonce.first_chunk().expect("a nonce of a block"));
-    }
-    (tau, u)
-}
+/// The chaining values of a flight's messages.
+type Values = ArrayVec<[Block; 1], FLIGHT>;
 
-/// Takes a part of each header through the chain, its last block filled up with zeros.
-fn absorb<P: Product>(
-    batch: &Batch<'_, '_, '_>,
-    u: &mut [Block],
-    part: impl for<'m> Fn(&'m Message<'_>) -> &'m [u8],
-) {
-    let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
-    for (message, u) in batch.messages.iter().zip(&*u) {
-        strands.push(strand(message.key, Schedule::encrypting, u, Span::from(part(message))));
+/// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
+/// zeros.
+fn header<P: Product>(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Values) {
+    let mut u: Values =
+        batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]).collect();
+    if batch.messages.iter().any(|message| !message.aad.is_empty()) {
+        let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
+        for (message, u) in batch.messages.iter().zip(&u) {
+            strands.push(strand(message.key, Schedule::encrypting, u, Span::from(&*message.aad)));
+        }
+        Header::<P>::run(batch.backend, batch.schedule, &mut strands);
+        keep(&mut u, &strands);
     }
-    Header::<P>::run(batch.backend, batch.schedule, &mut strands);
-    keep(u, &strands);
+    let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
+    let mut tau: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| nonce(message)).collect();
+    let links = links(batch, Schedule::encrypting);
+    each::step::<Encrypt<P>, 1, 1, 2>(batch.backend, &links, &mut u, &mut tau);
+    (tau, u)
 }
 
 /// `W = E~(1^128, s)` of each message.
@@ -152,7 +143,7 @@ fn masks(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
 fn whole_blocks<M: Chain<1, 1, 2>>(
     batch: &mut Batch<'_, '_, '_>,
     e: fn(&Schedule) -> Shared<'_>,
-    u: &mut [Block],
+    u: &mut [[Block; 1]],
 ) {
     let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
     for (message, u) in batch.messages.iter_mut().zip(&*u) {
@@ -164,36 +155,56 @@ fn whole_blocks<M: Chain<1, 1, 2>>(
     keep(u, &strands);
 }
 
-/// Takes the chosen ones of two blocks a message through its chain.
-fn blocks<M: Chain<1, 1, 2>>(
+/// Takes the last block of those messages that have a partial one through its chain.
+fn partial_blocks<M: Chain<1, 1, 2>>(
     batch: &Batch<'_, '_, '_>,
     e: fn(&Schedule) -> Shared<'_>,
-    u: &mut [Block],
-    blocks: &mut [[Block; 2]],
-    chosen: impl Fn(&Message<'_>) -> Range<usize>,
+    u: &mut [[Block; 1]],
+    blocks: &mut [Block],
 ) {
-    let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
-    for ((message, u), blocks) in batch.messages.iter().zip(&*u).zip(blocks) {
-        let data = Span::from(blocks[chosen(message)].as_flattened_mut());
-        strands.push(strand(message.key, e, u, data));
+    let mut after: Values = u.iter().copied().collect();
+    each::step::<M, 1, 1, 2>(batch.backend, &links(batch, e), &mut after, blocks);
+    for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
+        if last(message).1 > 0 {
+            *u = after;
+        }
     }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    keep(u, &strands);
+}
+
+/// `E~(U, τ)`
+fn tag_blocks<P: Product>(
+    batch: &Batch<'_, '_, '_>,
+    tau: &[Block],
+    u: &mut [[Block; 1]],
+) -> ArrayVec<Block, FLIGHT> {
+    let mut t: ArrayVec<Block, FLIGHT> = tau.iter().copied().collect();
+    each::step::<Encrypt<P>, 1, 1, 2>(batch.backend, &links(batch, Schedule::encrypting), u, &mut t);
+    t
+}
+
+/// The key and constants of each message's chain.
+fn links<'a>(batch: &Batch<'_, '_, 'a>, e: fn(&Schedule) -> Shared<'_>) -> Links<'a, 1, 2> {
+    batch.messages.iter().map(|message| link(message.key, e)).collect()
+}
+
+fn link<'a>(key: &'a Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'a, 1, 2> {
+    let [h0, h1, ..] = &key.subkeys;
+    Link { keys: [e(&key.aes)], constants: [h0, h1] }
 }
 
 fn strand<'a>(
     key: &'a Material,
     e: fn(&Schedule) -> Shared<'_>,
-    u: &Block,
+    state: &[Block; 1],
     data: Span<'a>,
 ) -> Strand<'a, 1, 1, 2> {
-    let [h0, h1, ..] = &key.subkeys;
-    Strand { keys: [e(&key.aes)], constants: [h0, h1], state: [*u], data }
+    let Link { keys, constants } = link(key, e);
+    Strand { keys, constants, state: *state, data }
 }
 
-fn keep(u: &mut [Block], strands: &[Strand<'_, 1, 1, 2>]) {
+fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 2>]) {
     for (u, strand) in u.iter_mut().zip(strands) {
-        [*u] = strand.state;
+        *u = strand.state;
     }
 }
 

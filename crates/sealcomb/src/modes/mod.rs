@@ -7,6 +7,8 @@ pub(crate) mod ccm;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cfb;
 pub(crate) mod cmac;
+#[cfg(feature = "research")]
+pub(crate) mod cobra;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
 #[cfg(feature = "hazmat")]
@@ -15,8 +17,11 @@ pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
 #[cfg(feature = "research")]
 pub(crate) mod mcoe_g;
+pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
+#[cfg(feature = "research")]
+pub(crate) mod otr;
 #[cfg(feature = "research")]
 pub(crate) mod poet;
 #[cfg(feature = "research")]

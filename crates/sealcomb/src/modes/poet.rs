@@ -12,6 +12,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::blocks::Loose;
 use crate::engine::comb::{Chain, Strand};
+use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder};
@@ -57,23 +58,17 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let tau = V::header(batch);
-        let s = length_masks(batch);
         let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
         whole_blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states);
 
-        let mut ends = ArrayVec::<[Block; 2], FLIGHT>::new();
-        for ((message, tau), s) in batch.messages.iter().zip(&tau).zip(&s) {
-            let mut last = filled(message, tau);
-            xor(&mut last, s);
-            let [mut tag_block, _] = V::tag_masks(message.key, tau);
-            xor(&mut tag_block, tau);
-            ends.push([last, tag_block]);
-        }
-        blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states, &mut ends);
+        let masks = length_masks(batch);
+        let lasts = batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau));
+        let mut z = masked(lasts, &masks);
+        let links = links::<V, K, C>(batch, Schedule::encrypting);
+        each::step::<Encrypt<V>, 2, K, C>(batch.backend, &links, &mut states, &mut z);
+        let t = tag_blocks::<V, K, C>(batch, &tau, &mut states);
 
-        for (((message, tau), s), [mut z, mut t]) in batch.messages.iter_mut().zip(&tau).zip(&s).zip(ends) {
-            xor(&mut z, s);
-            xor(&mut t, &V::tag_masks(message.key, tau)[1]);
+        for ((message, z), t) in batch.messages.iter_mut().zip(masked(z, &masks)).zip(t) {
             let (at, r) = last(message);
             message.data.set_block(at, &z);
             message.tag = split(&z, &t, r);
@@ -82,31 +77,17 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         let tau = V::header(batch);
-        let s = length_masks(batch);
         let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
         whole_blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states);
 
-        let mut lasts = ArrayVec::<[Block; 1], FLIGHT>::new();
-        for (message, s) in batch.messages.iter().zip(&s) {
-            let mut last = filled(message, &message.tag);
-            xor(&mut last, s);
-            lasts.push([last]);
-        }
-        blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states, &mut lasts);
+        let masks = length_masks(batch);
+        let lasts = batch.messages.iter().map(|message| filled(message, &message.tag));
+        let mut z = masked(lasts, &masks);
+        let links = links::<V, K, C>(batch, Schedule::decrypting);
+        each::step::<Decrypt<V>, 2, K, C>(batch.backend, &links, &mut states, &mut z);
+        let t = tag_blocks::<V, K, C>(batch, &tau, &mut states);
 
-        let mut tag_blocks = ArrayVec::<[Block; 1], FLIGHT>::new();
-        for (message, tau) in batch.messages.iter().zip(&tau) {
-            let [mut tag_block, _] = V::tag_masks(message.key, tau);
-            xor(&mut tag_block, tau);
-            tag_blocks.push([tag_block]);
-        }
-        blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states, &mut tag_blocks);
-
-        let ends = lasts.into_iter().zip(tag_blocks);
-        for (((message, tau), s), ([mut z], [mut t])) in batch.messages.iter_mut().zip(&tau).zip(&s).zip(ends)
-        {
-            xor(&mut z, s);
-            xor(&mut t, &V::tag_masks(message.key, tau)[1]);
+        for (((message, tau), z), t) in batch.messages.iter_mut().zip(&tau).zip(masked(z, &masks)).zip(t) {
             let (at, r) = last(message);
             message.data.set_block(at, &z);
             // Where the message is genuine, `Z` ends with the beginning of `τ`, and `T` begins with the tag's end.
@@ -156,7 +137,8 @@ fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: us
     for (message, state) in batch.messages.iter_mut().zip(&*states) {
         let (at, _) = last(message);
         let Message { key, data, .. } = &mut **message;
-        strands.push(strand::<V, K, C>(key, e, state, data.part(0, at)));
+        let Link { keys, constants } = link::<V, K, C>(key, e);
+        strands.push(Strand { keys, constants, state: *state, data: data.part(0, at) });
     }
     M::run(batch.backend, batch.schedule, &mut strands);
     for (state, strand) in states.iter_mut().zip(&strands) {
@@ -164,31 +146,47 @@ fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: us
     }
 }
 
-/// Takes some blocks of each message through the chains.
-fn blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
-    batch: &Batch<'_, '_, '_>,
+/// The keys and constants of each message's chains.
+fn links<'a, V: Version<K, C>, const K: usize, const C: usize>(
+    batch: &Batch<'_, '_, 'a>,
     e: fn(&Schedule) -> Shared<'_>,
-    states: &mut [[Block; 2]],
-    blocks: &mut [impl AsMut<[Block]>],
-) {
-    let mut strands = ArrayVec::<Strand<'_, 2, K, C>, FLIGHT>::new();
-    for ((message, state), blocks) in batch.messages.iter().zip(&*states).zip(blocks) {
-        let blocks = Span::from(blocks.as_mut().as_flattened_mut());
-        strands.push(strand::<V, K, C>(message.key, e, state, blocks));
-    }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    for (state, strand) in states.iter_mut().zip(&strands) {
-        *state = strand.state;
-    }
+) -> Links<'a, K, C> {
+    batch.messages.iter().map(|message| link::<V, K, C>(message.key, e)).collect()
 }
 
-fn strand<'a, V: Version<K, C>, const K: usize, const C: usize>(
+fn link<'a, V: Version<K, C>, const K: usize, const C: usize>(
     key: &'a Material,
     e: fn(&Schedule) -> Shared<'_>,
-    state: &[Block; 2],
-    data: Span<'a>,
-) -> Strand<'a, 2, K, C> {
-    Strand { keys: V::keys(key, e(&key.aes)), constants: V::constants(key), state: *state, data }
+) -> Link<'a, K, C> {
+    Link { keys: V::keys(key, e(&key.aes)), constants: V::constants(key) }
+}
+
+/// `T`: what the step after the last block makes of `τ`.
+fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
+    batch: &Batch<'_, '_, '_>,
+    tau: &[Block],
+    states: &mut [[Block; 2]],
+) -> ArrayVec<Block, FLIGHT> {
+    let (mut before, mut after) = (ArrayVec::<Block, FLIGHT>::new(), ArrayVec::<Block, FLIGHT>::new());
+    for (message, tau) in batch.messages.iter().zip(tau) {
+        let masks = V::tag_masks(message.key, tau);
+        before.push(masks[0]);
+        after.push(masks[1]);
+    }
+    let mut t = masked(tau.iter().copied(), &before);
+    let links = links::<V, K, C>(batch, Schedule::encrypting);
+    each::step::<Encrypt<V>, 2, K, C>(batch.backend, &links, states, &mut t);
+    masked(t, &after)
+}
+
+/// The sums of blocks and masks.
+fn masked(blocks: impl IntoIterator<Item = Block>, masks: &[Block]) -> ArrayVec<Block, FLIGHT> {
+    let mut masked = ArrayVec::new();
+    for (mut block, mask) in blocks.into_iter().zip(masks) {
+        xor(&mut block, mask);
+        masked.push(block);
+    }
+    masked
 }
 
 struct Encrypt<V>(PhantomData<V>);
@@ -305,8 +303,10 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
 
     /// The header is the additional data and the nonce; what is left after its whole blocks is always padded.
     fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
-        let begins = |key: &Material| [key.subkeys[0], key.subkeys[1]];
-        let sums = sum_header(batch, begins, |_| 2);
+        let mut sums = sum_aad(batch, |key| [key.subkeys[0], key.subkeys[1]]);
+        for mut blocks in ends_of_headers(batch) {
+            sum_block(batch, &mut sums, &mut blocks);
+        }
         encrypt_for_each(batch, sums.iter().map(|[acc, _]| *acc))
     }
 
@@ -321,58 +321,66 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
     }
 }
 
-/// The sum of the header's masked and encrypted blocks, and the mask that comes next, of each message: of the whole
-/// blocks of additional data, and of so many blocks of the header's end.
-pub(super) fn sum_header(
+/// The sum of the masked and encrypted whole blocks of additional data, and the mask that comes next, of each message.
+pub(super) fn sum_aad(
     batch: &Batch<'_, '_, '_>,
     begins: impl Fn(&Material) -> [Block; 2],
-    blocks_of_end: impl Fn(&Message<'_>) -> usize,
 ) -> ArrayVec<[Block; 2], FLIGHT> {
-    let whole = |message: &Message<'_>| message.aad.len() / BLOCK * BLOCK;
     let mut sums: ArrayVec<[Block; 2], FLIGHT> =
         batch.messages.iter().map(|message| begins(message.key)).collect();
-    if batch.messages.iter().any(|message| whole(message) > 0) {
-        sum_blocks(batch, &mut sums, |_, message| &message.aad[..whole(message)]);
+    if batch.messages.iter().any(|message| message.aad.len() >= BLOCK) {
+        sum_blocks::<GcmOrder>(batch, &mut sums, |message| &message.aad[..message.aad.len() / BLOCK * BLOCK]);
     }
-    let ends: ArrayVec<[Block; 2], FLIGHT> =
-        batch.messages.iter().map(|message| end_of_header(message)).collect();
-    sum_blocks(batch, &mut sums, |i, message| ends[i][..blocks_of_end(message)].as_flattened());
     sums
 }
 
-/// What the header has after the whole blocks of additional data, in two blocks: the rest of these, the nonce, a one
+/// What each header has after the whole blocks of additional data, in two blocks: the rest of these, the nonce, a one
 /// bit, and zeros.
-pub(super) fn end_of_header(message: &Message<'_>) -> [Block; 2] {
-    let mut end = [[0; BLOCK]; 2];
-    let rest = &message.aad[message.aad.len() / BLOCK * BLOCK..];
-    let bytes = end.as_flattened_mut();
-    bytes[..rest.len()].copy_from_slice(rest);
-    bytes[rest.len()..][..BLOCK].copy_from_slice(message.nonce);
-    if rest.len() < BLOCK {
+pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>) -> [ArrayVec<Block, FLIGHT>; 2] {
+    let mut ends = [ArrayVec::new(), ArrayVec::new()];
+    for message in batch.messages.iter() {
+        let mut end = [[0; BLOCK]; 2];
+        let rest = &message.aad[message.aad.len() / BLOCK * BLOCK..];
+        let bytes = end.as_flattened_mut();
+        bytes[..rest.len()].copy_from_slice(rest);
+        bytes[rest.len()..][..BLOCK].copy_from_slice(message.nonce);
         bytes[rest.len() + BLOCK] = 0x80;
+        ends[0].push(end[0]);
+        ends[1].push(end[1]);
     }
-    end
+    ends
 }
 
-fn sum_blocks<'m, 'a>(
-    batch: &'m Batch<'_, '_, 'a>,
+/// Adds to each message's sum one block, masked and encrypted.
+pub(super) fn sum_block(batch: &Batch<'_, '_, '_>, sums: &mut [[Block; 2]], blocks: &mut [Block]) {
+    let links: Links<'_> = batch
+        .messages
+        .iter()
+        .map(|message| Link { keys: [message.key.aes.encrypting()], constants: [] })
+        .collect();
+    each::step::<MaskedSum<GcmOrder>, 2, 1, 0>(batch.backend, &links, sums, blocks);
+}
+
+/// Adds to each message's sum its blocks, masked and encrypted.
+pub(super) fn sum_blocks<F: Field>(
+    batch: &Batch<'_, '_, '_>,
     sums: &mut [[Block; 2]],
-    blocks: impl Fn(usize, &'m Message<'a>) -> &'m [u8],
+    blocks: impl for<'m> Fn(&'m Message<'_>) -> &'m [u8],
 ) {
     let mut strands = ArrayVec::<Strand<'_, 2>, FLIGHT>::new();
-    for (i, (message, sum)) in batch.messages.iter().zip(&*sums).enumerate() {
+    for (message, sum) in batch.messages.iter().zip(&*sums) {
         let keys = [message.key.aes.encrypting()];
-        strands.push(Strand { keys, constants: [], state: *sum, data: Span::from(blocks(i, message)) });
+        strands.push(Strand { keys, constants: [], state: *sum, data: Span::from(blocks(message)) });
     }
-    Header::run(batch.backend, batch.schedule, &mut strands);
+    MaskedSum::<F>::run(batch.backend, batch.schedule, &mut strands);
     for (sum, strand) in sums.iter_mut().zip(&strands) {
         *sum = strand.state;
     }
 }
 
-struct Header;
+struct MaskedSum<F>(PhantomData<F>);
 
-impl Chain<2> for Header {
+impl<F: Field> Chain<2> for MaskedSum<F> {
     const WRITES: bool = false;
 
     /// `acc ← acc ⊕ E_K(H_i ⊕ mask)`, `mask ← 2 mask`
@@ -381,6 +389,6 @@ impl Chain<2> for Header {
         lanes.xor(h, mask);
         lanes.encrypt(h);
         lanes.xor(acc, h);
-        lanes.double::<GcmOrder>(mask);
+        lanes.double::<F>(mask);
     }
 }

@@ -3,7 +3,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::poet::{Poet, Version, derive, end_of_header, sum_header};
+use super::poet::{Poet, Version, derive, ends_of_headers, sum_aad, sum_block};
 use crate::backend::{BLOCK, Backend, Block};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
@@ -54,13 +54,17 @@ impl Version<1, 4> for Version1 {
     /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
     fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
-        let begins = |key: &Material| [[0; BLOCK], key.subkeys[4]];
-        let sums = sum_header(batch, begins, |message| usize::from(is_ragged(message)));
-        let last = batch.messages.iter().zip(&sums).map(|(message, [acc, mask])| {
+        let sums = sum_aad(batch, |key| [[0; BLOCK], key.subkeys[4]]);
+        let [firsts, seconds] = ends_of_headers(batch);
+        let mut further = sums.clone();
+        if batch.messages.iter().any(|message| is_ragged(message)) {
+            sum_block(batch, &mut further, &mut firsts.clone());
+        }
+        let last = batch.messages.iter().enumerate().map(|(i, message)| {
+            let ([acc, mask], mut last) =
+                if is_ragged(message) { (&further[i], seconds[i]) } else { (&sums[i], firsts[i]) };
             let twice = GcmOrder::double_block(mask);
-            let [whole, ragged] = end_of_header(message);
-            let (mut last, multiple) =
-                if is_ragged(message) { (ragged, GcmOrder::double_block(&twice)) } else { (whole, twice) };
+            let multiple = if is_ragged(message) { GcmOrder::double_block(&twice) } else { twice };
             for part in [acc, mask, &multiple] {
                 xor(&mut last, part);
             }

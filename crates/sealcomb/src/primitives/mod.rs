@@ -3,8 +3,10 @@
 
 pub(crate) mod aes;
 pub(crate) mod counter;
+pub(crate) mod doubles;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
+pub(crate) mod offsets;
 
 use crate::backend::{BLOCK, Block};
 

@@ -21,11 +21,14 @@ pub mod cmac;
 pub mod cobra;
 pub mod ctr;
 pub mod ecb;
+pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
 pub mod mcoe_g;
+pub mod ocb3;
 pub mod ofb;
+pub mod otr;
 pub mod poet;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -153,6 +156,9 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
+        "otr-p" => otr::seal(cipher, otr::Ad::Parallel, nonce, aad, msg, tag_bytes),
+        "otr-s" => otr::seal(cipher, otr::Ad::Serial, nonce, aad, msg, tag_bytes),
         "poet" => poet::seal(cipher, Hash::Aes, block(nonce), aad, msg),
         "poet-aes4" => poet::seal(cipher, Hash::Aes4, block(nonce), aad, msg),
         "poet-g" => poet::seal(cipher, Hash::Multiplication, block(nonce), aad, msg),
@@ -185,6 +191,9 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::open(cipher, nonce, aad, ct, tag),
+        "otr-p" => otr::open(cipher, otr::Ad::Parallel, nonce, aad, ct, tag),
+        "otr-s" => otr::open(cipher, otr::Ad::Serial, nonce, aad, ct, tag),
         "poet" => poet::open(cipher, Hash::Aes, block(nonce), aad, ct, block(tag)),
         "poet-aes4" => poet::open(cipher, Hash::Aes4, block(nonce), aad, ct, block(tag)),
         "poet-g" => poet::open(cipher, Hash::Multiplication, block(nonce), aad, ct, block(tag)),
@@ -212,6 +221,10 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
         "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
+        "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
+        "ocb3-t128" => matches!(nonce, 1..=15) && tag == 16,
         "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }
@@ -228,6 +241,15 @@ fn xor(x: Block, y: Block) -> Block {
 fn pad(string: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..string.len()].copy_from_slice(string);
+    block
+}
+
+/// A string of at most 16 bytes, filled up with a one bit and zeros unless it is a whole block.
+fn pad_one(string: &[u8]) -> Block {
+    let mut block = pad(string);
+    if let Some(byte) = block.get_mut(string.len()) {
+        *byte = 0x80;
+    }
     block
 }
 

@@ -1,0 +1,413 @@
+//! COBRA (Andreeva, Luykx, Mennink, Yasuda, FSE 2014), with its letters: `V` the chaining value, `X` and `Y` the halves of
+//! a pair of blocks before its two Feistel rounds, `ρ` and `σ`, whose sum is `Σ`; `D` a pair's mask, `S` that of the tag,
+//! `A` the hash of the additional data. Nandi's forgeries break it (ASIACRYPT 2014).
+//!
+//! The halves are a polynomial hash of the message, one chain from block to block. The Feistel rounds of all pairs stand
+//! side by side.
+
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use super::poet::sum_blocks;
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::engine::blocks::{PairPass, encrypt_block, pass_pairs};
+use crate::engine::comb::{Chain, Strand};
+use crate::engine::each::{self, Link, Links};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::primitives::aes::{Schedule, Shared};
+use crate::primitives::doubles::Doubles;
+use crate::primitives::gf128::{BigEndian, Classical, Field, Halves, Haswell, Product, factor};
+
+/// COBRA with a method of multiplication.
+pub(crate) struct Cobra<P>(PhantomData<P>);
+
+pub(crate) const COBRA: Cobra<Halves<BigEndian>> = Cobra(PhantomData);
+pub(crate) const CLASSICAL: Cobra<Classical<BigEndian>> = Cobra(PhantomData);
+pub(crate) const HASWELL: Cobra<Haswell<BigEndian>> = Cobra(PhantomData);
+
+/// Bytes of a pair.
+const PAIR: usize = 2 * BLOCK;
+
+impl<P: Product> Mode for Cobra<P> {
+    /// `L = E_K(1)`, its factor, `L' = 4 L`, and `15 L'`, the first mask of the additional data
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        let mut material = Material::plain(Schedule::new(backend, key));
+        let l = backend.run(One { aes: &material.aes });
+        let [l0, l1] = factor::<P>(backend, &l);
+        material.subkeys = [l0, l1, l, times(4, &l), times(60, &l), [0; BLOCK]];
+        material
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        let a = hash_aad(batch);
+        let mut v = first_values::<P>(batch);
+        pairs::<ToHalves<P>>(batch, &mut v, |message, bytes| message.data.reborrow().first(bytes));
+        let sums = batch.backend.run(Feistel::<false> { messages: batch.messages });
+        let rests: ArrayVec<[Block; 2], FLIGHT> =
+            batch.messages.iter().map(|message| rest(message)).collect();
+        let tags = tags::<P>(batch, &a, &v, &sums, &rests);
+        apply_keystream(batch, &tags, &sums);
+        for (message, tag) in batch.messages.iter_mut().zip(tags) {
+            message.tag = tag;
+        }
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        let a = hash_aad(batch);
+        let mut v = first_values::<P>(batch);
+        let sums = batch.backend.run(Feistel::<true> { messages: batch.messages });
+        pairs::<FromHalves<P>>(batch, &mut v, |message, bytes| message.data.rewritten().first(bytes));
+        let received: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| message.tag).collect();
+        let rests = apply_keystream(batch, &received, &sums);
+        let tags = tags::<P>(batch, &a, &v, &sums, &rests);
+        for (message, tag) in batch.messages.iter_mut().zip(tags) {
+            message.tag = tag;
+        }
+    }
+}
+
+struct One<'a> {
+    aes: &'a Schedule,
+}
+
+impl Kernel for One<'_> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Block {
+        let mut l = (1u128).to_be_bytes();
+        encrypt_block(b, self.aes.encrypting(), &mut l);
+        l
+    }
+}
+
+/// The multiple of a block by a polynomial of degree below 6, whose coefficients are a number's bits.
+fn times(polynomial: u8, v: &Block) -> Block {
+    let mut multiple = [0; BLOCK];
+    let mut power = *v;
+    for i in 0..6 {
+        if polynomial >> i & 1 == 1 {
+            xor(&mut multiple, &power);
+        }
+        power = BigEndian::double_block(&power);
+    }
+    multiple
+}
+
+/// `A = E_K(acc ⊕ A_a ⊕ 3 mask)`, or, where the last block isn't whole, with `A_a ‖ 10…0` and `5 mask`; 0 where there is no
+/// additional data.
+fn hash_aad(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+    if batch.messages.iter().all(|message| message.aad.is_empty()) {
+        return batch.messages.iter().map(|_| [0; BLOCK]).collect();
+    }
+    let before_last = |message: &Message<'_>| message.aad.len().saturating_sub(1) / BLOCK * BLOCK;
+    let mut sums: ArrayVec<[Block; 2], FLIGHT> =
+        batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[4]]).collect();
+    sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message)]);
+    let last = batch.messages.iter().zip(&sums).map(|(message, [acc, mask])| {
+        let (mut last, is_whole) = padded(&message.aad[before_last(message)..]);
+        xor(&mut last, acc);
+        xor(&mut last, &times(if is_whole { 3 } else { 5 }, mask));
+        last
+    });
+    let mut a = encrypt_for_each(batch, last);
+    for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
+        if message.aad.is_empty() {
+            *a = [0; BLOCK];
+        }
+    }
+    a
+}
+
+/// A last block, padded with a one bit and zeros unless it is whole.
+fn padded(bytes: &[u8]) -> (Block, bool) {
+    let mut block = [0; BLOCK];
+    block[..bytes.len()].copy_from_slice(bytes);
+    if bytes.len() < BLOCK {
+        block[bytes.len()] = 0x80;
+    }
+    (block, bytes.len() == BLOCK)
+}
+
+/// The chaining values of a flight's messages.
+type Values = ArrayVec<[Block; 1], FLIGHT>;
+
+/// `V = (L ⊕ N) L` of each message.
+fn first_values<P: Product>(batch: &Batch<'_, '_, '_>) -> Values {
+    let mut v: Values = batch.messages.iter().map(|message| [message.key.subkeys[2]]).collect();
+    let mut nonces: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| *nonce(message)).collect();
+    each::step::<ToHalves<P>, 1, 0, 2>(batch.backend, &links(batch), &mut v, &mut nonces);
+    v
+}
+
+fn nonce<'a>(message: &Message<'a>) -> &'a Block {
+    message.nonce.first_chunk().expect("a nonce of a block")
+}
+
+/// The constants of each message's chain.
+fn links<'a>(batch: &Batch<'_, '_, 'a>) -> Links<'a, 0, 2> {
+    batch.messages.iter().map(|message| Link { keys: [], constants: constants(message.key) }).collect()
+}
+
+fn constants(key: &Material) -> [&Block; 2] {
+    let [l0, l1, ..] = &key.subkeys;
+    [l0, l1]
+}
+
+/// Bytes of a message's whole pairs.
+fn whole_pairs(message: &Message<'_>) -> usize {
+    message.data.len() / PAIR * PAIR
+}
+
+/// Takes the whole pairs of each message through its chain.
+fn pairs<M: Chain<1, 0, 2>>(
+    batch: &mut Batch<'_, '_, '_>,
+    v: &mut [[Block; 1]],
+    part: impl for<'m> Fn(&'m mut Message<'_>, usize) -> Span<'m>,
+) {
+    let mut strands = ArrayVec::<Strand<'_, 1, 0, 2>, FLIGHT>::new();
+    for (message, v) in batch.messages.iter_mut().zip(&*v) {
+        let (key, bytes) = (message.key, whole_pairs(message));
+        strands.push(Strand { keys: [], constants: constants(key), state: *v, data: part(message, bytes) });
+    }
+    M::run(batch.backend, batch.schedule, &mut strands);
+    for (v, strand) in v.iter_mut().zip(&strands) {
+        *v = strand.state;
+    }
+}
+
+/// `x ← x L`
+#[inline(always)]
+fn times_l<P: Product, L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    lanes.multiply::<P>(x, [lanes.constant(0), lanes.constant(1)]);
+}
+
+struct ToHalves<P>(PhantomData<P>);
+
+impl<P: Product> Chain<1, 0, 2> for ToHalves<P> {
+    const WRITES: bool = true;
+
+    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], m: &mut L::Blocks) {
+        lanes.xor(m, v);
+        *v = *m;
+        times_l::<P, L>(lanes, v);
+    }
+}
+
+struct FromHalves<P>(PhantomData<P>);
+
+impl<P: Product> Chain<1, 0, 2> for FromHalves<P> {
+    const WRITES: bool = true;
+
+    /// `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+        let half = *x;
+        lanes.xor(x, v);
+        *v = half;
+        times_l::<P, L>(lanes, v);
+    }
+}
+
+/// What the pairs of a message leave for its tag.
+struct Sums {
+    /// `Σ`
+    sigma: Block,
+    /// `S`
+    s: Block,
+}
+
+/// The Feistel rounds: of the halves that were written, or of the ciphertext.
+struct Feistel<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+}
+
+impl<const OPENS: bool> Kernel for Feistel<'_, '_, '_, OPENS> {
+    type Output = ArrayVec<Sums, FLIGHT>;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Self::Output {
+        let mut sums = ArrayVec::new();
+        for message in self.messages {
+            let bytes = whole_pairs(message);
+            let Message { key, data, .. } = &mut **message;
+            let l = b.splat(&key.subkeys[2]);
+            let d = Doubles::from(b, b.splat(&key.subkeys[3]));
+            let mut rounds = Rounds::<B, OPENS> { keys: key.aes.encrypting(), l, d, sum: b.zero() };
+            let mut data = if OPENS { data.reborrow() } else { data.rewritten() };
+            pass_pairs(b, &mut data.part(0, bytes), &mut rounds);
+            let s = b.xor(rounds.d.at(b, bytes / PAIR), l);
+            sums.push(Sums { sigma: b.first(b.fold(rounds.sum)), s: b.first(s) });
+        }
+        sums
+    }
+}
+
+struct Rounds<'k, B: Isa, const OPENS: bool> {
+    keys: Shared<'k>,
+    l: B::V,
+    d: Doubles<B, true>,
+    sum: B::V,
+}
+
+impl<B: Isa, const OPENS: bool> PairPass<B> for Rounds<'_, B, OPENS> {
+    /// `ρ = E_K(Y ⊕ D)`, `C[2i-1] = X ⊕ ρ`, `σ = E_K(C[2i-1] ⊕ D ⊕ L)`, `C[2i] = Y ⊕ σ`; on the way back `σ` comes first.
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize) {
+        let d = self.d.take::<R>(b, (R - 1) * B::BLOCKS + pairs);
+        if OPENS {
+            self.sigma(b, &d, first, second, pairs);
+            self.rho(b, &d, first, second, pairs);
+        } else {
+            self.rho(b, &d, first, second, pairs);
+            self.sigma(b, &d, first, second, pairs);
+        }
+    }
+}
+
+impl<B: Isa, const OPENS: bool> Rounds<'_, B, OPENS> {
+    #[inline(always)]
+    fn rho<const R: usize>(
+        &mut self,
+        b: B,
+        d: &[B::V; R],
+        first: &mut [B::V; R],
+        second: &[B::V; R],
+        pairs: usize,
+    ) {
+        let mut rho = *second;
+        for r in 0..R {
+            rho[r] = b.xor(rho[r], d[r]);
+        }
+        self.add(b, first, rho, pairs);
+    }
+
+    #[inline(always)]
+    fn sigma<const R: usize>(
+        &mut self,
+        b: B,
+        d: &[B::V; R],
+        first: &[B::V; R],
+        second: &mut [B::V; R],
+        pairs: usize,
+    ) {
+        let mut sigma = *first;
+        for r in 0..R {
+            sigma[r] = b.xor3(sigma[r], d[r], self.l);
+        }
+        self.add(b, second, sigma, pairs);
+    }
+
+    /// Encrypts, and adds what comes out to a half of the pairs and to `Σ`.
+    #[inline(always)]
+    fn add<const R: usize>(&mut self, b: B, half: &mut [B::V; R], mut x: [B::V; R], pairs: usize) {
+        b.encrypt(self.keys, &mut x);
+        for r in 0..R {
+            half[r] = b.xor(half[r], x[r]);
+        }
+        x[R - 1] = b.keep(x[R - 1], BLOCK * pairs);
+        for r in 0..R {
+            self.sum = b.xor(self.sum, x[r]);
+        }
+    }
+}
+
+/// The bytes after a message's whole pairs, and zeros.
+fn rest(message: &Message<'_>) -> [Block; 2] {
+    let at = whole_pairs(message);
+    [message.data.block(at), message.data.block((at + BLOCK).min(message.data.len()))]
+}
+
+/// Whether a message's last bytes, or that it has none at all, go into the tag by themselves.
+fn has_rest(message: &Message<'_>) -> bool {
+    message.data.len() == 0 || !message.data.len().is_multiple_of(PAIR)
+}
+
+/// `T = E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)`; where there is a rest, its hash `φ` is in the sum, and other multiples of `S`.
+fn tags<P: Product>(
+    batch: &Batch<'_, '_, '_>,
+    a: &[Block],
+    v: &[[Block; 1]],
+    sums: &[Sums],
+    rests: &[[Block; 2]],
+) -> ArrayVec<Block, FLIGHT> {
+    let phi = hash_rests::<P>(batch, v, sums, rests);
+    let inner = batch.messages.iter().zip(sums).zip(&phi).map(|((message, Sums { sigma, s }), phi)| {
+        let mut block = *sigma;
+        if has_rest(message) {
+            xor(&mut block, phi);
+            xor(&mut block, &times(6, s));
+        } else {
+            xor(&mut block, &times(3, s));
+        }
+        block
+    });
+    let inner = encrypt_for_each(batch, inner);
+    let outer = batch.messages.iter().zip(sums).zip(a).zip(inner).map(|(((message, sums), a), mut block)| {
+        xor(&mut block, nonce(message));
+        xor(&mut block, a);
+        xor(&mut block, &times(if has_rest(message) { 22 } else { 5 }, &sums.s));
+        block
+    });
+    encrypt_for_each(batch, outer)
+}
+
+/// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`.
+fn hash_rests<P: Product>(
+    batch: &Batch<'_, '_, '_>,
+    v: &[[Block; 1]],
+    sums: &[Sums],
+    rests: &[[Block; 2]],
+) -> ArrayVec<Block, FLIGHT> {
+    let (mut x, mut y) = (ArrayVec::<Block, FLIGHT>::new(), ArrayVec::<Block, FLIGHT>::new());
+    for (message, rest) in batch.messages.iter().zip(rests) {
+        let mut padded = *rest;
+        padded.as_flattened_mut()[message.data.len() % PAIR] = 0x80;
+        x.push(padded[0]);
+        y.push(padded[1]);
+    }
+    let mut v: Values = v.iter().copied().collect();
+    for half in [&mut x, &mut y] {
+        each::step::<ToHalves<P>, 1, 0, 2>(batch.backend, &links(batch), &mut v, half);
+    }
+    let blocks = y.iter().zip(sums).map(|(y, sums)| {
+        let mut block = *y;
+        xor(&mut block, &BigEndian::double_block(&sums.s));
+        block
+    });
+    encrypt_for_each(batch, blocks)
+}
+
+/// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest, and returns what that becomes.
+fn apply_keystream(
+    batch: &mut Batch<'_, '_, '_>,
+    tags: &[Block],
+    sums: &[Sums],
+) -> ArrayVec<[Block; 2], FLIGHT> {
+    let z = [26, 38].map(|multiple| {
+        let blocks = tags.iter().zip(sums).map(|(tag, sums)| {
+            let mut block = *tag;
+            xor(&mut block, &times(multiple, &sums.s));
+            block
+        });
+        encrypt_for_each(batch, blocks)
+    });
+    let mut rests = ArrayVec::new();
+    for (i, message) in batch.messages.iter_mut().enumerate() {
+        let at = whole_pairs(message);
+        let r = message.data.len() - at;
+        let mut rest = rest(message);
+        let mut z = [z[0][i], z[1][i]];
+        z.as_flattened_mut()[r..].fill(0);
+        xor(&mut rest[0], &z[0]);
+        xor(&mut rest[1], &z[1]);
+        message.data.set_block(at, &rest[0]);
+        message.data.set_block(at + r.min(BLOCK), &rest[1]);
+        rests.push(rest);
+    }
+    rests
+}
