@@ -5,10 +5,12 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::FLIGHT;
+use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Message};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Counter, xor_keystream};
 
 /// A mode's direction in which no block has to wait for another.
@@ -19,33 +21,33 @@ pub(crate) trait Independent {
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks);
 }
 
-/// Takes messages through such a mode, in any number of bytes; the block before the first is the nonce.
-pub(crate) fn run<M: Independent>(batch: &mut Batch<'_, '_, '_>) {
-    batch.backend.run(Blocks::<M> { messages: batch.messages, mode: PhantomData });
+/// Takes messages through such a mode of a cipher, in any number of bytes; the block before the first is the nonce.
+pub(crate) fn run<C: BlockCipher, M: Independent>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Blocks::<C, M> { messages: batch.messages, mode: PhantomData });
 }
 
-struct Blocks<'b, 'm, 'a, M> {
+struct Blocks<'b, 'm, 'a, C, M> {
     messages: &'b mut [&'m mut Message<'a>],
-    mode: PhantomData<M>,
+    mode: PhantomData<(C, M)>,
 }
 
-impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
+impl<C: BlockCipher, M: Independent> Kernel for Blocks<'_, '_, '_, C, M> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         for message in self.messages {
             if M::DECRYPTS {
-                across::<M, B, _>(b, message.key.aes.decrypting(), message);
+                across::<M, B, _>(b, C::decrypting::<B>(message.key), message);
             } else {
-                across::<M, B, _>(b, message.key.aes.encrypting(), message);
+                across::<M, B, _>(b, C::encrypting::<B>(message.key), message);
             }
         }
     }
 }
 
 #[inline(always)]
-fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
+fn across<M: Independent, B: Isa, K: Cipher<B>>(b: B, keys: K, message: &mut Message<'_>) {
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let data = &mut message.data.reborrow();
     let register = BLOCK * B::BLOCKS;
@@ -154,15 +156,15 @@ impl Kernel for EncryptLoose<'_, '_> {
 
 /// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
-pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+pub(crate) fn encrypt_each<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     let Some(first) = messages.first() else { return };
     if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
-        encrypt_blocks(b, first.key.aes.encrypting(), blocks);
+        encrypt_blocks(b, C::encrypting::<B>(first.key), blocks);
     } else {
         let each = blocks.len() / messages.len();
         for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
             for block in blocks {
-                encrypt_block(b, message.key.aes.encrypting(), block);
+                encrypt_block(b, C::encrypting::<B>(message.key), block);
             }
         }
     }
@@ -170,7 +172,7 @@ pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: 
 
 /// Encrypts blocks that share a key.
 #[inline(always)]
-pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mut [Block]) {
+pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {
         return encrypt_block(b, keys, block);
     }
@@ -179,7 +181,7 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
             *x = b.load_bytes(blocks.as_flattened());
         }
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
             b.store_some(*x, blocks);
         }
@@ -188,8 +190,8 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
 
 /// Encrypts one block.
 #[inline(always)]
-pub(crate) fn encrypt_block<B: Isa, K: RoundKeys<B>>(b: B, keys: K, block: &mut Block) {
+pub(crate) fn encrypt_block<B: Isa, K: Cipher<B>>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
-    b.encrypt(keys, &mut x);
+    keys.encrypt(b, &mut x);
     *block = b.first(x[0]);
 }

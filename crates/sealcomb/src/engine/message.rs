@@ -12,10 +12,13 @@ use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::ghash::Table;
+use crate::primitives::serpent;
 
 /// What a mode keeps of a key.
 pub(crate) struct Material {
+    /// Without a use where the cipher is Serpent.
     pub(crate) aes: AesSchedule,
+    pub(crate) serpent: Option<Box<serpent::Schedule>>,
     /// Blocks derived from the key; each mode says which.
     pub(crate) subkeys: [Block; 2],
     /// The powers of the hash key, for the modes that hash.
@@ -27,7 +30,7 @@ pub(crate) struct Material {
 impl Material {
     /// A key of which a mode needs nothing but the cipher.
     pub(crate) fn plain(aes: AesSchedule) -> Self {
-        Self { aes, subkeys: [[0; 16]; 2], table: None, tag_bytes: 0 }
+        Self { aes, serpent: None, subkeys: [[0; 16]; 2], table: None, tag_bytes: 0 }
     }
 }
 

@@ -2,11 +2,13 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;
+mod cipher;
 pub(crate) mod comb;
 mod lanes;
 mod message;
 mod windows;
 
+pub(crate) use cipher::{Aes, BlockCipher, Serpent};
 pub(crate) use lanes::Lanes;
 pub(crate) use message::{Batch, Material, Message, xor};
 #[cfg(feature = "hazmat")]

@@ -6,7 +6,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::comb::{self, Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message};
+use crate::engine::{Aes, Batch, FLIGHT, Lanes, Material, Message};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
 
@@ -71,7 +71,7 @@ impl Kernel for LastBlocks<'_, '_, '_> {
             let m = b.xor(b.load_bytes(rest), b.one(padding));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
         }
-        encrypt_each(b, messages, &mut blocks);
+        encrypt_each::<Aes, B>(b, messages, &mut blocks);
         for (message, tag) in messages.iter_mut().zip(&blocks) {
             message.tag = *tag;
         }

@@ -1,18 +1,29 @@
 //! ECB: the electronic codebook (SP 800-38A, section 6.1).
 
+use core::marker::PhantomData;
+
 use super::Mode;
+use crate::backend::Backend;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::{Batch, Lanes};
+use crate::engine::{Aes, Batch, BlockCipher, Lanes, Material, Serpent};
 
-pub(crate) struct Ecb;
+/// ECB of a block cipher.
+pub(crate) struct Ecb<C>(PhantomData<C>);
 
-impl Mode for Ecb {
+pub(crate) const AES: Ecb<Aes> = Ecb(PhantomData);
+pub(crate) const SERPENT: Ecb<Serpent> = Ecb(PhantomData);
+
+impl<C: BlockCipher> Mode for Ecb<C> {
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        C::key(backend, key)
+    }
+
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Encrypt>(batch);
+        blocks::run::<C, Encrypt>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Decrypt>(batch);
+        blocks::run::<C, Decrypt>(batch);
     }
 }
 

@@ -41,29 +41,3 @@ aes_under! {
     [] aes::OfMessage<'_>;
     [const N: usize,] &aes::LaneKeys<'_, N>;
 }
-
-/// The schedule of a block cipher: AES' or Serpent's, which is what the modes over any cipher choose by.
-pub(crate) trait BlockCipher: Send + Sync + Sized + 'static {
-    /// The cipher under this key, the same for all lanes.
-    type Shared<'a, B: Isa>: Cipher<B>;
-
-    /// For encryption.
-    fn encrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
-
-    /// For decryption.
-    fn decrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
-}
-
-impl BlockCipher for aes::Schedule {
-    type Shared<'a, B: Isa> = aes::Shared<'a>;
-
-    #[inline(always)]
-    fn encrypting<B: Isa>(&self) -> aes::Shared<'_> {
-        self.encrypting()
-    }
-
-    #[inline(always)]
-    fn decrypting<B: Isa>(&self) -> aes::Shared<'_> {
-        self.decrypting()
-    }
-}

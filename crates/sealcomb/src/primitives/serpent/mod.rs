@@ -52,14 +52,14 @@ impl Schedule {
 
     /// The round keys for encryption, the same for all lanes.
     #[inline(always)]
-    pub(crate) fn encrypting(&self) -> Keys<'_> {
-        Keys(&self.encrypting)
+    pub(crate) fn encrypting(&self) -> Shared<'_> {
+        Shared(&self.encrypting)
     }
 
     /// The round keys for decryption.
     #[inline(always)]
-    pub(crate) fn decrypting(&self) -> Keys<'_> {
-        Keys(&self.decrypting)
+    pub(crate) fn decrypting(&self) -> Shared<'_> {
+        Shared(&self.decrypting)
     }
 }
 
@@ -223,9 +223,9 @@ impl<B: Isa> Rotate for Words<B> {
 
 /// The round keys of one direction, the same for all lanes.
 #[derive(Clone, Copy)]
-pub(crate) struct Keys<'a>(&'a [Quad; ROUND_KEYS]);
+pub(crate) struct Shared<'a>(&'a [Quad; ROUND_KEYS]);
 
-impl<B: Isa> Cipher<B> for Keys<'_> {
+impl<B: Isa> Cipher<B> for Shared<'_> {
     #[inline(always)]
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
         self.apply::<B, R, false>(b, x);
@@ -240,7 +240,7 @@ impl<B: Isa> Cipher<B> for Keys<'_> {
     }
 }
 
-impl Keys<'_> {
+impl Shared<'_> {
     /// Takes every block of `x` through the cipher or its inverse.
     #[inline(always)]
     fn apply<B: Isa, const R: usize, const DECRYPTS: bool>(self, b: B, x: &mut [B::V; R]) {
