@@ -63,21 +63,21 @@ macro_rules! each_count {
 
 #[cfg(feature = "aead")]
 pub mod aead;
-// Intrinsics come by the dozen. What only the unauthenticated modes use, above all decryption, is left alone in a build
+// Intrinsics come by the dozen. What only the modes behind a feature use, above all decryption, is left alone in a build
 // without them: here and in the two modules below.
 #[allow(clippy::wildcard_imports)]
-#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod backend;
 mod batch;
 mod catalog;
-#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod engine;
 mod error;
 mod key;
 #[cfg(feature = "aead")]
 pub mod mac;
 mod modes;
-#[cfg_attr(not(feature = "hazmat"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod primitives;
 pub mod probe;
 #[cfg(feature = "reference")]

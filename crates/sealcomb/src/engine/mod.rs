@@ -8,7 +8,9 @@ mod lanes;
 mod message;
 mod windows;
 
-pub(crate) use cipher::{Aes, BlockCipher, Serpent};
+#[cfg(feature = "research")]
+pub(crate) use cipher::Serpent;
+pub(crate) use cipher::{Aes, BlockCipher};
 pub(crate) use lanes::Lanes;
 pub(crate) use message::{Batch, Material, Message, xor};
 #[cfg(feature = "hazmat")]

@@ -5,13 +5,14 @@ use core::marker::PhantomData;
 use super::Mode;
 use crate::backend::Backend;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::{Aes, Batch, BlockCipher, Lanes, Material, Serpent};
+use crate::engine::{Aes, Batch, BlockCipher, Lanes, Material};
 
 /// ECB of a block cipher.
 pub(crate) struct Ecb<C>(PhantomData<C>);
 
 pub(crate) const AES: Ecb<Aes> = Ecb(PhantomData);
-pub(crate) const SERPENT: Ecb<Serpent> = Ecb(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Ecb<crate::engine::Serpent> = Ecb(PhantomData);
 
 impl<C: BlockCipher> Mode for Ecb<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {

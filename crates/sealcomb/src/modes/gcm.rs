@@ -9,7 +9,7 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::{Aes, Batch, BlockCipher, FLIGHT, Material, Message, Serpent};
+use crate::engine::{Aes, Batch, BlockCipher, FLIGHT, Material, Message};
 use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::ghash::{Ghash, Table};
@@ -19,7 +19,8 @@ use crate::primitives::wipe;
 pub(crate) struct Gcm<C>(PhantomData<C>);
 
 pub(crate) const AES: Gcm<Aes> = Gcm(PhantomData);
-pub(crate) const SERPENT: Gcm<Serpent> = Gcm(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Gcm<crate::engine::Serpent> = Gcm(PhantomData);
 
 impl<C: BlockCipher> Mode for Gcm<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {

@@ -23,10 +23,12 @@ pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
 pub mod ofb;
+pub mod serpent;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
+use serpent::Serpent;
 
 /// One block of 128 bits.
 pub type Block = [u8; 16];
@@ -94,6 +96,9 @@ pub fn seal(
         "aes128" => seal_with(&Aes128::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes192" => seal_with(&Aes192::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes256" => seal_with(&Aes256::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent128" => seal_with(&Serpent::<16>::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent192" => seal_with(&Serpent::<24>::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent256" => seal_with(&Serpent::<32>::with_key(key)?, mode, nonce, aad, msg, tag_bytes),
         _ => None,
     }
 }
@@ -115,6 +120,9 @@ pub fn open(
         "aes128" => open_with(&Aes128::with_key(key)?, mode, nonce, aad, ct, tag),
         "aes192" => open_with(&Aes192::with_key(key)?, mode, nonce, aad, ct, tag),
         "aes256" => open_with(&Aes256::with_key(key)?, mode, nonce, aad, ct, tag),
+        "serpent128" => open_with(&Serpent::<16>::with_key(key)?, mode, nonce, aad, ct, tag),
+        "serpent192" => open_with(&Serpent::<24>::with_key(key)?, mode, nonce, aad, ct, tag),
+        "serpent256" => open_with(&Serpent::<32>::with_key(key)?, mode, nonce, aad, ct, tag),
         _ => None,
     }
 }
