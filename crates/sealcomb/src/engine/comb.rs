@@ -12,9 +12,8 @@ use arrayvec::ArrayVec;
 use super::lanes::{Lanes, Registers};
 use super::windows::windows;
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Rows, Scratch, Span, Square};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, Rows, Scratch, Span, Square};
 use crate::primitives::aes::{AssignKey, LaneKeys, Schedule as AesSchedule};
-use crate::primitives::cipher::Cipher;
 
 /// A mode's step from block to block, with `S` blocks of state a message.
 pub(crate) trait Chain<const S: usize> {
@@ -153,7 +152,7 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
     #[inline(always)]
     fn fly<B: Isa, K: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: K)
     where
-        for<'k> &'k K: Cipher<B>,
+        for<'k> &'k K: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
         let mut flight = Flight::<B, M, K, S, W, N> {
@@ -196,7 +195,7 @@ struct Flight<'r, B: Isa, M, K, const S: usize, const W: usize, const N: usize> 
 impl<'a: 'r, 'r, B: Isa, M: Chain<S>, K: AssignKey<'a>, const S: usize, const W: usize, const N: usize>
     Flight<'r, B, M, K, S, W, N>
 where
-    for<'k> &'k K: Cipher<B>,
+    for<'k> &'k K: RoundKeys<B>,
 {
     /// Keeps the first `parallel` lanes filled until all strands are through.
     #[inline(always)]

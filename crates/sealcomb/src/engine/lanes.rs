@@ -1,7 +1,6 @@
 //! What a mode's step sees: a block of every message in flight, whatever the registers' width and number.
 
-use crate::backend::Isa;
-use crate::primitives::cipher::Cipher;
+use crate::backend::{Isa, RoundKeys};
 
 /// One block of every lane, the lanes' keys, and what a mode does with them.
 pub(crate) trait Lanes: Copy {
@@ -22,7 +21,7 @@ pub(super) struct Registers<B, K, const R: usize> {
     pub(super) keys: K,
 }
 
-impl<B: Isa, K: Cipher<B>, const R: usize> Lanes for Registers<B, K, R> {
+impl<B: Isa, K: RoundKeys<B>, const R: usize> Lanes for Registers<B, K, R> {
     type Blocks = [B::V; R];
 
     #[inline(always)]
@@ -34,11 +33,11 @@ impl<B: Isa, K: Cipher<B>, const R: usize> Lanes for Registers<B, K, R> {
 
     #[inline(always)]
     fn encrypt(self, x: &mut Self::Blocks) {
-        self.keys.encrypt(self.b, x);
+        self.b.encrypt(self.keys, x);
     }
 
     #[inline(always)]
     fn decrypt(self, x: &mut Self::Blocks) {
-        self.keys.decrypt(self.b, x);
+        self.b.decrypt(self.keys, x);
     }
 }
