@@ -8,7 +8,7 @@ use super::FLIGHT;
 use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Message};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Counter, xor_keystream};
@@ -21,70 +21,103 @@ pub(crate) trait Independent {
     fn step<L: Lanes>(lanes: L, before: &L::Blocks, x: &mut L::Blocks);
 }
 
-/// Takes messages through such a mode of a cipher, in any number of bytes; the block before the first is the nonce.
-pub(crate) fn run<C: BlockCipher, M: Independent>(batch: &mut Batch<'_, '_, '_>) {
-    batch.backend.run(Blocks::<C, M> { messages: batch.messages, mode: PhantomData });
+/// Takes messages through such a mode, in any number of bytes; the block before the first is the nonce.
+pub(crate) fn run<M: Independent>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Blocks::<M> { messages: batch.messages, mode: PhantomData });
 }
 
-struct Blocks<'b, 'm, 'a, C, M> {
+struct Blocks<'b, 'm, 'a, M> {
     messages: &'b mut [&'m mut Message<'a>],
-    mode: PhantomData<(C, M)>,
+    mode: PhantomData<M>,
 }
 
-impl<C: BlockCipher, M: Independent> Kernel for Blocks<'_, '_, '_, C, M> {
+impl<M: Independent> Kernel for Blocks<'_, '_, '_, M> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         for message in self.messages {
             if M::DECRYPTS {
-                across::<M, B, _>(b, C::decrypting::<B>(message.key), message);
+                across::<M, B, _>(b, message.key.aes.decrypting(), message);
             } else {
-                across::<M, B, _>(b, C::encrypting::<B>(message.key), message);
+                across::<M, B, _>(b, message.key.aes.encrypting(), message);
             }
         }
     }
 }
 
 #[inline(always)]
-fn across<M: Independent, B: Isa, K: Cipher<B>>(b: B, keys: K, message: &mut Message<'_>) {
-    // A span of its own stays in registers: the compiler knows that no store changes it.
-    let data = &mut message.data.reborrow();
-    let register = BLOCK * B::BLOCKS;
+fn across<M: Independent, B: Isa, K: RoundKeys<B>>(b: B, keys: K, message: &mut Message<'_>) {
     // The nonce in every lane: only the last is looked at.
-    let mut last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    let last = b.splat(message.nonce.first_chunk().unwrap_or(&[0; BLOCK]));
+    pass(b, &mut message.data, &mut Across::<M, B, K> { keys, last, mode: PhantomData });
+}
+
+struct Across<M, B: Isa, K> {
+    keys: K,
+    last: B::V,
+    mode: PhantomData<M>,
+}
+
+impl<M: Independent, B: Isa, K: RoundKeys<B>> Pass<B> for Across<M, B, K> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        let mut before = [b.zero(); R];
+        for r in 0..R {
+            before[r] = b.push(self.last, x[r]);
+            self.last = x[r];
+        }
+        M::step(Registers::<B, K, R> { b, keys: self.keys }, &before, x);
+    }
+}
+
+/// What is done with the blocks of one message in turn, many at a time, and what is kept between them.
+pub(crate) trait Pass<B: Isa> {
+    /// Whether a step leaves output in `x`.
+    const WRITES: bool;
+    /// Takes the next registers of input. The last one begins with `bytes` bytes of the message, and zeros follow them;
+    /// what comes out there is not written.
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize);
+}
+
+/// Goes over a message of any length.
+#[inline(always)]
+pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
+    // A span of its own stays in registers: the compiler knows that no store changes it.
+    let data = &mut data.reborrow();
+    let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x = [b.zero(); REGISTERS];
-        let mut before = [b.zero(); REGISTERS];
-        let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
-            x[r] = chunk.load(b, r);
-            before[r] = b.push(last, x[r]);
-            last = x[r];
+            x[r] = data.load(b, at + r * register);
         }
-        M::step(Registers::<B, K, REGISTERS> { b, keys }, &before, &mut x);
-        for r in 0..REGISTERS {
-            chunk.store(b, r, x[r]);
+        pass.step(b, &mut x, register);
+        if P::WRITES {
+            let mut chunk = data.chunk::<B, REGISTERS>(at);
+            for r in 0..REGISTERS {
+                chunk.store(b, r, x[r]);
+            }
         }
         at += REGISTERS * register;
     }
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
         let mut x = [b.zero(); R];
-        let mut before = [b.zero(); R];
-        for r in 0..R {
-            let at = at + r * register;
-            x[r] = if r + 1 < R { data.load(b, at) } else { data.load_part(b, at) };
-            before[r] = b.push(last, x[r]);
-            last = x[r];
-        }
-        M::step(Registers::<B, K, R> { b, keys }, &before, &mut x);
         for r in 0..R - 1 {
-            data.store(b, at, x[r]);
-            at += register;
+            x[r] = data.load(b, at + r * register);
         }
-        data.store_part(b, at, x[R - 1]);
+        let last = at + (R - 1) * register;
+        x[R - 1] = data.load_part(b, last);
+        pass.step(b, &mut x, data.len() - last);
+        if P::WRITES {
+            for r in 0..R - 1 {
+                data.store(b, at + r * register, x[r]);
+            }
+            data.store_part(b, last, x[R - 1]);
+        }
     });
 }
 
@@ -113,17 +146,17 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 }
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.
-pub(crate) struct Loose<'a> {
+pub(crate) struct Loose<'a, C = AesSchedule> {
     pub(crate) blocks: ArrayVec<Block, FLIGHT>,
-    keys: ArrayVec<&'a AesSchedule, FLIGHT>,
+    keys: ArrayVec<&'a C, FLIGHT>,
 }
 
-impl<'a> Loose<'a> {
+impl<'a, C: BlockCipher> Loose<'a, C> {
     pub(crate) fn new() -> Self {
         Self { blocks: ArrayVec::new(), keys: ArrayVec::new() }
     }
 
-    pub(crate) fn push(&mut self, key: &'a AesSchedule, block: Block) {
+    pub(crate) fn push(&mut self, key: &'a C, block: Block) {
         self.keys.push(key);
         self.blocks.push(block);
     }
@@ -131,40 +164,50 @@ impl<'a> Loose<'a> {
     pub(crate) fn encrypt(&mut self, backend: Backend) {
         backend.run(EncryptLoose { loose: self });
     }
-}
 
-struct EncryptLoose<'l, 'a> {
-    loose: &'l mut Loose<'a>,
-}
-
-impl Kernel for EncryptLoose<'_, '_> {
-    type Output = ();
-
+    /// The same within a kernel.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        let Loose { blocks, keys } = self.loose;
+    pub(crate) fn encrypt_on<B: Isa>(&mut self, b: B) {
+        let Self { blocks, keys } = self;
         let Some(first) = keys.first() else { return };
         if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            encrypt_blocks(b, first.encrypting(), blocks);
+            encrypt_blocks(b, first.encrypting::<B>(), blocks);
         } else {
             for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_block(b, key.encrypting(), block);
+                encrypt_block(b, key.encrypting::<B>(), block);
             }
         }
     }
 }
 
+struct EncryptLoose<'l, 'a, C> {
+    loose: &'l mut Loose<'a, C>,
+}
+
+impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        self.loose.encrypt_on(b);
+    }
+}
+
 /// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
-pub(crate) fn encrypt_each<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+pub(crate) fn encrypt_each<C: BlockCipher, B: Isa>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    blocks: &mut [Block],
+) {
     let Some(first) = messages.first() else { return };
     if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
-        encrypt_blocks(b, C::encrypting::<B>(first.key), blocks);
+        encrypt_blocks(b, C::of(first.key).encrypting::<B>(), blocks);
     } else {
         let each = blocks.len() / messages.len();
         for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
             for block in blocks {
-                encrypt_block(b, C::encrypting::<B>(message.key), block);
+                encrypt_block(b, C::of(message.key).encrypting::<B>(), block);
             }
         }
     }

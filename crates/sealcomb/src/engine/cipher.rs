@@ -7,64 +7,68 @@ use crate::backend::{Backend, Isa};
 use crate::primitives::cipher::Cipher;
 use crate::primitives::{aes, serpent};
 
-/// A block cipher that a mode may be made of.
-pub(crate) trait BlockCipher: Sync + 'static {
-    /// The cipher under one key for all lanes.
+/// A block cipher that a mode may be made of: the schedule of its round keys.
+pub(crate) trait BlockCipher: Sync + Sized + 'static {
+    /// The cipher under this key in all lanes.
     type Shared<'a, B: Isa>: Cipher<B>;
 
     /// What a mode that needs nothing but the cipher keeps of a key.
     fn key(backend: Backend, key: &[u8]) -> Material;
 
-    /// The cipher under a key, for encryption.
-    fn encrypting<B: Isa>(key: &Material) -> Self::Shared<'_, B>;
+    /// The schedule in what was kept.
+    fn of(key: &Material) -> &Self;
 
-    /// The cipher under a key, for decryption.
-    fn decrypting<B: Isa>(key: &Material) -> Self::Shared<'_, B>;
+    /// For encryption.
+    fn encrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
+
+    /// For decryption.
+    fn decrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
 }
 
-pub(crate) struct Aes;
-
-impl BlockCipher for Aes {
+impl BlockCipher for aes::Schedule {
     type Shared<'a, B: Isa> = aes::Shared<'a>;
 
     fn key(backend: Backend, key: &[u8]) -> Material {
-        Material::plain(aes::Schedule::new(backend, key))
+        Material::plain(Self::new(backend, key))
     }
 
     #[inline(always)]
-    fn encrypting<B: Isa>(key: &Material) -> aes::Shared<'_> {
-        key.aes.encrypting()
+    fn of(key: &Material) -> &Self {
+        &key.aes
     }
 
     #[inline(always)]
-    fn decrypting<B: Isa>(key: &Material) -> aes::Shared<'_> {
-        key.aes.decrypting()
+    fn encrypting<B: Isa>(&self) -> aes::Shared<'_> {
+        self.encrypting()
+    }
+
+    #[inline(always)]
+    fn decrypting<B: Isa>(&self) -> aes::Shared<'_> {
+        self.decrypting()
     }
 }
 
-pub(crate) struct Serpent;
-
-impl BlockCipher for Serpent {
+impl BlockCipher for serpent::Schedule {
     type Shared<'a, B: Isa> = serpent::Shared<'a>;
 
     fn key(_: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(aes::Schedule::none());
-        material.serpent = Some(Box::new(serpent::Schedule::new(key)));
+        material.serpent = Some(Box::new(Self::new(key)));
         material
     }
 
     #[inline(always)]
-    fn encrypting<B: Isa>(key: &Material) -> serpent::Shared<'_> {
-        schedule(key).encrypting()
+    fn of(key: &Material) -> &Self {
+        key.serpent.as_deref().expect("a Serpent key has its schedule")
     }
 
     #[inline(always)]
-    fn decrypting<B: Isa>(key: &Material) -> serpent::Shared<'_> {
-        schedule(key).decrypting()
+    fn encrypting<B: Isa>(&self) -> serpent::Shared<'_> {
+        self.encrypting()
     }
-}
 
-#[inline(always)]
-fn schedule(key: &Material) -> &serpent::Schedule {
-    key.serpent.as_deref().expect("a Serpent key has its schedule")
+    #[inline(always)]
+    fn decrypting<B: Isa>(&self) -> serpent::Shared<'_> {
+        self.decrypting()
+    }
 }

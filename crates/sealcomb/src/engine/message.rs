@@ -12,6 +12,7 @@ use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::ghash::Table;
+use crate::primitives::offsets::OffsetTable;
 use crate::primitives::serpent;
 
 /// What a mode keeps of a key.
@@ -23,6 +24,8 @@ pub(crate) struct Material {
     pub(crate) subkeys: [Block; 2],
     /// The powers of the hash key, for the modes that hash.
     pub(crate) table: Option<Box<Table>>,
+    /// What the offsets of OCB3 are made of.
+    pub(crate) offsets: Option<Box<OffsetTable>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,
 }
@@ -30,7 +33,7 @@ pub(crate) struct Material {
 impl Material {
     /// A key of which a mode needs nothing but the cipher.
     pub(crate) fn plain(aes: AesSchedule) -> Self {
-        Self { aes, serpent: None, subkeys: [[0; 16]; 2], table: None, tag_bytes: 0 }
+        Self { aes, serpent: None, subkeys: [[0; 16]; 2], table: None, offsets: None, tag_bytes: 0 }
     }
 }
 
@@ -89,6 +92,17 @@ pub(crate) fn finish_stream(batch: &mut Batch<'_, '_, '_>, feedback: &[Block]) {
         message.data.set_block(at, &block);
     }
 }
+
+/// A one bit after so many bytes.
+pub(crate) static PADDING: [Block; BLOCK] = {
+    let mut padding = [[0; BLOCK]; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        padding[i][i] = 0x80;
+        i += 1;
+    }
+    padding
+};
 
 /// `block ← block ⊕ bytes`, for up to 16 bytes.
 #[inline(always)]

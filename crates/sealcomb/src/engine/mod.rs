@@ -8,11 +8,9 @@ mod lanes;
 mod message;
 mod windows;
 
-#[cfg(feature = "research")]
-pub(crate) use cipher::Serpent;
-pub(crate) use cipher::{Aes, BlockCipher};
+pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
-pub(crate) use message::{Batch, Material, Message, xor};
+pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 #[cfg(feature = "hazmat")]
 pub(crate) use message::{chain_whole_blocks, finish_stream};
 

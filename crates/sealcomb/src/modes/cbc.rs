@@ -3,7 +3,7 @@
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
 use crate::engine::comb::Chain;
-use crate::engine::{Aes, Batch, Lanes, chain_whole_blocks};
+use crate::engine::{Batch, Lanes, chain_whole_blocks};
 
 pub(crate) struct Cbc;
 
@@ -13,7 +13,7 @@ impl Mode for Cbc {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Aes, Decrypt>(batch);
+        blocks::run::<Decrypt>(batch);
     }
 }
 

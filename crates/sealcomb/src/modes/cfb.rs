@@ -3,7 +3,7 @@
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
 use crate::engine::comb::Chain;
-use crate::engine::{Aes, Batch, Lanes, chain_whole_blocks, finish_stream};
+use crate::engine::{Batch, Lanes, chain_whole_blocks, finish_stream};
 
 pub(crate) struct Cfb;
 
@@ -14,7 +14,7 @@ impl Mode for Cfb {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Aes, Decrypt>(batch);
+        blocks::run::<Decrypt>(batch);
     }
 }
 

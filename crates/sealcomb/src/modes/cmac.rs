@@ -6,7 +6,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::comb::{self, Chain, Strand};
-use crate::engine::{Aes, Batch, FLIGHT, Lanes, Material, Message};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
 
@@ -71,23 +71,12 @@ impl Kernel for LastBlocks<'_, '_, '_> {
             let m = b.xor(b.load_bytes(rest), b.one(padding));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
         }
-        encrypt_each::<Aes, B>(b, messages, &mut blocks);
+        encrypt_each::<Schedule, B>(b, messages, &mut blocks);
         for (message, tag) in messages.iter_mut().zip(&blocks) {
             message.tag = *tag;
         }
     }
 }
-
-/// A one bit after so many bytes.
-static PADDING: [Block; BLOCK] = {
-    let mut padding = [[0; BLOCK]; BLOCK];
-    let mut i = 0;
-    while i < BLOCK {
-        padding[i][i] = 0x80;
-        i += 1;
-    }
-    padding
-};
 
 /// Bytes before the last block, which is never empty unless the message is.
 fn chained(message: &Message<'_>) -> usize {

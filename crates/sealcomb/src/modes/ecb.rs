@@ -3,16 +3,18 @@
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::Backend;
-use crate::engine::blocks::{self, Independent};
-use crate::engine::{Aes, Batch, BlockCipher, Lanes, Material};
+use crate::backend::{Backend, Isa, Kernel};
+use crate::engine::blocks::{Pass, pass};
+use crate::engine::{Batch, BlockCipher, Material, Message};
+use crate::primitives::aes;
+use crate::primitives::cipher::Cipher;
 
 /// ECB of a block cipher.
 pub(crate) struct Ecb<C>(PhantomData<C>);
 
-pub(crate) const AES: Ecb<Aes> = Ecb(PhantomData);
+pub(crate) const AES: Ecb<aes::Schedule> = Ecb(PhantomData);
 #[cfg(feature = "research")]
-pub(crate) const SERPENT: Ecb<crate::engine::Serpent> = Ecb(PhantomData);
+pub(crate) const SERPENT: Ecb<crate::primitives::serpent::Schedule> = Ecb(PhantomData);
 
 impl<C: BlockCipher> Mode for Ecb<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
@@ -20,34 +22,54 @@ impl<C: BlockCipher> Mode for Ecb<C> {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<C, Encrypt>(batch);
+        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<C, Decrypt>(batch);
+        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
     }
 }
 
-struct Encrypt;
+struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+    cipher: PhantomData<C>,
+}
 
-impl Independent for Encrypt {
-    const DECRYPTS: bool = false;
+impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for message in self.messages {
+            if OPENS {
+                pass(b, &mut message.data, &mut Decrypt(C::of(message.key).decrypting::<B>()));
+            } else {
+                pass(b, &mut message.data, &mut Encrypt(C::of(message.key).encrypting::<B>()));
+            }
+        }
+    }
+}
+
+struct Encrypt<K>(K);
+
+impl<B: Isa, K: Cipher<B>> Pass<B> for Encrypt<K> {
+    const WRITES: bool = true;
 
     /// `C_j = E_K(P_j)`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, _: &L::Blocks, x: &mut L::Blocks) {
-        lanes.encrypt(x);
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.0.encrypt(b, x);
     }
 }
 
-struct Decrypt;
+struct Decrypt<K>(K);
 
-impl Independent for Decrypt {
-    const DECRYPTS: bool = true;
+impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+    const WRITES: bool = true;
 
     /// `P_j = E_K⁻¹(C_j)`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, _: &L::Blocks, x: &mut L::Blocks) {
-        lanes.decrypt(x);
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.0.decrypt(b, x);
     }
 }

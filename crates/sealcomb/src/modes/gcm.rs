@@ -9,7 +9,8 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::{Aes, Batch, BlockCipher, FLIGHT, Material, Message};
+use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message};
+use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::ghash::{Ghash, Table};
@@ -18,9 +19,9 @@ use crate::primitives::wipe;
 /// GCM of a block cipher; as GMAC, its message is what the job has as additional data.
 pub(crate) struct Gcm<C>(PhantomData<C>);
 
-pub(crate) const AES: Gcm<Aes> = Gcm(PhantomData);
+pub(crate) const AES: Gcm<aes::Schedule> = Gcm(PhantomData);
 #[cfg(feature = "research")]
-pub(crate) const SERPENT: Gcm<crate::engine::Serpent> = Gcm(PhantomData);
+pub(crate) const SERPENT: Gcm<crate::primitives::serpent::Schedule> = Gcm(PhantomData);
 
 impl<C: BlockCipher> Mode for Gcm<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
@@ -50,7 +51,7 @@ impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Table> {
         let mut h = [0; BLOCK];
-        encrypt_block(b, C::encrypting::<B>(self.key), &mut h);
+        encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
         let table = Box::new(Table::for_ghash(b, &h));
         wipe(slice::from_mut(&mut h));
         table
@@ -112,7 +113,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     let Message { key, nonce, aad, data, .. } = message;
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let data = &mut data.reborrow();
-    let (keys, table) = (C::encrypting::<B>(key), table(key));
+    let (keys, table) = (C::of(key).encrypting::<B>(), table(key));
     let j0 = b.spread(first_counter(b, table, nonce));
     let mut counters = Counters::<B, Be32>::skipping(b, j0, 1);
     let mut hash = Ghash::new(b, table);

@@ -13,6 +13,7 @@ pub(crate) mod ctr;
 pub(crate) mod ecb;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
+pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
 

@@ -6,6 +6,7 @@ pub(crate) mod cipher;
 pub(crate) mod counter;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
+pub(crate) mod offsets;
 pub(crate) mod serpent;
 
 use crate::backend::{BLOCK, Block};

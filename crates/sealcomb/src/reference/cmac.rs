@@ -1,6 +1,7 @@
 //! CMAC (SP 800-38B).
 
-use super::{Block, BlockCipher, pad, xor};
+use super::gf128::double;
+use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
 /// The first `tag_bytes` bytes of the CMAC of a message (section 6.2).
@@ -13,13 +14,7 @@ pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> 
     let (k1, k2) = subkeys(cipher);
     let mut blocks: Vec<&[u8]> = msg.chunks(16).collect();
     let last = blocks.pop().unwrap_or_default();
-    let last = if last.len() == 16 {
-        xor(k1, pad(last))
-    } else {
-        let mut padded = pad(last);
-        padded[last.len()] = 0x80;
-        xor(k2, padded)
-    };
+    let last = if last.len() == 16 { xor(k1, pad(last)) } else { xor(k2, pad_one(last)) };
     let mut c = [0; 16];
     for m in blocks {
         c = cipher.encrypt(xor(c, pad(m)));
@@ -33,12 +28,4 @@ fn subkeys<C: BlockCipher>(cipher: &C) -> (Block, Block) {
     let l = cipher.encrypt([0; 16]);
     let k1 = double(l);
     (k1, double(k1))
-}
-
-/// `X << 1`, and `⊕ R_128` if the bit that falls out is 1.
-fn double(x: Block) -> Block {
-    let number = u128::from_be_bytes(x);
-    let shifted = number << 1;
-    let doubled = if number >> 127 == 0 { shifted } else { shifted ^ 0x87 };
-    doubled.to_be_bytes()
 }

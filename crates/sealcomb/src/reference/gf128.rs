@@ -1,6 +1,26 @@
-//! Multiplication in GF(2^128), bit by bit, in the two conventions of GHASH and POLYVAL.
+//! GF(2^128): multiplication, bit by bit, in the two conventions of GHASH and POLYVAL, and doubling in those of CMAC and
+//! XTS.
 
 use super::Block;
+
+/// `2 x` in CMAC's convention (SP 800-38B, section 6.1): the leftmost bit of a block is the coefficient of `x^127`, the
+/// field's polynomial is `x^128 + x^7 + x^2 + x + 1`.
+#[must_use]
+pub fn double(x: Block) -> Block {
+    let x = u128::from_be_bytes(x);
+    let shifted = x << 1;
+    let doubled = if x >> 127 == 0 { shifted } else { shifted ^ 0x87 };
+    doubled.to_be_bytes()
+}
+
+/// `2 x` in XTS' convention, the same with the bytes the other way round.
+#[must_use]
+pub fn double_little_endian(mut x: Block) -> Block {
+    x.reverse();
+    let mut doubled = double(x);
+    doubled.reverse();
+    doubled
+}
 
 /// The product of two blocks in GHASH's convention (SP 800-38D, section 6.3): the leftmost bit of a block is the
 /// coefficient of `x^0`, the field's polynomial is `x^128 + x^7 + x^2 + x + 1`.

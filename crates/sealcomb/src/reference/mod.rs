@@ -19,10 +19,13 @@ pub mod cfb;
 pub mod cmac;
 pub mod ctr;
 pub mod ecb;
+pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
+pub mod ocb3;
 pub mod ofb;
+pub mod otr;
 pub mod serpent;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
@@ -150,6 +153,7 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
         _ => return None,
     })
 }
@@ -177,6 +181,7 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::open(cipher, nonce, aad, ct, tag),
         _ => None,
     }
 }
@@ -196,6 +201,9 @@ fn takes<C: BlockCipher>(mode: &str, nonce: usize, aad: usize, msg: usize, tag: 
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
         "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
+        "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
+        "ocb3-t128" => matches!(nonce, 1..=15) && tag == 16,
         _ => false,
     }
 }
@@ -209,6 +217,15 @@ fn xor(x: Block, y: Block) -> Block {
 fn pad(string: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..string.len()].copy_from_slice(string);
+    block
+}
+
+/// A string of at most 16 bytes, filled up with a one bit and zeros unless it is a whole block.
+fn pad_one(string: &[u8]) -> Block {
+    let mut block = pad(string);
+    if let Some(byte) = block.get_mut(string.len()) {
+        *byte = 0x80;
+    }
     block
 }
 

@@ -13,10 +13,12 @@ pub(super) trait Words:
 }
 
 /// The outputs of each S-box that [`forward`] gives complemented, as the bits of a nibble.
-pub(super) const FORWARD_COMPLEMENTS: [u8; 8] = [0b0011, 0b1111, 0b1000, 0b0000, 0b0001, 0b1111, 0b0111, 0b0001];
+pub(super) const FORWARD_COMPLEMENTS: [u8; 8] =
+    [0b0011, 0b1111, 0b1000, 0b0000, 0b0001, 0b1111, 0b0111, 0b0001];
 
 /// The outputs of each inverse S-box that [`inverse`] gives complemented.
-pub(super) const INVERSE_COMPLEMENTS: [u8; 8] = [0b1101, 0b0101, 0b1100, 0b0000, 0b0101, 0b1000, 0b1111, 0b0011];
+pub(super) const INVERSE_COMPLEMENTS: [u8; 8] =
+    [0b1101, 0b0101, 0b1100, 0b0000, 0b0101, 0b1000, 0b1111, 0b0011];
 
 /// S-box `I`, up to the complements.
 #[inline(always)]

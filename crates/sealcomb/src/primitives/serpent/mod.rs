@@ -327,7 +327,12 @@ fn round<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, last: bool, x
 
 /// `x ← LT⁻¹(S_I⁻¹(x) ⊕ K)`, without `LT⁻¹` in the last round.
 #[inline(always)]
-fn inverse_round<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, last: bool, x: &mut [Group<B>; G]) {
+fn inverse_round<const I: usize, B: Isa, const G: usize>(
+    b: B,
+    key: &Quad,
+    last: bool,
+    x: &mut [Group<B>; G],
+) {
     for g in 0..G {
         x[g] = inverse::<I, _>(x[g]);
     }

@@ -1,0 +1,265 @@
+//! OCB3 (RFC 7253), with the RFC's letters and names.
+//!
+//! All calls of the cipher but the tag's are independent. Those of a message's whole blocks go side by side; those that
+//! each message has one of, with those of the whole flight.
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each, pass};
+use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message, PADDING};
+use crate::primitives::aes;
+use crate::primitives::cipher::Cipher;
+use crate::primitives::offsets::{OffsetTable, Offsets};
+use crate::primitives::wipe;
+
+/// OCB3 of a block cipher.
+pub(crate) struct Ocb3<C>(PhantomData<C>);
+
+pub(crate) const AES: Ocb3<aes::Schedule> = Ocb3(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Ocb3<crate::primitives::serpent::Schedule> = Ocb3(PhantomData);
+
+impl<C: BlockCipher> Mode for Ocb3<C> {
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        let mut material = C::key(backend, key);
+        material.offsets = Some(backend.run(KeyDependent::<C> { key: &material, cipher: PhantomData }));
+        material
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
+    }
+}
+
+struct KeyDependent<'a, C> {
+    key: &'a Material,
+    cipher: PhantomData<C>,
+}
+
+impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
+    type Output = Box<OffsetTable>;
+
+    /// `L_* = ENCIPHER(K, zeros(128))` and what follows from it
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Box<OffsetTable> {
+        let mut asterisk = [0; BLOCK];
+        encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut asterisk);
+        let table = OffsetTable::new::<B>(&asterisk);
+        wipe(core::slice::from_mut(&mut asterisk));
+        table
+    }
+}
+
+#[inline(always)]
+fn table(key: &Material) -> &OffsetTable {
+    key.offsets.as_deref().expect("an OCB key has its offsets")
+}
+
+struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+    cipher: PhantomData<C>,
+}
+
+impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
+    type Output = ();
+
+    /// Sections 4.2 and 4.3, up to the comparison of the tags.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { messages, .. } = self;
+        let start = first_offsets::<C, B>(b, messages);
+        // Checksum ⊕ Offset ⊕ L_$
+        let mut tags = ArrayVec::<Block, FLIGHT>::new();
+        let mut pads = Loose::new();
+        for (message, start) in messages.iter_mut().zip(&start) {
+            let l = table(message.key);
+            let (checksum, mut offset) = whole_blocks::<C, B, OPENS>(b, message, start);
+            if ragged(message.data.len()) > 0 {
+                offset = b.xor(offset, b.one(l.asterisk()));
+                pads.push(C::of(message.key), b.first(offset));
+            }
+            tags.push(b.first(b.xor3(checksum, offset, b.one(l.dollar()))));
+        }
+        pads.encrypt_on(b);
+        let mut pads = pads.blocks.iter();
+        for (message, tag) in messages.iter_mut().zip(&mut tags) {
+            if ragged(message.data.len()) > 0 {
+                let pad = pads.next().expect("a pad for every ragged message");
+                *tag = b.first(b.xor(b.one(tag), last_block::<B, OPENS>(b, &mut message.data, pad)));
+            }
+        }
+        encrypt_each::<C, B>(b, messages, &mut tags);
+        let hashes = hash::<C, B>(b, messages);
+        for ((message, tag), hash) in messages.iter_mut().zip(&tags).zip(&hashes) {
+            message.tag = b.first(b.xor(b.one(tag), b.one(hash)));
+        }
+    }
+}
+
+/// Bytes after the last whole block.
+#[inline(always)]
+fn ragged(bytes: usize) -> usize {
+    bytes % BLOCK
+}
+
+/// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
+#[inline(always)]
+fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+    let mut offsets = ArrayVec::<Block, FLIGHT>::new();
+    for message in messages {
+        let nonce = nonce_block(message);
+        offsets.push((nonce & !0x3f).to_be_bytes());
+    }
+    encrypt_each::<C, B>(b, messages, &mut offsets);
+    for (message, offset) in messages.iter().zip(&mut offsets) {
+        let bottom = nonce_block(message) & 0x3f;
+        let ktop = u128::from_be_bytes(*offset);
+        let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
+        *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
+    }
+    offsets
+}
+
+/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
+#[inline(always)]
+fn nonce_block(message: &Message<'_>) -> u128 {
+    let mut block = [0; BLOCK];
+    let n = message.nonce;
+    block[BLOCK - n.len()..].copy_from_slice(n);
+    block[BLOCK - 1 - n.len()] |= 1;
+    block[0] |= (8 * message.key.tag_bytes % 128 << 1) as u8;
+    u128::from_be_bytes(block)
+}
+
+/// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.
+#[inline(always)]
+fn whole_blocks<C: BlockCipher, B: Isa, const OPENS: bool>(
+    b: B,
+    message: &mut Message<'_>,
+    start: &Block,
+) -> (B::V, B::V) {
+    let Message { key, data, .. } = message;
+    let bytes = data.len() - ragged(data.len());
+    let cipher = C::of(key);
+    let keys = if OPENS { cipher.decrypting::<B>() } else { cipher.encrypting::<B>() };
+    let offsets = Offsets::after(table(key), b.splat(start));
+    let mut blocks = WholeBlocks::<_, B, OPENS> { keys, offsets, checksum: b.zero() };
+    pass(b, &mut data.part(0, bytes), &mut blocks);
+    (b.fold(blocks.checksum), blocks.offsets.last(b, bytes / BLOCK))
+}
+
+struct WholeBlocks<'k, K, B: Isa, const OPENS: bool> {
+    keys: K,
+    offsets: Offsets<'k, B>,
+    checksum: B::V,
+}
+
+impl<K: Cipher<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
+    const WRITES: bool = true;
+
+    /// `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
+        for r in 0..R {
+            if !OPENS {
+                self.checksum = b.xor(self.checksum, x[r]);
+            }
+            x[r] = b.xor(x[r], offsets[r]);
+        }
+        if OPENS {
+            self.keys.decrypt(b, x);
+        } else {
+            self.keys.encrypt(b, x);
+        }
+        for r in 0..R {
+            x[r] = b.xor(x[r], offsets[r]);
+            if OPENS {
+                let p = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
+                self.checksum = b.xor(self.checksum, p);
+            }
+        }
+    }
+}
+
+/// Whole blocks in `R` registers, the last of which has so many bytes.
+#[inline(always)]
+fn blocks_of<B: Isa, const R: usize>(bytes: usize) -> usize {
+    (R - 1) * B::BLOCKS + bytes / BLOCK
+}
+
+/// Encrypts or decrypts the bytes after the whole blocks. Returns what they add to the checksum, `P_* ‖ 1 ‖ zeros`, in
+/// the first lane.
+#[inline(always)]
+fn last_block<B: Isa, const OPENS: bool>(b: B, data: &mut Span<'_>, pad: &Block) -> B::V {
+    let bytes = ragged(data.len());
+    let at = data.len() - bytes;
+    let input = data.load_part(b, at);
+    let output = b.xor(input, b.one(pad));
+    data.store_part(b, at, output);
+    let p = if OPENS { b.keep(output, bytes) } else { input };
+    b.xor(p, b.one(&PADDING[bytes]))
+}
+
+/// `HASH(K, A)` of each message.
+#[inline(always)]
+fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+    let mut sums = ArrayVec::<Block, FLIGHT>::new();
+    let mut last = Loose::new();
+    for message in messages {
+        let (key, a) = (message.key, &*message.aad);
+        let l = table(key);
+        let (whole, rest) = a.split_at(a.len() - ragged(a.len()));
+        let offsets = Offsets::after(l, b.zero());
+        let mut blocks = Hashed { keys: C::of(key).encrypting::<B>(), offsets, sum: b.zero() };
+        pass(b, &mut whole.into(), &mut blocks);
+        if !rest.is_empty() {
+            let offset = b.xor(blocks.offsets.last(b, whole.len() / BLOCK), b.one(l.asterisk()));
+            let padded = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
+            last.push(C::of(key), b.first(b.xor(padded, offset)));
+        }
+        sums.push(b.first(b.fold(blocks.sum)));
+    }
+    last.encrypt_on(b);
+    let mut last = last.blocks.iter();
+    for (message, sum) in messages.iter().zip(&mut sums) {
+        if ragged(message.aad.len()) > 0 {
+            let last = last.next().expect("a last block for all ragged data");
+            *sum = b.first(b.xor(b.one(sum), b.one(last)));
+        }
+    }
+    sums
+}
+
+struct Hashed<'k, K, B: Isa> {
+    keys: K,
+    offsets: Offsets<'k, B>,
+    sum: B::V,
+}
+
+impl<K: Cipher<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
+    const WRITES: bool = false;
+
+    /// `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        let offsets: [B::V; R] = self.offsets.take(b, blocks_of::<B, R>(bytes));
+        for r in 0..R {
+            x[r] = b.xor(x[r], offsets[r]);
+        }
+        self.keys.encrypt(b, x);
+        x[R - 1] = b.keep(x[R - 1], bytes);
+        for r in 0..R {
+            self.sum = b.xor(self.sum, x[r]);
+        }
+    }
+}
