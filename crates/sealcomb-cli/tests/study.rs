@@ -126,6 +126,48 @@ fn a_cbc_chain_is_faster_in_a_batch_than_alone() {
 }
 
 #[test]
+fn every_algorithm_has_a_heat_map_over_the_lengths_that_were_asked_for() {
+    let (_, study, _) = small_study(best());
+    let heat = study["heat"].as_array().unwrap();
+    assert_eq!(heat.len(), 1);
+    let map = &heat[0];
+    assert_eq!((&map["algorithm"], &map["backend"]), (&"aes128-cbc".into(), &best().into()));
+    assert_eq!(map["lengths"], serde_json::json!([64, 2048]));
+    let (messages, rows) = (map["messages"].as_array().unwrap(), map["cpb"].as_array().unwrap());
+    assert!(messages.contains(&1.into()) && messages.contains(&32.into()));
+    assert_eq!(rows.len(), messages.len());
+    for row in rows {
+        let cells = row.as_array().unwrap();
+        assert!(cells.len() == 2 && cells.iter().all(|cell| cell.as_f64().unwrap() > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn the_ways_to_double_that_branch_are_marked() {
+    let (tables, study, _) = small_study(best());
+    for operation in study["field"].as_array().unwrap() {
+        let name = operation["operation"].as_str().unwrap();
+        let branches = ["extraction", "test", "mask", "compare"].iter().any(|way| name.ends_with(way));
+        assert_eq!(operation["constant_time"], !branches, "{name}");
+    }
+    assert!(tables.contains("doubling, spread carry"), "{tables}");
+}
+
+#[test]
+fn both_multiplications_are_timed_in_both_chains() {
+    let (_, study, _) = small_study(best());
+    for mode in ["McOE-G", "COBRA"] {
+        for method in ["classical", "Haswell"] {
+            let of = |c: &&Value| {
+                (&c["mode"], &c["method"], &c["backend"]) == (&mode.into(), &method.into(), &best().into())
+            };
+            let chain = study["chains"].as_array().unwrap().iter().find(of).unwrap();
+            assert!(chain["batched"].as_f64().unwrap() < chain["single"].as_f64().unwrap(), "{chain}");
+        }
+    }
+}
+
+#[test]
 fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
     let (_, study, report) = small_study(best());
     for reference in ["http://", "https://", "src=", "@import", "<link"] {
@@ -140,7 +182,7 @@ fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
 #[test]
 fn the_tables_have_the_papers_figures_beside() {
     let (tables, _, _) = small_study(best());
-    for figure in ["4.380", "0.650", "4.470", "0.870"] {
+    for figure in ["4.28", "4.38", "0.65", "4.47", "0.87", "2.65", "16.7", "5.6"] {
         assert!(tables.contains(figure), "{figure}\n{tables}");
     }
 }

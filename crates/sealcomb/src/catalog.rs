@@ -185,6 +185,12 @@ impl Algorithm {
         }
         Ok(())
     }
+
+    /// Whether nonce, additional data and message are of sizes that need no closer look, as most are.
+    #[inline(always)]
+    pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, longest: usize) -> bool {
+        self.kind == Kind::Aead && nonce_bytes == self.nonce_bytes && longest < 1 << 16
+    }
 }
 
 impl core::fmt::Debug for Algorithm {
@@ -370,6 +376,30 @@ mod tests {
             assert!(!algorithm.reason.is_empty() && !algorithm.spec.is_empty(), "{}", algorithm.id);
             assert!(algorithm.cipher_key_bytes <= algorithm.key_bytes, "{}", algorithm.id);
             assert!(algorithm.kind == Kind::Cipher || algorithm.tag.contains(&algorithm.tag_bytes));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_sizes_pass_the_closer_look_too() {
+        const LONGEST: usize = (1 << 16) - 1;
+        for algorithm in ALGORITHMS {
+            let (nonce, tag) = (algorithm.nonce_bytes, algorithm.tag_bytes);
+            assert!(!algorithm.takes_ordinary(nonce, LONGEST + 1));
+            assert!(!algorithm.takes_ordinary(nonce + 1, 0));
+            for (aad, message) in [(0, 0), (LONGEST, LONGEST), (0, LONGEST), (LONGEST, 0)] {
+                if algorithm.takes_ordinary(nonce, aad | message) {
+                    assert_eq!(
+                        algorithm.check(nonce, tag, aad as u64, message as u64),
+                        Ok(()),
+                        "{algorithm:?}"
+                    );
+                }
+            }
         }
     }
 }

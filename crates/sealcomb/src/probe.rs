@@ -13,7 +13,7 @@
 
 use core::hint::black_box;
 
-use crate::backend::{BLOCK, Backend, Isa, Kernel};
+use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
 use crate::primitives::gf128;
 
 /// Registers that independent operations are spread over: more than latency times throughput on any known CPU, and
@@ -28,8 +28,14 @@ const MIX: usize = 12;
 pub enum Op {
     /// A round of AES.
     AesRound,
+    /// The last round of AES.
+    AesLast,
     /// A round of the inverse cipher.
     AesInvRound,
+    /// The last round of the inverse cipher.
+    AesInvLast,
+    /// `InvMixColumns`, of which the round keys of the inverse cipher are made.
+    AesInvMix,
     /// A carry-less product of 64-bit halves.
     Clmul,
     /// A byte shuffle.
@@ -43,6 +49,40 @@ pub enum Multiply {
     Classical,
     /// Four carry-less products and reduction by two more.
     Haswell,
+}
+
+/// A way to double in GF(2^128): what to do about the bit that falls out at the top.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Double {
+    /// Extract its byte, and branch.
+    Extraction,
+    /// Test the block against a mask, and branch.
+    Test,
+    /// Collect the top bits of all bytes, and branch.
+    Mask,
+    /// Compare the bytes with zero, extract from that, and branch.
+    Compare,
+    /// Spread it over its half by a subtraction, and mask the polynomial with that: what the modes use.
+    Spread,
+}
+
+impl Double {
+    /// All of them, the papers' four first.
+    pub const ALL: [Self; 5] = [Self::Extraction, Self::Test, Self::Mask, Self::Compare, Self::Spread];
+
+    /// Whether it takes the same time for every block. Those that branch don't, and only ever work on one block.
+    pub fn is_constant_time(self) -> bool {
+        self == Self::Spread
+    }
+}
+
+/// A mode whose chain of multiplications is timed with either method, as figure 5 of the FSE 2015 paper does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chained {
+    /// McOE-G: each block waits for a multiplication and then for AES.
+    McoeG,
+    /// COBRA: each pair of blocks waits for two multiplications; its AES calls do not hold up the next pair.
+    Cobra,
 }
 
 /// Runs an instruction `times` times, each on the result of the one before.
@@ -71,9 +111,24 @@ pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -
     }
 }
 
-/// Doubles `times` times in GF(2^128), in several registers. Returns how many blocks were doubled.
-pub fn double(backend: Backend, times: u64) -> u64 {
-    backend.run(Doublings { times })
+/// Doubles `times` times in GF(2^128): each time what came out before, or independent blocks in several registers.
+/// Returns how many blocks were doubled.
+pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u64 {
+    if chained {
+        backend.run(Doublings::<1> { method, times })
+    } else {
+        backend.run(Doublings::<4> { method, times })
+    }
+}
+
+/// Takes `pairs` pairs of blocks through the chain of a mode, in one register or in eight side by side: what the mode
+/// costs a block in the bulk of a message, all of it in registers. Returns how many blocks those are.
+pub fn chain(backend: Backend, mode: Chained, method: Multiply, batched: bool, pairs: u64) -> u64 {
+    if batched {
+        backend.run(Chain::<8> { mode, method, pairs })
+    } else {
+        backend.run(Chain::<1> { mode, method, pairs })
+    }
 }
 
 struct Repeat<const R: usize> {
@@ -93,7 +148,10 @@ impl<const R: usize> Kernel for Repeat<R> {
             for r in 0..R {
                 x[r] = match self.op {
                     Op::AesRound => b.aes_round(x[r], key),
+                    Op::AesLast => b.aes_last(x[r], key),
                     Op::AesInvRound => b.aes_inv_round(x[r], key),
+                    Op::AesInvLast => b.aes_inv_last(x[r], key),
+                    Op::AesInvMix => b.aes_inv_mix(x[r]),
                     Op::Clmul => b.mul_low(x[r], key),
                     Op::Shuffle => b.shuffle(x[r], &order),
                 };
@@ -159,23 +217,120 @@ impl<const R: usize> Kernel for Products<R> {
     }
 }
 
-struct Doublings {
+struct Doublings<const R: usize> {
+    method: Double,
     times: u64,
 }
 
-impl Kernel for Doublings {
+impl<const R: usize> Kernel for Doublings<R> {
     type Output = u64;
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
-        let mut x = [b.splat(&black_box([3; BLOCK])); 4];
-        for _ in 0..self.times {
-            for r in 0..4 {
-                x[r] = gf128::double(b, x[r]);
-            }
+        let mut x = [b.splat(&black_box([3; BLOCK])); R];
+        match self.method {
+            Double::Extraction => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Extract)),
+            Double::Test => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Test)),
+            Double::Mask => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Collect)),
+            Double::Compare => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Compare)),
+            Double::Spread => self.repeat(&mut x, |v| gf128::double(b, v)),
         }
         consume(b, &x);
-        self.times * (4 * B::BLOCKS) as u64
+        let blocks = if self.method.is_constant_time() { B::BLOCKS } else { 1 };
+        self.times * (R * blocks) as u64
+    }
+}
+
+impl<const R: usize> Doublings<R> {
+    #[inline(always)]
+    fn repeat<V: Copy>(&self, x: &mut [V; R], double: impl Fn(V) -> V) {
+        for _ in 0..self.times {
+            for r in 0..R {
+                x[r] = double(x[r]);
+            }
+        }
+    }
+}
+
+struct Chain<const R: usize> {
+    mode: Chained,
+    method: Multiply,
+    pairs: u64,
+}
+
+impl<const R: usize> Kernel for Chain<R> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> u64 {
+        let key = b.splat(&black_box([3; BLOCK]));
+        let mut chain = [key; R];
+        for _ in 0..self.pairs {
+            match self.mode {
+                Chained::McoeG => {
+                    self.mcoe_g(b, key, &mut chain);
+                    self.mcoe_g(b, key, &mut chain);
+                }
+                Chained::Cobra => self.cobra(b, key, &mut chain),
+            }
+        }
+        consume(b, &chain);
+        2 * self.pairs * (R * B::BLOCKS) as u64
+    }
+}
+
+impl<const R: usize> Chain<R> {
+    /// `h = U K2, C = E(M ⊕ h) ⊕ h, U = M ⊕ C`
+    #[inline(always)]
+    fn mcoe_g<B: Isa>(&self, b: B, key: B::V, u: &mut [B::V; R]) {
+        let h = self.products(b, *u, key);
+        let mut c = add(b, h, [key; R]);
+        ten_rounds(b, key, &mut c);
+        *u = add(b, add(b, c, h), [key; R]);
+    }
+
+    /// `X = M ⊕ V, Y = M' ⊕ X L, ρ = E(Y), σ = E(X ⊕ ρ), V = Y L`
+    #[inline(always)]
+    fn cobra<B: Isa>(&self, b: B, key: B::V, v: &mut [B::V; R]) {
+        let x = add(b, *v, [key; R]);
+        let y = add(b, self.products(b, x, key), [key; R]);
+        let mut rho = y;
+        ten_rounds(b, key, &mut rho);
+        let mut sigma = add(b, x, rho);
+        ten_rounds(b, key, &mut sigma);
+        consume(b, &sigma);
+        *v = self.products(b, y, key);
+    }
+
+    #[inline(always)]
+    fn products<B: Isa>(&self, b: B, x: [B::V; R], h: B::V) -> [B::V; R] {
+        let mut x = x;
+        for r in 0..R {
+            x[r] = match self.method {
+                Multiply::Classical => gf128::multiply_classical(b, x[r], h),
+                Multiply::Haswell => gf128::multiply(b, x[r], h),
+            };
+        }
+        x
+    }
+}
+
+#[inline(always)]
+fn add<B: Isa, const R: usize>(b: B, x: [B::V; R], y: [B::V; R]) -> [B::V; R] {
+    let mut x = x;
+    for r in 0..R {
+        x[r] = b.xor(x[r], y[r]);
+    }
+    x
+}
+
+/// As many rounds as AES-128 has, all with the same key.
+#[inline(always)]
+fn ten_rounds<B: Isa, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
+    for _ in 0..10 {
+        for r in 0..R {
+            x[r] = b.aes_round(x[r], key);
+        }
     }
 }
 
@@ -187,4 +342,42 @@ fn consume<B: Isa, const R: usize>(b: B, x: &[B::V; R]) {
         sum = b.xor(sum, x[r]);
     }
     black_box(b.first(b.fold(sum)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Methods(Double, [u8; BLOCK]);
+
+    impl Kernel for Methods {
+        type Output = [u8; BLOCK];
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> [u8; BLOCK] {
+            let v = b.one(&self.1);
+            b.first(match self.0 {
+                Double::Extraction => gf128::double_branching(b, v, TopBit::Extract),
+                Double::Test => gf128::double_branching(b, v, TopBit::Test),
+                Double::Mask => gf128::double_branching(b, v, TopBit::Collect),
+                Double::Compare => gf128::double_branching(b, v, TopBit::Compare),
+                Double::Spread => b.reverse(gf128::double(b, b.reverse(v))),
+            })
+        }
+    }
+
+    #[test]
+    fn all_ways_to_double_agree() {
+        let mut x = 0x8000_0000_0000_0001_7fff_ffff_ffff_fffe_u128;
+        for _ in 0..300 {
+            let expected = (x << 1) ^ if x >> 127 == 1 { 0x87 } else { 0 };
+            for backend in Backend::available() {
+                for method in Double::ALL {
+                    let doubled = backend.run(Methods(method, x.to_le_bytes()));
+                    assert_eq!(doubled, expected.to_le_bytes(), "{backend:?} {method:?} {x:x}");
+                }
+            }
+            x = expected;
+        }
+    }
 }

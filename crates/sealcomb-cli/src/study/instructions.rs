@@ -4,9 +4,9 @@ use super::bench;
 use super::bench::Bench;
 use super::plan::MAIN_LENGTH;
 use super::results::Direction;
-use super::results::{FieldOperation, Instruction};
+use super::results::{FieldOperation, Instruction, MultiplicationChain};
 use super::workload::Workload;
-use sealcomb::probe::{self, Multiply, Op};
+use sealcomb::probe::{self, Chained, Double, Multiply, Op};
 use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
 use std::collections::HashMap;
 
@@ -23,9 +23,12 @@ const PRODUCTS_PER_MULTIPLICATION: u32 = 3;
 /// Bytes of a block.
 const BLOCK: f64 = 16.0;
 
-const OPERATIONS: [(Op, &str); 4] = [
+const OPERATIONS: [(Op, &str); 7] = [
     (Op::AesRound, "aesenc"),
     (Op::AesInvRound, "aesdec"),
+    (Op::AesLast, "aesenclast"),
+    (Op::AesInvLast, "aesdeclast"),
+    (Op::AesInvMix, "aesimc"),
     (Op::Clmul, "pclmulqdq"),
     (Op::Shuffle, "pshufb"),
 ];
@@ -48,27 +51,58 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
         .collect()
 }
 
-/// Multiplication by both methods of the paper, and doubling.
+/// Ways to double, in the papers' order.
+const DOUBLINGS: [(Double, &str); 5] = [
+    (Double::Extraction, "doubling, extraction"),
+    (Double::Test, "doubling, test"),
+    (Double::Mask, "doubling, mask"),
+    (Double::Compare, "doubling, compare"),
+    (Double::Spread, "doubling, spread carry"),
+];
+
+/// Multiplication by both methods of the papers, and doubling by theirs and ours.
 pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<FieldOperation> {
-    let mut multiplication = |operation, method| FieldOperation {
-        backend: backend.name(),
-        operation,
-        chained: Some(
-            backend.blocks() as f64 / rate(bench, || probe::multiply(backend, method, true, TIMES)),
-        ),
-        independent: 1.0 / rate(bench, || probe::multiply(backend, method, false, TIMES)),
-    };
-    let mut operations = vec![
-        multiplication("multiplication, classical", Multiply::Classical),
-        multiplication("multiplication, Haswell", Multiply::Haswell),
-    ];
-    operations.push(FieldOperation {
-        backend: backend.name(),
-        operation: "doubling",
-        chained: None,
-        independent: 1.0 / rate(bench, || probe::double(backend, TIMES)),
-    });
+    let registers = backend.blocks() as f64;
+    let mut operations = Vec::new();
+    for (method, operation) in
+        [(Multiply::Classical, "multiplication, classical"), (Multiply::Haswell, "multiplication, Haswell")]
+    {
+        operations.push(FieldOperation {
+            backend: backend.name(),
+            operation,
+            constant_time: true,
+            chained: registers / rate(bench, || probe::multiply(backend, method, true, TIMES)),
+            independent: 1.0 / rate(bench, || probe::multiply(backend, method, false, TIMES)),
+        });
+    }
+    for (method, operation) in DOUBLINGS {
+        // What branches works on one block at a time.
+        if method.is_constant_time() || backend.blocks() == 1 {
+            operations.push(FieldOperation {
+                backend: backend.name(),
+                operation,
+                constant_time: method.is_constant_time(),
+                chained: registers / rate(bench, || probe::double(backend, method, true, CHAINED)),
+                independent: 1.0 / rate(bench, || probe::double(backend, method, false, TIMES)),
+            });
+        }
+    }
     operations
+}
+
+/// The modes whose chains of multiplications the papers measure with either method.
+pub(crate) fn multiplication_chains(bench: &mut Bench, backend: Backend) -> Vec<MultiplicationChain> {
+    let mut chains = Vec::new();
+    for (chained, mode) in [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")] {
+        for (multiply, method) in [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")] {
+            let mut cpb = |batched| {
+                1.0 / BLOCK / rate(bench, || probe::chain(backend, chained, multiply, batched, TIMES))
+            };
+            let (single, batched) = (cpb(false) * backend.blocks() as f64, cpb(true));
+            chains.push(MultiplicationChain { backend: backend.name(), mode, method, single, batched });
+        }
+    }
+    chains
 }
 
 /// How many operations a cycle, of work that returns how many it did.

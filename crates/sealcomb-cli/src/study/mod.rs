@@ -3,6 +3,7 @@
 #![allow(clippy::cast_precision_loss)]
 
 mod bench;
+mod beside;
 mod cost;
 mod instructions;
 mod papers;
@@ -20,11 +21,11 @@ use bench::Bench;
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
 use plan::{Item, Plan, Way};
-use results::{Conditions, Instruction, Machine, Measurement, Study};
-use sealcomb::Backend;
+use results::{Conditions, Direction, HeatMap, Instruction, Machine, Measurement, Study};
+use sealcomb::{Algorithm, Backend, Schedule};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
-use workload::{BATCH, Lengths};
+use workload::{BATCH, Lengths, Workload};
 
 /// The name of the format that `--json` writes.
 const SCHEMA: &str = "sealcomb-study/1";
@@ -68,17 +69,21 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
 }
 
 fn measure(plan: &Plan) -> Study {
-    let mut bench = Bench { clock: Clock::new().with_patience(plan.patience), samples: plan.samples };
     let items = plan.items();
-    let progress = progress_bar(items.len());
+    let cells = plan.heated().count() * plan.heat_messages().len() * plan.heat_lengths.len();
+    let clock = Clock::new().with_patience(plan.patience(items.len() + cells));
+    let mut bench = Bench { clock, samples: plan.samples };
+    let progress = progress_bar(items.len() + cells);
     progress.set_message("instructions");
     let mut instructions = Vec::new();
     let mut field = Vec::new();
+    let mut chains = Vec::new();
     for backend in Backend::available()
         .filter(|backend| instructions::has_instructions(*backend) || *backend == plan.backend)
     {
         instructions.extend(instructions::instructions(&mut bench, backend));
         field.extend(instructions::field_operations(&mut bench, backend));
+        chains.extend(instructions::multiplication_chains(&mut bench, backend));
     }
     let machine = Machine {
         cpu: machine::cpu_name(),
@@ -94,6 +99,11 @@ fn measure(plan: &Plan) -> Study {
         results.push(measure_item(&mut bench, &mut bounds, plan, item));
         progress.inc(1);
     }
+    let heat = if plan.heat_lengths.is_empty() {
+        Vec::new()
+    } else {
+        plan.heated().map(|algorithm| heat_map(&mut bench, plan, algorithm, &progress)).collect()
+    };
     progress.finish_and_clear();
     Study {
         schema: SCHEMA,
@@ -109,7 +119,27 @@ fn measure(plan: &Plan) -> Study {
         results,
         instructions,
         field,
+        chains,
+        heat,
     }
+}
+
+fn heat_map(
+    bench: &mut Bench,
+    plan: &Plan,
+    algorithm: &'static Algorithm,
+    progress: &ProgressBar,
+) -> HeatMap {
+    progress.set_message(algorithm.name);
+    let keys = bench::keys(algorithm, plan.backend, 1);
+    let mut cell = |messages, bytes| {
+        let lengths = Workload::at_once(bytes, messages).batches(algorithm);
+        progress.inc(1);
+        bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median
+    };
+    let (messages, lengths) = (plan.heat_messages(), plan.heat_lengths.clone());
+    let cpb = messages.iter().map(|&n| lengths.iter().map(|&bytes| cell(n, bytes)).collect()).collect();
+    HeatMap { algorithm: algorithm.id, backend: plan.backend.name(), messages, lengths, cpb }
 }
 
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {
@@ -149,7 +179,7 @@ fn measure_item(bench: &mut Bench, bounds: &mut Bounds, plan: &Plan, item: &Item
 
 /// A bar on a terminal; nothing elsewhere.
 fn progress_bar(items: usize) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}").expect("a template that was tried");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}, {eta} left, {msg}")
+        .expect("a template that was tried");
     ProgressBar::new(items as u64).with_style(style)
 }

@@ -1,7 +1,6 @@
 //! What is measured, in which order.
 
 use super::StudyArgs;
-use super::papers;
 use super::results::{Direction, ScheduleName};
 use super::workload::{BATCH, Lengths, Workload};
 use crate::esp;
@@ -9,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
 use sealcomb_peers::{Peer, peers};
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 const LENGTHS: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
@@ -17,23 +17,33 @@ const QUICK_LENGTHS: [usize; 4] = [64, 256, 2048, 8192];
 /// The length at which everything is compared: the papers' fixed length.
 pub(crate) const MAIN_LENGTH: usize = 2048;
 
-/// The modes whose speed is shown over the number of messages in flight: the paper's example, a MAC, an AEAD.
-const SWEPT_MODES: [&str; 3] = ["CBC", "CMAC", "CCM"];
+/// The papers' example, whose speed they show over the number of messages in flight.
+pub(crate) const SWEPT: &str = "aes128-cbc";
 
-/// Messages in flight of those: each number of the paper's table, then powers of two.
-const SWEEP: [usize; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 32, 64];
+/// Messages in flight of that: each number of the papers' tables, then on to more lanes than they had.
+const SWEEP: [usize; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32];
 const QUICK_SWEEP: [usize; 6] = [1, 2, 4, 8, 16, 32];
-const SWEEP_LENGTHS: [usize; 4] = [64, 256, 1024, MAIN_LENGTH];
+
+/// The heat maps: so many messages at once, each of so many bytes.
+const HEAT_MESSAGES: RangeInclusive<usize> = 1..=32;
+const HEAT_LENGTHS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
+const QUICK_HEAT_LENGTHS: [usize; 3] = [64, 512, 2048];
+
+/// The longest that a study may take, and the longest to spend on one number.
+const TIME: Duration = Duration::from_secs(17 * 60);
+const QUICK_TIME: Duration = Duration::from_secs(22);
+const PATIENCE: Duration = Duration::from_millis(500);
+const QUICK_PATIENCE: Duration = Duration::from_millis(25);
 
 /// What to measure, from the arguments.
 pub(crate) struct Plan {
     pub(crate) backend: Backend,
     pub(crate) samples: usize,
-    /// The longest time to spend on one number.
-    pub(crate) patience: Duration,
     pub(crate) quick: bool,
     pub(crate) trace: Option<String>,
     pub(crate) workloads: Vec<Workload>,
+    /// The message lengths of a heat map.
+    pub(crate) heat_lengths: Vec<usize>,
     subjects: Vec<Subject>,
 }
 
@@ -106,12 +116,31 @@ impl Plan {
         Ok(Self {
             backend: Backend::selected()?,
             samples: if args.quick { 31 } else { 91 },
-            patience: Duration::from_millis(if args.quick { 25 } else { 500 }),
             quick: args.quick,
             trace: args.trace.as_ref().map(|path| path.display().to_string()),
             workloads: workloads(args)?,
+            heat_lengths: heat_lengths(args),
             subjects,
         })
+    }
+
+    /// The longest time to spend on one of so many numbers.
+    pub(crate) fn patience(&self, numbers: usize) -> Duration {
+        let (time, patience) = if self.quick { (QUICK_TIME, QUICK_PATIENCE) } else { (TIME, PATIENCE) };
+        patience.min(time / numbers.max(1) as u32)
+    }
+
+    /// The algorithms that get a heat map: those with the papers' key size.
+    pub(crate) fn heated(&self) -> impl Iterator<Item = &'static Algorithm> {
+        self.subjects
+            .iter()
+            .map(|subject| subject.algorithm)
+            .filter(|algorithm| algorithm.cipher_key_bytes == 16)
+    }
+
+    /// The messages at once of a heat map.
+    pub(crate) fn heat_messages(&self) -> Vec<usize> {
+        if self.quick { QUICK_SWEEP.to_vec() } else { HEAT_MESSAGES.collect() }
     }
 
     /// Every number to measure, each once.
@@ -156,7 +185,7 @@ impl Plan {
                 }
                 add(Direction::Seal, ours(backend, Schedule::Auto, BATCH));
             }
-            if is_swept(algorithm) && is_swept_length(workload.lengths) {
+            if algorithm.id == SWEPT && is_main(workload.lengths) {
                 for parallelism in if self.quick { &QUICK_SWEEP[..] } else { &SWEEP[..] } {
                     add(Direction::Seal, ours(backend, Schedule::Comb(*parallelism), 1));
                 }
@@ -169,15 +198,6 @@ impl Plan {
 /// Whether everything is compared at these lengths: the main one and the realistic ones.
 pub(crate) fn is_main(lengths: Lengths) -> bool {
     lengths == Lengths::Fixed(MAIN_LENGTH) || !matches!(lengths, Lengths::Fixed(_))
-}
-
-fn is_swept_length(lengths: Lengths) -> bool {
-    !matches!(lengths, Lengths::Fixed(bytes) if !SWEEP_LENGTHS.contains(&bytes))
-}
-
-/// Whether an algorithm's speed is measured over the number of messages in flight.
-pub(crate) fn is_swept(algorithm: &Algorithm) -> bool {
-    papers::uses_its_cipher(algorithm) && SWEPT_MODES.contains(&algorithm.mode)
 }
 
 /// The algorithms that `--modes` names, by mode or by id; without it all (`--quick`: those with the shortest key).
@@ -222,4 +242,16 @@ fn workloads(args: &StudyArgs) -> Result<Vec<Workload>> {
         workloads.push(Workload::trace(&lengths).with_context(|| path.display().to_string())?);
     }
     Ok(workloads)
+}
+
+/// The lengths that `--lengths` names, else the papers'.
+fn heat_lengths(args: &StudyArgs) -> Vec<usize> {
+    if args.lengths.is_empty() {
+        return if args.quick { QUICK_HEAT_LENGTHS.to_vec() } else { HEAT_LENGTHS.to_vec() };
+    }
+    let fixed = |lengths: &Lengths| match lengths {
+        Lengths::Fixed(bytes) => Some(*bytes),
+        Lengths::Mix | Lengths::Trace => None,
+    };
+    args.lengths.iter().filter_map(fixed).collect()
 }

@@ -16,13 +16,17 @@ pub(crate) fn html(study: &Study) -> Result<String> {
     let algorithms: Vec<_> = ALGORITHMS
         .iter()
         .map(|algorithm| {
-            let paper = papers::of_mode(algorithm.mode).filter(|_| papers::uses_its_cipher(algorithm));
+            let paper = papers::of(algorithm);
             json!({
                 "id": algorithm.id,
                 "name": algorithm.name,
                 "mode": algorithm.mode,
+                "cipher": algorithm.name.trim_end_matches(algorithm.mode).trim_end_matches('-'),
                 "paper": paper.map(|paper| json!({
-                    "single": paper.single, "comb": paper.comb, "single_mix": paper.single_mix, "comb_mix": paper.comb_mix,
+                    "single": paper.haswell.single,
+                    "comb": paper.haswell.comb,
+                    "single_mix": paper.haswell_mix.single,
+                    "comb_mix": paper.haswell_mix.comb,
                 })),
             })
         })
@@ -30,7 +34,7 @@ pub(crate) fn html(study: &Study) -> Result<String> {
     let data = serde_json::to_string(&json!({
         "study": study,
         "algorithms": algorithms,
-        "paper": { "instructions": papers::INSTRUCTIONS, "doubling": papers::DOUBLING },
+        "paper": { "instructions": papers::INSTRUCTIONS, "doublings": papers::DOUBLINGS },
     }))?;
     // A script element ends at "</", wherever it stands.
     Ok(PAGE.replacen(PLACE, &data.replace("</", "<\\/"), 1))

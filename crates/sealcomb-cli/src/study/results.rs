@@ -13,6 +13,8 @@ pub(crate) struct Study {
     pub(crate) costs: Vec<Cost>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) field: Vec<FieldOperation>,
+    pub(crate) chains: Vec<MultiplicationChain>,
+    pub(crate) heat: Vec<HeatMap>,
 }
 
 /// The CPU and what it can do at most.
@@ -107,10 +109,35 @@ pub(crate) struct Instruction {
 pub(crate) struct FieldOperation {
     pub(crate) backend: &'static str,
     pub(crate) operation: &'static str,
+    /// Whether it takes the same time for every operand.
+    pub(crate) constant_time: bool,
     /// When each operation needs the result of the one before.
-    pub(crate) chained: Option<f64>,
+    pub(crate) chained: f64,
     /// When they are independent, per element.
     pub(crate) independent: f64,
+}
+
+/// The bulk of a mode with a chain of multiplications, by one method, in cycles per byte.
+#[derive(Serialize, Debug)]
+pub(crate) struct MultiplicationChain {
+    pub(crate) backend: &'static str,
+    pub(crate) mode: &'static str,
+    pub(crate) method: &'static str,
+    /// In one register.
+    pub(crate) single: f64,
+    /// In eight registers side by side.
+    pub(crate) batched: f64,
+}
+
+/// What sealing costs by the number of messages that are handed over at once, and by their length.
+#[derive(Serialize, Debug)]
+pub(crate) struct HeatMap {
+    pub(crate) algorithm: &'static str,
+    pub(crate) backend: &'static str,
+    pub(crate) messages: Vec<usize>,
+    pub(crate) lengths: Vec<usize>,
+    /// Cycles per byte, a row for each number of messages.
+    pub(crate) cpb: Vec<Vec<f64>>,
 }
 
 impl Study {

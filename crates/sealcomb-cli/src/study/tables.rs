@@ -1,23 +1,21 @@
-//! The study's tables on the terminal, with the paper's figures beside this machine's.
+//! The study's tables on the terminal.
 
-use super::papers;
-use super::plan::{MAIN_LENGTH, is_main, is_swept};
+use super::beside;
+use super::plan::is_main;
 use super::results::{Direction, Measurement, ScheduleName, Study};
 use super::workload::{BATCH, Lengths};
 use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
-use sealcomb::{Algorithm, Backend};
-use std::collections::BTreeSet;
+use sealcomb::Backend;
 
 /// All tables that the study has numbers for.
 pub(crate) fn text(study: &Study) -> String {
-    let mut tables = vec![machine(study), instructions(study), field(study)];
+    let mut tables = vec![machine(study)];
     for lengths in main_lengths(study) {
         tables.push(modes(study, lengths));
     }
     tables.push(by_length(study, ScheduleName::Single));
     tables.push(by_length(study, ScheduleName::Auto));
-    tables.push(paper_lengths(study));
-    tables.push(sweep(study));
+    tables.push(beside::text(study));
     for lengths in main_lengths(study) {
         tables.push(schedules(study, lengths));
         tables.push(backends(study, lengths));
@@ -36,94 +34,29 @@ fn machine(study: &Study) -> String {
     )
 }
 
-fn instructions(study: &Study) -> String {
-    let rows = study.instructions.iter().map(|i| {
-        let paper = papers::INSTRUCTIONS.iter().find(|(name, ..)| *name == i.operation);
-        vec![
-            i.backend.to_owned(),
-            i.operation.to_owned(),
-            format!("{:.1}", i.latency),
-            format!("{:.2}", i.inverse_throughput),
-            format!("{:.2}", i.blocks_per_cycle),
-            paper.map_or_else(String::new, |(_, latency, inverse)| format!("{latency} / {inverse}")),
-        ]
-    });
-    table(
-        "Instructions, cycles (the paper's table 8)",
-        &["backend", "instruction", "latency", "inverse throughput", "blocks/cycle", "paper"],
-        rows,
-    )
-}
-
-fn field(study: &Study) -> String {
-    let rows = study.field.iter().map(|operation| {
-        let paper = (operation.operation == "doubling").then(|| papers::DOUBLING.to_string());
-        vec![
-            operation.backend.to_owned(),
-            operation.operation.to_owned(),
-            operation.chained.map_or_else(String::new, |cycles| format!("{cycles:.1}")),
-            format!("{:.2}", operation.independent),
-            paper.unwrap_or_default(),
-        ]
-    });
-    table(
-        "GF(2^128), cycles (doubling: the paper's table 9)",
-        &["backend", "operation", "chained", "independent, each", "paper"],
-        rows,
-    )
-}
-
-/// Every algorithm at one length, single and batched (tables 1, 4 and 5).
+/// Every algorithm at one length, single and batched.
 fn modes(study: &Study, lengths: Lengths) -> String {
     let rows = study.algorithms().into_iter().filter_map(|id| {
         let cell = |direction, schedule| study.find(id, direction, schedule, lengths);
         let single = cell(Direction::Seal, ScheduleName::Single)?;
         let batch = cell(Direction::Seal, ScheduleName::Auto)?;
         let open = cell(Direction::Open, ScheduleName::Auto);
-        let (paper_single, paper_comb) = paper(id, lengths);
         Some(vec![
             id.to_owned(),
             cpb(single.cpb),
             cpb(batch.cpb),
             format!("{} - {}", cpb(batch.cpb_q1), cpb(batch.cpb_q3)),
-            format!("{:.1}", single.cpb / batch.cpb),
+            speed_up(single.cpb, batch.cpb),
             batch.bound_cpb.map_or_else(none, cpb),
             batch.fraction_of_bound.map_or_else(none, |fraction| format!("{fraction:.2}")),
             open.map_or_else(String::new, |open| cpb(open.cpb)),
-            paper_single,
-            paper_comb,
         ])
     });
     table(
-        &format!("{} (the paper's tables 1, 4, 5)", caption(lengths)),
-        &[
-            "algorithm",
-            "seal single",
-            "batch",
-            "quartiles",
-            "speed-up",
-            "bound",
-            "of bound",
-            "open batch",
-            "paper single",
-            "paper comb",
-        ],
+        &caption(lengths),
+        &["algorithm", "seal single", "batch", "quartiles", "speed-up", "bound", "of bound", "open batch"],
         rows,
     )
-}
-
-/// The paper's figures for an algorithm, where it has them: single and combed.
-fn paper(id: &str, lengths: Lengths) -> (String, String) {
-    let figures = Algorithm::by_id(id)
-        .ok()
-        .filter(|algorithm| papers::uses_its_cipher(algorithm))
-        .and_then(|algorithm| papers::of_mode(algorithm.mode));
-    let (single, comb) = match (figures, lengths) {
-        (Some(paper), Lengths::Fixed(MAIN_LENGTH)) => (Some(paper.single), paper.comb),
-        (Some(paper), Lengths::Mix) => (Some(paper.single_mix), paper.comb_mix),
-        _ => (None, None),
-    };
-    (single.map_or_else(String::new, cpb), comb.map_or_else(String::new, cpb))
 }
 
 /// Every algorithm over all lengths, sealing.
@@ -151,71 +84,6 @@ fn by_length(study: &Study, schedule: ScheduleName) -> String {
         _ => "Sealing batches, by length",
     };
     table(title, &header, rows)
-}
-
-/// CCM and GCM at the lengths of tables 6 and 7.
-fn paper_lengths(study: &Study) -> String {
-    let tables = [
-        ("single", ScheduleName::Single, &papers::SINGLE_BY_LENGTH[..]),
-        ("batch", ScheduleName::Auto, &papers::COMB_BY_LENGTH[..]),
-    ];
-    let rows = tables.into_iter().flat_map(|(name, schedule, table)| {
-        table.iter().filter_map(move |(mode, figures)| {
-            let id = format!("aes128-{}", mode.to_lowercase());
-            let ours: Vec<Option<&Measurement>> = papers::LENGTHS
-                .iter()
-                .map(|&bytes| study.find(&id, Direction::Seal, schedule, Lengths::Fixed(bytes)))
-                .collect();
-            ours.iter().any(Option::is_some).then(|| {
-                let mut row = vec![format!("{mode} {name}")];
-                row.extend(ours.iter().zip(figures).map(|(ours, paper)| match ours {
-                    Some(ours) => format!("{} ({})", cpb(ours.cpb), cpb(*paper)),
-                    None => format!("({})", cpb(*paper)),
-                }));
-                row
-            })
-        })
-    });
-    let mut header = vec!["here (paper)".to_owned()];
-    header.extend(papers::LENGTHS.iter().map(usize::to_string));
-    table("By length, beside the paper's tables 6 and 7", &header, rows)
-}
-
-/// Speed over the number of messages in flight.
-fn sweep(study: &Study) -> String {
-    let swept: Vec<&Measurement> = study
-        .on(study.machine.backend)
-        .filter(|m| m.schedule == ScheduleName::Comb && m.direction == Direction::Seal)
-        .filter(|m| Algorithm::by_id(m.algorithm).is_ok_and(is_swept))
-        .collect();
-    let degrees: BTreeSet<usize> = swept.iter().map(|m| m.lanes).collect();
-    if degrees.len() < 2 {
-        return String::new();
-    }
-    let mut columns: Vec<(&str, Lengths)> = Vec::new();
-    for m in &swept {
-        if !columns.contains(&(m.algorithm, m.lengths)) {
-            columns.push((m.algorithm, m.lengths));
-        }
-    }
-    let mut header = vec!["in flight".to_owned()];
-    header.extend(
-        columns.iter().map(|(id, lengths)| format!("{} {lengths}", id.trim_start_matches("aes128-"))),
-    );
-    header.push(format!("paper cbc {MAIN_LENGTH} / mix"));
-    let rows = degrees.into_iter().map(|degree| {
-        let mut row = vec![degree.to_string()];
-        row.extend(columns.iter().map(|column| {
-            let found = swept.iter().find(|m| m.lanes == degree && (m.algorithm, m.lengths) == *column);
-            found.map_or_else(String::new, |m| cpb(m.cpb))
-        }));
-        let paper = papers::PARALLEL_CBC.iter().find(|(parallelism, ..)| *parallelism == degree);
-        row.push(
-            paper.map_or_else(String::new, |(_, fixed, mix)| format!("{} / {}", cpb(*fixed), cpb(*mix))),
-        );
-        row
-    });
-    table("Comb windows, by the number of messages in flight (the paper's table 3)", &header, rows)
 }
 
 /// The ways to schedule a batch, and what many keys cost.
@@ -311,7 +179,11 @@ fn peers(study: &Study) -> String {
     table("Other libraries, sealing", &header, rows)
 }
 
-fn table<H: ToString>(title: &str, header: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub(crate) fn table<H: ToString>(
+    title: &str,
+    header: &[H],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut rows = rows.into_iter().peekable();
     if rows.peek().is_none() {
         return String::new();
@@ -355,7 +227,12 @@ fn none() -> String {
     "-".to_owned()
 }
 
-/// Three significant digits, as the paper has them.
-fn cpb(value: f64) -> String {
+/// How many times as fast.
+pub(crate) fn speed_up(single: f64, batch: f64) -> String {
+    format!("× {:.1}", single / batch)
+}
+
+/// Three significant digits, or more.
+pub(crate) fn cpb(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }

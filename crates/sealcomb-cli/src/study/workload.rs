@@ -78,6 +78,12 @@ impl Workload {
         Self { lengths: Lengths::Fixed(bytes), batches: vec![vec![bytes; BATCH]] }
     }
 
+    /// Batches of so many messages of the same length, together about as many as in one of the usual ones.
+    pub(crate) fn at_once(bytes: usize, messages: usize) -> Self {
+        let batches = vec![vec![bytes; messages]; (BATCH / 2).div_ceil(messages)];
+        Self { lengths: Lengths::Fixed(bytes), batches }
+    }
+
     /// Packets as the Internet carries them: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
     pub(crate) fn mix() -> Self {
         let mut random = fastrand::Rng::with_seed(SEED);

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, Block, Isa, Kernel, token};
+use super::{BLOCK, Block, Isa, Kernel, TopBit, token};
 
 token! {
     /// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1.
@@ -165,6 +165,19 @@ impl Isa for Aesni {
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
         // SAFETY: the token proves the byte shuffle of this width.
         unsafe { _mm_shuffle_epi8(a, self.splat(order)) }
+    }
+
+    #[inline(always)]
+    fn top_bit(self, v: Self::V, how: TopBit) -> bool {
+        // SAFETY: the token proves SSE4.1.
+        unsafe {
+            match how {
+                TopBit::Extract => _mm_extract_epi8::<15>(v) & 0x80 != 0,
+                TopBit::Test => _mm_testz_si128(v, _mm_set_epi64x(i64::MIN, 0)) == 0,
+                TopBit::Collect => _mm_movemask_epi8(v) & 0x8000 != 0,
+                TopBit::Compare => _mm_extract_epi8::<15>(_mm_cmpgt_epi8(_mm_setzero_si128(), v)) != 0,
+            }
+        }
     }
 
     #[inline(always)]

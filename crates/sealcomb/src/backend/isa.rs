@@ -38,6 +38,19 @@ impl<B: Isa> Weave<B> for () {
     fn thread(&mut self, _: B, _: usize) {}
 }
 
+/// How to ask for the top bit of a block: the ways that the papers compare.
+#[derive(Clone, Copy)]
+pub(crate) enum TopBit {
+    /// Extract its byte.
+    Extract,
+    /// Test the block against a mask.
+    Test,
+    /// Collect the top bits of all bytes.
+    Collect,
+    /// Compare the bytes with zero, then extract.
+    Compare,
+}
+
 /// What a backend can do with a register `V` of `BLOCKS` blocks of 16 bytes.
 ///
 /// A value of the implementing type proves that the CPU has the instructions. "Low" and "high" are the halves of 64
@@ -46,7 +59,7 @@ impl<B: Isa> Weave<B> for () {
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Blocks in a register: 1, 2 or 4.
     const BLOCKS: usize;
-    /// Registers of chained blocks that are in flight at most: 4, 8, 12 or 16. One key and temporaries must fit beside
+    /// Registers of chained blocks that are in flight at most: 8 or 12. One key and temporaries must fit beside
     /// them, and what their lanes read and write has to keep up with them.
     const CHAINS: usize;
     /// Whether AES keys are [`SoftAes`] rather than round keys.
@@ -148,6 +161,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn mul_high(self, a: Self::V, b: Self::V) -> Self::V;
     /// Carry-less product of the low half of `a` and the high half of `b`.
     fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Whether the last byte of the first block has its top bit set. What branches on it is not constant time: for
+    /// measurements alone.
+    #[inline(always)]
+    fn top_bit(self, v: Self::V, _: TopBit) -> bool {
+        self.first(v)[BLOCK - 1] >> 7 == 1
+    }
     /// The last block of `before`, then all but the last block of `v`: a run of blocks moved up by one.
     fn push(self, before: Self::V, v: Self::V) -> Self::V;
     /// The sum (xor) of all blocks in the first lane; the others are zero.

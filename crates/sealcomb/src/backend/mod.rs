@@ -19,9 +19,9 @@ mod vaes512;
 
 use core::fmt;
 
-pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, Weave};
+pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
 pub(crate) use portable::SoftAes;
-pub(crate) use rows::{Rows, Scratch};
+pub(crate) use rows::{LINE, Rows, Scratch};
 pub(crate) use span::{Chunk, Span};
 
 use crate::Error;

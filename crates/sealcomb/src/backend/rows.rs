@@ -2,23 +2,26 @@
 
 use core::hint::black_box;
 use core::marker::PhantomData;
-use core::ops::Not;
 
 use super::{BLOCK, Isa, Span, Square};
 
-/// The most lanes that there are: sixteen registers of four blocks.
-const MAX_LANES: usize = 64;
+/// Four blocks: a whole number of registers of each width.
+pub(crate) const LINE: usize = 4 * BLOCK;
 
 /// Blocks that a lane without a message may run on before it is set back.
 const IDLE_BLOCKS: usize = 64;
 
-/// What lanes without a message read and write.
-pub(crate) struct Scratch([u8; BLOCK * IDLE_BLOCKS]);
+/// What lanes without a message read and write, and a line for each lane whose message has less than one left.
+#[repr(align(64))]
+pub(crate) struct Scratch<const N: usize> {
+    lines: [[u8; LINE]; N],
+    idle: [u8; BLOCK * IDLE_BLOCKS],
+}
 
-impl Scratch {
+impl<const N: usize> Scratch<N> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self([0; BLOCK * IDLE_BLOCKS])
+        Self { lines: [[0; LINE]; N], idle: [0; BLOCK * IDLE_BLOCKS] }
     }
 }
 
@@ -31,57 +34,110 @@ pub(crate) struct Rows<'a, const N: usize> {
     src: [*const u8; N],
     dst: [*mut u8; N],
     end: [usize; N],
-    idle: u64,
+    // Where the blocks of a lane's line belong, and how many bytes they have.
+    home: [*mut u8; N],
+    rest: [usize; N],
+    busy: u64,
     at: usize,
     // The open window: its end, and the lanes that it covers.
     limit: usize,
     lanes: usize,
-    scratch: *mut u8,
-    memory: PhantomData<(Span<'a>, &'a mut Scratch)>,
+    scratch: *mut Scratch<N>,
+    memory: PhantomData<(Span<'a>, &'a mut Scratch<N>)>,
 }
 
 impl<'a, const N: usize> Rows<'a, N> {
     #[inline(always)]
-    pub(crate) fn new(writes: bool, scratch: &'a mut Scratch) -> Self {
+    pub(crate) fn new(writes: bool, scratch: &'a mut Scratch<N>) -> Self {
+        const { assert!(N <= 64) };
         Self {
             writes,
             src: [core::ptr::null(); N],
             dst: [core::ptr::null_mut(); N],
             end: [usize::MAX; N],
-            idle: u64::MAX,
+            home: [core::ptr::null_mut(); N],
+            rest: [0; N],
+            busy: 0,
             at: 0,
             limit: 0,
             lanes: 0,
-            scratch: scratch.0.as_mut_ptr(),
+            scratch,
             memory: PhantomData,
         }
     }
 
-    /// Gives a lane the bytes `from..to` of a message, which are whole blocks.
+    /// Gives a lane the first `bytes` bytes of a message, which are whole blocks.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>, from: usize, to: usize) {
-        assert!(from <= to && to <= span.len() && (to - from).is_multiple_of(BLOCK));
+    pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>, bytes: usize) {
+        assert!(bytes <= span.len() && bytes.is_multiple_of(BLOCK));
         assert!(span.writable() || !self.writes);
         let (src, dst) = span.pointers();
-        self.src[lane] = src.wrapping_add(from).wrapping_sub(self.at);
-        self.dst[lane] = dst.wrapping_add(from).wrapping_sub(self.at);
-        self.end[lane] = self.at + (to - from);
-        self.idle &= !(1 << lane);
+        self.go_through(lane, src, dst, bytes);
+    }
+
+    /// Gives a lane the last bytes of a message, from `from` on and less than a line, filled up with zeros to a line.
+    /// They are copied, and written back by [`Rows::put_back`].
+    #[inline(always)]
+    pub(crate) fn begin_rest<B: Isa>(&mut self, b: B, lane: usize, span: &Span<'a>, from: usize) {
+        assert!(lane < N && from <= span.len() && span.len() - from < LINE);
+        assert!(span.writable() || !self.writes);
+        let rest = span.len() - from;
+        let (src, dst) = span.pointers();
+        // SAFETY: the lane has a line of its own in the scratch memory, and the message has the bytes after `from`.
+        unsafe {
+            let line = (&raw mut (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
+            for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
+                let bytes = rest.saturating_sub(at).min(BLOCK * B::BLOCKS);
+                let x = b.load_part_from(src.wrapping_add(from + at), bytes);
+                b.store_to(x, line.add(at));
+            }
+            self.home[lane] = dst.wrapping_add(from);
+            self.rest[lane] = rest;
+            self.go_through(lane, line, line, LINE);
+        }
+    }
+
+    /// Writes a lane's rest to where it belongs.
+    #[inline(always)]
+    pub(crate) fn put_back<B: Isa>(&mut self, b: B, lane: usize) {
+        assert!(lane < N && self.writes);
+        // SAFETY: `begin_rest` found so many bytes there to be writable, or there are none.
+        unsafe {
+            let line = (&raw const (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
+            for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
+                let bytes = self.rest[lane].saturating_sub(at).min(BLOCK * B::BLOCKS);
+                b.store_part_to(b.load_from(line.add(at)), self.home[lane].wrapping_add(at), bytes);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn go_through(&mut self, lane: usize, src: *const u8, dst: *mut u8, bytes: usize) {
+        self.src[lane] = src.wrapping_sub(self.at);
+        self.dst[lane] = dst.wrapping_sub(self.at);
+        self.end[lane] = self.at + bytes;
+        self.busy |= 1 << lane;
         self.limit = self.at;
     }
 
     /// Takes a lane's message away.
     #[inline(always)]
     pub(crate) fn idle(&mut self, lane: usize) {
-        self.idle |= 1 << lane;
+        self.busy &= !(1 << lane);
         self.end[lane] = usize::MAX;
     }
 
-    /// Which of the first `lanes` lanes have a message that is at its end, as bits.
+    /// The lanes that have a message, as bits.
     #[inline(always)]
-    pub(crate) fn ended(&self, lanes: usize) -> u64 {
+    pub(crate) fn busy(&self) -> u64 {
+        self.busy
+    }
+
+    /// Which lanes have a message that is at its end, as bits.
+    #[inline(always)]
+    pub(crate) fn ended(&self) -> u64 {
         let mut ended = 0;
-        for (lane, &end) in self.end[..lanes].iter().enumerate() {
+        for (lane, &end) in self.end.iter().enumerate() {
             ended |= u64::from(end == self.at) << lane;
         }
         ended
@@ -90,24 +146,27 @@ impl<'a, const N: usize> Rows<'a, N> {
     /// How many lanes there are up to the last that has a message.
     #[inline(always)]
     pub(crate) fn live(&self) -> usize {
-        MAX_LANES - self.idle.not().leading_zeros() as usize
+        (u64::BITS - self.busy.leading_zeros()) as usize
     }
 
-    /// Opens a window over the first `lanes` lanes: the number of steps that all of them can go, 0 if none has a
-    /// message.
+    /// Opens a window over the first `lanes` lanes, beyond which none may have a message: the number of steps that all
+    /// of them can go, 0 if none has a message.
     #[inline(always)]
     pub(crate) fn window(&mut self, lanes: usize) -> usize {
-        let mut end = usize::MAX;
-        for &lane_end in &self.end[..lanes] {
-            end = end.min(lane_end);
-        }
-        if end == usize::MAX {
+        assert!(lanes <= N && self.live() <= lanes);
+        if self.busy == 0 {
             return 0;
         }
-        let mut idle = self.idle & (u64::MAX >> (MAX_LANES - lanes));
+        // Over all lanes, so that their number is a constant: those without a message have no end.
+        let mut end = usize::MAX;
+        for &lane_end in &self.end {
+            end = end.min(lane_end);
+        }
+        let mut idle = !self.busy & (u64::MAX >> (u64::BITS as usize - lanes));
         if idle != 0 {
             end = end.min(self.at + BLOCK * IDLE_BLOCKS);
-            let scratch = self.scratch.wrapping_sub(self.at);
+            // SAFETY: the scratch memory is borrowed for as long as this lives.
+            let scratch = unsafe { (&raw mut (*self.scratch).idle).cast::<u8>() }.wrapping_sub(self.at);
             while idle != 0 {
                 let lane = idle.trailing_zeros() as usize;
                 self.src[lane] = scratch;
@@ -130,15 +189,19 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// Writes one block of each lane, if the lanes are written.
+    /// Writes one block of each lane of the first `R` registers, `ahead` blocks from here.
     #[inline(always)]
-    pub(crate) fn scatter<B: Isa, const R: usize>(&mut self, b: B, x: &[B::V; R]) {
-        let at = self.place(R * B::BLOCKS, 0, 1);
-        if self.writes {
-            for r in 0..R {
-                // SAFETY: the window holds another block for each lane, and all spans are writable.
-                unsafe { b.scatter(x[r], self.dst[r * B::BLOCKS..].as_ptr(), at) };
-            }
+    pub(crate) fn scatter<B: Isa, const R: usize, const W: usize>(
+        &mut self,
+        b: B,
+        ahead: usize,
+        x: &[B::V; W],
+    ) {
+        assert!(self.writes);
+        let at = self.place(R * B::BLOCKS, ahead, 1);
+        for r in 0..R {
+            // SAFETY: the window holds another block for each lane, and all spans are writable.
+            unsafe { b.scatter(x[r], self.dst[r * B::BLOCKS..].as_ptr(), at) };
         }
     }
 
@@ -151,12 +214,11 @@ impl<'a, const N: usize> Rows<'a, N> {
         x: &Square<B, R>,
         r: usize,
     ) {
+        assert!(self.writes);
         let at = self.place((r + 1) * B::BLOCKS, ahead, B::BLOCKS);
-        if self.writes {
-            let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
-            // SAFETY: the window holds those blocks for each lane, and all spans are writable.
-            unsafe { b.scatter_square(x, r, dst.as_ptr(), at) };
-        }
+        let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
+        // SAFETY: the window holds those blocks for each lane, and all spans are writable.
+        unsafe { b.scatter_square(x, r, dst.as_ptr(), at) };
     }
 
     /// Goes on by so many blocks.

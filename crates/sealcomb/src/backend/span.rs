@@ -59,13 +59,6 @@ impl<'a> Span<'a> {
 }
 
 impl Span<'_> {
-    /// The first bytes alone.
-    #[inline(always)]
-    pub(crate) fn first(self, bytes: usize) -> Self {
-        assert!(bytes <= self.len);
-        Self { len: bytes, ..self }
-    }
-
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -113,13 +106,6 @@ impl Span<'_> {
         Span { src: self.dst, writable: false, memory: PhantomData, ..*self }
     }
 
-    /// The bytes after the last whole block, padded with zeros, if there are any.
-    #[inline(always)]
-    pub(crate) fn last_ragged(&self) -> Option<Block> {
-        let whole = self.len / BLOCK * BLOCK;
-        (whole < self.len).then(|| self.block(whole))
-    }
-
     /// `R` registers of whole blocks from byte `at` on: one check for all of them.
     #[inline(always)]
     pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
@@ -164,10 +150,13 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {
         assert!(at <= self.len);
+        if self.len - at >= BLOCK {
+            // SAFETY: just checked.
+            return unsafe { self.src.add(at).cast::<Block>().read_unaligned() };
+        }
         let mut block = [0; BLOCK];
-        let bytes = (self.len - at).min(BLOCK);
         // SAFETY: just checked.
-        unsafe { core::ptr::copy_nonoverlapping(self.src.add(at), block.as_mut_ptr(), bytes) };
+        unsafe { core::ptr::copy_nonoverlapping(self.src.add(at), block.as_mut_ptr(), self.len - at) };
         block
     }
 
@@ -175,9 +164,12 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
         assert!(self.writable && at <= self.len);
-        let bytes = (self.len - at).min(BLOCK);
+        if self.len - at >= BLOCK {
+            // SAFETY: just checked.
+            return unsafe { self.dst.add(at).cast::<Block>().write_unaligned(*block) };
+        }
         // SAFETY: just checked.
-        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), bytes) };
+        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), self.len - at) };
     }
 
     /// Zeros everything that may have been written.

@@ -4,7 +4,6 @@
 //! have different lengths, so the work is cut into windows in which every lane has a block to go; between two windows
 //! the lanes' states are in memory, where a lane that has ended hands its state back and gets the next message.
 
-use core::hint::black_box;
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
@@ -12,46 +11,25 @@ use arrayvec::ArrayVec;
 use super::lanes::{Lanes, Registers};
 use super::windows::windows;
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, Rows, Scratch, Span, Square};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
 use crate::primitives::aes::{AssignKey, LaneKeys, Schedule as AesSchedule};
 
 /// A mode's step from block to block, with `S` blocks of state a message.
 pub(crate) trait Chain<const S: usize> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
+    /// Bytes after which a lane may change strands. What is written goes in lines; what is only read need not.
+    const UNIT: usize = if Self::WRITES { LINE } else { BLOCK };
     /// Takes every lane one block further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut L::Blocks);
 }
 
-/// One message's way through a chain: whole blocks, and the state before and afterwards.
+/// One message's way through a chain: its bytes, with zeros after the last to fill up a block, and the state before and
+/// afterwards.
 pub(crate) struct Strand<'a, const S: usize> {
     pub(crate) aes: &'a AesSchedule,
     pub(crate) state: [Block; S],
     pub(crate) data: Span<'a>,
-}
-
-/// Which blocks of the strands go through the lanes.
-#[derive(Clone, Copy)]
-enum Part {
-    All,
-    /// The squares: as many blocks as the widest register has, so often as there are so many.
-    Squares,
-    /// The blocks after the squares.
-    Rest,
-}
-
-impl Part {
-    /// The bytes of a strand of so many.
-    #[inline(always)]
-    fn of(self, bytes: usize) -> (usize, usize) {
-        const SQUARE: usize = 4 * BLOCK;
-        let squares = bytes / SQUARE * SQUARE;
-        match self {
-            Self::All => (0, bytes),
-            Self::Squares => (0, squares),
-            Self::Rest => (squares, bytes),
-        }
-    }
 }
 
 /// Takes up to [`FLIGHT`] strands from one end to the other.
@@ -60,58 +38,42 @@ pub(crate) fn run<M: Chain<S>, const S: usize>(
     schedule: Schedule,
     strands: &mut [Strand<'_, S>],
 ) {
-    match schedule {
-        _ if strands.len() == 1 => part::<M, S>(backend, 1, true, Part::All, strands),
-        Schedule::Single | Schedule::Blocks => part::<M, S>(backend, 1, true, Part::All, strands),
-        Schedule::Comb(p) => part::<M, S>(backend, p.clamp(1, backend.lanes()), false, Part::All, strands),
-        Schedule::Auto | Schedule::Refill if !M::WRITES => {
-            part::<M, S>(backend, backend.lanes(), true, Part::All, strands);
-        }
-        // Windows that end anywhere cost twice: there are more of them, and blocks that make no square are moved one by
-        // one. So all squares go first, and then the few blocks that are left of all strands.
-        Schedule::Auto | Schedule::Refill => {
-            part::<M, S>(backend, backend.lanes(), true, Part::Squares, strands);
-            part::<M, S>(backend, backend.lanes(), true, Part::Rest, strands);
-        }
-    }
-}
-
-/// Takes a part of each strand through at most `parallel` lanes, refilled or in groups.
-fn part<M: Chain<S>, const S: usize>(
-    backend: Backend,
-    parallel: usize,
-    refill: bool,
-    part: Part,
-    strands: &mut [Strand<'_, S>],
-) {
+    let laid = match schedule {
+        Schedule::Single | Schedule::Blocks => Laid::Single,
+        Schedule::Auto | Schedule::Refill if strands.len() == 1 => Laid::Single,
+        Schedule::Auto | Schedule::Refill => Laid::Refilled,
+        Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
+    };
     // Longest first, and in order where the lengths are equal: batches of equal messages are sorted already. A sorting
     // key has the length, from the top down, and below it the strand's place.
     let mut order = ArrayVec::<u64, FLIGHT>::new();
     let (mut sorted, mut shared, mut last) = (true, true, 0);
     for (i, strand) in strands.iter().enumerate() {
-        let (from, to) = part.of(strand.data.len());
-        if from < to {
-            let key = (u64::MAX / PLACES - (to - from) as u64) * PLACES + i as u64;
+        if strand.data.len() > 0 {
+            let key = (u64::MAX / PLACES - strand.data.len() as u64) * PLACES + i as u64;
             sorted &= last <= key;
             shared &= core::ptr::eq(strand.aes, strands[0].aes);
             last = key;
             order.push(key);
         }
     }
-    if !sorted && parallel > 1 {
+    if !sorted && laid != Laid::Single {
         order.sort_unstable();
     }
     if !order.is_empty() {
-        backend.run(Comb::<M, S> {
-            strands,
-            order: &order,
-            parallel,
-            refill,
-            shared,
-            part,
-            chain: PhantomData,
-        });
+        backend.run(Comb::<M, S> { strands, order: &order, laid, shared, chain: PhantomData });
     }
+}
+
+/// How strands are laid into the lanes.
+#[derive(Clone, Copy, PartialEq)]
+enum Laid {
+    /// One after the other.
+    Single,
+    /// In groups of so many.
+    Comb(usize),
+    /// Into lanes that take the next strand as soon as theirs has ended.
+    Refilled,
 }
 
 /// Places of a flight's strands, a power of two, as part of a sorting key.
@@ -124,10 +86,8 @@ fn place(key: u64) -> usize {
 struct Comb<'s, 'a, M, const S: usize> {
     strands: &'s mut [Strand<'a, S>],
     order: &'s [u64],
-    parallel: usize,
-    refill: bool,
+    laid: Laid,
     shared: bool,
-    part: Part,
     chain: PhantomData<M>,
 }
 
@@ -136,15 +96,39 @@ impl<M: Chain<S>, const S: usize> Kernel for Comb<'_, '_, M, S> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        if self.laid == Laid::Single {
+            for &key in self.order {
+                let strand = &mut self.strands[place(key)];
+                single::<M, B, _, S>(b, strand.aes.encrypting(), strand);
+            }
+            return;
+        }
         let aes = self.strands[place(self.order[0])].aes;
-        // What a single message has to set up is kept small.
-        match (self.shared, self.parallel.min(self.order.len())) {
-            (true, 1) => self.fly::<B, _, 1, 4>(b, aes.encrypting()),
-            (true, _) => self.fly::<B, _, 16, 64>(b, aes.encrypting()),
-            (false, 1) => self.fly::<B, _, 1, 4>(b, LaneKeys::<4>::new(aes.rounds())),
-            (false, _) => self.fly::<B, _, 16, 64>(b, LaneKeys::<64>::new(aes.rounds())),
+        // Registers of chains, and the lanes that they have.
+        match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
+            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, aes.encrypting()),
+            (false, (8, _)) => self.fly::<B, _, 8, 32>(b, LaneKeys::<32>::new(aes.rounds())),
+            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, aes.encrypting()),
+            (false, (12, 1)) => self.fly::<B, _, 12, 16>(b, LaneKeys::<16>::new(aes.rounds())),
+            _ => unreachable!("8 registers of chains, or 12 of one block"),
         }
     }
+}
+
+/// Takes one strand from end to end.
+#[inline(always)]
+fn single<M: Chain<S>, B: Isa, K: RoundKeys<B>, const S: usize>(b: B, keys: K, strand: &mut Strand<'_, S>) {
+    let data = &mut strand.data.reborrow();
+    let lanes = Registers::<B, K, 1> { b, keys };
+    let mut state = strand.state.map(|block| [b.one(&block)]);
+    for at in (0..data.len()).step_by(BLOCK) {
+        let mut x = [b.one(&data.block(at))];
+        M::step(lanes, &mut state, &mut x);
+        if M::WRITES {
+            data.set_block(at, &b.first(x[0]));
+        }
+    }
+    strand.state = state.map(|[block]| b.first(block));
 }
 
 impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
@@ -159,18 +143,19 @@ impl<'a, M: Chain<S>, const S: usize> Comb<'_, 'a, M, S> {
             b,
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
+            trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
             strand: [0; N],
-            part: self.part,
+            in_rest: 0,
             squares: [[[b.zero(); W]; 4]; 2],
             keys,
             chain: PhantomData,
         };
-        if self.refill {
-            flight.refill(self.strands, self.order, self.parallel);
-        } else {
-            for group in self.order.chunks(self.parallel) {
+        if let Laid::Comb(parallel) = self.laid {
+            for group in self.order.chunks(parallel) {
                 flight.comb(self.strands, group);
             }
+        } else {
+            flight.refill(self.strands, self.order);
         }
     }
 }
@@ -185,8 +170,11 @@ struct Flight<'r, B: Isa, M, K, const S: usize, const W: usize, const N: usize> 
     b: B,
     rows: Rows<'r, N>,
     state: [LaneBlocks<N>; S],
+    // The states after each step of a line.
+    trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
     strand: [usize; N],
-    part: Part,
+    // Lanes whose strand has come to its last bytes, less than a unit.
+    in_rest: u64,
     squares: [Square<B, W>; 2],
     keys: K,
     chain: PhantomData<M>,
@@ -197,28 +185,84 @@ impl<'a: 'r, 'r, B: Isa, M: Chain<S>, K: AssignKey<'a>, const S: usize, const W:
 where
     for<'k> &'k K: RoundKeys<B>,
 {
-    /// Keeps the first `parallel` lanes filled until all strands are through.
+    /// Keeps the lanes filled until all strands are through.
+    ///
+    /// Where chains write, lanes change strands between lines of four blocks only, so that windows are few and long and
+    /// everything is written in squares: what a strand has beyond its whole lines goes through a line of its own. So does
+    /// a last block that isn't whole in the other chains.
     #[inline(always)]
-    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[u64], parallel: usize) {
-        let lanes = parallel.min(order.len());
-        for lane in 0..lanes {
-            self.begin(lane, strands, place(order[lane]));
+    fn refill(&mut self, strands: &mut [Strand<'a, S>], order: &[u64]) {
+        let lanes = (W * B::BLOCKS).min(order.len());
+        let mut waiting = order.iter().map(|&key| place(key));
+        for (lane, strand) in waiting.by_ref().take(lanes).enumerate() {
+            self.begin(lane, strands, strand);
         }
-        let mut next = lanes;
         let mut live = lanes;
         while live > 0 {
-            self.window(live, usize::MAX);
-            let mut ended = self.rows.ended(live);
+            let most = if self.in_rest == self.rows.busy() { self.longest_rest(strands) } else { usize::MAX };
+            self.window(live, most);
+            let mut ended = self.rows.ended() | self.in_rest;
             while ended != 0 {
                 let lane = ended.trailing_zeros() as usize;
                 ended &= ended - 1;
-                self.end(lane, strands);
-                if next < order.len() {
-                    self.begin(lane, strands, place(order[next]));
-                    next += 1;
+                if self.in_rest & (1 << lane) != 0 {
+                    self.end_rest(lane, strands);
+                } else if !strands[self.strand[lane]].data.len().is_multiple_of(M::UNIT) {
+                    self.begin_rest(lane, strands);
+                    continue;
+                } else {
+                    self.end(lane, strands);
+                }
+                if let Some(strand) = waiting.next() {
+                    self.begin(lane, strands, strand);
                 }
             }
             live = self.rows.live();
+        }
+    }
+
+    /// Blocks of the longest rest in the lanes.
+    #[inline(always)]
+    fn longest_rest(&self, strands: &[Strand<'a, S>]) -> usize {
+        let mut longest = 0;
+        let mut lanes = self.in_rest;
+        while lanes != 0 {
+            longest = longest.max(strands[self.strand[lanes.trailing_zeros() as usize]].data.len() % M::UNIT);
+            lanes &= lanes - 1;
+        }
+        longest.div_ceil(BLOCK)
+    }
+
+    /// Gives a lane a strand, or its rest if there is no more.
+    #[inline(always)]
+    fn begin(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
+        self.assign(lane, strands, strand);
+        let data = &strands[strand].data;
+        if data.len() >= M::UNIT {
+            self.rows.begin(lane, data, data.len() / M::UNIT * M::UNIT);
+        } else {
+            self.begin_rest(lane, strands);
+        }
+    }
+
+    #[inline(always)]
+    fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S>]) {
+        let data = &strands[self.strand[lane]].data;
+        self.rows.begin_rest(self.b, lane, data, data.len() / M::UNIT * M::UNIT);
+        self.in_rest |= 1 << lane;
+    }
+
+    #[inline(always)]
+    fn end_rest(&mut self, lane: usize, strands: &mut [Strand<'a, S>]) {
+        if M::WRITES {
+            self.rows.put_back(self.b, lane);
+        }
+        self.rows.idle(lane);
+        self.in_rest &= !(1 << lane);
+        let strand = &mut strands[self.strand[lane]];
+        let after = &self.trail[(strand.data.len() % M::UNIT).div_ceil(BLOCK) - 1];
+        for s in 0..S {
+            strand.state[s] = after[s].0[lane];
         }
     }
 
@@ -228,27 +272,54 @@ where
         let mut lengths = ArrayVec::<usize, N>::new();
         for (lane, &key) in group.iter().enumerate() {
             let strand = place(key);
-            self.begin(lane, strands, strand);
-            lengths.push(strands[strand].data.len() / BLOCK);
+            let blocks = strands[strand].data.len() / BLOCK;
+            if blocks == 0 {
+                break; // The longest are first.
+            }
+            self.assign(lane, strands, strand);
+            self.rows.begin(lane, &strands[strand].data, blocks * BLOCK);
+            lengths.push(blocks);
         }
         for window in &windows(&lengths) {
             let mut left = window.blocks;
             while left > 0 {
                 left -= self.window(window.messages, left);
             }
-            let mut ended = self.rows.ended(window.messages);
+            let mut ended = self.rows.ended();
             while ended != 0 {
                 self.end(ended.trailing_zeros() as usize, strands);
                 ended &= ended - 1;
             }
         }
+        self.ragged_ends(strands, group);
+    }
+
+    /// Takes the last blocks of a group that are not whole through the lanes.
+    #[inline(always)]
+    fn ragged_ends(&mut self, strands: &mut [Strand<'a, S>], group: &[u64]) {
+        let mut lanes = 0;
+        for &key in group {
+            let data = &strands[place(key)].data;
+            if !data.len().is_multiple_of(BLOCK) {
+                self.assign(lanes, strands, place(key));
+                self.rows.begin_rest(self.b, lanes, data, data.len() / BLOCK * BLOCK);
+                lanes += 1;
+            }
+        }
+        if lanes > 0 {
+            self.window(lanes, 1);
+        }
+        for lane in 0..lanes {
+            if M::WRITES {
+                self.rows.put_back(self.b, lane);
+            }
+            self.end(lane, strands);
+        }
     }
 
     #[inline(always)]
-    fn begin(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
-        let Strand { aes, state, data } = &strands[strand];
-        let (from, to) = self.part.of(data.len());
-        self.rows.begin(lane, data, from, to);
+    fn assign(&mut self, lane: usize, strands: &[Strand<'a, S>], strand: usize) {
+        let Strand { aes, state, .. } = &strands[strand];
         self.keys.assign(lane, aes);
         self.strand[lane] = strand;
         for s in 0..S {
@@ -269,19 +340,15 @@ where
     /// as hold them. Returns how far.
     #[inline(always)]
     fn window(&mut self, live: usize, most: usize) -> usize {
-        const { assert!(matches!(B::CHAINS, 4 | 8 | 12 | 16)) };
         let registers = match live.div_ceil(B::BLOCKS) {
             0 | 1 => 1,
             2..=4 => 4,
-            5..=8 if B::CHAINS > 8 => 8,
-            _ => B::CHAINS,
+            _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
         match registers {
             1 => self.advance::<1>(steps),
-            4 if W > 1 => self.advance::<4>(steps),
-            8 if W > 1 => self.advance::<8>(steps),
-            12 if W > 1 => self.advance::<12>(steps),
+            4 => self.advance::<4>(steps),
             _ => self.advance::<W>(steps),
         }
         steps
@@ -290,7 +357,7 @@ where
     /// Takes the lanes of `R` registers `steps` blocks further.
     #[inline(always)]
     fn advance<const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, squares: [even, odd], keys, .. } = self;
+        let Self { b, rows, state: memory, trail, in_rest, squares, keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
         let lanes = Registers::<B, &K, R> { b, keys };
         let mut state = [[b.zero(); R]; S];
@@ -299,43 +366,53 @@ where
                 state[s][r] = b.load(&memory[s].0[r * blocks..]);
             }
         }
-        // What squares of as many steps as a register has blocks give is written in whole registers, one square behind
-        // and a few registers after each step, so that memory and shuffles fill the gaps that the rounds leave.
-        let count = if M::WRITES { steps / blocks } else { 0 };
-        if count > 0 {
-            let share = R.div_ceil(blocks);
-            for square in 0..count {
-                let (now, other) =
-                    if square % 2 == 0 { (&mut *even, &mut *odd) } else { (&mut *odd, &mut *even) };
-                for (i, out) in now[..black_box(blocks)].iter_mut().enumerate() {
-                    let mut x = [b.zero(); R];
-                    rows.gather(b, square * blocks + i, &mut x);
-                    M::step(lanes, &mut state, &mut x);
-                    out[..R].copy_from_slice(&x);
-                    if square > 0 {
-                        for r in (i * share).min(R)..((i + 1) * share).min(R) {
-                            rows.scatter_square(b, (square - 1) * blocks, other, r);
-                        }
+        // Where a strand ends within the line, its state is what it was then.
+        let leave_trail = *in_rest != 0;
+        // Squares of as many steps as a register has blocks are written in whole registers, one square behind and a few
+        // registers after each step, so that memory and shuffles fill the gaps that the rounds leave.
+        let share = R.div_ceil(blocks);
+        for i in 0..steps {
+            let mut x = [b.zero(); R];
+            rows.gather(b, i, &mut x);
+            M::step(lanes, &mut state, &mut x);
+            if leave_trail {
+                store_states(b, &state, &mut trail[i]);
+            }
+            if M::WRITES {
+                let (square, step) = (i / blocks, i % blocks);
+                squares[square % 2][step][..R].copy_from_slice(&x);
+                if square > 0 {
+                    for r in (step * share).min(R)..((step + 1) * share).min(R) {
+                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
                     }
                 }
             }
-            let last = if count % 2 == 1 { &*even } else { &*odd };
-            for r in 0..R {
-                rows.scatter_square(b, (count - 1) * blocks, last, r);
-            }
-            rows.go(count * blocks);
         }
-        for _ in count * blocks..steps {
-            let mut x = [b.zero(); R];
-            rows.gather(b, 0, &mut x);
-            M::step(lanes, &mut state, &mut x);
-            rows.scatter(b, &x);
-            rows.go(1);
-        }
-        for s in 0..S {
-            for r in 0..R {
-                b.store(state[s][r], &mut memory[s].0[r * blocks..]);
+        if M::WRITES {
+            let (whole, left) = (steps / blocks, steps % blocks);
+            if whole > 0 {
+                for r in (left * share).min(R)..R {
+                    rows.scatter_square(b, (whole - 1) * blocks, &squares[(whole - 1) % 2], r);
+                }
             }
+            for step in 0..left {
+                rows.scatter::<B, R, W>(b, whole * blocks + step, &squares[whole % 2][step]);
+            }
+        }
+        rows.go(steps);
+        store_states(b, &state, memory);
+    }
+}
+
+#[inline(always)]
+fn store_states<B: Isa, const S: usize, const R: usize, const N: usize>(
+    b: B,
+    states: &[[B::V; R]; S],
+    memory: &mut [LaneBlocks<N>; S],
+) {
+    for s in 0..S {
+        for r in 0..R {
+            b.store(states[s][r], &mut memory[s].0[r * B::BLOCKS..]);
         }
     }
 }

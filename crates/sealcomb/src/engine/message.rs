@@ -6,7 +6,6 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use super::blocks::Loose;
 use super::comb::{self, Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
@@ -63,34 +62,15 @@ pub(crate) struct Batch<'b, 'm, 'a> {
     pub(crate) messages: &'b mut [&'m mut Message<'a>],
 }
 
-/// Takes the whole blocks of each message through a chain that begins with its nonce. Returns the chains' ends.
-pub(crate) fn chain_whole_blocks<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+/// Takes each message through a chain that begins with its nonce.
+pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     let mut strands = ArrayVec::<Strand<'_, 1>, FLIGHT>::new();
     for message in batch.messages.iter_mut() {
         let Message { key, nonce, data, .. } = &mut **message;
         let state = [*nonce.first_chunk().expect("an IV of 16 bytes")];
-        strands.push(Strand { aes: &key.aes, state, data: data.part(0, data.len() / BLOCK * BLOCK) });
+        strands.push(Strand { aes: &key.aes, state, data: data.reborrow() });
     }
     comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
-    strands.iter().map(|strand| strand.state[0]).collect()
-}
-
-/// Adds to each message's last bytes, those after its whole blocks, the encryption of its feedback block.
-pub(crate) fn finish_stream(batch: &mut Batch<'_, '_, '_>, feedback: &[Block]) {
-    let is_ragged = |message: &Message<'_>| !message.data.len().is_multiple_of(BLOCK);
-    let mut keystream = Loose::new();
-    for (message, feedback) in batch.messages.iter().zip(feedback) {
-        if is_ragged(message) {
-            keystream.push(&message.key.aes, *feedback);
-        }
-    }
-    keystream.encrypt(batch.backend);
-    let ragged = batch.messages.iter_mut().filter(|message| is_ragged(message));
-    for (message, mut block) in ragged.zip(keystream.blocks) {
-        let at = message.data.len() / BLOCK * BLOCK;
-        xor(&mut block, &message.data.block(at));
-        message.data.set_block(at, &block);
-    }
 }
 
 /// A one bit after so many bytes.
@@ -104,10 +84,8 @@ pub(crate) static PADDING: [Block; BLOCK] = {
     padding
 };
 
-/// `block ← block ⊕ bytes`, for up to 16 bytes.
+/// `a ← a ⊕ b`
 #[inline(always)]
-pub(crate) fn xor(block: &mut Block, bytes: &[u8]) {
-    for (x, y) in block.iter_mut().zip(bytes) {
-        *x ^= y;
-    }
+pub(crate) fn xor(a: &mut Block, b: &Block) {
+    *a = (u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b)).to_ne_bytes();
 }

@@ -10,9 +10,9 @@ mod windows;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
-pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 #[cfg(feature = "hazmat")]
-pub(crate) use message::{chain_whole_blocks, finish_stream};
+pub(crate) use message::chain;
+pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

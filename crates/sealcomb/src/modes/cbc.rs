@@ -3,13 +3,13 @@
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
 use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain_whole_blocks};
+use crate::engine::{Batch, Lanes, chain};
 
 pub(crate) struct Cbc;
 
 impl Mode for Cbc {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        chain_whole_blocks::<Encrypt>(batch);
+        chain::<Encrypt>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -34,24 +34,29 @@ fn encrypt(batch: &mut Batch<'_, '_, '_>) {
 
 /// `Ctr_0`: the length of the message's length, the nonce, and the counter 0 (A.3).
 fn counter(nonce: &[u8]) -> Block {
-    let mut ctr = [0; BLOCK];
+    number(nonce).to_be_bytes()
+}
+
+/// `Ctr_0` as a big-endian number.
+#[inline]
+fn number(nonce: &[u8]) -> u128 {
     let q = 15 - nonce.len();
-    ctr[0] = (q - 1) as u8;
-    ctr[1..=nonce.len()].copy_from_slice(nonce);
-    ctr
+    let nonce = match (nonce.first_chunk(), nonce.last_chunk()) {
+        // Two loads that overlap: bytes that were just stored one by one are slow to load together.
+        (Some(head), Some(tail)) => {
+            u128::from(u64::from_be_bytes(*head)) << 56 | u128::from(u64::from_be_bytes(*tail)) << (8 * q)
+        }
+        _ => nonce.iter().fold(0, |n, byte| n << 8 | u128::from(*byte)) << (8 * q),
+    };
+    (q as u128 - 1) << 120 | nonce
 }
 
 /// `B_0`: flags, nonce, and the message's length in what the nonce leaves (A.2.1).
 fn first_block(message: &Message<'_>) -> Block {
-    let mut b0 = counter(message.nonce);
-    let t = message.key.tag_bytes;
-    b0[0] |= (((t - 2) / 2) as u8) << 3 | u8::from(!message.aad.is_empty()) << 6;
-    // The length was found to fit, so what the nonce covers of these 8 bytes is zero.
-    let q = (message.data.len() as u64).to_be_bytes();
-    for (b, q) in b0[8..].iter_mut().zip(q) {
-        *b |= q;
-    }
-    b0
+    let has_aad = u128::from(!message.aad.is_empty());
+    let t = (message.key.tag_bytes as u128 - 2) / 2;
+    // The length was found to fit, so what the nonce covers of it is zero.
+    (number(message.nonce) | has_aad << 126 | t << 123 | message.data.len() as u128).to_be_bytes()
 }
 
 /// The block with which the additional data begins: its length (A.2.2), then as much of it as there is room. Returns
@@ -83,11 +88,9 @@ fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block,
     single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(&message.aad).0));
     let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;
     if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
-        whole(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
-        single(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]).last_ragged());
+        chain(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
     }
-    whole(batch, &mut y, |message| plaintext::<OPENS>(message));
-    single(batch, &mut y, |message| plaintext::<OPENS>(message).last_ragged());
+    chain(batch, &mut y, |message| plaintext::<OPENS>(message));
     y
 }
 
@@ -112,13 +115,11 @@ fn single<'a>(batch: &Batch<'_, '_, 'a>, y: &mut [Block], block: impl Fn(&Messag
     }
 }
 
-/// `Y ← E_K(Y ⊕ B)` for all whole blocks of a part of the messages.
-fn whole<'m, 'a>(batch: &'m Batch<'_, '_, 'a>, y: &mut [Block], part: impl Fn(&'m Message<'a>) -> Span<'m>) {
+/// `Y ← E_K(Y ⊕ B)` for all blocks of a part of the messages.
+fn chain<'m, 'a>(batch: &'m Batch<'_, '_, 'a>, y: &mut [Block], part: impl Fn(&'m Message<'a>) -> Span<'m>) {
     let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
     for (message, y) in batch.messages.iter().zip(y.iter()) {
-        let part = part(message);
-        let bytes = part.len() / BLOCK * BLOCK;
-        strands.push(Strand { aes: &message.key.aes, state: [*y], data: part.first(bytes) });
+        strands.push(Strand { aes: &message.key.aes, state: [*y], data: part(message) });
     }
     comb::run::<CbcMac, 1>(batch.backend, batch.schedule, &mut strands);
     for (y, strand) in y.iter_mut().zip(&strands) {

@@ -3,14 +3,13 @@
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
 use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain_whole_blocks, finish_stream};
+use crate::engine::{Batch, Lanes, chain};
 
 pub(crate) struct Cfb;
 
 impl Mode for Cfb {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let feedback = chain_whole_blocks::<Encrypt>(batch);
-        finish_stream(batch, &feedback);
+        chain::<Encrypt>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

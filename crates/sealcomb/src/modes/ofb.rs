@@ -2,14 +2,13 @@
 
 use super::Mode;
 use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain_whole_blocks, finish_stream};
+use crate::engine::{Batch, Lanes, chain};
 
 pub(crate) struct Ofb;
 
 impl Mode for Ofb {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let feedback = chain_whole_blocks::<Output>(batch);
-        finish_stream(batch, &feedback);
+        chain::<Output>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -4,7 +4,7 @@
 //! `i` is the coefficient of `x^i` and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor `x^-128`.
 //! CMAC and the modes with offsets (SP 800-38B) read it big-endian, modulo `x^128 + x^7 + x^2 + x + 1`.
 
-use crate::backend::{Block, Isa};
+use crate::backend::{Block, Isa, TopBit};
 
 /// Doubles every block of a register in the big-endian convention, in constant time.
 #[inline(always)]
@@ -16,6 +16,14 @@ pub(crate) fn double<B: Isa>(b: B, v: B::V) -> B::V {
     let all = b.sub64(b.zero(), carries);
     let reduced = b.and(all, b.splat(&halves(0x87, 0)));
     b.reverse(b.xor3(b.add64(v, v), moved, reduced))
+}
+
+/// Doubles the first block of a register in the little-endian convention, as listing 1.1 of Bogdanov, Lauridsen and
+/// Tischhauser does: it asks for the top bit and branches on it. Not constant time: for measurements alone.
+#[inline(always)]
+pub(crate) fn double_branching<B: Isa>(b: B, v: B::V, how: TopBit) -> B::V {
+    let shifted = b.xor(b.add64(v, v), b.shift_right(b.low_to_high(v), 63));
+    if b.top_bit(v, how) { b.xor(shifted, b.splat(&halves(0x87, 0))) } else { shifted }
 }
 
 /// A block of two little-endian halves.
