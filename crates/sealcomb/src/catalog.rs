@@ -1,6 +1,8 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
 use crate::Error;
+#[cfg(feature = "research")]
+use crate::modes::otr;
 use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, ofb};
@@ -207,6 +209,8 @@ const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
 /// SP 800-38D allows IVs up to 2^64 - 1 bits.
 const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
+/// RFC 7253: 2^48 blocks under a key.
+const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
 /// SP 800-38D: 2^39 - 256 bits.
 const GCM_MESSAGE: u64 = (1 << 36) - 32;
 /// SP 800-38D: 2^64 - 1 bits.
@@ -301,23 +305,31 @@ catalog! {
         Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
-    all() => ocb3::AES, "OCB3 (tag 64)", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::Fixed { message: 1 << 52, aad: 1 << 52 }, "RFC 7253",
-        Standard, "RFC 7253 (2014), of the IRTF's crypto forum",
-        "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
-    all() => ocb3::AES, "OCB3 (tag 96)", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::Fixed { message: 1 << 52, aad: 1 << 52 }, "RFC 7253",
-        Standard, "RFC 7253 (2014), of the IRTF's crypto forum",
-        "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
-    all() => ocb3::AES, "OCB3 (tag 128)", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::Fixed { message: 1 << 52, aad: 1 << 52 }, "RFC 7253",
-        Standard, "RFC 7253 (2014), of the IRTF's crypto forum",
-        "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
+    all() => ocb3::AES, "OCB3-T64", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    all() => ocb3::AES, "OCB3-T96", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    all() => ocb3::AES, "OCB3-T128", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
     feature = "research" => ocb3::SERPENT, "OCB3", "ocb3", Aead, serpent [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::Fixed { message: 1 << 52, aad: 1 << 52 },
+        takes ANY, Work { calls: 1, ..IDLE }, OCB_LIMITS,
         "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
         Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
+    feature = "research" => otr::Otr::Parallel, "OTR-P", "otr-p", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
+    feature = "research" => otr::Otr::Serial, "OTR-S", "otr-s", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
+        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), serial AD", Research,
+        "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
+        "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
     feature = "hazmat" => ecb::AES, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";

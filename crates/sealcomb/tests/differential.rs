@@ -6,7 +6,7 @@ mod common {
     pub(crate) mod unsealed;
 }
 
-use aead::array::typenum::{U4, U7, U8, U11, U12, U13, U16};
+use aead::array::typenum::{U4, U7, U8, U11, U12, U13, U15, U16};
 use aead::{AeadInOut, KeyInit, Nonce};
 use aes::cipher::block_padding::NoPadding;
 use aes::cipher::{BlockModeEncrypt, KeyIvInit, StreamCipher};
@@ -18,6 +18,7 @@ use cmac::{Cmac, Mac};
 use common::known_answer::{KnownAnswer, must_hold};
 use common::unsealed::messages;
 use ctr::Ctr128BE;
+use ocb3::Ocb3;
 use ofb::Ofb;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -35,6 +36,7 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
         "gcm-siv" => (vec![12], vec![16]),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
         _ => return None,
     })
 }
@@ -104,6 +106,15 @@ macro_rules! peer {
                 ("ccm", 13, 8) => seal_aead::<Ccm<$aes, U8, U13>>(message),
                 ("ccm", 13, 16) => seal_aead::<Ccm<$aes, U16, U13>>(message),
                 ("gcm-siv", ..) => seal_aead::<AesGcmSiv<$aes>>(message),
+                ("ocb3-t64", 8, _) => seal_aead::<Ocb3<$aes, U8, U8>>(message),
+                ("ocb3-t64", 12, _) => seal_aead::<Ocb3<$aes, U12, U8>>(message),
+                ("ocb3-t64", 15, _) => seal_aead::<Ocb3<$aes, U15, U8>>(message),
+                ("ocb3-t96", 8, _) => seal_aead::<Ocb3<$aes, U8, U12>>(message),
+                ("ocb3-t96", 12, _) => seal_aead::<Ocb3<$aes, U12, U12>>(message),
+                ("ocb3-t96", 15, _) => seal_aead::<Ocb3<$aes, U15, U12>>(message),
+                ("ocb3-t128", 8, _) => seal_aead::<Ocb3<$aes, U8, U16>>(message),
+                ("ocb3-t128", 12, _) => seal_aead::<Ocb3<$aes, U12, U16>>(message),
+                ("ocb3-t128", 15, _) => seal_aead::<Ocb3<$aes, U15, U16>>(message),
                 sizes => panic!("no peer for {sizes:?}"),
             }
         }

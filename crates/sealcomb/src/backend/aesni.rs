@@ -186,6 +186,16 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        (a, b)
+    }
+
+    #[inline(always)]
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        (first, second)
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         v
     }

@@ -169,6 +169,10 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     }
     /// The last block of `before`, then all but the last block of `v`: a run of blocks moved up by one.
     fn push(self, before: Self::V, v: Self::V) -> Self::V;
+    /// Splits the run of blocks `a`, `b` into the first ones of its pairs and the second ones.
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+    /// The reverse of `unzip`.
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V);
     /// The sum (xor) of all blocks in the first lane; the others are zero.
     fn fold(self, v: Self::V) -> Self::V;
 

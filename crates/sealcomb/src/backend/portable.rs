@@ -304,6 +304,16 @@ impl<const N: usize> Isa for Portable<N> {
         core::array::from_fn(|i| if i == 0 { before[N - 1] } else { v[i - 1] })
     }
 
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        let run = |i| if i < N { a[i] } else { b[i - N] };
+        (core::array::from_fn(|i| run(2 * i)), core::array::from_fn(|i| run(2 * i + 1)))
+    }
+
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        let run = |i| if i % 2 == 0 { first[i / 2] } else { second[i / 2] };
+        (core::array::from_fn(run), core::array::from_fn(|i| run(N + i)))
+    }
+
     fn fold(self, v: Self::V) -> Self::V {
         let sum = v.iter().fold(0, |sum, block| sum ^ block);
         core::array::from_fn(|i| if i == 0 { sum } else { 0 })

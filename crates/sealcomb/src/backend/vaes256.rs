@@ -204,6 +204,17 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        // SAFETY: the token proves AVX2.
+        unsafe { (_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)) }
+    }
+
+    #[inline(always)]
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        self.unzip(first, second)
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         // SAFETY: the token proves AVX2.
         unsafe {

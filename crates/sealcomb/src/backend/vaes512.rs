@@ -207,6 +207,22 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { (_mm512_shuffle_i64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b)) }
+    }
+
+    #[inline(always)]
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        // SAFETY: the token proves AVX-512F.
+        unsafe {
+            let low = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+            let high = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+            (_mm512_permutex2var_epi64(first, low, second), _mm512_permutex2var_epi64(first, high, second))
+        }
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         // SAFETY: the token proves AVX-512F.
         unsafe {

@@ -121,6 +121,56 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
     });
 }
 
+/// The same with pairs of consecutive blocks, of which the first ones and the second ones have registers of their own.
+pub(crate) trait PairPass<B: Isa> {
+    /// Takes the next registers of input. The last ones begin with `pairs` blocks of the message, and zeros follow them;
+    /// what comes out there is not written.
+    fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
+}
+
+/// Goes over a message of whole pairs.
+#[inline(always)]
+pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
+    let data = &mut data.reborrow();
+    let register = BLOCK * B::BLOCKS;
+    let mut at = 0;
+    while data.len() - at >= 2 * REGISTERS * register {
+        let (mut first, mut second) = ([b.zero(); REGISTERS], [b.zero(); REGISTERS]);
+        for r in 0..REGISTERS {
+            let at = at + 2 * r * register;
+            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+        }
+        pass.step(b, &mut first, &mut second, B::BLOCKS);
+        for r in 0..REGISTERS {
+            let (low, high) = b.zip(first[r], second[r]);
+            data.store(b, at, low);
+            data.store(b, at + register, high);
+            at += 2 * register;
+        }
+    }
+    let left = (data.len() - at).div_ceil(2 * register);
+    each_count!(left, R => {
+        let (mut first, mut second) = ([b.zero(); R], [b.zero(); R]);
+        for r in 0..R - 1 {
+            let at = at + 2 * r * register;
+            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+        }
+        let last = at + 2 * (R - 1) * register;
+        let middle = (last + register).min(data.len());
+        (first[R - 1], second[R - 1]) = b.unzip(data.load_part(b, last), data.load_part(b, middle));
+        pass.step(b, &mut first, &mut second, (data.len() - last) / (2 * BLOCK));
+        for r in 0..R - 1 {
+            let (low, high) = b.zip(first[r], second[r]);
+            data.store(b, at, low);
+            data.store(b, at + register, high);
+            at += 2 * register;
+        }
+        let (low, high) = b.zip(first[R - 1], second[R - 1]);
+        data.store_part(b, last, low);
+        data.store_part(b, middle, high);
+    });
+}
+
 /// Adds to each message the keystream from its first counter block on.
 pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_, '_>, first: impl Fn(&Message<'_>) -> Block) {
     let first: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| first(message)).collect();
@@ -193,9 +243,15 @@ impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
     }
 }
 
-/// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
+/// Encrypts blocks under the AES keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
-pub(crate) fn encrypt_each<C: BlockCipher, B: Isa>(
+pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+    encrypt_each_by::<AesSchedule, B>(b, messages, blocks);
+}
+
+/// The same by any cipher.
+#[inline(always)]
+pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
     blocks: &mut [Block],

@@ -73,9 +73,9 @@ pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     comb::run::<M, 1>(batch.backend, batch.schedule, &mut strands);
 }
 
-/// A one bit after so many bytes.
-pub(crate) static PADDING: [Block; BLOCK] = {
-    let mut padding = [[0; BLOCK]; BLOCK];
+/// A one bit after so many bytes, if that is not a whole block.
+pub(crate) static PADDING: [Block; BLOCK + 1] = {
+    let mut padding = [[0; BLOCK]; BLOCK + 1];
     let mut i = 0;
     while i < BLOCK {
         padding[i][i] = 0x80;

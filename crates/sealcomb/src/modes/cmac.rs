@@ -66,12 +66,11 @@ impl Kernel for LastBlocks<'_, '_, '_> {
         for (message, block) in messages.iter().zip(&mut blocks) {
             let [k1, k2] = &message.key.subkeys;
             let rest = &message.aad[chained(message)..];
-            let (k, padding) =
-                if rest.len() == BLOCK { (k1, &[0; BLOCK]) } else { (k2, &PADDING[rest.len()]) };
-            let m = b.xor(b.load_bytes(rest), b.one(padding));
+            let k = if rest.len() == BLOCK { k1 } else { k2 };
+            let m = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
         }
-        encrypt_each::<Schedule, B>(b, messages, &mut blocks);
+        encrypt_each(b, messages, &mut blocks);
         for (message, tag) in messages.iter_mut().zip(&blocks) {
             message.tag = *tag;
         }

@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
-use crate::engine::blocks::{encrypt_block, encrypt_each};
+use crate::engine::blocks::{encrypt_block, encrypt_each_by};
 use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
@@ -73,7 +73,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
         for message in self.messages.iter() {
             masks.push(b.first(first_counter(b, table(message.key), message.nonce)));
         }
-        encrypt_each::<C, B>(b, self.messages, &mut masks);
+        encrypt_each_by::<C, B>(b, self.messages, &mut masks);
         for (message, mask) in self.messages.iter_mut().zip(&masks) {
             let s = crypt::<C, B, OPENS>(b, message);
             message.tag = b.first(b.xor(s, b.one(mask)));

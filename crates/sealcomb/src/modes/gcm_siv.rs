@@ -9,7 +9,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
 use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
-use crate::primitives::aes::{self, GROUP, GroupKeys};
+use crate::primitives::aes::{GROUP, GroupKeys};
 use crate::primitives::counter::{Le32, xor_keystream};
 use crate::primitives::ghash::{Polyval, Table};
 use crate::primitives::wipe;
@@ -97,7 +97,7 @@ fn derive_keys<B: Isa>(
             blocks.push(b.first(b.xor(nonce, b.one(&(i as u128).to_le_bytes()))));
         }
     }
-    encrypt_each::<aes::Schedule, B>(b, messages, &mut blocks);
+    encrypt_each(b, messages, &mut blocks);
     for (m, halves) in blocks.chunks(halves).enumerate() {
         for (i, half) in halves.iter().enumerate() {
             let key = if i < 2 { &mut authentication[m] } else { keys.half(m, i / 2 - 1) };

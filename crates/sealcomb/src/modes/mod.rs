@@ -16,6 +16,8 @@ pub(crate) mod gcm_siv;
 pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
+#[cfg(feature = "research")]
+pub(crate) mod otr;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};

@@ -10,7 +10,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each, pass};
+use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
 use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message, PADDING};
 use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
@@ -97,7 +97,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
                 *tag = b.first(b.xor(b.one(tag), last_block::<B, OPENS>(b, &mut message.data, pad)));
             }
         }
-        encrypt_each::<C, B>(b, messages, &mut tags);
+        encrypt_each_by::<C, B>(b, messages, &mut tags);
         let hashes = hash::<C, B>(b, messages);
         for ((message, tag), hash) in messages.iter_mut().zip(&tags).zip(&hashes) {
             message.tag = b.first(b.xor(b.one(tag), b.one(hash)));
@@ -111,17 +111,21 @@ fn ragged(bytes: usize) -> usize {
     bytes % BLOCK
 }
 
+/// The bits of the nonce that choose.
+const BOTTOM: u8 = 0x3f;
+
 /// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
 #[inline(always)]
 fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
     let mut offsets = ArrayVec::<Block, FLIGHT>::new();
     for message in messages {
-        let nonce = nonce_block(message);
-        offsets.push((nonce & !0x3f).to_be_bytes());
+        let mut block = nonce_block(message);
+        block[15] &= !BOTTOM;
+        offsets.push(block);
     }
-    encrypt_each::<C, B>(b, messages, &mut offsets);
+    encrypt_each_by::<C, B>(b, messages, &mut offsets);
     for (message, offset) in messages.iter().zip(&mut offsets) {
-        let bottom = nonce_block(message) & 0x3f;
+        let bottom = nonce_block(message)[15] & BOTTOM;
         let ktop = u128::from_be_bytes(*offset);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
@@ -129,15 +133,15 @@ fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) ->
     offsets
 }
 
-/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
+/// `Nonce`: the tag's length, a one bit, and the nonce at the end.
 #[inline(always)]
-fn nonce_block(message: &Message<'_>) -> u128 {
+pub(super) fn nonce_block(message: &Message<'_>) -> Block {
     let mut block = [0; BLOCK];
     let n = message.nonce;
     block[BLOCK - n.len()..].copy_from_slice(n);
     block[BLOCK - 1 - n.len()] |= 1;
     block[0] |= (8 * message.key.tag_bytes % 128 << 1) as u8;
-    u128::from_be_bytes(block)
+    block
 }
 
 /// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.

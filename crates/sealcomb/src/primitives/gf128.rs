@@ -26,6 +26,30 @@ pub(crate) fn double_branching<B: Isa>(b: B, v: B::V, how: TopBit) -> B::V {
     if b.top_bit(v, how) { b.xor(shifted, b.splat(&halves(0x87, 0))) } else { shifted }
 }
 
+/// `v x^n` for every block of a register, `n` from 1 to 56, in constant time: modulo CMAC's polynomial, but of blocks
+/// that are read little-endian.
+#[inline(always)]
+pub(crate) fn times_x_to<B: Isa>(b: B, v: B::V, n: u32) -> B::V {
+    carried(b, b.shift_left(v, n), b.shift_right(v, 64 - n))
+}
+
+/// The same for any polynomial of degree up to 56, a block's in both its halves: see [`short`].
+#[inline(always)]
+pub(crate) fn times_short<B: Isa>(b: B, v: B::V, polynomial: B::V) -> B::V {
+    carried(b, b.mul_low(v, polynomial), b.mul_high(v, polynomial))
+}
+
+/// Adds what came out of each half to what is above it: for the high half, `x^128 = x^7 + x^2 + x + 1`.
+#[inline(always)]
+fn carried<B: Isa>(b: B, v: B::V, out: B::V) -> B::V {
+    b.xor3(v, b.low_to_high(out), b.mul_high(out, b.splat(&short(0x87))))
+}
+
+/// A polynomial as a block for [`times_short`]; bit `i` is the coefficient of `x^i`.
+pub(crate) const fn short(polynomial: u64) -> Block {
+    halves(polynomial, polynomial)
+}
+
 /// A block of two little-endian halves.
 const fn halves(low: u64, high: u64) -> Block {
     ((high as u128) << 64 | low as u128).to_le_bytes()

@@ -4,6 +4,7 @@
 pub(crate) mod aes;
 pub(crate) mod cipher;
 pub(crate) mod counter;
+pub(crate) mod doubles;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod offsets;

@@ -153,7 +153,9 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
+        "otr-p" => otr::seal(cipher, otr::Ad::Parallel, nonce, aad, msg, tag_bytes),
+        "otr-s" => otr::seal(cipher, otr::Ad::Serial, nonce, aad, msg, tag_bytes),
         _ => return None,
     })
 }
@@ -181,7 +183,9 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::open(cipher, nonce, aad, ct, tag),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::open(cipher, nonce, aad, ct, tag),
+        "otr-p" => otr::open(cipher, otr::Ad::Parallel, nonce, aad, ct, tag),
+        "otr-s" => otr::open(cipher, otr::Ad::Serial, nonce, aad, ct, tag),
         _ => None,
     }
 }
@@ -201,9 +205,10 @@ fn takes<C: BlockCipher>(mode: &str, nonce: usize, aad: usize, msg: usize, tag: 
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
         "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
         "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
-        "ocb3-t128" => matches!(nonce, 1..=15) && tag == 16,
+        "ocb3-t128" | "ocb3" => matches!(nonce, 1..=15) && tag == 16,
         _ => false,
     }
 }
