@@ -63,7 +63,7 @@ macro_rules! each_count {
 
 #[cfg(feature = "aead")]
 pub mod aead;
-// Intrinsics come by the dozen. What only the unauthenticated modes use, above all decryption, is left alone in a build
+// Intrinsics come by the dozen. What only the modes behind a feature use, above all decryption, is left alone in a build
 // without them: here and in the two modules below.
 #[allow(clippy::wildcard_imports)]
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]

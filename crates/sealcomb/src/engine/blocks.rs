@@ -5,10 +5,12 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::FLIGHT;
+use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Message};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Counter, xor_keystream};
 
 /// A mode's direction in which no block has to wait for another.
@@ -194,17 +196,17 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 }
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.
-pub(crate) struct Loose<'a> {
+pub(crate) struct Loose<'a, C = AesSchedule> {
     pub(crate) blocks: ArrayVec<Block, FLIGHT>,
-    keys: ArrayVec<&'a AesSchedule, FLIGHT>,
+    keys: ArrayVec<&'a C, FLIGHT>,
 }
 
-impl<'a> Loose<'a> {
+impl<'a, C: BlockCipher> Loose<'a, C> {
     pub(crate) fn new() -> Self {
         Self { blocks: ArrayVec::new(), keys: ArrayVec::new() }
     }
 
-    pub(crate) fn push(&mut self, key: &'a AesSchedule, block: Block) {
+    pub(crate) fn push(&mut self, key: &'a C, block: Block) {
         self.keys.push(key);
         self.blocks.push(block);
     }
@@ -219,20 +221,20 @@ impl<'a> Loose<'a> {
         let Self { blocks, keys } = self;
         let Some(first) = keys.first() else { return };
         if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            encrypt_blocks(b, first.encrypting(), blocks);
+            encrypt_blocks(b, first.encrypting::<B>(), blocks);
         } else {
             for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_block(b, key.encrypting(), block);
+                encrypt_block(b, key.encrypting::<B>(), block);
             }
         }
     }
 }
 
-struct EncryptLoose<'l, 'a> {
-    loose: &'l mut Loose<'a>,
+struct EncryptLoose<'l, 'a, C> {
+    loose: &'l mut Loose<'a, C>,
 }
 
-impl Kernel for EncryptLoose<'_, '_> {
+impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -241,17 +243,27 @@ impl Kernel for EncryptLoose<'_, '_> {
     }
 }
 
-/// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
+/// Encrypts blocks under the AES keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
 pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+    encrypt_each_by::<AesSchedule, B>(b, messages, blocks);
+}
+
+/// The same by any cipher.
+#[inline(always)]
+pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    blocks: &mut [Block],
+) {
     let Some(first) = messages.first() else { return };
     if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
-        encrypt_blocks(b, first.key.aes.encrypting(), blocks);
+        encrypt_blocks(b, C::of(first.key).encrypting::<B>(), blocks);
     } else {
         let each = blocks.len() / messages.len();
         for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
             for block in blocks {
-                encrypt_block(b, message.key.aes.encrypting(), block);
+                encrypt_block(b, C::of(message.key).encrypting::<B>(), block);
             }
         }
     }
@@ -259,7 +271,7 @@ pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: 
 
 /// Encrypts blocks that share a key.
 #[inline(always)]
-pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mut [Block]) {
+pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {
         return encrypt_block(b, keys, block);
     }
@@ -268,7 +280,7 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
             *x = b.load_bytes(blocks.as_flattened());
         }
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
             b.store_some(*x, blocks);
         }
@@ -277,8 +289,8 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
 
 /// Encrypts one block.
 #[inline(always)]
-pub(crate) fn encrypt_block<B: Isa, K: RoundKeys<B>>(b: B, keys: K, block: &mut Block) {
+pub(crate) fn encrypt_block<B: Isa, K: Cipher<B>>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
-    b.encrypt(keys, &mut x);
+    keys.encrypt(b, &mut x);
     *block = b.first(x[0]);
 }

@@ -30,11 +30,13 @@ pub mod ocb3;
 pub mod ofb;
 pub mod otr;
 pub mod poet;
+pub mod serpent;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
 use poet::Hash;
+use serpent::Serpent;
 
 /// One block of 128 bits.
 pub type Block = [u8; 16];
@@ -102,6 +104,9 @@ pub fn seal(
         "aes128" => seal_with(&split_key::<Aes128>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes192" => seal_with(&split_key::<Aes192>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes256" => seal_with(&split_key::<Aes256>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent128" => seal_with(&split_key::<Serpent<16>>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent192" => seal_with(&split_key::<Serpent<24>>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent256" => seal_with(&split_key::<Serpent<32>>(key)?, mode, nonce, aad, msg, tag_bytes),
         _ => None,
     }
 }
@@ -123,6 +128,9 @@ pub fn open(
         "aes128" => open_with(&split_key::<Aes128>(key)?, mode, nonce, aad, ct, tag),
         "aes192" => open_with(&split_key::<Aes192>(key)?, mode, nonce, aad, ct, tag),
         "aes256" => open_with(&split_key::<Aes256>(key)?, mode, nonce, aad, ct, tag),
+        "serpent128" => open_with(&split_key::<Serpent<16>>(key)?, mode, nonce, aad, ct, tag),
+        "serpent192" => open_with(&split_key::<Serpent<24>>(key)?, mode, nonce, aad, ct, tag),
+        "serpent256" => open_with(&split_key::<Serpent<32>>(key)?, mode, nonce, aad, ct, tag),
         _ => None,
     }
 }
@@ -156,7 +164,7 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
         "otr-p" => otr::seal(cipher, otr::Ad::Parallel, nonce, aad, msg, tag_bytes),
         "otr-s" => otr::seal(cipher, otr::Ad::Serial, nonce, aad, msg, tag_bytes),
         "poet" => poet::seal(cipher, Hash::Aes, block(nonce), aad, msg),
@@ -191,7 +199,7 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::open(cipher, nonce, aad, ct, tag),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::open(cipher, nonce, aad, ct, tag),
         "otr-p" => otr::open(cipher, otr::Ad::Parallel, nonce, aad, ct, tag),
         "otr-s" => otr::open(cipher, otr::Ad::Serial, nonce, aad, ct, tag),
         "poet" => poet::open(cipher, Hash::Aes, block(nonce), aad, ct, block(tag)),
@@ -220,11 +228,10 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
                 && matches!(tag, 4 | 6 | 8 | 10 | 12 | 14 | 16)
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
-        "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
-        "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "gcm-siv" | "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
         "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
-        "ocb3-t128" => matches!(nonce, 1..=15) && tag == 16,
+        "ocb3-t128" | "ocb3" => matches!(nonce, 1..=15) && tag == 16,
         "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }
