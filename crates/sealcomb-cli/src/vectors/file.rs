@@ -56,6 +56,7 @@ struct WrittenTest {
     key: Bytes,
     nonce: Option<Bytes>,
     aad: Option<Bytes>,
+    tweak: Option<Bytes>,
     msg: Option<Bytes>,
     ct: Option<Bytes>,
     tag: Option<Bytes>,
@@ -87,14 +88,14 @@ impl VectorFile {
 impl WrittenTest {
     /// The test with the fields that this kind of algorithm must have.
     fn of_kind(self, kind: Kind) -> Result<Test> {
-        let Self { id, key, nonce, aad, msg, ct, tag } = self;
+        let Self { id, key, nonce, aad, tweak, msg, ct, tag } = self;
         let need = |field: Option<Bytes>, name: &str| match field {
             Some(Bytes(bytes)) => Ok(bytes),
             None => bail!("test {id}: field \"{name}\" is missing"),
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
         let (nonce, aad, message, ciphertext, tag) = match kind {
-            Kind::Cipher => (or_empty(nonce), vec![], need(msg, "msg")?, need(ct, "ct")?, vec![]),
+            Kind::Cipher => (or_empty(nonce), or_empty(tweak), need(msg, "msg")?, need(ct, "ct")?, vec![]),
             Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
             Kind::Aead => {
                 (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)

@@ -98,7 +98,8 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
         let Self { messages, s } = self;
         let is_serial = s.is_some();
         let ta = associated_data(b, messages, s);
-        let mut f: ArrayVec<Block, FLIGHT> = messages.iter().map(|message| nonce_block(message)).collect();
+        let mut f: ArrayVec<Block, FLIGHT> =
+            messages.iter().map(|message| nonce_block(message).to_be_bytes()).collect();
         encrypt_each(b, messages, &mut f);
 
         let mut ends = ArrayVec::<End, FLIGHT>::new();

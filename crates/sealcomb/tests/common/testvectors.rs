@@ -20,6 +20,7 @@ fn answer(name: &str, algorithm: &'static Algorithm, test: &Value) -> KnownAnswe
     };
     let (aad, msg) = match algorithm.kind {
         Kind::Mac => (bytes("msg"), Vec::new()),
+        _ if algorithm.tweaked => (bytes("tweak"), bytes("msg")),
         _ => (bytes("aad"), bytes("msg")),
     };
     KnownAnswer {
