@@ -34,6 +34,16 @@ const GCM: &str = r#"{
   ]
 }"#;
 
+/// Published test vectors of Serpent with keys of 128 and 192 bits.
+const SERPENT: &str = r#"{
+  "algorithm": "serpent", "block_bytes": 16, "key_bytes": [16, 24], "tests": [
+    {"id": 1, "key": "00000000000000000000000000000000", "pt": "d29d576fcea3a3a7ed9099f29273d78e",
+     "ct": "b2288b968ae8b08648d1ce9606fd992d"},
+    {"id": 2, "key": "000000000000000000000000000000000000000000000000", "pt": "d29d576fceaba3a7ed9899f2927bd78e",
+     "ct": "130e353e1037c22405e8faefb2c3c3e9"}
+  ]
+}"#;
+
 fn check(content: &str) -> Run {
     let (_folder, path) = file("answers.json", content);
     sealcomb(&["vectors".as_ref(), path.as_os_str()])
@@ -47,8 +57,8 @@ fn totals(run: &Run) -> (usize, usize) {
 }
 
 #[test]
-fn right_answers_pass_for_a_cipher_a_mac_and_an_aead() {
-    for content in [ECB, CMAC, GCM] {
+fn right_answers_pass_for_a_block_cipher_a_cipher_a_mac_and_an_aead() {
+    for content in [SERPENT, ECB, CMAC, GCM] {
         let run = check(content);
         let (passed, failed) = totals(&run);
         assert_eq!((run.status, failed), (0, 0), "{}{}", run.stdout, run.stderr);
@@ -75,7 +85,11 @@ fn a_wrong_tag_fails_with_status_1_and_names_the_test() {
 
 #[test]
 fn a_wrong_ciphertext_fails_with_status_1() {
-    for content in [ECB.replace("3ad77bb4", "3ad77bb5"), GCM.replace("0388dace", "0388dacf")] {
+    for content in [
+        SERPENT.replace("b2288b96", "b2288b97"),
+        ECB.replace("3ad77bb4", "3ad77bb5"),
+        GCM.replace("0388dace", "0388dacf"),
+    ] {
         let run = check(&content);
         assert_eq!(run.status, 1, "{}", run.stdout);
         assert!(totals(&run).1 > 0);
@@ -85,6 +99,7 @@ fn a_wrong_ciphertext_fails_with_status_1() {
 #[test]
 fn an_unknown_algorithm_is_named() {
     check(&ECB.replace("aes128-ecb", "rot13-ecb")).assert_refused(&["answers.json", "rot13-ecb"]);
+    check(&SERPENT.replace("serpent", "serpens")).assert_refused(&["answers.json", "serpens128"]);
 }
 
 #[test]

@@ -1,19 +1,17 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
 use crate::Error;
-#[cfg(feature = "research")]
-use crate::modes::otr;
 use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
-use crate::modes::{cbc, cfb, ctr, ecb, ofb};
+use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cobra, mcoe_g, poet, poet_g};
+use crate::modes::{cobra, mcoe_g, otr, poet, poet_g};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Secrecy without authenticity: a building block, behind the feature `hazmat`. Takes no additional data, has no
-    /// tag.
+    /// Secrecy without authenticity: a building block, behind the feature `hazmat`. Has no tag, and takes additional data
+    /// only as a [tweak](Algorithm::tweaked).
     Cipher,
     /// Authenticity without secrecy. What is authenticated is the additional data; there is no message to encrypt.
     Mac,
@@ -100,6 +98,8 @@ pub struct Algorithm {
     pub whole_blocks: bool,
     /// Bytes that a message must have at least.
     pub least_message_bytes: usize,
+    /// Whether it is a cipher with a tweak: what a job has as additional data.
+    pub tweaked: bool,
     /// What a block costs.
     pub work: Work,
     /// Rounds of a call of the block cipher.
@@ -162,7 +162,7 @@ impl Algorithm {
             return Err(Error::TagLength { got: tag_bytes });
         }
         match self.kind {
-            Kind::Cipher if aad_bytes > 0 => return Err(Error::TakesNoAad),
+            Kind::Cipher if aad_bytes > 0 && !self.tweaked => return Err(Error::TakesNoAad),
             Kind::Mac if message_bytes > 0 => return Err(Error::TakesNoMessage),
             _ => {}
         }
@@ -233,11 +233,15 @@ const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
 struct Takes {
     whole_blocks: bool,
     least: usize,
+    tweak: bool,
 }
 
-const ANY: Takes = Takes { whole_blocks: false, least: 0 };
+const ANY: Takes = Takes { whole_blocks: false, least: 0, tweak: false };
 #[cfg(feature = "hazmat")]
-const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, least: 0 };
+const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
+/// A block or more, and a tweak.
+#[cfg(feature = "hazmat")]
+const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
 
 /// One line a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
 macro_rules! catalog {
@@ -262,6 +266,7 @@ macro_rules! catalog {
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
                 least_message_bytes: $takes.least,
+                tweaked: $takes.tweak,
                 work: $work,
                 rounds: catalog!(@rounds $cipher $bits),
                 status: Status::$status,
@@ -284,9 +289,14 @@ macro_rules! catalog {
 }
 
 catalog! {
-    all() => gcm::Gcm, "GCM", "gcm", Aead, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
+    all() => gcm::AES, "GCM", "gcm", Aead, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
         Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
+        "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.";
+    feature = "research" => gcm::SERPENT, "GCM", "gcm", Aead, serpent [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16,
+        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        "NIST SP 800-38D; Serpent (Anderson, Biham, Knudsen 1998)",
+        Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
         "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.";
     all() => gcm_siv::GcmSiv, "GCM-SIV", "gcm-siv", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
         Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
@@ -298,22 +308,27 @@ catalog! {
     all() => cmac::Cmac, "CMAC", "cmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16, takes ANY,
         Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
         "At most 2^48 messages a key.";
-    all() => gcm::Gcm, "GMAC", "gmac", Mac, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
+    all() => gcm::AES, "GMAC", "gmac", Mac, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
         Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
-    all() => ocb3::Ocb3, "OCB3-T64", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8, takes ANY,
+    all() => ocb3::AES, "OCB3-T64", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8, takes ANY,
         Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
-    all() => ocb3::Ocb3, "OCB3-T96", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12, takes ANY,
+    all() => ocb3::AES, "OCB3-T96", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12, takes ANY,
         Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
-    all() => ocb3::Ocb3, "OCB3-T128", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16, takes ANY,
+    all() => ocb3::AES, "OCB3-T128", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16, takes ANY,
         Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
+    feature = "research" => ocb3::SERPENT, "OCB3", "ocb3", Aead, serpent [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16,
+        takes ANY, Work { calls: 1, ..IDLE }, OCB_LIMITS,
+        "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
+        Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
+        "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
     feature = "research" => otr::Otr::Parallel, "OTR-P", "otr-p", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
         Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
         "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
@@ -346,9 +361,14 @@ catalog! {
         "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
         "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
         "Can be forged where a nonce is used twice: for study only.";
-    feature = "hazmat" => ecb::Ecb, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
+    feature = "hazmat" => ecb::AES, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";
+    all(feature = "hazmat", feature = "research") => ecb::SERPENT, "ECB", "ecb", Cipher, serpent [128, 192, 256],
+        nonce NO_NONCE, 0, tag &[], 0, takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None,
+        "Serpent (Anderson, Biham, Knudsen 1998); NIST SP 800-38A",
+        Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
+        "Equal blocks stay equal: a building block, not a way to encrypt. Bytes stand in the NESSIE order.";
     feature = "hazmat" => cbc::Cbc, "CBC", "cbc", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "The IV must be unpredictable; not authenticated; padding is the caller's.";
@@ -361,6 +381,9 @@ catalog! {
     feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
         takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
+    feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
+        takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
+        "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
 }
 
 /// The algorithms of the papers' comparison of methods to multiply, by the classical one.

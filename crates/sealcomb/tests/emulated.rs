@@ -74,6 +74,11 @@ fn macs_hold_singly_and_in_batches() {
 }
 
 #[test]
+fn serpent_holds_singly_and_in_batches() {
+    must_hold(&answers!["serpent" "serpent128-gcm" "serpent256-ocb3"]);
+}
+
+#[test]
 fn ccm_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-ccm-n13-t64" "aes192-ccm-n12-t128" "aes256-ccm-n7-t32"]);
 }

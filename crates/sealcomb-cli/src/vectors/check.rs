@@ -2,7 +2,7 @@
 
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
-use sealcomb::{Algorithm, Backend, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb::{Backend, Key, Kind, OpenError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use std::collections::HashMap;
 
 /// Batches of random sizes up to this follow the one batch that holds the whole file.
@@ -72,21 +72,21 @@ impl<'a> Keys<'a> {
     fn of(file: &'a VectorFile, backend: Backend) -> Result<Self> {
         let mut keys = HashMap::new();
         for test in &file.tests {
-            let key = Self::make(file.algorithm, test, backend)
-                .with_context(|| format!("{}: test {}", file.name, test.id))?;
+            let key =
+                Self::make(test, backend).with_context(|| format!("{}: test {}", file.name, test.id))?;
             keys.entry((&test.key[..], test.tag.len())).or_insert(key);
         }
         Ok(Self(keys))
     }
 
-    fn make(algorithm: &'static Algorithm, test: &Test, backend: Backend) -> Result<Key, sealcomb::Error> {
-        algorithm.check(
+    fn make(test: &Test, backend: Backend) -> Result<Key, sealcomb::Error> {
+        test.algorithm.check(
             test.nonce.len(),
             test.tag.len(),
             test.aad.len() as u64,
             test.message.len() as u64,
         )?;
-        let key = Key::with_backend(algorithm, &test.key, backend)?;
+        let key = Key::with_backend(test.algorithm, &test.key, backend)?;
         if test.tag.is_empty() { Ok(key) } else { key.with_tag_bytes(test.tag.len()) }
     }
 

@@ -10,7 +10,8 @@ use std::path::Path;
 pub(crate) struct VectorFile {
     /// The file's name as it was given.
     pub(crate) name: String,
-    pub(crate) algorithm: &'static Algorithm,
+    /// What the file calls its algorithm.
+    pub(crate) algorithm: String,
     pub(crate) tests: Vec<Test>,
 }
 
@@ -18,6 +19,7 @@ pub(crate) struct VectorFile {
 #[derive(Debug)]
 pub(crate) struct Test {
     pub(crate) id: Id,
+    pub(crate) algorithm: &'static Algorithm,
     pub(crate) key: Vec<u8>,
     pub(crate) nonce: Vec<u8>,
     pub(crate) aad: Vec<u8>,
@@ -56,7 +58,9 @@ struct WrittenTest {
     key: Bytes,
     nonce: Option<Bytes>,
     aad: Option<Bytes>,
+    tweak: Option<Bytes>,
     msg: Option<Bytes>,
+    pt: Option<Bytes>,
     ct: Option<Bytes>,
     tag: Option<Bytes>,
 }
@@ -74,27 +78,30 @@ impl VectorFile {
 
     fn parse(text: &[u8], name: &str) -> Result<Self> {
         let written: Written = serde_json::from_slice(text)?;
-        let Ok(algorithm) = Algorithm::by_id(&written.algorithm) else {
-            bail!("unknown algorithm \"{}\"; `sealcomb list` names those there are", written.algorithm);
-        };
-        ensure!(!written.tests.is_empty(), "no tests in it");
-        let tests =
-            written.tests.into_iter().map(|test| test.of_kind(algorithm.kind)).collect::<Result<_>>()?;
+        let Written { algorithm, tests } = written;
+        ensure!(!tests.is_empty(), "no tests in it");
+        let tests = tests.into_iter().map(|test| test.of_algorithm(&algorithm)).collect::<Result<_>>()?;
         Ok(Self { name: name.to_owned(), algorithm, tests })
     }
 }
 
 impl WrittenTest {
-    /// The test with the fields that this kind of algorithm must have.
-    fn of_kind(self, kind: Kind) -> Result<Test> {
-        let Self { id, key, nonce, aad, msg, ct, tag } = self;
+    /// The test with the fields that an algorithm of its kind must have. A test with a field "pt" is of a bare block
+    /// cipher, which is its ECB; the key's length completes the name.
+    fn of_algorithm(self, name: &str) -> Result<Test> {
+        let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
+        let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
+        let Ok(algorithm) = Algorithm::by_id(&name) else {
+            bail!("unknown algorithm \"{name}\"; `sealcomb list` names those there are");
+        };
+        let msg = msg.or(pt);
         let need = |field: Option<Bytes>, name: &str| match field {
             Some(Bytes(bytes)) => Ok(bytes),
             None => bail!("test {id}: field \"{name}\" is missing"),
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
-        let (nonce, aad, message, ciphertext, tag) = match kind {
-            Kind::Cipher => (or_empty(nonce), vec![], need(msg, "msg")?, need(ct, "ct")?, vec![]),
+        let (nonce, aad, message, ciphertext, tag) = match algorithm.kind {
+            Kind::Cipher => (or_empty(nonce), or_empty(tweak), need(msg, "msg")?, need(ct, "ct")?, vec![]),
             Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
             Kind::Aead => {
                 (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)
@@ -106,7 +113,6 @@ impl WrittenTest {
             message.len(),
             ciphertext.len()
         );
-        let Bytes(key) = key;
-        Ok(Test { id, key, nonce, aad, message, ciphertext, tag })
+        Ok(Test { id, algorithm, key, nonce, aad, message, ciphertext, tag })
     }
 }

@@ -48,7 +48,7 @@ fn report(file: &VectorFile, tally: &Tally) -> String {
     let mut lines = vec![format!(
         "{}: {}, {} tests: {} passed, {} failed\n",
         file.name,
-        file.algorithm.id,
+        file.algorithm,
         file.tests.len(),
         tally.passed,
         tally.failures.len()

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, Block, Isa, TopBit, token};
+use super::{BLOCK, Block, Isa, Kernel, TopBit, token};
 
 token! {
     /// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1.
@@ -30,6 +30,7 @@ impl Isa for Aesni {
         zero() = _mm_setzero_si128;
         xor(a, b) = _mm_xor_si128;
         and(a, b) = _mm_and_si128;
+        or(a, b) = _mm_or_si128;
         add32(a, b) = _mm_add_epi32;
         add64(a, b) = _mm_add_epi64;
         sub64(a, b) = _mm_sub_epi64;
@@ -116,6 +117,48 @@ impl Isa for Aesni {
     fn shift_right(self, a: Self::V, n: u32) -> Self::V {
         // SAFETY: the token proves the shift of this width.
         unsafe { _mm_srl_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn splat32(self, word: u32) -> Self::V {
+        // SAFETY: the token proves the broadcast of this width.
+        unsafe { _mm_set1_epi32(word.cast_signed()) }
+    }
+
+    #[inline(always)]
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm_sll_epi32(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shifts of this width.
+        unsafe {
+            let left = _mm_sll_epi32(a, _mm_cvtsi32_si128(n.cast_signed()));
+            let right = _mm_srl_epi32(a, _mm_cvtsi32_si128((32 - n).cast_signed()));
+            _mm_or_si128(left, right)
+        }
+    }
+
+    #[inline(always)]
+    fn transpose32(self, [a, b, c, d]: [Self::V; 4]) -> [Self::V; 4] {
+        // SAFETY: the token proves the shuffles of this width.
+        unsafe {
+            let (ab_low, ab_high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
+            let (cd_low, cd_high) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
+            [
+                _mm_unpacklo_epi64(ab_low, cd_low),
+                _mm_unpackhi_epi64(ab_low, cd_low),
+                _mm_unpacklo_epi64(ab_high, cd_high),
+                _mm_unpackhi_epi64(ab_high, cd_high),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
     }
 
     #[inline(always)]

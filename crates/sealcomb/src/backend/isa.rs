@@ -2,7 +2,7 @@
 
 use core::hint::black_box;
 
-use super::SoftAes;
+use super::{Kernel, SoftAes};
 
 /// Bytes of an AES block.
 pub(crate) const BLOCK: usize = 16;
@@ -118,6 +118,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
 
     fn xor(self, a: Self::V, b: Self::V) -> Self::V;
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    fn or(self, a: Self::V, b: Self::V) -> Self::V;
     #[inline(always)]
     fn xor3(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
         self.xor(self.xor(a, b), c)
@@ -128,6 +129,15 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn add64(self, a: Self::V, b: Self::V) -> Self::V;
     /// 64-bit differences.
     fn sub64(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The same 32-bit word in every place of the register.
+    fn splat32(self, word: u32) -> Self::V;
+    /// Each 32-bit word shifted to the left by `n` bits.
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V;
+    /// Each 32-bit word rotated to the left by `n` bits, 1 to 31.
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V;
+    /// Transposes the square that the 32-bit words of four registers' blocks make: word `j` of each block of register
+    /// `i` changes places with word `i` of the same block of register `j`.
+    fn transpose32(self, rows: [Self::V; 4]) -> [Self::V; 4];
     /// Each half shifted to the left by `n` bits.
     fn shift_left(self, a: Self::V, n: u32) -> Self::V;
     /// Each half shifted to the right by `n` bits.
@@ -178,6 +188,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         let unshifted = self.shuffle(x, &[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
         self.aes_last(unshifted, self.zero())
     }
+
+    /// Runs a kernel as a function of its own: what is too long to be a part of each kernel that needs it.
+    fn call<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// Encrypts every block of `x`.
     #[inline(always)]

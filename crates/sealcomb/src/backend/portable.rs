@@ -91,6 +91,9 @@ fn round(x: u128, step: impl Fn(&mut aes::Block)) -> u128 {
 
 const NO_KEY: aes::Block = Array([0; BLOCK]);
 
+/// A one in each 32-bit word.
+const EVERY_WORD: u128 = 1 << 96 | 1 << 64 | 1 << 32 | 1;
+
 /// The low 64 bits of a carry-less product, from integer products of operands with three zero bits after each bit,
 /// where carries can't reach the next bit that counts.
 fn mul_low_half(a: u64, b: u64) -> u64 {
@@ -204,6 +207,10 @@ impl<const N: usize> Isa for Portable<N> {
         map2(a, b, |a, b| a & b)
     }
 
+    fn or(self, a: Self::V, b: Self::V) -> Self::V {
+        map2(a, b, |a, b| a | b)
+    }
+
     fn add32(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| {
             (0..4).fold(0, |sum, i| {
@@ -219,6 +226,35 @@ impl<const N: usize> Isa for Portable<N> {
 
     fn sub64(self, a: Self::V, b: Self::V) -> Self::V {
         map2(a, b, |a, b| halves(low(a).wrapping_sub(low(b)), high(a).wrapping_sub(high(b))))
+    }
+
+    fn splat32(self, word: u32) -> Self::V {
+        [u128::from(word) * EVERY_WORD; N]
+    }
+
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
+        let kept = u128::from(u32::MAX >> n) * EVERY_WORD;
+        a.map(|a| (a & kept) << n)
+    }
+
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
+        let low = u128::from(u32::MAX >> n) * EVERY_WORD;
+        a.map(|a| (a & low) << n | (a & !low) >> (32 - n))
+    }
+
+    fn transpose32(self, rows: [Self::V; 4]) -> [Self::V; 4] {
+        core::array::from_fn(|j| {
+            core::array::from_fn(|block| {
+                (0..4).fold(0, |column, i| {
+                    let word = (rows[i][block] >> (32 * j)) as u32;
+                    column | u128::from(word) << (32 * i)
+                })
+            })
+        })
+    }
+
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
     }
 
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::aesni::{load_part, store_part, verbs};
-use super::{BLOCK, Block, Isa, Square, token};
+use super::{BLOCK, Block, Isa, Kernel, Square, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 256-bit registers.
@@ -19,6 +19,7 @@ impl Isa for Vaes256 {
         zero() = _mm256_setzero_si256;
         xor(a, b) = _mm256_xor_si256;
         and(a, b) = _mm256_and_si256;
+        or(a, b) = _mm256_or_si256;
         add32(a, b) = _mm256_add_epi32;
         add64(a, b) = _mm256_add_epi64;
         sub64(a, b) = _mm256_sub_epi64;
@@ -146,6 +147,48 @@ impl Isa for Vaes256 {
     fn shift_right(self, a: Self::V, n: u32) -> Self::V {
         // SAFETY: the token proves the shift of this width.
         unsafe { _mm256_srl_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn splat32(self, word: u32) -> Self::V {
+        // SAFETY: the token proves the broadcast of this width.
+        unsafe { _mm256_set1_epi32(word.cast_signed()) }
+    }
+
+    #[inline(always)]
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm256_sll_epi32(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shifts of this width.
+        unsafe {
+            let left = _mm256_sll_epi32(a, _mm_cvtsi32_si128(n.cast_signed()));
+            let right = _mm256_srl_epi32(a, _mm_cvtsi32_si128((32 - n).cast_signed()));
+            _mm256_or_si256(left, right)
+        }
+    }
+
+    #[inline(always)]
+    fn transpose32(self, [a, b, c, d]: [Self::V; 4]) -> [Self::V; 4] {
+        // SAFETY: the token proves the shuffles of this width.
+        unsafe {
+            let (ab_low, ab_high) = (_mm256_unpacklo_epi32(a, b), _mm256_unpackhi_epi32(a, b));
+            let (cd_low, cd_high) = (_mm256_unpacklo_epi32(c, d), _mm256_unpackhi_epi32(c, d));
+            [
+                _mm256_unpacklo_epi64(ab_low, cd_low),
+                _mm256_unpackhi_epi64(ab_low, cd_low),
+                _mm256_unpacklo_epi64(ab_high, cd_high),
+                _mm256_unpackhi_epi64(ab_high, cd_high),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::aesni::verbs;
-use super::{BLOCK, Block, Isa, Square, token};
+use super::{BLOCK, Block, Isa, Kernel, Square, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.
@@ -23,6 +23,7 @@ impl Isa for Vaes512 {
         zero() = _mm512_setzero_si512;
         xor(a, b) = _mm512_xor_si512;
         and(a, b) = _mm512_and_si512;
+        or(a, b) = _mm512_or_si512;
         xor3(a, b, c) = _mm512_ternarylogic_epi64::<0x96>;
         add32(a, b) = _mm512_add_epi32;
         add64(a, b) = _mm512_add_epi64;
@@ -147,6 +148,44 @@ impl Isa for Vaes512 {
     fn shift_right(self, a: Self::V, n: u32) -> Self::V {
         // SAFETY: the token proves the shift of this width.
         unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn splat32(self, word: u32) -> Self::V {
+        // SAFETY: the token proves the broadcast of this width.
+        unsafe { _mm512_set1_epi32(word.cast_signed()) }
+    }
+
+    #[inline(always)]
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves the shift of this width.
+        unsafe { _mm512_sll_epi32(a, _mm_cvtsi32_si128(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { _mm512_rolv_epi32(a, _mm512_set1_epi32(n.cast_signed())) }
+    }
+
+    #[inline(always)]
+    fn transpose32(self, [a, b, c, d]: [Self::V; 4]) -> [Self::V; 4] {
+        // SAFETY: the token proves the shuffles of this width.
+        unsafe {
+            let (ab_low, ab_high) = (_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
+            let (cd_low, cd_high) = (_mm512_unpacklo_epi32(c, d), _mm512_unpackhi_epi32(c, d));
+            [
+                _mm512_unpacklo_epi64(ab_low, cd_low),
+                _mm512_unpackhi_epi64(ab_low, cd_low),
+                _mm512_unpacklo_epi64(ab_high, cd_high),
+                _mm512_unpackhi_epi64(ab_high, cd_high),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
     }
 
     #[inline(always)]

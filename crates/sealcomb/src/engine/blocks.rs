@@ -5,10 +5,12 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::FLIGHT;
+use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Message};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Counter, xor_keystream};
 
 /// A mode's direction in which no block has to wait for another.
@@ -88,10 +90,7 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
-        let mut x = [b.zero(); REGISTERS];
-        for r in 0..REGISTERS {
-            x[r] = data.load(b, at + r * register);
-        }
+        let mut x = data.load_all::<B, REGISTERS>(b, at);
         pass.step(b, &mut x, register);
         if P::WRITES {
             let mut chunk = data.chunk::<B, REGISTERS>(at);
@@ -126,28 +125,32 @@ pub(crate) trait PairPass<B: Isa> {
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 
+/// Registers of first blocks, and of second ones, that go through the cipher together: so few that what a pair needs
+/// stays in registers, while the CPU runs ahead into the next ones.
+const PAIRS: usize = REGISTERS / 2;
+
 /// Goes over a message of whole pairs.
 #[inline(always)]
 pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
     let data = &mut data.reborrow();
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
-    while data.len() - at >= 2 * REGISTERS * register {
-        let (mut first, mut second) = ([b.zero(); REGISTERS], [b.zero(); REGISTERS]);
-        for r in 0..REGISTERS {
-            let at = at + 2 * r * register;
-            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+    while data.len() - at >= 2 * PAIRS * register {
+        let mut chunk = data.chunk::<B, REGISTERS>(at);
+        let (mut first, mut second) = ([b.zero(); PAIRS], [b.zero(); PAIRS]);
+        for r in 0..PAIRS {
+            (first[r], second[r]) = b.unzip(chunk.load(b, 2 * r), chunk.load(b, 2 * r + 1));
         }
         pass.step(b, &mut first, &mut second, B::BLOCKS);
-        for r in 0..REGISTERS {
+        for r in 0..PAIRS {
             let (low, high) = b.zip(first[r], second[r]);
-            data.store(b, at, low);
-            data.store(b, at + register, high);
-            at += 2 * register;
+            chunk.store(b, 2 * r, low);
+            chunk.store(b, 2 * r + 1, high);
         }
+        at += 2 * PAIRS * register;
     }
     let left = (data.len() - at).div_ceil(2 * register);
-    each_count!(left, R => {
+    each_count!(left, 1 2 3 4, R => {
         let (mut first, mut second) = ([b.zero(); R], [b.zero(); R]);
         for r in 0..R - 1 {
             let at = at + 2 * r * register;
@@ -194,17 +197,17 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 }
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.
-pub(crate) struct Loose<'a> {
+pub(crate) struct Loose<'a, C = AesSchedule> {
     pub(crate) blocks: ArrayVec<Block, FLIGHT>,
-    keys: ArrayVec<&'a AesSchedule, FLIGHT>,
+    keys: ArrayVec<&'a C, FLIGHT>,
 }
 
-impl<'a> Loose<'a> {
+impl<'a, C: BlockCipher> Loose<'a, C> {
     pub(crate) fn new() -> Self {
         Self { blocks: ArrayVec::new(), keys: ArrayVec::new() }
     }
 
-    pub(crate) fn push(&mut self, key: &'a AesSchedule, block: Block) {
+    pub(crate) fn push(&mut self, key: &'a C, block: Block) {
         self.keys.push(key);
         self.blocks.push(block);
     }
@@ -219,20 +222,59 @@ impl<'a> Loose<'a> {
         let Self { blocks, keys } = self;
         let Some(first) = keys.first() else { return };
         if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            encrypt_blocks(b, first.encrypting(), blocks);
+            encrypt_blocks(b, first.encrypting::<B>(), blocks);
         } else {
             for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_block(b, key.encrypting(), block);
+                encrypt_block(b, key.encrypting::<B>(), block);
             }
         }
     }
 }
 
-struct EncryptLoose<'l, 'a> {
-    loose: &'l mut Loose<'a>,
+#[cfg(feature = "hazmat")]
+impl<C: BlockCipher> Loose<'_, C> {
+    /// Decrypts them instead.
+    #[inline(always)]
+    pub(crate) fn decrypt_on<B: Isa>(&mut self, b: B) {
+        let Self { blocks, keys } = self;
+        let Some(first) = keys.first() else { return };
+        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
+            decrypt(b, first.decrypting::<B>(), blocks);
+        } else {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                decrypt(b, key.decrypting::<B>(), core::slice::from_mut(block));
+            }
+        }
+    }
 }
 
-impl Kernel for EncryptLoose<'_, '_> {
+/// Decrypts blocks that share a key.
+#[cfg(feature = "hazmat")]
+#[inline(always)]
+fn decrypt<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
+    pass(b, &mut blocks.as_flattened_mut().into(), &mut Decrypt { keys });
+}
+
+#[cfg(feature = "hazmat")]
+struct Decrypt<K> {
+    keys: K,
+}
+
+#[cfg(feature = "hazmat")]
+impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.keys.decrypt(b, x);
+    }
+}
+
+struct EncryptLoose<'l, 'a, C> {
+    loose: &'l mut Loose<'a, C>,
+}
+
+impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
     type Output = ();
 
     #[inline(always)]
@@ -241,17 +283,27 @@ impl Kernel for EncryptLoose<'_, '_> {
     }
 }
 
-/// Encrypts blocks under the keys of messages that have the same number of them, one message's after the other's.
+/// Encrypts blocks under the AES keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
 pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+    encrypt_each_by::<AesSchedule, B>(b, messages, blocks);
+}
+
+/// The same by any cipher.
+#[inline(always)]
+pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    blocks: &mut [Block],
+) {
     let Some(first) = messages.first() else { return };
     if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
-        encrypt_blocks(b, first.key.aes.encrypting(), blocks);
+        encrypt_blocks(b, C::of(first.key).encrypting::<B>(), blocks);
     } else {
         let each = blocks.len() / messages.len();
         for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
             for block in blocks {
-                encrypt_block(b, message.key.aes.encrypting(), block);
+                encrypt_block(b, C::of(message.key).encrypting::<B>(), block);
             }
         }
     }
@@ -259,7 +311,7 @@ pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: 
 
 /// Encrypts blocks that share a key.
 #[inline(always)]
-pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mut [Block]) {
+pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {
         return encrypt_block(b, keys, block);
     }
@@ -268,7 +320,7 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
             *x = b.load_bytes(blocks.as_flattened());
         }
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
             b.store_some(*x, blocks);
         }
@@ -277,8 +329,8 @@ pub(crate) fn encrypt_blocks<B: Isa, K: RoundKeys<B>>(b: B, keys: K, blocks: &mu
 
 /// Encrypts one block.
 #[inline(always)]
-pub(crate) fn encrypt_block<B: Isa, K: RoundKeys<B>>(b: B, keys: K, block: &mut Block) {
+pub(crate) fn encrypt_block<B: Isa, K: Cipher<B>>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
-    b.encrypt(keys, &mut x);
+    keys.encrypt(b, &mut x);
     *block = b.first(x[0]);
 }

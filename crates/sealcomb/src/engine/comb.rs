@@ -4,6 +4,7 @@
 //! have different lengths, so the work is cut into windows in which every lane has a block to go; between two windows
 //! the lanes' states are in memory, where a lane that has ended hands its state back and gets the next message.
 
+use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
@@ -19,8 +20,6 @@ use crate::primitives::wipe;
 pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
-    /// Bytes after which a lane may change strands. What is written goes in lines; what is only read need not.
-    const UNIT: usize = if Self::WRITES { LINE } else { BLOCK };
     /// Takes every lane one block further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut L::Blocks);
 
@@ -161,18 +160,13 @@ impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb
             trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
             constants: LaneConstants([LaneBlocks([[0; 16]; N]); C]),
             strand: [0; N],
+            unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
             in_rest: 0,
             squares: [[[b.zero(); W]; 4]; 2],
             keys,
             chain: PhantomData,
         };
-        if let Laid::Comb(parallel) = self.laid {
-            for group in self.order.chunks(parallel) {
-                flight.comb(self.strands, group);
-            }
-        } else {
-            flight.refill(self.strands, self.order);
-        }
+        flight.fly(self.strands, self.order, self.laid);
     }
 }
 
@@ -225,6 +219,8 @@ struct Flight<
     trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
     constants: LaneConstants<C, N>,
     strand: [usize; N],
+    // Bytes after which a lane may change strands.
+    unit: usize,
     // Lanes whose strand has come to its last bytes, less than a unit.
     in_rest: u64,
     squares: [Square<B, W>; 2],
@@ -247,39 +243,66 @@ impl<
 where
     for<'k> &'k A: RoundKeys<B>,
 {
-    /// Keeps the lanes filled until all strands are through.
+    /// Takes the strands through the lanes, until all are through.
     ///
-    /// Where chains write, lanes change strands between lines of four blocks only, so that windows are few and long and
-    /// everything is written in squares: what a strand has beyond its whole lines goes through a line of its own. So does
-    /// a last block that isn't whole in the other chains.
+    /// As the comb does it: a group of strands, window by window as precomputed, then the next group. Refilled: a lane
+    /// whose strand has ended takes the next, between lines of four blocks only where chains write, so that windows are
+    /// few and long and everything is written in squares. What a strand has beyond its whole lines, or whole blocks, goes
+    /// through a line of its own.
     #[inline(always)]
-    fn refill(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &[u64]) {
-        let lanes = (W * B::BLOCKS).min(order.len());
+    fn fly(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &[u64], laid: Laid) {
+        let parallel = if let Laid::Comb(p) = laid { p } else { W * B::BLOCKS };
         let mut waiting = order.iter().map(|&key| place(key));
-        for (lane, strand) in waiting.by_ref().take(lanes).enumerate() {
-            self.begin(lane, strands, strand);
-        }
-        let mut live = lanes;
-        while live > 0 {
-            let most = if self.in_rest == self.rows.busy() { self.longest_rest(strands) } else { usize::MAX };
-            self.window(live, most);
-            let mut ended = self.rows.ended() | self.in_rest;
-            while ended != 0 {
-                let lane = ended.trailing_zeros() as usize;
-                ended &= ended - 1;
-                if self.in_rest & (1 << lane) != 0 {
-                    self.end_rest(lane, strands);
-                } else if !strands[self.strand[lane]].data.len().is_multiple_of(M::UNIT) {
-                    self.begin_rest(lane, strands);
-                    continue;
-                } else {
-                    self.end(lane, strands);
-                }
-                if let Some(strand) = waiting.next() {
+        let mut comb = Vec::new().into_iter();
+        loop {
+            if self.rows.busy() == 0 {
+                let mut lengths = ArrayVec::<usize, N>::new();
+                for (lane, strand) in waiting.by_ref().take(parallel).enumerate() {
                     self.begin(lane, strands, strand);
+                    lengths.push(strands[strand].data.len().div_ceil(BLOCK));
+                }
+                if lengths.is_empty() {
+                    return;
+                }
+                if laid != Laid::Refilled {
+                    comb = windows(&lengths).into_iter();
                 }
             }
-            live = self.rows.live();
+            let mut left = comb.next().map_or(usize::MAX, |window| window.blocks);
+            while left > 0 && self.rows.busy() != 0 {
+                left -= self.window(left.min(self.most_steps(strands)));
+                let mut ended = self.rows.ended() | self.in_rest;
+                while ended != 0 {
+                    let lane = ended.trailing_zeros() as usize;
+                    ended &= ended - 1;
+                    if self.in_rest & (1 << lane) != 0 {
+                        self.end_rest(lane, strands);
+                    } else if !strands[self.strand[lane]].data.len().is_multiple_of(self.unit) {
+                        self.begin_rest(lane, strands);
+                        continue;
+                    } else {
+                        self.end(lane, strands);
+                    }
+                    if laid == Laid::Refilled
+                        && let Some(strand) = waiting.next()
+                    {
+                        self.begin(lane, strands, strand);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How far the lanes may go at most: where some are in their rest, to the end of a unit, or of the longest rest if
+    /// all are.
+    #[inline(always)]
+    fn most_steps(&self, strands: &[Strand<'a, S, K, C>]) -> usize {
+        if self.in_rest == 0 {
+            usize::MAX
+        } else if self.in_rest == self.rows.busy() {
+            self.longest_rest(strands)
+        } else {
+            self.unit / BLOCK
         }
     }
 
@@ -289,7 +312,8 @@ where
         let mut longest = 0;
         let mut lanes = self.in_rest;
         while lanes != 0 {
-            longest = longest.max(strands[self.strand[lanes.trailing_zeros() as usize]].data.len() % M::UNIT);
+            longest =
+                longest.max(strands[self.strand[lanes.trailing_zeros() as usize]].data.len() % self.unit);
             lanes &= lanes - 1;
         }
         longest.div_ceil(BLOCK)
@@ -300,8 +324,8 @@ where
     fn begin(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
         self.assign(lane, strands, strand);
         let data = &strands[strand].data;
-        if data.len() >= M::UNIT {
-            self.rows.begin(lane, data, data.len() / M::UNIT * M::UNIT);
+        if data.len() >= self.unit {
+            self.rows.begin(lane, data, data.len() / self.unit * self.unit);
         } else {
             self.begin_rest(lane, strands);
         }
@@ -310,7 +334,7 @@ where
     #[inline(always)]
     fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>]) {
         let data = &strands[self.strand[lane]].data;
-        self.rows.begin_rest(self.b, lane, data, data.len() / M::UNIT * M::UNIT);
+        self.rows.begin_rest(self.b, lane, data, data.len() / self.unit * self.unit);
         self.in_rest |= 1 << lane;
     }
 
@@ -322,60 +346,9 @@ where
         self.rows.idle(lane);
         self.in_rest &= !(1 << lane);
         let strand = &mut strands[self.strand[lane]];
-        let after = &self.trail[(strand.data.len() % M::UNIT).div_ceil(BLOCK) - 1];
+        let after = &self.trail[(strand.data.len() % self.unit).div_ceil(BLOCK) - 1];
         for s in 0..S {
             strand.state[s] = after[s].0[lane];
-        }
-    }
-
-    /// Algorithm 1's loop body: a group of messages, window by window.
-    #[inline(always)]
-    fn comb(&mut self, strands: &mut [Strand<'a, S, K, C>], group: &[u64]) {
-        let mut lengths = ArrayVec::<usize, N>::new();
-        for (lane, &key) in group.iter().enumerate() {
-            let strand = place(key);
-            let blocks = strands[strand].data.len() / BLOCK;
-            if blocks == 0 {
-                break; // The longest are first.
-            }
-            self.assign(lane, strands, strand);
-            self.rows.begin(lane, &strands[strand].data, blocks * BLOCK);
-            lengths.push(blocks);
-        }
-        for window in &windows(&lengths) {
-            let mut left = window.blocks;
-            while left > 0 {
-                left -= self.window(window.messages, left);
-            }
-            let mut ended = self.rows.ended();
-            while ended != 0 {
-                self.end(ended.trailing_zeros() as usize, strands);
-                ended &= ended - 1;
-            }
-        }
-        self.ragged_ends(strands, group);
-    }
-
-    /// Takes the last blocks of a group that are not whole through the lanes.
-    #[inline(always)]
-    fn ragged_ends(&mut self, strands: &mut [Strand<'a, S, K, C>], group: &[u64]) {
-        let mut lanes = 0;
-        for &key in group {
-            let data = &strands[place(key)].data;
-            if !data.len().is_multiple_of(BLOCK) {
-                self.assign(lanes, strands, place(key));
-                self.rows.begin_rest(self.b, lanes, data, data.len() / BLOCK * BLOCK);
-                lanes += 1;
-            }
-        }
-        if lanes > 0 {
-            self.window(lanes, 1);
-        }
-        for lane in 0..lanes {
-            if M::WRITES {
-                self.rows.put_back(self.b, lane);
-            }
-            self.end(lane, strands);
         }
     }
 
@@ -403,19 +376,20 @@ where
         }
     }
 
-    /// Takes the first `live` lanes as far as all of them can go, but no more than `most` blocks, in as few registers
-    /// as hold them. Returns how far.
+    /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how far.
+    ///
+    /// A step takes its time however few lanes are live. So few numbers of registers will do, and each is a kernel more.
     #[inline(always)]
-    fn window(&mut self, live: usize, most: usize) -> usize {
-        let registers = match live.div_ceil(B::BLOCKS) {
-            0 | 1 => 1,
-            2..=4 => 4,
+    fn window(&mut self, most: usize) -> usize {
+        let registers = match self.rows.live().div_ceil(B::BLOCKS) {
+            0 | 1 if !B::SOFT => 1,
+            2..=4 if B::BLOCKS == 1 && !B::SOFT => 4,
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
         match registers {
-            1 => self.advance::<1>(steps),
-            4 => self.advance::<4>(steps),
+            1 if const { !B::SOFT } => self.advance::<1>(steps),
+            4 if const { B::BLOCKS == 1 && !B::SOFT } => self.advance::<4>(steps),
             _ => self.advance::<W>(steps),
         }
         steps

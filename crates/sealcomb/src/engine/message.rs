@@ -14,13 +14,16 @@ use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::ghash::Table;
 use crate::primitives::offsets::OffsetTable;
+use crate::primitives::serpent;
 
 /// The most blocks that a mode derives from a key.
 pub(crate) const SUBKEYS: usize = 6;
 
 /// What a mode keeps of a key.
 pub(crate) struct Material {
+    /// Without a use where the cipher is Serpent.
     pub(crate) aes: AesSchedule,
+    pub(crate) serpent: Option<Box<serpent::Schedule>>,
     /// Blocks derived from the key; each mode says which.
     pub(crate) subkeys: [Block; SUBKEYS],
     /// The cipher under the key of a hash, for the modes that hash with it.
@@ -36,7 +39,15 @@ pub(crate) struct Material {
 impl Material {
     /// A key of which a mode needs nothing but the cipher.
     pub(crate) fn plain(aes: AesSchedule) -> Self {
-        Self { aes, subkeys: [[0; 16]; SUBKEYS], hash: None, table: None, offsets: None, tag_bytes: 0 }
+        Self {
+            aes,
+            serpent: None,
+            subkeys: [[0; 16]; SUBKEYS],
+            hash: None,
+            table: None,
+            offsets: None,
+            tag_bytes: 0,
+        }
     }
 }
 

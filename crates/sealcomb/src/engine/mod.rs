@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod blocks;
+mod cipher;
 pub(crate) mod comb;
 #[cfg(feature = "research")]
 pub(crate) mod each;
@@ -9,6 +10,7 @@ mod lanes;
 mod message;
 mod windows;
 
+pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
 #[cfg(test)]
 pub(crate) use message::SUBKEYS;

@@ -1,41 +1,75 @@
 //! ECB: the electronic codebook (SP 800-38A, section 6.1).
 
+use core::marker::PhantomData;
+
 use super::Mode;
-use crate::engine::blocks::{self, Independent};
-use crate::engine::{Batch, Lanes};
+use crate::backend::{Backend, Isa, Kernel};
+use crate::engine::blocks::{Pass, pass};
+use crate::engine::{Batch, BlockCipher, Material, Message};
+use crate::primitives::aes;
+use crate::primitives::cipher::Cipher;
 
-pub(crate) struct Ecb;
+/// ECB of a block cipher.
+pub(crate) struct Ecb<C>(PhantomData<C>);
 
-impl Mode for Ecb {
+pub(crate) const AES: Ecb<aes::Schedule> = Ecb(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Ecb<crate::primitives::serpent::Schedule> = Ecb(PhantomData);
+
+impl<C: BlockCipher> Mode for Ecb<C> {
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        C::key(backend, key)
+    }
+
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Encrypt>(batch);
+        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        blocks::run::<Decrypt>(batch);
+        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
     }
 }
 
-struct Encrypt;
+struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+    cipher: PhantomData<C>,
+}
 
-impl Independent for Encrypt {
-    const DECRYPTS: bool = false;
+impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for message in self.messages {
+            if OPENS {
+                pass(b, &mut message.data, &mut Decrypt(C::of(message.key).decrypting::<B>()));
+            } else {
+                pass(b, &mut message.data, &mut Encrypt(C::of(message.key).encrypting::<B>()));
+            }
+        }
+    }
+}
+
+struct Encrypt<K>(K);
+
+impl<B: Isa, K: Cipher<B>> Pass<B> for Encrypt<K> {
+    const WRITES: bool = true;
 
     /// `C_j = E_K(P_j)`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, _: &L::Blocks, x: &mut L::Blocks) {
-        lanes.encrypt(x);
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.0.encrypt(b, x);
     }
 }
 
-struct Decrypt;
+struct Decrypt<K>(K);
 
-impl Independent for Decrypt {
-    const DECRYPTS: bool = true;
+impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+    const WRITES: bool = true;
 
     /// `P_j = E_K⁻¹(C_j)`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, _: &L::Blocks, x: &mut L::Blocks) {
-        lanes.decrypt(x);
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.0.decrypt(b, x);
     }
 }

@@ -1,61 +1,69 @@
 //! GCM and GMAC (SP 800-38D), with the paper's letters: `H` the hash key, `J0` the first counter block, `S` the hash.
 
 use alloc::boxed::Box;
+use core::marker::PhantomData;
 use core::slice;
 
 use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
-use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::{Batch, FLIGHT, Material, Message};
-use crate::primitives::aes::Schedule;
+use crate::engine::blocks::{encrypt_block, encrypt_each_by};
+use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message};
+use crate::primitives::aes;
+use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::ghash::{Ghash, Table};
 use crate::primitives::wipe;
 
-/// GCM; as GMAC, its message is what the job has as additional data.
-pub(crate) struct Gcm;
+/// GCM of a block cipher; as GMAC, its message is what the job has as additional data.
+pub(crate) struct Gcm<C>(PhantomData<C>);
 
-impl Mode for Gcm {
+pub(crate) const AES: Gcm<aes::Schedule> = Gcm(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Gcm<crate::primitives::serpent::Schedule> = Gcm(PhantomData);
+
+impl<C: BlockCipher> Mode for Gcm<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(Schedule::new(backend, key));
-        material.table = Some(backend.run(HashKey { aes: &material.aes }));
+        let mut material = C::key(backend, key);
+        material.table = Some(backend.run(HashKey::<C> { key: &material, cipher: PhantomData }));
         material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<false> { messages: batch.messages });
+        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<true> { messages: batch.messages });
+        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
     }
 }
 
-struct HashKey<'a> {
-    aes: &'a Schedule,
+struct HashKey<'a, C> {
+    key: &'a Material,
+    cipher: PhantomData<C>,
 }
 
-impl Kernel for HashKey<'_> {
+impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     type Output = Box<Table>;
 
     /// `H = E_K(0)` and its powers
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Table> {
         let mut h = [0; BLOCK];
-        encrypt_block(b, self.aes.encrypting(), &mut h);
+        encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
         let table = Box::new(Table::for_ghash(b, &h));
         wipe(slice::from_mut(&mut h));
         table
     }
 }
 
-struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
+    cipher: PhantomData<C>,
 }
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
+impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     type Output = ();
 
     /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
@@ -65,9 +73,9 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
         for message in self.messages.iter() {
             masks.push(b.first(first_counter(b, table(message.key), message.nonce)));
         }
-        encrypt_each(b, self.messages, &mut masks);
+        encrypt_each_by::<C, B>(b, self.messages, &mut masks);
         for (message, mask) in self.messages.iter_mut().zip(&masks) {
-            let s = crypt::<B, OPENS>(b, message);
+            let s = crypt::<C, B, OPENS>(b, message);
             message.tag = b.first(b.xor(s, b.one(mask)));
         }
     }
@@ -101,11 +109,11 @@ fn lengths(first: usize, second: usize) -> Block {
 
 /// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
 #[inline(always)]
-fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
+fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     let Message { key, nonce, aad, data, .. } = message;
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let data = &mut data.reborrow();
-    let (keys, table) = (key.aes.encrypting(), table(key));
+    let (keys, table) = (C::of(key).encrypting::<B>(), table(key));
     let j0 = b.spread(first_counter(b, table, nonce));
     let mut counters = Counters::<B, Be32>::skipping(b, j0, 1);
     let mut hash = Ghash::new(b, table);
@@ -130,10 +138,10 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
         if let Some(from) = from {
             hash.begin(b, 0);
             let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(from) };
-            b.encrypt_with(keys, &mut x, &mut absorb);
+            keys.encrypt_with(b, &mut x, &mut absorb);
             hash.end(b);
         } else {
-            b.encrypt(keys, &mut x);
+            keys.encrypt(b, &mut x);
         }
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
@@ -159,7 +167,7 @@ fn crypt<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     }
     each_count!(blocks.div_ceil(B::BLOCKS), R => {
         let mut x: [B::V; R] = counters.take(b);
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         for r in 0..R - 1 {
             let input = data.load(b, at);
             let output = b.xor(x[r], input);

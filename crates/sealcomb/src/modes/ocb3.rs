@@ -4,47 +4,55 @@
 //! each message has one of, with those of the whole flight.
 
 use alloc::boxed::Box;
+use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each, pass};
-use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
+use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message, PADDING};
+use crate::primitives::aes;
+use crate::primitives::cipher::Cipher;
 use crate::primitives::offsets::{OffsetTable, Offsets};
 use crate::primitives::wipe;
 
-pub(crate) struct Ocb3;
+/// OCB3 of a block cipher.
+pub(crate) struct Ocb3<C>(PhantomData<C>);
 
-impl Mode for Ocb3 {
+pub(crate) const AES: Ocb3<aes::Schedule> = Ocb3(PhantomData);
+#[cfg(feature = "research")]
+pub(crate) const SERPENT: Ocb3<crate::primitives::serpent::Schedule> = Ocb3(PhantomData);
+
+impl<C: BlockCipher> Mode for Ocb3<C> {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(Schedule::new(backend, key));
-        material.offsets = Some(backend.run(KeyDependent { aes: &material.aes }));
+        let mut material = C::key(backend, key);
+        material.offsets = Some(backend.run(KeyDependent::<C> { key: &material, cipher: PhantomData }));
         material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<false> { messages: batch.messages });
+        batch.backend.run(Crypt::<C, false> { messages: batch.messages, cipher: PhantomData });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        batch.backend.run(Crypt::<true> { messages: batch.messages });
+        batch.backend.run(Crypt::<C, true> { messages: batch.messages, cipher: PhantomData });
     }
 }
 
-struct KeyDependent<'a> {
-    aes: &'a Schedule,
+struct KeyDependent<'a, C> {
+    key: &'a Material,
+    cipher: PhantomData<C>,
 }
 
-impl Kernel for KeyDependent<'_> {
+impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
     type Output = Box<OffsetTable>;
 
     /// `L_* = ENCIPHER(K, zeros(128))` and what follows from it
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<OffsetTable> {
         let mut asterisk = [0; BLOCK];
-        encrypt_block(b, self.aes.encrypting(), &mut asterisk);
+        encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut asterisk);
         let table = OffsetTable::new::<B>(&asterisk);
         wipe(core::slice::from_mut(&mut asterisk));
         table
@@ -56,27 +64,28 @@ fn table(key: &Material) -> &OffsetTable {
     key.offsets.as_deref().expect("an OCB key has its offsets")
 }
 
-struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
+    cipher: PhantomData<C>,
 }
 
-impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
+impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     type Output = ();
 
     /// Sections 4.2 and 4.3, up to the comparison of the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { messages } = self;
-        let start = first_offsets(b, messages);
+        let Self { messages, .. } = self;
+        let start = first_offsets::<C, B>(b, messages);
         // Checksum ⊕ Offset ⊕ L_$
         let mut tags = ArrayVec::<Block, FLIGHT>::new();
         let mut pads = Loose::new();
         for (message, start) in messages.iter_mut().zip(&start) {
             let l = table(message.key);
-            let (checksum, mut offset) = whole_blocks::<B, OPENS>(b, message, start);
+            let (checksum, mut offset) = whole_blocks::<C, B, OPENS>(b, message, start);
             if ragged(message.data.len()) > 0 {
                 offset = b.xor(offset, b.one(l.asterisk()));
-                pads.push(&message.key.aes, b.first(offset));
+                pads.push(C::of(message.key), b.first(offset));
             }
             tags.push(b.first(b.xor3(checksum, offset, b.one(l.dollar()))));
         }
@@ -88,8 +97,8 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
                 *tag = b.first(b.xor(b.one(tag), last_block::<B, OPENS>(b, &mut message.data, pad)));
             }
         }
-        encrypt_each(b, messages, &mut tags);
-        let hashes = hash(b, messages);
+        encrypt_each_by::<C, B>(b, messages, &mut tags);
+        let hashes = hash::<C, B>(b, messages);
         for ((message, tag), hash) in messages.iter_mut().zip(&tags).zip(&hashes) {
             message.tag = b.first(b.xor(b.one(tag), b.one(hash)));
         }
@@ -103,20 +112,18 @@ fn ragged(bytes: usize) -> usize {
 }
 
 /// The bits of the nonce that choose.
-const BOTTOM: u8 = 0x3f;
+const BOTTOM: u128 = 0x3f;
 
 /// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
 #[inline(always)]
-fn first_offsets<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
     let mut offsets = ArrayVec::<Block, FLIGHT>::new();
     for message in messages {
-        let mut block = nonce_block(message);
-        block[15] &= !BOTTOM;
-        offsets.push(block);
+        offsets.push((nonce_block(message) & !BOTTOM).to_be_bytes());
     }
-    encrypt_each(b, messages, &mut offsets);
+    encrypt_each_by::<C, B>(b, messages, &mut offsets);
     for (message, offset) in messages.iter().zip(&mut offsets) {
-        let bottom = nonce_block(message)[15] & BOTTOM;
+        let bottom = nonce_block(message) & BOTTOM;
         let ktop = u128::from_be_bytes(*offset);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
@@ -124,36 +131,45 @@ fn first_offsets<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block,
     offsets
 }
 
-/// `Nonce`: the tag's length, a one bit, and the nonce at the end.
+/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
 #[inline(always)]
-pub(super) fn nonce_block(message: &Message<'_>) -> Block {
-    let mut block = [0; BLOCK];
+pub(super) fn nonce_block(message: &Message<'_>) -> u128 {
     let n = message.nonce;
-    block[BLOCK - n.len()..].copy_from_slice(n);
-    block[BLOCK - 1 - n.len()] |= 1;
-    block[0] |= (8 * message.key.tag_bytes % 128 << 1) as u8;
-    block
+    let number = if let [h0, h1, h2, h3, low @ ..] = n
+        && let Ok(low) = low.try_into()
+    {
+        u128::from(u32::from_be_bytes([*h0, *h1, *h2, *h3])) << 64 | u128::from(u64::from_be_bytes(low))
+    } else {
+        n.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
+    };
+    let tag_bits = 8 * message.key.tag_bytes as u128 % 128;
+    tag_bits << 121 | 1 << (8 * n.len()) | number
 }
 
 /// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.
 #[inline(always)]
-fn whole_blocks<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, start: &Block) -> (B::V, B::V) {
+fn whole_blocks<C: BlockCipher, B: Isa, const OPENS: bool>(
+    b: B,
+    message: &mut Message<'_>,
+    start: &Block,
+) -> (B::V, B::V) {
     let Message { key, data, .. } = message;
     let bytes = data.len() - ragged(data.len());
-    let keys = if OPENS { key.aes.decrypting() } else { key.aes.encrypting() };
+    let cipher = C::of(key);
+    let keys = if OPENS { cipher.decrypting::<B>() } else { cipher.encrypting::<B>() };
     let offsets = Offsets::after(table(key), b.splat(start));
-    let mut blocks = WholeBlocks::<B, OPENS> { keys, offsets, checksum: b.zero() };
+    let mut blocks = WholeBlocks::<_, B, OPENS> { keys, offsets, checksum: b.zero() };
     pass(b, &mut data.part(0, bytes), &mut blocks);
     (b.fold(blocks.checksum), blocks.offsets.last(b, bytes / BLOCK))
 }
 
-struct WholeBlocks<'k, B: Isa, const OPENS: bool> {
-    keys: Shared<'k>,
+struct WholeBlocks<'k, K, B: Isa, const OPENS: bool> {
+    keys: K,
     offsets: Offsets<'k, B>,
     checksum: B::V,
 }
 
-impl<B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, B, OPENS> {
+impl<K: Cipher<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
     const WRITES: bool = true;
 
     /// `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`
@@ -167,9 +183,9 @@ impl<B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, B, OPENS> {
             x[r] = b.xor(x[r], offsets[r]);
         }
         if OPENS {
-            b.decrypt(self.keys, x);
+            self.keys.decrypt(b, x);
         } else {
-            b.encrypt(self.keys, x);
+            self.keys.encrypt(b, x);
         }
         for r in 0..R {
             x[r] = b.xor(x[r], offsets[r]);
@@ -202,20 +218,24 @@ fn last_block<B: Isa, const OPENS: bool>(b: B, data: &mut Span<'_>, pad: &Block)
 
 /// `HASH(K, A)` of each message.
 #[inline(always)]
-fn hash<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
     let mut sums = ArrayVec::<Block, FLIGHT>::new();
     let mut last = Loose::new();
     for message in messages {
         let (key, a) = (message.key, &*message.aad);
+        if a.is_empty() {
+            sums.push([0; BLOCK]);
+            continue;
+        }
         let l = table(key);
         let (whole, rest) = a.split_at(a.len() - ragged(a.len()));
         let offsets = Offsets::after(l, b.zero());
-        let mut blocks = Hashed { keys: key.aes.encrypting(), offsets, sum: b.zero() };
+        let mut blocks = Hashed { keys: C::of(key).encrypting::<B>(), offsets, sum: b.zero() };
         pass(b, &mut whole.into(), &mut blocks);
         if !rest.is_empty() {
             let offset = b.xor(blocks.offsets.last(b, whole.len() / BLOCK), b.one(l.asterisk()));
             let padded = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
-            last.push(&key.aes, b.first(b.xor(padded, offset)));
+            last.push(C::of(key), b.first(b.xor(padded, offset)));
         }
         sums.push(b.first(b.fold(blocks.sum)));
     }
@@ -230,13 +250,13 @@ fn hash<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> 
     sums
 }
 
-struct Hashed<'k, B: Isa> {
-    keys: Shared<'k>,
+struct Hashed<'k, K, B: Isa> {
+    keys: K,
     offsets: Offsets<'k, B>,
     sum: B::V,
 }
 
-impl<B: Isa> Pass<B> for Hashed<'_, B> {
+impl<K: Cipher<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
     const WRITES: bool = false;
 
     /// `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`
@@ -246,7 +266,7 @@ impl<B: Isa> Pass<B> for Hashed<'_, B> {
         for r in 0..R {
             x[r] = b.xor(x[r], offsets[r]);
         }
-        b.encrypt(self.keys, x);
+        self.keys.encrypt(b, x);
         x[R - 1] = b.keep(x[R - 1], bytes);
         for r in 0..R {
             self.sum = b.xor(self.sum, x[r]);

@@ -150,10 +150,10 @@ fn links<'a, V: Version<K, C>, const K: usize, const C: usize>(
     batch.messages.iter().map(|message| link::<V, K, C>(message.key, e)).collect()
 }
 
-fn link<'a, V: Version<K, C>, const K: usize, const C: usize>(
-    key: &'a Material,
+fn link<V: Version<K, C>, const K: usize, const C: usize>(
+    key: &Material,
     e: fn(&Schedule) -> Shared<'_>,
-) -> Link<'a, K, C> {
+) -> Link<'_, K, C> {
     Link { keys: V::keys(key, e(&key.aes)), constants: V::constants(key) }
 }
 

@@ -1,6 +1,7 @@
 //! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
 
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Span};
+use super::cipher::Cipher;
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
 /// How counter blocks follow each other.
 pub(crate) trait Counter {
@@ -135,7 +136,7 @@ impl<B: Isa, C: Counter> Counters<B, C> {
 
 /// Adds the keystream from counter block `start` on to a message of any length.
 #[inline(always)]
-pub(crate) fn xor_keystream<C: Counter, B: Isa, K: RoundKeys<B>>(
+pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Cipher<B>>(
     b: B,
     keys: K,
     start: &Block,
@@ -156,7 +157,7 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: RoundKeys<B>>(
 }
 
 #[inline(always)]
-fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, data: &mut Span<'_>) {
+fn xor_run<C: Counter, B: Isa, K: Cipher<B>>(b: B, keys: K, start: &Block, data: &mut Span<'_>) {
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let mut data = data.reborrow();
     let mut counters = Counters::<B, C>::new(b, start);
@@ -164,7 +165,7 @@ fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, da
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x: [B::V; REGISTERS] = counters.take(b);
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
             chunk.store(b, r, b.xor(x[r], chunk.load(b, r)));
@@ -174,7 +175,7 @@ fn xor_run<C: Counter, B: Isa, K: RoundKeys<B>>(b: B, keys: K, start: &Block, da
     let left = (data.len() - at).div_ceil(register);
     each_count!(left, R => {
         let mut x: [B::V; R] = counters.take(b);
-        b.encrypt(keys, &mut x);
+        keys.encrypt(b, &mut x);
         for r in 0..R - 1 {
             data.store(b, at, b.xor(x[r], data.load(b, at)));
             at += register;

@@ -1,12 +1,14 @@
-//! What the modes are made of, over any backend: AES with its keys, GF(2^128).
+//! What the modes are made of, over any backend: AES and Serpent with their keys, GF(2^128).
 #![forbid(unsafe_code)]
 
 pub(crate) mod aes;
+pub(crate) mod cipher;
 pub(crate) mod counter;
 pub(crate) mod doubles;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod offsets;
+pub(crate) mod serpent;
 
 use crate::backend::{BLOCK, Block};
 

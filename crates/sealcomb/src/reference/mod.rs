@@ -30,11 +30,13 @@ pub mod ocb3;
 pub mod ofb;
 pub mod otr;
 pub mod poet;
+pub mod serpent;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
 use poet::Hash;
+use serpent::Serpent;
 
 /// One block of 128 bits.
 pub type Block = [u8; 16];
@@ -86,8 +88,8 @@ block_cipher!(Aes256, 32);
 
 /// Encrypts and authenticates with the algorithm of this id: ciphertext and tag.
 ///
-/// A MAC authenticates `aad` and takes no message; an unauthenticated cipher takes no additional data and gives an
-/// empty tag. Nothing comes back when there is no such algorithm or it does not take these sizes.
+/// A MAC authenticates `aad` and takes no message; an unauthenticated cipher takes no additional data but a tweak, and
+/// gives an empty tag. Nothing comes back when there is no such algorithm or it does not take these sizes.
 #[must_use]
 pub fn seal(
     algorithm_id: &str,
@@ -98,10 +100,17 @@ pub fn seal(
     tag_bytes: usize,
 ) -> Option<(Vec<u8>, Vec<u8>)> {
     let (cipher, mode) = algorithm_id.split_once('-')?;
+    if mode == "eme2" {
+        let ct = wide_block(cipher, key, aad, msg, false)?;
+        return (nonce.is_empty() && tag_bytes == 0).then_some((ct, Vec::new()));
+    }
     match cipher {
         "aes128" => seal_with(&split_key::<Aes128>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes192" => seal_with(&split_key::<Aes192>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes256" => seal_with(&split_key::<Aes256>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent128" => seal_with(&split_key::<Serpent<16>>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent192" => seal_with(&split_key::<Serpent<24>>(key)?, mode, nonce, aad, msg, tag_bytes),
+        "serpent256" => seal_with(&split_key::<Serpent<32>>(key)?, mode, nonce, aad, msg, tag_bytes),
         _ => None,
     }
 }
@@ -119,10 +128,33 @@ pub fn open(
     tag: &[u8],
 ) -> Option<Vec<u8>> {
     let (cipher, mode) = algorithm_id.split_once('-')?;
+    if mode == "eme2" {
+        let msg = wide_block(cipher, key, aad, ct, true)?;
+        return (nonce.is_empty() && tag.is_empty()).then_some(msg);
+    }
     match cipher {
         "aes128" => open_with(&split_key::<Aes128>(key)?, mode, nonce, aad, ct, tag),
         "aes192" => open_with(&split_key::<Aes192>(key)?, mode, nonce, aad, ct, tag),
         "aes256" => open_with(&split_key::<Aes256>(key)?, mode, nonce, aad, ct, tag),
+        "serpent128" => open_with(&split_key::<Serpent<16>>(key)?, mode, nonce, aad, ct, tag),
+        "serpent192" => open_with(&split_key::<Serpent<24>>(key)?, mode, nonce, aad, ct, tag),
+        "serpent256" => open_with(&split_key::<Serpent<32>>(key)?, mode, nonce, aad, ct, tag),
+        _ => None,
+    }
+}
+
+/// EME2 under one of the ciphers, whose key comes after the mode's own; additional data is the tweak.
+fn wide_block(cipher: &str, key: &[u8], tweak: &[u8], input: &[u8], decrypts: bool) -> Option<Vec<u8>> {
+    fn under<C: BlockCipher>(key: &[u8], tweak: &[u8], input: &[u8], decrypts: bool) -> Option<Vec<u8>> {
+        let keys = eme2::Keys::<C>::new(key)?;
+        Some(if decrypts { keys.decrypt(tweak, input) } else { keys.encrypt(tweak, input) })
+    }
+    if input.len() < 16 {
+        return None;
+    }
+    match cipher {
+        "aes128" => under::<Aes128>(key, tweak, input, decrypts),
+        "aes256" => under::<Aes256>(key, tweak, input, decrypts),
         _ => None,
     }
 }
@@ -156,7 +188,7 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
         "otr-p" => otr::seal(cipher, otr::Ad::Parallel, nonce, aad, msg, tag_bytes),
         "otr-s" => otr::seal(cipher, otr::Ad::Serial, nonce, aad, msg, tag_bytes),
         "poet" => poet::seal(cipher, Hash::Aes, block(nonce), aad, msg),
@@ -191,7 +223,7 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
-        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => ocb3::open(cipher, nonce, aad, ct, tag),
+        "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::open(cipher, nonce, aad, ct, tag),
         "otr-p" => otr::open(cipher, otr::Ad::Parallel, nonce, aad, ct, tag),
         "otr-s" => otr::open(cipher, otr::Ad::Serial, nonce, aad, ct, tag),
         "poet" => poet::open(cipher, Hash::Aes, block(nonce), aad, ct, block(tag)),
@@ -220,11 +252,10 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
                 && matches!(tag, 4 | 6 | 8 | 10 | 12 | 14 | 16)
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
-        "gcm-siv" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
-        "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
+        "gcm-siv" | "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
         "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
-        "ocb3-t128" => matches!(nonce, 1..=15) && tag == 16,
+        "ocb3-t128" | "ocb3" => matches!(nonce, 1..=15) && tag == 16,
         "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }

@@ -1,0 +1,43 @@
+//! What the modes see of a block cipher.
+
+use super::aes;
+use crate::backend::{Isa, Weave};
+
+/// A block cipher under the keys of the lanes of `B`'s registers.
+pub(crate) trait Cipher<B: Isa>: Copy {
+    /// Encrypts every block of `x`.
+    #[inline(always)]
+    fn encrypt<const R: usize>(self, b: B, x: &mut [B::V; R]) {
+        self.encrypt_with(b, x, &mut ());
+    }
+
+    /// Encrypts every block of `x` and does the `R` pieces of `weave` meanwhile.
+    fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W);
+
+    /// Decrypts every block of `x`; only where the keys are decrypting ones.
+    fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]);
+}
+
+/// Makes AES of what has round keys: its rounds are a backend's own.
+macro_rules! aes_under {
+    ($([$($generics:tt)*] $Keys:ty;)*) => {$(
+        impl<$($generics)* B: Isa> Cipher<B> for $Keys {
+            #[inline(always)]
+            fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
+                b.encrypt_with(self, x, weave);
+            }
+
+            #[inline(always)]
+            fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]) {
+                b.decrypt(self, x);
+            }
+        }
+    )*};
+}
+
+aes_under! {
+    [] aes::Shared<'_>;
+    [] &aes::Shared<'_>;
+    [] aes::OfMessage<'_>;
+    [const N: usize,] &aes::LaneKeys<'_, N>;
+}

@@ -1,0 +1,393 @@
+//! Serpent (Anderson, Biham, Knudsen 1998), bitsliced, with the paper's letters: `K_i` the round keys, `S_i` the
+//! S-boxes, `LT` the linear transformation.
+//!
+//! Four registers of blocks are transposed into four registers of words: word `i` of every block in register `i`. In
+//! this form, which the paper calls bitslice mode, the S-boxes are boolean formulas on whole registers, so that
+//! nothing depends on a secret but the bits themselves. Two such groups go through the rounds side by side, since one
+//! alone leaves the CPU waiting.
+
+mod boxes;
+
+use core::ops::{BitAnd, BitOr, BitXor, Not};
+
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use self::boxes::{FORWARD_COMPLEMENTS, INVERSE_COMPLEMENTS, forward, inverse};
+use super::cipher::Cipher;
+use crate::backend::{BLOCK, Block, Isa, Kernel, REGISTERS, Weave};
+
+const ROUND_KEYS: usize = 33;
+
+/// A round key, or a block: four little-endian words.
+type Quad = [u32; 4];
+
+/// The words of a group of blocks, four registers of them.
+type Group<B> = [Words<B>; 4];
+
+/// An expanded Serpent key, for encryption and for decryption.
+///
+/// The round keys are the paper's, but for the complements that the S-boxes' formulas leave to them.
+#[repr(align(64))]
+pub(crate) struct Schedule {
+    encrypting: [Quad; ROUND_KEYS],
+    // In the order of use, from `K_32` on.
+    decrypting: [Quad; ROUND_KEYS],
+}
+
+impl Schedule {
+    /// Expands a key of 16, 24 or 32 bytes.
+    pub(crate) fn new(key: &[u8]) -> Self {
+        let mut keys = expand(key);
+        let mut schedule = Self { encrypting: keys, decrypting: keys };
+        schedule.decrypting.reverse();
+        for r in 0..32 {
+            let left = complements(FORWARD_COMPLEMENTS[r % 8]);
+            let left = if r == 31 { left } else { linear(left) };
+            add(&mut schedule.encrypting[r + 1], left);
+            add(&mut schedule.decrypting[32 - r], complements(INVERSE_COMPLEMENTS[r % 8]));
+        }
+        keys.zeroize();
+        schedule
+    }
+
+    /// The round keys for encryption, the same for all lanes.
+    #[inline(always)]
+    pub(crate) fn encrypting(&self) -> Shared<'_> {
+        Shared(&self.encrypting)
+    }
+
+    /// The round keys for decryption.
+    #[inline(always)]
+    pub(crate) fn decrypting(&self) -> Shared<'_> {
+        Shared(&self.decrypting)
+    }
+}
+
+impl Drop for Schedule {
+    fn drop(&mut self) {
+        self.encrypting.zeroize();
+        self.decrypting.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for Schedule {}
+
+/// The round keys `K_0` to `K_32`: a short key is padded with a one bit and zeros; an affine recurrence makes words of
+/// it, and the S-boxes round keys of these.
+fn expand(key: &[u8]) -> [Quad; ROUND_KEYS] {
+    /// The fractional part of the golden ratio.
+    const PHI: u32 = 0x9e37_79b9;
+    let mut padded = [0; 32];
+    padded[..key.len()].copy_from_slice(key);
+    if let Some(byte) = padded.get_mut(key.len()) {
+        *byte = 1;
+    }
+    let mut w = [0; 8 + 4 * ROUND_KEYS];
+    for (w, bytes) in w.iter_mut().zip(padded.as_chunks().0) {
+        *w = u32::from_le_bytes(*bytes);
+    }
+    for i in 8..w.len() {
+        let sum = w[i - 8] ^ w[i - 5] ^ w[i - 3] ^ w[i - 1];
+        w[i] = (sum ^ PHI ^ (i as u32 - 8)).rotate_left(11);
+    }
+    let mut keys = [[0; 4]; ROUND_KEYS];
+    for (i, (key, words)) in keys.iter_mut().zip(w[8..].as_chunks().0).enumerate() {
+        *key = match i % 8 {
+            0 => substitute::<3>(*words),
+            1 => substitute::<2>(*words),
+            2 => substitute::<1>(*words),
+            3 => substitute::<0>(*words),
+            4 => substitute::<7>(*words),
+            5 => substitute::<6>(*words),
+            6 => substitute::<5>(*words),
+            _ => substitute::<4>(*words),
+        };
+    }
+    padded.zeroize();
+    w.zeroize();
+    keys
+}
+
+/// `S_I` on each bit position of four words.
+fn substitute<const I: usize>(words: Quad) -> Quad {
+    let mut y = forward::<I, _>(words);
+    add(&mut y, complements(FORWARD_COMPLEMENTS[I]));
+    y
+}
+
+/// Words of ones where the formulas of an S-box give the complement.
+fn complements(nibble: u8) -> Quad {
+    core::array::from_fn(|i| u32::from(nibble >> i & 1).wrapping_neg())
+}
+
+fn add(sum: &mut Quad, quad: Quad) {
+    for (s, q) in sum.iter_mut().zip(quad) {
+        *s ^= q;
+    }
+}
+
+/// Words that can be rotated and shifted as well.
+trait Rotate: boxes::Words {
+    fn rotate_left(self, n: u32) -> Self;
+    fn shift_left(self, n: u32) -> Self;
+
+    #[inline(always)]
+    fn rotate_right(self, n: u32) -> Self {
+        self.rotate_left(32 - n)
+    }
+}
+
+/// `LT`
+#[inline(always)]
+fn linear<W: Rotate>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+    let x0 = x0.rotate_left(13);
+    let x2 = x2.rotate_left(3);
+    let x1 = (x1 ^ x0 ^ x2).rotate_left(1);
+    let x3 = (x3 ^ x2 ^ x0.shift_left(3)).rotate_left(7);
+    let x0 = (x0 ^ x1 ^ x3).rotate_left(5);
+    let x2 = (x2 ^ x3 ^ x1.shift_left(7)).rotate_left(22);
+    [x0, x1, x2, x3]
+}
+
+/// `LT⁻¹`
+#[inline(always)]
+fn inverse_linear<W: Rotate>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
+    let x2 = x2.rotate_right(22) ^ x3 ^ x1.shift_left(7);
+    let x0 = x0.rotate_right(5) ^ x1 ^ x3;
+    let x3 = x3.rotate_right(7) ^ x2 ^ x0.shift_left(3);
+    let x1 = x1.rotate_right(1) ^ x0 ^ x2;
+    [x0.rotate_right(13), x1, x2.rotate_right(3), x3]
+}
+
+impl boxes::Words for u32 {}
+
+impl Rotate for u32 {
+    fn rotate_left(self, n: u32) -> Self {
+        self.rotate_left(n)
+    }
+
+    fn shift_left(self, n: u32) -> Self {
+        self << n
+    }
+}
+
+/// The words of a register.
+#[derive(Clone, Copy)]
+struct Words<B: Isa> {
+    b: B,
+    v: B::V,
+}
+
+/// Writes operators that are one verb each.
+macro_rules! operators {
+    ($($Operator:ident $operator:ident $verb:ident;)*) => {$(
+        impl<B: Isa> $Operator for Words<B> {
+            type Output = Self;
+
+            #[inline(always)]
+            fn $operator(self, other: Self) -> Self {
+                Self { b: self.b, v: self.b.$verb(self.v, other.v) }
+            }
+        }
+    )*};
+}
+
+operators! {
+    BitXor bitxor xor;
+    BitAnd bitand and;
+    BitOr bitor or;
+}
+
+impl<B: Isa> Not for Words<B> {
+    type Output = Self;
+
+    #[inline(always)]
+    fn not(self) -> Self {
+        Self { b: self.b, v: self.b.xor(self.v, self.b.splat32(u32::MAX)) }
+    }
+}
+
+impl<B: Isa> boxes::Words for Words<B> {}
+
+impl<B: Isa> Rotate for Words<B> {
+    #[inline(always)]
+    fn rotate_left(self, n: u32) -> Self {
+        Self { b: self.b, v: self.b.rotate_left32(self.v, n) }
+    }
+
+    #[inline(always)]
+    fn shift_left(self, n: u32) -> Self {
+        Self { b: self.b, v: self.b.shift_left32(self.v, n) }
+    }
+}
+
+/// The round keys of one direction, the same for all lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'a>(&'a [Quad; ROUND_KEYS]);
+
+impl<B: Isa> Cipher<B> for Shared<'_> {
+    #[inline(always)]
+    fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
+        self.apply::<B, R, false>(b, x);
+        for piece in 0..R {
+            weave.thread(b, piece);
+        }
+    }
+
+    #[inline(always)]
+    fn decrypt<const R: usize>(self, b: B, x: &mut [B::V; R]) {
+        self.apply::<B, R, true>(b, x);
+    }
+}
+
+impl Shared<'_> {
+    /// Takes every block of `x` through the cipher or its inverse.
+    #[inline(always)]
+    fn apply<B: Isa, const R: usize, const DECRYPTS: bool>(self, b: B, x: &mut [B::V; R]) {
+        let mut blocks = Blocks([[0; BLOCK]; 4 * REGISTERS]);
+        for r in 0..R {
+            b.store(x[r], &mut blocks.0[r * B::BLOCKS..]);
+        }
+        b.call(Rounds::<DECRYPTS> { keys: self.0, registers: R, blocks: &mut blocks });
+        for r in 0..R {
+            x[r] = b.load(&blocks.0[r * B::BLOCKS..]);
+        }
+    }
+}
+
+/// Two groups of the widest registers.
+#[repr(align(64))]
+struct Blocks([Block; 4 * REGISTERS]);
+
+/// The 32 rounds on the first registers of some blocks: a function of its own, as it is long and many kernels need it.
+struct Rounds<'a, const DECRYPTS: bool> {
+    keys: &'a [Quad; ROUND_KEYS],
+    registers: usize,
+    blocks: &'a mut Blocks,
+}
+
+impl<const DECRYPTS: bool> Kernel for Rounds<'_, DECRYPTS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        if self.registers <= 4 {
+            groups::<B, 1, DECRYPTS>(b, self.keys, self.blocks);
+        } else {
+            groups::<B, 2, DECRYPTS>(b, self.keys, self.blocks);
+        }
+    }
+}
+
+/// Takes `G` groups of blocks through the cipher or its inverse.
+#[inline(always)]
+fn groups<B: Isa, const G: usize, const DECRYPTS: bool>(
+    b: B,
+    keys: &[Quad; ROUND_KEYS],
+    blocks: &mut Blocks,
+) {
+    let mut x = [[Words { b, v: b.zero() }; 4]; G];
+    for (x, blocks) in x.iter_mut().zip(blocks.0.chunks(4 * B::BLOCKS)) {
+        let rows = core::array::from_fn(|i| b.load(&blocks[i * B::BLOCKS..]));
+        *x = b.transpose32(rows).map(|v| Words { b, v });
+    }
+    if DECRYPTS {
+        decrypt(b, keys, &mut x);
+    } else {
+        encrypt(b, keys, &mut x);
+    }
+    for (x, blocks) in x.iter().zip(blocks.0.chunks_mut(4 * B::BLOCKS)) {
+        let columns = b.transpose32(x.map(|words| words.v));
+        for i in 0..4 {
+            b.store(columns[i], &mut blocks[i * B::BLOCKS..]);
+        }
+    }
+}
+
+/// `x ← x ⊕ K`
+#[inline(always)]
+fn add_key<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
+    for i in 0..4 {
+        let k = Words { b, v: b.splat32(key[i]) };
+        for g in 0..G {
+            x[g][i] = x[g][i] ^ k;
+        }
+    }
+}
+
+/// `x ← LT(S_I(x)) ⊕ K`, without `LT` in the last round.
+#[inline(always)]
+fn round<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, last: bool, x: &mut [Group<B>; G]) {
+    for g in 0..G {
+        let y = forward::<I, _>(x[g]);
+        x[g] = if last { y } else { linear(y) };
+    }
+    add_key(b, key, x);
+}
+
+/// `x ← LT⁻¹(S_I⁻¹(x) ⊕ K)`, without `LT⁻¹` in the last round.
+#[inline(always)]
+fn inverse_round<const I: usize, B: Isa, const G: usize>(
+    b: B,
+    key: &Quad,
+    last: bool,
+    x: &mut [Group<B>; G],
+) {
+    for g in 0..G {
+        x[g] = inverse::<I, _>(x[g]);
+    }
+    add_key(b, key, x);
+    for g in 0..G {
+        x[g] = if last { x[g] } else { inverse_linear(x[g]) };
+    }
+}
+
+#[inline(always)]
+fn encrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
+    let [first, keys @ ..] = keys;
+    add_key(b, first, x);
+    let (eights, _) = keys.as_chunks::<8>();
+    for (i, [k0, k1, k2, k3, k4, k5, k6, k7]) in eights.iter().enumerate() {
+        round::<0, B, G>(b, k0, false, x);
+        round::<1, B, G>(b, k1, false, x);
+        round::<2, B, G>(b, k2, false, x);
+        round::<3, B, G>(b, k3, false, x);
+        round::<4, B, G>(b, k4, false, x);
+        round::<5, B, G>(b, k5, false, x);
+        round::<6, B, G>(b, k6, false, x);
+        round::<7, B, G>(b, k7, i == 3, x);
+    }
+}
+
+#[inline(always)]
+fn decrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
+    let [first, keys @ ..] = keys;
+    add_key(b, first, x);
+    let (eights, _) = keys.as_chunks::<8>();
+    for (i, [k7, k6, k5, k4, k3, k2, k1, k0]) in eights.iter().enumerate() {
+        inverse_round::<7, B, G>(b, k7, false, x);
+        inverse_round::<6, B, G>(b, k6, false, x);
+        inverse_round::<5, B, G>(b, k5, false, x);
+        inverse_round::<4, B, G>(b, k4, false, x);
+        inverse_round::<3, B, G>(b, k3, false, x);
+        inverse_round::<2, B, G>(b, k2, false, x);
+        inverse_round::<1, B, G>(b, k1, false, x);
+        inverse_round::<0, B, G>(b, k0, i == 3, x);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::after_drop;
+
+    #[test]
+    fn a_dropped_schedule_leaves_no_round_key() {
+        let none = [[0; 4]; ROUND_KEYS];
+        let schedule = || Schedule::new(&[0xa5; 32]);
+        assert!(schedule().encrypting.iter().all(|key| *key != [0; 4]));
+        assert!(schedule().decrypting.iter().all(|key| *key != [0; 4]));
+        assert_eq!(after_drop(schedule(), |schedule| &schedule.encrypting), none);
+        assert_eq!(after_drop(schedule(), |schedule| &schedule.decrypting), none);
+    }
+}
