@@ -351,12 +351,12 @@ catalog! {
         takes ANY, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None, "CAESAR round 1, POET v1", Broken,
         "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, Tischhauser)",
         "Large classes of weak keys, and universal forgeries: for study only.";
-    feature = "research" => mcoe_g::MCOE_G, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
+    feature = "research" => mcoe_g::McoeG, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
         takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
         "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
         "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
-    feature = "research" => cobra::COBRA, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
+    feature = "research" => cobra::Cobra, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
         Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
         "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
         "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
@@ -384,38 +384,6 @@ catalog! {
     feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
         "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
-}
-
-/// The algorithms of the papers' comparison of methods to multiply, by the classical one.
-#[cfg(feature = "research")]
-pub(crate) static CLASSICAL: [Algorithm; 2] =
-    [variant("aes128-mcoe-g", &mcoe_g::CLASSICAL), variant("aes128-cobra", &cobra::CLASSICAL)];
-
-/// The same, by the Haswell method.
-#[cfg(feature = "research")]
-pub(crate) static HASWELL: [Algorithm; 2] =
-    [variant("aes128-mcoe-g", &mcoe_g::HASWELL), variant("aes128-cobra", &cobra::HASWELL)];
-
-/// The algorithm of this id, as another code runs it.
-#[cfg(feature = "research")]
-const fn variant(id: &str, code: &'static dyn Mode) -> Algorithm {
-    let mut rest = ALGORITHMS;
-    while let [algorithm, others @ ..] = rest {
-        if equal(algorithm.id.as_bytes(), id.as_bytes()) {
-            return Algorithm { code, ..*algorithm };
-        }
-        rest = others;
-    }
-    panic!("no such algorithm")
-}
-
-#[cfg(feature = "research")]
-const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
 }
 
 /// What is research or broken is in no build that has not asked for it.

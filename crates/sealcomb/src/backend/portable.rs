@@ -351,13 +351,17 @@ impl<const N: usize> Isa for Portable<N> {
         x.map(|x| round(x, hazmat::inv_mix_columns))
     }
 
+    fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        Self::with_soft(keys, x, SoftAes::encrypt);
+    }
+
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
         keys: K,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        Self::with_soft(keys, x, SoftAes::encrypt);
+        self.encrypt(keys, x);
         for piece in 0..R {
             weave.thread(self, piece);
         }
