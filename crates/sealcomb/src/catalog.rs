@@ -1,19 +1,17 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
 use crate::Error;
-#[cfg(feature = "research")]
-use crate::modes::otr;
 use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
-use crate::modes::{cbc, cfb, ctr, ecb, ofb};
+use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cobra, mcoe_g, poet, poet_g};
+use crate::modes::{cobra, mcoe_g, otr, poet, poet_g};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Secrecy without authenticity: a building block, behind the feature `hazmat`. Takes no additional data, has no
-    /// tag.
+    /// Secrecy without authenticity: a building block, behind the feature `hazmat`. Has no tag, and takes additional data
+    /// only as a [tweak](Algorithm::tweaked).
     Cipher,
     /// Authenticity without secrecy. What is authenticated is the additional data; there is no message to encrypt.
     Mac,
@@ -100,6 +98,8 @@ pub struct Algorithm {
     pub whole_blocks: bool,
     /// Bytes that a message must have at least.
     pub least_message_bytes: usize,
+    /// Whether it is a cipher with a tweak: what a job has as additional data.
+    pub tweaked: bool,
     /// What a block costs.
     pub work: Work,
     /// Rounds of a call of the block cipher.
@@ -162,7 +162,7 @@ impl Algorithm {
             return Err(Error::TagLength { got: tag_bytes });
         }
         match self.kind {
-            Kind::Cipher if aad_bytes > 0 => return Err(Error::TakesNoAad),
+            Kind::Cipher if aad_bytes > 0 && !self.tweaked => return Err(Error::TakesNoAad),
             Kind::Mac if message_bytes > 0 => return Err(Error::TakesNoMessage),
             _ => {}
         }
@@ -233,11 +233,15 @@ const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
 struct Takes {
     whole_blocks: bool,
     least: usize,
+    tweak: bool,
 }
 
-const ANY: Takes = Takes { whole_blocks: false, least: 0 };
+const ANY: Takes = Takes { whole_blocks: false, least: 0, tweak: false };
 #[cfg(feature = "hazmat")]
-const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, least: 0 };
+const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
+/// A block or more, and a tweak.
+#[cfg(feature = "hazmat")]
+const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
 
 /// One line a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
 macro_rules! catalog {
@@ -262,6 +266,7 @@ macro_rules! catalog {
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
                 least_message_bytes: $takes.least,
+                tweaked: $takes.tweak,
                 work: $work,
                 rounds: catalog!(@rounds $cipher $bits),
                 status: Status::$status,
@@ -376,6 +381,9 @@ catalog! {
     feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
         takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
+    feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
+        takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
+        "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
 }
 
 /// The algorithms of the papers' comparison of methods to multiply, by the classical one.

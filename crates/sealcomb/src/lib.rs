@@ -44,19 +44,20 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-/// Runs `$body` with the constant `$R` being `$count`, a number of registers from 0 (nothing is done) to 8.
+/// Runs `$body` with the constant `$R` being `$count`, a number of registers: 0 (nothing is done), or up to 8, or one of
+/// those that are listed.
 macro_rules! each_count {
     ($count:expr, $R:ident => $body:block) => {
-        each_count!(@arms $count, $R, $body, 1 2 3 4 5 6 7 8)
+        each_count!($count, 1 2 3 4 5 6 7 8, $R => $body)
     };
-    (@arms $count:expr, $R:ident, $body:block, $($n:literal)*) => {
+    ($count:expr, $($n:literal)*, $R:ident => $body:block) => {
         match $count {
             0 => {}
             $($n => {
                 const $R: usize = $n;
                 $body
             })*
-            _ => unreachable!("at most eight registers"),
+            _ => unreachable!("no more registers than that"),
         }
     };
 }

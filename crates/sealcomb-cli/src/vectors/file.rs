@@ -58,6 +58,7 @@ struct WrittenTest {
     key: Bytes,
     nonce: Option<Bytes>,
     aad: Option<Bytes>,
+    tweak: Option<Bytes>,
     msg: Option<Bytes>,
     pt: Option<Bytes>,
     ct: Option<Bytes>,
@@ -88,7 +89,7 @@ impl WrittenTest {
     /// The test with the fields that an algorithm of its kind must have. A test with a field "pt" is of a bare block
     /// cipher, which is its ECB; the key's length completes the name.
     fn of_algorithm(self, name: &str) -> Result<Test> {
-        let Self { id, key: Bytes(key), nonce, aad, msg, pt, ct, tag } = self;
+        let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
         let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
         let Ok(algorithm) = Algorithm::by_id(&name) else {
             bail!("unknown algorithm \"{name}\"; `sealcomb list` names those there are");
@@ -100,7 +101,7 @@ impl WrittenTest {
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
         let (nonce, aad, message, ciphertext, tag) = match algorithm.kind {
-            Kind::Cipher => (or_empty(nonce), vec![], need(msg, "msg")?, need(ct, "ct")?, vec![]),
+            Kind::Cipher => (or_empty(nonce), or_empty(tweak), need(msg, "msg")?, need(ct, "ct")?, vec![]),
             Kind::Mac => (or_empty(nonce), need(msg, "msg")?, vec![], vec![], need(tag, "tag")?),
             Kind::Aead => {
                 (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)

@@ -120,6 +120,13 @@ impl Span<'_> {
         Span { src: self.dst, writable: false, memory: PhantomData, ..*self }
     }
 
+    /// What is written, for reading and writing it once more.
+    #[inline(always)]
+    pub(crate) fn written(&mut self) -> Span<'_> {
+        assert!(self.writable);
+        Span { src: self.dst, memory: PhantomData, ..*self }
+    }
+
     /// `R` registers of whole blocks from byte `at` on: one check for all of them.
     #[inline(always)]
     pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
@@ -134,6 +141,19 @@ impl Span<'_> {
         assert!(at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
         // SAFETY: just checked.
         unsafe { b.load_from(self.src.add(at)) }
+    }
+
+    /// `R` registers of whole blocks from byte `at` on: one check for all of them.
+    #[inline(always)]
+    pub(crate) fn load_all<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
+        let register = BLOCK * B::BLOCKS;
+        assert!(at <= self.len && self.len - at >= R * register);
+        let mut v = [b.zero(); R];
+        for r in 0..R {
+            // SAFETY: just checked.
+            v[r] = unsafe { b.load_from(self.src.add(at + r * register)) };
+        }
+        v
     }
 
     /// Writes a register of whole blocks from byte `at` on.

@@ -90,10 +90,7 @@ pub(crate) fn pass<B: Isa, P: Pass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) 
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
-        let mut x = [b.zero(); REGISTERS];
-        for r in 0..REGISTERS {
-            x[r] = data.load(b, at + r * register);
-        }
+        let mut x = data.load_all::<B, REGISTERS>(b, at);
         pass.step(b, &mut x, register);
         if P::WRITES {
             let mut chunk = data.chunk::<B, REGISTERS>(at);
@@ -128,28 +125,32 @@ pub(crate) trait PairPass<B: Isa> {
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 
+/// Registers of first blocks, and of second ones, that go through the cipher together: so few that what a pair needs
+/// stays in registers, while the CPU runs ahead into the next ones.
+const PAIRS: usize = REGISTERS / 2;
+
 /// Goes over a message of whole pairs.
 #[inline(always)]
 pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass: &mut P) {
     let data = &mut data.reborrow();
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
-    while data.len() - at >= 2 * REGISTERS * register {
-        let (mut first, mut second) = ([b.zero(); REGISTERS], [b.zero(); REGISTERS]);
-        for r in 0..REGISTERS {
-            let at = at + 2 * r * register;
-            (first[r], second[r]) = b.unzip(data.load(b, at), data.load(b, at + register));
+    while data.len() - at >= 2 * PAIRS * register {
+        let mut chunk = data.chunk::<B, REGISTERS>(at);
+        let (mut first, mut second) = ([b.zero(); PAIRS], [b.zero(); PAIRS]);
+        for r in 0..PAIRS {
+            (first[r], second[r]) = b.unzip(chunk.load(b, 2 * r), chunk.load(b, 2 * r + 1));
         }
         pass.step(b, &mut first, &mut second, B::BLOCKS);
-        for r in 0..REGISTERS {
+        for r in 0..PAIRS {
             let (low, high) = b.zip(first[r], second[r]);
-            data.store(b, at, low);
-            data.store(b, at + register, high);
-            at += 2 * register;
+            chunk.store(b, 2 * r, low);
+            chunk.store(b, 2 * r + 1, high);
         }
+        at += 2 * PAIRS * register;
     }
     let left = (data.len() - at).div_ceil(2 * register);
-    each_count!(left, R => {
+    each_count!(left, 1 2 3 4, R => {
         let (mut first, mut second) = ([b.zero(); R], [b.zero(); R]);
         for r in 0..R - 1 {
             let at = at + 2 * r * register;
@@ -227,6 +228,45 @@ impl<'a, C: BlockCipher> Loose<'a, C> {
                 encrypt_block(b, key.encrypting::<B>(), block);
             }
         }
+    }
+}
+
+#[cfg(feature = "hazmat")]
+impl<C: BlockCipher> Loose<'_, C> {
+    /// Decrypts them instead.
+    #[inline(always)]
+    pub(crate) fn decrypt_on<B: Isa>(&mut self, b: B) {
+        let Self { blocks, keys } = self;
+        let Some(first) = keys.first() else { return };
+        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
+            decrypt(b, first.decrypting::<B>(), blocks);
+        } else {
+            for (block, key) in blocks.iter_mut().zip(keys) {
+                decrypt(b, key.decrypting::<B>(), core::slice::from_mut(block));
+            }
+        }
+    }
+}
+
+/// Decrypts blocks that share a key.
+#[cfg(feature = "hazmat")]
+#[inline(always)]
+fn decrypt<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
+    pass(b, &mut blocks.as_flattened_mut().into(), &mut Decrypt { keys });
+}
+
+#[cfg(feature = "hazmat")]
+struct Decrypt<K> {
+    keys: K,
+}
+
+#[cfg(feature = "hazmat")]
+impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
+        self.keys.decrypt(b, x);
     }
 }
 

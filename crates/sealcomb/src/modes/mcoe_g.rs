@@ -187,7 +187,7 @@ fn links<'a>(batch: &Batch<'_, '_, 'a>, e: fn(&Schedule) -> Shared<'_>) -> Links
     batch.messages.iter().map(|message| link(message.key, e)).collect()
 }
 
-fn link<'a>(key: &'a Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'a, 1, 2> {
+fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 2> {
     let [h0, h1, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [h0, h1] }
 }

@@ -13,6 +13,8 @@ pub(crate) mod cobra;
 pub(crate) mod ctr;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ecb;
+#[cfg(feature = "hazmat")]
+pub(crate) mod eme2;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
 #[cfg(feature = "research")]

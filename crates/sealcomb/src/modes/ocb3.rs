@@ -112,20 +112,18 @@ fn ragged(bytes: usize) -> usize {
 }
 
 /// The bits of the nonce that choose.
-const BOTTOM: u8 = 0x3f;
+const BOTTOM: u128 = 0x3f;
 
 /// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
 #[inline(always)]
 fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
     let mut offsets = ArrayVec::<Block, FLIGHT>::new();
     for message in messages {
-        let mut block = nonce_block(message);
-        block[15] &= !BOTTOM;
-        offsets.push(block);
+        offsets.push((nonce_block(message) & !BOTTOM).to_be_bytes());
     }
     encrypt_each_by::<C, B>(b, messages, &mut offsets);
     for (message, offset) in messages.iter().zip(&mut offsets) {
-        let bottom = nonce_block(message)[15] & BOTTOM;
+        let bottom = nonce_block(message) & BOTTOM;
         let ktop = u128::from_be_bytes(*offset);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
@@ -133,15 +131,19 @@ fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) ->
     offsets
 }
 
-/// `Nonce`: the tag's length, a one bit, and the nonce at the end.
+/// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
 #[inline(always)]
-pub(super) fn nonce_block(message: &Message<'_>) -> Block {
-    let mut block = [0; BLOCK];
+pub(super) fn nonce_block(message: &Message<'_>) -> u128 {
     let n = message.nonce;
-    block[BLOCK - n.len()..].copy_from_slice(n);
-    block[BLOCK - 1 - n.len()] |= 1;
-    block[0] |= (8 * message.key.tag_bytes % 128 << 1) as u8;
-    block
+    let number = if let [h0, h1, h2, h3, low @ ..] = n
+        && let Ok(low) = low.try_into()
+    {
+        u128::from(u32::from_be_bytes([*h0, *h1, *h2, *h3])) << 64 | u128::from(u64::from_be_bytes(low))
+    } else {
+        n.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
+    };
+    let tag_bits = 8 * message.key.tag_bytes as u128 % 128;
+    tag_bits << 121 | 1 << (8 * n.len()) | number
 }
 
 /// Encrypts or decrypts the whole blocks. Returns `Checksum_m` and `Offset_m`, in the first lane.
@@ -221,6 +223,10 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec
     let mut last = Loose::new();
     for message in messages {
         let (key, a) = (message.key, &*message.aad);
+        if a.is_empty() {
+            sums.push([0; BLOCK]);
+            continue;
+        }
         let l = table(key);
         let (whole, rest) = a.split_at(a.len() - ragged(a.len()));
         let offsets = Offsets::after(l, b.zero());

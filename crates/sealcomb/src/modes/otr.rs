@@ -97,8 +97,9 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, s } = self;
         let is_serial = s.is_some();
-        let ta = associated_data(b, messages, s);
-        let mut f: ArrayVec<Block, FLIGHT> = messages.iter().map(|message| nonce_block(message)).collect();
+        let ta = associated_data(b, messages, s.as_deref());
+        let mut f: ArrayVec<Block, FLIGHT> =
+            messages.iter().map(|message| nonce_block(message).to_be_bytes()).collect();
         encrypt_each(b, messages, &mut f);
 
         let mut ends = ArrayVec::<End, FLIGHT>::new();
@@ -162,7 +163,7 @@ fn padded<B: Isa>(b: B, v: B::V, bytes: usize) -> B::V {
 fn associated_data<B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
-    s: Option<ArrayVec<Block, FLIGHT>>,
+    s: Option<&[Block]>,
 ) -> ArrayVec<Block, FLIGHT> {
     let mut ta = ArrayVec::<Block, FLIGHT>::new();
     let mut last = Loose::new();
@@ -175,7 +176,7 @@ fn associated_data<B: Isa>(
         let q = &key.subkeys[0];
         let (before, a_last) = a.split_at(before_last(a));
         let is_whole = a_last.len() == BLOCK;
-        let (sum, mask) = if let Some(s) = &s {
+        let (sum, mask) = if let Some(s) = s {
             (b.one(&s[i]), times_small(b, q, if is_whole { 4 } else { 2 }))
         } else {
             let masks = Doubles::from(b, b.splat(q));

@@ -43,14 +43,14 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         if BIG_ENDIAN { b.reverse(v) } else { v }
     }
 
-    /// The next `count` ones, in `R` registers: eight full ones, or the last of all.
+    /// The next `count` ones, in `R` registers: in full ones, unless they are the last of all.
     #[inline(always)]
     pub(crate) fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
         let mut doubles = [Self::turn(b, self.first); R];
         for r in 1..R {
             doubles[r] = Self::turn(b, times_x_to(b, self.first, (r * B::BLOCKS) as u32));
         }
-        self.advance(b, count);
+        self.advance::<R>(b, count);
         doubles
     }
 
@@ -64,14 +64,14 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
                 once[r] = b.push(twice[r - 1], twice[r]);
             }
         }
-        self.advance(b, count);
+        self.advance::<R>(b, count);
         (once, twice)
     }
 
     #[inline(always)]
-    fn advance(&mut self, b: B, count: usize) {
-        if count == REGISTERS * B::BLOCKS {
-            self.first = times_x_to(b, self.first, (REGISTERS * B::BLOCKS) as u32);
+    fn advance<const R: usize>(&mut self, b: B, count: usize) {
+        if count == R * B::BLOCKS {
+            self.first = times_x_to(b, self.first, count as u32);
             self.before += count;
         }
     }

@@ -88,7 +88,7 @@ fn first_offset<C: BlockCipher>(cipher: &C, nonce: &[u8], tag_bytes: usize) -> B
     let mut block = [0; 16];
     block[16 - nonce.len()..].copy_from_slice(nonce);
     block[15 - nonce.len()] |= 1;
-    block[0] |= (8 * tag_bytes % 128 << 1) as u8;
+    block[0] |= ((8 * tag_bytes % 128) << 1) as u8;
     let bottom = usize::from(block[15] & 0x3f);
     block[15] &= 0xc0;
     let ktop = cipher.encrypt(block);

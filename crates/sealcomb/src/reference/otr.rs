@@ -116,7 +116,7 @@ impl State {
         let mut f = [0; 16];
         f[16 - nonce.len()..].copy_from_slice(nonce);
         f[15 - nonce.len()] |= 1;
-        f[0] |= (8 * tag_bytes % 128 << 1) as u8;
+        f[0] |= ((8 * tag_bytes % 128) << 1) as u8;
         let (l, ta) = match ad {
             Ad::Parallel => (cipher.encrypt(f), parallel(cipher, aad)),
             Ad::Serial => (double(xor(cipher.encrypt(f), serial(cipher, aad))), [0; 16]),

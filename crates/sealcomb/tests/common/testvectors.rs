@@ -24,6 +24,7 @@ fn answer(name: &str, id: &str, test: &Value) -> KnownAnswer {
     let (aad, msg) = match algorithm.kind {
         _ if is_block => (Vec::new(), bytes("pt")),
         Kind::Mac => (bytes("msg"), Vec::new()),
+        _ if algorithm.tweaked => (bytes("tweak"), bytes("msg")),
         _ => (bytes("aad"), bytes("msg")),
     };
     KnownAnswer {

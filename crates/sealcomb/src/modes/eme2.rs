@@ -1,0 +1,324 @@
+//! EME2 (IEEE Std 1619.2), a wide-block cipher, with its names: `t` comes of the tweak (the job's additional data),
+//! `mp`, `mm` and `mc` are the middle that everything passes through, `F` is the cipher or, decrypting, its inverse.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
+use crate::engine::blocks::{Loose, Pass, pass};
+use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
+use crate::primitives::aes::{Schedule, Shared};
+use crate::primitives::doubles::Doubles;
+use crate::primitives::gf128::{short, times_short, times_x_to};
+
+pub(crate) struct Eme2;
+
+/// Bytes that share a mask of the middle: 128 blocks.
+const GROUP: usize = 128 * BLOCK;
+
+impl Mode for Eme2 {
+    /// `K_AD`, `K_ECB`, and the cipher's key
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        let (further, k_aes) = key.split_at(2 * BLOCK);
+        let mut material = Material::plain(Schedule::new(backend, k_aes));
+        material.subkeys[..2].as_flattened_mut().copy_from_slice(further);
+        material
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        batch.backend.run(Crypt::<false> { messages: batch.messages });
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        batch.backend.run(Crypt::<true> { messages: batch.messages });
+    }
+}
+
+struct Crypt<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+}
+
+impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { messages } = self;
+        let t = tweaks(b, messages);
+        let mut mp = ArrayVec::<Block, FLIGHT>::new();
+        for (message, t) in messages.iter_mut().zip(&t) {
+            let sum = first_pass::<B, OPENS>(b, message);
+            mp.push(b.first(b.xor3(sum, b.one(t), padded(b, message))));
+        }
+        let (m1, g0) = middle::<B, OPENS>(b, messages, &mp, &t);
+        let mut last = Loose::new();
+        for ((message, m1), g0) in messages.iter_mut().zip(&m1).zip(&g0) {
+            let sum = second_pass::<B, OPENS>(b, message, m1);
+            last.push(&message.key.aes, b.first(b.xor(sum, b.one(g0))));
+        }
+        f::<B, OPENS>(b, &mut last);
+        for (message, block) in messages.iter_mut().zip(&last.blocks) {
+            let output = b.xor(b.one(block), b.one(k_ecb(message)));
+            message.data.part(0, BLOCK).store_part(b, 0, output);
+        }
+    }
+}
+
+#[inline(always)]
+fn k_ecb<'a>(message: &Message<'a>) -> &'a Block {
+    &message.key.subkeys[1]
+}
+
+/// Bytes after the last whole block.
+#[inline(always)]
+fn ragged(message: &Message<'_>) -> usize {
+    message.data.len() % BLOCK
+}
+
+#[inline(always)]
+fn keys<'a, const OPENS: bool>(message: &Message<'a>) -> Shared<'a> {
+    if OPENS { message.key.aes.decrypting() } else { message.key.aes.encrypting() }
+}
+
+/// `F` of single blocks.
+#[inline(always)]
+fn f<B: Isa, const OPENS: bool>(b: B, blocks: &mut Loose<'_>) {
+    if OPENS {
+        blocks.decrypt_on(b);
+    } else {
+        blocks.encrypt_on(b);
+    }
+}
+
+/// `t` of each message, always by encryption.
+#[inline(always)]
+fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+    let mut t = ArrayVec::<Block, FLIGHT>::new();
+    let mut last = Loose::new();
+    for message in messages {
+        let (key, tweak) = (message.key, &*message.aad);
+        let k_ad = &key.subkeys[0];
+        if tweak.is_empty() {
+            t.push([0; BLOCK]);
+            last.push(&key.aes, *k_ad);
+            continue;
+        }
+        let (whole, rest) = tweak.split_at(tweak.len() / BLOCK * BLOCK);
+        let masks = Doubles::from(b, times_x_to(b, b.splat(k_ad), 1));
+        let mut pieces = Pieces { keys: key.aes.encrypting(), masks, sum: b.zero() };
+        pass(b, &mut whole.into(), &mut pieces);
+        let mut sum = b.fold(pieces.sum);
+        if !rest.is_empty() {
+            let k = times_x_to(b, pieces.masks.at(b, whole.len() / BLOCK), 1);
+            let piece = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
+            last.push(&key.aes, b.first(b.xor(piece, k)));
+            sum = b.xor(sum, k);
+        }
+        t.push(b.first(sum));
+    }
+    last.encrypt_on(b);
+    let mut last = last.blocks.iter();
+    for (message, t) in messages.iter().zip(&mut t) {
+        if message.aad.is_empty() || !message.aad.len().is_multiple_of(BLOCK) {
+            let last = last.next().expect("a block for every tweak that is not whole");
+            *t = b.first(b.xor(b.one(t), b.one(last)));
+        }
+    }
+    t
+}
+
+/// The whole pieces of a tweak.
+struct Pieces<'k, B: Isa> {
+    keys: Shared<'k>,
+    masks: Doubles<B, false>,
+    sum: B::V,
+}
+
+impl<B: Isa> Pass<B> for Pieces<'_, B> {
+    const WRITES: bool = false;
+
+    /// `t ← t ⊕ E(T_j ⊕ k) ⊕ k`, where `k = 2^j K_AD`
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        let k: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
+        for r in 0..R {
+            x[r] = b.xor(x[r], k[r]);
+        }
+        b.encrypt(self.keys, x);
+        for r in 0..R {
+            x[r] = b.xor(x[r], k[r]);
+        }
+        x[R - 1] = b.keep(x[R - 1], bytes);
+        for r in 0..R {
+            self.sum = b.xor(self.sum, x[r]);
+        }
+    }
+}
+
+/// Puts `B_i = F(P_i ⊕ 2^i K_ECB)` where the output goes. Returns their sum, in the first lane.
+#[inline(always)]
+fn first_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
+    let masks = Doubles::from(b, b.splat(k_ecb(message)));
+    let bytes = message.data.len() - ragged(message);
+    let mut blocks = FirstPass::<B, OPENS> { keys: keys::<OPENS>(message), masks, sum: b.zero() };
+    pass(b, &mut message.data.part(0, bytes), &mut blocks);
+    b.fold(blocks.sum)
+}
+
+struct FirstPass<'k, B: Isa, const OPENS: bool> {
+    keys: Shared<'k>,
+    masks: Doubles<B, false>,
+    sum: B::V,
+}
+
+impl<B: Isa, const OPENS: bool> Pass<B> for FirstPass<'_, B, OPENS> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        let masks: [B::V; R] = self.masks.take(b, (R - 1) * B::BLOCKS + bytes / BLOCK);
+        for r in 0..R {
+            x[r] = b.xor(x[r], masks[r]);
+        }
+        if OPENS {
+            b.decrypt(self.keys, x);
+        } else {
+            b.encrypt(self.keys, x);
+        }
+        for r in 0..R {
+            let sum = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
+            self.sum = b.xor(self.sum, sum);
+        }
+    }
+}
+
+/// `pad(Q)` of a message's last bytes as they came, nothing if there are none.
+#[inline(always)]
+fn padded<B: Isa>(b: B, message: &Message<'_>) -> B::V {
+    match ragged(message) {
+        0 => b.zero(),
+        bytes => b.xor(message.data.load_part(b, message.data.len() - bytes), b.one(&PADDING[bytes])),
+    }
+}
+
+/// From `mp` to `m1` and to what `G_0` has beside the sum of the other `G_i`; encrypts the last bytes of each message.
+#[inline(always)]
+fn middle<B: Isa, const OPENS: bool>(
+    b: B,
+    messages: &mut [&mut Message<'_>],
+    mp: &[Block],
+    t: &[Block],
+) -> (ArrayVec<Block, FLIGHT>, ArrayVec<Block, FLIGHT>) {
+    // What `mp` becomes is `mm` for the messages with last bytes and `mc` for the others.
+    let mut mm = Loose::new();
+    for (message, mp) in messages.iter().zip(mp) {
+        mm.push(&message.key.aes, *mp);
+    }
+    f::<B, OPENS>(b, &mut mm);
+    let mut mc = Loose::new();
+    for (message, mm) in messages.iter().zip(&mm.blocks) {
+        if ragged(message) > 0 {
+            mc.push(&message.key.aes, *mm);
+        }
+    }
+    f::<B, OPENS>(b, &mut mc);
+
+    let (mut m1, mut g0) = (ArrayVec::new(), ArrayVec::new());
+    let mut mc = mc.blocks.iter();
+    for (((message, mp), mm), t) in messages.iter_mut().zip(mp).zip(&mm.blocks).zip(t) {
+        let bytes = ragged(message);
+        let (mc, q) = if bytes == 0 {
+            (b.one(mm), b.zero())
+        } else {
+            let at = message.data.len() - bytes;
+            let q = b.xor(message.data.load_part(b, at), b.one(mm));
+            message.data.store_part(b, at, q);
+            let mc = mc.next().expect("an mc for every message with last bytes");
+            (b.one(mc), b.xor(b.keep(q, bytes), b.one(&PADDING[bytes])))
+        };
+        m1.push(b.first(b.xor(b.one(mp), mc)));
+        g0.push(b.first(b.xor3(b.one(t), mc, q)));
+    }
+    (m1, g0)
+}
+
+/// Makes `F(G_i) ⊕ 2^i K_ECB` of every `B_i` but the first. Returns the sum of the `G_i`, in the first lane.
+#[inline(always)]
+fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &Block) -> B::V {
+    let keys = keys::<OPENS>(message);
+    let bytes = message.data.len() - ragged(message);
+    let mut mask = b.splat(k_ecb(message));
+    let m1 = b.splat(m1);
+    let mut m = m1;
+    let mut sum = b.zero();
+    let mut data = message.data.written();
+    let mut at = 0;
+    while at < bytes {
+        if at > 0 {
+            let mut block = data.part(at, at + BLOCK);
+            let a = b.xor(block.load_part(b, 0), m1);
+            let fa = single::<B, OPENS>(b, keys, a);
+            m = b.spread(b.xor(a, fa));
+            let g = b.xor(fa, m1);
+            block.store_part(b, 0, b.xor(single::<B, OPENS>(b, keys, g), mask));
+            sum = b.xor(sum, b.keep(g, BLOCK));
+        }
+        let end = bytes.min(at + GROUP);
+        let mut blocks = SecondPass::<B, OPENS> {
+            keys,
+            masks: Doubles::from(b, times_x_to(b, mask, 1)),
+            m: Doubles::from(b, times_x_to(b, m, 1)),
+            sum,
+        };
+        pass(b, &mut data.part(at + BLOCK, end), &mut blocks);
+        sum = blocks.sum;
+        // x^128 = x^7 + x^2 + x + 1
+        mask = times_short(b, mask, b.splat(&short(0x87)));
+        at = end;
+    }
+    b.fold(sum)
+}
+
+/// `F` of every block of a register.
+#[inline(always)]
+fn single<B: Isa, const OPENS: bool>(b: B, keys: Shared<'_>, x: B::V) -> B::V {
+    let mut x = [x];
+    if OPENS {
+        b.decrypt(keys, &mut x);
+    } else {
+        b.encrypt(keys, &mut x);
+    }
+    x[0]
+}
+
+struct SecondPass<'k, B: Isa, const OPENS: bool> {
+    keys: Shared<'k>,
+    masks: Doubles<B, false>,
+    m: Doubles<B, false>,
+    sum: B::V,
+}
+
+impl<B: Isa, const OPENS: bool> Pass<B> for SecondPass<'_, B, OPENS> {
+    const WRITES: bool = true;
+
+    /// `G_i = B_i ⊕ m`, where `m` doubles from block to block
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        let blocks = (R - 1) * B::BLOCKS + bytes / BLOCK;
+        let m: [B::V; R] = self.m.take(b, blocks);
+        for r in 0..R {
+            x[r] = b.xor(x[r], m[r]);
+            let g = if r + 1 < R { x[r] } else { b.keep(x[r], bytes) };
+            self.sum = b.xor(self.sum, g);
+        }
+        if OPENS {
+            b.decrypt(self.keys, x);
+        } else {
+            b.encrypt(self.keys, x);
+        }
+        let masks: [B::V; R] = self.masks.take(b, blocks);
+        for r in 0..R {
+            x[r] = b.xor(x[r], masks[r]);
+        }
+    }
+}
