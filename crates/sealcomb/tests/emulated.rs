@@ -94,6 +94,11 @@ fn gcm_siv_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn poet_mcoe_g_and_cobra_hold_singly_and_in_batches() {
+    must_hold(&answers!["aes128-poet" "aes128-poet-aes4" "aes128-poet-g" "aes128-mcoe-g" "aes128-cobra"]);
+}
+
+#[test]
 fn forgeries_are_refused_singly_and_in_batches() {
     let mut answers = answers!["aes128-ccm-n13-t64" "aes128-gcm" "aes256-gcm-siv"];
     answers.retain(|answer| !answer.ct.is_empty());

@@ -16,9 +16,9 @@ pub(crate) use lanes::Lanes;
 pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
-#[cfg(feature = "research")]
-pub(crate) use message::encrypt_for_each;
 pub(crate) use message::{Batch, Material, Message, PADDING, xor};
+#[cfg(feature = "research")]
+pub(crate) use message::{encrypt_for_each, join, skip};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

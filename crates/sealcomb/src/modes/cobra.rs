@@ -15,7 +15,7 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{PairPass, encrypt_block, pass_pairs};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{BigEndian, Classical, Field, Halves, Haswell, Product, factor};
@@ -123,11 +123,8 @@ fn hash_aad(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
 
 /// A last block, padded with a one bit and zeros unless it is whole.
 fn padded(bytes: &[u8]) -> (Block, bool) {
-    let mut block = [0; BLOCK];
-    block[..bytes.len()].copy_from_slice(bytes);
-    if bytes.len() < BLOCK {
-        block[bytes.len()] = 0x80;
-    }
+    let mut block = Span::from(bytes).block(0);
+    xor(&mut block, &PADDING[bytes.len()]);
     (block, bytes.len() == BLOCK)
 }
 
@@ -365,10 +362,15 @@ fn hash_rests<P: Product>(
 ) -> ArrayVec<Block, FLIGHT> {
     let (mut x, mut y) = (ArrayVec::<Block, FLIGHT>::new(), ArrayVec::<Block, FLIGHT>::new());
     for (message, rest) in batch.messages.iter().zip(rests) {
-        let mut padded = *rest;
-        padded.as_flattened_mut()[message.data.len() % PAIR] = 0x80;
-        x.push(padded[0]);
-        y.push(padded[1]);
+        let [mut f1, mut f2] = *rest;
+        let r = message.data.len() % PAIR;
+        if r < BLOCK {
+            xor(&mut f1, &PADDING[r]);
+        } else {
+            xor(&mut f2, &PADDING[r - BLOCK]);
+        }
+        x.push(f1);
+        y.push(f2);
     }
     let mut v: Values = v.iter().copied().collect();
     for half in [&mut x, &mut y] {
@@ -380,6 +382,13 @@ fn hash_rests<P: Product>(
         block
     });
     encrypt_for_each(batch, blocks)
+}
+
+/// The first bytes of a block, and zeros.
+fn first(block: &Block, bytes: usize) -> Block {
+    let mut first = *block;
+    xor(&mut first, &join(&[0; BLOCK], bytes, &skip(block, bytes)));
+    first
 }
 
 /// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest, and returns what that becomes.
@@ -401,10 +410,8 @@ fn apply_keystream(
         let at = whole_pairs(message);
         let r = message.data.len() - at;
         let mut rest = rest(message);
-        let mut z = [z[0][i], z[1][i]];
-        z.as_flattened_mut()[r..].fill(0);
-        xor(&mut rest[0], &z[0]);
-        xor(&mut rest[1], &z[1]);
+        xor(&mut rest[0], &first(&z[0][i], r.min(BLOCK)));
+        xor(&mut rest[1], &first(&z[1][i], r.saturating_sub(BLOCK)));
         message.data.set_block(at, &rest[0]);
         message.data.set_block(at + r.min(BLOCK), &rest[1]);
         rests.push(rest);

@@ -9,7 +9,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Classical, GcmOrder, Halves, Haswell, Product, factor, product};
 
@@ -72,10 +72,10 @@ impl<P: Product> Mode for McoeG<P> {
             xor(&mut r, &w[i]);
             message.data.set_block(at, &r);
             // Where the message is genuine, `R` ends with the beginning of `τ`, and `E~(U, τ)` begins with the tag's end.
-            let mut difference = message.tag;
-            difference[..BLOCK - s].copy_from_slice(&tau[i][..BLOCK - s]);
-            xor(&mut difference, &split(&r, &t[i], s));
-            xor(&mut message.tag, &difference);
+            let mut t = t[i];
+            xor(&mut r, &join(&[0; BLOCK], s, &tau[i]));
+            xor(&mut t, &skip(&message.tag, BLOCK - s));
+            xor(&mut message.tag, &split(&r, &t, s));
         }
     }
 }
@@ -89,17 +89,12 @@ fn last(message: &Message<'_>) -> (usize, usize) {
 /// A message's last block, filled up with the first bytes of another.
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, s) = last(message);
-    let mut block = message.data.block(at);
-    block[s..].copy_from_slice(&with[..BLOCK - s]);
-    block
+    join(&message.data.block(at), s, with)
 }
 
 /// `Q[s..] ‖ T[..s]`
 fn split(q: &Block, t: &Block, s: usize) -> Block {
-    let mut tag = [0; BLOCK];
-    tag[..BLOCK - s].copy_from_slice(&q[s..]);
-    tag[BLOCK - s..].copy_from_slice(&t[..s]);
-    tag
+    join(&skip(q, s), BLOCK - s, t)
 }
 
 /// The chaining values of a flight's messages.

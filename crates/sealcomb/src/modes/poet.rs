@@ -13,7 +13,7 @@ use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::blocks::Loose;
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
@@ -87,14 +87,15 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         each::step::<Decrypt<V>, 2, K, C>(batch.backend, &links, &mut states, &mut z);
         let t = tag_blocks::<V, K, C>(batch, &tau, &mut states);
 
-        for (((message, tau), z), t) in batch.messages.iter_mut().zip(&tau).zip(masked(z, &masks)).zip(t) {
+        for (((message, tau), mut z), mut t) in
+            batch.messages.iter_mut().zip(&tau).zip(masked(z, &masks)).zip(t)
+        {
             let (at, r) = last(message);
             message.data.set_block(at, &z);
             // Where the message is genuine, `Z` ends with the beginning of `τ`, and `T` begins with the tag's end.
-            let mut difference = message.tag;
-            difference[..BLOCK - r].copy_from_slice(&tau[..BLOCK - r]);
-            xor(&mut difference, &split(&z, &t, r));
-            xor(&mut message.tag, &difference);
+            xor(&mut z, &join(&[0; BLOCK], r, tau));
+            xor(&mut t, &skip(&message.tag, BLOCK - r));
+            xor(&mut message.tag, &split(&z, &t, r));
         }
     }
 }
@@ -108,17 +109,12 @@ fn last(message: &Message<'_>) -> (usize, usize) {
 /// A message's last block, filled up with the first bytes of another.
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, r) = last(message);
-    let mut block = message.data.block(at);
-    block[r..].copy_from_slice(&with[..BLOCK - r]);
-    block
+    join(&message.data.block(at), r, with)
 }
 
 /// `Z[r..] ‖ T[..r]`
 fn split(z: &Block, t: &Block, r: usize) -> Block {
-    let mut tag = [0; BLOCK];
-    tag[..BLOCK - r].copy_from_slice(&z[r..]);
-    tag[BLOCK - r..].copy_from_slice(&t[..r]);
-    tag
+    join(&skip(z, r), BLOCK - r, t)
 }
 
 /// `S = E_K(|M| ‖ 0^64)`, the length in bits
@@ -312,7 +308,7 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
 
     fn start(tau: &Block) -> [Block; 2] {
         let mut y = *tau;
-        y[BLOCK - 1] ^= 1;
+        xor(&mut y, &(1u128).to_be_bytes());
         [*tau, y]
     }
 
@@ -339,14 +335,11 @@ pub(super) fn sum_aad(
 pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>) -> [ArrayVec<Block, FLIGHT>; 2] {
     let mut ends = [ArrayVec::new(), ArrayVec::new()];
     for message in batch.messages.iter() {
-        let mut end = [[0; BLOCK]; 2];
-        let rest = &message.aad[message.aad.len() / BLOCK * BLOCK..];
-        let bytes = end.as_flattened_mut();
-        bytes[..rest.len()].copy_from_slice(rest);
-        bytes[rest.len()..][..BLOCK].copy_from_slice(message.nonce);
-        bytes[rest.len() + BLOCK] = 0x80;
-        ends[0].push(end[0]);
-        ends[1].push(end[1]);
+        let r = message.aad.len() % BLOCK;
+        let rest = Span::from(&*message.aad).block(message.aad.len() - r);
+        let nonce = message.nonce.first_chunk().expect("a nonce of a block");
+        ends[0].push(join(&rest, r, nonce));
+        ends[1].push(join(&skip(nonce, BLOCK - r), r, &(0x80u128).to_le_bytes()));
     }
     ends
 }
