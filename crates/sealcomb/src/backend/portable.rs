@@ -253,8 +253,9 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline(never)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
-        self.enter(kernel)
+        kernel.run(self)
     }
 
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {
