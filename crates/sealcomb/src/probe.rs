@@ -227,7 +227,8 @@ impl<const R: usize> Kernel for Doublings<R> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
-        let mut x = [b.splat(&black_box([3; BLOCK])); R];
+        // Different blocks, so that no branch can be foreseen from the one before.
+        let mut x: [B::V; R] = core::array::from_fn(|r| b.splat(&black_box([3 + 40 * r as u8; BLOCK])));
         match self.method {
             Double::Extraction => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Extract)),
             Double::Test => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Test)),
