@@ -119,6 +119,7 @@ fn mul_low_half(a: u64, b: u64) -> u64 {
 }
 
 /// A carry-less product. Its high half is the low half of the product of the mirrored operands, mirrored.
+#[inline(never)]
 fn mul(a: u64, b: u64) -> u128 {
     let high = mul_low_half(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
     u128::from(mul_low_half(a, b)) | u128::from(high) << 64
@@ -142,7 +143,7 @@ fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u1
 
 impl<const N: usize> Isa for Portable<N> {
     const BLOCKS: usize = N;
-    const CHAINS: usize = 4 * N;
+    const CHAINS: usize = 8;
     const SOFT: bool = true;
     type V = [u128; N];
 
