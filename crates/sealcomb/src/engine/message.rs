@@ -65,9 +65,21 @@ pub(crate) struct Message<'a> {
     pub(crate) nonce: &'a [u8],
     pub(crate) aad: Cow<'a, [u8]>,
     pub(crate) data: Span<'a>,
+    /// Bytes of the message. When opening: as many as it can have, until the mode finds that it has fewer.
+    pub(crate) bytes: usize,
     /// Before opening: the tag that came with the message. Afterwards: the tag that it should have, in 16 bytes
     /// however long the tag is.
     pub(crate) tag: Block,
+}
+
+impl Message<'_> {
+    /// Zeros the bytes of the output after the message.
+    #[inline]
+    pub(crate) fn wipe_rest(&mut self) {
+        if self.bytes < self.data.room() {
+            self.data.wipe(self.bytes);
+        }
+    }
 }
 
 /// Messages for one mode, all under keys of one algorithm.
