@@ -1,10 +1,10 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
-use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
+use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cobra, mcoe_g, otr, poet, poet_g};
+use crate::modes::{cobra, copa, elmd, mcoe_g, otr, poet, poet_g};
 use crate::{Error, Forged};
 
 /// What an algorithm gives.
@@ -129,7 +129,7 @@ enum Limits {
 }
 
 /// How a ciphertext is longer than its message.
-#[allow(dead_code)]
+#[cfg_attr(not(feature = "research"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expansion {
     /// Not at all.
@@ -276,6 +276,7 @@ impl core::fmt::Debug for Algorithm {
 const NO_NONCE: Range = Range { min: 0, max: 0 };
 #[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
+const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
@@ -313,6 +314,11 @@ const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
 /// A block or more, and a tweak.
 #[cfg(feature = "hazmat")]
 const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
+
+#[cfg(feature = "research")]
+const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
+#[cfg(feature = "research")]
+const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
 /// One line a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
 macro_rules! catalog {
@@ -456,6 +462,32 @@ catalog! {
     feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
         "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
+    all() => colm::Colm, "COLM0", "colm0", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::None, "COLM v1 (CAESAR, third round)",
+        Portfolio, "CAESAR's final portfolio (2019), defense in depth, second choice",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => copa::Copa, "COPA", "copa", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes FLAGGED,
+        Work { calls: 2, ..IDLE }, Limits::None, "AES-COPA v2 (CAESAR, second round)",
+        Research, "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => elmd::FULL, "ELmD", "elmd", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes FLAGGED,
+        Work { calls: 2, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 10 rounds",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => elmd::SIX_ROUNDS, "ELmD(6,6)", "elmd66", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16,
+        takes FLAGGED, Work { rounds: 12, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 6 rounds",
+        Broken, "key recovery over 60 bits below the key's strength (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "Six rounds of AES a layer: for study alone.";
+    feature = "research" => elmd::INTERMEDIATE_TAGS, "ELmD with intermediate tags", "elmd-it127", Aead, aes [128],
+        nonce EIGHT, 8, tag &[16], 16, takes TAGGED, Work { calls: 2, ..IDLE }, Limits::None,
+        "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "As ELmD; the tags within the ciphertext are verified with the last one, before anything is released.";
+    feature = "research" => elmd::VARIABLE_TAG, "ELmD with a variable tag", "elmd-vartag", Aead, aes [128],
+        nonce EIGHT, 8, tag &[16], 16, takes ANY, Work { calls: 2, ..IDLE }, Limits::None,
+        "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "As ELmD, with a ciphertext as long as the message.";
 }
 
 /// The algorithms of the papers' comparison of methods to multiply, by the classical one.

@@ -12,6 +12,7 @@ use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::doublings::Doublings;
 use crate::primitives::ghash::Table;
 use crate::primitives::offsets::OffsetTable;
 use crate::primitives::serpent;
@@ -32,6 +33,8 @@ pub(crate) struct Material {
     pub(crate) table: Option<Box<Table>>,
     /// What the offsets of OCB3 are made of.
     pub(crate) offsets: Option<Box<OffsetTable>>,
+    /// The doublings that mask blocks, for the modes of two layers.
+    pub(crate) doublings: Option<Box<Doublings>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,
 }
@@ -46,6 +49,7 @@ impl Material {
             hash: None,
             table: None,
             offsets: None,
+            doublings: None,
             tag_bytes: 0,
         }
     }
