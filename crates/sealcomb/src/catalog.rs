@@ -5,7 +5,7 @@ use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cobra, mcoe_g, otr, poet, poet_g};
+use crate::modes::{cloc, cobra, jambu, mcoe_g, otr, poet, poet_g, silc};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +206,8 @@ impl core::fmt::Debug for Algorithm {
 const NO_NONCE: Range = Range { min: 0, max: 0 };
 #[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
+#[cfg(feature = "research")]
+const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
@@ -351,16 +353,29 @@ catalog! {
         takes ANY, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None, "CAESAR round 1, POET v1", Broken,
         "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, Tischhauser)",
         "Large classes of weak keys, and universal forgeries: for study only.";
-    feature = "research" => mcoe_g::MCOE_G, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
+    feature = "research" => mcoe_g::McoeG, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
         takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
         "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
         "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
-    feature = "research" => cobra::COBRA, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
+    feature = "research" => cobra::Cobra, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
         Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
         "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
         "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
         "Can be forged where a nonce is used twice: for study only.";
+    feature = "research" => cloc::Cloc, "CLOC", "cloc", Aead, aes [128], nonce TWELVE, 12, tag &[8], 8, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
+        "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound (designers, DIAC 2016)",
+        "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => silc::Silc, "SILC", "silc", Aead, aes [128], nonce TWELVE, 12, tag &[8], 8, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
+        "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound (designers, DIAC 2016)",
+        "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
+    feature = "research" => jambu::Jambu, "JAMBU", "jambu", Aead, aes [128], nonce EIGHT, 8, tag &[8], 8, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, JAMBU v2", Research,
+        "a third-round candidate of CAESAR that was not chosen; what it claimed for repeated nonces falls to 2^32 queries \
+         (Peyrin, Sim, Wang, Zhang, FSE 2015)",
+        "Tags have 8 bytes. A nonce must not be used twice under a key.";
     feature = "hazmat" => ecb::AES, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";
@@ -384,38 +399,6 @@ catalog! {
     feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
         "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
-}
-
-/// The algorithms of the papers' comparison of methods to multiply, by the classical one.
-#[cfg(feature = "research")]
-pub(crate) static CLASSICAL: [Algorithm; 2] =
-    [variant("aes128-mcoe-g", &mcoe_g::CLASSICAL), variant("aes128-cobra", &cobra::CLASSICAL)];
-
-/// The same, by the Haswell method.
-#[cfg(feature = "research")]
-pub(crate) static HASWELL: [Algorithm; 2] =
-    [variant("aes128-mcoe-g", &mcoe_g::HASWELL), variant("aes128-cobra", &cobra::HASWELL)];
-
-/// The algorithm of this id, as another code runs it.
-#[cfg(feature = "research")]
-const fn variant(id: &str, code: &'static dyn Mode) -> Algorithm {
-    let mut rest = ALGORITHMS;
-    while let [algorithm, others @ ..] = rest {
-        if equal(algorithm.id.as_bytes(), id.as_bytes()) {
-            return Algorithm { code, ..*algorithm };
-        }
-        rest = others;
-    }
-    panic!("no such algorithm")
-}
-
-#[cfg(feature = "research")]
-const fn equal(a: &[u8], b: &[u8]) -> bool {
-    let mut i = 0;
-    while i < a.len() && i < b.len() && a[i] == b[i] {
-        i += 1;
-    }
-    i == a.len() && i == b.len()
 }
 
 /// What is research or broken is in no build that has not asked for it.

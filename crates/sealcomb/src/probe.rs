@@ -14,8 +14,6 @@
 use core::hint::black_box;
 
 use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
-#[cfg(feature = "research")]
-use crate::catalog::{Algorithm, CLASSICAL, HASWELL};
 use crate::primitives::gf128;
 
 /// Registers that independent operations are spread over: more than latency times throughput on any known CPU, and
@@ -111,16 +109,6 @@ pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -
     } else {
         backend.run(Products::<4> { method, times })
     }
-}
-
-/// McOE-G or COBRA, given by its id, with multiplications by this method rather than by the one that measures best.
-#[cfg(feature = "research")]
-pub fn multiplying(id: &str, method: Multiply) -> Option<&'static Algorithm> {
-    let algorithms = match method {
-        Multiply::Classical => &CLASSICAL,
-        Multiply::Haswell => &HASWELL,
-    };
-    algorithms.iter().find(|algorithm| algorithm.id == id)
 }
 
 /// Doubles `times` times in GF(2^128): each time what came out before, or independent blocks in several registers.
@@ -239,7 +227,8 @@ impl<const R: usize> Kernel for Doublings<R> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
-        let mut x = [b.splat(&black_box([3; BLOCK])); R];
+        // Different blocks, so that no branch can be foreseen from the one before.
+        let mut x: [B::V; R] = core::array::from_fn(|r| b.splat(&black_box([3 + 40 * r as u8; BLOCK])));
         match self.method {
             Double::Extraction => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Extract)),
             Double::Test => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Test)),

@@ -89,6 +89,11 @@ fn gcm_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn ocb3_otr_and_eme2_hold_singly_and_in_batches() {
+    must_hold(&answers!["aes128-ocb3-t64" "aes256-ocb3-t128" "aes128-otr-p" "aes256-otr-s" "aes128-eme2"]);
+}
+
+#[test]
 fn gcm_siv_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-gcm-siv" "aes256-gcm-siv"]);
 }

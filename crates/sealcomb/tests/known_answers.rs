@@ -12,7 +12,6 @@ use common::known_answer::{KnownAnswer, must_hold};
 use common::testvectors;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealcomb::probe::{Multiply, multiplying};
 use sealcomb::{ALGORITHMS, reference};
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,21 +80,6 @@ fn every_file_holds_for_the_models() {
             let opened = reference::open(algorithm.id, key, nonce, aad, ct, &forged);
             assert_eq!(opened, None, "{origin}");
         }
-    }
-}
-
-#[test]
-fn the_answers_hold_by_whichever_method_is_multiplied() {
-    for method in [Multiply::Classical, Multiply::Haswell] {
-        let mut answers = files().concat();
-        answers.retain_mut(|answer| {
-            let algorithm = multiplying(answer.algorithm.id, method);
-            answer.algorithm = algorithm.unwrap_or(answer.algorithm);
-            algorithm.is_some()
-        });
-        let ids: BTreeSet<_> = answers.iter().map(|answer| answer.algorithm.id).collect();
-        assert_eq!(ids, BTreeSet::from(["aes128-cobra", "aes128-mcoe-g"]));
-        must_hold(&answers);
     }
 }
 

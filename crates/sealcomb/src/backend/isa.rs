@@ -195,7 +195,18 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Encrypts every block of `x`.
     #[inline(always)]
     fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        self.encrypt_with(keys, x, &mut ());
+        let rounds = keys.rounds();
+        for r in 0..R {
+            x[r] = self.xor(x[r], keys.key(self, 0, r));
+        }
+        for i in 1..rounds {
+            for r in 0..R {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+            }
+        }
+        for r in 0..R {
+            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
+        }
     }
 
     /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.

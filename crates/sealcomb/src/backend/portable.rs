@@ -94,6 +94,14 @@ const NO_KEY: aes::Block = Array([0; BLOCK]);
 /// A one in each 32-bit word.
 const EVERY_WORD: u128 = 1 << 96 | 1 << 64 | 1 << 32 | 1;
 
+/// The bytes of a block in another order. Not inlined: unrolled for all the registers of a step, it takes the compiler
+/// minutes.
+#[inline(never)]
+fn shuffle(x: u128, order: &Block) -> u128 {
+    let from = x.to_le_bytes();
+    u128::from_le_bytes(order.map(|i| if i < 128 { from[usize::from(i % 16)] } else { 0 }))
+}
+
 /// The low 64 bits of a carry-less product, from integer products of operands with three zero bits after each bit,
 /// where carries can't reach the next bit that counts.
 fn mul_low_half(a: u64, b: u64) -> u64 {
@@ -134,7 +142,7 @@ fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u1
 
 impl<const N: usize> Isa for Portable<N> {
     const BLOCKS: usize = N;
-    const CHAINS: usize = 8;
+    const CHAINS: usize = 4 * N;
     const SOFT: bool = true;
     type V = [u128; N];
 
@@ -253,8 +261,9 @@ impl<const N: usize> Isa for Portable<N> {
         })
     }
 
+    #[inline(never)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
-        self.enter(kernel)
+        kernel.run(self)
     }
 
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {
@@ -266,10 +275,7 @@ impl<const N: usize> Isa for Portable<N> {
     }
 
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
-        a.map(|a| {
-            let from = a.to_le_bytes();
-            u128::from_le_bytes(order.map(|i| if i < 128 { from[usize::from(i % 16)] } else { 0 }))
-        })
+        a.map(|a| shuffle(a, order))
     }
 
     fn reverse(self, a: Self::V) -> Self::V {
@@ -351,13 +357,17 @@ impl<const N: usize> Isa for Portable<N> {
         x.map(|x| round(x, hazmat::inv_mix_columns))
     }
 
+    fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        Self::with_soft(keys, x, SoftAes::encrypt);
+    }
+
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
         keys: K,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        Self::with_soft(keys, x, SoftAes::encrypt);
+        self.encrypt(keys, x);
         for piece in 0..R {
             weave.thread(self, piece);
         }

@@ -52,10 +52,6 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
         let Self { links, states, blocks, .. } = self;
         let first = links[0].keys;
         let shared = links.iter().all(|link| link.keys.iter().zip(&first).all(|(key, first)| key.is(first)));
-        if blocks.len() <= B::BLOCKS {
-            some::<B, M, 1, S, K, C>(b, shared, links, states, blocks);
-            return;
-        }
         let lanes = REGISTERS * B::BLOCKS;
         let parts = links.chunks(lanes).zip(states.chunks_mut(lanes)).zip(blocks.chunks_mut(lanes));
         for ((links, states), blocks) in parts {

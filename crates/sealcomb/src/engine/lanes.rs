@@ -20,6 +20,14 @@ pub(crate) trait Lanes: Copy {
     fn and(self, a: &mut Self::Blocks, b: &Self::Blocks);
     /// Byte `i` of each block from its byte `order[i]`; zero where that is 128 or more.
     fn shuffle(self, x: &mut Self::Blocks, order: &Block);
+    /// `a ← b` where the bits of `mask` are 1.
+    #[inline(always)]
+    fn replace(self, a: &mut Self::Blocks, b: &Self::Blocks, mask: &Self::Blocks) {
+        let mut change = *a;
+        self.xor(&mut change, b);
+        self.and(&mut change, mask);
+        self.xor(a, &change);
+    }
 
     /// The same lanes under the chain's key of this number; the first is 0.
     fn under(self, key: usize) -> Self;

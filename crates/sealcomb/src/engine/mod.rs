@@ -8,6 +8,8 @@ pub(crate) mod comb;
 pub(crate) mod each;
 mod lanes;
 mod message;
+#[cfg(feature = "research")]
+pub(crate) mod once;
 mod windows;
 
 pub(crate) use cipher::BlockCipher;

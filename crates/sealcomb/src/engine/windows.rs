@@ -66,6 +66,6 @@ mod tests {
     fn every_block_is_in_exactly_one_window() {
         let lengths = [40, 39, 39, 17, 16, 2, 1, 1, 0];
         let total: usize = windows(&lengths).iter().map(|w| w.messages * w.blocks).sum();
-        assert_eq!(total, lengths.iter().sum());
+        assert_eq!(total, lengths.iter().sum::<usize>());
     }
 }

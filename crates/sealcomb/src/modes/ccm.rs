@@ -116,7 +116,11 @@ fn single<'a>(batch: &Batch<'_, '_, 'a>, y: &mut [Block], block: impl Fn(&Messag
 }
 
 /// `Y ← E_K(Y ⊕ B)` for all blocks of a part of the messages.
-fn chain<'m, 'a>(batch: &'m Batch<'_, '_, 'a>, y: &mut [Block], part: impl Fn(&'m Message<'a>) -> Span<'m>) {
+pub(super) fn chain<'m, 'a>(
+    batch: &'m Batch<'_, '_, 'a>,
+    y: &mut [Block],
+    part: impl Fn(&'m Message<'a>) -> Span<'m>,
+) {
     let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
     for (message, y) in batch.messages.iter().zip(y.iter()) {
         let keys = [message.key.aes.encrypting()];

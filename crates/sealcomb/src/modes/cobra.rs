@@ -5,8 +5,6 @@
 //! The halves are a polynomial hash of the message, one chain from block to block. The Feistel rounds of all pairs stand
 //! side by side.
 
-use core::marker::PhantomData;
-
 use arrayvec::ArrayVec;
 
 use super::Mode;
@@ -18,36 +16,34 @@ use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
-use crate::primitives::gf128::{BigEndian, Classical, Field, Halves, Haswell, Product, factor};
+use crate::primitives::gf128::{BigEndian, Field, Halves, factor};
 
-/// COBRA with a method of multiplication.
-pub(crate) struct Cobra<P>(PhantomData<P>);
+pub(crate) struct Cobra;
 
-pub(crate) const COBRA: Cobra<Halves<BigEndian>> = Cobra(PhantomData);
-pub(crate) const CLASSICAL: Cobra<Classical<BigEndian>> = Cobra(PhantomData);
-pub(crate) const HASWELL: Cobra<Haswell<BigEndian>> = Cobra(PhantomData);
+/// How the chain multiplies.
+type Multiplication = Halves<BigEndian>;
 
 /// Bytes of a pair.
 const PAIR: usize = 2 * BLOCK;
 
-impl<P: Product> Mode for Cobra<P> {
+impl Mode for Cobra {
     /// `L = E_K(1)`, its factor, `L' = 4 L`, and `15 L'`, the first mask of the additional data
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
         let l = backend.run(One { aes: &material.aes });
-        let [l0, l1] = factor::<P>(backend, &l);
+        let [l0, l1] = factor::<Multiplication>(backend, &l);
         material.subkeys = [l0, l1, l, times(4, &l), times(60, &l), [0; BLOCK]];
         material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let a = hash_aad(batch);
-        let mut v = first_values::<P>(batch);
-        pairs::<ToHalves<P>>(batch, &mut v, |message, bytes| message.data.reborrow().first(bytes));
+        let mut v = first_values(batch);
+        pairs::<ToHalves>(batch, &mut v, |message, bytes| message.data.reborrow().first(bytes));
         let sums = batch.backend.run(Feistel::<false> { messages: batch.messages });
         let rests: ArrayVec<[Block; 2], FLIGHT> =
             batch.messages.iter().map(|message| rest(message)).collect();
-        let tags = tags::<P>(batch, &a, &v, &sums, &rests);
+        let tags = tags(batch, &a, &v, &sums, &rests);
         apply_keystream(batch, &tags, &sums);
         for (message, tag) in batch.messages.iter_mut().zip(tags) {
             message.tag = tag;
@@ -56,12 +52,12 @@ impl<P: Product> Mode for Cobra<P> {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         let a = hash_aad(batch);
-        let mut v = first_values::<P>(batch);
+        let mut v = first_values(batch);
         let sums = batch.backend.run(Feistel::<true> { messages: batch.messages });
-        pairs::<FromHalves<P>>(batch, &mut v, |message, bytes| message.data.rewritten().first(bytes));
+        pairs::<FromHalves>(batch, &mut v, |message, bytes| message.data.rewritten().first(bytes));
         let received: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| message.tag).collect();
         let rests = apply_keystream(batch, &received, &sums);
-        let tags = tags::<P>(batch, &a, &v, &sums, &rests);
+        let tags = tags(batch, &a, &v, &sums, &rests);
         for (message, tag) in batch.messages.iter_mut().zip(tags) {
             message.tag = tag;
         }
@@ -132,10 +128,10 @@ fn padded(bytes: &[u8]) -> (Block, bool) {
 type Values = ArrayVec<[Block; 1], FLIGHT>;
 
 /// `V = (L ⊕ N) L` of each message.
-fn first_values<P: Product>(batch: &Batch<'_, '_, '_>) -> Values {
+fn first_values(batch: &Batch<'_, '_, '_>) -> Values {
     let mut v: Values = batch.messages.iter().map(|message| [message.key.subkeys[2]]).collect();
     let mut nonces: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| *nonce(message)).collect();
-    each::step::<ToHalves<P>, 1, 0, 2>(batch.backend, &links(batch), &mut v, &mut nonces);
+    each::step::<ToHalves, 1, 0, 2>(batch.backend, &links(batch), &mut v, &mut nonces);
     v
 }
 
@@ -177,13 +173,13 @@ fn pairs<M: Chain<1, 0, 2>>(
 
 /// `x ← x L`
 #[inline(always)]
-fn times_l<P: Product, L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<P>(x, [lanes.constant(0), lanes.constant(1)]);
+fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    lanes.multiply::<Multiplication>(x, [lanes.constant(0), lanes.constant(1)]);
 }
 
-struct ToHalves<P>(PhantomData<P>);
+struct ToHalves;
 
-impl<P: Product> Chain<1, 0, 2> for ToHalves<P> {
+impl Chain<1, 0, 2> for ToHalves {
     const WRITES: bool = true;
 
     /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
@@ -191,13 +187,13 @@ impl<P: Product> Chain<1, 0, 2> for ToHalves<P> {
     fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], m: &mut L::Blocks) {
         lanes.xor(m, v);
         *v = *m;
-        times_l::<P, L>(lanes, v);
+        times_l(lanes, v);
     }
 }
 
-struct FromHalves<P>(PhantomData<P>);
+struct FromHalves;
 
-impl<P: Product> Chain<1, 0, 2> for FromHalves<P> {
+impl Chain<1, 0, 2> for FromHalves {
     const WRITES: bool = true;
 
     /// `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
@@ -206,7 +202,7 @@ impl<P: Product> Chain<1, 0, 2> for FromHalves<P> {
         let half = *x;
         lanes.xor(x, v);
         *v = half;
-        times_l::<P, L>(lanes, v);
+        times_l(lanes, v);
     }
 }
 
@@ -325,14 +321,14 @@ fn has_rest(message: &Message<'_>) -> bool {
 }
 
 /// `T = E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)`; where there is a rest, its hash `φ` is in the sum, and other multiples of `S`.
-fn tags<P: Product>(
+fn tags(
     batch: &Batch<'_, '_, '_>,
     a: &[Block],
     v: &[[Block; 1]],
     sums: &[Sums],
     rests: &[[Block; 2]],
 ) -> ArrayVec<Block, FLIGHT> {
-    let phi = hash_rests::<P>(batch, v, sums, rests);
+    let phi = hash_rests(batch, v, sums, rests);
     let inner = batch.messages.iter().zip(sums).zip(&phi).map(|((message, Sums { sigma, s }), phi)| {
         let mut block = *sigma;
         if has_rest(message) {
@@ -354,7 +350,7 @@ fn tags<P: Product>(
 }
 
 /// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`.
-fn hash_rests<P: Product>(
+fn hash_rests(
     batch: &Batch<'_, '_, '_>,
     v: &[[Block; 1]],
     sums: &[Sums],
@@ -374,7 +370,7 @@ fn hash_rests<P: Product>(
     }
     let mut v: Values = v.iter().copied().collect();
     for half in [&mut x, &mut y] {
-        each::step::<ToHalves<P>, 1, 0, 2>(batch.backend, &links(batch), &mut v, half);
+        each::step::<ToHalves, 1, 0, 2>(batch.backend, &links(batch), &mut v, half);
     }
     let blocks = y.iter().zip(sums).map(|(y, sums)| {
         let mut block = *y;

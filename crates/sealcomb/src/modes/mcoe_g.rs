@@ -1,8 +1,6 @@
 //! McOE-G (Fleischmann, Forler, Lucks, FSE 2012), with the paper's letters: `U` the chaining value, `τ` the header's end,
 //! `W` the mask of the last, partial block, `E~` the tweakable cipher.
 
-use core::marker::PhantomData;
-
 use arrayvec::ArrayVec;
 
 use super::Mode;
@@ -11,29 +9,27 @@ use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{Classical, GcmOrder, Halves, Haswell, Product, factor, product};
+use crate::primitives::gf128::{GcmOrder, Halves, factor, product};
 
-/// McOE-G with a method of multiplication.
-pub(crate) struct McoeG<P>(PhantomData<P>);
+pub(crate) struct McoeG;
 
-pub(crate) const MCOE_G: McoeG<Halves<GcmOrder>> = McoeG(PhantomData);
-pub(crate) const CLASSICAL: McoeG<Classical<GcmOrder>> = McoeG(PhantomData);
-pub(crate) const HASWELL: McoeG<Haswell<GcmOrder>> = McoeG(PhantomData);
+/// How the chain multiplies.
+type Multiplication = Halves<GcmOrder>;
 
-impl<P: Product> Mode for McoeG<P> {
+impl Mode for McoeG {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let (k1, k2) = key.split_at(BLOCK);
         let mut material = Material::plain(Schedule::new(backend, k1));
-        let k2 = factor::<P>(backend, k2.try_into().expect("a block"));
+        let k2 = factor::<Multiplication>(backend, k2.try_into().expect("a block"));
         material.subkeys[..2].copy_from_slice(&k2);
-        material.subkeys[2] = product::<P>(backend, &[0xff; BLOCK], &k2);
+        material.subkeys[2] = product::<Multiplication>(backend, &[0xff; BLOCK], &k2);
         material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (tau, mut u) = header::<P>(batch);
-        whole_blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u);
+        let (tau, mut u) = header(batch);
+        whole_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u);
 
         let w = masks(batch);
         let mut q = ArrayVec::<Block, FLIGHT>::new();
@@ -42,8 +38,8 @@ impl<P: Product> Mode for McoeG<P> {
             xor(&mut p, w);
             q.push(p);
         }
-        partial_blocks::<Encrypt<P>>(batch, Schedule::encrypting, &mut u, &mut q);
-        let t = tag_blocks::<P>(batch, &tau, &mut u);
+        partial_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u, &mut q);
+        let t = tag_blocks(batch, &tau, &mut u);
 
         for ((message, q), t) in batch.messages.iter_mut().zip(&q).zip(&t) {
             let (at, s) = last(message);
@@ -53,14 +49,14 @@ impl<P: Product> Mode for McoeG<P> {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (tau, mut u) = header::<P>(batch);
-        whole_blocks::<Decrypt<P>>(batch, Schedule::decrypting, &mut u);
+        let (tau, mut u) = header(batch);
+        whole_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u);
 
         let w = masks(batch);
         let mut p: ArrayVec<Block, FLIGHT> =
             batch.messages.iter().map(|message| filled(message, &message.tag)).collect();
-        partial_blocks::<Decrypt<P>>(batch, Schedule::decrypting, &mut u, &mut p);
-        let t = tag_blocks::<P>(batch, &tau, &mut u);
+        partial_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u, &mut p);
+        let t = tag_blocks(batch, &tau, &mut u);
 
         for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
@@ -102,7 +98,7 @@ type Values = ArrayVec<[Block; 1], FLIGHT>;
 
 /// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
 /// zeros.
-fn header<P: Product>(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Values) {
+fn header(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Values) {
     let mut u: Values =
         batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]).collect();
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
@@ -110,13 +106,13 @@ fn header<P: Product>(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Va
         for (message, u) in batch.messages.iter().zip(&u) {
             strands.push(strand(message.key, Schedule::encrypting, u, Span::from(&*message.aad)));
         }
-        Header::<P>::run(batch.backend, batch.schedule, &mut strands);
+        Header::run(batch.backend, batch.schedule, &mut strands);
         keep(&mut u, &strands);
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
     let mut tau: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| nonce(message)).collect();
     let links = links(batch, Schedule::encrypting);
-    each::step::<Encrypt<P>, 1, 1, 2>(batch.backend, &links, &mut u, &mut tau);
+    each::step::<Encrypt, 1, 1, 2>(batch.backend, &links, &mut u, &mut tau);
     (tau, u)
 }
 
@@ -167,13 +163,9 @@ fn partial_blocks<M: Chain<1, 1, 2>>(
 }
 
 /// `E~(U, τ)`
-fn tag_blocks<P: Product>(
-    batch: &Batch<'_, '_, '_>,
-    tau: &[Block],
-    u: &mut [[Block; 1]],
-) -> ArrayVec<Block, FLIGHT> {
+fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut [[Block; 1]]) -> ArrayVec<Block, FLIGHT> {
     let mut t: ArrayVec<Block, FLIGHT> = tau.iter().copied().collect();
-    each::step::<Encrypt<P>, 1, 1, 2>(batch.backend, &links(batch, Schedule::encrypting), u, &mut t);
+    each::step::<Encrypt, 1, 1, 2>(batch.backend, &links(batch, Schedule::encrypting), u, &mut t);
     t
 }
 
@@ -205,14 +197,14 @@ fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 2>]) {
 
 /// `h = U K2`
 #[inline(always)]
-fn tweak<P: Product, L: Lanes>(lanes: L, u: &mut L::Blocks) {
-    lanes.multiply::<P>(u, [lanes.constant(0), lanes.constant(1)]);
+fn tweak<L: Lanes>(lanes: L, u: &mut L::Blocks) {
+    lanes.multiply::<Multiplication>(u, [lanes.constant(0), lanes.constant(1)]);
 }
 
 /// `C_i = E~(U, M_i) = E_K1(M_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
 #[inline(always)]
-fn encrypt<P: Product, L: Lanes>(lanes: L, u: &mut L::Blocks, m: &mut L::Blocks) {
-    tweak::<P, L>(lanes, u);
+fn encrypt<L: Lanes>(lanes: L, u: &mut L::Blocks, m: &mut L::Blocks) {
+    tweak(lanes, u);
     let mut c = *m;
     lanes.xor(&mut c, u);
     lanes.encrypt(&mut c);
@@ -222,38 +214,38 @@ fn encrypt<P: Product, L: Lanes>(lanes: L, u: &mut L::Blocks, m: &mut L::Blocks)
     *m = c;
 }
 
-struct Encrypt<P>(PhantomData<P>);
+struct Encrypt;
 
-impl<P: Product> Chain<1, 1, 2> for Encrypt<P> {
+impl Chain<1, 1, 2> for Encrypt {
     const WRITES: bool = true;
 
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], m: &mut L::Blocks) {
-        encrypt::<P, L>(lanes, u, m);
+        encrypt(lanes, u, m);
     }
 }
 
 /// The same for the header, whose ciphertext nobody gets.
-struct Header<P>(PhantomData<P>);
+struct Header;
 
-impl<P: Product> Chain<1, 1, 2> for Header<P> {
+impl Chain<1, 1, 2> for Header {
     const WRITES: bool = false;
 
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], a: &mut L::Blocks) {
-        encrypt::<P, L>(lanes, u, a);
+        encrypt(lanes, u, a);
     }
 }
 
-struct Decrypt<P>(PhantomData<P>);
+struct Decrypt;
 
-impl<P: Product> Chain<1, 1, 2> for Decrypt<P> {
+impl Chain<1, 1, 2> for Decrypt {
     const WRITES: bool = true;
 
     /// `M_i = E~⁻¹(U, C_i) = E_K1⁻¹(C_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], c: &mut L::Blocks) {
-        tweak::<P, L>(lanes, u);
+        tweak(lanes, u);
         let mut m = *c;
         lanes.xor(&mut m, u);
         lanes.decrypt(&mut m);

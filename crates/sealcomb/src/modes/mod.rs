@@ -6,6 +6,8 @@ pub(crate) mod cbc;
 pub(crate) mod ccm;
 #[cfg(feature = "hazmat")]
 pub(crate) mod cfb;
+#[cfg(feature = "research")]
+pub(crate) mod cloc;
 pub(crate) mod cmac;
 #[cfg(feature = "research")]
 pub(crate) mod cobra;
@@ -18,6 +20,8 @@ pub(crate) mod eme2;
 pub(crate) mod gcm;
 pub(crate) mod gcm_siv;
 #[cfg(feature = "research")]
+pub(crate) mod jambu;
+#[cfg(feature = "research")]
 pub(crate) mod mcoe_g;
 pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
@@ -28,6 +32,8 @@ pub(crate) mod otr;
 pub(crate) mod poet;
 #[cfg(feature = "research")]
 pub(crate) mod poet_g;
+#[cfg(feature = "research")]
+pub(crate) mod silc;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};

@@ -6,7 +6,7 @@
 
 use core::marker::PhantomData;
 
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
+use crate::backend::{Backend, Block, Isa, Kernel, TopBit};
 
 /// A convention for blocks as elements of the field. Byte-reversed, a block of either is a little-endian polynomial, of
 /// which the field's arithmetic is made.
@@ -171,39 +171,6 @@ impl<F: Field> Product for Halves<F> {
         let low = b.xor(b.mul_low(x, h), b.mul_cross(h64, x));
         let high = b.xor(b.mul_cross(x, h), b.mul_high(x, h64));
         b.reverse(F::reduce(b, low, high))
-    }
-}
-
-/// The Haswell method: four carry-less products, reduction by two more.
-pub(crate) struct Haswell<F>(PhantomData<F>);
-
-impl<F: Field> Product for Haswell<F> {
-    #[inline(always)]
-    fn factor<B: Isa>(_: B, h: &Block) -> [Block; 2] {
-        [F::factor(h), [0; BLOCK]]
-    }
-
-    #[inline(always)]
-    fn multiply<B: Isa>(b: B, x: B::V, [h, _]: [B::V; 2]) -> B::V {
-        b.reverse(haswell::<F, B>(b, b.reverse(x), h))
-    }
-}
-
-/// The classical method: Karatsuba's three carry-less products, reduction by shifts.
-pub(crate) struct Classical<F>(PhantomData<F>);
-
-impl<F: Field> Product for Classical<F> {
-    /// The factor, and the sum of its halves in both halves.
-    #[inline(always)]
-    fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2] {
-        let h = F::factor(h);
-        let v = b.one(&h);
-        [h, b.first(b.xor(v, b.swap(v)))]
-    }
-
-    #[inline(always)]
-    fn multiply<B: Isa>(b: B, x: B::V, [h, h_sum]: [B::V; 2]) -> B::V {
-        b.reverse(classical::<F, B>(b, b.reverse(x), h, h_sum))
     }
 }
 
@@ -405,15 +372,11 @@ mod tests {
     fn all_methods_give_the_big_endian_product() {
         let expected = |x, y: u128| product(x, (0..128).rev().map(|i| y >> i & 1), double_big_endian);
         multiplies::<Halves<BigEndian>>(expected);
-        multiplies::<Haswell<BigEndian>>(expected);
-        multiplies::<Classical<BigEndian>>(expected);
     }
 
     #[test]
     fn all_methods_give_gcms_product() {
         let expected = |x, y: u128| product(x, (0..128).map(|i| y >> i & 1), double_gcm_order);
         multiplies::<Halves<GcmOrder>>(expected);
-        multiplies::<Haswell<GcmOrder>>(expected);
-        multiplies::<Classical<GcmOrder>>(expected);
     }
 }

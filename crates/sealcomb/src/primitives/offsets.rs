@@ -135,3 +135,32 @@ impl<'t, B: Isa> Offsets<'t, B> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Backend, Kernel, after_drop};
+
+    struct Make;
+
+    impl Kernel for Make {
+        type Output = OffsetTable;
+
+        #[inline(always)]
+        fn run<B: Isa>(self, _: B) -> OffsetTable {
+            *OffsetTable::new::<B>(&[0xa5; BLOCK])
+        }
+    }
+
+    #[test]
+    fn a_dropped_table_leaves_no_multiple_of_l() {
+        for backend in Backend::available() {
+            let table = || backend.run(Make);
+            assert!(table().across.iter().all(|l| *l != [0; BLOCK]), "{backend:?}");
+            assert_eq!(after_drop(table(), |table| &table.within), [[0; BLOCK]; GROUP], "{backend:?}");
+            assert_eq!(after_drop(table(), |table| &table.across), [[0; BLOCK]; LEVELS], "{backend:?}");
+            assert_eq!(after_drop(table(), |table| &table.asterisk), [0; BLOCK], "{backend:?}");
+            assert_eq!(after_drop(table(), |table| &table.dollar), [0; BLOCK], "{backend:?}");
+        }
+    }
+}

@@ -17,6 +17,7 @@ pub mod aes_rounds;
 pub mod cbc;
 pub mod ccm;
 pub mod cfb;
+pub mod cloc;
 pub mod cmac;
 pub mod cobra;
 pub mod ctr;
@@ -25,12 +26,14 @@ pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
+pub mod jambu;
 pub mod mcoe_g;
 pub mod ocb3;
 pub mod ofb;
 pub mod otr;
 pub mod poet;
 pub mod serpent;
+pub mod silc;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
@@ -195,6 +198,9 @@ fn seal_with<C: BlockCipher>(
         "poet-aes4" => poet::seal(cipher, Hash::Aes4, block(nonce), aad, msg),
         "poet-g" => poet::seal(cipher, Hash::Multiplication, block(nonce), aad, msg),
         "mcoe-g" => mcoe_g::seal(cipher, block(own), block(nonce), aad, msg),
+        "cloc" => cloc::seal(cipher, nonce.try_into().ok()?, aad, msg),
+        "silc" => silc::seal(cipher, nonce.try_into().ok()?, aad, msg),
+        "jambu" => jambu::seal(cipher, nonce.try_into().ok()?, aad, msg),
         "cobra" => cobra::seal(cipher, block(nonce), aad, msg),
         _ => return None,
     })
@@ -230,6 +236,9 @@ fn open_with<C: BlockCipher>(
         "poet-aes4" => poet::open(cipher, Hash::Aes4, block(nonce), aad, ct, block(tag)),
         "poet-g" => poet::open(cipher, Hash::Multiplication, block(nonce), aad, ct, block(tag)),
         "mcoe-g" => mcoe_g::open(cipher, block(own), block(nonce), aad, ct, block(tag)),
+        "cloc" => cloc::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
+        "silc" => silc::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
+        "jambu" => jambu::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
         "cobra" => cobra::open(cipher, block(nonce), aad, ct, block(tag)),
         _ => None,
     }
@@ -256,6 +265,8 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
         "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
         "ocb3-t128" | "ocb3" => matches!(nonce, 1..=15) && tag == 16,
+        "cloc" | "silc" => C::KEY_BYTES == 16 && nonce == 12 && tag == 8,
+        "jambu" => C::KEY_BYTES == 16 && nonce == 8 && tag == 8,
         "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }

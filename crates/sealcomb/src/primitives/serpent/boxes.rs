@@ -1,8 +1,8 @@
 //! Serpent's S-boxes as boolean formulas on four words, a nibble in each bit position.
 //!
-//! The formulas were found by a beam search from the tables over `&`, `|`, `^` and `& !`, for the fewest operations and
-//! then the shortest chain of them. A complement costs an operation, so an output may come complemented: which ones do
-//! is constant, and the round keys make up for it.
+//! The formulas were found by a beam search from the tables over `&`, `|`, `^` and `& !`: 13 to 15 operations, of which
+//! no more than 5 to 8 have to wait for each other. Fewer operations in longer chains measured slower. A complement costs
+//! an operation, so an output may come complemented: which ones do is constant, and the round keys make up for it.
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
@@ -88,74 +88,77 @@ fn s1<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 
 #[inline(always)]
 fn s2<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x1 ^ x2;
-    let t1 = x0 & x2;
-    let t2 = x3 ^ t1;
-    let t3 = t2 & !x1;
-    let t4 = x0 ^ t3;
-    let t5 = t2 & t4;
-    let y0 = t0 ^ t2;
-    let y3 = t4 ^ y0;
-    let t6 = x2 ^ t5;
-    let t7 = y3 & !t6;
-    let y2 = t2 ^ t7;
-    let y1 = t6 ^ y2;
+    let t0 = x0 & x2;
+    let t1 = x1 ^ x2;
+    let t2 = x3 ^ t0;
+    let t3 = x0 ^ t1;
+    let t4 = x0 | x3;
+    let t5 = x1 ^ t4;
+    let t6 = x1 & t2;
+    let y3 = t3 ^ t6;
+    let t7 = t5 & !t3;
+    let t8 = t2 ^ t7;
+    let y2 = t5 ^ t8;
+    let y1 = y3 ^ t8;
+    let y0 = t1 ^ t2;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn s3<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = x0 & x1;
-    let t1 = x0 | x1;
+    let t1 = x0 & x3;
     let t2 = x0 | x3;
     let t3 = t0 ^ t2;
-    let t4 = x2 & !t3;
-    let t5 = x3 ^ t1;
-    let y3 = t4 ^ t5;
-    let t6 = x2 ^ t3;
-    let t7 = t2 & !y3;
-    let t8 = t0 | y3;
-    let y2 = t6 ^ t7;
-    let t9 = x0 ^ t6;
-    let y1 = t8 ^ t9;
+    let t4 = x2 | t3;
+    let t5 = x1 ^ t4;
+    let t6 = x2 ^ x3;
+    let t7 = t0 | t6;
+    let y1 = t5 ^ t7;
+    let t8 = x1 & x3;
+    let t9 = x0 ^ t8;
+    let y2 = t7 ^ t9;
     let t10 = y1 & !y2;
     let y0 = t3 ^ t10;
+    let y3 = t1 ^ t5;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn s4<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x1 ^ x3;
-    let t1 = x0 ^ x3;
-    let t2 = t0 & !t1;
-    let t3 = x2 ^ t2;
-    let y0 = x3 ^ t3;
-    let t4 = x0 & y0;
-    let t5 = x1 | y0;
-    let y3 = t1 ^ t5;
-    let t6 = t0 ^ t4;
-    let t7 = t1 | t5;
-    let t8 = y3 | t6;
-    let y2 = t6 ^ t7;
-    let y1 = t3 ^ t8;
+    let t0 = x3 & !x0;
+    let t1 = x2 ^ t0;
+    let t2 = x3 ^ t1;
+    let t3 = x0 ^ x3;
+    let t4 = x1 & !t3;
+    let t5 = x1 ^ t3;
+    let t6 = t1 | t5;
+    let y0 = t1 ^ t4;
+    let t7 = t6 & !t2;
+    let y1 = x1 ^ t7;
+    let t8 = t2 | y0;
+    let t9 = x1 | t1;
+    let y3 = t3 ^ t9;
+    let y2 = t5 ^ t8;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn s5<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x1 ^ x3;
-    let t1 = x0 ^ x1;
-    let t2 = t0 | t1;
-    let t3 = x2 ^ t2;
-    let y0 = x0 ^ t3;
-    let t4 = t0 & y0;
-    let t5 = x3 | y0;
-    let t6 = x1 ^ t4;
-    let y1 = t1 ^ t5;
-    let t7 = t6 & !y1;
-    let t8 = t1 & t5;
-    let y3 = t3 ^ t7;
-    let y2 = t6 ^ t8;
+    let t0 = x0 ^ x1;
+    let t1 = x1 & !x0;
+    let t2 = x2 ^ t1;
+    let t3 = x3 & !t0;
+    let y0 = t2 ^ t3;
+    let t4 = x0 ^ t2;
+    let t5 = t4 & !y0;
+    let t6 = x3 | t2;
+    let t7 = x3 ^ t0;
+    let t8 = t2 | t7;
+    let t9 = t4 & t8;
+    let y1 = t0 ^ t6;
+    let y3 = x3 ^ t9;
+    let y2 = t5 ^ t7;
     [y0, y1, y2, y3]
 }
 
@@ -164,16 +167,18 @@ fn s6<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = x0 & x3;
     let t1 = x2 ^ t0;
     let y1 = x1 ^ t1;
-    let t2 = x0 ^ x3;
-    let t3 = t2 & !y1;
-    let t4 = x1 ^ t2;
-    let t5 = x3 ^ t3;
-    let t6 = t4 & !t5;
-    let t7 = t4 ^ t5;
-    let t8 = t1 & !t7;
-    let y3 = t1 ^ t6;
-    let y0 = t4 ^ t8;
-    let y2 = t5 ^ t8;
+    let t2 = x2 & !x1;
+    let t3 = x0 ^ x1;
+    let t4 = x3 ^ t3;
+    let t5 = x0 ^ t2;
+    let t6 = t1 ^ t4;
+    let t7 = t3 | t6;
+    let t8 = x2 & !x0;
+    let t9 = t4 & !t5;
+    let t10 = t4 | t8;
+    let y3 = t1 ^ t9;
+    let y0 = t7 & t10;
+    let y2 = t7 ^ t9;
     [y0, y1, y2, y3]
 }
 
@@ -182,17 +187,18 @@ fn s7<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = x2 & !x1;
     let t1 = x3 ^ t0;
     let t2 = x0 & !t1;
-    let t3 = x2 ^ t2;
-    let y3 = x1 ^ t3;
-    let t4 = x0 ^ y3;
-    let t5 = t2 | t4;
-    let t6 = x2 | x3;
-    let t7 = t5 ^ t6;
-    let t8 = y3 & t7;
-    let t9 = t3 ^ t5;
-    let y2 = t1 ^ t8;
-    let y0 = t7 ^ y2;
-    let y1 = t1 ^ t9;
+    let t3 = x2 | x3;
+    let t4 = x1 ^ x2;
+    let y3 = t2 ^ t4;
+    let t5 = x0 ^ t3;
+    let t6 = t5 & !y3;
+    let t7 = y3 & !t5;
+    let t8 = t2 & !t4;
+    let t9 = t1 ^ t8;
+    let y2 = t7 ^ t9;
+    let y0 = t1 ^ t6;
+    let t10 = x0 ^ x1;
+    let y1 = t9 ^ t10;
     [y0, y1, y2, y3]
 }
 
@@ -234,18 +240,20 @@ fn inverse_s1<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
 
 #[inline(always)]
 fn inverse_s2<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x1 ^ x2;
-    let t1 = x3 & !t0;
-    let t2 = x1 ^ t1;
-    let t3 = x0 ^ x3;
-    let t4 = t2 | t3;
-    let y2 = t0 ^ t4;
-    let t5 = x0 ^ t2;
-    let y1 = y2 ^ t5;
-    let t6 = t2 | y1;
-    let y0 = t3 ^ t6;
-    let t7 = y0 & !y2;
-    let y3 = t2 ^ t7;
+    let t0 = x2 ^ x3;
+    let t1 = x1 | t0;
+    let t2 = x0 ^ t1;
+    let y0 = x3 ^ t2;
+    let t3 = x1 ^ t0;
+    let t4 = x2 & t3;
+    let t5 = t1 ^ t4;
+    let t6 = x0 ^ t3;
+    let t7 = t5 & !y0;
+    let y1 = t3 ^ t7;
+    let t8 = y0 & !t6;
+    let t9 = t5 ^ t6;
+    let y2 = t7 ^ t9;
+    let y3 = t7 ^ t8;
     [y0, y1, y2, y3]
 }
 
@@ -254,71 +262,76 @@ fn inverse_s3<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
     let t0 = x1 & !x2;
     let t1 = x0 ^ t0;
     let t2 = x3 | t1;
-    let t3 = x1 ^ t2;
-    let y0 = x2 ^ t3;
-    let t4 = x3 ^ y0;
-    let t5 = t2 & t4;
-    let t6 = t3 & !t1;
-    let t7 = t5 ^ t6;
-    let t8 = y0 | t7;
-    let y1 = t1 ^ t8;
-    let t9 = t1 ^ t5;
-    let y3 = t7 ^ y1;
-    let y2 = x1 ^ t9;
+    let t3 = x1 ^ x2;
+    let t4 = x3 ^ t3;
+    let t5 = x1 ^ t1;
+    let t6 = t2 & !t4;
+    let t7 = x0 | x1;
+    let t8 = x3 ^ t7;
+    let t9 = t4 & !t8;
+    let y3 = t1 ^ t9;
+    let y2 = t5 ^ t6;
+    let t10 = t8 | y3;
+    let y0 = t2 ^ t3;
+    let y1 = t6 ^ t10;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn inverse_s4<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x0 | x1;
-    let t1 = x2 ^ t0;
-    let t2 = x0 & !x3;
-    let t3 = x3 ^ t1;
-    let t4 = t3 & !t2;
-    let y1 = x1 ^ t4;
-    let t5 = x3 & y1;
-    let t6 = x0 ^ t5;
-    let t7 = y1 & t6;
-    let y0 = t1 ^ t7;
-    let y3 = t3 ^ t6;
-    let t8 = y3 & !y0;
-    let y2 = t3 ^ t8;
+    let t0 = x0 & !x1;
+    let t1 = x0 & !x2;
+    let t2 = x2 ^ t0;
+    let t3 = x3 | t2;
+    let t4 = x1 ^ t3;
+    let t5 = x3 | t1;
+    let y1 = t2 ^ t5;
+    let t6 = x0 ^ x3;
+    let y3 = t4 ^ t6;
+    let t7 = x1 & !t5;
+    let t8 = x2 & !t0;
+    let t9 = x0 & y1;
+    let t10 = t6 | t7;
+    let y2 = t8 ^ t10;
+    let y0 = t4 ^ t9;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn inverse_s5<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x3 & !x0;
-    let t1 = x2 ^ t0;
-    let t2 = x1 ^ t1;
-    let t3 = x0 & !x2;
-    let t4 = t2 & !t3;
-    let y3 = x3 ^ t4;
-    let t5 = x1 | y3;
-    let t6 = x0 ^ t5;
-    let t7 = y3 | t6;
-    let y1 = t1 ^ t7;
-    let y0 = t2 ^ t6;
-    let t8 = y1 | y0;
-    let y2 = t2 ^ t8;
+    let t0 = x0 & !x2;
+    let t1 = x1 & !t0;
+    let t2 = x0 & x3;
+    let t3 = x2 ^ t2;
+    let t4 = x1 & !t3;
+    let t5 = x3 ^ t4;
+    let y3 = t1 ^ t3;
+    let t6 = x1 & !x3;
+    let t7 = x0 ^ x1;
+    let t8 = x0 & !y3;
+    let t9 = t7 & !t6;
+    let t10 = x2 & !t2;
+    let y2 = t9 ^ t10;
+    let y0 = t5 ^ t7;
+    let y1 = t5 ^ t8;
     [y0, y1, y2, y3]
 }
 
 #[inline(always)]
 fn inverse_s6<W: Words>([x0, x1, x2, x3]: [W; 4]) -> [W; 4] {
-    let t0 = x0 & !x2;
+    let t0 = x2 & !x0;
     let t1 = x3 ^ t0;
-    let t2 = x2 & !x0;
-    let t3 = x3 ^ t2;
-    let y1 = x1 ^ t3;
-    let t4 = t1 & !y1;
-    let t5 = x2 ^ t4;
-    let t6 = x1 | t5;
-    let y3 = t1 ^ t6;
-    let t7 = y3 & !x1;
-    let t8 = t5 | y3;
-    let y2 = t3 ^ t8;
-    let y0 = t5 ^ t7;
+    let y1 = x1 ^ t1;
+    let t2 = x0 ^ x2;
+    let t3 = t1 & t2;
+    let t4 = x0 ^ t3;
+    let t5 = y1 ^ t2;
+    let t6 = x1 ^ t4;
+    let t7 = t5 | t6;
+    let t8 = t4 & !x1;
+    let y2 = t1 ^ t7;
+    let y3 = t5 ^ t8;
+    let y0 = t6 ^ y3;
     [y0, y1, y2, y3]
 }
 

@@ -315,64 +315,99 @@ fn add_key<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     }
 }
 
-/// `x ← LT(S_I(x)) ⊕ K`, without `LT` in the last round.
+/// `x ← S_I(x)`
 #[inline(always)]
-fn round<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, last: bool, x: &mut [Group<B>; G]) {
+fn apply<const I: usize, B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     for g in 0..G {
-        let y = forward::<I, _>(x[g]);
-        x[g] = if last { y } else { linear(y) };
+        x[g] = forward::<I, _>(x[g]);
+    }
+}
+
+/// `x ← LT(x) ⊕ K`
+#[inline(always)]
+fn mix<B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
+    for g in 0..G {
+        x[g] = linear(x[g]);
     }
     add_key(b, key, x);
 }
 
-/// `x ← LT⁻¹(S_I⁻¹(x) ⊕ K)`, without `LT⁻¹` in the last round.
+/// `x ← S_I⁻¹(x) ⊕ K`
 #[inline(always)]
-fn inverse_round<const I: usize, B: Isa, const G: usize>(
-    b: B,
-    key: &Quad,
-    last: bool,
-    x: &mut [Group<B>; G],
-) {
+fn apply_inverse<const I: usize, B: Isa, const G: usize>(b: B, key: &Quad, x: &mut [Group<B>; G]) {
     for g in 0..G {
         x[g] = inverse::<I, _>(x[g]);
     }
     add_key(b, key, x);
+}
+
+/// `x ← LT⁻¹(x)`
+#[inline(always)]
+fn unmix<B: Isa, const G: usize>(x: &mut [Group<B>; G]) {
     for g in 0..G {
-        x[g] = if last { x[g] } else { inverse_linear(x[g]) };
+        x[g] = inverse_linear(x[g]);
     }
 }
 
+/// Rounds by eights, since there are eight S-boxes; the last one has `K_32` in place of `LT` and a key.
 #[inline(always)]
 fn encrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
-    let [first, keys @ ..] = keys;
-    add_key(b, first, x);
-    let (eights, _) = keys.as_chunks::<8>();
-    for (i, [k0, k1, k2, k3, k4, k5, k6, k7]) in eights.iter().enumerate() {
-        round::<0, B, G>(b, k0, false, x);
-        round::<1, B, G>(b, k1, false, x);
-        round::<2, B, G>(b, k2, false, x);
-        round::<3, B, G>(b, k3, false, x);
-        round::<4, B, G>(b, k4, false, x);
-        round::<5, B, G>(b, k5, false, x);
-        round::<6, B, G>(b, k6, false, x);
-        round::<7, B, G>(b, k7, i == 3, x);
+    let (eights, last) = keys.as_chunks::<8>();
+    let mut eights = eights.iter();
+    let mut keys = eights.next().expect("four eights of keys");
+    add_key(b, &keys[0], x);
+    loop {
+        apply::<0, B, G>(x);
+        mix(b, &keys[1], x);
+        apply::<1, B, G>(x);
+        mix(b, &keys[2], x);
+        apply::<2, B, G>(x);
+        mix(b, &keys[3], x);
+        apply::<3, B, G>(x);
+        mix(b, &keys[4], x);
+        apply::<4, B, G>(x);
+        mix(b, &keys[5], x);
+        apply::<5, B, G>(x);
+        mix(b, &keys[6], x);
+        apply::<6, B, G>(x);
+        mix(b, &keys[7], x);
+        apply::<7, B, G>(x);
+        match eights.next() {
+            Some(next) => keys = next,
+            None => return add_key(b, &last[0], x),
+        }
+        mix(b, &keys[0], x);
     }
 }
 
+/// The rounds of [`encrypt`], backwards.
 #[inline(always)]
 fn decrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Group<B>; G]) {
     let [first, keys @ ..] = keys;
     add_key(b, first, x);
-    let (eights, _) = keys.as_chunks::<8>();
-    for (i, [k7, k6, k5, k4, k3, k2, k1, k0]) in eights.iter().enumerate() {
-        inverse_round::<7, B, G>(b, k7, false, x);
-        inverse_round::<6, B, G>(b, k6, false, x);
-        inverse_round::<5, B, G>(b, k5, false, x);
-        inverse_round::<4, B, G>(b, k4, false, x);
-        inverse_round::<3, B, G>(b, k3, false, x);
-        inverse_round::<2, B, G>(b, k2, false, x);
-        inverse_round::<1, B, G>(b, k1, false, x);
-        inverse_round::<0, B, G>(b, k0, i == 3, x);
+    let mut eights = keys.as_chunks::<8>().0.iter();
+    let mut keys = eights.next().expect("four eights of keys");
+    loop {
+        apply_inverse::<7, B, G>(b, &keys[0], x);
+        unmix(x);
+        apply_inverse::<6, B, G>(b, &keys[1], x);
+        unmix(x);
+        apply_inverse::<5, B, G>(b, &keys[2], x);
+        unmix(x);
+        apply_inverse::<4, B, G>(b, &keys[3], x);
+        unmix(x);
+        apply_inverse::<3, B, G>(b, &keys[4], x);
+        unmix(x);
+        apply_inverse::<2, B, G>(b, &keys[5], x);
+        unmix(x);
+        apply_inverse::<1, B, G>(b, &keys[6], x);
+        unmix(x);
+        apply_inverse::<0, B, G>(b, &keys[7], x);
+        match eights.next() {
+            Some(next) => keys = next,
+            None => return,
+        }
+        unmix(x);
     }
 }
 

@@ -1,0 +1,264 @@
+//! CLOC (submission to CAESAR, version 3) with its letters: `HASH` makes `V` of the nonce and the additional data, `ENC`
+//! feeds the ciphertext back into the cipher, `PRF` chains it into the tag.
+//!
+//! `ENC` and `PRF` go side by side, as one chain. Its state is what their next calls of the cipher take, rather than what
+//! the last ones gave: `V` and `g2(V)` at first, `fix1(C_i)` and the sum of `C_i` and the chain later on.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use super::ccm::chain;
+use crate::backend::{BLOCK, Block, Span};
+use crate::engine::comb::{Chain, Strand};
+use crate::engine::once::{self, Column, Once, blocks_at, bytes_mask, mask};
+use crate::engine::{Batch, FLIGHT, Lanes, Message, PADDING, xor};
+
+pub(crate) struct Cloc;
+
+impl Mode for Cloc {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<false>(batch);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<true>(batch);
+    }
+}
+
+fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    let (mut enc, mut prf) = hash(batch);
+    crypt::<OPENS>(batch, &mut enc, &mut prf);
+    let messages = &batch.messages;
+    let mut beyond = messages.iter().map(|message| beyond_end(message)).collect();
+    let mut padding = messages.iter().map(|message| PADDING[last_bytes(message)]).collect();
+    let mut whole = messages.iter().map(|message| mask(is_whole(message.data.len()))).collect();
+    once::run::<Tag, 5>(batch, [&mut prf, &mut enc, &mut beyond, &mut padding, &mut whole]);
+    for (message, tag) in batch.messages.iter_mut().zip(&prf) {
+        message.tag = *tag;
+    }
+}
+
+/// Whether the last block of a string that isn't empty is a whole one: `f1` follows it then, `f2` otherwise.
+fn is_whole(bytes: usize) -> bool {
+    bytes > 0 && bytes.is_multiple_of(BLOCK)
+}
+
+/// `V = HASH_K(N, A)` and `g2(V)`.
+fn hash(batch: &Batch<'_, '_, '_>) -> (Column, Column) {
+    let messages = &batch.messages;
+    let mut s = blocks_at(batch.backend, messages.iter().map(|message| (Span::from(&*message.aad), 0)));
+    for (a1, message) in s.iter_mut().zip(messages.iter()) {
+        xor(a1, &PADDING[message.aad.len().min(BLOCK)]);
+    }
+    let mut top = s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]).collect();
+    once::run::<First, 2>(batch, [&mut s, &mut top]);
+    absorb(batch, &mut s);
+    let mut n = messages.iter().map(|message| nonce_block(message.nonce)).collect();
+    let mut whole = messages.iter().map(|message| mask(is_whole(message.aad.len()))).collect();
+    once::run::<Nonce, 3>(batch, [&mut s, &mut n, &mut whole]);
+    (s, n)
+}
+
+/// `param ‖ N ‖ 10…0`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
+fn nonce_block(nonce: &[u8]) -> Block {
+    let mut block = [0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0];
+    block[1..13].copy_from_slice(nonce);
+    block
+}
+
+/// `S = E_K(fix0(A_1))`, and `h(S)` where the bit was 1 that `fix0` clears
+struct First;
+
+impl Once<2> for First {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, top]: &mut [L::Blocks; 2]) {
+        fix0(lanes, s);
+        lanes.encrypt(s);
+        let h = sum_of_words(lanes, s, &H);
+        lanes.replace(s, &h, top);
+    }
+}
+
+/// `V = f1(S ⊕ N)` or `f2(S ⊕ N)`, and `g2(V)`
+struct Nonce;
+
+impl Once<3> for Nonce {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, n, whole]: &mut [L::Blocks; 3]) {
+        lanes.xor(s, n);
+        f(lanes, s, whole);
+        *n = sum_of_words(lanes, s, &G2);
+    }
+}
+
+/// `T = E_K(f1(S))` or `E_K(f2(S))`. With an empty message `S` is `g2(V)` still, of which `f2` makes `g1(V)`.
+struct Tag;
+
+impl Once<5> for Tag {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, enc, beyond, padding, whole]: &mut [L::Blocks; 5]) {
+        cut(lanes, s, enc, beyond);
+        lanes.xor(s, padding);
+        f(lanes, s, whole);
+        lanes.encrypt(s);
+    }
+}
+
+/// `S ← E_K(S ⊕ A_i)` for the blocks of the additional data after the first, the last of them padded if it isn't whole.
+fn absorb(batch: &Batch<'_, '_, '_>, s: &mut Column) {
+    fn after_first<'m>(message: &'m Message<'_>) -> &'m [u8] {
+        message.aad.get(BLOCK..).unwrap_or_default()
+    }
+    let messages = &batch.messages;
+    if messages.iter().all(|message| after_first(message).is_empty()) {
+        return;
+    }
+    let whole = |message: &Message<'_>| message.aad.len() / BLOCK * BLOCK;
+    chain(batch, s, |message| {
+        let a = after_first(message);
+        Span::from(&a[..a.len() / BLOCK * BLOCK])
+    });
+    let ends = messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
+    let mut last = blocks_at(batch.backend, ends);
+    let rest = |message: &Message<'_>| message.aad.len() - whole(message);
+    for (last, message) in last.iter_mut().zip(messages.iter()) {
+        xor(last, &PADDING[rest(message)]);
+    }
+    let is_ragged = |message: &Message<'_>| whole(message) > 0 && rest(message) > 0;
+    let mut ragged = messages.iter().map(|message| mask(is_ragged(message))).collect();
+    once::run::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
+}
+
+struct Absorb;
+
+impl Once<3> for Absorb {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, last, ragged]: &mut [L::Blocks; 3]) {
+        lanes.xor(last, s);
+        lanes.encrypt(last);
+        lanes.replace(s, last, ragged);
+    }
+}
+
+/// `ENC` or `DEC` of all messages, and `PRF` up to its last call. The columns are what the ciphers take first; what is left
+/// in them is what they would take next, with zeros for padding.
+pub(super) fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, enc: &mut Column, prf: &mut Column) {
+    let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
+    for ((message, enc), prf) in batch.messages.iter_mut().zip(enc.iter()).zip(prf.iter()) {
+        let Message { key, data, .. } = &mut **message;
+        let keys = [key.aes.encrypting()];
+        strands.push(Strand { keys, constants: [], state: [*enc, *prf], data: data.reborrow() });
+    }
+    Crypt::<OPENS>::run(batch.backend, batch.schedule, &mut strands);
+    for ((strand, enc), prf) in strands.iter().zip(enc.iter_mut()).zip(prf.iter_mut()) {
+        [*enc, *prf] = strand.state;
+    }
+}
+
+/// `C_i = M_i ⊕ E_K(…)`, which `ENC` takes as `fix1(C_i)` next, and `PRF` added to its chain
+struct Crypt<const OPENS: bool>;
+
+impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [enc, prf]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
+        lanes.encrypt(enc);
+        lanes.encrypt(prf);
+        let mut c = *x;
+        lanes.xor(x, enc);
+        if !OPENS {
+            c = *x;
+        }
+        lanes.xor(prf, &c);
+        *enc = c;
+        fix1(lanes, enc);
+    }
+}
+
+/// The mask of the bytes of a message's last block that are beyond its end.
+pub(super) fn beyond_end(message: &Message<'_>) -> Block {
+    bytes_mask(last_bytes(message)).map(|byte| !byte)
+}
+
+/// Bytes of a message's last block; 16 as well if the message is empty.
+fn last_bytes(message: &Message<'_>) -> usize {
+    match message.data.len() % BLOCK {
+        0 => BLOCK,
+        bytes => bytes,
+    }
+}
+
+/// Takes out of `PRF` what `ENC` made of the zeros beyond a message's end: it is in what `ENC` would take next, too.
+#[inline(always)]
+pub(super) fn cut<L: Lanes>(lanes: L, prf: &mut L::Blocks, enc: &L::Blocks, beyond: &L::Blocks) {
+    let mut rest = *enc;
+    lanes.and(&mut rest, beyond);
+    lanes.xor(prf, &rest);
+}
+
+/// The first bit of a block.
+const FIRST_BIT: Block = [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+const OTHER_BITS: Block = [0x7F, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0];
+
+/// Clears the first bit.
+#[inline(always)]
+fn fix0<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    lanes.and(x, &lanes.splat(&OTHER_BITS));
+}
+
+/// Sets the first bit.
+#[inline(always)]
+fn fix1<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    fix0(lanes, x);
+    lanes.xor(x, &lanes.splat(&FIRST_BIT));
+}
+
+/// `f1` where the mask is 1, elsewhere `f2`
+#[inline(always)]
+fn f<L: Lanes>(lanes: L, x: &mut L::Blocks, whole: &L::Blocks) {
+    let f1 = sum_of_words(lanes, x, &F1);
+    *x = sum_of_words(lanes, x, &F2);
+    lanes.replace(x, &f1, whole);
+}
+
+// The words of a block, and none.
+const A: u8 = 0;
+const B: u8 = 1;
+const C: u8 = 2;
+const D: u8 = 3;
+const O: u8 = 4;
+
+/// `(A, B, C, D) ↦ (A ⊕ C, B ⊕ D, A ⊕ B ⊕ C, B ⊕ C ⊕ D)`
+const F1: [Block; 3] = [order([A, B, A, B]), order([C, D, B, C]), order([O, O, C, D])];
+/// `(A, B, C, D) ↦ (B, C, D, A ⊕ B)`
+const F2: [Block; 2] = [order([B, C, D, A]), order([O, O, O, B])];
+/// The same
+const G2: [Block; 2] = F2;
+/// `(A, B, C, D) ↦ (A ⊕ B, B ⊕ C, C ⊕ D, A ⊕ B ⊕ D)`
+const H: [Block; 3] = [order([A, B, C, A]), order([B, C, D, B]), order([O, O, O, D])];
+
+/// The order of bytes that is this order of words.
+const fn order(words: [u8; 4]) -> Block {
+    let mut bytes = [0x80; BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        if words[i / 4] != O {
+            bytes[i] = 4 * words[i / 4] + i as u8 % 4;
+        }
+        i += 1;
+    }
+    bytes
+}
+
+/// The sum of a block's words in some orders.
+#[inline(always)]
+fn sum_of_words<L: Lanes, const N: usize>(lanes: L, x: &L::Blocks, orders: &[Block; N]) -> L::Blocks {
+    let mut sum = lanes.splat(&[0; BLOCK]);
+    for order in orders {
+        let mut summand = *x;
+        lanes.shuffle(&mut summand, order);
+        lanes.xor(&mut sum, &summand);
+    }
+    sum
+}

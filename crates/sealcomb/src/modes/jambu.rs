@@ -1,0 +1,276 @@
+//! AES-JAMBU (submission to CAESAR, version 2) with its letters: `U` and `V` are the halves of the state `S`, `R` the
+//! register beside it, `A` and `P` half blocks of additional data and of plaintext.
+//!
+//! Bytes stand as they do in memory, so that `V` is the first half of `S`. `R` is the first half of a block of its own,
+//! whose second half is zero. A step takes a whole block of input: two half blocks, one after the other.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{BLOCK, Block, Span};
+use crate::engine::comb::{Chain, Strand};
+use crate::engine::once::{self, Column, Once, blocks_at, bytes_mask, mask, write_last};
+use crate::engine::{Batch, FLIGHT, Lanes, Message, PADDING, xor};
+
+const HALF: usize = BLOCK / 2;
+
+pub(crate) struct Jambu;
+
+impl Mode for Jambu {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<false>(batch);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<true>(batch);
+    }
+}
+
+fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    let mut s = batch.messages.iter().map(|message| initial_state(message.nonce)).collect();
+    let mut r = batch.messages.iter().map(|_| [0; BLOCK]).collect();
+    once::run::<Initialize, 2>(batch, [&mut s, &mut r]);
+    associate(batch, &mut s, &mut r);
+    crypt::<OPENS>(batch, &mut s, &mut r);
+    for (message, tag) in batch.messages.iter_mut().zip(&s) {
+        message.tag = *tag;
+    }
+}
+
+/// `IV ‖ 0`
+fn initial_state(iv: &[u8]) -> Block {
+    let mut s = [0; BLOCK];
+    s[..HALF].copy_from_slice(iv);
+    s
+}
+
+/// The bytes after a string's whole blocks; with the padding, which is never left out, they make one half block or two.
+fn rest(bytes: usize) -> usize {
+    bytes % BLOCK
+}
+
+/// Takes the additional data in.
+fn associate(batch: &Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
+    let whole = |message: &Message<'_>| message.aad.len() - rest(message.aad.len());
+    if batch.messages.iter().any(|message| whole(message) > 0) {
+        let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
+        for ((message, s), r) in batch.messages.iter().zip(s.iter()).zip(r.iter()) {
+            let data = Span::from(&message.aad[..whole(message)]);
+            strands.push(Strand {
+                keys: [message.key.aes.encrypting()],
+                constants: [],
+                state: [*s, *r],
+                data,
+            });
+        }
+        Associate::run(batch.backend, batch.schedule, &mut strands);
+        for ((strand, s), r) in strands.iter().zip(s.iter_mut()).zip(r.iter_mut()) {
+            [*s, *r] = strand.state;
+        }
+    }
+    let ends = batch.messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
+    let mut a = blocks_at(batch.backend, ends);
+    for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
+        xor(a, &PADDING[rest(message.aad.len())]);
+    }
+    let mut two = batch.messages.iter().map(|message| mask(rest(message.aad.len()) >= HALF)).collect();
+    once::run::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);
+}
+
+/// Encrypts or decrypts the messages, and leaves the tags in `s`.
+fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
+    let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
+    for ((message, s), r) in batch.messages.iter_mut().zip(s.iter()).zip(r.iter()) {
+        let Message { key, data, .. } = &mut **message;
+        let data = data.part(0, data.len() - rest(data.len()));
+        strands.push(Strand { keys: [key.aes.encrypting()], constants: [], state: [*s, *r], data });
+    }
+    Crypt::<OPENS>::run(batch.backend, batch.schedule, &mut strands);
+    for ((strand, s), r) in strands.iter().zip(s.iter_mut()).zip(r.iter_mut()) {
+        [*s, *r] = strand.state;
+    }
+    drop(strands);
+
+    let rest = |message: &Message<'_>| rest(message.data.len());
+    let ends = batch.messages.iter().map(|message| {
+        let data = message.data.input();
+        let at = data.len() - rest(message);
+        (data, at)
+    });
+    let mut x = blocks_at(batch.backend, ends);
+    let mut bytes = batch.messages.iter().map(|message| bytes_mask(rest(message))).collect();
+    let mut padding = batch.messages.iter().map(|message| PADDING[rest(message)]).collect();
+    let mut two = batch.messages.iter().map(|message| mask(rest(message) >= HALF)).collect();
+    once::run::<Finish<OPENS>, 6>(batch, [s, r, &mut x, &mut bytes, &mut padding, &mut two]);
+    write_last(batch, &x);
+}
+
+/// `S = E_K(IV ‖ 0)`, `V ← V ⊕ 5`, `R = U`
+struct Initialize;
+
+impl Once<2> for Initialize {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2]) {
+        lanes.encrypt(s);
+        lanes.xor(s, &lanes.splat(&number(5)));
+        *r = second_to_first(lanes, s);
+    }
+}
+
+struct Associate;
+
+impl Chain<2> for Associate {
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], a: &mut L::Blocks) {
+        associate_half(lanes, s, r, &first_to_second(lanes, a));
+        associate_half(lanes, s, r, &second(lanes, a));
+    }
+}
+
+/// The last one or two half blocks of the additional data
+struct LastAssociate;
+
+impl Once<4> for LastAssociate {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, r, a, two]: &mut [L::Blocks; 4]) {
+        associate_half(lanes, s, r, &first_to_second(lanes, a));
+        let (mut s2, mut r2) = (*s, *r);
+        associate_half(lanes, &mut s2, &mut r2, &second(lanes, a));
+        lanes.replace(s, &s2, two);
+        lanes.replace(r, &r2, two);
+    }
+}
+
+/// `S ← E_K(S)`, `V ← V ⊕ R ⊕ 1`, `U ← U ⊕ A`, `R ← R ⊕ U`
+#[inline(always)]
+fn associate_half<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks, a: &L::Blocks) {
+    encrypt(lanes, s, r);
+    lanes.xor(s, &lanes.splat(&number(1)));
+    absorb(lanes, s, r, a);
+}
+
+/// `S ← E_K(S)`, `V ← V ⊕ R`, `C = P ⊕ V`, `U ← U ⊕ P`, `R ← R ⊕ U`, and the same once more
+struct Crypt<const OPENS: bool>;
+
+impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
+    const WRITES: bool = true;
+
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
+        encrypt(lanes, s, r);
+        let v = first(lanes, s);
+        let mut p = *x;
+        if OPENS {
+            lanes.xor(&mut p, &v);
+        }
+        absorb(lanes, s, r, &first_to_second(lanes, &p));
+        encrypt(lanes, s, r);
+        lanes.xor(x, &v);
+        lanes.xor(x, &first_to_second(lanes, s));
+        if OPENS {
+            p = *x;
+        }
+        absorb(lanes, s, r, &second(lanes, &p));
+    }
+}
+
+/// The same for the one or two half blocks that the last bytes of a message make with their padding, and then the tag
+struct Finish<const OPENS: bool>;
+
+impl<const OPENS: bool> Once<6> for Finish<OPENS> {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, r, x, bytes, padding, two]: &mut [L::Blocks; 6]) {
+        let padded = |x: &L::Blocks| {
+            let mut p = *x;
+            if OPENS {
+                lanes.and(&mut p, bytes);
+            }
+            lanes.xor(&mut p, padding);
+            p
+        };
+        encrypt(lanes, s, r);
+        let v = first(lanes, s);
+        let mut p = *x;
+        if OPENS {
+            lanes.xor(&mut p, &v);
+        }
+        absorb(lanes, s, r, &first_to_second(lanes, &padded(&p)));
+        let (mut s2, mut r2) = (*s, *r);
+        encrypt(lanes, &mut s2, &r2);
+        lanes.xor(x, &v);
+        lanes.xor(x, &first_to_second(lanes, &s2));
+        if OPENS {
+            p = *x;
+        }
+        absorb(lanes, &mut s2, &mut r2, &second(lanes, &padded(&p)));
+        lanes.replace(s, &s2, two);
+        lanes.replace(r, &r2, two);
+        tag(lanes, s, r);
+    }
+}
+
+/// `S ← E_K(S)`, `V ← V ⊕ R ⊕ 3`, `R ← R ⊕ U`, `S ← E_K(S)`, `T = U ⊕ V ⊕ R`, which comes in the place of `V`
+#[inline(always)]
+fn tag<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks) {
+    encrypt(lanes, s, r);
+    lanes.xor(s, &lanes.splat(&number(3)));
+    lanes.xor(r, &second_to_first(lanes, s));
+    lanes.encrypt(s);
+    lanes.xor(r, &second_to_first(lanes, s));
+    lanes.xor(s, r);
+}
+
+/// `S ← E_K(S)`, `V ← V ⊕ R`
+#[inline(always)]
+fn encrypt<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &L::Blocks) {
+    lanes.encrypt(s);
+    lanes.xor(s, r);
+}
+
+/// `U ← U ⊕ P`, `R ← R ⊕ U`; `P` is the second half of `p`, the first is zero
+#[inline(always)]
+fn absorb<L: Lanes>(lanes: L, s: &mut L::Blocks, r: &mut L::Blocks, p: &L::Blocks) {
+    lanes.xor(s, p);
+    lanes.xor(r, &second_to_first(lanes, s));
+}
+
+/// A number in the first byte of `V`
+fn number(k: u8) -> Block {
+    let mut block = [0; BLOCK];
+    block[0] = k;
+    block
+}
+
+/// The first half, and zeros
+#[inline(always)]
+fn first<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
+    let mut half = *x;
+    lanes.and(&mut half, &lanes.splat(&[!0, !0, !0, !0, !0, !0, !0, !0, 0, 0, 0, 0, 0, 0, 0, 0]));
+    half
+}
+
+/// Zeros, and the second half
+#[inline(always)]
+fn second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
+    let mut half = *x;
+    lanes.and(&mut half, &lanes.splat(&[0, 0, 0, 0, 0, 0, 0, 0, !0, !0, !0, !0, !0, !0, !0, !0]));
+    half
+}
+
+/// Zeros, and the first half as the second
+#[inline(always)]
+fn first_to_second<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
+    let mut half = *x;
+    lanes.shuffle(&mut half, &[!0, !0, !0, !0, !0, !0, !0, !0, 0, 1, 2, 3, 4, 5, 6, 7]);
+    half
+}
+
+/// The second half as the first, and zeros
+#[inline(always)]
+fn second_to_first<L: Lanes>(lanes: L, x: &L::Blocks) -> L::Blocks {
+    let mut half = *x;
+    lanes.shuffle(&mut half, &[8, 9, 10, 11, 12, 13, 14, 15, !0, !0, !0, !0, !0, !0, !0, !0]);
+    half
+}

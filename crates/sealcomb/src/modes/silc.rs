@@ -1,0 +1,102 @@
+//! SILC (submission to CAESAR, version 3) with its letters: CLOC with other tweaks of the chains' ends.
+
+use super::Mode;
+use super::ccm::chain;
+use super::cloc::{beyond_end, crypt, cut};
+use crate::backend::{BLOCK, Block, Span};
+use crate::engine::once::{self, Column, Once};
+use crate::engine::{Batch, Lanes};
+
+pub(crate) struct Silc;
+
+impl Mode for Silc {
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<false>(batch);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        run::<true>(batch);
+    }
+}
+
+fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
+    let (mut enc, mut prf) = hash(batch);
+    crypt::<OPENS>(batch, &mut enc, &mut prf);
+    let mut beyond = batch.messages.iter().map(|message| beyond_end(message)).collect();
+    let mut len = batch.messages.iter().map(|message| length(message.data.len())).collect();
+    once::run::<Tag, 4>(batch, [&mut prf, &mut enc, &mut beyond, &mut len]);
+    for (message, tag) in batch.messages.iter_mut().zip(&prf) {
+        message.tag = *tag;
+    }
+}
+
+/// `V = HASH_K(N, A)` and `g(V)`.
+fn hash(batch: &Batch<'_, '_, '_>) -> (Column, Column) {
+    let mut s = batch.messages.iter().map(|message| nonce_block(message.nonce)).collect();
+    once::run::<First, 1>(batch, [&mut s]);
+    if batch.messages.iter().any(|message| !message.aad.is_empty()) {
+        chain(batch, &mut s, |message| Span::from(&*message.aad));
+    }
+    let mut len = batch.messages.iter().map(|message| length(message.aad.len())).collect();
+    once::run::<Length, 2>(batch, [&mut s, &mut len]);
+    (s, len)
+}
+
+/// `0…0 ‖ param ‖ N`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
+fn nonce_block(nonce: &[u8]) -> Block {
+    let mut block = [0; BLOCK];
+    block[3] = 0xC0;
+    block[4..].copy_from_slice(nonce);
+    block
+}
+
+/// A number of bytes as a block.
+fn length(bytes: usize) -> Block {
+    (bytes as u128).to_be_bytes()
+}
+
+/// `S = E_K(0…0 ‖ param ‖ N)`
+struct First;
+
+impl Once<1> for First {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s]: &mut [L::Blocks; 1]) {
+        lanes.encrypt(s);
+    }
+}
+
+/// `V = g(S ⊕ len(A))`, and `g(V)`
+struct Length;
+
+impl Once<2> for Length {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, len]: &mut [L::Blocks; 2]) {
+        lanes.xor(s, len);
+        g(lanes, s);
+        *len = *s;
+        g(lanes, len);
+    }
+}
+
+/// `T = E_K(g(E_K(S) ⊕ len(M)))`
+struct Tag;
+
+impl Once<4> for Tag {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [s, enc, beyond, len]: &mut [L::Blocks; 4]) {
+        cut(lanes, s, enc, beyond);
+        lanes.encrypt(s);
+        lanes.xor(s, len);
+        g(lanes, s);
+        lanes.encrypt(s);
+    }
+}
+
+/// `(X_0, …, X_15) ↦ (X_1, …, X_15, X_0 ⊕ X_1)`
+#[inline(always)]
+fn g<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    let mut x1 = *x;
+    lanes.shuffle(x, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0]);
+    lanes.shuffle(&mut x1, &[!0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, !0, 1]);
+    lanes.xor(x, &x1);
+}
