@@ -142,7 +142,7 @@ fn map2<const N: usize>(a: [u128; N], b: [u128; N], f: impl Fn(u128, u128) -> u1
 
 impl<const N: usize> Isa for Portable<N> {
     const BLOCKS: usize = N;
-    const CHAINS: usize = 4 * N;
+    const CHAINS: usize = 8;
     const SOFT: bool = true;
     type V = [u128; N];
 
