@@ -97,7 +97,9 @@ macro_rules! types {
             ) -> Result<(), Error> {
                 batch::check(&self.0, nonce, tag.len(), associated_data.len(), buffer.len())
                     .map_err(|_| Error)?;
-                batch::open_one(&self.0, nonce, associated_data, buffer.into(), tag).map_err(|_| Error)
+                batch::open_one(&self.0, nonce, associated_data, buffer.into(), tag)
+                    .map(|_| ())
+                    .map_err(|_| Error)
             }
         }
     )*};

@@ -48,6 +48,8 @@ pub struct SealJob<'a> {
 pub struct OpenJob<'a> {
     key: &'a Key,
     message: Message<'a>,
+    // Bytes that the message can have; none where no message has a ciphertext of this length.
+    most: Option<usize>,
     tag: &'a [u8],
     verdict: Verdict,
 }
@@ -66,7 +68,8 @@ pub enum Verdict {
 }
 
 impl<'a> SealJob<'a> {
-    /// Encrypts `data` where it is.
+    /// Encrypts `data` where it is. Where the ciphertext is longer than the message, the batch ends with
+    /// [`Error::OutputTooShort`]: [`SealJob::in_buffer`] gives it room.
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -77,10 +80,29 @@ impl<'a> SealJob<'a> {
         Self { key, message: message(key, nonce, aad.into(), data.into()), tag }
     }
 
-    /// Encrypts `input` into the first bytes of `output`; further bytes of it stay as they are.
+    /// Encrypts the message in the first `message_bytes` bytes of `buffer` where it is: the ciphertext takes the first
+    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes), and further bytes stay as they are.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where it is shorter than `input`.
+    /// [`Error::OutputTooShort`] where the buffer is shorter than the ciphertext.
+    pub fn in_buffer(
+        key: &'a Key,
+        nonce: &'a [u8],
+        aad: impl Into<Aad<'a>>,
+        buffer: &'a mut [u8],
+        message_bytes: usize,
+        tag: &'a mut [u8],
+    ) -> Result<Self, Error> {
+        let ciphertext = first(buffer, key.algorithm().ciphertext_bytes(message_bytes))?;
+        let data = Span::beginning(ciphertext, message_bytes);
+        Ok(Self { key, message: message(key, nonce, aad.into(), data), tag })
+    }
+
+    /// Encrypts `input` into the first bytes of `output`, as many as
+    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) says; further bytes of it stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::OutputTooShort`] where it is shorter than the ciphertext.
     pub fn new(
         key: &'a Key,
         nonce: &'a [u8],
@@ -89,7 +111,8 @@ impl<'a> SealJob<'a> {
         output: &'a mut [u8],
         tag: &'a mut [u8],
     ) -> Result<Self, Error> {
-        Ok(Self { key, message: message(key, nonce, aad.into(), apart(input, output)?), tag })
+        let output = first(output, key.algorithm().ciphertext_bytes(input.len()))?;
+        Ok(Self { key, message: message(key, nonce, aad.into(), Span::new(input, output)), tag })
     }
 
     /// Computes the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
@@ -99,7 +122,10 @@ impl<'a> SealJob<'a> {
 }
 
 impl<'a> OpenJob<'a> {
-    /// Decrypts `data` where it is.
+    /// Decrypts `data` where it is. The message takes its first [`OpenJob::message_bytes`]; the others become zero.
+    ///
+    /// Where [the receiver must be told](crate::Algorithm::needs_message_bytes) how long the message is, it is taken to
+    /// be as long as `data`; [`OpenJob::in_buffer`] takes other lengths.
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -107,14 +133,52 @@ impl<'a> OpenJob<'a> {
         data: &'a mut [u8],
         tag: &'a [u8],
     ) -> Self {
-        let message = message(key, nonce, aad.into(), data.into());
-        Self { key, message, tag, verdict: Verdict::Pending }
+        let most = key.algorithm().message_bytes_at_most(data.len()).ok();
+        Self {
+            key,
+            message: message(key, nonce, aad.into(), data.into()),
+            most,
+            tag,
+            verdict: Verdict::Pending,
+        }
     }
 
-    /// Decrypts `input` into the first bytes of `output`; further bytes of it stay as they are.
+    /// Decrypts the ciphertext of a message of `message_bytes` bytes where it is, in the first
+    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) of `buffer`; further bytes stay as they are.
+    /// The message takes the first [`OpenJob::message_bytes`]; what is left of the ciphertext becomes zero.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where it is shorter than `input`.
+    /// [`Error::OutputTooShort`] where the buffer is shorter than the ciphertext.
+    pub fn in_buffer(
+        key: &'a Key,
+        nonce: &'a [u8],
+        aad: impl Into<Aad<'a>>,
+        buffer: &'a mut [u8],
+        message_bytes: usize,
+        tag: &'a [u8],
+    ) -> Result<Self, Error> {
+        let job = Self::in_place(
+            key,
+            nonce,
+            aad,
+            first(buffer, key.algorithm().ciphertext_bytes(message_bytes))?,
+            tag,
+        );
+        let most = if key.algorithm().needs_message_bytes() { Some(message_bytes) } else { job.most };
+        Ok(Self { most, ..job })
+    }
+
+    /// Decrypts `input` into the first bytes of `output`, as many as
+    /// [`Algorithm::message_bytes_at_most`](crate::Algorithm::message_bytes_at_most) says: the message takes
+    /// [`OpenJob::message_bytes`] of them, the others become zero. Further bytes of it stay as they are.
+    ///
+    /// Where [the receiver must be told](crate::Algorithm::needs_message_bytes) how long the message is, `output` tells
+    /// it: it must be exactly as long.
+    ///
+    /// A ciphertext that is as long as that of no message is forged, and `output` zeroed.
+    ///
+    /// # Errors
+    /// [`Error::OutputTooShort`] where the output is shorter than the message may be.
     pub fn new(
         key: &'a Key,
         nonce: &'a [u8],
@@ -123,8 +187,15 @@ impl<'a> OpenJob<'a> {
         output: &'a mut [u8],
         tag: &'a [u8],
     ) -> Result<Self, Error> {
-        let message = message(key, nonce, aad.into(), apart(input, output)?);
-        Ok(Self { key, message, tag, verdict: Verdict::Pending })
+        let algorithm = key.algorithm();
+        let most = if algorithm.needs_message_bytes() {
+            Some(output.len()).filter(|told| algorithm.ciphertext_bytes(*told) == input.len())
+        } else {
+            algorithm.message_bytes_at_most(input.len()).ok()
+        };
+        let room = most.unwrap_or(output.len());
+        let data = Span::new(input, first(output, room)?);
+        Ok(Self { key, message: message(key, nonce, aad.into(), data), most, tag, verdict: Verdict::Pending })
     }
 
     /// Verifies the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
@@ -136,16 +207,27 @@ impl<'a> OpenJob<'a> {
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
+
+    /// Bytes of the opened message, with which the output begins: as many as the ciphertext has, less what its algorithm
+    /// had added. 0 as long as there is no message.
+    pub fn message_bytes(&self) -> usize {
+        match self.verdict {
+            Verdict::Verified | Verdict::Unauthenticated => self.message.bytes,
+            Verdict::Pending | Verdict::Forged => 0,
+        }
+    }
 }
 
 #[inline]
 fn message<'a>(key: &'a Key, nonce: &'a [u8], Aad(aad): Aad<'a>, data: Span<'a>) -> Message<'a> {
-    Message { key: &key.material, nonce, aad, data, tag: [0; 16] }
+    let bytes = data.len();
+    Message { key: &key.material, nonce, aad, data, bytes, tag: [0; 16] }
 }
 
-fn apart<'a>(input: &'a [u8], output: &'a mut [u8]) -> Result<Span<'a>, Error> {
-    let (needed, got) = (input.len(), output.len());
-    Span::new(input, output).ok_or(Error::OutputTooShort { needed, got })
+/// The first bytes of an output, if it has so many.
+fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
+    let got = output.len();
+    output.get_mut(..needed).ok_or(Error::OutputTooShort { needed, got })
 }
 
 /// Seals every job of a batch.
@@ -220,10 +302,10 @@ pub fn open_batch_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<u
 /// What sealing and opening have in common.
 trait Direction<'a> {
     fn key(&self) -> &'a Key;
-    fn tag_bytes(&self) -> usize;
-    fn peek(&self) -> &Message<'a>;
-    /// The message, ready to be processed.
-    fn message(&mut self) -> &mut Message<'a>;
+    /// Finds out whether its sizes are in order.
+    fn check(&self) -> Result<(), Error>;
+    /// The message, ready to be processed, if there can be one.
+    fn message(&mut self) -> Option<&mut Message<'a>>;
     fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode);
     /// Takes the tag that was computed.
     fn finish(&mut self);
@@ -234,16 +316,14 @@ impl<'a> Direction<'a> for SealJob<'a> {
         self.key
     }
 
-    fn tag_bytes(&self) -> usize {
-        self.tag.len()
+    fn check(&self) -> Result<(), Error> {
+        let Message { nonce, aad, data, .. } = &self.message;
+        check(self.key, nonce, self.tag.len(), aad.len(), data.len())?;
+        check_room(self.key, data.len(), data.room())
     }
 
-    fn peek(&self) -> &Message<'a> {
-        &self.message
-    }
-
-    fn message(&mut self) -> &mut Message<'a> {
-        &mut self.message
+    fn message(&mut self) -> Option<&mut Message<'a>> {
+        Some(&mut self.message)
     }
 
     fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode) {
@@ -260,17 +340,15 @@ impl<'a> Direction<'a> for OpenJob<'a> {
         self.key
     }
 
-    fn tag_bytes(&self) -> usize {
-        self.tag.len()
+    fn check(&self) -> Result<(), Error> {
+        let Message { nonce, aad, .. } = &self.message;
+        check(self.key, nonce, self.tag.len(), aad.len(), self.most.unwrap_or(0))
     }
 
-    fn peek(&self) -> &Message<'a> {
-        &self.message
-    }
-
-    fn message(&mut self) -> &mut Message<'a> {
+    fn message(&mut self) -> Option<&mut Message<'a>> {
         self.message.tag = padded(self.tag);
-        &mut self.message
+        self.message.bytes = self.most?;
+        Some(&mut self.message)
     }
 
     fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode) {
@@ -280,10 +358,11 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     fn finish(&mut self) {
         self.verdict = if self.key.algorithm().kind == Kind::Cipher {
             Verdict::Unauthenticated
-        } else if same(&self.message.tag, self.tag) {
+        } else if self.most.is_some() && same(&self.message.tag, self.tag) {
+            self.message.wipe_rest();
             Verdict::Verified
         } else {
-            self.message.data.wipe();
+            self.message.data.wipe(0);
             Verdict::Forged
         };
     }
@@ -294,15 +373,11 @@ impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
         J::key(self)
     }
 
-    fn tag_bytes(&self) -> usize {
-        J::tag_bytes(self)
+    fn check(&self) -> Result<(), Error> {
+        J::check(self)
     }
 
-    fn peek(&self) -> &Message<'a> {
-        J::peek(self)
-    }
-
-    fn message(&mut self) -> &mut Message<'a> {
+    fn message(&mut self) -> Option<&mut Message<'a>> {
         J::message(self)
     }
 
@@ -362,15 +437,20 @@ pub(crate) fn check(
     algorithm.check(nonce.len(), tag_bytes, aad_bytes as u64, message_bytes as u64)
 }
 
+/// Finds out whether there is room for the ciphertext of a message.
+#[inline]
+pub(crate) fn check_room(key: &Key, message_bytes: usize, room: usize) -> Result<(), Error> {
+    let needed = key.algorithm().ciphertext_bytes(message_bytes);
+    if room < needed { Err(Error::OutputTooShort { needed, got: room }) } else { Ok(()) }
+}
+
 /// Seals or opens all jobs, if all of them can be.
 fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), BatchError> {
     let Some(first) = jobs.first().map(J::key) else { return Ok(()) };
     let mut alike = true;
     for (index, job) in jobs.iter().enumerate() {
-        let (key, Message { nonce, aad, data, .. }) = (job.key(), job.peek());
-        alike &= core::ptr::eq(key, first) || same_family(key, first);
-        check(key, nonce, job.tag_bytes(), aad.len(), data.len())
-            .map_err(|error| BatchError { index, error })?;
+        alike &= core::ptr::eq(job.key(), first) || same_family(job.key(), first);
+        job.check().map_err(|error| BatchError { index, error })?;
     }
     if alike {
         jobs.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
@@ -394,10 +474,12 @@ fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
     let Some(key) = jobs.first().map(J::key) else { return };
     let mut messages = ArrayVec::<&mut Message<'a>, FLIGHT>::new();
     for job in jobs.iter_mut() {
-        messages.push(job.message());
+        messages.extend(job.message());
     }
-    let mut batch = Batch { backend: key.backend(), schedule, messages: &mut messages };
-    J::process(&mut batch, key.algorithm().code);
+    if !messages.is_empty() {
+        let mut batch = Batch { backend: key.backend(), schedule, messages: &mut messages };
+        J::process(&mut batch, key.algorithm().code);
+    }
     drop(messages);
     for job in jobs {
         job.finish();
@@ -413,7 +495,8 @@ pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: S
     write_tag(&message.tag, tag);
 }
 
-/// Opens one message whose sizes were found in order.
+/// Opens one message whose sizes were found in order, of as many bytes as there are to write or fewer, and returns how
+/// many it has.
 #[inline]
 pub(crate) fn open_one<'a>(
     key: &'a Key,
@@ -421,15 +504,17 @@ pub(crate) fn open_one<'a>(
     aad: &'a [u8],
     data: Span<'a>,
     tag: &[u8],
-) -> Result<(), Forged> {
+) -> Result<usize, Forged> {
     let mut message = message(key, nonce, aad.into(), data);
+    message.bytes = message.data.room();
     message.tag = padded(tag);
     let messages = &mut [&mut message];
     key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
     if same(&message.tag, tag) {
-        Ok(())
+        message.wipe_rest();
+        Ok(message.bytes)
     } else {
-        message.data.wipe();
+        message.data.wipe(0);
         Err(Forged)
     }
 }

@@ -1,11 +1,11 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
-use crate::Error;
-use crate::modes::{Mode, ccm, cmac, gcm, gcm_siv, ocb3};
+use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cloc, cobra, jambu, mcoe_g, otr, poet, poet_g, silc};
+use crate::modes::{cloc, cobra, copa, elmd, jambu, mcoe_g, otr, poet, poet_g, silc};
+use crate::{Error, Forged};
 
 /// What an algorithm gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,7 @@ pub struct Algorithm {
     pub note: &'static str,
     pub(crate) code: &'static dyn Mode,
     limits: Limits,
+    expansion: Expansion,
 }
 
 /// The longest message and additional data, in bytes.
@@ -127,7 +128,76 @@ enum Limits {
     BesideNonce,
 }
 
+/// How a ciphertext is longer than its message.
+#[cfg_attr(not(feature = "research"), allow(dead_code))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expansion {
+    /// Not at all.
+    None,
+    /// To whole blocks, and nothing tells by how much.
+    Blocks,
+    /// To whole blocks, at least one, and a byte that tells whether the last was padded.
+    Flagged,
+    /// The same, with an intermediate tag after every 127 blocks that others follow, at most 32 of them.
+    FlaggedWithTags,
+}
+
+/// Intermediate tags in a message of so many blocks.
+fn intermediate_tags(blocks: usize) -> usize {
+    (blocks.saturating_sub(1) / 127).min(32)
+}
+
 impl Algorithm {
+    /// Bytes of the ciphertext of a message of so many bytes, without its tag: the room that sealing needs. Nearly all
+    /// ciphertexts are as long as their messages.
+    ///
+    /// ```
+    /// let gcm = sealcomb::Algorithm::by_id("aes128-gcm")?;
+    /// assert_eq!(gcm.ciphertext_bytes(100), 100);
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    #[inline]
+    pub fn ciphertext_bytes(&self, message_bytes: usize) -> usize {
+        let blocks = message_bytes.div_ceil(16);
+        let whole = |blocks: usize| blocks.saturating_mul(16);
+        match self.expansion {
+            Expansion::None => message_bytes,
+            Expansion::Blocks => whole(blocks),
+            Expansion::Flagged => whole(blocks.max(1)).saturating_add(1),
+            Expansion::FlaggedWithTags => whole(blocks.max(1) + intermediate_tags(blocks)).saturating_add(1),
+        }
+    }
+
+    /// The most bytes that a message with a ciphertext of so many bytes can have: the room that opening needs.
+    /// [`OpenJob::message_bytes`](crate::OpenJob::message_bytes) tells how many it has.
+    ///
+    /// # Errors
+    /// [`Forged`] where no message has a ciphertext of this length.
+    #[inline]
+    pub fn message_bytes_at_most(&self, ciphertext_bytes: usize) -> Result<usize, Forged> {
+        let most = match self.expansion {
+            Expansion::None | Expansion::Blocks => ciphertext_bytes,
+            Expansion::Flagged => ciphertext_bytes.saturating_sub(1),
+            Expansion::FlaggedWithTags => {
+                let blocks = ciphertext_bytes / 16;
+                16 * (blocks - (blocks.saturating_sub(1) / 128).min(32))
+            }
+        };
+        if self.ciphertext_bytes(most) == ciphertext_bytes { Ok(most) } else { Err(Forged) }
+    }
+
+    /// Whether the receiver must be told the message's length, since several lengths have the same ciphertext's length
+    /// and nothing in the ciphertext tells which it is.
+    pub fn needs_message_bytes(&self) -> bool {
+        self.expansion == Expansion::Blocks
+    }
+
+    /// Whether ciphertexts can be longer than their messages.
+    #[inline]
+    pub fn expands(&self) -> bool {
+        self.expansion != Expansion::None
+    }
+
     /// The algorithm of this id.
     ///
     /// # Errors
@@ -206,7 +276,6 @@ impl core::fmt::Debug for Algorithm {
 const NO_NONCE: Range = Range { min: 0, max: 0 };
 #[cfg(any(feature = "hazmat", feature = "research"))]
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
-#[cfg(feature = "research")]
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
@@ -231,19 +300,25 @@ const CCM_TAGS: &[usize] = &[4, 6, 8, 10, 12, 14, 16];
 /// No work but what a line names.
 const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
 
-/// The lengths of messages that a mode takes, up to its limits.
+/// The lengths of messages that a mode takes, up to its limits, and by how much it makes them longer.
 struct Takes {
     whole_blocks: bool,
     least: usize,
     tweak: bool,
+    expansion: Expansion,
 }
 
-const ANY: Takes = Takes { whole_blocks: false, least: 0, tweak: false };
+const ANY: Takes = Takes { whole_blocks: false, least: 0, tweak: false, expansion: Expansion::None };
 #[cfg(feature = "hazmat")]
 const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
 /// A block or more, and a tweak.
 #[cfg(feature = "hazmat")]
 const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
+
+#[cfg(feature = "research")]
+const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
+#[cfg(feature = "research")]
+const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
 /// One line a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
 macro_rules! catalog {
@@ -277,6 +352,7 @@ macro_rules! catalog {
                 note: $note,
                 code: &$code,
                 limits: $limits,
+                expansion: $takes.expansion,
             },
         )*)*];
     };
@@ -399,6 +475,32 @@ catalog! {
     feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
         takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
         "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
+    all() => colm::Colm, "COLM0", "colm0", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes ANY,
+        Work { calls: 2, ..IDLE }, Limits::None, "COLM v1 (CAESAR, third round)",
+        Portfolio, "CAESAR's final portfolio (2019), defense in depth, second choice",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => copa::Copa, "COPA", "copa", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes FLAGGED,
+        Work { calls: 2, ..IDLE }, Limits::None, "AES-COPA v2 (CAESAR, second round)",
+        Research, "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => elmd::FULL, "ELmD", "elmd", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes FLAGGED,
+        Work { calls: 2, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 10 rounds",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
+    feature = "research" => elmd::SIX_ROUNDS, "ELmD(6,6)", "elmd66", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16,
+        takes FLAGGED, Work { rounds: 12, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 6 rounds",
+        Broken, "key recovery over 60 bits below the key's strength (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "Six rounds of AES a layer: for study alone.";
+    feature = "research" => elmd::INTERMEDIATE_TAGS, "ELmD with intermediate tags", "elmd-it127", Aead, aes [128],
+        nonce EIGHT, 8, tag &[16], 16, takes TAGGED, Work { calls: 2, ..IDLE }, Limits::None,
+        "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "As ELmD; the tags within the ciphertext are verified with the last one, before anything is released.";
+    feature = "research" => elmd::VARIABLE_TAG, "ELmD with a variable tag", "elmd-vartag", Aead, aes [128],
+        nonce EIGHT, 8, tag &[16], 16, takes ANY, Work { calls: 2, ..IDLE }, Limits::None,
+        "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
+        Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        "As ELmD, with a ciphertext as long as the message.";
 }
 
 /// What is research or broken is in no build that has not asked for it.
@@ -416,6 +518,9 @@ const _: () = {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -455,6 +560,43 @@ mod tests {
                         "{algorithm:?}"
                     );
                 }
+            }
+        }
+    }
+
+    fn expanding(expansion: Expansion) -> Algorithm {
+        Algorithm { expansion, ..*Algorithm::by_id("aes128-gcm").unwrap() }
+    }
+
+    #[test]
+    fn ciphertexts_have_the_room_that_padding_flag_and_intermediate_tags_take() {
+        let bytes = |expansion, messages: &[usize]| -> Vec<usize> {
+            messages.iter().map(|&message| expanding(expansion).ciphertext_bytes(message)).collect()
+        };
+        assert_eq!(bytes(Expansion::None, &[0, 1, 16, 17]), [0, 1, 16, 17]);
+        assert_eq!(bytes(Expansion::Blocks, &[0, 1, 16, 17]), [0, 16, 16, 32]);
+        assert_eq!(bytes(Expansion::Flagged, &[0, 1, 16, 17]), [17, 17, 17, 33]);
+        assert_eq!(
+            bytes(Expansion::FlaggedWithTags, &[0, 16 * 127, 16 * 127 + 1, 16 * 254, 16 * 255]),
+            [17, 16 * 127 + 1, 16 * 129 + 1, 16 * 255 + 1, 16 * 257 + 1]
+        );
+        // No further tag after the 32nd.
+        assert_eq!(bytes(Expansion::FlaggedWithTags, &[16 * 127 * 40]), [16 * (127 * 40 + 32) + 1]);
+    }
+
+    #[test]
+    fn a_ciphertext_is_of_a_possible_length_if_and_only_if_a_message_has_it() {
+        let messages = 16 * 128 * 34;
+        for expansion in [Expansion::None, Expansion::Blocks, Expansion::Flagged, Expansion::FlaggedWithTags]
+        {
+            let algorithm = expanding(expansion);
+            let mut longest = vec![None; algorithm.ciphertext_bytes(messages) + 1];
+            for message in 0..=messages {
+                longest[algorithm.ciphertext_bytes(message)] = Some(message);
+            }
+            for (ciphertext, longest) in longest.into_iter().enumerate() {
+                let most = algorithm.message_bytes_at_most(ciphertext).ok();
+                assert_eq!(most, longest, "{expansion:?} {ciphertext}");
             }
         }
     }

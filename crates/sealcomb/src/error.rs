@@ -52,6 +52,9 @@ pub enum Error {
         /// Bytes that were given.
         got: usize,
     },
+    /// The algorithm's ciphertexts are longer than their messages, and what was called has no way to tell how long the
+    /// message is: [`crate::Key::open`] and [`crate::OpenJob`] do.
+    CiphertextIsLonger,
     /// The algorithm is an unauthenticated cipher: it takes no additional data.
     TakesNoAad,
     /// The algorithm is a MAC: what it authenticates is the additional data, and there is no message to encrypt.
@@ -93,6 +96,9 @@ impl fmt::Display for Error {
             }
             Self::OutputTooShort { needed, got } => {
                 write!(f, "output of {got} bytes; the result takes {needed}")
+            }
+            Self::CiphertextIsLonger => {
+                f.write_str("this algorithm's ciphertexts are longer than their messages; open it with a job")
             }
             Self::TakesNoAad => f.write_str("an unauthenticated cipher takes no additional data"),
             Self::TakesNoMessage => {

@@ -6,6 +6,7 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
+use crate::backend::Span;
 use crate::batch;
 use crate::catalog::Algorithm;
 use crate::engine::Material;
@@ -89,7 +90,8 @@ impl Key {
     /// Encrypts `data` in place and writes the tag, of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors
-    /// An [`Error`] for sizes that the algorithm doesn't take; nothing was written then.
+    /// An [`Error`] for sizes that the algorithm doesn't take, [`Error::OutputTooShort`] where its ciphertext is longer
+    /// than the message; nothing was written then.
     #[inline]
     pub fn seal_in_place(
         &self,
@@ -99,6 +101,7 @@ impl Key {
         tag: &mut [u8],
     ) -> Result<(), Error> {
         batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        batch::check_room(self, data.len(), data.len())?;
         batch::seal_one(self, nonce, aad, data.into(), tag);
         Ok(())
     }
@@ -107,7 +110,8 @@ impl Key {
     ///
     /// # Errors
     /// [`OpenError::Forged`] if it isn't: `data` is zeroed then. [`OpenError::Misuse`] for sizes that the algorithm
-    /// doesn't take; nothing was written then.
+    /// doesn't take, and with [`Error::CiphertextIsLonger`] where `data` would not tell which part of it is the message;
+    /// nothing was written then.
     #[inline]
     pub fn open_in_place(
         &self,
@@ -117,7 +121,11 @@ impl Key {
         tag: &[u8],
     ) -> Result<(), OpenError> {
         batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
-        Ok(batch::open_one(self, nonce, aad, data.into(), tag)?)
+        if self.algorithm.expands() {
+            return Err(Error::CiphertextIsLonger.into());
+        }
+        batch::open_one(self, nonce, aad, data.into(), tag)?;
+        Ok(())
     }
 
     /// Encrypts a message: the ciphertext, followed by the tag.
@@ -125,25 +133,30 @@ impl Key {
     /// # Errors
     /// An [`Error`] for sizes that the algorithm doesn't take.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut sealed = Vec::with_capacity(message.len() + self.tag_bytes());
-        sealed.extend_from_slice(message);
-        sealed.resize(message.len() + self.tag_bytes(), 0);
-        let (data, tag) = sealed.split_at_mut(message.len());
-        self.seal_in_place(nonce, aad, data, tag)?;
+        batch::check(self, nonce, self.tag_bytes(), aad.len(), message.len())?;
+        let ciphertext_bytes = self.algorithm.ciphertext_bytes(message.len());
+        let mut sealed = vec![0; ciphertext_bytes + self.tag_bytes()];
+        let (ciphertext, tag) = sealed.split_at_mut(ciphertext_bytes);
+        batch::seal_one(self, nonce, aad, Span::new(message, ciphertext), tag);
         Ok(sealed)
     }
 
     /// Decrypts a ciphertext that is followed by its tag.
     ///
+    /// Where [the receiver must be told](Algorithm::needs_message_bytes) how long the message is, it is taken to be as
+    /// long as the ciphertext; [`OpenJob::new`](crate::OpenJob::new) takes other lengths.
+    ///
     /// # Errors
-    /// [`OpenError::Forged`] if the tag isn't right, or there is no room for one. [`OpenError::Misuse`] for sizes that
-    /// the algorithm doesn't take.
+    /// [`OpenError::Forged`] if the tag isn't right, there is no room for one, or no message has a ciphertext of this
+    /// length. [`OpenError::Misuse`] for sizes that the algorithm doesn't take.
     pub fn open(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
-        let length = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
-        let (data, tag) = sealed.split_at(length);
-        let mut message = vec![0; length];
-        message.copy_from_slice(data);
-        self.open_in_place(nonce, aad, &mut message, tag)?;
+        let ciphertext_bytes = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
+        let (ciphertext, tag) = sealed.split_at(ciphertext_bytes);
+        let most = self.algorithm.message_bytes_at_most(ciphertext_bytes)?;
+        batch::check(self, nonce, tag.len(), aad.len(), most)?;
+        let mut message = vec![0; most];
+        let bytes = batch::open_one(self, nonce, aad, Span::new(ciphertext, &mut message), tag)?;
+        message.truncate(bytes);
         Ok(message)
     }
 }

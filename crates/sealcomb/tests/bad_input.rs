@@ -12,18 +12,21 @@ use sealcomb::{
 use std::env;
 use std::process::Command;
 
-/// The bytes of a job: zeros for what is read, other bytes for what might be written.
+/// The bytes of a job: zeros for what is read, other bytes for what might be written. The message is in the first bytes
+/// of `data`.
 #[derive(Clone, PartialEq, Eq)]
 struct Bytes {
     nonce: Vec<u8>,
     aad: Vec<u8>,
     data: Vec<u8>,
+    message: usize,
     tag: Vec<u8>,
 }
 
 impl Bytes {
     fn new(nonce: usize, aad: usize, data: usize, tag: usize) -> Self {
-        Self { nonce: vec![0; nonce], aad: vec![0; aad], data: vec![0xA5; data], tag: vec![0x5A; tag] }
+        let (nonce, aad, tag) = (vec![0; nonce], vec![0; aad], vec![0x5A; tag]);
+        Self { nonce, aad, data: vec![0xA5; data], message: data, tag }
     }
 
     /// What the algorithm takes.
@@ -33,11 +36,13 @@ impl Bytes {
             Kind::Mac => (48, 0),
             Kind::Aead => (20, 48),
         };
-        Self::new(algorithm.nonce_bytes, aad, data, algorithm.tag_bytes)
+        let data_and_room = vec![0xA5; algorithm.ciphertext_bytes(data)];
+        Self { data: data_and_room, ..Self::new(algorithm.nonce_bytes, aad, data, algorithm.tag_bytes) }
     }
 
     fn seal_job<'a>(&'a mut self, key: &'a Key) -> SealJob<'a> {
-        SealJob::in_place(key, &self.nonce, self.aad.as_slice(), &mut self.data, &mut self.tag)
+        let Self { nonce, aad, data, message, tag } = self;
+        SealJob::in_buffer(key, nonce, aad.as_slice(), data, *message, tag).expect("room for the ciphertext")
     }
 
     fn open_job<'a>(&'a mut self, key: &'a Key) -> OpenJob<'a> {
@@ -60,7 +65,7 @@ fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
         let key = key(algorithm, backend);
         let context = format!("{} {}", backend.name(), algorithm.id);
 
-        let Bytes { nonce, aad, mut data, mut tag } = bad.clone();
+        let Bytes { nonce, aad, mut data, mut tag, .. } = bad.clone();
         assert_eq!(key.seal_in_place(&nonce, &aad, &mut data, &mut tag), Err(error), "{context}");
         assert!(data == bad.data && tag == bad.tag, "{context}");
         let opened = key.open_in_place(&nonce, &aad, &mut data, &tag);
@@ -203,15 +208,35 @@ fn an_output_that_is_too_short_is_refused() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac) {
         for backend in backends::available() {
             let key = key(algorithm, backend);
-            let Bytes { nonce, data, mut tag, .. } = Bytes::good(algorithm);
-            for got in 0..data.len() {
+            let Bytes { nonce, mut data, message, mut tag, .. } = Bytes::good(algorithm);
+            let needed = data.len();
+            for got in 0..needed {
                 let mut output = vec![0x5A; got];
-                let expected = Some(Error::OutputTooShort { needed: data.len(), got });
-                let job = SealJob::new(&key, &nonce, &[], &data, &mut output, &mut tag);
+                let expected = Some(Error::OutputTooShort { needed, got });
+                let job = SealJob::new(&key, &nonce, &[], &data[..message], &mut output, &mut tag);
                 assert_eq!(job.err(), expected, "{}", algorithm.id);
-                let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
+                let job = SealJob::in_buffer(&key, &nonce, &[], &mut output, message, &mut tag);
+                assert_eq!(job.err(), expected, "{}", algorithm.id);
+                let job = OpenJob::in_buffer(&key, &nonce, &[], &mut output, message, &tag);
                 assert_eq!(job.err(), expected, "{}", algorithm.id);
                 assert_eq!(output, vec![0x5A; got]);
+            }
+            if algorithm.needs_message_bytes() {
+                continue;
+            }
+            let needed = algorithm.message_bytes_at_most(data.len()).expect("the ciphertext of a message");
+            for got in 0..needed {
+                let mut output = vec![0x5A; got];
+                let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
+                assert_eq!(job.err(), Some(Error::OutputTooShort { needed, got }), "{}", algorithm.id);
+                assert_eq!(output, vec![0x5A; got]);
+            }
+            let got = 20;
+            let needed = algorithm.ciphertext_bytes(got);
+            let job = SealJob::in_place(&key, &nonce, &[], &mut data[..got], &mut tag);
+            if needed > got {
+                let expected = BatchError { index: 0, error: Error::OutputTooShort { needed, got } };
+                assert_eq!(seal_batch(&mut [job]), Err(expected), "{}", algorithm.id);
             }
         }
     }
@@ -221,7 +246,7 @@ fn an_output_that_is_too_short_is_refused() {
 fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.whole_blocks) {
         for got in [1, 15, 17, 31, 33, 100] {
-            let bad = Bytes { data: vec![0xA5; got], ..Bytes::good(algorithm) };
+            let bad = Bytes { data: vec![0xA5; got], message: got, ..Bytes::good(algorithm) };
             is_refused(algorithm, &bad, Error::NotWholeBlocks { got });
         }
     }
@@ -249,7 +274,11 @@ fn a_cipher_without_a_tweak_refuses_aad_and_a_mac_refuses_a_message() {
                 is_refused(algorithm, &Bytes { aad: vec![0; 1], ..good }, Error::TakesNoAad);
             }
             Kind::Mac => {
-                is_refused(algorithm, &Bytes { data: vec![0; 16], ..good }, Error::TakesNoMessage);
+                is_refused(
+                    algorithm,
+                    &Bytes { data: vec![0; 16], message: 16, ..good },
+                    Error::TakesNoMessage,
+                );
             }
             Kind::Aead => {}
         }
@@ -286,7 +315,8 @@ fn a_bad_tag_among_good_ones_is_refused_alone() {
             }
             drop(jobs);
             for (i, bytes) in batch.iter().enumerate() {
-                let expected = if i == 7 { vec![0; good.data.len()] } else { good.data.clone() };
+                let mut expected = if i == 7 { Vec::new() } else { good.data[..good.message].to_vec() };
+                expected.resize(good.data.len(), 0);
                 assert!(bytes.data == expected, "{} {} {i}", backend.name(), algorithm.id);
             }
         }

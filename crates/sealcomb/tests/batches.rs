@@ -11,7 +11,7 @@ use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::{
-    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict,
+    ALGORITHMS, Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch,
     open_batch_with, reference, seal_batch_with,
 };
 use std::collections::HashMap;
@@ -71,18 +71,36 @@ impl Message {
         (0..n).map(|i| &self.aad[border(i)..border(i + 1)]).collect()
     }
 
-    /// What an output buffer holds at first: the input where the job is in place, else other bytes and a rest.
-    fn buffer(&self, input: &[u8]) -> Vec<u8> {
-        if self.shape.in_place {
-            input.to_vec()
-        } else {
-            [vec![0x5A; input.len()].as_slice(), &REST].concat()
+    /// What an output buffer with room for so many bytes holds at first: the input where the job is in place, then other
+    /// bytes, and where there may be one, a rest.
+    fn buffer(&self, input: &[u8], room: usize) -> Vec<u8> {
+        let mut buffer = if self.shape.in_place { input.to_vec() } else { Vec::new() };
+        buffer.resize(room, 0x5A);
+        if self.has_rest() {
+            buffer.extend(REST);
         }
+        buffer
+    }
+
+    /// Whether something stands behind the result. The length of the output tells that of some messages.
+    fn has_rest(&self) -> bool {
+        !self.shape.in_place && !self.algorithm.needs_message_bytes()
     }
 
     /// The result in a buffer, if what stands behind it was left alone.
     fn result<'a>(&self, buffer: &'a [u8]) -> Option<&'a [u8]> {
-        if self.shape.in_place { Some(buffer) } else { buffer.strip_suffix(&REST) }
+        if self.has_rest() { buffer.strip_suffix(&REST) } else { Some(buffer) }
+    }
+
+    /// The room that opening needs.
+    fn room(&self) -> usize {
+        if self.shape.in_place {
+            self.ct.len()
+        } else if self.algorithm.needs_message_bytes() {
+            self.msg.len()
+        } else {
+            self.algorithm.message_bytes_at_most(self.ct.len()).expect("the ciphertext of a message")
+        }
     }
 
     fn expected_verdict(&self) -> Verdict {
@@ -93,8 +111,11 @@ impl Message {
         }
     }
 
-    fn expected_opening(&self) -> Vec<u8> {
-        if self.shape.forged { vec![0; self.msg.len()] } else { self.msg.clone() }
+    /// The message, or nothing where it is forged, and then zeros as far as there is room for a message.
+    fn expected_opening(&self, room: usize) -> Vec<u8> {
+        let mut opening = if self.shape.forged { Vec::new() } else { self.msg.clone() };
+        opening.resize(room, 0);
+        opening
     }
 }
 
@@ -146,23 +167,44 @@ fn law_holds(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
 
 fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     let Message { nonce, aad, .. } = message;
+    let sealed = key.seal(nonce, aad, &message.msg).map_err(|error| error.to_string())?;
+    let (ct, tag) = sealed.split_at(sealed.len() - message.shape.tag);
+    same("ciphertext", ct, &message.ct)?;
+    same("tag", tag, &message.tag)?;
+    let mut output = vec![0x5A; message.algorithm.message_bytes_at_most(ct.len()).unwrap_or(0)];
+    if message.algorithm.needs_message_bytes() {
+        output.truncate(message.msg.len());
+    }
+    let mut job = OpenJob::new(key, nonce, aad.as_slice(), &message.ct, &mut output, &message.received)
+        .map_err(|error| error.to_string())?;
+    open_batch(core::slice::from_mut(&mut job)).map_err(|error| error.to_string())?;
+    let (verdict, bytes) = (job.verdict(), job.message_bytes());
+    let expected = if message.shape.forged { 0 } else { message.msg.len() };
+    if verdict != message.expected_verdict() || bytes != expected {
+        return Err(format!("opening gave {verdict:?} and {bytes} bytes"));
+    }
+    same("message", &output, &message.expected_opening(output.len()))?;
+    if message.algorithm.expands() {
+        return Ok(());
+    }
     let (mut data, mut tag) = (message.msg.clone(), vec![0; message.shape.tag]);
     key.seal_in_place(nonce, aad, &mut data, &mut tag).map_err(|error| error.to_string())?;
-    same("ciphertext", &data, &message.ct)?;
-    same("tag", &tag, &message.tag)?;
-    let mut data = message.ct.clone();
+    same("ciphertext, in place", &data, &message.ct)?;
+    same("tag, in place", &tag, &message.tag)?;
     let opened = key.open_in_place(nonce, aad, &mut data, &message.received);
     let expected = if message.shape.forged { Err(OpenError::Forged) } else { Ok(()) };
     if opened != expected {
-        return Err(format!("opening gave {opened:?}"));
+        return Err(format!("opening in place gave {opened:?}"));
     }
-    same("message", &data, &message.expected_opening())
+    same("message, in place", &data, &message.expected_opening(data.len()))
 }
 
 fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
     let slices: Vec<_> = messages.iter().map(Message::slices).collect();
-    let mut outputs: Vec<_> =
-        messages.iter().map(|message| (message.buffer(&message.msg), vec![0; message.shape.tag])).collect();
+    let mut outputs: Vec<_> = messages
+        .iter()
+        .map(|message| (message.buffer(&message.msg, message.ct.len()), vec![0; message.shape.tag]))
+        .collect();
     let mut jobs: Vec<_> = messages
         .iter()
         .zip(&slices)
@@ -170,7 +212,8 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
         .map(|((message, aad), (output, tag))| {
             let (key, nonce) = (key_of(keys, message), &message.nonce);
             if message.shape.in_place {
-                SealJob::in_place(key, nonce, aad.as_slice(), output, tag)
+                SealJob::in_buffer(key, nonce, aad.as_slice(), output, message.msg.len(), tag)
+                    .expect("the buffer is long enough")
             } else if message.algorithm.kind == Kind::Mac {
                 SealJob::mac(key, nonce, aad.as_slice(), tag)
             } else {
@@ -192,7 +235,8 @@ fn sealing_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
 
 fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Result<(), String> {
     let slices: Vec<_> = messages.iter().map(Message::slices).collect();
-    let mut outputs: Vec<_> = messages.iter().map(|message| message.buffer(&message.ct)).collect();
+    let mut outputs: Vec<_> =
+        messages.iter().map(|message| message.buffer(&message.ct, message.room())).collect();
     let mut jobs: Vec<_> = messages
         .iter()
         .zip(&slices)
@@ -200,7 +244,8 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
         .map(|((message, aad), output)| {
             let (key, nonce, tag) = (key_of(keys, message), &message.nonce, &message.received);
             if message.shape.in_place {
-                OpenJob::in_place(key, nonce, aad.as_slice(), output, tag)
+                OpenJob::in_buffer(key, nonce, aad.as_slice(), output, message.msg.len(), tag)
+                    .expect("the buffer is long enough")
             } else if message.algorithm.kind == Kind::Mac {
                 OpenJob::mac(key, nonce, aad.as_slice(), tag)
             } else {
@@ -210,7 +255,7 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
         })
         .collect();
     let forged = open_batch_with(schedule, &mut jobs).map_err(|error| error.to_string())?;
-    let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
+    let verdicts: Vec<_> = jobs.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(jobs);
     let expected = messages.iter().filter(|message| message.shape.forged).count();
     if forged != expected {
@@ -219,9 +264,10 @@ fn opening_holds(messages: &[Message], keys: &Keys, schedule: Schedule) -> Resul
     for (i, (message, output)) in messages.iter().zip(&outputs).enumerate() {
         let at = |what| format!("opening job {i}: {what}");
         let msg = message.result(output).ok_or_else(|| at("wrote past the result".into()))?;
-        same("message", msg, &message.expected_opening()).map_err(at)?;
-        if verdicts[i] != message.expected_verdict() {
-            return Err(at(format!("verdict {:?}", verdicts[i])));
+        same("message", msg, &message.expected_opening(msg.len())).map_err(at)?;
+        let bytes = if message.shape.forged { 0 } else { message.msg.len() };
+        if verdicts[i] != (message.expected_verdict(), bytes) {
+            return Err(at(format!("verdict and bytes {:?}", verdicts[i])));
         }
     }
     Ok(())

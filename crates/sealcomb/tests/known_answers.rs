@@ -7,12 +7,13 @@ mod common {
     pub(crate) mod testvectors;
 }
 
+use common::backends;
 use common::forgery::must_be_refused;
-use common::known_answer::{KnownAnswer, must_hold};
+use common::known_answer::{Keys, KnownAnswer, must_hold};
 use common::testvectors;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use sealcomb::{ALGORITHMS, reference};
+use sealcomb::{ALGORITHMS, Kind, OpenJob, Verdict, open_batch, reference};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -61,6 +62,66 @@ fn a_flipped_bit_of_nonce_aad_ciphertext_or_tag_is_refused() {
                 bytes[i] ^= 1 << rng.random_range(0..8);
                 forgeries.push(forgery);
             }
+        }
+    }
+    must_be_refused(&forgeries);
+}
+
+#[test]
+fn truncated_and_extended_ciphertexts_are_refused_among_good_ones() {
+    let answers = files().concat();
+    let answers: Vec<_> = answers.iter().filter(|answer| answer.algorithm.kind == Kind::Aead).collect();
+    for backend in backends::available() {
+        for answer in &answers {
+            let answers = [(*answer).clone()];
+            let keys = Keys::of(backend, &answers);
+            let key = keys.get(&answers[0]);
+            let good = &answers[0].ct;
+            let mut other: Vec<Vec<u8>> = [1, 15, 16, 17]
+                .into_iter()
+                .flat_map(|bytes| [good.len().checked_sub(bytes), Some(good.len() + bytes)])
+                .flatten()
+                .map(|bytes| good.iter().copied().chain([0; 17]).take(bytes).collect())
+                .collect();
+            other.insert(other.len() / 2, good.clone());
+            let mut outputs: Vec<_> = other
+                .iter()
+                .map(|ct| {
+                    let most = answer.algorithm.message_bytes_at_most(ct.len());
+                    let told = answer.algorithm.needs_message_bytes().then_some(answer.msg.len());
+                    vec![0xA5; told.or(most.ok()).unwrap_or(3)]
+                })
+                .collect();
+            let mut jobs: Vec<_> = other
+                .iter()
+                .zip(&mut outputs)
+                .map(|(ct, output)| {
+                    OpenJob::new(key, &answer.nonce, answer.aad.as_slice(), ct, output, &answer.tag)
+                        .expect("an output of the length that it needs")
+                })
+                .collect();
+            assert_eq!(open_batch(&mut jobs), Ok(other.len() - 1), "{backend:?} {}", answer.origin);
+            let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
+            drop(jobs);
+            for ((ct, output), verdict) in other.iter().zip(&outputs).zip(verdicts) {
+                if ct == good {
+                    assert_eq!(verdict, Verdict::Verified, "{backend:?} {}", answer.origin);
+                    assert_eq!(output[..answer.msg.len()], answer.msg, "{backend:?} {}", answer.origin);
+                } else {
+                    assert_eq!(verdict, Verdict::Forged, "{backend:?} {}", answer.origin);
+                    assert!(output.iter().all(|&byte| byte == 0), "{backend:?} {}", answer.origin);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tags_of_zeros_and_of_ones_are_refused() {
+    let mut forgeries = Vec::new();
+    for answer in files().concat().iter().filter(|answer| answer.is_authenticated()) {
+        for byte in [0x00, 0xff] {
+            forgeries.push(KnownAnswer { tag: vec![byte; answer.tag.len()], ..answer.clone() });
         }
     }
     must_be_refused(&forgeries);

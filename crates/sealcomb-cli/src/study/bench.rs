@@ -12,7 +12,10 @@ use sealcomb_timing::{Clock, Quartiles};
 #[derive(Clone)]
 struct Message {
     nonce: Vec<u8>,
+    /// The message, with room for its ciphertext.
     data: Vec<u8>,
+    /// Bytes of the message.
+    bytes: usize,
     tag: Vec<u8>,
 }
 
@@ -20,7 +23,8 @@ impl Message {
     fn batches(algorithm: &Algorithm, lengths: &[Vec<usize>]) -> Vec<Vec<Self>> {
         let message = |(index, &bytes): (usize, &usize)| Self {
             nonce: (0..algorithm.nonce_bytes).map(|i| if i == 0 { index as u8 } else { 0x24 }).collect(),
-            data: vec![0x3c; bytes],
+            data: vec![0x3c; algorithm.ciphertext_bytes(bytes)],
+            bytes,
             tag: vec![0; algorithm.tag_bytes],
         };
         lengths.iter().map(|batch| batch.iter().enumerate().map(message).collect()).collect()
@@ -79,13 +83,16 @@ impl Bench {
 
     /// Opening from one buffer into another, since a message opened in place could be opened only once.
     fn open(&mut self, keys: &[Key], schedule: Schedule, lengths: &[Vec<usize>]) -> Quartiles {
-        let mut sealed = Message::batches(keys[0].algorithm(), lengths);
+        let algorithm = keys[0].algorithm();
+        let mut sealed = Message::batches(algorithm, lengths);
         for batch in &mut sealed {
             seal_batch_with(Schedule::Auto, &mut seal_jobs(keys, batch))
                 .expect("messages of lengths that the algorithm takes");
         }
-        let mut outputs: Vec<Vec<Vec<u8>>> =
-            lengths.iter().map(|batch| batch.iter().map(|&bytes| vec![0; bytes]).collect()).collect();
+        let mut outputs: Vec<Vec<Vec<u8>>> = sealed
+            .iter()
+            .map(|batch| batch.iter().map(|message| room(algorithm, message)).collect())
+            .collect();
         let mut batches: Vec<Vec<OpenJob<'_>>> =
             sealed.iter().zip(&mut outputs).map(|(batch, outputs)| open_jobs(keys, batch, outputs)).collect();
         let cycles = self.clock.measure(self.samples, || {
@@ -97,15 +104,22 @@ impl Bench {
             .iter()
             .flatten()
             .all(|job| matches!(job.verdict(), Verdict::Verified | Verdict::Unauthenticated));
-        assert!(opened, "{} did not open what it sealed", keys[0].algorithm().id);
+        assert!(opened, "{} did not open what it sealed", algorithm.id);
         cycles
     }
+}
+
+/// An output that has room for the message, as far as its length can be known.
+fn room(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
+    let most = algorithm.message_bytes_at_most(message.data.len()).expect("the ciphertext of a message");
+    vec![0; if algorithm.needs_message_bytes() { message.bytes } else { most }]
 }
 
 fn seal_jobs<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
     let job = |(key, message): (&'a Key, &'a mut Message)| match key.algorithm().kind {
         Kind::Mac => SealJob::mac(key, &message.nonce, &message.data[..], &mut message.tag),
-        _ => SealJob::in_place(key, &message.nonce, b"", &mut message.data, &mut message.tag),
+        _ => SealJob::in_buffer(key, &message.nonce, b"", &mut message.data, message.bytes, &mut message.tag)
+            .expect("a buffer as long as the ciphertext"),
     };
     keys.iter().cycle().zip(batch).map(job).collect()
 }
@@ -115,7 +129,7 @@ fn open_jobs<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8
     {
         Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),
         _ => OpenJob::new(key, &message.nonce, b"", &message.data, output, &message.tag)
-            .expect("an output as long as the message"),
+            .expect("an output with room for the message"),
     };
     keys.iter().cycle().zip(batch).zip(outputs).map(job).collect()
 }

@@ -107,9 +107,10 @@ impl WrittenTest {
                 (need(nonce, "nonce")?, or_empty(aad), need(msg, "msg")?, need(ct, "ct")?, need(tag, "tag")?)
             }
         };
+        let expected = algorithm.ciphertext_bytes(message.len());
         ensure!(
-            message.len() == ciphertext.len(),
-            "test {id}: \"msg\" has {} bytes, \"ct\" {}",
+            ciphertext.len() == expected,
+            "test {id}: \"msg\" has {} bytes, \"ct\" {} instead of {expected}",
             message.len(),
             ciphertext.len()
         );

@@ -119,6 +119,7 @@ fn mul_low_half(a: u64, b: u64) -> u64 {
 }
 
 /// A carry-less product. Its high half is the low half of the product of the mirrored operands, mirrored.
+#[inline(never)]
 fn mul(a: u64, b: u64) -> u128 {
     let high = mul_low_half(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
     u128::from(mul_low_half(a, b)) | u128::from(high) << 64

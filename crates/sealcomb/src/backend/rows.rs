@@ -73,7 +73,7 @@ impl<'a, const N: usize> Rows<'a, N> {
     #[inline(always)]
     pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>, bytes: usize) {
         assert!(bytes <= span.len() && bytes.is_multiple_of(BLOCK));
-        assert!(span.writable() || !self.writes);
+        assert!(bytes <= span.room() || !self.writes);
         let (src, dst) = span.pointers();
         self.go_through(lane, src, dst, bytes);
     }
@@ -83,7 +83,7 @@ impl<'a, const N: usize> Rows<'a, N> {
     #[inline(always)]
     pub(crate) fn begin_rest<B: Isa>(&mut self, b: B, lane: usize, span: &Span<'a>, from: usize) {
         assert!(lane < N && from <= span.len() && span.len() - from < LINE);
-        assert!(span.writable() || !self.writes);
+        assert!(span.len() <= span.room() || !self.writes);
         let rest = span.len() - from;
         let (src, dst) = span.pointers();
         // SAFETY: the lane has a line of its own in the scratch memory, and the message has the bytes after `from`.

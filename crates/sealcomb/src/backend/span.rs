@@ -6,13 +6,15 @@ use inout::InOutBuf;
 
 use super::{BLOCK, Block, Isa};
 
-/// Bytes to read and, unless it was made of a shared slice, as many to write; both may be the same memory. Every
-/// access is checked.
+/// Bytes to read and bytes to write, which may be the same memory: as many of both, unless the mode has ciphertexts that
+/// are longer than their messages; none to write where it was made of a shared slice. Every access is checked.
 pub(crate) struct Span<'a> {
     src: *const u8,
     dst: *mut u8,
+    // Bytes to read.
     len: usize,
-    writable: bool,
+    // Bytes to write.
+    room: usize,
     memory: PhantomData<&'a mut [u8]>,
 }
 
@@ -24,7 +26,7 @@ impl<'a> From<InOutBuf<'a, 'a, u8>> for Span<'a> {
     fn from(data: InOutBuf<'a, 'a, u8>) -> Self {
         let len = data.len();
         let (src, dst) = data.into_raw();
-        Self { src, dst, len, writable: true, memory: PhantomData }
+        Self { src, dst, len, room: len, memory: PhantomData }
     }
 }
 
@@ -32,7 +34,7 @@ impl<'a> From<&'a mut [u8]> for Span<'a> {
     #[inline(always)]
     fn from(data: &'a mut [u8]) -> Self {
         let dst = data.as_mut_ptr();
-        Self { src: dst, dst, len: data.len(), writable: true, memory: PhantomData }
+        Self { src: dst, dst, len: data.len(), room: data.len(), memory: PhantomData }
     }
 }
 
@@ -40,38 +42,42 @@ impl<'a> From<&'a [u8]> for Span<'a> {
     #[inline(always)]
     fn from(data: &'a [u8]) -> Self {
         let src = data.as_ptr();
-        Self { src, dst: src.cast_mut(), len: data.len(), writable: false, memory: PhantomData }
+        Self { src, dst: src.cast_mut(), len: data.len(), room: 0, memory: PhantomData }
     }
 }
 
 impl<'a> Span<'a> {
-    /// Reads `input` and writes the first `input.len()` bytes of `output`; `None` where that is shorter.
+    /// Reads `input` and writes `output`.
     #[inline(always)]
-    pub(crate) fn new(input: &'a [u8], output: &'a mut [u8]) -> Option<Self> {
-        (output.len() >= input.len()).then_some(Self {
-            src: input.as_ptr(),
-            dst: output.as_mut_ptr(),
-            len: input.len(),
-            writable: true,
-            memory: PhantomData,
-        })
+    pub(crate) fn new(input: &'a [u8], output: &'a mut [u8]) -> Self {
+        let (src, dst) = (input.as_ptr(), output.as_mut_ptr());
+        Self { src, dst, len: input.len(), room: output.len(), memory: PhantomData }
+    }
+
+    /// Reads the first `len` bytes of `data` and writes all of it.
+    #[inline(always)]
+    pub(crate) fn beginning(data: &'a mut [u8], len: usize) -> Self {
+        assert!(len <= data.len());
+        Self { len, ..Self::from(data) }
     }
 }
 
 impl Span<'_> {
+    /// Bytes to read.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
+    /// Bytes to write.
     #[inline(always)]
-    pub(super) fn pointers(&self) -> (*const u8, *mut u8) {
-        (self.src, self.dst)
+    pub(crate) fn room(&self) -> usize {
+        self.room
     }
 
     #[inline(always)]
-    pub(super) fn writable(&self) -> bool {
-        self.writable
+    pub(super) fn pointers(&self) -> (*const u8, *mut u8) {
+        (self.src, self.dst)
     }
 
     /// The bytes `from..to` of this span, as one of its own.
@@ -82,7 +88,7 @@ impl Span<'_> {
             src: self.src.wrapping_add(from),
             dst: self.dst.wrapping_add(from),
             len: to - from,
-            writable: self.writable,
+            room: self.room.min(to).saturating_sub(from),
             memory: PhantomData,
         }
     }
@@ -91,7 +97,27 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn first(self, bytes: usize) -> Self {
         assert!(bytes <= self.len);
-        Self { len: bytes, ..self }
+        Self { len: bytes, room: self.room.min(bytes), ..self }
+    }
+
+    /// Reads the bytes `from..to` of this span and writes as many from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn part_at(&mut self, from: usize, to: usize, at: usize) -> Span<'_> {
+        assert!(from <= to && to <= self.len && at <= self.room);
+        Span {
+            src: self.src.wrapping_add(from),
+            dst: self.dst.wrapping_add(at),
+            len: to - from,
+            room: (self.room - at).min(to - from),
+            memory: PhantomData,
+        }
+    }
+
+    /// Copies the bytes `from..to` that are read to where byte `at` on is written; in place, they may overlap.
+    pub(crate) fn copy(&mut self, from: usize, to: usize, at: usize) {
+        assert!(from <= to && to <= self.len && at <= self.room && to - from <= self.room - at);
+        // SAFETY: just checked.
+        unsafe { core::ptr::copy(self.src.add(from), self.dst.add(at), to - from) };
     }
 
     /// The whole span, borrowed for a while.
@@ -100,37 +126,30 @@ impl Span<'_> {
         Span { memory: PhantomData, ..*self }
     }
 
-    /// What is written, to be read and written over.
-    #[inline(always)]
-    pub(crate) fn rewritten(&mut self) -> Span<'_> {
-        assert!(self.writable);
-        Span { src: self.dst, memory: PhantomData, ..*self }
-    }
-
     /// What is read, for reading alone.
     #[inline(always)]
     pub(crate) fn input(&self) -> Span<'_> {
-        Span { writable: false, memory: PhantomData, ..*self }
+        Span { room: 0, memory: PhantomData, ..*self }
     }
 
     /// What is written, for reading alone: the second pass of a mode.
     #[inline(always)]
     pub(crate) fn output(&self) -> Span<'_> {
-        assert!(self.writable);
-        Span { src: self.dst, writable: false, memory: PhantomData, ..*self }
+        Span { src: self.dst, len: self.room, room: 0, memory: PhantomData, ..*self }
     }
 
     /// What is written, for reading and writing it once more.
     #[inline(always)]
     pub(crate) fn written(&mut self) -> Span<'_> {
-        assert!(self.writable);
-        Span { src: self.dst, memory: PhantomData, ..*self }
+        Span { src: self.dst, len: self.room, memory: PhantomData, ..*self }
     }
 
     /// `R` registers of whole blocks from byte `at` on: one check for all of them.
     #[inline(always)]
     pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
-        assert!(self.writable && at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
+        // Apart from the loop over the chunks, so that only the other half is checked for each.
+        assert!(self.room >= self.len);
+        assert!(at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
         let (src, dst) = (self.src.wrapping_add(at), self.dst.wrapping_add(at));
         Chunk { src, dst, memory: PhantomData }
     }
@@ -159,7 +178,9 @@ impl Span<'_> {
     /// Writes a register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
-        self.chunk::<B, 1>(at).store(b, 0, v);
+        assert!(at <= self.room && self.room - at >= BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        unsafe { b.store_to(v, self.dst.add(at)) }
     }
 
     /// The bytes from `at` on, at most a register of them, the rest zero.
@@ -174,8 +195,8 @@ impl Span<'_> {
     /// Writes as much of a register as there is room from byte `at` on.
     #[inline(always)]
     pub(crate) fn store_part<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
-        assert!(self.writable && at <= self.len);
-        let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
+        assert!(at <= self.room);
+        let bytes = (self.room - at).min(BLOCK * B::BLOCKS);
         // SAFETY: just checked.
         unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
     }
@@ -197,22 +218,22 @@ impl Span<'_> {
     /// Writes the first bytes of a block from `at` on, as many as there is room.
     #[inline(always)]
     pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
-        assert!(self.writable && at <= self.len);
-        if self.len - at >= BLOCK {
+        assert!(at <= self.room);
+        if self.room - at >= BLOCK {
             // SAFETY: just checked.
             return unsafe { self.dst.add(at).cast::<Block>().write_unaligned(*block) };
         }
         // SAFETY: just checked.
-        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), self.len - at) };
+        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), self.room - at) };
     }
 
-    /// Zeros everything that may have been written.
-    pub(crate) fn wipe(&mut self) {
-        assert!(self.writable);
+    /// Zeros everything that may have been written, from byte `at` on.
+    pub(crate) fn wipe(&mut self, at: usize) {
+        assert!(at <= self.room);
         // Wide stores to an empty slice's dangling address can be slow.
-        if self.len > 0 {
-            // SAFETY: a writable span stands for an exclusive slice of this length.
-            unsafe { core::ptr::write_bytes(self.dst, 0, self.len) };
+        if at < self.room {
+            // SAFETY: just checked.
+            unsafe { core::ptr::write_bytes(self.dst.add(at), 0, self.room - at) };
         }
     }
 }

@@ -12,6 +12,7 @@ use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::doublings::Doublings;
 use crate::primitives::ghash::Table;
 use crate::primitives::offsets::OffsetTable;
 use crate::primitives::serpent;
@@ -32,6 +33,8 @@ pub(crate) struct Material {
     pub(crate) table: Option<Box<Table>>,
     /// What the offsets of OCB3 are made of.
     pub(crate) offsets: Option<Box<OffsetTable>>,
+    /// The doublings that mask blocks, for the modes of two layers.
+    pub(crate) doublings: Option<Box<Doublings>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,
 }
@@ -46,6 +49,7 @@ impl Material {
             hash: None,
             table: None,
             offsets: None,
+            doublings: None,
             tag_bytes: 0,
         }
     }
@@ -65,9 +69,21 @@ pub(crate) struct Message<'a> {
     pub(crate) nonce: &'a [u8],
     pub(crate) aad: Cow<'a, [u8]>,
     pub(crate) data: Span<'a>,
+    /// Bytes of the message. When opening: as many as it can have, until the mode finds that it has fewer.
+    pub(crate) bytes: usize,
     /// Before opening: the tag that came with the message. Afterwards: the tag that it should have, in 16 bytes
     /// however long the tag is.
     pub(crate) tag: Block,
+}
+
+impl Message<'_> {
+    /// Zeros the bytes of the output after the message.
+    #[inline]
+    pub(crate) fn wipe_rest(&mut self) {
+        if self.bytes < self.data.room() {
+            self.data.wipe(self.bytes);
+        }
+    }
 }
 
 /// Messages for one mode, all under keys of one algorithm.

@@ -7,6 +7,7 @@ pub(crate) mod comb;
 #[cfg(feature = "research")]
 pub(crate) mod each;
 mod lanes;
+pub(crate) mod layers;
 mod message;
 #[cfg(feature = "research")]
 pub(crate) mod once;

@@ -54,7 +54,7 @@ impl Mode for Cobra {
         let a = hash_aad(batch);
         let mut v = first_values(batch);
         let sums = batch.backend.run(Feistel::<true> { messages: batch.messages });
-        pairs::<FromHalves>(batch, &mut v, |message, bytes| message.data.rewritten().first(bytes));
+        pairs::<FromHalves>(batch, &mut v, |message, bytes| message.data.written().first(bytes));
         let received: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| message.tag).collect();
         let rests = apply_keystream(batch, &received, &sums);
         let tags = tags(batch, &a, &v, &sums, &rests);
@@ -231,7 +231,7 @@ impl<const OPENS: bool> Kernel for Feistel<'_, '_, '_, OPENS> {
             let l = b.splat(&key.subkeys[2]);
             let d = Doubles::from(b, b.splat(&key.subkeys[3]));
             let mut rounds = Rounds::<B, OPENS> { keys: key.aes.encrypting(), l, d, sum: b.zero() };
-            let mut data = if OPENS { data.reborrow() } else { data.rewritten() };
+            let mut data = if OPENS { data.reborrow() } else { data.written() };
             pass_pairs(b, &mut data.part(0, bytes), &mut rounds);
             let s = b.xor(rounds.d.at(b, bytes / PAIR), l);
             sums.push(Sums { sigma: b.first(b.fold(rounds.sum)), s: b.first(s) });

@@ -11,10 +11,15 @@ pub(crate) mod cloc;
 pub(crate) mod cmac;
 #[cfg(feature = "research")]
 pub(crate) mod cobra;
+pub(crate) mod colm;
+#[cfg(feature = "research")]
+pub(crate) mod copa;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ecb;
+#[cfg(feature = "research")]
+pub(crate) mod elmd;
 #[cfg(feature = "hazmat")]
 pub(crate) mod eme2;
 pub(crate) mod gcm;

@@ -5,9 +5,11 @@ pub(crate) mod aes;
 pub(crate) mod cipher;
 pub(crate) mod counter;
 pub(crate) mod doubles;
+pub(crate) mod doublings;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod offsets;
+pub(crate) mod rounds;
 pub(crate) mod serpent;
 
 use crate::backend::{BLOCK, Block};

@@ -22,6 +22,20 @@ pub fn double_little_endian(mut x: Block) -> Block {
     doubled
 }
 
+/// The product in CMAC's convention.
+#[must_use]
+pub fn multiply(x: Block, y: Block) -> Block {
+    let y = u128::from_be_bytes(y);
+    let mut product = [0; 16];
+    for i in (0..128).rev() {
+        product = double(product);
+        if y >> i & 1 == 1 {
+            product = super::xor(product, x);
+        }
+    }
+    product
+}
+
 /// The product of two blocks in GHASH's convention (SP 800-38D, section 6.3): the leftmost bit of a block is the
 /// coefficient of `x^0`, the field's polynomial is `x^128 + x^7 + x^2 + x + 1`.
 #[must_use]

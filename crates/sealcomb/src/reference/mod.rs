@@ -20,8 +20,11 @@ pub mod cfb;
 pub mod cloc;
 pub mod cmac;
 pub mod cobra;
+pub mod colm;
+pub mod copa;
 pub mod ctr;
 pub mod ecb;
+pub mod elmd;
 pub mod eme2;
 pub mod gcm;
 pub mod gcm_siv;
@@ -32,6 +35,7 @@ pub mod ocb3;
 pub mod ofb;
 pub mod otr;
 pub mod poet;
+mod reduced_aes;
 pub mod serpent;
 pub mod silc;
 
@@ -39,6 +43,7 @@ use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
 use alloc::vec::Vec;
 use poet::Hash;
+use reduced_aes::SixRounds;
 use serpent::Serpent;
 
 /// One block of 128 bits.
@@ -108,6 +113,9 @@ pub fn seal(
         return (nonce.is_empty() && tag_bytes == 0).then_some((ct, Vec::new()));
     }
     match cipher {
+        "aes128" if mode == "elmd66" => {
+            seal_with(&split_key::<SixRounds>(key)?, mode, nonce, aad, msg, tag_bytes)
+        }
         "aes128" => seal_with(&split_key::<Aes128>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes192" => seal_with(&split_key::<Aes192>(key)?, mode, nonce, aad, msg, tag_bytes),
         "aes256" => seal_with(&split_key::<Aes256>(key)?, mode, nonce, aad, msg, tag_bytes),
@@ -136,6 +144,7 @@ pub fn open(
         return (nonce.is_empty() && tag.is_empty()).then_some(msg);
     }
     match cipher {
+        "aes128" if mode == "elmd66" => open_with(&split_key::<SixRounds>(key)?, mode, nonce, aad, ct, tag),
         "aes128" => open_with(&split_key::<Aes128>(key)?, mode, nonce, aad, ct, tag),
         "aes192" => open_with(&split_key::<Aes192>(key)?, mode, nonce, aad, ct, tag),
         "aes256" => open_with(&split_key::<Aes256>(key)?, mode, nonce, aad, ct, tag),
@@ -202,6 +211,12 @@ fn seal_with<C: BlockCipher>(
         "silc" => silc::seal(cipher, nonce.try_into().ok()?, aad, msg),
         "jambu" => jambu::seal(cipher, nonce.try_into().ok()?, aad, msg),
         "cobra" => cobra::seal(cipher, block(nonce), aad, msg),
+        "copa" => copa::seal(cipher, nonce, aad, msg),
+        "colm0" => colm::seal(cipher, nonce, aad, msg),
+        "elmd" => elmd::seal(cipher, &elmd::FULL, nonce, aad, msg),
+        "elmd66" => elmd::seal(cipher, &elmd::SIX_ROUNDS, nonce, aad, msg),
+        "elmd-it127" => elmd::seal(cipher, &elmd::INTERMEDIATE_TAGS, nonce, aad, msg),
+        "elmd-vartag" => elmd::seal(cipher, &elmd::VARIABLE_TAG, nonce, aad, msg),
         _ => return None,
     })
 }
@@ -240,6 +255,12 @@ fn open_with<C: BlockCipher>(
         "silc" => silc::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
         "jambu" => jambu::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
         "cobra" => cobra::open(cipher, block(nonce), aad, ct, block(tag)),
+        "copa" => copa::open(cipher, nonce, aad, ct, tag),
+        "colm0" => colm::open(cipher, nonce, aad, ct, tag),
+        "elmd" => elmd::open(cipher, &elmd::FULL, nonce, aad, ct, tag),
+        "elmd66" => elmd::open(cipher, &elmd::SIX_ROUNDS, nonce, aad, ct, tag),
+        "elmd-it127" => elmd::open(cipher, &elmd::INTERMEDIATE_TAGS, nonce, aad, ct, tag),
+        "elmd-vartag" => elmd::open(cipher, &elmd::VARIABLE_TAG, nonce, aad, ct, tag),
         _ => None,
     }
 }
@@ -270,6 +291,10 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }
+        "copa" => C::KEY_BYTES == 16 && nonce == 16 && tag == 16,
+        "colm0" | "elmd" | "elmd66" | "elmd-it127" | "elmd-vartag" => {
+            C::KEY_BYTES == 16 && nonce == 8 && tag == 16
+        }
         _ => false,
     }
 }
@@ -279,19 +304,19 @@ fn xor(x: Block, y: Block) -> Block {
     core::array::from_fn(|i| x[i] ^ y[i])
 }
 
+/// A string of at most 16 bytes, followed by a one bit and filled up with zeros if it is shorter.
+fn pad_one(string: &[u8]) -> Block {
+    let mut block = pad(string);
+    if string.len() < 16 {
+        block[string.len()] = 0x80;
+    }
+    block
+}
+
 /// A string of at most 16 bytes, filled up with zeros.
 fn pad(string: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..string.len()].copy_from_slice(string);
-    block
-}
-
-/// A string of at most 16 bytes, filled up with a one bit and zeros unless it is a whole block.
-fn pad_one(string: &[u8]) -> Block {
-    let mut block = pad(string);
-    if let Some(byte) = block.get_mut(string.len()) {
-        *byte = 0x80;
-    }
     block
 }
 

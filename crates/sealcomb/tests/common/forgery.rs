@@ -9,10 +9,9 @@ pub(crate) fn must_be_refused(answers: &[KnownAnswer]) {
     for backend in backends::available() {
         let keys = Keys::of(backend, answers);
         for answer in answers {
-            let mut data = answer.ct.clone();
-            let opened = keys.get(answer).open_in_place(&answer.nonce, &answer.aad, &mut data, &answer.tag);
+            let sealed = [answer.ct.as_slice(), &answer.tag].concat();
+            let opened = keys.get(answer).open(&answer.nonce, &answer.aad, &sealed);
             assert_eq!(opened, Err(OpenError::Forged), "{backend:?} {}", answer.origin);
-            assert!(data.iter().all(|&byte| byte == 0), "{backend:?} {}", answer.origin);
         }
         let mut outputs: Vec<Vec<u8>> = answers.iter().map(|answer| answer.ct.clone()).collect();
         let mut jobs: Vec<_> = answers

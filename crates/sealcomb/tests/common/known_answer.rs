@@ -33,6 +33,13 @@ impl fmt::Debug for KnownAnswer {
 }
 
 impl KnownAnswer {
+    /// What stands in the ciphertext's place once it was opened: the message, then zeros.
+    pub(crate) fn opened_in_place(&self) -> Vec<u8> {
+        let mut data = self.msg.clone();
+        data.resize(self.ct.len(), 0);
+        data
+    }
+
     pub(crate) fn is_authenticated(&self) -> bool {
         self.algorithm.kind != Kind::Cipher
     }
@@ -47,13 +54,17 @@ impl KnownAnswer {
             SealJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
         } else {
             SealJob::new(key, &self.nonce, self.aad.as_slice(), &self.msg, output, tag)
-                .expect("the output is as long as the message")
+                .expect("the output is as long as the ciphertext")
         }
     }
 
+    /// Opens `data`, the ciphertext, where it is.
     pub(crate) fn open_job<'a>(&'a self, key: &'a Key, data: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
         if self.algorithm.kind == Kind::Mac {
             OpenJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
+        } else if self.algorithm.needs_message_bytes() {
+            OpenJob::in_buffer(key, &self.nonce, self.aad.as_slice(), data, self.msg.len(), tag)
+                .expect("the buffer is as long as the ciphertext")
         } else {
             OpenJob::in_place(key, &self.nonce, self.aad.as_slice(), data, tag)
         }
@@ -105,11 +116,19 @@ fn seal_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         let context = format!("{} {}", key.backend().name(), answer.origin);
         let mut data = answer.msg.clone();
         let mut tag = vec![0; answer.tag.len()];
-        key.seal_in_place(&answer.nonce, &answer.aad, &mut data, &mut tag).expect(&context);
-        assert_eq!(hex::encode(&data), hex::encode(&answer.ct), "ciphertext: {context}");
-        assert_eq!(hex::encode(&tag), hex::encode(&answer.tag), "tag: {context}");
+        let sealed = key.seal_in_place(&answer.nonce, &answer.aad, &mut data, &mut tag);
+        if answer.ct.len() == answer.msg.len() {
+            sealed.expect(&context);
+            assert_eq!(hex::encode(&data), hex::encode(&answer.ct), "ciphertext: {context}");
+            assert_eq!(hex::encode(&tag), hex::encode(&answer.tag), "tag: {context}");
+        } else {
+            let error = Error::OutputTooShort { needed: answer.ct.len(), got: answer.msg.len() };
+            assert_eq!(sealed, Err(error), "{context}");
+            assert_eq!(data, answer.msg, "{context}");
+        }
         let sealed = key.seal(&answer.nonce, &answer.aad, &answer.msg).expect(&context);
-        assert_eq!(sealed, [data, tag].concat(), "allocating: {context}");
+        let expected = [answer.ct.as_slice(), &answer.tag].concat();
+        assert_eq!(hex::encode(sealed), hex::encode(expected), "allocating: {context}");
     }
 }
 
@@ -118,21 +137,33 @@ fn open_singly<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         let key = keys.get(answer);
         let context = format!("{} {}", key.backend().name(), answer.origin);
         let sealed = [answer.ct.as_slice(), &answer.tag].concat();
-        let opened = key.open(&answer.nonce, &answer.aad, &sealed).expect(&context);
-        assert_eq!(hex::encode(&opened), hex::encode(&answer.msg), "{context}");
+        let opened = key.open(&answer.nonce, &answer.aad, &sealed);
+        if answer.algorithm.needs_message_bytes() && answer.ct.len() != answer.msg.len() {
+            assert_eq!(opened, Err(OpenError::Forged), "{context}");
+        } else {
+            assert_eq!(hex::encode(opened.expect(&context)), hex::encode(&answer.msg), "{context}");
+        }
         if answer.is_authenticated() {
             let mut data = answer.ct.clone();
             let tag = flip_one_bit(&answer.tag, i);
             let opened = key.open_in_place(&answer.nonce, &answer.aad, &mut data, &tag);
+            if answer.algorithm.expands() {
+                assert_eq!(opened, Err(OpenError::Misuse(Error::CiphertextIsLonger)), "{context}");
+                assert_eq!(data, answer.ct, "{context}");
+            } else {
+                assert_eq!(opened, Err(OpenError::Forged), "{context}");
+                assert!(data.iter().all(|&byte| byte == 0), "{context}");
+            }
+            let forged = [answer.ct.as_slice(), &tag].concat();
+            let opened = key.open(&answer.nonce, &answer.aad, &forged);
             assert_eq!(opened, Err(OpenError::Forged), "{context}");
-            assert!(data.iter().all(|&byte| byte == 0), "{context}");
         }
     }
 }
 
 fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     let mut outputs: Vec<(Vec<u8>, Vec<u8>)> =
-        answers.iter().map(|answer| (vec![0; answer.msg.len()], vec![0; answer.tag.len()])).collect();
+        answers.iter().map(|answer| (vec![0; answer.ct.len()], vec![0; answer.tag.len()])).collect();
     let mut jobs: Vec<_> = answers
         .iter()
         .zip(&mut outputs)
@@ -173,10 +204,12 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
         };
         let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
         assert_eq!(job.verdict(), expected, "{context}");
+        let bytes = if is_forged(i) { 0 } else { answer.msg.len() };
+        assert_eq!(job.message_bytes(), bytes, "{context}");
     }
     drop(jobs);
     for (i, ((data, _), answer)) in buffers.iter().zip(answers).enumerate() {
-        let expected = if is_forged(i) { vec![0; data.len()] } else { answer.msg.clone() };
+        let expected = if is_forged(i) { vec![0; data.len()] } else { answer.opened_in_place() };
         let context = format!("batch, {} {}", keys.get(answer).backend().name(), answer.origin);
         assert_eq!(hex::encode(data), hex::encode(&expected), "{context}");
     }

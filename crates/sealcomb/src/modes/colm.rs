@@ -1,0 +1,53 @@
+//! COLM_0 (CAESAR's final portfolio): encrypt, mix, encrypt.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use crate::backend::{Backend, Block, Isa};
+use crate::engine::layers::{self, Layers, Rho, Sum, absorb_nonce_and_aad};
+use crate::engine::{Batch, FLIGHT, Material, Message};
+use crate::primitives::rounds::{Decrypt, Encrypt};
+
+pub(crate) struct Colm;
+
+impl Mode for Colm {
+    /// `L = E_K(0)`
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        layers::key::<Encrypt>(backend, key, 1)
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        layers::seal::<Self>(batch);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        layers::open::<Self>(batch);
+    }
+}
+
+impl Layers for Colm {
+    type Upper = Encrypt;
+    type UpperInverse = Decrypt;
+    type Lower = Encrypt;
+    type LowerInverse = Decrypt;
+    type Mixing = Rho;
+
+    /// `2^i L`
+    const TOP: u8 = 0b10;
+    /// `2^i 3^2 L`
+    const BOTTOM: u8 = 0b1010;
+    /// `2^(l-1) 7 L`, or `2^(l-1) 7^2 L` if the block was padded, and twice that.
+    const LAST_TOP: [[u16; 2]; 2] = [[0b1110, 0b1_1100], [0b10_1010, 0b101_0100]];
+    /// The same times `3^2`.
+    const LAST_BOTTOM: [[u16; 2]; 2] = [[0b11_0110, 0b110_1100], [0b1000_0010, 0b1_0000_0100]];
+    const SUM_IS_LAST: bool = true;
+    const BEFORE_TAG: u128 = 0;
+    const FLAGGED: bool = false;
+    const GAP: usize = 0;
+
+    /// `IV`
+    #[inline(always)]
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+        absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8])
+    }
+}

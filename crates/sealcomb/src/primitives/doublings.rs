@@ -1,0 +1,251 @@
+//! The doublings of an element of GF(2^128), which mask the blocks of a message, and sums of multiples of blocks, both
+//! in the big-endian convention.
+//!
+//! A mask is a small factor, a polynomial in `x`, times a doubling, and so the sum of as many entries of the table as
+//! the factor has terms. As `x^128 = x^7 + x^2 + x + 1`, each doubling is also the sum of the four that are 128, 127,
+//! 126 and 121 places before it, so that nothing needs to be multiplied however long the message is.
+
+use alloc::boxed::Box;
+
+use zeroize::ZeroizeOnDrop;
+
+use super::wipe;
+use crate::backend::{BLOCK, Block, Isa, REGISTERS};
+
+/// Places after which the table is renewed.
+const CHAPTER: usize = 128;
+/// Entries that the masks of eight registers take: factors have degrees up to 7.
+const WINDOW: usize = 4 * REGISTERS + 7;
+
+/// The doublings of an element `L`.
+#[derive(Clone)]
+#[repr(align(64))]
+pub(crate) struct Doublings {
+    /// `2^(i-1) L` at `i`.
+    entries: [Block; CHAPTER + WINDOW + 1],
+}
+
+impl Doublings {
+    /// The doublings of `l`, in constant time.
+    pub(crate) fn new(l: &Block) -> Box<Self> {
+        let mut doublings = Box::new(Self { entries: [[0; BLOCK]; CHAPTER + WINDOW + 1] });
+        let mut v = halve(u128::from_be_bytes(*l));
+        for entry in &mut doublings.entries {
+            *entry = v.to_be_bytes();
+            v = double(v);
+        }
+        doublings
+    }
+
+    /// Puts into `to`, and the further entries up to `end`, those that come `CHAPTER` after the ones from `from` on.
+    #[inline(always)]
+    fn renew<B: Isa>(&mut self, b: B, from: usize, to: usize, end: usize) {
+        let mut i = 0;
+        while to + i < end {
+            let entry = |ahead: usize| b.load(&self.entries[from + i + ahead..]);
+            let sum = b.xor(b.xor3(entry(0), entry(1), entry(2)), entry(7));
+            b.store_some(sum, &mut self.entries[to + i..end]);
+            i += B::BLOCKS;
+        }
+    }
+}
+
+impl Drop for Doublings {
+    fn drop(&mut self) {
+        wipe(&mut self.entries);
+    }
+}
+
+impl ZeroizeOnDrop for Doublings {}
+
+/// `2 v`
+pub(crate) fn double(v: u128) -> u128 {
+    v << 1 ^ (v >> 127).wrapping_neg() & 0x87
+}
+
+/// `v / 2`
+fn halve(v: u128) -> u128 {
+    v >> 1 ^ (v & 1).wrapping_neg() & (1 << 127 | 0x43)
+}
+
+/// The masks of a message's blocks on their way.
+pub(crate) struct Masks<'k> {
+    key: &'k Doublings,
+    /// The table of a message that is longer than a chapter; what is behind the place is already the next chapter's.
+    own: Option<Doublings>,
+    /// The place of the next block, from 1 to `CHAPTER`.
+    place: usize,
+}
+
+impl<'k> Masks<'k> {
+    /// Those of a message of at most so many blocks.
+    #[inline(always)]
+    pub(crate) fn new(key: &'k Doublings, blocks: usize) -> Self {
+        Self { key, own: (blocks >= CHAPTER).then(|| key.clone()), place: 1 }
+    }
+
+    #[inline(always)]
+    fn entries(&self) -> &[Block] {
+        match &self.own {
+            Some(own) => &own.entries,
+            None => &self.key.entries,
+        }
+    }
+
+    /// The masks of the next blocks, as many as eight registers have.
+    #[inline(always)]
+    pub(crate) fn window(&self) -> Window<'_> {
+        Window(self.entries()[self.place..].first_chunk().expect("a window after each place"))
+    }
+
+    /// The mask of the next block, or of the one `back` places before it.
+    #[inline(always)]
+    pub(crate) fn block(&self, back: usize, factor: u16) -> Block {
+        let entries = &self.entries()[self.place - back..];
+        let terms = (0..9).filter(|k| factor >> k & 1 == 1);
+        terms.fold(0, |sum, k| sum ^ u128::from_ne_bytes(entries[k])).to_ne_bytes()
+    }
+
+    /// Goes on by so many blocks, at most those of eight registers.
+    #[inline(always)]
+    pub(crate) fn go<B: Isa>(&mut self, b: B, blocks: usize) {
+        let next = self.place + blocks;
+        if let Some(own) = &mut self.own {
+            // One entry stays, for the mask of the place before the next.
+            let used = (next - 1).min(CHAPTER + 1);
+            own.renew(b, self.place - 1, self.place - 1, used);
+            if next > CHAPTER {
+                own.renew(b, used, used, CHAPTER + 1);
+                own.renew(b, 1, CHAPTER + 1, CHAPTER + WINDOW + 1);
+                own.renew(b, 0, 0, next - CHAPTER - 1);
+            }
+        }
+        self.place = if next > CHAPTER { next - CHAPTER } else { next };
+    }
+}
+
+/// The doublings from one block's on.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'t>(&'t [Block; WINDOW]);
+
+impl Window<'_> {
+    /// The masks of the `r`th register's blocks.
+    #[inline(always)]
+    pub(crate) fn register<B: Isa>(self, b: B, r: usize, factor: u8) -> B::V {
+        let mut sum = b.zero();
+        for k in 0..4 {
+            if factor >> k & 1 == 1 {
+                sum = b.xor(sum, b.load(&self.0[r * B::BLOCKS + k..]));
+            }
+        }
+        sum
+    }
+}
+
+/// The sum of byte-reversed blocks, each times `x` to a power under 8.
+#[inline(always)]
+pub(crate) fn sum_of_multiples<B: Isa, const N: usize>(b: B, terms: [(B::V, u32); N]) -> B::V {
+    const POLYNOMIAL: Block = 0x87_u128.to_le_bytes();
+    let (mut sum, mut beyond) = (b.zero(), b.zero());
+    for (v, power) in terms {
+        if power == 0 {
+            sum = b.xor(sum, v);
+        } else {
+            sum = b.xor(sum, b.shift_left(v, power));
+            beyond = b.xor(beyond, b.shift_right(v, 64 - power));
+        }
+    }
+    // What the low half lost moves into the high half; what the high half lost comes back reduced.
+    b.xor3(sum, b.low_to_high(beyond), b.mul_cross(b.splat(&POLYNOMIAL), beyond))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::backend::{Backend, Kernel, after_drop};
+
+    const L: u128 = 0xc6a1_3b37_878f_5b82_6f4f_8162_a1c8_d879;
+
+    /// The masks with two factors, and those one place before, going on by steps of these sizes.
+    struct Walk {
+        steps: Vec<usize>,
+    }
+
+    impl Kernel for Walk {
+        type Output = Vec<[Block; 4]>;
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> Self::Output {
+            let key = Doublings::new(&L.to_be_bytes());
+            let mut masks = Masks::new(&key, self.steps.iter().sum());
+            let mut all = Vec::new();
+            for step in self.steps {
+                let first = b.first(masks.window().register(b, 0, 0b1011));
+                let eighth = b.first(masks.window().register(b, 7, 0b1));
+                all.push([first, eighth, masks.block(0, 0b1000_0001), masks.block(1, 0b111)]);
+                masks.go(b, step.min(8 * B::BLOCKS));
+            }
+            all
+        }
+    }
+
+    #[test]
+    fn masks_are_multiples_of_doublings_however_long_the_message() {
+        let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double(v));
+        for backend in Backend::available() {
+            for size in [1, 5, 8, 16, 31, 32] {
+                let steps: Vec<_> = (0..600 / size).map(|_| size).collect();
+                let mut place = 1;
+                for (i, masks) in backend.run(Walk { steps }).into_iter().enumerate() {
+                    let [first, eighth, far, before] = masks.map(u128::from_be_bytes);
+                    let d = |ahead: usize| doubling(place + ahead);
+                    assert_eq!(first, d(0) ^ d(1) ^ d(3), "{backend:?} {size} {i}");
+                    assert_eq!(eighth, d(7 * backend.blocks()), "{backend:?} {size} {i}");
+                    assert_eq!(far, d(0) ^ d(7), "{backend:?} {size} {i}");
+                    assert_eq!(before, doubling(place - 1) ^ d(0) ^ d(1), "{backend:?} {size} {i}");
+                    place += size.min(8 * backend.blocks());
+                }
+            }
+        }
+    }
+
+    struct Sum {
+        terms: [(Block, u32); 3],
+    }
+
+    impl Kernel for Sum {
+        type Output = Block;
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> Block {
+            let sum =
+                sum_of_multiples(b, self.terms.map(|(block, power)| (b.reverse(b.splat(&block)), power)));
+            b.first(b.reverse(sum))
+        }
+    }
+
+    #[test]
+    fn a_sum_of_multiples_is_that_of_doublings() {
+        let numbers = [L, L.rotate_left(64), !L];
+        for backend in Backend::available() {
+            for powers in [[0, 1, 4], [2, 3, 7], [0, 0, 0], [1, 1, 1]] {
+                let terms = core::array::from_fn(|i| (numbers[i].to_be_bytes(), powers[i]));
+                let expected = (0..3)
+                    .map(|i| (0..powers[i]).fold(numbers[i], |v, _| double(v)))
+                    .fold(0, |sum, v| sum ^ v);
+                let sum = backend.run(Sum { terms });
+                assert_eq!(u128::from_be_bytes(sum), expected, "{backend:?} {powers:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn dropped_doublings_leave_nothing() {
+        let doublings = || *Doublings::new(&[0xa5; BLOCK]);
+        assert!(doublings().entries.iter().all(|entry| *entry != [0; BLOCK]));
+        let left = after_drop(doublings(), |doublings| &doublings.entries);
+        assert!(left.iter().all(|entry| *entry == [0; BLOCK]));
+    }
+}
