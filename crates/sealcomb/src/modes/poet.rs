@@ -62,16 +62,18 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         whole_blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states);
 
         let masks = length_masks(batch);
-        let lasts = batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau));
-        let mut z = masked(lasts, &masks);
-        let links = links::<V, K, C>(batch, Schedule::encrypting);
-        each::step::<Encrypt<V>, 2, K, C>(batch.backend, &links, &mut states, &mut z);
-        let t = tag_blocks::<V, K, C>(batch, &tau, &mut states);
+        let mut z: ArrayVec<Block, FLIGHT> =
+            batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau)).collect();
+        add(&mut z, &masks);
+        let encrypting = links::<V, K, C>(batch, Schedule::encrypting);
+        each::step::<Encrypt<V>, 2, K, C>(batch.backend, &encrypting, &mut states, &mut z);
+        add(&mut z, &masks);
+        let t = tag_blocks::<V, K, C>(batch, &encrypting, &tau, &mut states);
 
-        for ((message, z), t) in batch.messages.iter_mut().zip(masked(z, &masks)).zip(t) {
+        for ((message, z), t) in batch.messages.iter_mut().zip(&z).zip(&t) {
             let (at, r) = last(message);
-            message.data.set_block(at, &z);
-            message.tag = split(&z, &t, r);
+            message.data.set_block(at, z);
+            message.tag = split(z, t, r);
         }
     }
 
@@ -81,21 +83,22 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
         whole_blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states);
 
         let masks = length_masks(batch);
-        let lasts = batch.messages.iter().map(|message| filled(message, &message.tag));
-        let mut z = masked(lasts, &masks);
-        let links = links::<V, K, C>(batch, Schedule::decrypting);
-        each::step::<Decrypt<V>, 2, K, C>(batch.backend, &links, &mut states, &mut z);
-        let t = tag_blocks::<V, K, C>(batch, &tau, &mut states);
+        let mut z: ArrayVec<Block, FLIGHT> =
+            batch.messages.iter().map(|message| filled(message, &message.tag)).collect();
+        add(&mut z, &masks);
+        let decrypting = links::<V, K, C>(batch, Schedule::decrypting);
+        each::step::<Decrypt<V>, 2, K, C>(batch.backend, &decrypting, &mut states, &mut z);
+        add(&mut z, &masks);
+        let encrypting = links::<V, K, C>(batch, Schedule::encrypting);
+        let mut t = tag_blocks::<V, K, C>(batch, &encrypting, &tau, &mut states);
 
-        for (((message, tau), mut z), mut t) in
-            batch.messages.iter_mut().zip(&tau).zip(masked(z, &masks)).zip(t)
-        {
+        for (((message, tau), z), t) in batch.messages.iter_mut().zip(&tau).zip(&mut z).zip(&mut t) {
             let (at, r) = last(message);
-            message.data.set_block(at, &z);
+            message.data.set_block(at, z);
             // Where the message is genuine, `Z` ends with the beginning of `τ`, and `T` begins with the tag's end.
-            xor(&mut z, &join(&[0; BLOCK], r, tau));
-            xor(&mut t, &skip(&message.tag, BLOCK - r));
-            xor(&mut message.tag, &split(&z, &t, r));
+            xor(z, &join(&[0; BLOCK], r, tau));
+            xor(t, &skip(&message.tag, BLOCK - r));
+            xor(&mut message.tag, &split(z, t, r));
         }
     }
 }
@@ -160,29 +163,28 @@ fn link<V: Version<K, C>, const K: usize, const C: usize>(
 /// `T`: what the step after the last block makes of `τ`.
 fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
     batch: &Batch<'_, '_, '_>,
+    encrypting: &[Link<'_, K, C>],
     tau: &[Block],
     states: &mut [[Block; 2]],
 ) -> ArrayVec<Block, FLIGHT> {
-    let (mut before, mut after) = (ArrayVec::<Block, FLIGHT>::new(), ArrayVec::<Block, FLIGHT>::new());
+    let mut t = ArrayVec::<Block, FLIGHT>::new();
     for (message, tau) in batch.messages.iter().zip(tau) {
-        let masks = V::tag_masks(message.key, tau);
-        before.push(masks[0]);
-        after.push(masks[1]);
+        let [mut block, _] = V::tag_masks(message.key, tau);
+        xor(&mut block, tau);
+        t.push(block);
     }
-    let mut t = masked(tau.iter().copied(), &before);
-    let links = links::<V, K, C>(batch, Schedule::encrypting);
-    each::step::<Encrypt<V>, 2, K, C>(batch.backend, &links, states, &mut t);
-    masked(t, &after)
+    each::step::<Encrypt<V>, 2, K, C>(batch.backend, encrypting, states, &mut t);
+    for ((message, tau), t) in batch.messages.iter().zip(tau).zip(&mut t) {
+        xor(t, &V::tag_masks(message.key, tau)[1]);
+    }
+    t
 }
 
-/// The sums of blocks and masks.
-fn masked(blocks: impl IntoIterator<Item = Block>, masks: &[Block]) -> ArrayVec<Block, FLIGHT> {
-    let mut masked = ArrayVec::new();
-    for (mut block, mask) in blocks.into_iter().zip(masks) {
-        xor(&mut block, mask);
-        masked.push(block);
+/// Adds a mask to each block.
+fn add(blocks: &mut [Block], masks: &[Block]) {
+    for (block, mask) in blocks.iter_mut().zip(masks) {
+        xor(block, mask);
     }
-    masked
 }
 
 struct Encrypt<V>(PhantomData<V>);
