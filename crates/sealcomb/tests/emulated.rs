@@ -79,6 +79,11 @@ fn serpent_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn cloc_silc_and_jambu_hold_singly_and_in_batches() {
+    must_hold(&answers!["aes128-cloc" "aes128-silc" "aes128-jambu"]);
+}
+
+#[test]
 fn ccm_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-ccm-n13-t64" "aes192-ccm-n12-t128" "aes256-ccm-n7-t32"]);
 }
