@@ -72,7 +72,7 @@ fn halve(v: u128) -> u128 {
 pub(crate) struct Masks<'k> {
     key: &'k Doublings,
     /// The table of a message that is longer than a chapter; what is behind the place is already the next chapter's.
-    own: Option<Doublings>,
+    own: Option<Box<Doublings>>,
     /// The place of the next block, from 1 to `CHAPTER`.
     place: usize,
 }
@@ -81,7 +81,7 @@ impl<'k> Masks<'k> {
     /// Those of a message of at most so many blocks.
     #[inline(always)]
     pub(crate) fn new(key: &'k Doublings, blocks: usize) -> Self {
-        Self { key, own: (blocks >= CHAPTER).then(|| key.clone()), place: 1 }
+        Self { key, own: (blocks >= CHAPTER).then(|| Box::new(key.clone())), place: 1 }
     }
 
     #[inline(always)]
