@@ -127,7 +127,7 @@ macro_rules! backends {
 
 backends! {
     Portable(portable::Portable<1>) = "portable";
-    Portable4(portable::Portable<4>) = "portable4";
+    #[cfg(feature = "reference")] Portable4(portable::Portable<4>) = "portable4";
     #[cfg(target_arch = "x86_64")] Aesni(aesni::Aesni) = "aesni";
     #[cfg(target_arch = "x86_64")] Vaes256(vaes256::Vaes256) = "vaes256";
     #[cfg(target_arch = "x86_64")] Vaes512(vaes512::Vaes512) = "vaes512";

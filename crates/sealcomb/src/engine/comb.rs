@@ -20,6 +20,9 @@ use crate::primitives::wipe;
 pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
+    /// Whether messages under different keys go side by side too, which takes kernels of its own. They go one by one
+    /// otherwise.
+    const INTERLEAVES_KEYS: bool = false;
     /// Takes every lane one block further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut L::Blocks);
 
@@ -106,7 +109,7 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        if self.laid == Laid::Single {
+        if self.laid == Laid::Single || !(self.shared || M::INTERLEAVES_KEYS) {
             for &key in self.order {
                 let strand = &mut self.strands[place(key)];
                 single::<M, B, S, K, C>(b, strand);
@@ -117,9 +120,13 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
         // Registers of chains, and the lanes that they have.
         match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
             (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys),
-            (false, (8, _)) => self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like)),
+            (false, (8, _)) if const { M::INTERLEAVES_KEYS } => {
+                self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like));
+            }
             (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys),
-            (false, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like)),
+            (false, (12, 1)) if const { M::INTERLEAVES_KEYS } => {
+                self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like));
+            }
             _ => unreachable!("8 registers of chains, or 12 of one block"),
         }
     }

@@ -9,7 +9,7 @@ use super::FLIGHT;
 use super::comb::{Chain, LaneBlocks, LaneConstants};
 use super::lanes::Registers;
 use crate::backend::{Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
-use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
+use crate::primitives::aes::Shared;
 
 /// The keys and constants of a message's chain.
 #[derive(Clone, Copy)]
@@ -52,42 +52,22 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
         let Self { links, states, blocks, .. } = self;
         let first = links[0].keys;
         let shared = links.iter().all(|link| link.keys.iter().zip(&first).all(|(key, first)| key.is(first)));
-        let lanes = REGISTERS * B::BLOCKS;
+        // Messages under different keys go one by one.
+        let lanes = if shared { REGISTERS * B::BLOCKS } else { 1 };
         let parts = links.chunks(lanes).zip(states.chunks_mut(lanes)).zip(blocks.chunks_mut(lanes));
         for ((links, states), blocks) in parts {
-            some::<B, M, REGISTERS, S, K, C>(b, shared, links, states, blocks);
+            let mut constants = LaneConstants([LaneBlocks([[0; 16]; LANES]); C]);
+            for (lane, link) in links.iter().enumerate() {
+                for c in 0..C {
+                    constants.0[c].0[lane] = *link.constants[c];
+                }
+            }
+            advance::<B, M, _, REGISTERS, S, K, C>(b, links[0].keys, &constants, states, blocks);
         }
     }
 }
 
 /// Takes as many messages as `R` registers have lanes, or fewer, one block further.
-#[inline(always)]
-fn some<B: Isa, M: Chain<S, K, C>, const R: usize, const S: usize, const K: usize, const C: usize>(
-    b: B,
-    shared: bool,
-    links: &[Link<'_, K, C>],
-    states: &mut [[Block; S]],
-    blocks: &mut [Block],
-) {
-    let mut constants = LaneConstants([LaneBlocks([[0; 16]; LANES]); C]);
-    for (lane, link) in links.iter().enumerate() {
-        for c in 0..C {
-            constants.0[c].0[lane] = *link.constants[c];
-        }
-    }
-    if shared {
-        advance::<B, M, _, R, S, K, C>(b, links[0].keys, &constants, states, blocks);
-    } else {
-        let mut keys = links[0].keys.map(LaneKeys::<LANES>::like);
-        for (lane, link) in links.iter().enumerate() {
-            for k in 0..K {
-                keys[k].assign(lane, &link.keys[k]);
-            }
-        }
-        advance::<B, M, _, R, S, K, C>(b, keys.each_ref(), &constants, states, blocks);
-    }
-}
-
 #[inline(always)]
 fn advance<
     B: Isa,

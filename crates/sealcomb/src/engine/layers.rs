@@ -515,10 +515,7 @@ impl<M: Layers, B: Isa> Run<'_, M, B> {
         while data.len() - at >= REGISTERS * register {
             at = self.registers::<OPENS, REGISTERS>(data, at);
         }
-        if data.len() - at >= 4 * register {
-            at = self.registers::<OPENS, 4>(data, at);
-        }
-        if data.len() - at >= 2 * register {
+        while data.len() - at >= 2 * register {
             at = self.registers::<OPENS, 2>(data, at);
         }
         if data.len() - at >= register {
