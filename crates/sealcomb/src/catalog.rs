@@ -4,7 +4,7 @@ use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cloc, cobra, copa, elmd, jambu, mcoe_g, otr, poet, poet_g, silc};
+use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, poet, poet_g, silc};
 use crate::{Error, Forged};
 
 /// What an algorithm gives.
@@ -316,6 +316,8 @@ const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
 const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
 
 #[cfg(feature = "research")]
+const PADDED: Takes = Takes { expansion: Expansion::Blocks, ..ANY };
+#[cfg(feature = "research")]
 const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
 #[cfg(feature = "research")]
 const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
@@ -439,6 +441,11 @@ catalog! {
         "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
         "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
         "Can be forged where a nonce is used twice: for study only.";
+    feature = "research" => julius::JuliusEcb, "Julius-ECB", "julius-ecb", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16],
+        16, takes PADDED, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None,
+        "CAESAR round 1, Julius v1.0, regular Julius-ECB; as its code, with the multiplication put right",
+        Broken, "universal forgeries under weak keys (Abdelraheem, Beelen, Bogdanov, Tischhauser, EUROCRYPT 2015)",
+        "A nonce used twice reveals only whether the messages are equal; the receiver must be told a message's length.";
     feature = "research" => cloc::Cloc, "CLOC", "cloc", Aead, aes [128], nonce TWELVE, 12, tag &[8], 8, takes ANY,
         Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
         "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound (designers, DIAC 2016)",

@@ -120,7 +120,9 @@ fn modes_take_the_nonces_of_their_standards() {
         (0..=200).filter(takes).collect()
     };
     assert_eq!(takes("ecb"), [0]);
-    for mode in ["cbc", "cfb128", "ofb", "ctr", "poet", "poet-aes4", "poet-g", "mcoe-g", "cobra"] {
+    for mode in
+        ["cbc", "cfb128", "ofb", "ctr", "poet", "poet-aes4", "poet-g", "mcoe-g", "cobra", "julius-ecb"]
+    {
         assert_eq!(takes(mode), [16], "{mode}");
     }
     assert_eq!(takes("cmac"), [0]);

@@ -109,6 +109,11 @@ fn poet_mcoe_g_and_cobra_hold_singly_and_in_batches() {
 }
 
 #[test]
+fn julius_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-julius-ecb"]);
+}
+
+#[test]
 fn forgeries_are_refused_singly_and_in_batches() {
     let mut answers = answers!["aes128-ccm-n13-t64" "aes128-gcm" "aes256-gcm-siv"];
     answers.retain(|answer| !answer.ct.is_empty());

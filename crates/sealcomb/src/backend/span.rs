@@ -100,6 +100,19 @@ impl Span<'_> {
         Self { len: bytes, room: self.room.min(bytes), ..self }
     }
 
+    /// All but the first bytes.
+    #[inline(always)]
+    pub(crate) fn after(self, bytes: usize) -> Self {
+        assert!(bytes <= self.len);
+        Self {
+            src: self.src.wrapping_add(bytes),
+            dst: self.dst.wrapping_add(bytes),
+            len: self.len - bytes,
+            room: self.room.saturating_sub(bytes),
+            ..self
+        }
+    }
+
     /// Reads the bytes `from..to` of this span and writes as many from byte `at` on.
     #[inline(always)]
     pub(crate) fn part_at(&mut self, from: usize, to: usize, at: usize) -> Span<'_> {

@@ -27,6 +27,8 @@ pub(crate) mod gcm_siv;
 #[cfg(feature = "research")]
 pub(crate) mod jambu;
 #[cfg(feature = "research")]
+pub(crate) mod julius;
+#[cfg(feature = "research")]
 pub(crate) mod mcoe_g;
 pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]

@@ -30,6 +30,7 @@ pub mod gcm;
 pub mod gcm_siv;
 pub mod gf128;
 pub mod jambu;
+pub mod julius;
 pub mod mcoe_g;
 pub mod ocb3;
 pub mod ofb;
@@ -211,6 +212,7 @@ fn seal_with<C: BlockCipher>(
         "silc" => silc::seal(cipher, nonce.try_into().ok()?, aad, msg),
         "jambu" => jambu::seal(cipher, nonce.try_into().ok()?, aad, msg),
         "cobra" => cobra::seal(cipher, block(nonce), aad, msg),
+        "julius-ecb" => julius::seal(cipher, block(nonce), aad, msg),
         "copa" => copa::seal(cipher, nonce, aad, msg),
         "colm0" => colm::seal(cipher, nonce, aad, msg),
         "elmd" => elmd::seal(cipher, &elmd::FULL, nonce, aad, msg),
@@ -255,6 +257,7 @@ fn open_with<C: BlockCipher>(
         "silc" => silc::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
         "jambu" => jambu::open(cipher, nonce.try_into().ok()?, aad, ct, tag),
         "cobra" => cobra::open(cipher, block(nonce), aad, ct, block(tag)),
+        "julius-ecb" => julius::open(cipher, block(nonce), aad, ct, block(tag)),
         "copa" => copa::open(cipher, nonce, aad, ct, tag),
         "colm0" => colm::open(cipher, nonce, aad, ct, tag),
         "elmd" => elmd::open(cipher, &elmd::FULL, nonce, aad, ct, tag),
@@ -288,7 +291,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "ocb3-t128" | "ocb3" => matches!(nonce, 1..=15) && tag == 16,
         "cloc" | "silc" => C::KEY_BYTES == 16 && nonce == 12 && tag == 8,
         "jambu" => C::KEY_BYTES == 16 && nonce == 8 && tag == 8,
-        "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" => {
+        "poet" | "poet-aes4" | "poet-g" | "mcoe-g" | "cobra" | "julius-ecb" => {
             C::KEY_BYTES == 16 && nonce == 16 && tag == 16
         }
         "copa" => C::KEY_BYTES == 16 && nonce == 16 && tag == 16,
