@@ -74,11 +74,11 @@ fn backends(selected: Backend) -> Table {
     table
 }
 
-/// Why this CPU cannot run a backend.
+/// Why this CPU, or this build, cannot run a backend.
 fn lacking(backend: &str) -> String {
     let missing = machine::missing(Backend::needs(backend));
     if missing.is_empty() {
-        "not built for this CPU".to_owned()
+        "not in this build".to_owned()
     } else {
         format!("missing: {}", missing.join(", "))
     }

@@ -138,7 +138,7 @@ backends! {
 /// | name | register | CPU features |
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
-/// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests |
+/// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests: needs the feature `reference` |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512 |
