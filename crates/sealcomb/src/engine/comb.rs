@@ -139,9 +139,16 @@ fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: us
     strand: &mut Strand<'_, S, K, C>,
 ) {
     let data = &mut strand.data.reborrow();
-    let constants = strand.constants.map(|block| [b.one(block)]);
+    // Loops, since the closures of `map` are not always inlined.
+    let mut constants = [[b.zero()]; C];
+    for c in 0..C {
+        constants[c] = [b.one(strand.constants[c])];
+    }
     let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &constants);
-    let mut state = strand.state.map(|block| [b.one(&block)]);
+    let mut state = [[b.zero()]; S];
+    for s in 0..S {
+        state[s] = [b.one(&strand.state[s])];
+    }
     for at in (0..data.len()).step_by(BLOCK) {
         let mut x = [b.one(&data.block(at))];
         M::step(lanes, &mut state, &mut x);
@@ -149,7 +156,9 @@ fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: us
             data.set_block(at, &b.first(x[0]));
         }
     }
-    strand.state = state.map(|[block]| b.first(block));
+    for s in 0..S {
+        strand.state[s] = b.first(state[s][0]);
+    }
 }
 
 impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb<'_, 'a, M, S, K, C> {

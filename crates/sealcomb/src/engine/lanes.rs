@@ -129,7 +129,7 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize> La
     #[inline(always)]
     fn multiply<P: Product>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]) {
         for r in 0..R {
-            x[r] = P::multiply(self.b, x[r], h.map(|h| h[r]));
+            x[r] = P::multiply(self.b, x[r], [h[0][r], h[1][r]]);
         }
     }
 }

@@ -42,8 +42,9 @@ impl Doublings {
     fn renew<B: Isa>(&mut self, b: B, from: usize, to: usize, end: usize) {
         let mut i = 0;
         while to + i < end {
-            let entry = |ahead: usize| b.load(&self.entries[from + i + ahead..]);
-            let sum = b.xor(b.xor3(entry(0), entry(1), entry(2)), entry(7));
+            let from = &self.entries[from + i..];
+            let sum = b.xor3(b.load(from), b.load(&from[1..]), b.load(&from[2..]));
+            let sum = b.xor(sum, b.load(&from[7..]));
             b.store_some(sum, &mut self.entries[to + i..end]);
             i += B::BLOCKS;
         }

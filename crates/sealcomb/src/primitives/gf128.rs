@@ -142,7 +142,7 @@ impl<P: Product> Kernel for One<'_, P> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Block {
-        b.first(P::multiply(b, b.one(self.x), self.h.each_ref().map(|h| b.one(h))))
+        b.first(P::multiply(b, b.one(self.x), [b.one(&self.h[0]), b.one(&self.h[1])]))
     }
 }
 
@@ -162,7 +162,7 @@ impl<F: Field> Product for Halves<F> {
     #[inline(always)]
     fn factor<B: Isa>(b: B, h: &Block) -> [Block; 2] {
         let h = b.one(&F::factor(h));
-        [F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h)].map(|half| b.first(half))
+        [b.first(F::reduce(b, h, b.zero())), b.first(F::reduce(b, b.zero(), h))]
     }
 
     #[inline(always)]

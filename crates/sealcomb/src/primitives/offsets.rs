@@ -29,6 +29,7 @@ pub(crate) struct OffsetTable {
 
 impl OffsetTable {
     /// The table for groups of eight registers of a backend, from `L_* = E_K(0)`.
+    #[inline(always)]
     pub(crate) fn new<B: Isa>(asterisk: &Block) -> Box<Self> {
         let mut table = Box::new(Self {
             within: [[0; BLOCK]; GROUP],

@@ -288,8 +288,14 @@ fn groups<B: Isa, const G: usize, const DECRYPTS: bool>(
 ) {
     let mut x = [[Words { b, v: b.zero() }; 4]; G];
     for (x, blocks) in x.iter_mut().zip(blocks.0.chunks(4 * B::BLOCKS)) {
-        let rows = core::array::from_fn(|i| b.load(&blocks[i * B::BLOCKS..]));
-        *x = b.transpose32(rows).map(|v| Words { b, v });
+        let mut rows = [b.zero(); 4];
+        for i in 0..4 {
+            rows[i] = b.load(&blocks[i * B::BLOCKS..]);
+        }
+        let words = b.transpose32(rows);
+        for i in 0..4 {
+            x[i].v = words[i];
+        }
     }
     if DECRYPTS {
         decrypt(b, keys, &mut x);
@@ -297,7 +303,7 @@ fn groups<B: Isa, const G: usize, const DECRYPTS: bool>(
         encrypt(b, keys, &mut x);
     }
     for (x, blocks) in x.iter().zip(blocks.0.chunks_mut(4 * B::BLOCKS)) {
-        let columns = b.transpose32(x.map(|words| words.v));
+        let columns = b.transpose32([x[0].v, x[1].v, x[2].v, x[3].v]);
         for i in 0..4 {
             b.store(columns[i], &mut blocks[i * B::BLOCKS..]);
         }
