@@ -600,9 +600,11 @@ impl<M: Layers, B: Isa> Run<'_, M, B> {
         let plain = |i: usize| i * stretch;
         let cipher = |i: usize| i * (stretch + BLOCK);
         if !OPENS {
-            // Each stretch goes where its ciphertext will be: the last first, since in place they overlap.
+            // Each stretch goes where its ciphertext will be: the last first, since in place they overlap. The last has
+            // whatever follows the tags, of which there are no more than so many.
             for i in (0..=tags).rev() {
-                data.copy(plain(i), (BLOCK * whole).min(plain(i + 1)), cipher(i));
+                let end = if i < tags { plain(i + 1) } else { BLOCK * whole };
+                data.copy(plain(i), end, cipher(i));
             }
         }
         let mut states = ArrayVec::<Block, MOST_TAGS>::new();
