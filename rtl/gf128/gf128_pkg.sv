@@ -1,7 +1,7 @@
 // Constant multiples in GF(2^128), x^128 = x^7 + x^2 + x + 1. A block has byte 0 in bits 127:120.
 //
-// Names ending in _be read a block big-endian, as CMAC, OCB3, COPA and ELmD do: bit 127 is the coefficient of x^127.
-// double_le_bytes reads it as XTS and EME2 do: byte 0 is the least significant one.
+// Names ending in _be read a block big-endian, as CMAC, OCB3, COPA and ELmD do: bit 127 is the coefficient of
+// x^127. double_le_bytes reads it as XTS and EME2 do: byte 0 is the least significant one.
 // (GCM's order, bit 127 = x^0, is in gf128_multiply.)
 package gf128_pkg;
     // 2 v
