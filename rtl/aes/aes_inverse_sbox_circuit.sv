@@ -1,20 +1,18 @@
 // InvSubBytes of one byte around the inversion of Boyar and Peralta (see aes_inversion_core): 29 + 63 + 35
 // gates. Combinational.
 //
-// InvSubBytes(v) is the inverse of A^-1 (v + 63), A being the matrix of SubBytes. So the linear forms of the
-// core are those of SubBytes after A^-1, and its outputs are those of SubBytes taken back through A. Both
-// linear maps are shared pairwise as a greedy search found them.
+// InvSubBytes(v) is the inverse of A^-1 (v + 63), A being the matrix of SubBytes. So, with u = v + 63, the
+// linear forms of the core are those of SubBytes after A^-1, and its outputs are those of SubBytes taken back
+// through A. Both linear maps are shared pairwise as a greedy search found them.
 module aes_inverse_sbox_circuit (
     input  logic [7:0] in,
     output logic [7:0] out
 );
-    logic [7:0] u;
-    logic [21:0] y;
-    logic [17:0] z;
-    assign u = in ^ 8'h63;
+    logic [21:0] linear;
+    logic [17:0] products;
 
-    logic [28:0] f;
-    always_comb begin
+    function automatic logic [21:0] forms(input logic [7:0] u);
+        logic [28:0] f;
         f[0] = u[4] ^ u[6];
         f[1] = u[0] ^ u[1];
         f[2] = u[3] ^ u[4];
@@ -44,34 +42,35 @@ module aes_inverse_sbox_circuit (
         f[26] = f[4] ^ f[5];
         f[27] = f[1] ^ f[2];
         f[28] = u[2] ^ f[7];
-        y[0] = f[22];
-        y[1] = f[24];
-        y[2] = f[8];
-        y[3] = f[25];
-        y[4] = f[4];
-        y[5] = f[0];
-        y[6] = f[9];
-        y[7] = f[13];
-        y[8] = f[6];
-        y[9] = f[2];
-        y[10] = f[21];
-        y[11] = f[26];
-        y[12] = f[17];
-        y[13] = f[27];
-        y[14] = f[12];
-        y[15] = f[28];
-        y[16] = f[16];
-        y[17] = f[20];
-        y[18] = f[14];
-        y[19] = f[18];
-        y[20] = f[23];
-        y[21] = f[15];
-    end
+        forms[0] = f[22];
+        forms[1] = f[24];
+        forms[2] = f[8];
+        forms[3] = f[25];
+        forms[4] = f[4];
+        forms[5] = f[0];
+        forms[6] = f[9];
+        forms[7] = f[13];
+        forms[8] = f[6];
+        forms[9] = f[2];
+        forms[10] = f[21];
+        forms[11] = f[26];
+        forms[12] = f[17];
+        forms[13] = f[27];
+        forms[14] = f[12];
+        forms[15] = f[28];
+        forms[16] = f[16];
+        forms[17] = f[20];
+        forms[18] = f[14];
+        forms[19] = f[18];
+        forms[20] = f[23];
+        forms[21] = f[15];
+    endfunction
+    assign linear = forms(in ^ 8'h63);
 
-    aes_inversion_core core (.y, .z);
+    aes_inversion_core core (.y(linear), .z(products));
 
-    logic [34:0] g;
-    always_comb begin
+    function automatic logic [7:0] from_products(input logic [17:0] z);
+        logic [34:0] g;
         g[0] = z[6] ^ z[15];
         g[1] = z[13] ^ g[0];
         g[2] = z[12] ^ g[1];
@@ -107,13 +106,14 @@ module aes_inverse_sbox_circuit (
         g[32] = g[0] ^ g[23];
         g[33] = z[17] ^ g[27];
         g[34] = z[1] ^ g[22];
-        out[0] = g[29];
-        out[1] = g[21];
-        out[2] = g[34];
-        out[3] = g[31];
-        out[4] = g[25];
-        out[5] = g[32];
-        out[6] = g[33];
-        out[7] = g[30];
-    end
+        from_products[0] = g[29];
+        from_products[1] = g[21];
+        from_products[2] = g[34];
+        from_products[3] = g[31];
+        from_products[4] = g[25];
+        from_products[5] = g[32];
+        from_products[6] = g[33];
+        from_products[7] = g[30];
+    endfunction
+    assign out = from_products(products);
 endmodule

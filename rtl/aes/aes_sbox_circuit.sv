@@ -4,17 +4,18 @@ module aes_sbox_circuit (
     input  logic [7:0] in,
     output logic [7:0] out
 );
-    logic [7:0] x, s;
-    logic [21:0] y;
-    logic [17:0] z;
+    logic [7:0] numbered, result;
+    logic [21:0] linear;
+    logic [17:0] products;
     for (genvar i = 0; i < 8; i = i + 1) begin : g_number
-        assign x[i] = in[7 - i];
-        assign out[7 - i] = s[i];
+        assign numbered[i] = in[7 - i];
+        assign out[7 - i] = result[i];
     end
 
     // From the byte to the linear forms.
-    logic x12, x4y12;
-    always_comb begin
+    function automatic logic [21:0] forms(input logic [7:0] x);
+        logic x12, x4y12;
+        logic [21:0] y;
         x12 = x[1] ^ x[2];
         y[14] = x[3] ^ x[5];
         y[13] = x[0] ^ x[6];
@@ -39,13 +40,16 @@ module aes_sbox_circuit (
         y[16] = x12 ^ y[11];
         y[21] = y[13] ^ y[16];
         y[18] = x[0] ^ y[16];
-    end
+        forms = y;
+    endfunction
+    assign linear = forms(numbered);
 
-    aes_inversion_core core (.y, .z);
+    aes_inversion_core core (.y(linear), .z(products));
 
     // From the products to the byte, the affine map of SubBytes included.
-    logic [67:46] t;
-    always_comb begin
+    function automatic logic [7:0] from_products(input logic [17:0] z);
+        logic [67:46] t;
+        logic [7:0] s;
         t[46] = z[15] ^ z[16];
         t[47] = z[10] ^ z[11];
         t[48] = z[5] ^ z[13];
@@ -76,5 +80,7 @@ module aes_sbox_circuit (
         s[2] = ~(t[55] ^ t[67]);
         s[6] = ~(t[56] ^ t[62]);
         s[7] = ~(t[48] ^ t[60]);
-    end
+        from_products = s;
+    endfunction
+    assign result = from_products(products);
 endmodule
