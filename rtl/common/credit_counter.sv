@@ -20,24 +20,24 @@ module credit_counter #(
 
     localparam int BITS = $clog2(CREDITS + 1);
 
-    logic [BITS-1:0] credits;
-    logic [BITS-1:0] credits_next;
+    logic [BITS-1:0] count;
+    logic [BITS-1:0] count_next;
 
     always_comb begin
-        credits_next = credits;
-        if (give && !take) credits_next = credits + 1'b1;
-        if (take && !give) credits_next = credits - 1'b1;
+        count_next = count;
+        if (give && !take) count_next = count + 1'b1;
+        if (take && !give) count_next = count - 1'b1;
     end
 
     always_ff @(posedge clk) begin
         if (rst) begin
-            credits   <= BITS'(CREDITS);
+            count     <= BITS'(CREDITS);
             available <= 1'b1;
             home      <= 1'b1;
         end else begin
-            credits   <= credits_next;
-            available <= credits_next != '0;
-            home      <= credits_next == BITS'(CREDITS);
+            count     <= count_next;
+            available <= count_next != '0;
+            home      <= count_next == BITS'(CREDITS);
         end
     end
 
