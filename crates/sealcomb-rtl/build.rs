@@ -83,7 +83,8 @@ fn main() {
     println!("cargo::rustc-link-lib=static=verilated_runtime");
     println!("cargo::rustc-link-lib=dylib=stdc++");
     let code = format!("{table}];\n\nunsafe extern \"C\" {{\n{declared}}}\n");
-    fs::write(tools.out.join("tops.rs"), code).expect("a writable OUT_DIR");
+    let table = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("tops.rs");
+    fs::write(table, code).expect("a writable OUT_DIR");
 }
 
 /// Ends the build with words for a person.
@@ -149,7 +150,10 @@ impl Tools {
         let root = PathBuf::from(ask(&["--getenv", "VERILATOR_ROOT"]));
         let cxx = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let identity = format!("{version} {} {cxx} {CXX_FLAGS:?} {VERILATOR_FLAGS:?}", root.display());
-        let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo"));
+        // Each Verilator keeps its models, so that going from one to the other and back costs nothing.
+        let out =
+            PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
+        fs::create_dir_all(&out).expect("a writable OUT_DIR");
         Self { verilator, root, cxx, identity, out }
     }
 
