@@ -1,8 +1,8 @@
-"""packet_front and packet_front512: random commands, streams that fit and streams that do not, pauses everywhere.
+"""packet_front: random commands, streams that fit and streams that do not, pauses everywhere.
 
-Expected are: one command and one verdict for each command given, in order; as many blocks as the command says; the
-stream's bytes when it fits; an error when it does not, and the next packet whole. With no pauses packets of two beats
-or more leave no clock without a block.
+LANES in the environment: 1, or 4 for the 512-bit stream. Expected are: one command and one verdict for each command
+given, in order; as many blocks as the command says; the stream's bytes when it fits; an error when it does not, and
+the next packet whole. With no pauses packets of two beats or more leave no clock without a block.
 """
 
 import os
@@ -35,7 +35,9 @@ class Packet:
 
 
 def beats_of(data: bytes, kind: int) -> list:
-    return [[data[at : at + BEAT], min(BEAT, len(data) - at), False, kind] for at in range(0, len(data), BEAT)]
+    return [
+        [data[at : at + BEAT], min(BEAT, len(data) - at), False, kind] for at in range(0, len(data), BEAT)
+    ]
 
 
 def random_packet(rng: random.Random, faults: bool, least: int = 0) -> Packet:
