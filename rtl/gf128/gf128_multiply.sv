@@ -23,44 +23,44 @@ module gf128_multiply #(
         assign q[i] = b[127 - i];
     end
 
-    // Small product n has four digits in base 3, one for each step of Karatsuba, the 64-bit step first: 0
-    // takes the low half of an operand, 1 the high half, 2 the sum of both.
-    logic [81*8-1:0] p_sums, q_sums, p_operands, q_operands;
+    // Operands of 64, 32, 16 and 8 bits. Operand n of one size makes operands 3n, 3n + 1 and 3n + 2 of the
+    // next: its low half, its high half, and the sum of both.
+    logic [3*64-1:0] p64, q64;
+    logic [9*32-1:0] p32, q32;
+    logic [27*16-1:0] p16, q16;
+    logic [81*8-1:0] p8, q8, p8_operands, q8_operands;
+    assign p64 = {p[127:64] ^ p[63:0], p};
+    assign q64 = {q[127:64] ^ q[63:0], q};
+    for (genvar n = 0; n < 3; n = n + 1) begin : g_split64
+        assign p32[96 * n +: 96] = {p64[64 * n + 32 +: 32] ^ p64[64 * n +: 32], p64[64 * n +: 64]};
+        assign q32[96 * n +: 96] = {q64[64 * n + 32 +: 32] ^ q64[64 * n +: 32], q64[64 * n +: 64]};
+    end
+    for (genvar n = 0; n < 9; n = n + 1) begin : g_split32
+        assign p16[48 * n +: 48] = {p32[32 * n + 16 +: 16] ^ p32[32 * n +: 16], p32[32 * n +: 32]};
+        assign q16[48 * n +: 48] = {q32[32 * n + 16 +: 16] ^ q32[32 * n +: 16], q32[32 * n +: 32]};
+    end
+    for (genvar n = 0; n < 27; n = n + 1) begin : g_split16
+        assign p8[24 * n +: 24] = {p16[16 * n + 8 +: 8] ^ p16[16 * n +: 8], p16[16 * n +: 16]};
+        assign q8[24 * n +: 24] = {q16[16 * n + 8 +: 8] ^ q16[16 * n +: 8], q16[16 * n +: 16]};
+    end
+
+    // The small products.
     logic [81*15-1:0] products8, factors8;
     for (genvar n = 0; n < 81; n = n + 1) begin : g_product
-        logic [7:0] p_sum, q_sum;
-        always_comb begin
-            p_sum = '0;
-            q_sum = '0;
-            for (int i = 0; i < 16; i = i + 1) begin
-                // Byte i of an operand belongs to the sum when at every step the half in which it lies is
-                // taken.
-                if (((n / 27) % 3 == 2 || (n / 27) % 3 == (i / 8) % 2)
-                        && ((n / 9) % 3 == 2 || (n / 9) % 3 == (i / 4) % 2)
-                        && ((n / 3) % 3 == 2 || (n / 3) % 3 == (i / 2) % 2)
-                        && (n % 3 == 2 || n % 3 == i % 2)) begin
-                    p_sum = p_sum ^ p[8 * i +: 8];
-                    q_sum = q_sum ^ q[8 * i +: 8];
-                end
-            end
-        end
-        assign p_sums[8 * n +: 8] = p_sum;
-        assign q_sums[8 * n +: 8] = q_sum;
-
         gf2_multiply8 multiply_bytes (
-            .a(p_operands[8 * n +: 8]),
-            .b(q_operands[8 * n +: 8]),
+            .a(p8_operands[8 * n +: 8]),
+            .b(q8_operands[8 * n +: 8]),
             .product(products8[15 * n +: 15])
         );
     end
     gf128_stage #(.WIDTH(2 * 81 * 8), .REGISTER(STAGES >= 3 ? 1 : 0)) after_sums (
-        .clk, .in({p_sums, q_sums}), .out({p_operands, q_operands})
+        .clk, .in({p8, q8}), .out({p8_operands, q8_operands})
     );
     gf128_stage #(.WIDTH(81 * 15), .REGISTER(STAGES >= 2 ? 1 : 0)) after_products (
         .clk, .in(products8), .out(factors8)
     );
 
-    // Products of 16, 32, 64 and 128 bits.
+    // And back: products of 16, 32, 64 and 128 bits.
     logic [27*31-1:0] products16;
     logic [9*63-1:0] products32;
     logic [3*127-1:0] products64, factors64;

@@ -4,10 +4,12 @@ module gf2_multiply8 (
     input  logic [7:0]  b,
     output logic [14:0] product
 );
-    always_comb begin
-        product = '0;
-        for (int i = 0; i < 8; i = i + 1) begin
-            product = product ^ ({7'b0, a & {8{b[i]}}} << i);
-        end
-    end
+    assign product = {7'b0, a & {8{b[0]}}}
+        ^ {6'b0, a & {8{b[1]}}, 1'b0}
+        ^ {5'b0, a & {8{b[2]}}, 2'b0}
+        ^ {4'b0, a & {8{b[3]}}, 3'b0}
+        ^ {3'b0, a & {8{b[4]}}, 4'b0}
+        ^ {2'b0, a & {8{b[5]}}, 5'b0}
+        ^ {1'b0, a & {8{b[6]}}, 6'b0}
+        ^ {a & {8{b[7]}}, 7'b0};
 endmodule
