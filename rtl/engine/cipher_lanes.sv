@@ -23,6 +23,8 @@ module cipher_lanes #(
 );
 
     if (CIPHER == 1) begin : g_serpent
+        logic unused;  // Serpent's S-boxes have one form
+        assign unused = 1'(SBOX);
         logic [33*128-1:0] keys;
         serpent_round_keys #(
             .INVERSE(INVERSE),

@@ -7,10 +7,17 @@
 //
 // Internal beats of a packet, in order: ceil(ad / 64) of AD, ceil(message / 64) of the message, one for the
 // tag when opening; a packet that has none of these, or whose command is illegal, gets one of kind 3 (none),
-// which carries its end. With AD_SERIAL = 1 an AD beat of n blocks is given n times, `beat_lane` saying whose
-// turn it is. Illegal command: slot never loaded, or the other direction than DIRECTION. Its beats are
-// swallowed up to tlast. Stream that does not fit: tlast too early (the missing beats are made up, zero), too
-// late (what is too much is swallowed), wrong tuser, wrong tkeep.
+// which carries its end.
+//
+// Illegal command: slot never loaded, or the other direction than DIRECTION. Its beats are swallowed up to
+// tlast. Stream that does not fit: tlast too early (the missing beats are made up, zero), too late (what is
+// too much is swallowed), wrong tuser, wrong tkeep.
+//
+//   DIRECTION  0 seals, 1 opens, 2 both
+//   AD_SERIAL  1: an AD beat of n blocks is given n times, `beat_lane` saying whose turn it is
+//   TAIL       1: a sealed packet whose message has a multiple of four blocks, or none, gets a beat of kind 3
+//              too
+//   COMMANDS   how many commands are taken ahead
 //
 // Latency: s_axis to beat one clock. Throughput: one beat a clock, packets of one beat included.
 //
@@ -33,6 +40,7 @@ module engine_front #(
     parameter int SLOT_BITS = 4,
     parameter int DIRECTION = 0,
     parameter int AD_SERIAL = 0,
+    parameter int TAIL = 0,
     parameter int COMMANDS = 64,
     parameter int NONCE_BITS = 96
 ) (
@@ -108,7 +116,8 @@ module engine_front #(
         for (int i = 0; i < 12; i = i + 1) nonce[8*i+:8] = s_cmd_nonce[8*(11-i)+:8];
     end
 
-    assign illegal = !loaded[s_cmd_slot] || (DIRECTION == 0 && s_cmd_open) || (DIRECTION == 1 && !s_cmd_open);
+    assign illegal = !loaded[s_cmd_slot]
+        || (DIRECTION == 0 && s_cmd_open) || (DIRECTION == 1 && !s_cmd_open);
     assign may_take = fifo_ready && !(loading && loading_slot == s_cmd_slot);
     assign s_cmd_tready = may_take && prepare_ready;
     assign prepare_valid = may_take && s_cmd_tvalid;
@@ -134,7 +143,9 @@ module engine_front #(
         .rst,
         .s_valid(s_cmd_tvalid && s_cmd_tready),
         .s_ready(fifo_ready),
-        .s_data({illegal, s_cmd_open, s_cmd_slot, s_cmd_ad_bytes, s_cmd_message_bytes, nonce[95-:NONCE_BITS]}),
+        .s_data({
+            illegal, s_cmd_open, s_cmd_slot, s_cmd_ad_bytes, s_cmd_message_bytes, nonce[95-:NONCE_BITS]
+        }),
         .m_valid(head_valid),
         .m_ready(packet_done),
         .m_data({head_illegal, head_open, head_slot, head_ad, head_message, head_nonce}),
@@ -158,6 +169,7 @@ module engine_front #(
     logic part_last;
     logic lane_last;
     logic final_now;
+    logic input_last;  // the stream's last beat: all but a beat of kind 3 that ends the packet
     logic [6:0] bytes;
     logic wants_input;
     logic go;
@@ -173,17 +185,22 @@ module engine_front #(
         else if (head_open) kind = 2'(TAG);
         else kind = 2'(NONE);
 
+        part_end = 16'd15;
+        if (kind == 2'(AD)) part_end = head_ad - 16'd1;
+        if (kind == 2'(MESSAGE)) part_end = head_message - 16'd1;
+
         kind_after = 2'(TAG);
         none_after = !head_open;
         if (kind == 2'(AD) && head_message != '0) begin
             kind_after = 2'(MESSAGE);
             none_after = 1'b0;
         end
+        if (TAIL == 1 && !head_open && (kind == 2'(MESSAGE) || head_message == '0)) begin
+            kind_after = 2'(NONE);
+            none_after = kind == 2'(MESSAGE) && part_end[5:4] != 2'd3;
+        end
         if (kind == 2'(TAG) || kind == 2'(NONE)) none_after = 1'b1;
 
-        part_end = 16'd15;
-        if (kind == 2'(AD)) part_end = head_ad - 16'd1;
-        if (kind == 2'(MESSAGE)) part_end = head_message - 16'd1;
         part_last = kind == 2'(NONE) || index == part_end[15:6];
         bytes = part_last ? {1'b0, part_end[5:0]} + 7'd1 : 7'd64;
         if (kind == 2'(NONE)) bytes = '0;
@@ -193,6 +210,8 @@ module engine_front #(
     end
 
     assign final_now = part_last && lane_last && none_after;
+    assign input_last = part_last && lane_last
+        && (kind == 2'(TAG) || (!head_open && (kind == 2'(MESSAGE) || head_message == '0)));
     assign wants_input = kind != 2'(NONE) && !fill;
     assign go = head_valid && packet_ready && !swallow && !hold && credit_beat && credit_packet;
     assign emit = go && (!wants_input || s_axis_tvalid);
@@ -201,7 +220,7 @@ module engine_front #(
     assign packet_done = emit && final_now;
     assign s_axis_tready = swallow || (go && wants_input && lane_last);
     assign consume = s_axis_tvalid && go && wants_input && lane_last;
-    assign misfit = consume && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != final_now);
+    assign misfit = consume && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != input_last);
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -218,11 +237,11 @@ module engine_front #(
             lane <= lane_last ? '0 : lane + 2'd1;
             if (lane_last) index <= part_last ? '0 : index + 10'd1;
             bad <= !final_now && (bad || misfit);
-            fill <= !final_now && (fill || (consume && s_axis_tlast));
+            fill <= !final_now && (fill || (consume && s_axis_tlast && !input_last));
             if (final_now && head_illegal) begin
                 swallow <= head_open || head_ad != '0 || head_message != '0;
             end else begin
-                swallow <= final_now && consume && !s_axis_tlast;
+                swallow <= consume && input_last && !s_axis_tlast;
             end
         end
         if (emit) phase <= part_last && lane_last ? kind_after : kind;

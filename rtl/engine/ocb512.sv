@@ -317,9 +317,10 @@ module ocb512 #(
     logic uses_3;
     always_comb begin
         uses_0 = 1'b0;
-        if (DIRECTION == 1) uses_0 = beat_kind == 2'(AD) || (beat_kind == 2'(MESSAGE) && beat_bytes[3:0] != '0);
-        else if (SHARED == 1) uses_0 = beat_kind == 2'(AD) || beat_kind == 2'(MESSAGE);
-        if (!valid_0) uses_0 = 1'b0;
+        if (valid_0 && SHARED == 1) begin
+            if (beat_kind == 2'(AD)) uses_0 = 1'b1;
+            if (beat_kind == 2'(MESSAGE)) uses_0 = DIRECTION != 1 || beat_bytes[3:0] != '0;
+        end
     end
 
     always_ff @(posedge clk) begin
@@ -554,8 +555,8 @@ module ocb512 #(
     logic [127:0] ad_sum;
 
     assign {
-        out_slot, out_has_message, out_error, out_open, out_final, out_start, out_part_last, out_first, out_kind,
-        out_bytes
+        out_slot, out_has_message, out_error, out_open, out_final, out_start, out_part_last, out_first,
+        out_kind, out_bytes
     } = beside_out;
 
     always_comb begin
@@ -725,8 +726,8 @@ module ocb512 #(
 
     logic unused_wires;
     assign unused_wires = ^{
-        emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_ready, unused_finish_popped, unused_done_ready,
-        unused_done_valid, unused_done_popped, unused_done_space, finish_space
+        emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_ready, unused_finish_popped,
+        unused_done_ready, unused_done_valid, unused_done_popped, unused_done_space, finish_space
     };
 
 endmodule
