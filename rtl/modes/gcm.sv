@@ -15,7 +15,7 @@
 //   FIFO    beats in the output FIFO
 //   STAGES  registers of the multiplier, 1 to 4
 //   SBOX, SPLIT   see aes_encrypt
-// Ports: see rtl/docs/interface.md. Loading a slot takes about 60 clocks; its packets wait, others go on with an idle
+// Ports: see rtl/README.md. Loading a slot takes about 60 clocks; its packets wait, others go on with an idle
 // clock between packets.
 module gcm #(
     parameter int SLOTS = 16,

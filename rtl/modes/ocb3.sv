@@ -23,7 +23,7 @@
 //   FIFO    beats in the output FIFO
 //   SBOX, SPLIT   see aes_encrypt
 //   RAGGED  0: messages and AD of whole blocks only
-// Ports: see rtl/docs/interface.md. Loading a slot takes about 30 clocks; its packets wait, others go on.
+// Ports: see rtl/README.md. Loading a slot takes about 30 clocks; its packets wait, others go on.
 module ocb3 #(
     parameter int SLOTS = 16,
     parameter int KEYS = 1,

@@ -31,4 +31,13 @@ NOT_WHOLE = ((True, 0, 0), (True, 0, 17), (True, 20, 40))
 
 TOPS = {
     "ecb": Top("ecb", "ecb.f", ("aes128-ecb.json",), illegal=((False, 0, 17), (True, 0, 3), (False, 16, 32))),
+    "copa": Top("copa", "copa.f", ("aes128-copa.json",), flagged=True, illegal=NOT_WHOLE),
+    "eme2": Top(
+        "eme2",
+        "eme2.f",
+        ("aes128-eme2.json",),
+        illegal=((False, 0, 0), (True, 16, 15), (False, 40, 1)),
+    ),
+    "ocb3": Top("ocb3", "ocb3.f", ("aes128-ocb3-t128.json",)),
+    "gcm": Top("gcm", "gcm.f", ("aes128-gcm.json",)),
 }
