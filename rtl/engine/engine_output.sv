@@ -93,27 +93,27 @@ module engine_output #(
     assign failed = compared_open && !compared_error && differs != '0;
 
     logic [127:0] tag;
-    logic [1:0] unused_ready;
-    logic [$clog2(PACKETS):0] unused_tag_space;
+    logic unused_ready;
+    logic [$clog2(PACKETS):0] unused_tags;
+    logic [$clog2(BEATS):0] unused_beats;
     logic [$clog2(BEATS):0] unused_verdict_space;
     logic unused_popped;
 
     assign tag = compared_open || compared_error ? '0 : bytes_pkg::swap128(compared_value);
 
-    stream_fifo #(
+    ram_fifo #(
         .WIDTH(130),
         .DEPTH(PACKETS)
     ) tags (
         .clk,
         .rst,
         .s_valid(compared_valid),
-        .s_ready(unused_ready[0]),
         .s_data({compared_error, failed, tag}),
         .m_valid(m_tag_tvalid),
         .m_ready(m_tag_tready),
         .m_data({m_tag_tuser[1:0], m_tag_tdata}),
-        .space(unused_tag_space),
-        .popped(tag_popped)
+        .popped(tag_popped),
+        .stored(unused_tags)
     );
 
     assign m_tag_tuser[2] = 1'b0;
@@ -131,7 +131,7 @@ module engine_output #(
         .clk,
         .rst,
         .s_valid(compared_valid && compared_open && compared_has_message),
-        .s_ready(unused_ready[1]),
+        .s_ready(unused_ready),
         .s_data(failed || compared_error),
         .m_valid(verdict_valid),
         .m_ready(verdict_take),
@@ -148,7 +148,7 @@ module engine_output #(
     logic [511:0] head_data;
     logic waits;
 
-    beat_fifo #(
+    ram_fifo #(
         .WIDTH(522),
         .DEPTH(BEATS)
     ) beats (
@@ -159,7 +159,8 @@ module engine_output #(
         .m_valid(head_valid),
         .m_ready(m_axis_tready && !(waits && !verdict_valid)),
         .m_data({head_last, head_open, head_error, head_bytes, head_data}),
-        .popped(beat_popped)
+        .popped(beat_popped),
+        .stored(unused_beats)
     );
 
     assign waits = head_last && head_open;
@@ -176,6 +177,6 @@ module engine_output #(
     end
 
     logic unused;
-    assign unused = ^{unused_home, unused_ready, unused_tag_space, unused_verdict_space, unused_popped};
+    assign unused = ^{unused_home, unused_ready, unused_tags, unused_beats, unused_verdict_space, unused_popped};
 
 endmodule

@@ -460,10 +460,10 @@ module gcm512 #(
     logic ends_error;
     logic ends_has_message;
     logic done;
-    logic [1:0] unused_ready;
+    logic unused_ready;
     logic [1:0] unused_popped;
     logic [3:0] unused_hashes_space;
-    logic [$clog2(PACKETS):0] unused_ends_space;
+    logic [$clog2(PACKETS):0] unused_ends;
 
     stream_fifo #(
         .WIDTH(128),
@@ -472,7 +472,7 @@ module gcm512 #(
         .clk,
         .rst,
         .s_valid(hash_done),
-        .s_ready(unused_ready[0]),
+        .s_ready(unused_ready),
         .s_data(hash_result),
         .m_valid(hashes_valid),
         .m_ready(done),
@@ -481,20 +481,19 @@ module gcm512 #(
         .popped(unused_popped[0])
     );
 
-    stream_fifo #(
+    ram_fifo #(
         .WIDTH(131),
         .DEPTH(PACKETS)
     ) ends (
         .clk,
         .rst,
         .s_valid(finish_valid),
-        .s_ready(unused_ready[1]),
         .s_data({finish_has_message, result_open, result_error, finish_value}),
         .m_valid(ends_valid),
         .m_ready(done),
         .m_data({ends_has_message, ends_open, ends_error, ends_value}),
-        .space(unused_ends_space),
-        .popped(unused_popped[1])
+        .popped(unused_popped[1]),
+        .stored(unused_ends)
     );
 
     assign done = hashes_valid && ends_valid;
@@ -537,7 +536,7 @@ module gcm512 #(
         unused_write_last, unused_last, unused_emit, unused_emit_slot, unused_prepare_valid,
         unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane, unused_step,
         unused_ready, unused_popped,
-        unused_hashes_space, unused_ends_space
+        unused_hashes_space, unused_ends
     };
 
 endmodule

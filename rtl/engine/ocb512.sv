@@ -350,7 +350,7 @@ module ocb512 #(
     logic finish_ack;
     logic [SLOT_BITS-1:0] finish_slot;
     logic [127:0] finish_block;
-    logic [$clog2(PACKETS):0] finish_space;
+    logic [$clog2(PACKETS):0] finish_calls_stored;
     logic [2:0] call;
     logic [SLOT_BITS-1:0] call_slot;
     logic [127:0] call_block;
@@ -372,7 +372,7 @@ module ocb512 #(
         logic [$clog2(PACKETS)+1:0] waiting;
         logic [1:0] places;
         always_comb begin
-            waiting = ($clog2(PACKETS)+2)'(PACKETS) - {1'b0, finish_space};
+            waiting = {1'b0, finish_calls_stored};
             if (make) waiting = waiting + 1'b1;
             if (ktop_valid) waiting = waiting + 1'b1;
             places = {1'b0, !uses_0} + {1'b0, !uses_1} + {1'b0, !uses_2};
@@ -645,23 +645,21 @@ module ocb512 #(
         assign unused_early = ^{slot_3, final_3, valid_3};
     end
 
-    logic unused_finish_ready;
     logic unused_finish_popped;
 
-    stream_fifo #(
+    ram_fifo #(
         .WIDTH(SLOT_BITS + 128),
         .DEPTH(PACKETS)
     ) finish_calls (
         .clk,
         .rst,
         .s_valid(finish_ask),
-        .s_ready(unused_finish_ready),
         .s_data({ask_slot, ask_block}),
         .m_valid(finish_valid),
         .m_ready(finish_ack),
         .m_data({finish_slot, finish_block}),
-        .space(finish_space),
-        .popped(unused_finish_popped)
+        .popped(unused_finish_popped),
+        .stored(finish_calls_stored)
     );
 
     // A tag's call never answers before the packet's hash is offered here: both went the same way, the call
@@ -670,25 +668,23 @@ module ocb512 #(
     logic done_error;
     logic done_has_message;
     logic [127:0] done_hash;
-    logic unused_done_ready;
     logic unused_done_valid;
     logic unused_done_popped;
-    logic [$clog2(PACKETS):0] unused_done_space;
+    logic [$clog2(PACKETS):0] unused_done_stored;
 
-    stream_fifo #(
+    ram_fifo #(
         .WIDTH(131),
         .DEPTH(PACKETS)
     ) hashes (
         .clk,
         .rst,
         .s_valid(gathered),
-        .s_ready(unused_done_ready),
         .s_data({has_message_2, gathered_open, gathered_error, gathered_hash}),
         .m_valid(unused_done_valid),
         .m_ready(call_done[FINISH]),
         .m_data({done_has_message, done_open, done_error, done_hash}),
-        .space(unused_done_space),
-        .popped(unused_done_popped)
+        .popped(unused_done_popped),
+        .stored(unused_done_stored)
     );
 
     engine_output #(
@@ -726,8 +722,8 @@ module ocb512 #(
 
     logic unused_wires;
     assign unused_wires = ^{
-        emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_ready, unused_finish_popped,
-        unused_done_ready, unused_done_valid, unused_done_popped, unused_done_space, finish_space
+        emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_popped,
+        unused_done_valid, unused_done_popped, unused_done_stored, finish_calls_stored
     };
 
 endmodule

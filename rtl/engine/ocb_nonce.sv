@@ -86,10 +86,9 @@ module ocb_nonce #(
     logic answers_valid;
     logic answers_take;
     logic [127:0] answers_block;
-    logic unused_ready;
     logic unused_popped;
     logic [$clog2(PACKETS):0] unused_space;
-    logic [$clog2(PACKETS):0] unused_answers_space;
+    logic [$clog2(PACKETS):0] unused_stored;
 
     stream_fifo #(
         .WIDTH(7),
@@ -107,20 +106,19 @@ module ocb_nonce #(
         .popped(unused_popped)
     );
 
-    stream_fifo #(
+    ram_fifo #(
         .WIDTH(128),
         .DEPTH(PACKETS)
     ) answers (
         .clk,
         .rst,
         .s_valid(answer_valid),
-        .s_ready(unused_ready),
         .s_data(answer_block),
         .m_valid(answers_valid),
         .m_ready(answers_take),
         .m_data(answers_block),
-        .space(unused_answers_space),
-        .popped(answers_popped)
+        .popped(answers_popped),
+        .stored(unused_stored)
     );
 
     // Stretch = Ktop || (Ktop[1..64] ^ Ktop[9..72]); Offset_0 = its 128 bits from bit `bottom` on.

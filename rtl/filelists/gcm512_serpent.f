@@ -6,7 +6,7 @@ serpent/serpent_round_keys.sv
 serpent/serpent_encrypt_lane.sv
 engine/cipher_lanes.sv
 engine/delay_line.sv
-engine/beat_fifo.sv
+engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
 engine/engine_front.sv

@@ -22,7 +22,7 @@ aes/aes_last_round_key.sv
 engine/aes_decrypt_lane.sv
 engine/cipher_lanes.sv
 engine/delay_line.sv
-engine/beat_fifo.sv
+engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
 engine/engine_front.sv

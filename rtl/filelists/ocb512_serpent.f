@@ -9,7 +9,7 @@ serpent/serpent_decrypt_lane.sv
 serpent/serpent_last_prekey.sv
 engine/cipher_lanes.sv
 engine/delay_line.sv
-engine/beat_fifo.sv
+engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
 engine/engine_front.sv
