@@ -47,16 +47,30 @@ module aes_decrypt_keys_wavefront #(
         walking_constant <= aes_pkg::xtime_inverse(constant);
     end
 
-    // InvMixColumns of it, with two registers a round one clock later.
+    // InvMixColumns of it, with two registers a round one clock later. With one, word 0 comes late, from the
+    // S-boxes: there the sum in it is taken after InvMixColumns, not before.
     logic [127:0] plain, transformed;
+    logic [31:0] late, early;
     assign plain = SPLIT == 1 ? walking : previous;
-    for (genvar c = 0; c < 4; c = c + 1) begin : g_column
+    for (genvar c = 0; c < 3; c = c + 1) begin : g_column
         aes_inverse_mix_column mix (
             .column(plain[32 * c +: 32]),
             .key(32'b0),
             .mixed(transformed[32 * c +: 32])
         );
     end
+    if (SPLIT == 1) begin : g_word_0
+        assign late = plain[127:96];
+        assign early = 32'b0;
+    end else begin : g_word_0_late
+        assign late = word;
+        aes_inverse_mix_column mix_early (
+            .column(from[127:96] ^ {constant, 24'b0}),
+            .key(32'b0),
+            .mixed(early)
+        );
+    end
+    aes_inverse_mix_column mix_late (.column(late), .key(early), .mixed(transformed[127:96]));
 
     // The last round key is needed at once.
     logic [127:0] kept;

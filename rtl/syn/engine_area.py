@@ -101,12 +101,12 @@ def measure(name: str) -> dict:
     flow.BUILD.mkdir(parents=True, exist_ok=True)
     file_name = name.replace(" ", "_").replace(",", "")
     netlist = flow.BUILD / f"{file_name}.part.json"
-    kept = " ".join(f"A:src=*/{module}.sv*" for module in flow.KEPT)
+    kept = " ".join(f"A:src=*{module}.sv*" for module in flow.KEPT)
     flow.run(
         [
             "read_verilog -sv " + " ".join(str(RTL / file) for file in files),
             f"hierarchy -check -top {top}" + "".join(f" -chparam {key} {value}" for key, value in parameters.items()),
-            *(f"blackbox A:src=*/{box}.sv*" for box in boxes),
+            *(f"blackbox A:src=*{box}.sv*" for box in boxes),
             f"setattr -mod -set keep_hierarchy 1 {kept}",
             f"synth_intel_alm -family cyclonev -noiopad -noclkbuf -top {top}",
             "setattr -mod -unset keep_hierarchy *",

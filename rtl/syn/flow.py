@@ -46,11 +46,13 @@ RAMB18 = {"RAMB18E1": 1, "RAMB36E1": 2}
 
 
 def tops(names: list[str] | None = None) -> dict[str, dict]:
-    """The tops of budgets.toml by name; those whose name contains one of `names`."""
+    """The tops of budgets.toml; those whose name is one of `names`, or contains it."""
     found = tomllib.loads(BUDGETS.read_text())["top"]
     if not names:
         return found
-    chosen = {name: top for name, top in found.items() if any(part in name for part in names)}
+    exact = {name: found[name] for name in names if name in found}
+    parts = [part for part in names if part not in found]
+    chosen = exact | {name: top for name, top in found.items() if any(part in name for part in parts)}
     if not chosen:
         sys.exit(f"no top's name contains {' or '.join(names)}")
     return chosen
