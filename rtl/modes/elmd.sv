@@ -11,7 +11,8 @@
 //   KEYS         1 wavefront: packets of different keys follow each other without a gap if a packet has ROUNDS blocks
 //                or more, or waits until ROUNDS clocks after the change before
 //                2 a key per block: no such wait
-//                0 static, only with SLOTS = 1: a new key is taken when the pipes are empty
+//                0 static, one key schedule for both pipes as in the paper: a new key is taken when the pipes are
+//                empty. Only with SLOTS = 1, SBOX = 0, SPLIT = 0
 //   FIFO         entries of the output FIFO, a power of two; for one block a clock more than 4 clocks over both pipes'
 //   SBOX, SPLIT  of the pipes, see aes_encrypt
 //   NONCE_BYTES  8: the first AD block is the nonce's first 8 bytes || PARAM. 16: it is the whole nonce
@@ -184,54 +185,93 @@ module elmd #(
         .mask_clear, .mask_load, .mask_load_three, .mask_seven, .mask_opening, .l_slot
     );
 
-    // ---- Keys.
+    // ---- The pipes.
 
-    logic [127:0] key_in;
-    logic last_made;
-    logic [3:0] lower_slot;
-    logic [127:0] key;
-    logic [127:0] last_key;
-    logic [127:0] l;
-    logic [127:0] upper_block;
-
-    assign key_in = bytes_pkg::swap128(s_key_key);
-
-    elmd_slots #(
-        .ROUNDS(ROUNDS),
-        .SLOTS(SLOTS),
-        .KEYS(KEYS)
-    ) slots (
-        .clk,
-        .rst,
-        .write(load),
-        .write_slot(load ? s_key_slot : load_slot),
-        .write_key(key_in),
-        .last_made,
-        .write_l(l_made),
-        .new_l(upper_block),
-        .key_slot(enter_slot),
-        .key,
-        .last_slot(lower_slot),
-        .last(last_key),
-        .l_slot,
-        .l
-    );
-
-    // ---- The upper layer.
-
-    logic [127:0] first_block;
-    logic [127:0] sum;
-    logic [127:0] enter_mask;
-    logic [127:0] leave_mask;
-    logic [127:0] enter_block;
     logic upper_valid;
     logic upper_new_key;
+    logic [3:0] upper_slot;
     logic [1:0] upper_kind;
     logic upper_open;
     logic upper_first;
     logic upper_last;
     logic upper_partial;
     logic upper_error;
+    logic [127:0] upper_block;
+    logic from_ad;
+    logic from_tag;
+    logic from_key;
+    logic lower_valid;
+    logic lower_tag;
+    logic lower_open;
+    logic lower_first;
+    logic lower_last;
+    logic lower_partial;
+    logic lower_error;
+    logic [127:0] lower_block;
+    logic [127:0] enter_block;
+    logic [127:0] mixed_block;
+
+    assign from_ad  = upper_kind == 2'd1;
+    assign from_tag = upper_kind == 2'd2;
+    assign from_key = upper_kind == 2'd3;
+    assign l_made   = upper_valid && from_key;
+
+    // The lower layer gets a new key when the packet's first AD block has left the upper one: then the packet before
+    // has wholly entered it.
+    elmd_pipes #(
+        .ROUNDS(ROUNDS),
+        .SLOTS(SLOTS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT),
+        .UPPER_USER(UPPER_USER),
+        .LOWER_USER(LOWER_USER)
+    ) pipes (
+        .clk,
+        .rst,
+        .load,
+        .load_slot,
+        .load_key(bytes_pkg::swap128(s_key_key)),
+        .upper_in_valid(enter),
+        .upper_in_new_key(enter_new_key),
+        .upper_in_slot(enter_slot),
+        .upper_in_block(enter_block),
+        .upper_in_user({
+            enter_new_key, enter_slot, enter_kind, enter_open, enter_first, enter_last, enter_partial, enter_error
+        }),
+        .upper_out_valid(upper_valid),
+        .upper_out_block(upper_block),
+        .upper_out_user({
+            upper_new_key, upper_slot, upper_kind, upper_open, upper_first, upper_last, upper_partial, upper_error
+        }),
+        .lower_in_valid(upper_valid && !from_ad && !from_key),
+        .lower_in_new_key(upper_valid && upper_new_key && from_ad),
+        .lower_in_slot(upper_slot),
+        .lower_in_block(mixed_block),
+        .lower_in_user({from_tag, upper_open, upper_first, upper_last, upper_partial, upper_error}),
+        .lower_out_valid(lower_valid),
+        .lower_out_block(lower_block),
+        .lower_out_user({lower_tag, lower_open, lower_first, lower_last, lower_partial, lower_error})
+    );
+
+    // ---- Before the encryption pipe.
+
+    logic [127:0] l;
+    logic [127:0] first_block;
+    logic [127:0] sum;
+    logic [127:0] enter_mask;
+    logic [127:0] leave_mask;
+
+    elmd_slot_memory #(
+        .SLOTS(SLOTS)
+    ) ls (
+        .clk,
+        .write(l_made),
+        .write_slot(load_slot),
+        .in(upper_block),
+        .read_slot(l_slot),
+        .out(l)
+    );
 
     generate
         if (NONCE_BYTES == 16) begin : g_whole_nonce
@@ -269,41 +309,7 @@ module elmd #(
 
     assign enter_block = enter_mask ^ (held_block & {128{use_block}}) ^ (sum & {128{use_sum}});
 
-    aes_encrypt #(
-        .ROUNDS(ROUNDS),
-        .KEYS(KEYS),
-        .SBOX(SBOX),
-        .SPLIT(SPLIT),
-        .USER(UPPER_USER)
-    ) upper (
-        .clk,
-        .rst,
-        .in_valid(enter),
-        .in_new_key(enter_new_key),
-        .in_key(key),
-        .in_block(enter_block),
-        .in_user({
-            enter_new_key, enter_slot, enter_kind, enter_open, enter_first, enter_last, enter_partial, enter_error
-        }),
-        .out_valid(upper_valid),
-        .out_block(upper_block),
-        .out_user({
-            upper_new_key, lower_slot, upper_kind, upper_open, upper_first, upper_last, upper_partial, upper_error
-        })
-    );
-
-    // ---- Between the layers.
-
-    logic from_ad;
-    logic from_tag;
-    logic from_key;
-    logic [127:0] lower_in;
-    logic lower_new_key;
-
-    assign from_ad  = upper_kind == 2'd1;
-    assign from_tag = upper_kind == 2'd2;
-    assign from_key = upper_kind == 2'd3;
-    assign l_made   = upper_valid && from_key;
+    // ---- Between the pipes.
 
     elmd_rho rho (
         .clk,
@@ -312,50 +318,20 @@ module elmd #(
         .opening(upper_open && !from_ad),
         .tag(from_tag),
         .block(upper_block),
-        .mixed(lower_in)
+        .mixed(mixed_block)
     );
 
-    // ---- The lower layer. Its wave starts when the packet's first AD block has left the encryption pipe: then the
-    // packet before has wholly entered here.
+    // ---- Behind the decryption pipe.
 
-    logic lower_valid;
-    logic [127:0] lower_block;
     logic [127:0] lower_mask;
-    logic lower_tag;
-    logic lower_open;
-    logic lower_first;
-    logic lower_last;
-    logic lower_partial;
-    logic lower_error;
 
-    assign lower_new_key = KEYS == 0 ? last_made : upper_valid && upper_new_key && from_ad;
-
-    aes_decrypt #(
-        .ROUNDS(ROUNDS),
-        .KEYS(KEYS),
-        .SBOX(SBOX),
-        .SPLIT(SPLIT),
-        .USER(LOWER_USER)
-    ) lower (
-        .clk,
-        .rst,
-        .in_valid(upper_valid && !from_ad && !from_key),
-        .in_new_key(lower_new_key),
-        .in_key(last_key),
-        .in_block(lower_in),
-        .in_user({from_tag, upper_open, upper_first, upper_last, upper_partial, upper_error}),
-        .out_valid(lower_valid),
-        .out_block(lower_block),
-        .out_user({lower_tag, lower_open, lower_first, lower_last, lower_partial, lower_error})
-    );
-
-    elmd_delay #(
+    ring_delay #(
         .CLOCKS(2 * PIPE)
     ) delay (
         .clk,
         .rst,
-        .in (leave_mask),
-        .out(lower_mask)
+        .in_data (leave_mask),
+        .out_data(lower_mask)
     );
 
     elmd_output #(

@@ -11,7 +11,7 @@
 //     KEY_MASK  the masks are made 0
 //     KEY       the block 0 enters with the new key. For six rounds L = E(E(0)): it comes back here, and the second
 //               time the mask is what came out the first time.
-// Packets of other slots go on meanwhile. The last round key (see elmd_slots) is stored before L can be.
+// Packets of other slots go on meanwhile. The last round key (see elmd_pipes) is stored before L can be.
 //
 // A change of key (KEYS = 1): the first AD block takes the new key along as a wave, ROUNDS clocks or more after the
 // wave before. KEYS = 0: a key is taken only when both pipes are empty. KEYS = 2: nothing to do.
@@ -120,7 +120,7 @@ module elmd_control #(
             partial <= command_open ? command_padded : !command_message_whole;
         end
         if (accept) slot <= command_slot;
-        else if (free) slot <= load_slot;
+        else if (free) slot <= making_slot;
         if (enter && state == NONCE) first_message <= 1'b1;
         else if (enter && enter_kind == MESSAGE_BLOCK) first_message <= 1'b0;
     end
@@ -128,6 +128,7 @@ module elmd_control #(
     // ---- A key that is loaded.
 
     logic making;  // its L is not known yet
+    logic [3:0] making_slot;
     logic wanted;  // the block that gives L is still to enter
     logic second;  // it is the second one
     logic made;
@@ -135,9 +136,10 @@ module elmd_control #(
     logic settled;  // no block is in flight, or for so long no wave has started that another one may
 
     assign load = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < 5'(SLOTS);
+    assign load_slot = making ? making_slot : s_key_slot;
     assign s_key_tready = !making && (KEYS != 0 || (state == IDLE && settled));
     assign made = l_made && (ROUNDS == 10 || second);
-    assign blocked = (making && (SLOTS == 1 || command_slot == load_slot)) || (KEYS == 0 && s_key_tvalid);
+    assign blocked = (making && (SLOTS == 1 || command_slot == making_slot)) || (KEYS == 0 && s_key_tvalid);
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -151,7 +153,7 @@ module elmd_control #(
                 if (load && s_key_slot == 4'(i)) slot_loaded[i] <= 1'b1;
             end
         end
-        if (load) load_slot <= s_key_slot;
+        if (load) making_slot <= s_key_slot;
         second <= !load && (second || l_made);
     end
 
@@ -167,14 +169,14 @@ module elmd_control #(
 
     assign new_key = KEYS == 1 && !(wave_known && wave_slot == slot);
     assign settled = wait_clocks == '0;
-    assign enter_new_key = KEYS == 0 ? load : enter && (state == KEY || (state == NONCE && new_key));
+    assign enter_new_key = enter && (state == KEY || (state == NONCE && new_key));
 
     always_ff @(posedge clk) begin
         if (rst) begin
             wait_clocks <= '0;
             wave_known  <= 1'b0;
         end else begin
-            if (enter_new_key || (KEYS == 0 && enter)) wait_clocks <= WAIT_BITS'(WAIT);
+            if (KEYS == 0 ? load || enter : enter_new_key) wait_clocks <= WAIT_BITS'(WAIT);
             else if (!settled) wait_clocks <= wait_clocks - 1'b1;
             if (enter && state == NONCE) wave_known <= 1'b1;
             if (enter && state == KEY) wave_known <= 1'b0;
@@ -186,6 +188,7 @@ module elmd_control #(
 
     logic sends_tag;
     logic last_ad;
+    logic l_of_next;
 
     always_comb begin
         case (state)
@@ -227,14 +230,13 @@ module elmd_control #(
     // The mask register is set to 3L/2 with the command, to L/2 with the last block of AD.
     assign mask_clear = state == KEY_MASK && !second;
     assign mask_load = accept || state == KEY_MASK || (enter && (last_ad || (state == NONCE && ad_empty)));
-    assign mask_load_three = l_slot_is_next;
+    assign mask_load_three = l_of_next;
     assign mask_seven = enter_kind == AD_BLOCK ? last_ad && ad_short
         : partial && (enter_last || enter_kind == TAG_BLOCK);
     assign mask_opening = open && (enter_kind == MESSAGE_BLOCK || enter_kind == TAG_BLOCK);
 
-    logic l_slot_is_next;
-    assign l_slot_is_next = !(state == NONCE || state == KEY_MASK || (state == BODY && held_kind == AD_BLOCK));
-    assign l_slot = l_slot_is_next ? command_slot : slot;
+    assign l_of_next = !(state == NONCE || state == KEY_MASK || (state == BODY && held_kind == AD_BLOCK));
+    assign l_slot = l_of_next ? command_slot : slot;
 
     // ---- From state to state.
 

@@ -35,18 +35,17 @@ module elmd_mask (
     logic [127:0] h4;
     logic [127:0] h8;
     logic [127:0] l_half;
-    logic [127:0] upper;
-    logic [127:0] lower;
+    logic [127:0] seven_rest;
 
     assign h2 = gf128_pkg::double_be(h);
     assign h4 = gf128_pkg::double_be(h2);
     assign h8 = gf128_pkg::double_be(h4);
     assign l_half = gf128_pkg::halve_be(l);
 
-    assign upper = seven ? h ^ h2 ^ h4 : h2;
-    assign lower = h2 ^ h8;
-    assign enter = opening ? lower : upper;
-    assign leave = opening ? upper : lower;
+    // Written as sums, not as choices: one LUT6 for each bit of a mask.
+    assign seven_rest = (h ^ h4) & {128{seven}};
+    assign enter = h2 ^ (opening ? h8 : seven_rest);
+    assign leave = h2 ^ (opening ? seven_rest : h8);
 
     always_ff @(posedge clk) begin
         if (clear) h <= '0;
