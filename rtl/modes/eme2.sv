@@ -6,12 +6,12 @@
 // sustained over messages back to back.
 //
 //     s_cmd, s_axis -> packet_front -> eme2_issue -> E | D -> eme2_mix -> eme2_store -> eme2_second -> E | D
-//                                                                  -> stream_fifo -> packet_finish -> m_axis,
-//                                                                  m_tag
+//                                                     -> stream_fifo -> packet_finish -> m_axis, m_tag
 //
-// Latency: the first beat of the output comes 44 clocks, plus 12 with a partial block, plus 12 + g with g =
-// (blocks - 1) / 128 not 0, plus n[7:4] + n[3:2] + n[1:0] with n the number of blocks in the last group,
-// after the message's last beat was taken. See docs/eme2.md.
+// Latency, from a message's last beat taken to the first beat of its output: 44 clocks, + 12 with a partial
+// block, + 13 for each later group of 128 blocks, + the time of the last group's sum (eme2_geometric, its
+// latency less one: 1 to 13 clocks). Sustained: one block a clock in both passes; see eme2_issue for the
+// clocks between messages, and docs/eme2.md.
 //
 //   SLOTS  key slots, 1 to 16
 //   KEYS   0: static pipes, which must run empty for another key. 1: another key follows as soon as the
@@ -23,7 +23,8 @@
 //
 // Ports: see packet_front (s_cmd, s_axis), packet_finish (m_axis, m_tag), eme2_slots (s_key: K_AD, K_ECB,
 // K_AES). The tweak is the AD; s_cmd_open decrypts; s_cmd_nonce and s_cmd_padded are not used. There is no
-// tag beat: m_tag gives only the verdict, which can only be an error, and m_tag_tdata is zero.
+// tag beat: m_tag gives only the verdict, which can only be an error, when
+// the last beat is ready; m_tag_tdata is zero.
 module eme2 #(
     parameter int SLOTS = 16,
     parameter int KEYS  = 1,
@@ -464,6 +465,8 @@ module eme2 #(
     logic packet_pop;
     logic head_verdict_valid;
     logic head_verdict_error;
+    logic head_done;
+    logic done_pop;
     logic out_valid;
     logic out_ready;
     logic [127:0] out_block;
@@ -506,6 +509,20 @@ module eme2 #(
         .pop(packet_pop)
     );
 
+    // A message is done, and its slot free for another key, when its last beat is in the FIFO.
+    lut_queue #(
+        .WIDTH(1),
+        .DEPTH(PACKETS)
+    ) done (
+        .clk,
+        .rst,
+        .push(beat_valid && beat_last),
+        .in_data(1'b0),
+        .valid(head_done),
+        .out_data(unused[4]),
+        .pop(done_pop)
+    );
+
     credit_counter #(
         .CREDITS(FIFO)
     ) beat_credits (
@@ -541,10 +558,10 @@ module eme2 #(
         .verdict_valid(head_verdict_valid),
         .verdict_error(head_verdict_error),
         .packet_pop,
-        .result_valid(1'b1),
+        .result_valid(head_done),
         .result_failed(1'b0),
         .result_tag(128'd0),
-        .result_pop(unused[4]),
+        .result_pop(done_pop),
         .beat_valid(out_valid),
         .beat_ready(out_ready),
         .beat_block(out_block),

@@ -125,13 +125,11 @@ module eme2_issue #(
     logic [3:0] digit0;
     logic [3:0] digit1;
     logic [3:0] next_sum_time;
-    always_comb begin
-        digit0 = {2'd0, next_last_group[1:0]};
-        digit1 = {2'd0, next_last_group[3:2]};
-        if (digit0 == '0) digit0 = {3'd0, next_last_group[7:2] != '0};
-        if (digit1 == '0) digit1 = {3'd0, next_last_group[7:4] != '0};
-        next_sum_time = digit0 + digit1 + next_last_group[7:4];
-    end
+    assign digit0 = {2'd0, next_last_group[1:0]}
+        | {3'd0, next_last_group[1:0] == '0 && next_last_group[7:2] != '0};
+    assign digit1 = {2'd0, next_last_group[3:2]}
+        | {3'd0, next_last_group[3:2] == '0 && next_last_group[7:4] != '0};
+    assign next_sum_time = digit0 + digit1 + next_last_group[7:4];
 
     assign second_valid = begins;
     assign second_decrypt = next_decrypt;
@@ -299,17 +297,19 @@ sum_time <= next_sum_time;
     logic [127:0] mask;
     logic [127:0] mask_now;
     logic [127:0] mask_double;
+    logic [127:0] mask_four;
     logic [127:0] mask_chosen;
     logic short_tweak;
 
     assign first_mask_slot = slot;
     assign mask_now = state == IN_MESSAGE && first ? first_mask : mask;
     assign mask_double = gf128_pkg::double_le_bytes(mask_now);
+    assign mask_four = gf128_pkg::double_le_bytes(mask_double);
     assign short_tweak = last_tweak && !tweak_bytes[4];
     always_comb begin
         mask_chosen = mask_now;
         if (state == IN_TWEAK && !hollow) begin
-            mask_chosen = short_tweak ? gf128_pkg::double_le_bytes(mask_double) : mask_double;
+            mask_chosen = short_tweak ? mask_four : mask_double;
         end
         if (state == IN_PARTIAL) mask_chosen = '0;
     end
@@ -340,11 +340,14 @@ sum_time <= next_sum_time;
     logic [2:0] kind;
     logic [MIXING-1:0] place_mixing;
 
+    // A whole block, of 16 bytes, has no padding.
+    logic [4:0] bytes;
     always_comb begin
-        padding = '0;
-        if (state == IN_PARTIAL) padding = ragged_pkg::padding({1'b0, partial});
-        if (state == IN_TWEAK && last_tweak && !hollow) padding = ragged_pkg::padding(tweak_bytes);
+        bytes = 5'd16;
+        if (state == IN_PARTIAL) bytes = {1'b0, partial};
+        if (state == IN_TWEAK && last_tweak && !hollow) bytes = tweak_bytes;
     end
+    assign padding = ragged_pkg::padding(bytes);
     assign filled = (hollow && state == IN_TWEAK ? '0 : block) | padding;
 
     always_comb begin
