@@ -1,8 +1,8 @@
 """Any top with the streams of rtl/docs/interface.md, against files of known answers.
 
 Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
-verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet. Expected
-values come from the files alone. The environment says which top (see run_streams): TOP, and STREAM_SEED.
+verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
+Expected values come from the files alone. The environment says which top (see run_streams): TOP, STREAM_SEED.
 """
 
 import json
