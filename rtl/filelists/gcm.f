@@ -10,7 +10,6 @@ aes/aes_encrypt_round.sv
 aes/aes_inverse_sbox_circuit.sv
 aes/aes_inversion_core.sv
 aes/aes_mix_column.sv
-aes/aes_mix_sums.sv
 aes/aes_pipe_user.sv
 aes/aes_sbox.sv
 aes/aes_sbox_circuit.sv

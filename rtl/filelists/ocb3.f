@@ -11,7 +11,6 @@ aes/aes_encrypt_round.sv
 aes/aes_inverse_sbox_circuit.sv
 aes/aes_inversion_core.sv
 aes/aes_mix_column.sv
-aes/aes_mix_sums.sv
 aes/aes_pipe_user.sv
 aes/aes_sbox.sv
 aes/aes_sbox_circuit.sv
@@ -25,7 +24,6 @@ aes/aes_decrypt_keys_wavefront.sv
 aes/aes_decrypt_round.sv
 aes/aes_inverse_mix_column.sv
 aes/aes_inverse_mix_shared.sv
-aes/aes_inverse_mix_sums.sv
 aes/aes_last_round_key.sv
 common/stream_fifo.sv
 common/credit_counter.sv
@@ -33,6 +31,7 @@ common/packet_front.sv
 modes/ring_delay.sv
 modes/pipe_key.sv
 modes/packet_results.sv
+modes/mux4.sv
 modes/ocb3_stretch.sv
 modes/ocb3_nonce.sv
 modes/ocb3_table.sv

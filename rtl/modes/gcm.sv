@@ -1,16 +1,16 @@
-// GCM with AES-128, 12-byte nonces and 16-byte tags (NIST SP 800-38D), sealing and opening, one block a clock. One
-// encryption pipe, and GHASH with interleaved powers behind it.
+// GCM with AES-128, 12-byte nonces and 16-byte tags (NIST SP 800-38D), sealing and opening, one block a
+// clock. One encryption pipe, and GHASH with interleaved powers behind it.
 //
-// What enters the pipe in a clock is a step of a packet (see gcm_sequence): each block of AD and message, and the tag
-// with the call E(J0). A step's block goes around the pipe; both meet at its end, where GHASH begins.
+// What enters the pipe in a clock is a step of a packet (see gcm_sequence): each block of AD and message, and
+// the tag with the call E(J0). A step's block goes around the pipe; both meet at its end, where GHASH begins.
 //
 // Throughput: ad + message + 1 clocks a packet (in blocks), sealing or opening.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11 (SPLIT = 1: 21).
-// Tag, from the last block's beat: PIPE + STAGES + 7; verdict, from the received tag's beat: PIPE + STAGES + 6.
-// First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11 (SPLIT =
+// 1: 21). Tag, from the last block's beat: PIPE + STAGES + 7; verdict, from the received tag's beat: PIPE +
+// STAGES + 6. First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
 //
-//   KEYS    key schedule of the pipe, see aes_encrypt. 1: another key every ten clocks at most. 2: a key per block, no
-//           waiting. 0: static, each change of the slot empties the pipe.
+//   KEYS    key schedule of the pipe, see aes_encrypt. 1: another key every ten clocks at most. 2: a key per
+//           block, no waiting. 0: static, each change of the slot empties the pipe.
 //   SLOTS   key slots, 1 to 16 (a power of two)
 //   FIFO    beats in the output FIFO
 //   STAGES  registers of the multiplier, 1 to 4
@@ -198,8 +198,8 @@ module gcm #(
     logic [127:0] step_counter;
     logic [31:0] step_size;
 
-    // A new key gets into the pipe in a gap between packets, unless each block has its own key; and its powers need
-    // clocks in which GHASH is idle.
+    // A new key gets into the pipe in a gap between packets, unless each block has its own key; and its
+    // powers need clocks in which GHASH is idle.
     assign usable = !(loading && (command_slot == loading_slot || busy)) && !(KEYS != 2 && key_call);
     assign command_ready = sequence_free && (command_error || usable);
     assign take = command_valid && command_ready;
@@ -252,10 +252,11 @@ module gcm #(
     assign credits = step_kind == MESSAGE ? beat_available : step_kind == AD || packet_available;
     assign step_ready = step_valid && credits && (!step_encrypts || encrypt_free);
     assign block_ready = step_ready && step_takes_block;
-    assign step_done = step_ready && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+    assign step_done = step_ready
+        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
 
-    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps are two
-    // clocks into the pipe. A packet without blocks waits for its own.
+    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
+    // are two clocks into the pipe. A packet without blocks waits for its own.
     assign verdict_ready = last_given || (step_ready && step_barren);
     always_ff @(posedge clk) begin
         if (rst) last_given <= 1'b0;
@@ -269,7 +270,8 @@ module gcm #(
     logic [3:0] held_slot;
     logic key_holds;  // the caller's key is in the pipe
     logic step_holds;
-    logic key_goes;  // the caller's turn: its key is loaded if it is not there, its call enters if it is or may
+    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
+    logic key_goes;
     logic step_goes;
 
     assign key_holds = KEYS == 2 || (held && held_slot == loading_slot);
@@ -354,7 +356,9 @@ module gcm #(
     ) steps (
         .clk,
         .rst,
-        .in_data ({step_kind, step_open, step_first, step_last, step_message, step_slot, step_bytes, step_size}),
+        .in_data ({
+            step_kind, step_open, step_first, step_last, step_message, step_slot, step_bytes, step_size
+        }),
         .out_data({out_kind, out_open, out_first, out_last, out_message, out_slot, out_bytes, out_size})
     );
 
@@ -428,7 +432,9 @@ module gcm #(
     ) ends (
         .clk,
         .rst,
-        .in_data ({out_open && out_kind == TAG, out_message, out_error, encrypted ^ (out_open ? out_block : '0)}),
+        .in_data ({
+            out_open && out_kind == TAG, out_message, out_error, encrypted ^ (out_open ? out_block : '0)
+        }),
         .out_data({end_open, end_message, end_error, end_block})
     );
 

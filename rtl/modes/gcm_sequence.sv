@@ -1,5 +1,5 @@
-// What GCM does with a packet, step by step, with the counter block of each step (NIST SP 800-38D sections 7.1, 7.2).
-// The first step is there in the clock after `take`, then one a clock, from packet to packet too.
+// What GCM does with a packet, step by step, with the counter block of each step (NIST SP 800-38D sections
+// 7.1, 7.2). The first step is there in the clock after `take`, then one a clock, from packet to packet too.
 //
 //   kind            what the step is:
 //     0 AD             a block of AD, for GHASH only
@@ -8,10 +8,12 @@
 //     3 ILLEGAL        an illegal command: it has this step only
 //
 //   take, command_*   the next packet, when `free`; command_nonce: 12 bytes, byte 0 highest
-//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_first: the packet's first.
-//                     step_last: the message's last block. step_barren: the packet has no block in s_axis.
-//                     step_message: it has a message. step_counter: the counter block to encrypt.
-//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of GHASH in the packet
+//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_first: the
+//                     packet's first. step_last: the message's last block. step_barren: the packet has no
+//                     block in s_axis. step_message: it has a message. step_counter: the counter block to
+//                     encrypt.
+//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of GHASH in the
+//                     packet
 module gcm_sequence (
     input  logic         clk,
     input  logic         rst,
@@ -103,7 +105,8 @@ module gcm_sequence (
             blocks <= {1'b0, command_ad_blocks} + {1'b0, command_message_blocks} + 1'b1;
             illegal <= command_error;
             step_first <= 1'b1;
-            step_barren <= command_error || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
+            step_barren <= command_error
+                || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
             step_message <= !command_error && command_message_blocks != '0;
         end else if (step_done) begin
             if (in_ad) ad_left <= ad_left - 1'b1;

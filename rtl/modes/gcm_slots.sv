@@ -1,5 +1,5 @@
-// Key slots of GCM: the key of each slot, and the making of its hash key H = E(0) (NIST SP 800-38D section 7.1), whose
-// powers `ghash` keeps. One slot is loaded at a time.
+// Key slots of GCM: the key of each slot, and the making of its hash key H = E(0) (NIST SP 800-38D section
+// 7.1), whose powers `ghash` keeps. One slot is loaded at a time.
 //
 //   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
 //   loaded                    slots that have a key

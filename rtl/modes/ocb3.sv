@@ -1,28 +1,32 @@
 // OCB3 with AES-128, 12-byte nonces and 16-byte tags (RFC 7253), sealing and opening, one block a clock. One
-// encryption and one decryption pipe: opened whole blocks go through the latter, everything else through the former.
+// encryption and one decryption pipe: opened whole blocks go through the latter, everything else through the
+// former.
 //
-// What enters the pipes in a clock is a step of a packet (see ocb3_sequence): each block of AD and message and the
-// tag is one step. With a step goes its `word` around the pipes: the offset, or for a ragged block the block itself.
+// What enters the pipes in a clock is a step of a packet (see ocb3_sequence): each block of AD and message
+// and the tag is one step. With a step goes its `word` around the pipes: the offset, or for a ragged block
+// the block itself.
 //   sealing   TAG is the call E(Checksum ^ Offset ^ L_$), right behind the last block.
-//   opening   TAG brings the received tag, and no call. When it comes out the plaintext's checksum is complete, and
-//             the verifying call E(Checksum ^ Offset ^ L_$) enters, beside whatever step enters the decryption pipe.
-// The encryption pipe is also asked for Ktop of the next packet (ocb3_nonce) and for L_* of a new key. Calls that it
-// is asked for in the same clock go in this order: verifying, new key, Ktop, step.
+//   opening   TAG brings the received tag, and no call. When it comes out the plaintext's checksum is
+//             complete, and the verifying call E(Checksum ^ Offset ^ L_$) enters, beside whatever step enters
+//             the decryption pipe.
+// The encryption pipe is also asked for Ktop of the next packet (ocb3_nonce) and for L_* of a new key. Calls
+// that it is asked for in the same clock go in this order: verifying, new key, Ktop, step.
 //
-// Throughput: ad + message + 1 clocks a packet (in blocks), + 1 if its Ktop is not kept, which an opening packet
-// mostly hides. Opening, a verifying call costs a clock if it meets a step that needs the encryption pipe.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11 (SPLIT = 1: 21).
-// Tag, from the last block's beat: PIPE + 3; verdict, from the received tag's beat: 2 PIPE + 2.
-// First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one that is not AD:
-// PIPE + 4 if Ktop is not kept.
+// Throughput: ad + message + 1 clocks a packet (in blocks), + 1 if its Ktop is not kept, which an opening
+// packet mostly hides. Opening, a verifying call costs a clock if it meets a step that needs the encryption
+// pipe.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11
+// (SPLIT = 1: 21). Tag, from the last block's beat: PIPE + 3; verdict, from the received tag's beat:
+// 2 PIPE + 2. First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one that
+// is not AD: PIPE + 4 if Ktop is not kept.
 //
-//   KEYS    key schedules of the pipes, see aes_encrypt. 1: when the slot changes the encryption pipe waits until the
-//           last packet's verifying call has entered, and a pipe changes its key every ten clocks at most.
-//           2: a key per block, no waiting. 0: static, each change of the slot empties the pipes.
+//   KEYS    key schedules of the pipes, see aes_encrypt. 1: when the slot changes the encryption pipe waits
+//           until the last packet's verifying call has entered, and a pipe changes its key every ten clocks
+//           at most. 2: a key per block, no waiting. 0: static, each change of the slot empties the pipes.
 //   SLOTS   key slots, 1 to 16 (a power of two)
 //   FIFO    beats in the output FIFO
 //   SBOX, SPLIT   see aes_encrypt
-//   RAGGED  0: messages and AD of whole blocks only
+//   RAGGED  0: messages of whole blocks only
 // Ports: see rtl/README.md. Loading a slot takes about 30 clocks; its packets wait, others go on.
 module ocb3 #(
     parameter int SLOTS = 16,
@@ -228,7 +232,9 @@ module ocb3 #(
     assign command_ready = sequence_free && (command_error || (usable && nonce_known && nonce_free));
     assign take = command_valid && command_ready;
 
-    ocb3_nonce nonce (
+    ocb3_nonce #(
+        .SLOTS(SLOTS)
+    ) nonce (
         .clk,
         .rst,
         .command_valid(command_valid && !command_error && usable),
@@ -281,12 +287,14 @@ module ocb3 #(
         .step_offset
     );
 
-    // ---- What enters the pipes: one step a clock, and beside it a call of the encryption pipe's other callers.
+    // ---- What enters the pipes: one step a clock, and beside it a call of the encryption pipe's other
+    // callers.
 
     logic step_in_message;
     logic step_takes_block;
     logic step_encrypts;
     logic step_decrypts;
+    logic step_verifies;  // it needs the encryption pipe's key, for later
     logic step_ready;  // nothing is missing but its block, or its verdict if it has none
     logic credits;
     logic last_given;
@@ -299,6 +307,8 @@ module ocb3 #(
     logic verify_pending;  // there are opened packets whose verifying call has not entered
 
     logic encrypt_free;  // a step may enter the encryption pipe
+    logic encrypt_settled;
+    logic step_holds;  // its key is in the encryption pipe
     logic decrypt_free;
     logic encrypt_valid;
     logic encrypt_load;
@@ -308,14 +318,19 @@ module ocb3 #(
     assign step_in_message  = step_kind == FULL || step_kind == TAIL;
     assign step_takes_block = step_kind == AD || step_in_message || (step_kind == TAG && step_open);
     assign step_decrypts = step_kind == FULL && step_open;
-    assign step_encrypts = step_kind == AD || step_kind == TAIL || (!step_open && (step_kind == FULL || step_kind == TAG));
+    assign step_verifies = step_kind == TAG && step_open;
+    assign step_encrypts = step_kind == AD || step_kind == TAIL
+        || (!step_open && (step_kind == FULL || step_kind == TAG));
     assign credits = step_in_message ? beat_available : step_kind == AD || packet_available;
-    assign step_ready = step_valid && credits && (!step_encrypts || encrypt_free) && (!step_decrypts || decrypt_free);
+    assign step_ready = step_valid && credits
+        && (!step_encrypts || encrypt_free) && (!step_decrypts || decrypt_free)
+        && (!step_verifies || encrypt_free || (step_holds && encrypt_settled));
     assign block_ready = step_ready && step_takes_block;
-    assign step_done = step_ready && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+    assign step_done = step_ready
+        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
 
-    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps are two
-    // clocks into the pipes. A packet without blocks waits for its own.
+    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
+    // are two clocks into the pipes. A packet without blocks waits for its own.
     assign verdict_ready = last_given || (step_ready && step_barren);
     always_ff @(posedge clk) begin
         if (rst) last_given <= 1'b0;
@@ -327,7 +342,6 @@ module ocb3 #(
 
     logic idle;
     logic encrypt_held;
-    logic encrypt_settled;
     logic encrypt_may_load;
     logic [3:0] encrypt_held_slot;
     logic decrypt_held;
@@ -337,9 +351,9 @@ module ocb3 #(
 
     logic key_holds;  // the caller's key is in the pipe
     logic nonce_holds;
-    logic step_holds;
     logic decrypt_holds;
-    logic key_goes;  // the caller's turn: its key is loaded if it is not there, its call enters if it is or may
+    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
+    logic key_goes;
     logic nonce_goes;
     logic step_goes;
 
@@ -361,7 +375,8 @@ module ocb3 #(
     assign encrypt_free = step_goes && (KEYS != 0 || step_holds);
     assign encrypt_valid = out_verify || key_called || nonce_called || (step_done && step_encrypts);
     assign encrypt_load = (key_goes && !key_holds) || (nonce_goes && !nonce_holds)
-        || (step_goes && !step_holds && step_encrypts && (KEYS == 0 ? step_valid : step_done));
+        || (step_goes && !step_holds && (step_encrypts || step_verifies)
+            && (KEYS == 0 ? step_valid : step_done));
 
     assign decrypt_free = decrypt_holds ? decrypt_settled : KEYS == 1 && decrypt_may_load;
     assign decrypt_valid = step_done && step_decrypts;
@@ -422,7 +437,7 @@ module ocb3 #(
     logic [127:0] out_received;
     logic out_error;
 
-    assign padded = RAGGED == 0 ? block : block | ragged_pkg::padding(step_bytes);
+    assign padded = block | ragged_pkg::padding(step_bytes);
 
     always_comb begin
         encrypt_text = '0;
@@ -503,7 +518,7 @@ module ocb3 #(
     ) words (
         .clk,
         .rst,
-        .in_data (step_kind == TAIL ? block : step_offset),
+        .in_data (RAGGED != 0 && step_kind == TAIL ? block : step_offset),
         .out_data(out_word)
     );
 
@@ -574,7 +589,8 @@ module ocb3 #(
         else if (out_valid && out_kind == AD) hash <= hash ^ encrypted;
         if (rst || (out_valid && out_kind == TAG)) opened_checksum <= '0;
         else if (out_valid && out_in_message && out_open) begin
-            opened_checksum <= opened_checksum ^ out_data ^ (RAGGED == 0 ? '0 : ragged_pkg::padding(out_bytes));
+            opened_checksum <= opened_checksum ^ out_data
+                ^ (RAGGED == 0 ? '0 : ragged_pkg::padding(out_bytes));
         end
     end
 

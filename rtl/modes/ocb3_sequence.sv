@@ -1,6 +1,6 @@
-// What OCB3 does with a packet, step by step, and the offset of each step (RFC 7253 sections 4.1, 4.2 and 4.3). It
-// runs ahead of the blocks: three clocks after `take` the first step is there, then one a clock, from packet to packet
-// too.
+// What OCB3 does with a packet, step by step, and the offset of each step (RFC 7253 sections 4.1, 4.2 and
+// 4.3). It runs ahead of the blocks: three clocks after `take` the first step is there, then one a clock,
+// from packet to packet too.
 //
 //   kind            what the step is:
 //     0 AD             a block of AD, E(block ^ offset); the last may be ragged
@@ -12,8 +12,9 @@
 //   take, command_*   the next packet, when `free`
 //   start_*           Offset_0 of the packet, see ocb3_nonce
 //   table_*           the reading side of ocb3_table
-//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_last: the message's
-//                     last block. step_barren: the packet has no block in s_axis. step_message: it has a message.
+//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_last: the
+//                     message's last block. step_barren: the packet has no block in s_axis. step_message: it
+//                     has a message.
 //   busy              there is a packet whose last step is not done
 module ocb3_sequence (
     input  logic         clk,
@@ -114,7 +115,8 @@ module ocb3_sequence (
             ad_bytes <= command_last_ad_bytes;
             message_bytes <= command_last_message_bytes;
             illegal <= command_error;
-            barren <= command_error || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
+            barren <= command_error
+                || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
             message <= !command_error && command_message_blocks != '0;
             number <= 12'd1;
             first <= 1'b1;

@@ -1,5 +1,5 @@
-// Key slots of OCB3: of each slot the key, the last round key (where the decryption pipe starts) and the table of L.
-// One slot is loaded at a time.
+// Key slots of OCB3: of each slot the key, the last round key (where the decryption pipe starts) and the
+// table of L. One slot is loaded at a time.
 //
 //   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
 //   loaded                    slots that have a key

@@ -1,13 +1,13 @@
-// The end of a mode that never stalls: FIFOs for what it gives, the credits that keep them from overflowing, and the
-// verdicts. An opened packet's last beat and its m_tag beat wait for the packet's verdict, while what comes after
-// queues up behind them; a sealed packet brings its verdict along.
+// The end of a mode that never stalls: FIFOs for what it gives, the credits that keep them from overflowing,
+// and the verdicts. An opened packet's last beat and its m_tag beat wait for the packet's verdict, while what
+// comes after queues up behind them; a sealed packet brings its verdict along.
 //
-//   beat_*      a block of the message comes out. beat_bytes 1 to 16; beat_last: the packet's last; beat_open: it is
-//               being opened; beat_error: with beat_last of a sealed packet, do not use it
+//   beat_*      a block of the message comes out. beat_bytes 1 to 16; beat_last: the packet's last;
+//               beat_open: it is being opened; beat_error: with beat_last of a sealed packet, do not use it
 //   result_*    the packet's tag (zero when opening or after an error) comes out, in the packets' order.
 //               result_error: with a sealed packet, or an illegal command (result_open = 0)
-//   verdict_*   the verdict on an opened packet, in their order, no earlier than its result. verdict_message: it has
-//               beats
+//   verdict_*   the verdict on an opened packet, in their order, no earlier than its result. verdict_message:
+//               it has beats
 //   beat_take, packet_take   a block, a packet, enters the pipes in this clock: only when *_available
 //
 // Latency: two clocks from beat_push to m_axis and from result_push (opening: verdict_push) to m_tag.

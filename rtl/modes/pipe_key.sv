@@ -1,5 +1,5 @@
-// The key in one cipher pipe with a key for many blocks: whose it is, and when another may be loaded. KEYS is that of
-// the pipe (see aes_encrypt): 0, or 1; nothing of this is needed with 2.
+// The key in one cipher pipe with a key for many blocks: whose it is, and when another may be loaded. KEYS is
+// that of the pipe (see aes_encrypt): 0, or 1; nothing of this is needed with 2.
 //
 //   held, slot    the pipe holds this slot's key
 //   settled       a block of that key may enter (always with KEYS = 1)
@@ -8,8 +8,8 @@
 //   load          load_slot's key is loaded in this clock
 //   forget        the key of forget_slot is about to change: the pipe does not hold it any more
 //
-// KEYS = 0: a load waits until PIPE clocks after the last block, and the next block until PIPE clocks after the load.
-// KEYS = 1: a load every WAVE clocks at most.
+// KEYS = 0: a load waits until PIPE clocks after the last block, and the next block until PIPE clocks after
+// the load. KEYS = 1: a load every WAVE clocks at most.
 module pipe_key #(
     parameter int KEYS = 1,
     parameter int PIPE = 11,

@@ -8,7 +8,8 @@ package ragged_pkg;
         end
     endfunction
 
-    // The padding of a block of so many bytes (0 to 16), to be put behind them: 0x80, then zero; a whole block has none.
+    // The padding of a block of so many bytes (0 to 16), to be put behind them: 0x80, then zero; a whole
+    // block has none.
     function automatic logic [127:0] padding(input logic [4:0] bytes);
         for (int i = 0; i < 16; i = i + 1) begin
             padding[8*(15-i)+:8] = {5'(i) == bytes, 7'd0};

@@ -1,5 +1,6 @@
-// A delay of CLOCKS clocks (3 or more) for WIDTH bits, never stalled: a ring of LUT RAM with a running address, which
-// takes two thirds of the LUTs of shift registers. What comes out in the first CLOCKS clocks after rst is undefined.
+// A delay of CLOCKS clocks (3 or more) for WIDTH bits, never stalled: a ring of LUT RAM with a running
+// address, which takes two thirds of the LUTs of shift registers. What comes out in the first CLOCKS clocks
+// after rst is undefined.
 module ring_delay #(
     parameter int WIDTH  = 128,
     parameter int CLOCKS = 11
@@ -10,8 +11,8 @@ module ring_delay #(
     output logic [WIDTH-1:0] out_data
 );
 
-    // An entry written in clock t is read in clock t + CLOCKS - 1 into the output register, one clock before the
-    // address comes round to it again.
+    // An entry written in clock t is read in clock t + CLOCKS - 1 into the output register, one clock before
+    // the address comes round to it again.
     localparam int ADDRESS = $clog2(CLOCKS);
     localparam logic [ADDRESS-1:0] LAST = ADDRESS'(CLOCKS - 1);
 
