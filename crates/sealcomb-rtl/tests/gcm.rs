@@ -76,8 +76,9 @@ fn clocks_of_a_packet() {
         let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
         for open in [false, true] {
             let make = if open { Mode::open } else { Mode::seal };
-            let outcomes =
-                play(&gcm(), |mode, key| (0..12).map(|i| make(mode, key, 0, &[i; 12], &ad, &message)).collect());
+            let outcomes = play(&gcm(), |mode, key| {
+                (0..12).map(|i| make(mode, key, 0, &[i; 12], &ad, &message)).collect()
+            });
             for pair in outcomes[1..].windows(2) {
                 assert_eq!(pair[1].tag - pair[0].tag, blocks + 1, "{} {} {open}", ad.len(), message.len());
             }
