@@ -11,6 +11,7 @@
 //! | [`Mode`], [`Packet`] | a message of the library as commands and beats, and what must come out |
 //! | [`check`] | random packets and files of known answers against a top |
 #![deny(missing_docs)]
+#![deny(unsafe_code)]
 
 mod bench;
 pub mod check;

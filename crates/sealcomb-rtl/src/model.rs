@@ -1,4 +1,6 @@
-//! A Verilator model: ports by name, and a clock.
+//! A Verilator model: ports by name, and a clock. The only `unsafe` of this crate: calls of the models' C functions, and
+//! the places of their ports.
+#![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::NonNull;
