@@ -465,6 +465,7 @@ module eme2 #(
     logic packet_pop;
     logic head_verdict_valid;
     logic head_verdict_error;
+    logic message_done;
     logic head_done;
     logic done_pop;
     logic out_valid;
@@ -509,14 +510,17 @@ module eme2 #(
         .pop(packet_pop)
     );
 
-    // A message is done, and its slot free for another key, when its last beat is in the FIFO.
+    // A message is done, and its slot free for another key, when its last beat is ready.
+    always_ff @(posedge clk) begin
+        message_done <= !rst && beat_valid && beat_last;
+    end
     lut_queue #(
         .WIDTH(1),
         .DEPTH(PACKETS)
     ) done (
         .clk,
         .rst,
-        .push(beat_valid && beat_last),
+        .push(message_done),
         .in_data(1'b0),
         .valid(head_done),
         .out_data(unused[4]),

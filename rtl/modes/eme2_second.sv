@@ -135,8 +135,9 @@ module eme2_second #(
         .forget_slot(forget_slot)
     );
     assign key_held = pipe_held && pipe_slot == head_slot;
+    // While a message's key is still to be loaded, it is not yet known which key the next one meets.
     assign begins = head_valid && ready != '0 && (!reading || (read && last))
-        && (KEYS == 2 || key_held || (pipe_may_load && !(KEYS == 0 && reading)));
+        && (KEYS == 2 || (!fresh && (key_held || (pipe_may_load && !(KEYS == 0 && reading)))));
 
     always_ff @(posedge clk) begin
         if (rst) begin
