@@ -109,15 +109,43 @@ module elmd #(
         .OPEN_LEAST(16),
         .OPEN_WHOLE(1)
     ) front (
-        .clk, .rst, .slot_loaded,
-        .s_cmd_tvalid, .s_cmd_tready, .s_cmd_open, .s_cmd_slot, .s_cmd_nonce,
-        .s_cmd_ad_bytes, .s_cmd_message_bytes, .s_cmd_padded,
-        .s_axis_tvalid, .s_axis_tready, .s_axis_tdata, .s_axis_tkeep, .s_axis_tlast, .s_axis_tuser,
-        .command_valid, .command_ready, .command_open, .command_slot, .command_nonce,
-        .command_ad_blocks, .command_message_blocks, .command_last_ad_bytes, .command_last_message_bytes,
-        .command_padded, .command_error,
-        .block_valid, .block_ready, .block, .block_bytes, .block_kind, .block_last,
-        .verdict_valid, .verdict_ready, .verdict_error
+        .clk,
+        .rst,
+        .slot_loaded,
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce,
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded,
+        .command_error,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes,
+        .block_kind,
+        .block_last,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error
     );
 
     logic held;
@@ -127,8 +155,19 @@ module elmd #(
     logic take;
 
     elmd_intake intake (
-        .clk, .rst, .block_valid, .block_ready, .block, .block_bytes, .block_kind, .block_last,
-        .take, .held, .held_block, .held_kind, .held_last
+        .clk,
+        .rst,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes,
+        .block_kind,
+        .block_last,
+        .take,
+        .held,
+        .held_block,
+        .held_kind,
+        .held_last
     );
 
     // Of a part's bytes only this matters here: 16 in its last block, or fewer.
@@ -169,20 +208,54 @@ module elmd #(
         .KEYS(KEYS),
         .IN_FLIGHT(2 * PIPE)
     ) control (
-        .clk, .rst,
-        .s_key_tvalid, .s_key_tready, .s_key_slot, .load, .load_slot, .l_made, .slot_loaded,
-        .command_valid, .command_ready, .command_open, .command_slot,
-        .command_ad_blocks, .command_message_blocks,
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .load,
+        .load_slot,
+        .l_made,
+        .slot_loaded,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_ad_blocks,
+        .command_message_blocks,
         .command_ad_whole(command_last_ad_bytes[4]),
         .command_message_whole(command_last_message_bytes[4]),
-        .command_padded, .command_error,
-        .held, .held_kind, .held_last, .take,
-        .verdict_valid, .verdict_ready, .verdict_error,
-        .credit, .credit_take,
-        .enter, .enter_new_key, .enter_slot, .enter_kind, .enter_open, .enter_first, .enter_last, .enter_partial,
+        .command_padded,
+        .command_error,
+        .held,
+        .held_kind,
+        .held_last,
+        .take,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error,
+        .credit,
+        .credit_take,
+        .enter,
+        .enter_new_key,
+        .enter_slot,
+        .enter_kind,
+        .enter_open,
+        .enter_first,
+        .enter_last,
+        .enter_partial,
         .enter_error,
-        .use_block, .use_sum, .sum_empty, .sum_load, .sum_step,
-        .mask_clear, .mask_load, .mask_load_three, .mask_seven, .mask_opening, .l_slot
+        .use_block,
+        .use_sum,
+        .sum_empty,
+        .sum_load,
+        .sum_step,
+        .mask_clear,
+        .mask_load,
+        .mask_load_three,
+        .mask_seven,
+        .mask_opening,
+        .l_slot
     );
 
     // ---- The pipes.
@@ -237,12 +310,14 @@ module elmd #(
         .upper_in_slot(enter_slot),
         .upper_in_block(enter_block),
         .upper_in_user({
-            enter_new_key, enter_slot, enter_kind, enter_open, enter_first, enter_last, enter_partial, enter_error
+            enter_new_key, enter_slot, enter_kind,
+            enter_open, enter_first, enter_last, enter_partial, enter_error
         }),
         .upper_out_valid(upper_valid),
         .upper_out_block(upper_block),
         .upper_out_user({
-            upper_new_key, upper_slot, upper_kind, upper_open, upper_first, upper_last, upper_partial, upper_error
+            upper_new_key, upper_slot, upper_kind,
+            upper_open, upper_first, upper_last, upper_partial, upper_error
         }),
         .lower_in_valid(upper_valid && !from_ad && !from_key),
         .lower_in_new_key(upper_valid && upper_new_key && from_ad),
@@ -337,7 +412,8 @@ module elmd #(
     elmd_output #(
         .FIFO(FIFO)
     ) out (
-        .clk, .rst,
+        .clk,
+        .rst,
         .take(credit_take),
         .available(credit),
         .valid(lower_valid),
@@ -349,8 +425,16 @@ module elmd #(
         .open(lower_open),
         .partial(lower_partial),
         .error(lower_error),
-        .m_axis_tvalid, .m_axis_tready, .m_axis_tdata, .m_axis_tkeep, .m_axis_tlast, .m_axis_tuser,
-        .m_tag_tvalid, .m_tag_tready, .m_tag_tdata, .m_tag_tuser
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
     );
 
 endmodule

@@ -106,7 +106,7 @@ module elmd_control #(
     logic ad_empty;
     logic ad_short;
     logic message_empty;
-    logic partial;  // the last message block is short: sealing, because it came so; opening, as the command says
+    logic partial;  // the last message block is short; on opening the command says so
     logic first_message;
 
     assign accept = command_valid && command_ready;
@@ -189,11 +189,15 @@ module elmd_control #(
     logic sends_tag;
     logic last_ad;
     logic l_of_next;
+    logic held_may_enter;
+
+    assign held_may_enter = held
+        && (held_kind == AD_BLOCK || (credit && (verdict_valid || held_kind != TAG_BLOCK)));
 
     always_comb begin
         case (state)
             NONCE: enter = !new_key || settled;
-            BODY: enter = held && (held_kind == AD_BLOCK || (credit && (held_kind == MESSAGE_BLOCK || verdict_valid)));
+            BODY: enter = held_may_enter;
             EMPTY: enter = credit;
             TAG: enter = credit && verdict_valid;
             KEY: enter = KEYS == 2 || settled;
@@ -222,7 +226,8 @@ module elmd_control #(
     assign enter_error = verdict_error;
 
     assign use_block = state == BODY;
-    assign use_sum = state == NONCE || state == EMPTY || state == TAG || (enter_last && !open && !first_message);
+    assign use_sum = state == NONCE || state == EMPTY || state == TAG
+        || (enter_last && !open && !first_message);
     assign sum_empty = enter && state == NONCE && message_empty;
     assign sum_load = accept;
     assign sum_step = take && held_kind == MESSAGE_BLOCK;

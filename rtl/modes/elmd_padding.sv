@@ -30,10 +30,7 @@ module elmd_padding (
     assign byte_zero = low_zero & ~high;
 
     always_comb begin
-        for (int i = 0; i < 16; i = i + 1) begin
-            tail_zero[i] = 1'b1;
-            for (int j = i + 1; j < 16; j = j + 1) tail_zero[i] = tail_zero[i] && byte_zero[j];
-        end
+        for (int i = 0; i < 16; i = i + 1) tail_zero[i] = (~byte_zero & (16'hfffe << i)) == '0;
         ends_here = low_zero & high & tail_zero;
         bytes = '0;
         for (int i = 0; i < 16; i = i + 1) bytes = bytes | (4'(i) & {4{ends_here[i]}});

@@ -54,7 +54,12 @@ module elmd_static_decrypt #(
         .LATENCY(ROUNDS + 1),
         .USER(USER)
     ) beside (
-        .clk, .rst, .in_valid, .in_user, .out_valid, .out_user
+        .clk,
+        .rst,
+        .in_valid,
+        .in_user,
+        .out_valid,
+        .out_user
     );
 
 endmodule

@@ -40,7 +40,12 @@ module elmd_static_encrypt #(
         .LATENCY(ROUNDS + 1),
         .USER(USER)
     ) beside (
-        .clk, .rst, .in_valid, .in_user, .out_valid, .out_user
+        .clk,
+        .rst,
+        .in_valid,
+        .in_user,
+        .out_valid,
+        .out_user
     );
 
 endmodule

@@ -26,7 +26,6 @@ class Top:
 
 
 ELMD_PARAMETERS = bytes.fromhex("0a00000080000000")
-ELMD66_PARAMETERS = bytes.fromhex("0600000080000000")
 NOT_WHOLE = ((True, 0, 0), (True, 0, 17), (True, 20, 40))
 
 TOPS = {
@@ -40,4 +39,17 @@ TOPS = {
     ),
     "ocb3": Top("ocb3", "ocb3.f", ("aes128-ocb3-t128.json",)),
     "gcm": Top("gcm", "gcm.f", ("aes128-gcm.json",)),
+    "elmd": Top("elmd", "elmd.f", ("aes128-elmd.json",), flagged=True, illegal=NOT_WHOLE),
+    "elmd66": Top(
+        "elmd", "elmd.f", ("aes128-elmd66.json",), parameters={"ROUNDS": 6}, flagged=True, illegal=NOT_WHOLE
+    ),
+    "elmd_whole_nonce": Top(
+        "elmd",
+        "elmd.f",
+        ("aes128-elmd.json",),
+        parameters={"NONCE_BYTES": 16},
+        nonce=lambda nonce: nonce + ELMD_PARAMETERS,
+        flagged=True,
+        illegal=NOT_WHOLE,
+    ),
 }
