@@ -6,7 +6,7 @@ module VCC (output P); assign P = 1'b1; endmodule
 module INV (input I, output O); assign O = ~I; endmodule
 
 module LUT1 #(parameter [1:0] INIT = 0) (input I0, output O);
-    assign O = INIT[I0];
+    assign O = INIT[{I0}];
 endmodule
 
 module LUT2 #(parameter [3:0] INIT = 0) (input I0, I1, output O);
@@ -48,15 +48,23 @@ module FDSE #(parameter [0:0] INIT = 1'bx) (input C, CE, D, S, output reg Q);
     always @(posedge C) if (S) Q <= 1'b1; else if (CE) Q <= D;
 endmodule
 
-module SRL16E #(parameter [15:0] INIT = 16'bx) (input A0, A1, A2, A3, CE, CLK, D, output Q);
+module SRL16E #(
+    parameter [15:0] INIT = 16'bx,
+    parameter [0:0] IS_CLK_INVERTED = 0
+) (input A0, A1, A2, A3, CE, CLK, D, output Q);
     reg [15:0] bits = INIT;
     assign Q = bits[{A3, A2, A1, A0}];
-    always @(posedge CLK) if (CE) bits <= {bits[14:0], D};
+    wire edge_clock = CLK ^ IS_CLK_INVERTED;
+    always @(posedge edge_clock) if (CE) bits <= {bits[14:0], D};
 endmodule
 
-module SRLC32E #(parameter [31:0] INIT = 32'bx) (input [4:0] A, input CE, CLK, D, output Q, Q31);
+module SRLC32E #(
+    parameter [31:0] INIT = 32'bx,
+    parameter [0:0] IS_CLK_INVERTED = 0
+) (input [4:0] A, input CE, CLK, D, output Q, Q31);
     reg [31:0] bits = INIT;
     assign Q = bits[A];
     assign Q31 = bits[31];
-    always @(posedge CLK) if (CE) bits <= {bits[30:0], D};
+    wire edge_clock = CLK ^ IS_CLK_INVERTED;
+    always @(posedge edge_clock) if (CE) bits <= {bits[30:0], D};
 endmodule

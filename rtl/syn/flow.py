@@ -1,9 +1,10 @@
-"""The synthesis flow that area, timing and gates share: yosys (pyosys 0.70), Virtex-6's LUT6 fabric, and for ALM estimates
-Cyclone V's.
+"""The synthesis flow that area, timing and gates share: yosys (pyosys 0.70).
 
-S-boxes, MixColumns columns and the multiplier's small products keep their hierarchy while the logic is mapped to LUTs,
-and are flattened afterwards: a mapper that sees through them trades the structure away for a level of logic, at 20 to
-60 % more LUTs.
+Virtex-6's LUT6 fabric, and Cyclone V's for ALM estimates.
+
+S-boxes, MixColumns columns and the multiplier's small products keep their hierarchy while the logic is mapped
+to LUTs, and are flattened afterwards: a mapper that sees through them trades the structure away for a level
+of logic, at 20 to 60 % more LUTs.
 """
 
 import json

@@ -1,5 +1,7 @@
-"""AES-128 from its definition (FIPS 197), slow and independent of the hardware: with ten rounds, or with six rounds
-the last of which keeps MixColumns, as ELmD(6,6) has it."""
+"""AES-128 from its definition (FIPS 197), slow and independent of the hardware.
+
+With ten rounds, or with six rounds the last of which keeps MixColumns, as ELmD(6,6) has it.
+"""
 
 from functools import cache
 
@@ -16,7 +18,10 @@ def multiply(a: int, b: int) -> int:
 
 
 def substituted(x: int) -> int:
-    """SubBytes: the inverse of x, then the affine map, b'[i] = b[i] + b[i+4] + b[i+5] + b[i+6] + b[i+7] + c[i]."""
+    """SubBytes: the inverse of x, then the affine map.
+
+    Bit i of the result is b[i] + b[i+4] + b[i+5] + b[i+6] + b[i+7] + c[i].
+    """
     inverse = next((y for y in range(256) if multiply(x, y) == 1), 0)
     rotated = inverse
     result = 0x63

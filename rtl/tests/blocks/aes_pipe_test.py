@@ -1,7 +1,7 @@
 """aes_encrypt and aes_decrypt: known answers, and random blocks and keys against an independent model.
 
-Blocks go in with and without pauses; keys change at every distance that KEYS allows, the smallest most of all. Each
-result must come exactly LATENCY clocks after its block, with what was sent along.
+Blocks go in with and without pauses; keys change at every distance that KEYS allows, the smallest most of
+all. Each result must come exactly LATENCY clocks after its block, with what was sent along.
 
 DUT, ROUNDS, KEYS, SPLIT come from the environment.
 """
@@ -39,7 +39,7 @@ KNOWN = [
 
 def expected(key: bytes, block: bytes) -> bytes:
     if ROUNDS == 10:
-        cipher = Cipher(algorithms.AES(key), modes.ECB())  # noqa: S305
+        cipher = Cipher(algorithms.AES(key), modes.ECB())
         context = cipher.decryptor() if OPEN else cipher.encryptor()
         return context.update(block)
     return (aes_model.decrypt if OPEN else aes_model.encrypt)(key, block, ROUNDS)

@@ -1,4 +1,7 @@
-"""GF(2^128), x^128 = x^7 + x^2 + x + 1, from its definition: an element is an integer, bit i the coefficient of x^i."""
+"""GF(2^128), x^128 = x^7 + x^2 + x + 1, from its definition.
+
+An element is an integer, bit i the coefficient of x^i.
+"""
 
 
 def multiply(a: int, b: int) -> int:

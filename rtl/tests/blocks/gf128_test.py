@@ -1,4 +1,7 @@
-"""The functions of gf128_pkg, and gf128_multiply, against the field's definition. DUT and STAGES: environment."""
+"""The functions of gf128_pkg, and gf128_multiply, against the field's definition.
+
+DUT and STAGES come from the environment.
+"""
 
 import os
 import random
@@ -16,7 +19,14 @@ assert gf128_model.multiply(2, HALF) == 1
 
 
 def samples(count):
-    return [0, 1, 2**127, 2**128 - 1, *(1 << i for i in range(128)), *(RANDOM.getrandbits(128) for _ in range(count))]
+    return [
+        0,
+        1,
+        2**127,
+        2**128 - 1,
+        *(1 << i for i in range(128)),
+        *(RANDOM.getrandbits(128) for _ in range(count)),
+    ]
 
 
 def swapped(value: int) -> int:

@@ -1,7 +1,7 @@
 """ghash (one block a clock) and ghash4 (four), against known answers and the definition.
 
-Packets of random lengths go in back to back or with pauses, each with the key of a random slot, while other slots are
-loaded. Each hash must come exactly STAGES + 4 clocks after its packet's last beat.
+Packets of random lengths go in back to back or with pauses, each with the key of a random slot, while other
+slots are loaded. Each hash must come exactly STAGES + 4 clocks after its packet's last beat.
 
 DUT, STAGES and SLOTS come from the environment.
 """
@@ -25,14 +25,17 @@ PACKETS = int(os.environ.get("PACKETS", "20" if LANES == 4 else "40"))
 KNOWN = [
     (
         "66e94bd4ef8a2c3b884cfa59ca342b2e",
-        "0388dace60b6a392f328c2b971b2fe78" "00000000000000000000000000000080",
+        "0388dace60b6a392f328c2b971b2fe7800000000000000000000000000000080",
         "f38cbb1ad69223dcc3457ae5b6b0f885",
     ),
     (
         "b83b533708bf535d0aa6e52980d53b78",
-        "feedfacedeadbeeffeedfacedeadbeef" "abaddad2000000000000000000000000"
-        "42831ec2217774244b7221b784d0d49c" "e3aa212f2c02a4e035c17e2329aca12e"
-        "21d514b25466931c7d8f6a5aac84aa05" "1ba30b396a0aac973d58e09100000000"
+        "feedfacedeadbeeffeedfacedeadbeef"
+        "abaddad2000000000000000000000000"
+        "42831ec2217774244b7221b784d0d49c"
+        "e3aa212f2c02a4e035c17e2329aca12e"
+        "21d514b25466931c7d8f6a5aac84aa05"
+        "1ba30b396a0aac973d58e09100000000"
         "00000000000000a000000000000001e0",
         "698e57f70e6ecc7fd9463b7260a9ae5f",
     ),
@@ -62,7 +65,12 @@ class Unit:
         """One clock: a beat is (first, count, slot, blocks)."""
         dut = self.dut
         rng = self.random
-        first, count, slot, blocks = beat or (rng.getrandbits(1), rng.getrandbits(16), rng.randrange(SLOTS), None)
+        first, count, slot, blocks = beat or (
+            rng.getrandbits(1),
+            rng.getrandbits(16),
+            rng.randrange(SLOTS),
+            None,
+        )
         dut.in_valid.value = int(beat is not None)
         dut.in_first.value = first
         dut.in_count.value = count if first else rng.getrandbits(16)
