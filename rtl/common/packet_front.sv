@@ -223,8 +223,7 @@ module packet_front #(
         for (int i = 0; i < BEAT; i = i + 1) keep[i] = COUNT'(i) < block_bytes;
         for (int lane = 0; lane < LANES; lane = lane + 1) begin
             for (int i = 0; i < 16; i = i + 1) begin
-                block[128*lane+8*(15-i)+:8] =
-                    s_axis_tdata[128*lane+8*i+:8] & {8{keep[16*lane+i] && !early}};
+                block[128*lane+8*(15-i)+:8] = s_axis_tdata[128*lane+8*i+:8] & {8{keep[16*lane+i] && !early}};
             end
         end
     end

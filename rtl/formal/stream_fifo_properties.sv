@@ -75,7 +75,7 @@ module stream_fifo_properties (
             // For the induction: where things are.
             assert (fifo.stored + 3'(m_valid) == held);
             if (chosen && !(ahead == '0 && m_valid))
-                assert (fifo.memory[2'(fifo.read_at + ahead - 3'(m_valid))] == value);
+                assert (fifo.memory[2'(fifo.read_at+ahead-3'(m_valid))] == value);
             cover (chosen && ahead == 3'd3 && held == DEPTH);
         end
     end
