@@ -118,7 +118,7 @@ module engine_front #(
 
     assign illegal = !loaded[s_cmd_slot]
         || (DIRECTION == 0 && s_cmd_open) || (DIRECTION == 1 && !s_cmd_open);
-    assign may_take = fifo_ready && !(loading && loading_slot == s_cmd_slot);
+    assign may_take = fifo_ready && !(loading && s_cmd_tvalid && loading_slot == s_cmd_slot);
     assign s_cmd_tready = may_take && prepare_ready;
     assign prepare_valid = may_take && s_cmd_tvalid;
     assign prepare_slot = s_cmd_slot;

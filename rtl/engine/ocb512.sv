@@ -70,7 +70,9 @@ module ocb512 #(
     localparam int LATENCY = CIPHER == 1 ? 33 : 11;
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = DIRECTION == 0 ? (CIPHER == 1 ? 64 : 32) : (CIPHER == 1 ? 128 : 64);
-    localparam int PACKETS = 64;
+    // Packets from the front to their tags, one a clock: a tag takes two passes through the cipher when opening.
+    localparam int PACKETS = CIPHER == 1 && DIRECTION != 0 ? 128 : 64;
+    localparam int COMMANDS = 64;
     localparam int MESSAGE = 0;
     localparam int AD = 1;
 
@@ -161,7 +163,7 @@ module ocb512 #(
         .SLOT_BITS(SLOT_BITS),
         .DIRECTION(DIRECTION),
         .AD_SERIAL(DIRECTION == 1 ? 1 : 0),
-        .COMMANDS(PACKETS),
+        .COMMANDS(COMMANDS),
         .NONCE_BITS(1)
     ) front (
         .clk,
@@ -223,7 +225,7 @@ module ocb512 #(
 
     ocb_nonce #(
         .SLOT_BITS(SLOT_BITS),
-        .PACKETS(PACKETS)
+        .PACKETS(COMMANDS)
     ) nonce (
         .clk,
         .rst,
