@@ -111,12 +111,16 @@ module packet_front_properties (
     logic [15:0] ad, message;
     logic [2:0] takes_before, ends_before, verdicts_before, streams_before;
     logic is_taken, is_given, is_judged, is_read;
+    logic is_started;  // it has left packet_front's first half
     logic misfit;
     logic [13:0] given;  // its blocks so far
     logic [13:0] ad_end, message_end, total;
+    logic [4:0] last_ad, last_message;
 
     assign ad_end = 14'((17'(ad) + 17'd15) / 17'd16);
     assign message_end = ad_end + 14'((17'(message) + 17'd15) / 17'd16);
+    assign last_ad = ad == '0 ? 5'd0 : 5'(1 + (ad - 1) % 16);
+    assign last_message = message == '0 ? 5'd0 : 5'(1 + (message - 1) % 16);
     assign total = message_end + 14'(is_open);
 
     // Its next block, and whether the beat at hand is as it should be.
@@ -202,6 +206,7 @@ module packet_front_properties (
                     given <= given + 1'b1;
                     if (!is_read && !fits) misfit <= 1'b1;
                 end
+                if (front.start) is_started <= 1'b1;
                 if (is_taken && is_given && is_judged && is_read) chosen <= 1'b0;
             end else if (enter && choose) begin
                 chosen <= 1'b1;
@@ -215,6 +220,7 @@ module packet_front_properties (
                 verdicts_before <= unjudged - 3'(judge);
                 streams_before <= unread - 3'(beat && s_axis_tlast);
                 is_taken <= 1'b0;
+                is_started <= 1'b0;
                 is_given <= !(legal && has_beats);
                 is_judged <= 1'b0;
                 is_read <= !has_beats;
@@ -260,6 +266,58 @@ module packet_front_properties (
                 if (judge && verdicts_before == '0 && !is_judged) begin
                     assert (is_taken && is_given);
                     assert (verdict_error == (!is_legal || misfit));
+                end
+            end
+
+            // For the induction: where things are.
+            assert (!front.taken || front.held);
+            assert (!(front.active && (front.barren || front.swallow)));
+            assert (!front.active || front.ad_beats != '0 || front.message_beats != '0 || front.tag_follows);
+            assert (untaken == 3'(front.held && !front.taken));
+            assert (unfinished == 3'(front.active) + 3'(front.held && !command_error && front.new_beats));
+            assert (unjudged == 3'(front.held) + 3'(front.active || front.barren) + 3'(verdict_valid));
+            assert (unread == 3'(front.held && front.new_beats) + 3'(front.active && !front.early) +
+                    3'(front.swallow));
+            if (chosen) begin
+                assert (ad < 16'd64 && message < 16'd64 && takes_before == '0 && given <= total);
+                assert (has_blocks == (is_legal && total != '0));
+                assert (is_given || has_blocks);
+                assert (is_taken || !is_started);
+                if (!is_started) begin
+                    assert (front.held && front.taken == is_taken);
+                    assert (command_error == !is_legal && command_open == is_open);
+                    assert (command_ad_blocks == 13'(ad_end));
+                    assert (command_message_blocks == 13'(message_end - ad_end));
+                    assert (command_last_ad_bytes == last_ad);
+                    assert (command_last_message_bytes == last_message);
+                    if (has_blocks) assert (ends_before == 3'(front.active));
+                    assert (verdicts_before == 3'(front.active || front.barren) + 3'(verdict_valid));
+                    if (!is_read)
+                        assert (streams_before == 3'(front.active && !front.early) + 3'(front.swallow));
+                    assert (!is_judged && is_given == !has_blocks && is_read == (total == '0));
+                    assert (given == '0 && !misfit);
+                end else if (!is_judged && !(verdict_valid && verdicts_before == '0)) begin
+                    // Its blocks are being given, or its verdict still has to wait.
+                    assert (verdicts_before == 3'(verdict_valid));
+                    assert (streams_before == '0 || (is_read && !has_blocks));
+                    assert (has_blocks ? front.active : front.barren);
+                    assert (is_given == !has_blocks);
+                    if (has_blocks) begin
+                        assert (ends_before == '0 && given < total);
+                        assert (front.ad_beats == (given < ad_end ? 13'(ad_end - given) : 13'd0));
+                        assert (front.message_beats == (given < ad_end ? 13'(message_end - ad_end) :
+                                given < message_end ? 13'(message_end - given) : 13'd0));
+                        assert (front.tag_follows == is_open);
+                        assert (front.last_ad == last_ad && front.last_message == last_message);
+                        assert (front.early == is_read && front.misfit == misfit);
+                    end else begin
+                        assert (front.misfit == !is_legal && front.swallow == !is_read && !misfit);
+                    end
+                end else begin
+                    assert (is_given);
+                    if (!is_judged) assert (verdict_error == (!is_legal || misfit));
+                    if (!is_read)
+                        assert (front.swallow && !front.active && !front.barren && streams_before == '0);
                 end
             end
 
