@@ -6,10 +6,11 @@
 //     s_cmd, s_axis -> packet_front -> copa_issue -> upper E | D -> copa_mix -> lower E | D -> copa_unmask
 //                                                     -> stream_fifo -> packet_finish -> m_axis, m_tag
 //
-// Latency: the first ciphertext beat comes 41 + d clocks after the first of d AD beats (or, d = 0, the first message
-// beat) was taken, and so does the first plaintext beat if it is not the last; the tag 41 clocks after the last
-// message beat; the last plaintext beat, which waits for the verdict, and the verdict 79 clocks after the tag beat.
-// Sustained: one block a clock; see copa_issue for the clocks between packets, and docs/copa.md.
+// Latency: the first ciphertext beat comes 41 + d clocks after the first of d AD beats (or, d = 0, the first
+// message beat) was taken, and so does the first plaintext beat if it is not the last; the tag 41 clocks
+// after the last message beat; the last plaintext beat, which waits for the verdict, and the verdict 79
+// clocks after the tag beat. Sustained: one block a clock; see copa_issue for the clocks between packets, and
+// docs/copa.md.
 //
 //   SLOTS  key slots, 1 to 16
 //   KEYS   0: static pipes, which must run empty for another key. 1: another key follows as soon as the
