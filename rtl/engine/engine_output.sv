@@ -177,6 +177,8 @@ module engine_output #(
     end
 
     logic unused;
-    assign unused = ^{unused_home, unused_ready, unused_tags, unused_beats, unused_verdict_space, unused_popped};
+    assign unused = ^{
+        unused_home, unused_ready, unused_tags, unused_beats, unused_verdict_space, unused_popped
+    };
 
 endmodule
