@@ -1,5 +1,6 @@
-// A first packet: loads a key into gcm, seals the packet of test case 4 of the GCM proposal (McGrew and Viega),
-// prints what comes out, and stops with an error if it is not the known answer. See rtl/README.md for the commands.
+// A first packet: loads a key into gcm, seals the packet of test case 4 of the GCM proposal (McGrew and
+// Viega), prints what comes out, and stops with an error if it is not the known answer. rtl/README.md has the
+// commands.
 module first_packet;
     // As they are written, first byte first; the message's 60 bytes are filled up to four blocks.
     localparam logic [127:0] KEY = 128'hfeffe9928665731c6d6a8f9467308308;
@@ -65,8 +66,8 @@ module first_packet;
         .m_tag_tuser(verdict)
     );
 
-    // A beat of the packet: `bytes` bytes, the first one in the highest bits of `block`. Signals change at the
-    // falling edge, so that what was ready then is taken at the rising one.
+    // A beat of the packet: `bytes` bytes, the first one in the highest bits of `block`. Signals change at
+    // the falling edge, so that what was ready then is taken at the rising one.
     task automatic send(input logic [127:0] block, input integer bytes, input logic [1:0] what,
                         input logic last);
         data_valid = 1;
