@@ -1,10 +1,12 @@
-"""Areas of the 512-bit engines as ALM estimates, beside table I of the 100 Gbit/s paper (Stratix IV, Quartus 11).
+"""Areas of the 512-bit engines as ALM estimates, beside table I of the 100 Gbit/s paper (Stratix IV,
+Quartus 11).
 
-Each engine is mapped in parts with yosys (synth_intel_alm, the only ALM family that it has is Cyclone V): a cipher
-lane, a key schedule, a GHASH multiplier, and the engine around them with these left as boxes; then the parts are added
-up as often as the engine has them. ALMs are counted from look-up tables by a pairing rule (a 6-input table fills an
-ALM; a 5-input one shares it with one of up to 3 inputs; two of up to 4 inputs share one), and never fewer than half
-the registers. It is an estimate: nothing is placed, and Stratix IV is not Cyclone V.
+Each engine is mapped in parts with yosys (synth_intel_alm, the only ALM family that it has is Cyclone V):
+a cipher lane, a key schedule, a GHASH multiplier, and the engine around them with these left as boxes;
+then the parts are added up as often as the engine has them. ALMs are counted from look-up tables by a
+pairing rule (a 6-input table fills an ALM; a 5-input one shares it with one of up to 3 inputs; two of up
+to 4 inputs share one), and never fewer than half the registers. It is an estimate: nothing is placed, and
+Stratix IV is not Cyclone V.
 
     python3 rtl/syn/engine_area.py OUTPUT.json [PART ...]
 
@@ -20,14 +22,39 @@ import flow
 
 RTL = Path(__file__).resolve().parents[1]
 
-AES = """common/bytes_pkg.sv aes/aes_pkg.sv aes/aes_inversion_core.sv aes/aes_sbox_circuit.sv
-    aes/aes_inverse_sbox_circuit.sv aes/aes_sbox.sv aes/aes_sbox_ram.sv aes/aes_sbox_layer.sv aes/aes_sbox_word.sv
-    aes/aes_mix_column.sv aes/aes_encrypt_round.sv aes/aes_encrypt_keys_per_block.sv engine/aes_encrypt_lane.sv
-    aes/aes_inverse_mix_shared.sv aes/aes_inverse_mix_column.sv aes/aes_decrypt_round.sv
-    aes/aes_decrypt_keys_per_block.sv engine/aes_decrypt_lane.sv""".split()
-SERPENT = """common/bytes_pkg.sv serpent/serpent_pkg.sv serpent/serpent_round_keys.sv serpent/serpent_encrypt_lane.sv
-    serpent/serpent_decrypt_lane.sv""".split()
-GF = "gf128/gf128_stage.sv gf128/gf2_multiply8.sv gf128/gf2_karatsuba_join.sv gf128/gf128_multiply.sv".split()
+AES = [
+    "common/bytes_pkg.sv",
+    "aes/aes_pkg.sv",
+    "aes/aes_inversion_core.sv",
+    "aes/aes_sbox_circuit.sv",
+    "aes/aes_inverse_sbox_circuit.sv",
+    "aes/aes_sbox.sv",
+    "aes/aes_sbox_ram.sv",
+    "aes/aes_sbox_layer.sv",
+    "aes/aes_sbox_word.sv",
+    "aes/aes_mix_column.sv",
+    "aes/aes_encrypt_round.sv",
+    "aes/aes_encrypt_keys_per_block.sv",
+    "engine/aes_encrypt_lane.sv",
+    "aes/aes_inverse_mix_shared.sv",
+    "aes/aes_inverse_mix_column.sv",
+    "aes/aes_decrypt_round.sv",
+    "aes/aes_decrypt_keys_per_block.sv",
+    "engine/aes_decrypt_lane.sv",
+]
+SERPENT = [
+    "common/bytes_pkg.sv",
+    "serpent/serpent_pkg.sv",
+    "serpent/serpent_round_keys.sv",
+    "serpent/serpent_encrypt_lane.sv",
+    "serpent/serpent_decrypt_lane.sv",
+]
+GF = [
+    "gf128/gf128_stage.sv",
+    "gf128/gf2_multiply8.sv",
+    "gf128/gf2_karatsuba_join.sv",
+    "gf128/gf128_multiply.sv",
+]
 
 # name: top, sources or file list, parameters, modules left as boxes
 PARTS = {
@@ -75,7 +102,12 @@ PARTS = {
 }
 
 # Table I of the paper: ALMs, M9K blocks, encryption only.
-PAPER = {"ocb serpent": (29506, 0), "ocb aes": (10060, 314), "gcm serpent": (56474, 0), "gcm aes": (24313, 314)}
+PAPER = {
+    "ocb serpent": (29506, 0),
+    "ocb aes": (10060, 314),
+    "gcm serpent": (56474, 0),
+    "gcm aes": (24313, 314),
+}
 
 
 def engines() -> dict:
@@ -105,7 +137,8 @@ def measure(name: str) -> dict:
     flow.run(
         [
             "read_verilog -sv " + " ".join(str(RTL / file) for file in files),
-            f"hierarchy -check -top {top}" + "".join(f" -chparam {key} {value}" for key, value in parameters.items()),
+            f"hierarchy -check -top {top}"
+            + "".join(f" -chparam {key} {value}" for key, value in parameters.items()),
             *(f"blackbox A:src=*{box}.sv*" for box in boxes),
             f"setattr -mod -set keep_hierarchy 1 {kept}",
             f"synth_intel_alm -family cyclonev -noiopad -noclkbuf -top {top}",
@@ -145,9 +178,9 @@ def add(parts: dict, which: dict) -> dict:
     sums = {"luts_of_2_to_6_inputs": [0] * 5, "arithmetic": 0, "registers": 0, "mlab_bits": 0, "m10k": 0}
     for name, times in which.items():
         part = parts[name]
-        for field in sums:
+        for field in list(sums):
             if field == "luts_of_2_to_6_inputs":
-                sums[field] = [a + times * b for a, b in zip(sums[field], part[field])]
+                sums[field] = [a + times * b for a, b in zip(sums[field], part[field], strict=True)]
             else:
                 sums[field] += times * part[field]
     return sums
@@ -166,7 +199,11 @@ def main():
             if all(part in parts for part in which):
                 sums = add(parts, which)
                 paper = PAPER[" ".join(engine.split()[:2])]
-                totals[engine] = sums | {"alm_estimate": alms(sums), "paper_alm": paper[0], "paper_m9k": paper[1]}
+                totals[engine] = sums | {
+                    "alm_estimate": alms(sums),
+                    "paper_alm": paper[0],
+                    "paper_m9k": paper[1],
+                }
         result = {
             "tool": "yosys (pyosys 0.70), synth_intel_alm -family cyclonev",
             "what": __doc__.split("\n\n")[1].replace("\n", " "),

@@ -59,10 +59,10 @@ def encrypt(key: bytes, block: bytes) -> bytes:
     round_keys = [substitute((3 - i) % 8, w[4 * i + 8 : 4 * i + 12]) for i in range(33)]
     x = words(block)
     for r in range(32):
-        x = substitute(r % 8, [a ^ k for a, k in zip(x, round_keys[r])])
+        x = substitute(r % 8, [a ^ k for a, k in zip(x, round_keys[r], strict=True)])
         if r < 31:
             x = linear_transform(x)
-    return data([a ^ k for a, k in zip(x, round_keys[32])])
+    return data([a ^ k for a, k in zip(x, round_keys[32], strict=True)])
 
 
 def last_prekeys(key: bytes) -> bytes:

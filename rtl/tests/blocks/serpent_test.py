@@ -1,8 +1,9 @@
 """serpent_encrypt, serpent_decrypt and serpent_last_prekey against known answers and an independent model.
 
-Known answers are every test of testvectors/serpent.json, the published ones included. Blocks go in without a pause or
-with pauses, keys change at every distance that KEYS allows: 33 clocks and a few more for the wavefront, every block
-with a key per block. The latency is exact: each result must come LATENCY = 33 clocks after its block.
+Known answers are every test of testvectors/serpent.json, the published ones included. Blocks go in without
+a pause or with pauses, keys change at every distance that KEYS allows: 33 clocks and a few more for the
+wavefront, every block with a key per block. The latency is exact: each result must come LATENCY = 33
+clocks after its block.
 
 DUT: serpent_encrypt, serpent_decrypt or serpent_last_prekey; KEYS: 0, 1 or 2 (both in the environment).
 """
@@ -13,10 +14,9 @@ import random
 from pathlib import Path
 
 import cocotb
+import serpent_model
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
-
-import serpent_model
 
 KEYS = int(os.environ.get("KEYS", "1"))
 DUT = os.environ.get("DUT", "serpent_encrypt")
@@ -61,7 +61,9 @@ class Bench:
             dut.in_new_key.value = int(new_key)
             dut.in_key.value = port_key(key) if key is not None else random.getrandbits(256)
             dut.in_valid.value = int(block is not None)
-            dut.in_block.value = int.from_bytes(block, "big") if block is not None else random.getrandbits(128)
+            dut.in_block.value = (
+                int.from_bytes(block, "big") if block is not None else random.getrandbits(128)
+            )
             dut.in_user.value = clock & 1
             await ReadOnly()
             if dut.out_valid.value == 1:
@@ -72,13 +74,15 @@ class Bench:
 
 
 def make_lines(rng, jobs: list) -> tuple:
-    """jobs: (key, inputs and outputs) in runs of one key. The lines of the play, and what must come out when."""
+    """jobs: (key, inputs and outputs) in runs of one key. The lines, and what must come out when."""
     lines, expected = [], {}
     for key, pairs, gap in jobs:
         start = len(lines)
         if KEYS == 0:
             # All in flight must be out before the load, and the load must be done before the first block.
-            lines += [(None, False, None)] * LATENCY + [(key, True, None)] + [(None, False, None)] * (LATENCY - 1)
+            lines += (
+                [(None, False, None)] * LATENCY + [(key, True, None)] + [(None, False, None)] * (LATENCY - 1)
+            )
         for index, (before, after) in enumerate(pairs):
             while rng.random() < gap:
                 lines.append((None, False, None))
@@ -107,7 +111,11 @@ async def random_keys_at_every_distance(dut):
     bench = Bench(dut)
     await bench.reset()
     jobs = []
-    distances = {0: [3] * 4, 1: list(range(33, 45)) + [1, 2, 5, 70], 2: [1, 1, 1, 2, 1, 3, 1, 1, 17, 1, 40, 1]}[KEYS]
+    distances = {
+        0: [3] * 4,
+        1: [*range(33, 45), 1, 2, 5, 70],
+        2: [1, 1, 1, 2, 1, 3, 1, 1, 17, 1, 40, 1],
+    }[KEYS]
     for distance in distances:
         key = rng.randbytes(32)
         blocks = [rng.randbytes(16) for _ in range(distance)]
