@@ -26,6 +26,7 @@ KEPT = (
     "aes_inverse_mix_column",
     "aes_inverse_mix_shared",
     "gf2_multiply8",
+    "mux4",
 )
 
 # How many LUTs of a slice a memory cell takes.
