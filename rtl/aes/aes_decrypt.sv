@@ -29,22 +29,48 @@ module aes_decrypt #(
     // Block RAM holds the state itself unless there are two registers a round.
     localparam int STATE_IN_RAM = SBOX == 1 && SPLIT == 0 ? 1 : 0;
 
-    aes_check_parameters #(.ROUNDS(ROUNDS), .KEYS(KEYS), .SBOX(SBOX), .SPLIT(SPLIT)) check ();
+    aes_check_parameters #(
+        .ROUNDS(ROUNDS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT)
+    ) check ();
 
     logic [128*(ROUNDS+1)-1:0] round_keys;
     if (KEYS == 0) begin : g_static
-        aes_decrypt_keys_static #(.ROUNDS(ROUNDS), .SBOX(SBOX)) keys (
-            .clk, .rst, .in_new_key, .in_key, .round_keys
+        aes_decrypt_keys_static #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX)
+        ) keys (
+            .clk,
+            .rst,
+            .in_new_key,
+            .in_key,
+            .round_keys
         );
     end else if (KEYS == 1) begin : g_wavefront
-        aes_decrypt_keys_wavefront #(.ROUNDS(ROUNDS), .SBOX(SBOX), .SPLIT(SPLIT)) keys (
-            .clk, .rst, .in_new_key, .in_key, .round_keys
+        aes_decrypt_keys_wavefront #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX),
+            .SPLIT(SPLIT)
+        ) keys (
+            .clk,
+            .rst,
+            .in_new_key,
+            .in_key,
+            .round_keys
         );
     end else begin : g_per_block
         logic unused;
         assign unused = in_new_key;
-        aes_decrypt_keys_per_block #(.ROUNDS(ROUNDS), .SBOX(SBOX), .SPLIT(SPLIT)) keys (
-            .clk, .in_key, .round_keys
+        aes_decrypt_keys_per_block #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX),
+            .SPLIT(SPLIT)
+        ) keys (
+            .clk,
+            .in_key,
+            .round_keys
         );
     end
 
@@ -63,17 +89,17 @@ module aes_decrypt #(
             );
         end
     end else begin : g_first_key
-        assign first_keyed = in_block ^ round_keys[128 * ROUNDS +: 128];
+        assign first_keyed = in_block ^ round_keys[128*ROUNDS+:128];
     end
 
     // states[128r+127 : 128r]: the state after round r has been added and before it is undone further.
     logic [128*(ROUNDS+1)-1:0] states;
     if (STATE_IN_RAM == 1) begin : g_first_wires
-        assign states[128 * ROUNDS +: 128] = first_keyed;
+        assign states[128*ROUNDS+:128] = first_keyed;
     end else begin : g_first_register
         logic [127:0] first;
         always_ff @(posedge clk) first <= first_keyed;
-        assign states[128 * ROUNDS +: 128] = first;
+        assign states[128*ROUNDS+:128] = first;
     end
     for (genvar r = 0; r < ROUNDS; r = r + 1) begin : g_round
         aes_decrypt_round #(
@@ -91,7 +117,15 @@ module aes_decrypt #(
     end
     assign out_block = states[127:0];
 
-    aes_pipe_user #(.LATENCY(LATENCY), .USER(USER)) beside (
-        .clk, .rst, .in_valid, .in_user, .out_valid, .out_user
+    aes_pipe_user #(
+        .LATENCY(LATENCY),
+        .USER(USER)
+    ) beside (
+        .clk,
+        .rst,
+        .in_valid,
+        .in_user,
+        .out_valid,
+        .out_user
     );
 endmodule

@@ -12,14 +12,16 @@ module aes_decrypt_keys_per_block #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
-    assign round_keys[128 * ROUNDS +: 128] = in_key;
+    assign round_keys[128*ROUNDS+:128] = in_key;
 
     for (genvar r = 0; r < ROUNDS; r = r + 1) begin : g_round
         logic [127:0] after, key, round_key;
         logic [31:0] substituted, word;
-        assign after = round_keys[128 * (r + 1) +: 128];
+        assign after = round_keys[128*(r+1)+:128];
 
-        aes_sbox_word #(.VARIANT(SBOX == 2 ? 2 : 0)) sub_word (
+        aes_sbox_word #(
+            .VARIANT(SBOX == 2 ? 2 : 0)
+        ) sub_word (
             .in(aes_pkg::rot_word(after[31:0] ^ after[63:32])),
             .out(substituted)
         );
@@ -35,6 +37,6 @@ module aes_decrypt_keys_per_block #(
         always_ff @(posedge clk) begin
             round_key <= aes_pkg::previous_round_key(key, word, aes_pkg::round_constant(r + 1));
         end
-        assign round_keys[128 * r +: 128] = round_key;
+        assign round_keys[128*r+:128] = round_key;
     end
 endmodule

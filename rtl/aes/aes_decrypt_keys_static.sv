@@ -20,7 +20,9 @@ module aes_decrypt_keys_static #(
     logic [7:0] constant;
     logic [31:0] word;
 
-    aes_sbox_word #(.VARIANT(SBOX == 2 ? 2 : 0)) sub_word (
+    aes_sbox_word #(
+        .VARIANT(SBOX == 2 ? 2 : 0)
+    ) sub_word (
         .in(aes_pkg::rot_word(walking[31:0] ^ walking[63:32])),
         .out(word)
     );
@@ -48,9 +50,9 @@ module aes_decrypt_keys_static #(
     for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         logic [127:0] round_key;
         always_ff @(posedge clk) begin
-            if (made[ROUNDS - r]) round_key <= r == 10 ? walking : transformed;
+            if (made[ROUNDS-r]) round_key <= r == 10 ? walking : transformed;
         end
-        assign round_keys[128 * r +: 128] = round_key;
+        assign round_keys[128*r+:128] = round_key;
     end
     assign round_keys[127:0] = walking;
 endmodule

@@ -37,7 +37,9 @@ module aes_decrypt_keys_wavefront #(
     logic [31:0] word;
     assign from = in_new_key ? in_key : walking;
     assign constant = in_new_key ? aes_pkg::round_constant(ROUNDS) : walking_constant;
-    aes_sbox_word #(.VARIANT(VARIANT)) sub_word (
+    aes_sbox_word #(
+        .VARIANT(VARIANT)
+    ) sub_word (
         .in(aes_pkg::rot_word(from[31:0] ^ from[63:32])),
         .out(word)
     );
@@ -70,14 +72,18 @@ module aes_decrypt_keys_wavefront #(
             .mixed(early)
         );
     end
-    aes_inverse_mix_column mix_late (.column(late), .key(early), .mixed(transformed[127:96]));
+    aes_inverse_mix_column mix_late (
+        .column(late),
+        .key(early),
+        .mixed(transformed[127:96])
+    );
 
     // The last round key is needed at once.
     logic [127:0] kept;
     always_ff @(posedge clk) begin
         if (in_new_key) kept <= in_key;
     end
-    assign round_keys[128 * ROUNDS +: 128] = in_new_key ? in_key : kept;
+    assign round_keys[128*ROUNDS+:128] = in_new_key ? in_key : kept;
 
     for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         logic [127:0] made, round_key;
@@ -86,13 +92,13 @@ module aes_decrypt_keys_wavefront #(
             logic [127:0] waiting;
             always_ff @(posedge clk) begin
                 if (wave[r]) waiting <= made;
-                if (wave[2 * r - 1]) round_key <= waiting;
+                if (wave[2*r-1]) round_key <= waiting;
             end
         end else begin : g_direct
             always_ff @(posedge clk) begin
-                if (wave[SPLIT + r - 1]) round_key <= made;
+                if (wave[SPLIT+r-1]) round_key <= made;
             end
         end
-        assign round_keys[128 * (ROUNDS - r) +: 128] = round_key;
+        assign round_keys[128*(ROUNDS-r)+:128] = round_key;
     end
 endmodule

@@ -20,7 +20,15 @@ module aes_decrypt_round #(
 );
     logic [127:0] substituted, shifted, keyed;
 
-    aes_sbox_layer #(.INVERSE(1), .SBOX(SBOX), .REGISTERED(INSIDE)) layer (.clk, .in, .out(substituted));
+    aes_sbox_layer #(
+        .INVERSE(1),
+        .SBOX(SBOX),
+        .REGISTERED(INSIDE)
+    ) layer (
+        .clk,
+        .in,
+        .out(substituted)
+    );
     assign shifted = aes_pkg::inverse_shift_rows(substituted);
 
     if (MIX == 1) begin : g_mix

@@ -37,22 +37,48 @@ module aes_encrypt #(
     // Block RAM holds the state itself unless there are two registers a round.
     localparam int STATE_IN_RAM = SBOX == 1 && SPLIT == 0 ? 1 : 0;
 
-    aes_check_parameters #(.ROUNDS(ROUNDS), .KEYS(KEYS), .SBOX(SBOX), .SPLIT(SPLIT)) check ();
+    aes_check_parameters #(
+        .ROUNDS(ROUNDS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT)
+    ) check ();
 
     logic [128*(ROUNDS+1)-1:0] round_keys;
     if (KEYS == 0) begin : g_static
-        aes_encrypt_keys_static #(.ROUNDS(ROUNDS), .SBOX(SBOX)) keys (
-            .clk, .rst, .in_new_key, .in_key, .round_keys
+        aes_encrypt_keys_static #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX)
+        ) keys (
+            .clk,
+            .rst,
+            .in_new_key,
+            .in_key,
+            .round_keys
         );
     end else if (KEYS == 1) begin : g_wavefront
-        aes_encrypt_keys_wavefront #(.ROUNDS(ROUNDS), .SBOX(SBOX), .SPLIT(SPLIT)) keys (
-            .clk, .rst, .in_new_key, .in_key, .round_keys
+        aes_encrypt_keys_wavefront #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX),
+            .SPLIT(SPLIT)
+        ) keys (
+            .clk,
+            .rst,
+            .in_new_key,
+            .in_key,
+            .round_keys
         );
     end else begin : g_per_block
         logic unused;
         assign unused = in_new_key;
-        aes_encrypt_keys_per_block #(.ROUNDS(ROUNDS), .SBOX(SBOX), .SPLIT(SPLIT)) keys (
-            .clk, .in_key, .round_keys
+        aes_encrypt_keys_per_block #(
+            .ROUNDS(ROUNDS),
+            .SBOX(SBOX),
+            .SPLIT(SPLIT)
+        ) keys (
+            .clk,
+            .in_key,
+            .round_keys
         );
     end
 
@@ -78,9 +104,17 @@ module aes_encrypt #(
             .out(states[128 * r +: 128])
         );
     end
-    assign out_block = states[128 * ROUNDS +: 128];
+    assign out_block = states[128*ROUNDS+:128];
 
-    aes_pipe_user #(.LATENCY(LATENCY), .USER(USER)) beside (
-        .clk, .rst, .in_valid, .in_user, .out_valid, .out_user
+    aes_pipe_user #(
+        .LATENCY(LATENCY),
+        .USER(USER)
+    ) beside (
+        .clk,
+        .rst,
+        .in_valid,
+        .in_user,
+        .out_valid,
+        .out_user
     );
 endmodule

@@ -19,9 +19,11 @@ module aes_encrypt_keys_per_block #(
     for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         logic [127:0] earlier, key, round_key;
         logic [31:0] substituted, word;
-        assign earlier = round_keys[128 * (r - 1) +: 128];
+        assign earlier = round_keys[128*(r-1)+:128];
 
-        aes_sbox_word #(.VARIANT(SBOX == 2 ? 2 : 0)) sub_word (
+        aes_sbox_word #(
+            .VARIANT(SBOX == 2 ? 2 : 0)
+        ) sub_word (
             .in(aes_pkg::rot_word(earlier[31:0])),
             .out(substituted)
         );
@@ -37,6 +39,6 @@ module aes_encrypt_keys_per_block #(
         always_ff @(posedge clk) begin
             round_key <= aes_pkg::next_round_key(key, word, aes_pkg::round_constant(r));
         end
-        assign round_keys[128 * r +: 128] = round_key;
+        assign round_keys[128*r+:128] = round_key;
     end
 endmodule

@@ -19,7 +19,9 @@ module aes_encrypt_keys_static #(
     logic [7:0] constant;
     logic [31:0] word;
 
-    aes_sbox_word #(.VARIANT(SBOX == 2 ? 2 : 0)) sub_word (
+    aes_sbox_word #(
+        .VARIANT(SBOX == 2 ? 2 : 0)
+    ) sub_word (
         .in(aes_pkg::rot_word(walking[31:0])),
         .out(word)
     );
@@ -41,7 +43,7 @@ module aes_encrypt_keys_static #(
         always_ff @(posedge clk) begin
             if (made[r]) round_key <= walking;
         end
-        assign round_keys[128 * r +: 128] = round_key;
+        assign round_keys[128*r+:128] = round_key;
     end
-    assign round_keys[128 * ROUNDS +: 128] = walking;
+    assign round_keys[128*ROUNDS+:128] = walking;
 endmodule

@@ -45,7 +45,12 @@ module aes_encrypt_keys_wavefront #(
     logic [31:0] word;
     assign from = SPLIT == 0 && in_new_key ? in_key : walking;
     assign constant = wave[FIRST] ? 8'h01 : walking_constant;
-    aes_sbox_word #(.VARIANT(VARIANT)) sub_word (.in(aes_pkg::rot_word(from[31:0])), .out(word));
+    aes_sbox_word #(
+        .VARIANT(VARIANT)
+    ) sub_word (
+        .in(aes_pkg::rot_word(from[31:0])),
+        .out(word)
+    );
     assign next = aes_pkg::next_round_key(from, word, constant);
     always_ff @(posedge clk) begin
         walking <= SPLIT == 1 && in_new_key ? in_key : next;
@@ -65,13 +70,13 @@ module aes_encrypt_keys_wavefront #(
             logic [127:0] waiting;
             always_ff @(posedge clk) begin
                 if (wave[r]) waiting <= next;
-                if (wave[2 * r - 1]) round_key <= waiting;
+                if (wave[2*r-1]) round_key <= waiting;
             end
         end else begin : g_direct
             always_ff @(posedge clk) begin
-                if (wave[FIRST + r - 1]) round_key <= next;
+                if (wave[FIRST+r-1]) round_key <= next;
             end
         end
-        assign round_keys[128 * r +: 128] = round_key;
+        assign round_keys[128*r+:128] = round_key;
     end
 endmodule

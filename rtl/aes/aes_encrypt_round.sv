@@ -16,7 +16,15 @@ module aes_encrypt_round #(
 );
     logic [127:0] substituted, shifted, keyed;
 
-    aes_sbox_layer #(.INVERSE(0), .SBOX(SBOX), .REGISTERED(INSIDE)) layer (.clk, .in, .out(substituted));
+    aes_sbox_layer #(
+        .INVERSE(0),
+        .SBOX(SBOX),
+        .REGISTERED(INSIDE)
+    ) layer (
+        .clk,
+        .in,
+        .out(substituted)
+    );
     assign shifted = aes_pkg::shift_rows(substituted);
 
     if (MIX == 1) begin : g_mix

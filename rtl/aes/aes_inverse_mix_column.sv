@@ -13,7 +13,11 @@ module aes_inverse_mix_column (
     logic [15:0] shared;
     logic [3:0] top;
 
-    aes_inverse_mix_shared common (.column, .shared, .top);
+    aes_inverse_mix_shared common (
+        .column,
+        .shared,
+        .top
+    );
 
     for (genvar i = 0; i < 4; i = i + 1) begin : g_row
         logic [7:0] a;

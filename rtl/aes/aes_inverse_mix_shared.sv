@@ -14,7 +14,13 @@ module aes_inverse_mix_shared (
     logic [7:0] s;
     logic [3:0] pair [0:1];
 
-    aes_inverse_mix_sums sums (.column, .sum(s), .pair_0(pair[0]), .pair_1(pair[1]), .top);
+    aes_inverse_mix_sums sums (
+        .column,
+        .sum(s),
+        .pair_0(pair[0]),
+        .pair_1(pair[1]),
+        .top
+    );
 
     for (genvar j = 0; j < 2; j = j + 1) begin : g_pair
         logic [7:0] p;

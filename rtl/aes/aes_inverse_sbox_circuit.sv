@@ -67,7 +67,10 @@ module aes_inverse_sbox_circuit (
     endfunction
     assign linear = forms(in ^ 8'h63);
 
-    aes_inversion_core core (.y(linear), .z(products));
+    aes_inversion_core core (
+        .y(linear),
+        .z(products)
+    );
 
     function automatic logic [7:0] from_products(input logic [17:0] z);
         logic [34:0] g;

@@ -17,7 +17,10 @@ module aes_last_round_key #(
     logic [31:0] word;
     logic busy;
 
-    aes_sbox_word sub_word (.in(aes_pkg::rot_word(walking[31:0])), .out(word));
+    aes_sbox_word sub_word (
+        .in(aes_pkg::rot_word(walking[31:0])),
+        .out(word)
+    );
 
     // made[i]: round key i lies in `walking`.
     assign busy = |made;

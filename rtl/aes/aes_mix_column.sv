@@ -13,7 +13,11 @@ module aes_mix_column (
     logic [2:0] sum;
     logic [3:0] top;
 
-    aes_mix_sums sums (.column, .sum, .top);
+    aes_mix_sums sums (
+        .column,
+        .sum,
+        .top
+    );
 
     for (genvar i = 0; i < 4; i = i + 1) begin : g_row
         for (genvar k = 0; k < 8; k = k + 1) begin : g_bit
@@ -47,6 +51,6 @@ module aes_mix_sums (
     assign sum = {whole[4:3], whole[1]};
     assign unused = ^{whole[7:5], whole[2], whole[0]};
     for (genvar i = 0; i < 4; i = i + 1) begin : g_top
-        assign top[i] = column[31 - 8 * i] ^ column[31 - 8 * ((i + 1) % 4)];
+        assign top[i] = column[31-8*i] ^ column[31-8*((i+1)%4)];
     end
 endmodule

@@ -47,14 +47,14 @@ package aes_pkg;
     // Row r of the state is turned left by r columns. Byte i of the result comes from byte 5i mod 16.
     function automatic logic [127:0] shift_rows(input logic [127:0] state);
         for (int i = 0; i < 16; i = i + 1) begin
-            shift_rows[127 - 8 * i -: 8] = state[127 - 8 * ((5 * i) % 16) -: 8];
+            shift_rows[127-8*i-:8] = state[127-8*((5*i)%16)-:8];
         end
     endfunction
 
     // Row r is turned right by r columns. Byte i of the result comes from byte 13i mod 16.
     function automatic logic [127:0] inverse_shift_rows(input logic [127:0] state);
         for (int i = 0; i < 16; i = i + 1) begin
-            inverse_shift_rows[127 - 8 * i -: 8] = state[127 - 8 * ((13 * i) % 16) -: 8];
+            inverse_shift_rows[127-8*i-:8] = state[127-8*((13*i)%16)-:8];
         end
     endfunction
 
@@ -81,9 +81,8 @@ package aes_pkg;
     endfunction
 
     // FIPS 197 section 5.2 for AES-128, one round key a step; `word` is SubWord(RotWord(..)).
-    function automatic logic [127:0] next_round_key(
-        input logic [127:0] key, input logic [31:0] word, input logic [7:0] constant
-    );
+    function automatic logic [127:0] next_round_key(input logic [127:0] key, input logic [31:0] word,
+                                                    input logic [7:0] constant);
         next_round_key[127:96] = key[127:96] ^ word ^ {constant, 24'b0};
         next_round_key[95:64] = key[95:64] ^ key[127:96] ^ word ^ {constant, 24'b0};
         next_round_key[63:32] = key[63:32] ^ key[95:64] ^ key[127:96] ^ word ^ {constant, 24'b0};
@@ -91,9 +90,8 @@ package aes_pkg;
             ^ {constant, 24'b0};
     endfunction
 
-    function automatic logic [127:0] previous_round_key(
-        input logic [127:0] key, input logic [31:0] word, input logic [7:0] constant
-    );
+    function automatic logic [127:0] previous_round_key(input logic [127:0] key, input logic [31:0] word,
+                                                        input logic [7:0] constant);
         previous_round_key = {
             key[127:96] ^ word ^ {constant, 24'b0},
             key[95:64] ^ key[127:96],

@@ -13,10 +13,16 @@ module aes_sbox #(
 );
     if (VARIANT == 0) begin : g_table
         localparam logic [2047:0] TABLE = INVERSE == 1 ? aes_pkg::INVERSE_SBOX : aes_pkg::SBOX;
-        assign out = TABLE[{in, 3'b000} +: 8];
+        assign out = TABLE[{in, 3'b000}+:8];
     end else if (INVERSE == 1) begin : g_inverse_circuit
-        aes_inverse_sbox_circuit circuit (.in, .out);
+        aes_inverse_sbox_circuit circuit (
+            .in,
+            .out
+        );
     end else begin : g_circuit
-        aes_sbox_circuit circuit (.in, .out);
+        aes_sbox_circuit circuit (
+            .in,
+            .out
+        );
     end
 endmodule

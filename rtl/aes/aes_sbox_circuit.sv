@@ -44,7 +44,10 @@ module aes_sbox_circuit (
     endfunction
     assign linear = forms(numbered);
 
-    aes_inversion_core core (.y(linear), .z(products));
+    aes_inversion_core core (
+        .y(linear),
+        .z(products)
+    );
 
     // From the products to the byte, the affine map of SubBytes included.
     function automatic logic [7:0] from_products(input logic [17:0] z);

@@ -13,7 +13,9 @@ module aes_sbox_layer #(
 );
     if (SBOX == 1) begin : g_ram
         for (genvar i = 0; i < 8; i = i + 1) begin : g_pair
-            aes_sbox_ram #(.INVERSE(INVERSE)) pair (
+            aes_sbox_ram #(
+                .INVERSE(INVERSE)
+            ) pair (
                 .clk,
                 .in_a(in[16 * i +: 8]),
                 .in_b(in[16 * i + 8 +: 8]),
@@ -24,7 +26,10 @@ module aes_sbox_layer #(
     end else begin : g_logic
         logic [127:0] substituted;
         for (genvar i = 0; i < 16; i = i + 1) begin : g_byte
-            aes_sbox #(.INVERSE(INVERSE), .VARIANT(SBOX)) sbox (
+            aes_sbox #(
+                .INVERSE(INVERSE),
+                .VARIANT(SBOX)
+            ) sbox (
                 .in(in[8 * i +: 8]),
                 .out(substituted[8 * i +: 8])
             );

@@ -12,10 +12,10 @@ module aes_sbox_ram #(
     localparam logic [2047:0] TABLE = INVERSE == 1 ? aes_pkg::INVERSE_SBOX : aes_pkg::SBOX;
 
     (* ram_style = "block", rom_style = "block" *)
-    logic [7:0] memory [0:255];
+    logic [7:0] memory[0:255];
 
     initial begin
-        for (int i = 0; i < 256; i = i + 1) memory[i] = TABLE[8 * i +: 8];
+        for (int i = 0; i < 256; i = i + 1) memory[i] = TABLE[8*i+:8];
     end
 
     always_ff @(posedge clk) begin

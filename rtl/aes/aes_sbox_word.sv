@@ -8,6 +8,12 @@ module aes_sbox_word #(
     output logic [31:0] out
 );
     for (genvar i = 0; i < 4; i = i + 1) begin : g_byte
-        aes_sbox #(.INVERSE(0), .VARIANT(VARIANT)) sbox (.in(in[8 * i +: 8]), .out(out[8 * i +: 8]));
+        aes_sbox #(
+            .INVERSE(0),
+            .VARIANT(VARIANT)
+        ) sbox (
+            .in(in[8 * i +: 8]),
+            .out(out[8 * i +: 8])
+        );
     end
 endmodule

@@ -379,7 +379,7 @@ module ocb512 #(
             if (ktop_valid) waiting = waiting + 1'b1;
             places = {1'b0, !uses_0} + {1'b0, !uses_1} + {1'b0, !uses_2};
         end
-        assign hold = waiting > {{$clog2(PACKETS){1'b0}}, places};
+        assign hold = waiting > {{$clog2(PACKETS) {1'b0}}, places};
     end else begin : g_no_hold
         assign hold = 1'b0;
     end

@@ -53,11 +53,21 @@ module gf128_multiply #(
             .product(products8[15 * n +: 15])
         );
     end
-    gf128_stage #(.WIDTH(2 * 81 * 8), .REGISTER(STAGES >= 3 ? 1 : 0)) after_sums (
-        .clk, .in({p8, q8}), .out({p8_operands, q8_operands})
+    gf128_stage #(
+        .WIDTH(2 * 81 * 8),
+        .REGISTER(STAGES >= 3 ? 1 : 0)
+    ) after_sums (
+        .clk,
+        .in({p8, q8}),
+        .out({p8_operands, q8_operands})
     );
-    gf128_stage #(.WIDTH(81 * 15), .REGISTER(STAGES >= 2 ? 1 : 0)) after_products (
-        .clk, .in(products8), .out(factors8)
+    gf128_stage #(
+        .WIDTH(81 * 15),
+        .REGISTER(STAGES >= 2 ? 1 : 0)
+    ) after_products (
+        .clk,
+        .in(products8),
+        .out(factors8)
     );
 
     // And back: products of 16, 32, 64 and 128 bits.
@@ -66,7 +76,9 @@ module gf128_multiply #(
     logic [3*127-1:0] products64, factors64;
     logic [254:0] whole;
     for (genvar n = 0; n < 27; n = n + 1) begin : g_join16
-        gf2_karatsuba_join #(.HALF(8)) join_bytes (
+        gf2_karatsuba_join #(
+            .HALF(8)
+        ) join_bytes (
             .low(factors8[45 * n +: 15]),
             .high(factors8[45 * n + 15 +: 15]),
             .both(factors8[45 * n + 30 +: 15]),
@@ -74,7 +86,9 @@ module gf128_multiply #(
         );
     end
     for (genvar n = 0; n < 9; n = n + 1) begin : g_join32
-        gf2_karatsuba_join #(.HALF(16)) join_halves (
+        gf2_karatsuba_join #(
+            .HALF(16)
+        ) join_halves (
             .low(products16[93 * n +: 31]),
             .high(products16[93 * n + 31 +: 31]),
             .both(products16[93 * n + 62 +: 31]),
@@ -82,17 +96,26 @@ module gf128_multiply #(
         );
     end
     for (genvar n = 0; n < 3; n = n + 1) begin : g_join64
-        gf2_karatsuba_join #(.HALF(32)) join_words (
+        gf2_karatsuba_join #(
+            .HALF(32)
+        ) join_words (
             .low(products32[189 * n +: 63]),
             .high(products32[189 * n + 63 +: 63]),
             .both(products32[189 * n + 126 +: 63]),
             .product(products64[127 * n +: 127])
         );
     end
-    gf128_stage #(.WIDTH(3 * 127), .REGISTER(STAGES >= 4 ? 1 : 0)) after_words (
-        .clk, .in(products64), .out(factors64)
+    gf128_stage #(
+        .WIDTH(3 * 127),
+        .REGISTER(STAGES >= 4 ? 1 : 0)
+    ) after_words (
+        .clk,
+        .in(products64),
+        .out(factors64)
     );
-    gf2_karatsuba_join #(.HALF(64)) join_all (
+    gf2_karatsuba_join #(
+        .HALF(64)
+    ) join_all (
         .low(factors64[126:0]),
         .high(factors64[253:127]),
         .both(factors64[380:254]),
@@ -108,7 +131,14 @@ module gf128_multiply #(
     assign reduced = low ^ high ^ {high[126:0], 1'b0} ^ {high[125:0], 2'b0} ^ {high[120:0], 7'b0}
         ^ {121'b0, over} ^ {120'b0, over, 1'b0} ^ {119'b0, over, 2'b0} ^ {114'b0, over, 7'b0};
     for (genvar i = 0; i < 128; i = i + 1) begin : g_reverse_product
-        assign reversed[127 - i] = reduced[i];
+        assign reversed[127-i] = reduced[i];
     end
-    gf128_stage #(.WIDTH(128), .REGISTER(1)) at_end (.clk, .in(reversed), .out(product));
+    gf128_stage #(
+        .WIDTH(128),
+        .REGISTER(1)
+    ) at_end (
+        .clk,
+        .in(reversed),
+        .out(product)
+    );
 endmodule

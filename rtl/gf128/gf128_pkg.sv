@@ -27,7 +27,7 @@ package gf128_pkg;
     // 2 v, with the bytes in the opposite order: each byte passes its top bit on to the byte after it.
     function automatic logic [127:0] double_le_bytes(input logic [127:0] v);
         for (int i = 0; i < 16; i = i + 1) begin
-            double_le_bytes[127 - 8 * i -: 8] = {v[126 - 8 * i -: 7], i > 0 ? v[(135 - 8 * i) % 128] : 1'b0};
+            double_le_bytes[127-8*i-:8] = {v[126-8*i-:7], i > 0 ? v[(135-8*i)%128] : 1'b0};
         end
         double_le_bytes[127:120] = double_le_bytes[127:120] ^ (v[7] ? 8'h87 : 8'h00);
     endfunction

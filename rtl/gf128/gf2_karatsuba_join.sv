@@ -9,5 +9,5 @@ module gf2_karatsuba_join #(
     input  logic [2*HALF-2:0] both,
     output logic [4*HALF-2:0] product
 );
-    assign product = {high, 1'b0, low} ^ ({{(2 * HALF){1'b0}}, low ^ high ^ both} << HALF);
+    assign product = {high, 1'b0, low} ^ ({{(2 * HALF) {1'b0}}, low ^ high ^ both} << HALF);
 endmodule

@@ -132,7 +132,10 @@ module ghash #(
             else if (far) exponent = TOP_POWER;
             else exponent = POWER_BITS'(one_left - COUNT'(l + 1));
         end
-        gf128_power_table #(.DEPTH(DEPTH), .BLOCK_RAM(BLOCK_RAM)) powers (
+        gf128_power_table #(
+            .DEPTH(DEPTH),
+            .BLOCK_RAM(BLOCK_RAM)
+        ) powers (
             .clk,
             .write(store),
             .write_address({loading_slot, which}),
@@ -184,7 +187,7 @@ module ghash #(
     assign just_now = out_of_valid && out_of_turn == two_turn;
 
     (* ram_style = "distributed" *)
-    logic [128*LANES-1:0] behind [0:STAGES-1];
+    logic [128*LANES-1:0] behind[0:STAGES-1];
     logic [128*LANES-1:0] left_behind, operands;
     always_ff @(posedge clk) begin
         if (out_of_valid) behind[out_of_turn] <= products;
@@ -193,7 +196,9 @@ module ghash #(
     assign operands = two_blocks ^ (!two_fed ? '0 : just_now ? products : left_behind);
 
     for (genvar l = 0; l < LANES; l = l + 1) begin : g_multiply
-        gf128_multiply #(.STAGES(STAGES)) multiply (
+        gf128_multiply #(
+            .STAGES(STAGES)
+        ) multiply (
             .clk,
             .a(operands[128 * l +: 128]),
             .b(two_powers[128 * l +: 128]),
@@ -207,7 +212,7 @@ module ghash #(
     always_comb begin
         sum_of_lanes = '0;
         for (int l = 0; l < LANES; l = l + 1) begin
-            if (out_of_final[l]) sum_of_lanes = sum_of_lanes ^ products[128 * (LANES - 1 - l) +: 128];
+            if (out_of_final[l]) sum_of_lanes = sum_of_lanes ^ products[128*(LANES-1-l)+:128];
         end
     end
     always_ff @(posedge clk) begin

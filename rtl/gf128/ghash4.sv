@@ -22,9 +22,25 @@ module ghash4 #(
 );
 
     ghash #(
-        .SLOTS(SLOTS), .STAGES(STAGES), .LANES(4), .COUNT(COUNT), .BLOCK_RAM(BLOCK_RAM), .SLOT_BITS(SLOT_BITS)
+        .SLOTS(SLOTS),
+        .STAGES(STAGES),
+        .LANES(4),
+        .COUNT(COUNT),
+        .BLOCK_RAM(BLOCK_RAM),
+        .SLOT_BITS(SLOT_BITS)
     ) four (
-        .clk, .rst, .load_valid, .load_ready, .load_slot, .load_key,
-        .in_valid, .in_first, .in_count, .in_slot, .in_blocks, .out_valid, .out_hash
+        .clk,
+        .rst,
+        .load_valid,
+        .load_ready,
+        .load_slot,
+        .load_key,
+        .in_valid,
+        .in_first,
+        .in_count,
+        .in_slot,
+        .in_blocks,
+        .out_valid,
+        .out_hash
     );
 endmodule

@@ -317,8 +317,9 @@ module copa_issue #(
 
     // Sigma with 3 top[l]: 3 or 3 * 7 = x^3 + 1.
     logic [127:0] sum_masked;
-    assign sum_masked = sum ^ mask
-        ^ (padded ? gf128_pkg::double_be(gf128_pkg::double_be(mask_double)) : mask_double);
+    assign sum_masked = sum ^ mask ^ (padded ? gf128_pkg::double_be(
+        gf128_pkg::double_be(mask_double)
+    ) : mask_double);
 
     always_ff @(posedge clk) begin
         if (issue_message) sum <= first ? filled : sum ^ filled;

@@ -71,7 +71,9 @@ module copa_slots #(
     assign take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign new_key = bytes_pkg::swap128(s_key_key);
 
-    aes_last_round_key #(.ROUNDS(10)) last_round_key (
+    aes_last_round_key #(
+        .ROUNDS(10)
+    ) last_round_key (
         .clk,
         .rst,
         .start(take),

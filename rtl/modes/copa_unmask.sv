@@ -113,8 +113,7 @@ module copa_unmask #(
     // The sum of an opened message; with the last block 3 top[l] is added, so that it is ready to be
     // encrypted: M[l] ^ 3 top = (D(..) ^ top) ^ 3 top = D(..) ^ 2 top.
     logic [127:0] sum;
-    assign sum = (first ? '0 : sigma) ^ lower_decrypted
-        ^ (last ? gf128_pkg::double_be(mask_now) : mask_now);
+    assign sum = (first ? '0 : sigma) ^ lower_decrypted ^ (last ? gf128_pkg::double_be(mask_now) : mask_now);
     always_ff @(posedge clk) begin
         if (leaves_message && open) sigma <= sum;
     end

@@ -271,7 +271,7 @@ module eme2_issue #(
             partial <= next_partial;
             groups <= 5'(next_blocks_less >> 7);
             last_group <= next_last_group;
-sum_time <= next_sum_time;
+            sum_time <= next_sum_time;
             first <= 1'b1;
         end
     end

@@ -589,8 +589,8 @@ module ocb3 #(
         else if (out_valid && out_kind == AD) hash <= hash ^ encrypted;
         if (rst || (out_valid && out_kind == TAG)) opened_checksum <= '0;
         else if (out_valid && out_in_message && out_open) begin
-            opened_checksum <= opened_checksum ^ out_data
-                ^ (RAGGED == 0 ? '0 : ragged_pkg::padding(out_bytes));
+            opened_checksum <= opened_checksum ^ out_data ^
+                (RAGGED == 0 ? '0 : ragged_pkg::padding(out_bytes));
         end
     end
 

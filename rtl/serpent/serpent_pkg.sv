@@ -245,9 +245,9 @@ package serpent_pkg;
     endfunction
 
     // The prekey recurrence. Forward it makes w[i] of w[i-8], w[i-5], w[i-3] and w[i-1] ...
-    function automatic logic [31:0] next_prekey(
-        input logic [31:0] w8, input logic [31:0] w5, input logic [31:0] w3, input logic [31:0] w1,
-        input logic [7:0] i);
+    function automatic logic [31:0] next_prekey(input logic [31:0] w8, input logic [31:0] w5,
+                                                input logic [31:0] w3, input logic [31:0] w1,
+                                                input logic [7:0] i);
         logic [31:0] sum;
         begin
             sum = w8 ^ w5 ^ w3 ^ w1 ^ 32'h9e3779b9 ^ {24'b0, i};
@@ -256,9 +256,9 @@ package serpent_pkg;
     endfunction
 
     // ... and backward w[i-8] of w[i], w[i-5], w[i-3] and w[i-1].
-    function automatic logic [31:0] previous_prekey(
-        input logic [31:0] w0, input logic [31:0] w5, input logic [31:0] w3, input logic [31:0] w1,
-        input logic [7:0] i);
+    function automatic logic [31:0] previous_prekey(input logic [31:0] w0, input logic [31:0] w5,
+                                                    input logic [31:0] w3, input logic [31:0] w1,
+                                                    input logic [7:0] i);
         previous_prekey = {w0[10:0], w0[31:11]} ^ w5 ^ w3 ^ w1 ^ 32'h9e3779b9 ^ {24'b0, i};
     endfunction
 
