@@ -13,7 +13,8 @@ use super::FLIGHT;
 use super::message::{Batch, Material, Message};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
-use crate::primitives::doublings::{Doublings, Masks, Window, double, sum_of_multiples};
+use crate::primitives::doublings::{Doublings, Masks, Window, sum_of_multiples};
+use crate::primitives::gf128::{BigEndian, Field};
 use crate::primitives::rounds::Cipher;
 use crate::primitives::wipe;
 
@@ -179,7 +180,7 @@ impl Mixing for Rho {
     #[inline(always)]
     fn mix_block(w: &mut Block, x: Block) -> Block {
         let before = *w;
-        *w = add(x, twice(before));
+        *w = add(x, BigEndian::double_block(&before));
         add(*w, before)
     }
 
@@ -187,13 +188,8 @@ impl Mixing for Rho {
     fn unmix_block(w: &mut Block, y: Block) -> Block {
         let before = *w;
         *w = add(y, before);
-        add(*w, twice(before))
+        add(*w, BigEndian::double_block(&before))
     }
-}
-
-#[inline(always)]
-fn twice(x: Block) -> Block {
-    double(u128::from_be_bytes(x)).to_be_bytes()
 }
 
 #[inline(always)]

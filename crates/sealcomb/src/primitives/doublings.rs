@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 
 use zeroize::ZeroizeOnDrop;
 
+use super::gf128::double_number;
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS};
 
@@ -32,7 +33,7 @@ impl Doublings {
         let mut v = halve(u128::from_be_bytes(*l));
         for entry in &mut doublings.entries {
             *entry = v.to_be_bytes();
-            v = double(v);
+            v = double_number(v);
         }
         doublings
     }
@@ -58,11 +59,6 @@ impl Drop for Doublings {
 }
 
 impl ZeroizeOnDrop for Doublings {}
-
-/// `2 v`
-pub(crate) fn double(v: u128) -> u128 {
-    v << 1 ^ (v >> 127).wrapping_neg() & 0x87
-}
 
 /// `v / 2`
 fn halve(v: u128) -> u128 {
@@ -194,7 +190,7 @@ mod tests {
 
     #[test]
     fn masks_are_multiples_of_doublings_however_long_the_message() {
-        let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double(v));
+        let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double_number(v));
         for backend in Backend::available() {
             for size in [1, 5, 8, 16, 31, 32] {
                 let steps: Vec<_> = (0..600 / size).map(|_| size).collect();
@@ -234,7 +230,7 @@ mod tests {
             for powers in [[0, 1, 4], [2, 3, 7], [0, 0, 0], [1, 1, 1]] {
                 let terms = core::array::from_fn(|i| (numbers[i].to_be_bytes(), powers[i]));
                 let expected = (0..3)
-                    .map(|i| (0..powers[i]).fold(numbers[i], |v, _| double(v)))
+                    .map(|i| (0..powers[i]).fold(numbers[i], |v, _| double_number(v)))
                     .fold(0, |sum, v| sum ^ v);
                 let sum = backend.run(Sum { terms });
                 assert_eq!(u128::from_be_bytes(sum), expected, "{backend:?} {powers:?}");
