@@ -18,6 +18,9 @@ const CHAPTER: usize = 128;
 /// Entries that the masks of eight registers take: factors have degrees up to 7.
 const WINDOW: usize = 4 * REGISTERS + 7;
 
+/// Registers by which long messages go on.
+const PACE: usize = REGISTERS / 2;
+
 /// The doublings of an element `L`.
 #[derive(Clone)]
 #[repr(align(64))]
@@ -36,6 +39,17 @@ impl Doublings {
             v = double_number(v);
         }
         doublings
+    }
+
+    /// Puts into the entries of `PACE` full registers from `at` on those that come `CHAPTER` after them.
+    #[inline(always)]
+    fn renew_full<B: Isa>(&mut self, b: B, at: usize) {
+        let entries = &mut self.entries[at..at + PACE * B::BLOCKS + 7];
+        for r in 0..PACE {
+            let from = &mut entries[r * B::BLOCKS..];
+            let sum = b.xor3(b.load(from), b.load(&from[1..]), b.load(&from[2..]));
+            b.store(b.xor(sum, b.load(&from[7..])), from);
+        }
     }
 
     /// Puts into `to`, and the further entries up to `end`, those that come `CHAPTER` after the ones from `from` on.
@@ -110,7 +124,11 @@ impl<'k> Masks<'k> {
         if let Some(own) = &mut self.own {
             // One entry stays, for the mask of the place before the next.
             let used = (next - 1).min(CHAPTER + 1);
-            own.renew(b, self.place - 1, self.place - 1, used);
+            if blocks == PACE * B::BLOCKS && next <= CHAPTER {
+                own.renew_full(b, self.place - 1);
+            } else {
+                own.renew(b, self.place - 1, self.place - 1, used);
+            }
             if next > CHAPTER {
                 own.renew(b, used, used, CHAPTER + 1);
                 own.renew(b, 1, CHAPTER + 1, CHAPTER + WINDOW + 1);
