@@ -1,0 +1,333 @@
+//! Makes Verilator models of the tops in `tops.list` and links them in.
+//!
+//! A model is made anew only when its sources, its parameters or Verilator have changed. Nothing but Verilator and a
+//! C++ compiler is needed: Verilator's own makefile is not used, since it differs between distributions.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, thread};
+
+/// Macros that Verilator's headers would get from its makefile.
+const CXX_FLAGS: &[&str] = &[
+    "-std=gnu++20",
+    "-O1",
+    "-w",
+    "-DVL_TIME_CONTEXT",
+    "-DVERILATOR=1",
+    "-DVM_TRACE=0",
+    "-DVM_COVERAGE=0",
+    "-DVM_SC=0",
+    "-DVM_TIMING=0",
+];
+
+/// Unknown values are random, so that a register that nobody resets shows up.
+const VERILATOR_FLAGS: &[&str] = &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique"];
+
+/// Verilator's runtime: every model needs it, none changes it.
+const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];
+
+/// A line of `tops.list`: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
+struct Top {
+    name: String,
+    module: String,
+    parameters: Vec<String>,
+    sources: Vec<PathBuf>,
+}
+
+/// A port of a model, as Verilator's header declares it.
+struct Port {
+    name: String,
+    bits: usize,
+    bytes: usize,
+    input: bool,
+}
+
+struct Tools {
+    verilator: String,
+    root: PathBuf,
+    cxx: String,
+    identity: String,
+    out: PathBuf,
+}
+
+fn main() {
+    for variable in ["SEALCOMB_VERILATOR", "SEALCOMB_RTL_TOPS", "VERILATOR_ROOT", "CXX"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+    let tools = Tools::find();
+    let tops = tops();
+    tools.build_runtime();
+    let next = AtomicUsize::new(0);
+    let jobs = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1_usize);
+    thread::scope(|scope| {
+        for _ in 0..jobs.min(tops.len()) {
+            scope.spawn(|| {
+                while let Some(top) = tops.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    tools.build(top);
+                }
+            });
+        }
+    });
+
+    let mut table = String::from("/// The models of this build.\npub(crate) static TOPS: &[Top] = &[\n");
+    let mut declared = String::new();
+    println!("cargo::rustc-link-search=native={}", tools.out.display());
+    for top in &tops {
+        println!("cargo::rustc-link-lib=static=model_{}", top.name);
+        describe(top, &tools.ports(top), &mut table, &mut declared);
+    }
+    println!("cargo::rustc-link-lib=static=verilated_runtime");
+    println!("cargo::rustc-link-lib=dylib=stdc++");
+    let code = format!("{table}];\n\nunsafe extern \"C\" {{\n{declared}}}\n");
+    let table = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("tops.rs");
+    fs::write(table, code).expect("a writable OUT_DIR");
+}
+
+/// Ends the build with words for a person.
+fn give_up(message: &str) -> ! {
+    for line in message.lines() {
+        println!("cargo::error={line}");
+    }
+    std::process::exit(1)
+}
+
+fn tops() -> Vec<Top> {
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let rtl = here.join("../../rtl");
+    let wanted = env::var("SEALCOMB_RTL_TOPS").ok();
+    let wanted: Option<Vec<&str>> = wanted.as_deref().map(|names| names.split(',').collect());
+    println!("cargo::rerun-if-changed=tops.list");
+    println!("cargo::rerun-if-changed=build.rs");
+    let list = fs::read_to_string(here.join("tops.list")).expect("the file tops.list");
+    let mut tops = Vec::new();
+    for line in lines(&list) {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let (Some(name), Some(files), Some(module)) = (words.next(), words.next(), words.next()) else {
+            give_up(&format!("tops.list: not NAME FILELIST MODULE: {line}"));
+        };
+        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&name.as_str())) {
+            continue;
+        }
+        let filelist = rtl.join("filelists").join(&files);
+        println!("cargo::rerun-if-changed={}", filelist.display());
+        let Ok(text) = fs::read_to_string(&filelist) else {
+            give_up(&format!("tops.list: {name}: no file rtl/filelists/{files}"));
+        };
+        let sources: Vec<_> = lines(&text).map(|line| rtl.join(line)).collect();
+        for source in &sources {
+            println!("cargo::rerun-if-changed={}", source.display());
+        }
+        tops.push(Top { name, module, parameters: words.collect(), sources });
+    }
+    tops
+}
+
+/// Lines that say something.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#') && !line.starts_with("//"))
+}
+
+impl Tools {
+    fn find() -> Self {
+        let verilator = env::var("SEALCOMB_VERILATOR").unwrap_or_else(|_| "verilator".to_owned());
+        let ask = |arguments: &[&str]| match Command::new(&verilator).args(arguments).output() {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            }
+            outcome => give_up(&format!(
+                "{verilator} {arguments:?} does not run ({}).\nThe hardware's models need Verilator 5.006 or newer: \
+                 install the package `verilator`, or name a command in SEALCOMB_VERILATOR.",
+                outcome.map_or_else(|error| error.to_string(), |output| output.status.to_string())
+            )),
+        };
+        let version = ask(&["--version"]);
+        let root = PathBuf::from(ask(&["--getenv", "VERILATOR_ROOT"]));
+        let cxx = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let identity = format!("{version} {} {cxx} {CXX_FLAGS:?} {VERILATOR_FLAGS:?}", root.display());
+        // Each Verilator keeps its models, so that going from one to the other and back costs nothing.
+        let out =
+            PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
+        fs::create_dir_all(&out).expect("a writable OUT_DIR");
+        Self { verilator, root, cxx, identity, out }
+    }
+
+    fn build_runtime(&self) {
+        let stamp = hash(&self.identity);
+        let library = self.out.join("libverilated_runtime.a");
+        if is_fresh(&library, stamp) {
+            return;
+        }
+        let folder = self.out.join("runtime");
+        fs::create_dir_all(&folder).expect("a writable OUT_DIR");
+        let sources: Vec<_> = RUNTIME.iter().map(|name| self.root.join("include").join(name)).collect();
+        self.compile(&folder, &sources, &library);
+        make_fresh(&library, stamp);
+    }
+
+    fn build(&self, top: &Top) {
+        let mut hasher = DefaultHasher::new();
+        (&self.identity, &top.module, &top.parameters, shim(top, &[])).hash(&mut hasher);
+        for source in &top.sources {
+            let Ok(text) = fs::read(source) else {
+                give_up(&format!("{}: no file {}", top.name, source.display()));
+            };
+            text.hash(&mut hasher);
+        }
+        let stamp = hasher.finish();
+        let library = self.out.join(format!("libmodel_{}.a", top.name));
+        if is_fresh(&library, stamp) {
+            return;
+        }
+        let folder = self.folder(top);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a writable OUT_DIR");
+        let mut command = Command::new(&self.verilator);
+        command.args(VERILATOR_FLAGS).arg("--top-module").arg(&top.module);
+        command.arg("--prefix").arg(format!("V{}", top.name)).arg("-Mdir").arg(&folder);
+        command.args(top.parameters.iter().map(|parameter| format!("-G{parameter}"))).args(&top.sources);
+        run(&mut command, &top.name);
+        let shim_file = folder.join("shim.cpp");
+        fs::write(&shim_file, shim(top, &self.ports(top))).expect("a writable OUT_DIR");
+        let mut sources: Vec<_> = fs::read_dir(&folder)
+            .expect("Verilator's output")
+            .map(|entry| entry.expect("Verilator's output").path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "cpp"))
+            .collect();
+        sources.sort();
+        self.compile(&folder, &sources, &library);
+        make_fresh(&library, stamp);
+    }
+
+    fn folder(&self, top: &Top) -> PathBuf {
+        self.out.join(&top.name)
+    }
+
+    /// The ports, from the header's declarations, such as `VL_INW(&s_axis_tdata,127,0,4);`.
+    fn ports(&self, top: &Top) -> Vec<Port> {
+        let header = self.folder(top).join(format!("V{}.h", top.name));
+        let text = fs::read_to_string(&header).expect("Verilator's header");
+        text.lines().filter_map(|line| port(line.trim())).collect()
+    }
+
+    fn compile(&self, folder: &Path, sources: &[PathBuf], library: &Path) {
+        let mut objects = Vec::new();
+        for source in sources {
+            let object = folder.join(source.file_stem().expect("a file")).with_extension("o");
+            let mut command = Command::new(&self.cxx);
+            command.args(CXX_FLAGS).arg("-I").arg(folder);
+            command.arg("-I").arg(self.root.join("include")).arg("-I").arg(self.root.join("include/vltstd"));
+            run(command.arg("-c").arg(source).arg("-o").arg(&object), "the C++ compiler");
+            objects.push(object);
+        }
+        let _ = fs::remove_file(library);
+        run(Command::new("ar").arg("crs").arg(library).args(&objects), "ar");
+    }
+}
+
+fn port(line: &str) -> Option<Port> {
+    let (kind, rest) = line.strip_suffix(");")?.split_once("(&")?;
+    let (input, size) = match kind.strip_prefix("VL_IN") {
+        Some(size) => (true, size),
+        None => (false, kind.strip_prefix("VL_OUT")?),
+    };
+    let mut fields = rest.split(',');
+    let name = fields.next()?.to_owned();
+    let (high, low): (usize, usize) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let bytes = match size {
+        "8" => 1,
+        "16" => 2,
+        "" => 4,
+        "64" => 8,
+        "W" => 4 * fields.next()?.parse::<usize>().ok()?,
+        _ => return None,
+    };
+    Some(Port { name, bits: high - low + 1, bytes, input })
+}
+
+/// The C++ functions by which Rust reaches a model.
+fn shim(top: &Top, ports: &[Port]) -> String {
+    let name = &top.name;
+    let mut cases = String::new();
+    for (i, port) in ports.iter().enumerate() {
+        let _ = writeln!(cases, "    case {i}: return &model->top.{};", port.name);
+    }
+    format!(
+        r#"#include "V{name}.h"
+#include "verilated.h"
+
+struct Model {{
+    VerilatedContext context;
+    V{name} top;
+    explicit Model(int seed) : top((context.randReset(2), context.randSeed(seed), &context)) {{}}
+}};
+
+extern "C" void *{name}_create(int seed) {{ return new Model(seed); }}
+extern "C" void {name}_destroy(void *model) {{
+    static_cast<Model *>(model)->top.final();
+    delete static_cast<Model *>(model);
+}}
+extern "C" void {name}_eval(void *model) {{ static_cast<Model *>(model)->top.eval(); }}
+extern "C" void *{name}_port(void *pointer, unsigned index) {{
+    Model *model = static_cast<Model *>(pointer);
+    switch (index) {{
+{cases}    }}
+    return nullptr;
+}}
+"#
+    )
+}
+
+/// The Rust side of the shim.
+fn describe(top: &Top, ports: &[Port], table: &mut String, declared: &mut String) {
+    let name = &top.name;
+    let _ = writeln!(table, "    Top {{\n        name: \"{name}\",");
+    for function in ["create", "destroy", "eval", "port"] {
+        let _ = writeln!(table, "        {function}: {name}_{function},");
+    }
+    let _ = writeln!(table, "        ports: &[");
+    for Port { name, bits, bytes, input } in ports {
+        let _ = writeln!(
+            table,
+            "            PortShape {{ name: \"{name}\", bits: {bits}, bytes: {bytes}, input: {input} }},"
+        );
+    }
+    let _ = writeln!(table, "        ],\n    }},");
+    let _ = writeln!(
+        declared,
+        "    fn {name}_create(seed: c_int) -> *mut c_void;\n    fn {name}_destroy(model: *mut c_void);\n    \
+         fn {name}_eval(model: *mut c_void);\n    fn {name}_port(model: *mut c_void, index: c_uint) -> *mut c_void;"
+    );
+}
+
+fn run(command: &mut Command, what: &str) {
+    match command.output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => give_up(&format!(
+            "{what} failed: {command:?}\n{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )),
+        Err(error) => give_up(&format!("{what}: {command:?} does not start: {error}")),
+    }
+}
+
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn is_fresh(library: &Path, stamp: u64) -> bool {
+    library.exists()
+        && fs::read_to_string(library.with_extension("stamp")).is_ok_and(|text| text == stamp.to_string())
+}
+
+fn make_fresh(library: &Path, stamp: u64) {
+    fs::write(library.with_extension("stamp"), stamp.to_string()).expect("a writable OUT_DIR");
+}

@@ -1,0 +1,214 @@
+//! Random packets and files of known answers against a top.
+
+use crate::vectors::{self, KnownAnswer};
+use crate::{Action, Bench, Expected, Fault, Flow, Forgery, Mode};
+use rand::rngs::StdRng;
+use rand::{Rng, RngExt, SeedableRng};
+use sealcomb::Key;
+use std::env;
+
+/// Packets that are played back to back.
+const TOGETHER: usize = 500;
+/// Packets without `SEALCOMB_RTL_PACKETS`.
+const FEW: usize = 3000;
+
+/// Random packets through a top: lengths from nothing to long, keys that come and go, forgeries, faulty streams and
+/// illegal commands among sound packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` says how many,
+/// `SEALCOMB_RTL_SEED` which.
+///
+/// # Panics
+/// If the top does not do as the library.
+pub fn random(mode: &Mode) {
+    let seed = number("SEALCOMB_RTL_SEED", 1);
+    let packets = number("SEALCOMB_RTL_PACKETS", FEW as u64) as usize;
+    println!("{}: {packets} random packets of seed {seed}", mode.top);
+    let mut bench = Bench::new(mode.top, seed);
+    let mut workload = Workload::new(mode, seed, bench.width());
+    for round in 0..packets.div_ceil(TOGETHER) {
+        let flow = Flow::ALL[round % Flow::ALL.len()];
+        let actions = workload.actions(TOGETHER.min(packets - round * TOGETHER));
+        println!("  packets {} and on, {flow:?}", round * TOGETHER);
+        bench.run(actions, flow);
+    }
+}
+
+/// All known answers of the mode's algorithm that fit the top, sealed, opened, and opened with a bit of the tag flipped:
+/// those of `testvectors/` and of each folder in `SEALCOMB_RTL_VECTORS` (separated by colons).
+///
+/// # Panics
+/// If the top gives other answers, or none fit.
+pub fn vectors(mode: &Mode) {
+    let answers = vectors::fitting(mode);
+    assert!(!answers.is_empty(), "{}: no known answers fit", mode.top);
+    println!("{}: {} known answers", mode.top, answers.len());
+    for (seed, flow) in (0..).zip(Flow::ALL) {
+        let mut bench = Bench::new(mode.top, seed);
+        let mut random = StdRng::seed_from_u64(seed);
+        bench.run(known(mode, &answers, &mut random), flow);
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    match env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
+        Err(_) => default,
+    }
+}
+
+/// The answers as actions. What they expect is the file's, not the library's.
+fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let mut slots = Slots::new(mode.slots);
+    for answer in answers {
+        let KnownAnswer { origin, key, nonce, ad, message, output, padded, tag } = answer;
+        let slot = slots.of(mode, key, &mut actions);
+        let library = Key::new(mode.algorithm, key).expect("a key of the algorithm");
+        let mut seal = mode.seal(&library, slot, nonce, ad, message);
+        let expected = Expected::Sound { output: output.clone(), tag: *tag, padded: *padded };
+        assert_eq!(seal.expected, expected, "the library itself: {origin}");
+        seal.expected = expected;
+        let mut open = mode.open(&library, slot, nonce, ad, message);
+        (open.message, open.padded) = (output.clone(), *padded);
+        open.tag = open.tag.map(|_| *tag);
+        let mut forged = open.clone();
+        mode.forge(&mut forged, Forgery::Tag, random);
+        actions.extend([seal, forged, open].map(Action::Send));
+        if message.is_empty() {
+            // Whether a forged packet has output is not certain; a sound one with output must follow.
+            let between = mode.seal(&library, slot, nonce, ad, &[0; 16]);
+            actions.insert(actions.len() - 1, Action::Send(between));
+        }
+    }
+    actions
+}
+
+/// Which keys are in the slots, the last of which stays empty.
+struct Slots {
+    keys: Vec<Option<Vec<u8>>>,
+    next: usize,
+}
+
+impl Slots {
+    fn new(slots: u8) -> Self {
+        assert!(slots >= 2, "a top with one slot");
+        Self { keys: vec![None; usize::from(slots) - 1], next: 0 }
+    }
+
+    /// The slot of this key, which is loaded if it is in none.
+    fn of(&mut self, mode: &Mode, key: &[u8], actions: &mut Vec<Action>) -> u8 {
+        if let Some(slot) = self.keys.iter().position(|held| held.as_deref() == Some(key)) {
+            return slot as u8;
+        }
+        let slot = self.next;
+        self.next = (slot + 1) % self.keys.len();
+        self.keys[slot] = Some(key.to_vec());
+        actions.push(Action::Load { slot: slot as u8, key: (mode.key)(key) });
+        slot as u8
+    }
+}
+
+/// Makes random packets, and remembers which keys are in the slots.
+struct Workload<'a> {
+    mode: &'a Mode,
+    random: StdRng,
+    width: usize,
+    keys: Vec<Vec<u8>>,
+    expanded: Vec<Key>,
+    slots: Slots,
+    /// The packet before may have had output or not: a sound one with output must follow.
+    uncertain: bool,
+}
+
+impl<'a> Workload<'a> {
+    fn new(mode: &'a Mode, seed: u64, width: usize) -> Self {
+        let mut random = StdRng::seed_from_u64(seed);
+        let keys: Vec<Vec<u8>> =
+            (0..3 * mode.slots).map(|_| bytes(&mut random, mode.algorithm.key_bytes)).collect();
+        let expand = |key: &Vec<u8>| Key::new(mode.algorithm, key).expect("a key of the algorithm");
+        let expanded = keys.iter().map(expand).collect();
+        Self { mode, random, width, keys, expanded, slots: Slots::new(mode.slots), uncertain: false }
+    }
+
+    /// So many packets. Some stretches use one key, some another for each packet.
+    fn actions(&mut self, packets: usize) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let mut key = 0;
+        let mut stretch = 0;
+        for _ in 0..packets {
+            if stretch == 0 {
+                let most = *choose(&mut self.random, &[1, 1, 1, 30]);
+                stretch = self.random.random_range(1..=most);
+                // Mostly keys that have a slot already.
+                let among =
+                    if self.random.random_bool(0.95) { self.slots.keys.len() } else { self.keys.len() };
+                key = self.random.random_range(0..among);
+            }
+            stretch -= 1;
+            self.push(key, &mut actions);
+        }
+        actions
+    }
+
+    fn push(&mut self, key: usize, actions: &mut Vec<Action>) {
+        let Self { mode, random, .. } = self;
+        let empty_slot = mode.slots - 1;
+        if !self.uncertain && !mode.illegal.is_empty() && random.random_bool(0.02) {
+            let lengths = *choose(random, &mode.illegal);
+            let slot = self.slots.of(mode, &self.keys[key], actions);
+            actions.push(Action::Send(mode.refused(slot, lengths, random)));
+            self.uncertain = true;
+            return;
+        }
+        let slot = self.slots.of(mode, &self.keys[key], actions);
+        let nonce = bytes(random, mode.nonce_bytes);
+        let ad = length(random, mode.longest_ad);
+        let ad = bytes(random, ad);
+        let least = mode.algorithm.least_message_bytes.max(usize::from(self.uncertain));
+        let message = length(random, mode.longest).max(least);
+        let message = bytes(random, mode.algorithm.padded_bytes(message));
+        let open = random.random_bool(0.5);
+        let make = if open { Mode::open } else { Mode::seal };
+        let mut packet = make(mode, &self.expanded[key], slot, &nonce, &ad, &message);
+        let sound = self.uncertain;
+        if !sound && open && random.random_bool(0.2) {
+            let forgery = *choose(random, &[Forgery::Tag, Forgery::Ciphertext, Forgery::Ad, Forgery::Nonce]);
+            mode.forge(&mut packet, forgery, random);
+        }
+        if !sound && random.random_bool(0.04) {
+            let fault = *choose(random, &[Fault::Early, Fault::Late, Fault::Kind, Fault::Keep]);
+            if packet.can_have(fault, self.width) {
+                packet.fault = Some(fault);
+                packet.expected = Expected::Error;
+            }
+        }
+        if !sound && random.random_bool(0.01) {
+            packet.slot = empty_slot;
+            packet.expected = Expected::Error;
+        }
+        self.uncertain = packet.is_uncertain();
+        actions.push(Action::Send(packet));
+    }
+}
+
+fn bytes(random: &mut StdRng, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    random.fill_bytes(&mut bytes);
+    bytes
+}
+
+/// Mostly short, often at the edges of blocks and beats, sometimes up to the longest.
+fn length(random: &mut StdRng, longest: usize) -> usize {
+    let length = match random.random_range(0..10) {
+        0 => 0,
+        1 => *choose(random, &[1, 15, 16, 17, 31, 32, 33, 48]),
+        2 => *choose(random, &[63, 64, 65, 127, 128, 129, 192, 256]),
+        3..=6 => random.random_range(0..80),
+        7 | 8 => random.random_range(0..400),
+        _ => random.random_range(0..=longest),
+    };
+    length.min(longest)
+}
+
+fn choose<'a, T>(random: &mut StdRng, among: &'a [T]) -> &'a T {
+    &among[random.random_range(0..among.len())]
+}

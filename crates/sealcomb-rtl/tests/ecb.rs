@@ -1,0 +1,43 @@
+//! ECB, the least that a top can be: the example for the tests of the modes.
+
+use sealcomb::Key;
+use sealcomb_rtl::{Action, Bench, Flow, Mode, check};
+
+fn ecb() -> Mode {
+    Mode {
+        longest_ad: 0,
+        illegal: vec![(false, 0, 17), (true, 0, 5), (false, 16, 32)],
+        ..Mode::new("ecb", "aes128-ecb")
+    }
+}
+
+#[test]
+fn random_packets() {
+    check::random(&ecb());
+}
+
+#[test]
+fn known_answers() {
+    check::vectors(&ecb());
+}
+
+/// From a block to its ciphertext: 11 clocks of the pipe, 2 of the FIFO. A packet waits one clock for the one before.
+#[test]
+fn clocks() {
+    let mode = ecb();
+    let bytes = [3; 16];
+    let key = Key::new(mode.algorithm, &bytes).expect("a key");
+    let mut bench = Bench::new(mode.top, 1);
+    let mut actions = vec![Action::Load { slot: 0, key: bytes.to_vec() }];
+    for blocks in [4, 1, 7, 20] {
+        actions.push(Action::Send(mode.seal(&key, 0, &[], &[], &vec![5; 16 * blocks])));
+    }
+    let outcomes = bench.run(actions, Flow::FULL);
+    for outcome in &outcomes {
+        assert_eq!(outcome.first_out, outcome.first_in.map(|clock| clock + 13));
+        assert_eq!(outcome.last_out, outcome.last_in.map(|clock| clock + 13));
+    }
+    for pair in outcomes.windows(2) {
+        assert_eq!(pair[1].first_in, pair[0].last_in.map(|clock| clock + 2));
+    }
+}

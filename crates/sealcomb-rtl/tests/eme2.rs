@@ -1,0 +1,94 @@
+//! EME2 against the library, and its clocks as `rtl/docs/eme2.md` says.
+
+use sealcomb::Key;
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, check};
+
+/// The longest message of the tops here, in bytes.
+const LONGEST: usize = 512 * 16;
+
+fn eme2(top: &'static str) -> Mode {
+    Mode {
+        longest: 2500,
+        longest_ad: 100,
+        longest_known: LONGEST,
+        illegal: vec![(false, 0, 0), (true, 16, 15), (false, 40, 1), (true, 0, LONGEST + 1)],
+        ..Mode::new(top, "aes128-eme2")
+    }
+}
+
+#[test]
+fn random_packets() {
+    check::random(&eme2("eme2"));
+}
+
+#[test]
+fn random_packets_with_a_key_per_block() {
+    check::random(&eme2("eme2_key_per_block"));
+}
+
+#[test]
+fn known_answers() {
+    check::vectors(&eme2("eme2"));
+}
+
+/// Messages of these lengths under one key, tweak and message in bytes, back to back.
+fn played(decrypt: bool, lengths: &[(usize, usize)]) -> Vec<Outcome> {
+    let mode = eme2("eme2");
+    let mut bench = Bench::new(mode.top, 1);
+    let bytes: Vec<_> = (0..48).collect();
+    let key = Key::new(mode.algorithm, &bytes).expect("a key");
+    let mut actions = vec![Action::Load { slot: 0, key: bytes }];
+    for &(tweak, message) in lengths {
+        let packet = if decrypt { Mode::open } else { Mode::seal };
+        actions.push(Action::Send(packet(&mode, &key, 0, &[], &vec![2; tweak], &vec![5; message])));
+    }
+    bench.run(actions, Flow::FULL)
+}
+
+/// From the last beat in to the first one out: 44 clocks, 12 more with a partial block, 13 more for each later group of
+/// 128 blocks, and those of the last group's sum.
+#[test]
+fn latency() {
+    for (message, clocks) in [
+        (16, 44 + 1),
+        (32, 44 + 2),
+        (33, 44 + 2 + 12),
+        (48, 44 + 3),
+        (64, 44 + 2),
+        (256, 44 + 3),
+        (512, 44 + 4),
+        (520, 44 + 4 + 12),
+        (127 * 16, 44 + 13),
+        (2048, 44 + 10),
+        (2064, 44 + 13 + 1),
+        (2065, 44 + 13 + 1 + 12),
+        (4096, 44 + 13 + 10),
+        (4129, 44 + 26 + 2 + 12),
+        (8192, 44 + 39 + 10),
+    ] {
+        for decrypt in [false, true] {
+            let outcome = &played(decrypt, &[(16, message)])[0];
+            assert_eq!(outcome.first_out, outcome.last_in.map(|clock| clock + clocks), "{message}");
+            let beats = message.div_ceil(16) as u64;
+            assert_eq!(outcome.last_out, outcome.first_out.map(|clock| clock + beats - 1), "{message}");
+            assert_eq!(Some(outcome.tag), outcome.last_out, "{message}");
+        }
+    }
+}
+
+/// Messages back to back take a clock for each block of tweak and message, one for mp, one for each later group, and,
+/// with a partial block, one for mm.
+#[test]
+fn clocks_a_message() {
+    const ROW: usize = 60;
+    const SETTLED: usize = 30;
+    for (tweak, message) in
+        [(16, 16), (16, 64), (0, 512), (16, 512), (16, 520), (40, 1500), (16, 4096), (16, 4129)]
+    {
+        let outcomes = played(message % 3 == 0, &[(tweak, message); ROW]);
+        let clocks = outcomes[ROW - 1].tag - outcomes[SETTLED - 1].tag;
+        let (blocks, partial) = (message / 16, usize::from(message % 16 != 0));
+        let each = tweak.div_ceil(16).max(1) + blocks + 2 * partial + 1 + (blocks - 1) / 128;
+        assert_eq!(clocks, ((ROW - SETTLED) * each) as u64, "{tweak} {message}");
+    }
+}

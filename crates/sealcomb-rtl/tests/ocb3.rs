@@ -1,0 +1,182 @@
+//! OCB3 against the library, and its clocks.
+
+use sealcomb::Key;
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
+
+/// Clocks of a cipher pipe.
+const PIPE: u64 = 11;
+/// Clocks from a Ktop's call to the next one's, at least.
+const KTOP: u64 = PIPE + 2;
+
+fn ocb3() -> Mode {
+    Mode::new("ocb3", "aes128-ocb3-t128")
+}
+
+/// The same with a key for each block in the pipes.
+fn ocb3_key_per_block() -> Mode {
+    Mode::new("ocb3_key_per_block", "aes128-ocb3-t128")
+}
+
+#[test]
+fn random_packets() {
+    check::random(&ocb3());
+}
+
+#[test]
+fn random_packets_key_per_block() {
+    check::random(&ocb3_key_per_block());
+}
+
+#[test]
+fn known_answers() {
+    check::vectors(&ocb3());
+}
+
+/// A nonce whose Ktop is that of the nonces around it, in groups of 64.
+fn counter(count: u8) -> [u8; 12] {
+    [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, count]
+}
+
+/// Packets of one key in slot 0, made by `make`, played in one go after the key.
+fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
+    let bytes = [3; 16];
+    let key = Key::new(mode.algorithm, &bytes).expect("a key");
+    let mut bench = Bench::new(mode.top, 1);
+    bench.run(vec![Action::Load { slot: 0, key: bytes.to_vec() }], Flow::FULL);
+    bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
+}
+
+/// One packet alone in a core that holds its Ktop already, if `kept`.
+fn alone(open: bool, kept: bool, ad: &[u8], message: &[u8]) -> Outcome {
+    let mode = ocb3();
+    let bytes = [3; 16];
+    let key = Key::new(mode.algorithm, &bytes).expect("a key");
+    let mut bench = Bench::new(mode.top, 1);
+    let before = counter(if kept { 1 } else { 64 });
+    let load = Action::Load { slot: 0, key: bytes.to_vec() };
+    bench.run(vec![load, Action::Send(mode.seal(&key, 0, &before, &[], &[]))], Flow::FULL);
+    let make = if open { Mode::open } else { Mode::seal };
+    bench.run(vec![Action::Send(make(&mode, &key, 0, &counter(2), ad, message))], Flow::FULL)[0]
+}
+
+/// An idle core. Four clocks after the command the first step is ready, five if Ktop is not kept; one that is not AD
+/// waits for it until `PIPE + 4` clocks after the command. A block comes out `PIPE + 2` clocks after its beat, the tag
+/// `PIPE + 3` clocks after the message's last beat, the verdict `2 PIPE + 2` clocks after the tag's beat.
+#[test]
+fn latency() {
+    for kept in [true, false] {
+        for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (150, 20), (333, 1500)] {
+            let ad_blocks = u64::div_ceil(ad, 16);
+            let (ad, message) = (vec![1; ad as usize], vec![2; message]);
+            // The first step, and the first of the message.
+            let setup = if kept { 4 } else { 5 };
+            let begin = |command| if ad_blocks == 0 && !kept { command + PIPE + 4 } else { command + setup };
+            let after_ad = |command: u64| {
+                let ready = if kept { 0 } else { command + PIPE + 4 };
+                (command + setup + ad_blocks).max(ready)
+            };
+
+            let sealed = alone(false, kept, &ad, &message);
+            let [first_in, last_in, first_out, last_out] =
+                [sealed.first_in, sealed.last_in, sealed.first_out, sealed.last_out].map(Option::unwrap);
+            assert_eq!(first_in, begin(sealed.command));
+            assert_eq!(first_out, after_ad(sealed.command) + PIPE + 2);
+            assert_eq!(last_out, last_in + PIPE + 2);
+            assert_eq!(sealed.tag, last_in + PIPE + 3);
+
+            let opened = alone(true, kept, &ad, &message);
+            let [first_in, last_in, first_out, last_out] =
+                [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
+            assert_eq!(first_in, begin(opened.command));
+            assert_eq!(opened.tag, last_in + 2 * PIPE + 2);
+            // The last beat waits for the verdict, and it may be the first.
+            assert_eq!(last_out, opened.tag);
+            if message.len() > 16 {
+                assert_eq!(first_out, after_ad(opened.command) + PIPE + 2);
+            }
+        }
+    }
+}
+
+/// A packet whose command and Ktop came in time, behind another: `PIPE + 2 + d` clocks from its first beat to its first
+/// output, d blocks of AD.
+#[test]
+fn latency_behind_another() {
+    for (ad, message) in [(0, 48), (16, 40), (100, 100)] {
+        let ad_blocks = u64::div_ceil(ad, 16);
+        let (ad, message) = (vec![1; ad as usize], vec![2; message]);
+        let outcomes = play(&ocb3(), |mode, key| {
+            let long = mode.seal(key, 0, &[1; 12], &[], &[0; 320]);
+            vec![long, mode.seal(key, 0, &[2; 12], &ad, &message)]
+        });
+        assert_eq!(outcomes[1].first_out, outcomes[1].first_in.map(|clock| clock + ad_blocks + PIPE + 2));
+    }
+}
+
+/// Clocks of a packet in a long run of such packets; their slots take turns if there are more than one.
+fn steady(mode: &Mode, slots: u8, open: bool, kept: bool, ad: u64, message: u64) -> Vec<u64> {
+    let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
+    let make = if open { Mode::open } else { Mode::seal };
+    let nonce = |i| if kept { counter(i) } else { [i; 12] };
+    let keys: Vec<_> = (0..slots).map(|i| [i; 16]).collect();
+    let expanded: Vec<_> = keys.iter().map(|bytes| Key::new(mode.algorithm, bytes).expect("a key")).collect();
+    let mut bench = Bench::new(mode.top, 1);
+    let loads = (0..slots).map(|slot| Action::Load { slot, key: keys[usize::from(slot)].to_vec() });
+    bench.run(loads.collect(), Flow::FULL);
+    let packet = |i: u8| {
+        let slot = i % slots;
+        Action::Send(make(mode, &expanded[usize::from(slot)], slot, &nonce(i), &ad, &message))
+    };
+    let outcomes = bench.run((0..24).map(packet).collect(), Flow::FULL);
+    // The last packet has no Ktop behind it.
+    outcomes[6..23].windows(2).map(|pair| pair[1].tag - pair[0].tag).collect()
+}
+
+/// A packet takes a clock for each block and one for the tag; if its Ktop is not kept, one more when sealing. When
+/// opening, Ktop and the verifying call enter beside whole blocks, and cost a clock only if they meet AD.
+#[test]
+fn clocks_of_a_packet() {
+    for mode in [ocb3(), ocb3_key_per_block()] {
+        for (ad, message) in
+            [(0, 64), (0, 256), (0, 1500), (0, 9000), (16, 256), (20, 1500), (64, 300), (300, 0)]
+        {
+            let blocks = u64::div_ceil(ad, 16) + u64::div_ceil(message, 16);
+            for (open, kept) in [(false, true), (false, false), (true, true), (true, false)] {
+                let clocks = steady(&mode, 1, open, kept, ad, message);
+                println!("{} open {open} kept {kept} ad {ad} message {message}: {clocks:?}", mode.top);
+                let mut expected = blocks + 1;
+                if !kept && !open {
+                    expected += 1;
+                }
+                if open {
+                    // What meets AD in these cases.
+                    expected += u64::from(message == 0) + u64::from(!kept && ad > 16);
+                }
+                if !kept {
+                    // One Ktop at a time.
+                    expected = expected.max(KTOP);
+                }
+                assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
+            }
+        }
+    }
+}
+
+/// Two slots take turns, with counters as nonces.
+#[test]
+fn clocks_of_a_new_key() {
+    for (mode, open, blocks, expected) in [
+        (ocb3(), false, 9, 10),
+        (ocb3(), false, 20, 21),
+        (ocb3(), true, 11, 12),
+        (ocb3(), true, 20, 21),
+        (ocb3_key_per_block(), false, 2, 3),
+        (ocb3_key_per_block(), false, 20, 21),
+        (ocb3_key_per_block(), true, 3, 4),
+        (ocb3_key_per_block(), true, 20, 21),
+    ] {
+        let clocks = steady(&mode, 2, open, true, 0, 16 * blocks);
+        println!("{} open {open} blocks {blocks}: {clocks:?}", mode.top);
+        assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
+    }
+}

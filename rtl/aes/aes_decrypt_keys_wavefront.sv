@@ -1,0 +1,104 @@
+// Round keys of a decryption pipe whose key changes while blocks are in flight: as
+// aes_encrypt_keys_wavefront, with the schedule run backwards from the last round key, and the middle keys
+// transformed for the equivalent inverse cipher (FIPS 197 section 5.3.5).
+//
+// in_key is round key ROUNDS.
+//   round_keys[128r+127 : 128r]  for r = ROUNDS - 1 .. 1 InvMixColumns(round key r), for r = ROUNDS and 0 the
+//                                round key. Right for a block that entered at clock t at clock t + (ROUNDS -
+//                                r) (SPLIT = 0) or t + 2 (ROUNDS - r) (SPLIT = 1).
+module aes_decrypt_keys_wavefront #(
+    parameter int ROUNDS = 10,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0
+) (
+    input  logic                        clk,
+    input  logic                        rst,
+    input  logic                        in_new_key,
+    input  logic [127:0]                in_key,
+    output logic [128*(ROUNDS+1)-1:0]   round_keys
+);
+    localparam int VARIANT = SBOX == 2 ? 2 : 0;
+    localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
+
+    // wave[i]: the first block of a new key entered i clocks ago.
+    logic [STEPS-1:0] wave;
+    if (STEPS > 1) begin : g_wave
+        logic [STEPS-2:0] passed;
+        always_ff @(posedge clk) begin
+            if (rst) passed <= '0;
+            else passed <= wave[STEPS-2:0];
+        end
+        assign wave = {passed, in_new_key};
+    end
+
+    // The schedule unit: at clock i it makes round key ROUNDS - 1 - i.
+    logic [127:0] walking, from, previous;
+    logic [7:0] walking_constant, constant;
+    logic [31:0] word;
+    assign from = in_new_key ? in_key : walking;
+    assign constant = in_new_key ? aes_pkg::round_constant(ROUNDS) : walking_constant;
+    aes_sbox_word #(
+        .VARIANT(VARIANT)
+    ) sub_word (
+        .in(aes_pkg::rot_word(from[31:0] ^ from[63:32])),
+        .out(word)
+    );
+    assign previous = aes_pkg::previous_round_key(from, word, constant);
+    always_ff @(posedge clk) begin
+        walking <= previous;
+        walking_constant <= aes_pkg::xtime_inverse(constant);
+    end
+
+    // InvMixColumns of it, with two registers a round one clock later. With one, word 0 comes late, from the
+    // S-boxes: there the sum in it is taken after InvMixColumns, not before.
+    logic [127:0] plain, transformed;
+    logic [31:0] late, early;
+    assign plain = SPLIT == 1 ? walking : previous;
+    for (genvar c = 0; c < 3; c = c + 1) begin : g_column
+        aes_inverse_mix_column mix (
+            .column(plain[32 * c +: 32]),
+            .key(32'b0),
+            .mixed(transformed[32 * c +: 32])
+        );
+    end
+    if (SPLIT == 1) begin : g_word_0
+        assign late = plain[127:96];
+        assign early = 32'b0;
+    end else begin : g_word_0_late
+        assign late = word;
+        aes_inverse_mix_column mix_early (
+            .column(from[127:96] ^ {constant, 24'b0}),
+            .key(32'b0),
+            .mixed(early)
+        );
+    end
+    aes_inverse_mix_column mix_late (
+        .column(late),
+        .key(early),
+        .mixed(transformed[127:96])
+    );
+
+    // The last round key is needed at once.
+    logic [127:0] kept;
+    always_ff @(posedge clk) begin
+        if (in_new_key) kept <= in_key;
+    end
+    assign round_keys[128*ROUNDS+:128] = in_new_key ? in_key : kept;
+
+    for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
+        logic [127:0] made, round_key;
+        assign made = r == ROUNDS ? plain : transformed;
+        if (SPLIT == 1 && r > 1) begin : g_waiting
+            logic [127:0] waiting;
+            always_ff @(posedge clk) begin
+                if (wave[r]) waiting <= made;
+                if (wave[2*r-1]) round_key <= waiting;
+            end
+        end else begin : g_direct
+            always_ff @(posedge clk) begin
+                if (wave[SPLIT+r-1]) round_key <= made;
+            end
+        end
+        assign round_keys[128*(ROUNDS-r)+:128] = round_key;
+    end
+endmodule

@@ -1,0 +1,51 @@
+// One round of AES decryption: InvSubBytes, InvShiftRows, InvMixColumns, AddRoundKey, with a transformed
+// round key (equivalent inverse cipher, FIPS 197 section 5.3.5), or AddRoundKey before InvMixColumns with a
+// plain round key.
+//   MIX     0: without InvMixColumns (the last round)
+//   PLAIN   1: the round key is not transformed
+//   INSIDE  1: a register after InvSubBytes (always with block RAM, SBOX = 1)
+//   AFTER   1: a register at the end
+// Latency: INSIDE + AFTER clocks. `key` is needed in the last of them.
+module aes_decrypt_round #(
+    parameter int SBOX = 0,
+    parameter int MIX = 1,
+    parameter int PLAIN = 0,
+    parameter int INSIDE = 0,
+    parameter int AFTER = 1
+) (
+    input  logic         clk,
+    input  logic [127:0] in,
+    input  logic [127:0] key,
+    output logic [127:0] out
+);
+    logic [127:0] substituted, shifted, keyed;
+
+    aes_sbox_layer #(
+        .INVERSE(1),
+        .SBOX(SBOX),
+        .REGISTERED(INSIDE)
+    ) layer (
+        .clk,
+        .in,
+        .out(substituted)
+    );
+    assign shifted = aes_pkg::inverse_shift_rows(substituted);
+
+    if (MIX == 1) begin : g_mix
+        for (genvar c = 0; c < 4; c = c + 1) begin : g_column
+            aes_inverse_mix_column mix (
+                .column(PLAIN == 1 ? shifted[32 * c +: 32] ^ key[32 * c +: 32] : shifted[32 * c +: 32]),
+                .key(PLAIN == 1 ? 32'b0 : key[32 * c +: 32]),
+                .mixed(keyed[32 * c +: 32])
+            );
+        end
+    end else begin : g_last
+        assign keyed = shifted ^ key;
+    end
+
+    if (AFTER == 1) begin : g_register
+        always_ff @(posedge clk) out <= keyed;
+    end else begin : g_wires
+        assign out = keyed;
+    end
+endmodule

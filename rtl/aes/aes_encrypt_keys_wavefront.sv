@@ -1,0 +1,82 @@
+// Round keys of an encryption pipe whose key changes while blocks are in flight ("wavefront").
+//
+// in_new_key comes together with in_key, in the clock in which the first block of the new key may enter. One
+// schedule unit then walks down the pipe just ahead of that block and rewrites each round key in the clock
+// before the block needs it; the blocks of the old key are already past that place. Two pulses are at least
+// ROUNDS clocks apart.
+//
+//   round_keys[128r+127 : 128r]  the key of round r; right for a block that entered at clock t
+//                                at clock t + r (SPLIT = 0) or t + 2r (SPLIT = 1). Key 0 is in_key itself at
+//                                clock t.
+//   SBOX   2: Boyar-Peralta circuits, otherwise tables
+//   SPLIT  1: the pipe has two registers a round. The schedule unit still makes one round key a clock, and
+//          each waits in a second register until the block arrives; so the pulses may still be ROUNDS clocks
+//          apart.
+module aes_encrypt_keys_wavefront #(
+    parameter int ROUNDS = 10,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0
+) (
+    input  logic                        clk,
+    input  logic                        rst,
+    input  logic                        in_new_key,
+    input  logic [127:0]                in_key,
+    output logic [128*(ROUNDS+1)-1:0]   round_keys
+);
+    localparam int VARIANT = SBOX == 2 ? 2 : 0;
+    // Clocks from the first block's entry until the round key 1 is written, and until the last is.
+    localparam int FIRST = SPLIT == 1 ? 1 : 0;
+    localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
+
+    // wave[i]: the first block of a new key entered i clocks ago.
+    logic [STEPS-1:0] wave;
+    if (STEPS > 1) begin : g_wave
+        logic [STEPS-2:0] passed;
+        always_ff @(posedge clk) begin
+            if (rst) passed <= '0;
+            else passed <= wave[STEPS-2:0];
+        end
+        assign wave = {passed, in_new_key};
+    end
+
+    // The schedule unit. The step to round key 1 is made at clock FIRST, at clock 0 from in_key itself.
+    logic [127:0] walking, from, next;
+    logic [7:0] walking_constant, constant;
+    logic [31:0] word;
+    assign from = SPLIT == 0 && in_new_key ? in_key : walking;
+    assign constant = wave[FIRST] ? 8'h01 : walking_constant;
+    aes_sbox_word #(
+        .VARIANT(VARIANT)
+    ) sub_word (
+        .in(aes_pkg::rot_word(from[31:0])),
+        .out(word)
+    );
+    assign next = aes_pkg::next_round_key(from, word, constant);
+    always_ff @(posedge clk) begin
+        walking <= SPLIT == 1 && in_new_key ? in_key : next;
+        walking_constant <= aes_pkg::xtime(constant);
+    end
+
+    // Round key 0 is needed at once.
+    logic [127:0] kept;
+    always_ff @(posedge clk) begin
+        if (in_new_key) kept <= in_key;
+    end
+    assign round_keys[127:0] = in_new_key ? in_key : kept;
+
+    for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
+        logic [127:0] round_key;
+        if (SPLIT == 1 && r > 1) begin : g_waiting
+            logic [127:0] waiting;
+            always_ff @(posedge clk) begin
+                if (wave[r]) waiting <= next;
+                if (wave[2*r-1]) round_key <= waiting;
+            end
+        end else begin : g_direct
+            always_ff @(posedge clk) begin
+                if (wave[FIRST+r-1]) round_key <= next;
+            end
+        end
+        assign round_keys[128*r+:128] = round_key;
+    end
+endmodule

@@ -1,0 +1,47 @@
+// One round of AES encryption (FIPS 197 section 5.1): SubBytes, ShiftRows, MixColumns, AddRoundKey.
+//   MIX     0: without MixColumns (the last round of AES)
+//   INSIDE  1: a register after SubBytes (always with block RAM, SBOX = 1)
+//   AFTER   1: a register after AddRoundKey
+// Latency: INSIDE + AFTER clocks. `key` is needed in the last of them.
+module aes_encrypt_round #(
+    parameter int SBOX = 0,
+    parameter int MIX = 1,
+    parameter int INSIDE = 0,
+    parameter int AFTER = 1
+) (
+    input  logic         clk,
+    input  logic [127:0] in,
+    input  logic [127:0] key,
+    output logic [127:0] out
+);
+    logic [127:0] substituted, shifted, keyed;
+
+    aes_sbox_layer #(
+        .INVERSE(0),
+        .SBOX(SBOX),
+        .REGISTERED(INSIDE)
+    ) layer (
+        .clk,
+        .in,
+        .out(substituted)
+    );
+    assign shifted = aes_pkg::shift_rows(substituted);
+
+    if (MIX == 1) begin : g_mix
+        for (genvar c = 0; c < 4; c = c + 1) begin : g_column
+            aes_mix_column mix (
+                .column(shifted[32 * c +: 32]),
+                .key(key[32 * c +: 32]),
+                .mixed(keyed[32 * c +: 32])
+            );
+        end
+    end else begin : g_last
+        assign keyed = shifted ^ key;
+    end
+
+    if (AFTER == 1) begin : g_register
+        always_ff @(posedge clk) out <= keyed;
+    end else begin : g_wires
+        assign out = keyed;
+    end
+endmodule

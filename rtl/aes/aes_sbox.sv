@@ -1,0 +1,28 @@
+// One S-box of AES (FIPS 197 sections 5.1.1 and 5.3.2), combinational.
+//   INVERSE  0 SubBytes, 1 InvSubBytes
+//   VARIANT  0 a table: 32 LUT6 with their wide multiplexers, one level of logic
+//            2 the circuit of Boyar and Peralta: about half as many four-input LUTs, but several levels
+// Keep this module's boundary while mapping to LUTs: a mapper that sees through it gives up the wide
+// multiplexers.
+module aes_sbox #(
+    parameter int INVERSE = 0,
+    parameter int VARIANT = 0
+) (
+    input  logic [7:0] in,
+    output logic [7:0] out
+);
+    if (VARIANT == 0) begin : g_table
+        localparam logic [2047:0] TABLE = INVERSE == 1 ? aes_pkg::INVERSE_SBOX : aes_pkg::SBOX;
+        assign out = TABLE[{in, 3'b000}+:8];
+    end else if (INVERSE == 1) begin : g_inverse_circuit
+        aes_inverse_sbox_circuit circuit (
+            .in,
+            .out
+        );
+    end else begin : g_circuit
+        aes_sbox_circuit circuit (
+            .in,
+            .out
+        );
+    end
+endmodule

@@ -1,0 +1,293 @@
+// The front of every mode: it reads commands and the packets' stream, checks one against the other, and gives the
+// mode a regular stream that always fits the command, whatever came in. LANES = 1 is a 128-bit stream of one block
+// a beat; LANES = 4 is the 512-bit one (see packet_front512), where an item given to the mode is a beat of four blocks.
+//
+// For each command, in order:
+//   1. The command is presented (command_valid) and the mode takes it (command_ready). It may be taken while the
+//      blocks of the command before are still being given: blocks belong to the oldest taken command that has some
+//      left. The mode may take as long as it wants, for instance until its pipelines can go on with another key.
+//   2. Its blocks are given: command_ad_blocks of kind 1, command_message_blocks of kind 0 and, for an opening, one of
+//      kind 2 (the tag; TAG = 0 leaves it out). With LANES > 1 a part's blocks come in ceil(blocks / LANES) beats.
+//      A command with command_error has no blocks.
+//   3. Its verdict is given, one for each command: from the clock after the last block was taken, or, for a command
+//      without blocks, from two clocks after the command was taken at the earliest. verdict_error: the command was
+//      illegal, or its stream did not fit it.
+//
+// Illegal command: slot never loaded (slot_loaded is looked at in the clock of the s_cmd handshake; so a mode sets it
+// in the clock after the s_key handshake at the latest, and holds command_ready low while it still makes that slot's
+// constants), a sealed message shorter than LEAST or an opened one shorter than OPEN_LEAST, longer than MOST, not
+// of whole blocks (OPEN_WHOLE = 1, opened ones; SEAL_WHOLE = 1, sealed ones), more AD than AD_MOST (0: none allowed).
+// Its beats are swallowed up to tlast; one whose lengths and direction mean no beat has none to swallow.
+// Stream that does not fit: tlast too early (the missing blocks are made up, zero), tlast too late (what is too
+// much is swallowed), wrong tuser, wrong tkeep. A stream given for a command of no beats cannot be told from the next
+// packet's.
+//
+// Latency: s_axis to block none (s_axis_tready follows block_ready and block_valid follows s_axis_tvalid in the same
+// clock); s_cmd to command one clock; command taken to first block one clock.
+// Throughput: one block a clock. The first block of a packet can be given in the clock after the last one of the
+// packet before, if the command was taken by then, and the packet before had two beats or more: commands are
+// presented every second clock at most. A command without blocks costs one clock (an illegal one also its beats).
+//
+// What the mode must keep to: command_ready and block_ready do not depend on the clock's block_valid, block_last or
+// verdict_valid; verdict_ready does not depend on block_*. A verdict not taken stops the last block of the next
+// packet, nothing else.
+//
+// Ports (byte 0 of nonce and blocks is the highest byte here, the lowest in s_cmd_nonce and s_axis_tdata):
+//   command_last_ad_bytes, command_last_message_bytes   bytes of the part's last block, 1 to 16; 0 if there is none
+//   block          LANES blocks; the first is block[127:0], the next block[255:128] and so on; bytes beyond tkeep zero
+//   block_bytes    its bytes: 16 * LANES but for the last of a part
+//   block_kind     0 message, 1 AD, 2 tag (16 bytes)
+//   block_last     last of the packet
+module packet_front #(
+    parameter int SLOTS = 16,
+    parameter int LEAST = 0,
+    parameter int OPEN_LEAST = LEAST,
+    parameter int MOST = 65535,
+    parameter int SEAL_WHOLE = 0,
+    parameter int OPEN_WHOLE = 0,
+    parameter int AD_MOST = 65535,
+    parameter int TAG = 1,
+    parameter int LANES = 1
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic [SLOTS-1:0] slot_loaded,
+
+    input  logic         s_cmd_tvalid,
+    output logic         s_cmd_tready,
+    input  logic         s_cmd_open,
+    input  logic [  3:0] s_cmd_slot,
+    input  logic [127:0] s_cmd_nonce,
+    input  logic [ 15:0] s_cmd_ad_bytes,
+    input  logic [ 15:0] s_cmd_message_bytes,
+    input  logic         s_cmd_padded,
+
+    input  logic                 s_axis_tvalid,
+    output logic                 s_axis_tready,
+    input  logic [128*LANES-1:0] s_axis_tdata,
+    input  logic [ 16*LANES-1:0] s_axis_tkeep,
+    input  logic                 s_axis_tlast,
+    input  logic [          1:0] s_axis_tuser,
+
+    output logic         command_valid,
+    input  logic         command_ready,
+    output logic         command_open,
+    output logic [  3:0] command_slot,
+    output logic [127:0] command_nonce,
+    output logic [ 12:0] command_ad_blocks,
+    output logic [ 12:0] command_message_blocks,
+    output logic [  4:0] command_last_ad_bytes,
+    output logic [  4:0] command_last_message_bytes,
+    output logic         command_padded,
+    output logic         command_error,
+
+    output logic                      block_valid,
+    input  logic                      block_ready,
+    output logic [     128*LANES-1:0] block,
+    output logic [$clog2(16*LANES):0] block_bytes,
+    output logic [               1:0] block_kind,
+    output logic                      block_last,
+
+    output logic verdict_valid,
+    input  logic verdict_ready,
+    output logic verdict_error
+);
+
+    localparam int BEAT = 16 * LANES;
+    localparam int LANE_BITS = $clog2(LANES);
+    localparam int COUNT = $clog2(BEAT) + 1;
+
+    localparam logic [1:0] MESSAGE = 2'd0;
+    localparam logic [1:0] AD = 2'd1;
+    localparam logic [1:0] TAG_BLOCK = 2'd2;
+
+    // ---- The command: held from the s_cmd handshake until its blocks can start.
+
+    logic held;  // a command is held
+    logic taken;  // and the mode has taken it
+    logic start;  // the packet half below takes it over in this clock
+    logic [16:0] ad_and_one;  // lengths plus one, for comparisons with the limits
+    logic [16:0] message_and_one;
+    logic ragged;
+    logic [15:0] known_slots;
+    logic bad_length;
+    logic command_take;
+
+    assign s_cmd_tready = !held;
+    assign command_valid = held && !taken;
+    assign command_take = command_valid && command_ready;
+    assign ad_and_one = {1'b0, s_cmd_ad_bytes} + 17'd1;
+    assign message_and_one = {1'b0, s_cmd_message_bytes} + 17'd1;
+    assign ragged = s_cmd_message_bytes[3:0] != 4'd0;
+    assign known_slots = 16'(slot_loaded);
+
+    // Blocks of a part of this length, and the bytes in the last one.
+    function automatic logic [12:0] count_blocks(input logic [15:0] bytes);
+        count_blocks = {1'b0, bytes[15:4]} + {12'd0, bytes[3:0] != 4'd0};
+    endfunction
+
+    function automatic logic [4:0] last_bytes(input logic [15:0] bytes);
+        last_bytes = {bytes[3:0] == 4'd0 && bytes != 16'd0, bytes[3:0]};
+    endfunction
+
+    always_comb begin
+        bad_length = message_and_one > 17'(MOST + 1) || ad_and_one > 17'(AD_MOST + 1);
+        if (s_cmd_open) begin
+            if (message_and_one <= 17'(OPEN_LEAST) || (OPEN_WHOLE != 0 && ragged)) bad_length = 1'b1;
+        end else begin
+            if (message_and_one <= 17'(LEAST) || (SEAL_WHOLE != 0 && ragged)) bad_length = 1'b1;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        if (s_cmd_tvalid && s_cmd_tready) begin
+            command_open <= s_cmd_open;
+            command_slot <= s_cmd_slot;
+            command_nonce <= bytes_pkg::swap128(s_cmd_nonce);
+            command_ad_blocks <= count_blocks(s_cmd_ad_bytes);
+            command_message_blocks <= count_blocks(s_cmd_message_bytes);
+            command_last_ad_bytes <= last_bytes(s_cmd_ad_bytes);
+            command_last_message_bytes <= last_bytes(s_cmd_message_bytes);
+            command_padded <= s_cmd_padded;
+            command_error <= bad_length || !known_slots[s_cmd_slot];
+        end
+        if (rst) begin
+            held  <= 1'b0;
+            taken <= 1'b0;
+        end else begin
+            held  <= held ? !start : s_cmd_tvalid;
+            taken <= !start && (taken || command_take);
+        end
+    end
+
+    // ---- The packet: its blocks, then what is too much, then the verdict.
+
+    logic active;  // there are blocks left to give
+    logic barren;  // a command without blocks: only its verdict is left to give
+    logic swallow;  // beats up to tlast belong to no block
+    logic early;  // tlast has come: what is missing is made up
+    logic misfit;  // something was wrong before the current beat
+
+    logic [12:0] ad_beats;  // left to give, the current one included
+    logic [12:0] message_beats;
+    logic [COUNT-1:0] last_ad;  // bytes in a part's last beat
+    logic [COUNT-1:0] last_message;
+    logic tag_follows;
+
+    // What the held command means in beats.
+    logic [12:0] new_ad_beats;
+    logic [12:0] new_message_beats;
+    logic new_tag;
+    logic new_beats;
+    generate
+        if (LANES == 1) begin : one_lane
+            assign new_ad_beats = command_ad_blocks;
+            assign new_message_beats = command_message_blocks;
+        end else begin : many_lanes
+            assign new_ad_beats = (command_ad_blocks + 13'(LANES - 1)) >> LANE_BITS;
+            assign new_message_beats = (command_message_blocks + 13'(LANES - 1)) >> LANE_BITS;
+        end
+    endgenerate
+    assign new_tag   = TAG != 0 && command_open;
+    assign new_beats = new_ad_beats != '0 || new_message_beats != '0 || new_tag;
+
+    // Bytes of the last beat: the whole blocks before the last block of it, and the bytes of that one.
+    function automatic logic [COUNT-1:0] bytes_of_last(input logic [12:0] blocks, input logic [4:0] last);
+        logic [12:0] whole;
+        whole = (blocks - 13'd1) & 13'(LANES - 1);
+        bytes_of_last = COUNT'({whole, 4'd0}) + COUNT'(last);
+    endfunction
+
+    logic in_ad;
+    logic in_message;
+    logic part_last;
+    logic give;  // a block is given in this clock
+    logic [BEAT-1:0] keep;
+    logic fits;
+    logic verdict_free;
+    logic drop;
+    logic finish;
+
+    assign in_ad = ad_beats != '0;
+    assign in_message = !in_ad && message_beats != '0;
+    assign part_last = in_ad ? ad_beats == 13'd1 : in_message ? message_beats == 13'd1 : 1'b1;
+
+    always_comb begin
+        block_kind = in_ad ? AD : in_message ? MESSAGE : TAG_BLOCK;
+        block_bytes = COUNT'(BEAT);
+        if (in_ad && part_last) block_bytes = last_ad;
+        if (in_message && part_last) block_bytes = last_message;
+        if (!in_ad && !in_message) block_bytes = COUNT'(16);
+        block_last = part_last && !(in_ad && message_beats != '0) && !((in_ad || in_message) && tag_follows);
+        for (int i = 0; i < BEAT; i = i + 1) keep[i] = COUNT'(i) < block_bytes;
+        for (int lane = 0; lane < LANES; lane = lane + 1) begin
+            for (int i = 0; i < 16; i = i + 1) begin
+                block[128*lane+8*(15-i)+:8] = s_axis_tdata[128*lane+8*i+:8] & {8{keep[16*lane+i] && !early}};
+            end
+        end
+    end
+
+    assign fits = early || (s_axis_tuser == block_kind && s_axis_tkeep == keep && s_axis_tlast == block_last);
+    assign verdict_free = !verdict_valid || verdict_ready;
+    assign block_valid = active && (early || s_axis_tvalid) && (!block_last || verdict_free);
+    assign give = block_valid && block_ready;
+    assign s_axis_tready = swallow || (active && !early && block_ready && (!block_last || verdict_free));
+    assign drop = swallow && s_axis_tvalid && s_axis_tlast;
+
+    // Nothing of the packet is left after this clock.
+    always_comb begin
+        finish = !active && !barren && !swallow;
+        if (active) finish = give && block_last && (early || s_axis_tlast);
+        if (barren) finish = verdict_free && (!swallow || drop);
+        if (!active && !barren && swallow) finish = drop;
+    end
+    assign start = finish && held && (taken || command_ready);
+
+    always_ff @(posedge clk) begin
+        if (give) begin
+            if (in_ad) ad_beats <= ad_beats - 1'b1;
+            else if (in_message) message_beats <= message_beats - 1'b1;
+            if (!fits) misfit <= 1'b1;
+            if (s_axis_tlast && !early) early <= 1'b1;
+        end
+        if (start) begin
+            ad_beats <= new_ad_beats;
+            message_beats <= new_message_beats;
+            last_ad <= bytes_of_last(command_ad_blocks, command_last_ad_bytes);
+            last_message <= bytes_of_last(command_message_blocks, command_last_message_bytes);
+            tag_follows <= new_tag;
+            misfit <= command_error;
+            early <= 1'b0;
+        end
+
+        if (rst) begin
+            active  <= 1'b0;
+            barren  <= 1'b0;
+            swallow <= 1'b0;
+        end else begin
+            if (give && block_last) active <= 1'b0;
+            if (barren && verdict_free) barren <= 1'b0;
+            if (give && block_last && !early && !s_axis_tlast) swallow <= 1'b1;
+            if (drop) swallow <= 1'b0;
+            if (start) begin
+                active  <= new_beats && !command_error;
+                barren  <= !new_beats || command_error;
+                swallow <= new_beats && command_error;
+            end
+        end
+
+        if (rst) begin
+            verdict_valid <= 1'b0;
+        end else if (give && block_last) begin
+            verdict_valid <= 1'b1;
+            verdict_error <= misfit || !fits;
+        end else if (barren && verdict_free) begin
+            verdict_valid <= 1'b1;
+            verdict_error <= misfit;
+        end else if (verdict_ready) begin
+            verdict_valid <= 1'b0;
+        end
+    end
+
+endmodule

@@ -1,0 +1,62 @@
+// FIFO between two valid/ready streams, for LUT RAM, with a registered output.
+//
+// It takes and gives one entry a clock (DEPTH of 4 or more; DEPTH is a power of two, at least 2). An entry taken in
+// clock t is offered in clock t+2 at the earliest. It holds DEPTH entries, the output register's included.
+//
+//   s_valid, s_ready, s_data   entries in
+//   m_valid, m_ready, m_data   entries out, in order
+//   space                      free places, of DEPTH (from a register); s_ready is `space` not zero
+//   popped                     an entry leaves in this clock: the `give` of a credit_counter of DEPTH credits
+module stream_fifo #(
+    parameter int WIDTH = 128,
+    parameter int DEPTH = 64
+) (
+    input  logic                     clk,
+    input  logic                     rst,
+    input  logic                     s_valid,
+    output logic                     s_ready,
+    input  logic [        WIDTH-1:0] s_data,
+    output logic                     m_valid,
+    input  logic                     m_ready,
+    output logic [        WIDTH-1:0] m_data,
+    output logic [$clog2(DEPTH):0]   space,
+    output logic                     popped
+);
+
+    localparam int ADDRESS = $clog2(DEPTH);
+    localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
+
+    (* ram_style = "distributed" *)
+    logic [WIDTH-1:0] memory[0:DEPTH-1];
+
+    // Pointers with one bit more than the address, so that a full memory differs from an empty one.
+    logic [ADDRESS:0] write_at;
+    logic [ADDRESS:0] read_at;
+    logic [ADDRESS:0] stored;
+    logic push;
+    logic fetch;
+
+    assign stored  = write_at - read_at;
+    assign s_ready = space != '0;
+    assign popped  = m_valid && m_ready;
+    assign push    = s_valid && s_ready;
+    assign fetch   = stored != '0 && (!m_valid || m_ready);
+
+    always_ff @(posedge clk) begin
+        if (push) memory[write_at[ADDRESS-1:0]] <= s_data;
+        if (fetch) m_data <= memory[read_at[ADDRESS-1:0]];
+        if (rst) begin
+            write_at <= '0;
+            read_at  <= '0;
+            m_valid  <= 1'b0;
+            space    <= FULL;
+        end else begin
+            if (push) write_at <= write_at + 1'b1;
+            if (fetch) read_at <= read_at + 1'b1;
+            m_valid <= fetch || (m_valid && !m_ready);
+            if (popped && !push) space <= space + 1'b1;
+            if (push && !popped) space <= space - 1'b1;
+        end
+    end
+
+endmodule

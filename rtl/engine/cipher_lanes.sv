@@ -1,0 +1,98 @@
+// LANES block cipher pipes side by side with one key schedule: all blocks of a clock have the same key, and
+// every clock may have another. The schedule walks beside the blocks, one step a stage; shared by four lanes
+// it costs a quarter of what a schedule in each lane would.
+// Latency: 11 clocks (AES-128), 33 (Serpent). No flow control, no valid bits: what enters leaves.
+//
+//   CIPHER   0 AES-128, 1 Serpent
+//   INVERSE  0 encryption, 1 decryption
+//   SBOX     of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
+//   in_key   AES: the key, byte 0 in bits 127:120; for decryption the last round key
+//            Serpent: the padded key's words, w[-8] in bits 31:0; for decryption the last eight prekeys
+//   blocks   lane i in bits 128i+127 : 128i, byte 0 of a block highest
+module cipher_lanes #(
+    parameter int CIPHER = 0,
+    parameter int INVERSE = 0,
+    parameter int LANES = 4,
+    parameter int SBOX = 0,
+    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+) (
+    input  logic                 clk,
+    input  logic [ KEY_BITS-1:0] in_key,
+    input  logic [128*LANES-1:0] in_blocks,
+    output logic [128*LANES-1:0] out_blocks
+);
+
+    if (CIPHER == 1) begin : g_serpent
+        logic unused;  // Serpent's S-boxes have one form
+        assign unused = 1'(SBOX);
+        logic [33*128-1:0] keys;
+        serpent_round_keys #(
+            .INVERSE(INVERSE),
+            .KEYS(2)
+        ) schedule (
+            .clk,
+            .rst(1'b0),
+            .in_new_key(1'b0),
+            .in_key,
+            .keys
+        );
+        for (genvar i = 0; i < LANES; i = i + 1) begin : g_lane
+            if (INVERSE == 0) begin : g_encrypt
+                serpent_encrypt_lane lane (
+                    .clk,
+                    .keys,
+                    .in_block(in_blocks[128*i+:128]),
+                    .out_block(out_blocks[128*i+:128])
+                );
+            end else begin : g_decrypt
+                serpent_decrypt_lane lane (
+                    .clk,
+                    .keys,
+                    .in_block(in_blocks[128*i+:128]),
+                    .out_block(out_blocks[128*i+:128])
+                );
+            end
+        end
+    end else begin : g_aes
+        logic [128*11-1:0] round_keys;
+        if (INVERSE == 0) begin : g_schedule
+            aes_encrypt_keys_per_block #(
+                .SBOX(SBOX)
+            ) schedule (
+                .clk,
+                .in_key,
+                .round_keys
+            );
+        end else begin : g_schedule
+            aes_decrypt_keys_per_block #(
+                .SBOX(SBOX)
+            ) schedule (
+                .clk,
+                .in_key,
+                .round_keys
+            );
+        end
+        for (genvar i = 0; i < LANES; i = i + 1) begin : g_lane
+            if (INVERSE == 0) begin : g_encrypt
+                aes_encrypt_lane #(
+                    .SBOX(SBOX)
+                ) lane (
+                    .clk,
+                    .round_keys,
+                    .in_block(in_blocks[128*i+:128]),
+                    .out_block(out_blocks[128*i+:128])
+                );
+            end else begin : g_decrypt
+                aes_decrypt_lane #(
+                    .SBOX(SBOX)
+                ) lane (
+                    .clk,
+                    .round_keys,
+                    .in_block(in_blocks[128*i+:128]),
+                    .out_block(out_blocks[128*i+:128])
+                );
+            end
+        end
+    end
+
+endmodule

@@ -1,0 +1,542 @@
+// GCM (NIST SP 800-38D; 96-bit nonces, 128-bit tags) for 512-bit streams: four encryption lanes in counter
+// mode and GHASH over four blocks a clock, one beat of four blocks a clock, any byte length, AD, every packet
+// with its own key slot and nonce.
+//
+//   CIPHER     0 AES-128, 1 Serpent with 256-bit keys
+//   DIRECTION  0 seals, 1 opens, 2 both: the data path is the same, the parameter saves a few multiplexers
+//   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
+//   STAGES     registers of GHASH's multipliers
+//   SLOTS      key slots, a power of two of 16 or more
+//
+// No clock is lost between packets, whatever their slots: the round keys walk beside the blocks, GHASH reads
+// its powers by slot. The block E(J_0) that covers the tag and the block of lengths go into places of the
+// packet's last beat that its message leaves free. A packet costs the clocks of its beats on s_axis, and a
+// sealed one whose message has a multiple of four blocks (or none) one more for these two blocks.
+// Loading a key takes one clock from the packets for H = E(0), and one in eight while GHASH makes its powers.
+//
+// Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
+// ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
+// only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
+// s_cmd_padded. A command for a slot that is being loaded waits until it is.
+module gcm512 #(
+    parameter int CIPHER = 0,
+    parameter int DIRECTION = 2,
+    parameter int SBOX = 0,
+    parameter int STAGES = 4,
+    parameter int SLOTS = 16,
+    parameter int SLOT_BITS = $clog2(SLOTS),
+    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic                 s_key_tvalid,
+    output logic                 s_key_tready,
+    input  logic [SLOT_BITS-1:0] s_key_slot,
+    input  logic [ KEY_BITS-1:0] s_key_key,
+
+    input  logic                 s_cmd_tvalid,
+    output logic                 s_cmd_tready,
+    input  logic                 s_cmd_open,
+    input  logic [SLOT_BITS-1:0] s_cmd_slot,
+    input  logic [        127:0] s_cmd_nonce,
+    input  logic [         15:0] s_cmd_ad_bytes,
+    input  logic [         15:0] s_cmd_message_bytes,
+    input  logic                 s_cmd_padded,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [511:0] s_axis_tdata,
+    input  logic [ 63:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [511:0] m_axis_tdata,
+    output logic [ 63:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    localparam int LATENCY = CIPHER == 1 ? 33 : 11;
+    // Beats from the front to the FIFO, and while a verdict is made also those behind it.
+    localparam int BEATS = CIPHER == 0 && DIRECTION == 0 ? 32 : 64;
+    localparam int PACKETS = 64;
+    localparam int MESSAGE = 0;
+    localparam int AD = 1;
+    localparam int TAG = 2;
+    localparam int NONE = 3;
+    localparam int COUNT = 14;  // bits of a packet's number of GHASH blocks
+
+    logic unused;
+    assign unused = ^{s_cmd_padded, s_cmd_nonce[127:96]};
+
+    // ---- Key slots: the key, and in GHASH the powers of H ----
+
+    logic loading;
+    logic [SLOT_BITS-1:0] loading_slot;
+    logic [SLOTS-1:0] loaded;
+    logic write_key;
+    logic [KEY_BITS-1:0] new_key;
+    logic make;
+    logic make_ack;
+    logic made;
+    logic unused_write_last;
+    logic [KEY_BITS-1:0] unused_last;
+
+    slot_loader #(
+        .CIPHER(CIPHER),
+        .SLOT_BITS(SLOT_BITS)
+    ) loader (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .loading,
+        .loading_slot,
+        .loaded,
+        .write_key,
+        .key(new_key),
+        .write_last(unused_write_last),
+        .last(unused_last),
+        .make,
+        .make_ack,
+        .made
+    );
+
+    // ---- Commands and beats ----
+
+    logic packet_done;
+    logic hold;
+    logic credit_beat;
+    logic credit_packet;
+    logic emit_message;
+    logic valid_0;
+    logic [511:0] beat_data;
+    logic [9:0] beat_index;
+    logic [6:0] beat_bytes;
+    logic [1:0] beat_kind;
+    logic beat_first;
+    logic beat_part_last;
+    logic beat_start;
+    logic beat_final;
+    logic beat_open;
+    logic beat_error;
+    logic [SLOT_BITS-1:0] beat_slot;
+    logic [15:0] beat_ad_bytes;
+    logic [15:0] beat_message_bytes;
+    logic [95:0] beat_nonce;
+    logic unused_emit;
+    logic [SLOT_BITS-1:0] unused_emit_slot;
+    logic unused_prepare_valid;
+    logic [SLOT_BITS-1:0] unused_prepare_slot;
+    logic [95:0] unused_prepare_nonce;
+    logic unused_prepare_illegal;
+    logic [1:0] unused_lane;
+    logic unused_step;
+
+    engine_front #(
+        .SLOT_BITS(SLOT_BITS),
+        .DIRECTION(DIRECTION),
+        .TAIL(1),
+        .COMMANDS(16)
+    ) front (
+        .clk,
+        .rst,
+        .loaded,
+        .loading,
+        .loading_slot,
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce(s_cmd_nonce[95:0]),
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .prepare_valid(unused_prepare_valid),
+        .prepare_ready(1'b1),
+        .prepare_slot(unused_prepare_slot),
+        .prepare_nonce(unused_prepare_nonce),
+        .prepare_illegal(unused_prepare_illegal),
+        .packet_ready(1'b1),
+        .packet_done,
+        .hold,
+        .credit_beat,
+        .credit_packet,
+        .emit(unused_emit),
+        .emit_message,
+        .emit_slot(unused_emit_slot),
+        .beat_valid(valid_0),
+        .beat_data,
+        .beat_bytes,
+        .beat_kind,
+        .beat_index,
+        .beat_first,
+        .beat_part_last,
+        .beat_lane(unused_lane),
+        .beat_step(unused_step),
+        .beat_start,
+        .beat_final,
+        .beat_open,
+        .beat_slot,
+        .beat_error,
+        .beat_ad_bytes,
+        .beat_message_bytes,
+        .beat_nonce
+    );
+
+    // ---- Stage 1: counter blocks, and the order of GHASH's blocks ----
+    //
+    // GHASH wants one run of blocks. AD that does not fill its beats is moved to their ends, behind blocks of
+    // zeros, which change nothing; the message begins a beat anyway; the lengths follow its last block.
+
+    logic [2:0] blocks_0;  // of the beat
+    logic [1:0] shift;
+    logic [383:0] ad_before;
+    logic [895:0] ad_window;
+    logic [511:0] ad_moved;
+    logic [127:0] lengths;
+    logic [10:0] ad_beats;
+    logic [12:0] message_blocks;
+    logic lengths_here;
+
+    assign blocks_0 = 3'((beat_bytes + 7'd15) >> 4);
+    assign shift = 2'd0 - 2'((beat_ad_bytes + 16'd15) >> 4);
+    assign ad_window = {beat_data, beat_first ? 384'd0 : ad_before};
+    always_comb begin
+        // The window holds three blocks of the beat before, then this beat's four.
+        case (shift)
+            2'd0: ad_moved = ad_window[895:384];
+            2'd1: ad_moved = ad_window[767:256];
+            2'd2: ad_moved = ad_window[639:128];
+            default: ad_moved = ad_window[511:0];
+        endcase
+    end
+    assign lengths = {45'd0, beat_ad_bytes, 3'd0, 45'd0, beat_message_bytes, 3'd0};
+    assign ad_beats = {1'b0, beat_ad_bytes[15:6]} + {10'd0, beat_ad_bytes[5:0] != '0};
+    assign message_blocks = {1'b0, beat_message_bytes[15:4]} + {12'd0, beat_message_bytes[3:0] != '0};
+    // A tag's beat has the lengths if they had no place in the message's last beat.
+    always_comb begin
+        case (beat_kind)
+            2'(MESSAGE): lengths_here = beat_part_last && blocks_0 != 3'd4;
+            2'(TAG): lengths_here = message_blocks[1:0] == '0;
+            2'(NONE): lengths_here = 1'b1;
+            default: lengths_here = 1'b0;
+        endcase
+    end
+
+    localparam int BESIDE = 16 + COUNT + SLOT_BITS;
+    logic valid_1;
+    logic [BESIDE-1:0] beside_1;
+    logic [511:0] data_1;
+    logic [511:0] counters_1;
+    logic call_1;
+    logic hashed_0;
+    logic [COUNT-1:0] count_0;
+    logic has_message_0;
+
+    assign hashed_0 = beat_kind != 2'(TAG) || lengths_here;
+    assign count_0 = beat_kind == 2'(NONE) && beat_start ? COUNT'(1)
+        : {1'b0, ad_beats, 2'd0} + {1'b0, message_blocks} + COUNT'(1);
+    assign has_message_0 = beat_message_bytes != '0 && beat_kind != 2'(NONE);
+
+    always_ff @(posedge clk) begin
+        valid_1 <= valid_0 && !rst;
+        call_1 <= make_ack && !rst;
+        beside_1 <= {
+            beat_slot, count_0, hashed_0, has_message_0, beat_error, beat_open, beat_final, beat_start,
+            beat_part_last, beat_kind, beat_bytes
+        };
+        if (valid_0) ad_before <= beat_data[511:128];
+        for (int i = 0; i < 4; i = i + 1) begin
+            data_1[128*i+:128] <= beat_data[128*i+:128];
+            if (beat_kind == 2'(AD)) data_1[128*i+:128] <= ad_moved[128*i+:128];
+            else if (beat_kind == 2'(TAG) && i == 1) data_1[128*i+:128] <= beat_data[127:0];
+            else if (lengths_here && (beat_kind == 2'(MESSAGE) ? blocks_0 == 3'(i) : i == 0)) begin
+                data_1[128*i+:128] <= lengths;
+            end
+            counters_1[128*i+:128] <= {beat_nonce, 19'd0, {1'b0, beat_index, 2'd0} + 13'(i + 2)};
+            if (i == 3 && beat_final) counters_1[128*i+:128] <= {beat_nonce, 32'd1};
+            if (!valid_0) counters_1[128*i+:128] <= '0;
+        end
+    end
+
+    // ---- The call for H goes through lane 0 in a clock without a beat ----
+
+    logic [2:0] spare;  // while GHASH makes powers every eighth clock is left to it
+    logic hash_loading;
+    assign make_ack = make && !valid_0;
+    assign hold = make || (hash_loading && spare == '0);
+    always_ff @(posedge clk) begin
+        if (rst) spare <= '0;
+        else spare <= spare + 3'd1;
+    end
+
+    // ---- Cipher, and what travels beside ----
+
+    logic [KEY_BITS-1:0] key;
+    logic [511:0] encrypted;
+    logic [BESIDE-1:0] beside_out;
+    logic [511:0] data_out;
+    logic [LATENCY-1:0] valid_way;
+    logic [LATENCY-1:0] call_way;
+
+    slot_memory #(
+        .WIDTH(KEY_BITS),
+        .SLOT_BITS(SLOT_BITS)
+    ) keys (
+        .clk,
+        .write(write_key),
+        .write_slot(loading_slot),
+        .write_data(new_key),
+        .read_slot(valid_0 ? beat_slot : loading_slot),
+        .read_data(key)
+    );
+
+    cipher_lanes #(
+        .CIPHER(CIPHER),
+        .SBOX(SBOX)
+    ) lanes (
+        .clk,
+        .in_key(key),
+        .in_blocks(counters_1),
+        .out_blocks(encrypted)
+    );
+
+    delay_line #(
+        .WIDTH(BESIDE),
+        .DELAY(LATENCY)
+    ) beside_way (
+        .clk,
+        .rst,
+        .in(beside_1),
+        .out(beside_out)
+    );
+
+    delay_line #(
+        .WIDTH(512),
+        .DELAY(LATENCY)
+    ) data_way (
+        .clk,
+        .rst,
+        .in(data_1),
+        .out(data_out)
+    );
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            valid_way <= '0;
+            call_way <= '0;
+        end else begin
+            valid_way <= {valid_way[LATENCY-2:0], valid_1};
+            call_way <= {call_way[LATENCY-2:0], call_1};
+        end
+    end
+
+    // ---- Behind the cipher ----
+
+    logic [SLOT_BITS-1:0] out_slot;
+    logic [COUNT-1:0] out_count;
+    logic out_hashed;
+    logic out_has_message;
+    logic out_error;
+    logic out_open;
+    logic out_final;
+    logic out_start;
+    logic out_part_last;
+    logic [1:0] out_kind;
+    logic [6:0] out_bytes;
+
+    assign {
+        out_slot, out_count, out_hashed, out_has_message, out_error, out_open, out_final, out_start,
+        out_part_last, out_kind, out_bytes
+    } = beside_out;
+
+    // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
+    logic [511:0] result;
+    logic [511:0] hashed;
+    always_comb begin
+        for (int i = 0; i < 64; i = i + 1) begin
+            result[128*(i/16)+8*(15-i%16)+:8] = 7'(i) < out_bytes
+                ? encrypted[128*(i/16)+8*(15-i%16)+:8] ^ data_out[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
+        end
+        hashed = data_out;
+        if (out_kind == 2'(MESSAGE) && !out_open) begin
+            for (int i = 0; i < 4; i = i + 1) begin
+                if (out_bytes > 7'(16 * i)) hashed[128*i+:128] = result[128*i+:128];
+            end
+        end
+    end
+
+    logic result_valid;
+    logic [511:0] result_1;
+    logic [6:0] result_bytes;
+    logic result_last;
+    logic result_open;
+    logic result_error;
+    logic hash_valid;
+    logic hash_first;
+    logic [COUNT-1:0] hash_count;
+    logic [SLOT_BITS-1:0] hash_slot;
+    logic [511:0] hash_blocks;
+    logic finish_valid;
+    logic [127:0] finish_value;
+    logic finish_has_message;
+    logic call_done;
+    logic [127:0] call_result;
+
+    always_ff @(posedge clk) begin
+        result_valid <= valid_way[LATENCY-1] && out_kind == 2'(MESSAGE) && !rst;
+        result_1 <= result;
+        result_bytes <= out_bytes;
+        result_last <= out_part_last;
+        result_open <= out_open;
+        result_error <= out_error;
+        hash_valid <= valid_way[LATENCY-1] && out_hashed && !rst;
+        hash_first <= out_start;
+        hash_count <= out_count;
+        hash_slot <= out_slot;
+        // GHASH has the first block highest.
+        for (int i = 0; i < 4; i = i + 1) hash_blocks[128*(3-i)+:128] <= hashed[128*i+:128];
+        // E(J_0), and the tag to compare with.
+        finish_valid <= valid_way[LATENCY-1] && out_final && !rst;
+        finish_value <= encrypted[511:384] ^ (out_kind == 2'(TAG) ? data_out[255:128] : '0);
+        finish_has_message <= out_has_message;
+        call_done <= call_way[LATENCY-1] && !rst;
+        call_result <= encrypted[127:0];
+    end
+
+    // The powers of H: the slot is loaded when GHASH has made them.
+    logic hash_load_ready;
+    always_ff @(posedge clk) begin
+        if (rst) hash_loading <= 1'b0;
+        else if (call_done) hash_loading <= 1'b1;
+        else if (made) hash_loading <= 1'b0;
+    end
+    assign made = hash_loading && hash_load_ready;
+
+    logic hash_done;
+    logic [127:0] hash_result;
+    ghash4 #(
+        .SLOTS(SLOTS),
+        .STAGES(STAGES),
+        .COUNT(COUNT)
+    ) ghash (
+        .clk,
+        .rst,
+        .load_valid(call_done),
+        .load_ready(hash_load_ready),
+        .load_slot(loading_slot),
+        .load_key(call_result),
+        .in_valid(hash_valid),
+        .in_first(hash_first),
+        .in_count(hash_count),
+        .in_slot(hash_slot),
+        .in_blocks(hash_blocks),
+        .out_valid(hash_done),
+        .out_hash(hash_result)
+    );
+
+    // A hash may be there before the tag's beat is, or some clocks after it.
+    logic hashes_valid;
+    logic [127:0] hashes_value;
+    logic ends_valid;
+    logic [127:0] ends_value;
+    logic ends_open;
+    logic ends_error;
+    logic ends_has_message;
+    logic done;
+    logic unused_ready;
+    logic [1:0] unused_popped;
+    logic [3:0] unused_hashes_space;
+    logic [$clog2(PACKETS):0] unused_ends;
+
+    stream_fifo #(
+        .WIDTH(128),
+        .DEPTH(8)
+    ) hashes (
+        .clk,
+        .rst,
+        .s_valid(hash_done),
+        .s_ready(unused_ready),
+        .s_data(hash_result),
+        .m_valid(hashes_valid),
+        .m_ready(done),
+        .m_data(hashes_value),
+        .space(unused_hashes_space),
+        .popped(unused_popped[0])
+    );
+
+    ram_fifo #(
+        .WIDTH(131),
+        .DEPTH(PACKETS)
+    ) ends (
+        .clk,
+        .rst,
+        .s_valid(finish_valid),
+        .s_data({finish_has_message, result_open, result_error, finish_value}),
+        .m_valid(ends_valid),
+        .m_ready(done),
+        .m_data({ends_has_message, ends_open, ends_error, ends_value}),
+        .popped(unused_popped[1]),
+        .stored(unused_ends)
+    );
+
+    assign done = hashes_valid && ends_valid;
+
+    engine_output #(
+        .BEATS(BEATS),
+        .PACKETS(PACKETS)
+    ) out (
+        .clk,
+        .rst,
+        .take_beat(emit_message),
+        .credit_beat,
+        .take_packet(packet_done),
+        .credit_packet,
+        .beat_valid(result_valid),
+        .beat_data(result_1),
+        .beat_bytes(result_bytes),
+        .beat_last(result_last),
+        .beat_open(result_open),
+        .beat_error(result_error),
+        .done_valid(done),
+        .done_value(hashes_value ^ ends_value),
+        .done_open(ends_open),
+        .done_error(ends_error),
+        .done_has_message(ends_has_message),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
+    );
+
+    logic unused_wires;
+    assign unused_wires = ^{
+        unused_write_last, unused_last, unused_emit, unused_emit_slot, unused_prepare_valid,
+        unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane, unused_step,
+        unused_ready, unused_popped,
+        unused_hashes_space, unused_ends
+    };
+
+endmodule

@@ -1,0 +1,120 @@
+// OCB3's way from block cipher outputs to message beats, hash and checksum: the offsets come off, a partial
+// block is cut, the AD's sum and (for opening) the plaintext's checksum are gathered.
+//
+// Latency: 1 clock to message beats, 2 clocks to finish_*. A beat in any clock.
+//
+//   lane_blocks, post   lanes' outputs and what is to be added to them (ocb_masks)
+//   in_ad               sum of the AD blocks among the outputs of this clock (one block from a lone core: as
+//                       is)
+//   in_checksum         sealing: checksum + last offset + L_$; opening: last offset + L_$
+//   finish_*            with the last beat of a packet: finish_hash = HASH(AD), when opening plus the
+//                       received tag; finish_input = the input of the call that makes the tag
+module ocb_collect (
+    input logic clk,
+    input logic rst,
+
+    input logic         in_valid,
+    input logic [511:0] lane_blocks,
+    input logic [511:0] post,
+    input logic [127:0] in_ad,
+    input logic [127:0] in_checksum,
+    input logic [  6:0] in_bytes,
+    input logic [  1:0] in_kind,
+    input logic         in_first,
+    input logic         in_part_last,
+    input logic         in_start,
+    input logic         in_final,
+    input logic         in_open,
+    input logic         in_error,
+
+    output logic         beat_valid,
+    output logic [511:0] beat_data,
+    output logic [  6:0] beat_bytes,
+    output logic         beat_last,
+    output logic         beat_open,
+    output logic         beat_error,
+
+    output logic         finish_valid,
+    output logic [127:0] finish_hash,
+    output logic [127:0] finish_input,
+    output logic         finish_open,
+    output logic         finish_error
+);
+
+    localparam int MESSAGE = 0;
+    localparam int AD = 1;
+    localparam int TAG = 2;
+
+    logic [511:0] unmasked;
+    logic [511:0] kept;
+    logic [ 15:0] pad;
+
+    assign unmasked = lane_blocks ^ post;
+    always_comb begin
+        for (int i = 0; i < 64; i = i + 1) begin
+            kept[128*(i/16)+8*(15-i%16)+:8] = 7'(i) < in_bytes ? unmasked[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
+        end
+        for (int i = 0; i < 16; i = i + 1) pad[i] = i != 0 && in_bytes[3:0] == 4'(i);
+    end
+
+    logic valid_1;
+    logic first_1;
+    logic start_1;
+    logic final_1;
+    logic open_1;
+    logic error_1;
+    logic [1:0] kind_1;
+    logic [15:0] pad_1;
+    logic [127:0] ad_1;
+    logic [127:0] tag_1;
+    logic [127:0] checksum_1;
+
+    always_ff @(posedge clk) begin
+        valid_1 <= in_valid && !rst;
+        first_1 <= in_first;
+        start_1 <= in_start;
+        final_1 <= in_final;
+        open_1 <= in_open;
+        error_1 <= in_error;
+        kind_1 <= in_kind;
+        pad_1 <= pad;
+        ad_1 <= in_ad;
+        tag_1 <= post[127:0];
+        checksum_1 <= in_checksum;
+        beat_valid <= in_valid && in_kind == 2'(MESSAGE) && !rst;
+        beat_data <= kept;
+        beat_bytes <= in_bytes;
+        beat_last <= in_part_last;
+        beat_open <= in_open;
+        beat_error <= in_error;
+    end
+
+    logic [127:0] hash;
+    logic [127:0] checksum;
+    logic [127:0] checksum_next;
+    logic [127:0] base;
+    logic [127:0] tag_2;
+    logic [127:0] checksum_2;
+
+    always_comb begin
+        checksum_next = first_1 ? '0 : checksum;
+        for (int i = 0; i < 4; i = i + 1) checksum_next = checksum_next ^ beat_data[128*i+:128];
+        for (int i = 0; i < 16; i = i + 1) checksum_next[8*(15-i)+7] = checksum_next[8*(15-i)+7] ^ pad_1[i];
+    end
+
+    always_ff @(posedge clk) begin
+        if (valid_1) hash <= (start_1 ? '0 : hash) ^ (kind_1 == 2'(AD) ? ad_1 : '0);
+        if (valid_1 && kind_1 == 2'(MESSAGE)) checksum <= checksum_next;
+        else if (valid_1 && start_1) checksum <= '0;
+        tag_2 <= open_1 && kind_1 == 2'(TAG) ? tag_1 : '0;
+        checksum_2 <= checksum_1;
+        finish_valid <= valid_1 && final_1 && !rst;
+        finish_open <= open_1;
+        finish_error <= error_1;
+    end
+
+    assign finish_hash = hash ^ tag_2;
+    assign base = finish_open ? checksum : '0;
+    assign finish_input = checksum_2 ^ base;
+
+endmodule

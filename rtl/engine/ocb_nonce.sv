@@ -1,0 +1,154 @@
+// OCB3's initial offsets (RFC 7253 section 4.2), made ahead of their packets: a new nonce costs no clock of
+// the data path. Each announced packet asks for one block cipher call, Ktop, unless its nonce differs from
+// the one before only in the low six bits under the same slot, as 63 of 64 counter nonces do: then the last
+// Ktop is used again.
+//
+//   s_*        announced packets, in order; s_illegal: no offset is needed, none is asked for
+//   forget     a key is being loaded: the last Ktop may be another key's
+//   ask_*      block cipher calls, answered in order by answer_*
+//   offset_*   Offset_0 for every packet, in order; the next one when `offset_take`
+module ocb_nonce #(
+    parameter int SLOT_BITS = 4,
+    parameter int PACKETS = 64
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic                 s_valid,
+    output logic                 s_ready,
+    input  logic [SLOT_BITS-1:0] s_slot,
+    input  logic [         95:0] s_nonce,
+    input  logic                 s_illegal,
+    input  logic                 forget,
+
+    output logic                 ask_valid,
+    input  logic                 ask_ready,
+    output logic [SLOT_BITS-1:0] ask_slot,
+    output logic [        127:0] ask_block,
+    input  logic                 answer_valid,
+    input  logic [        127:0] answer_block,
+
+    output logic         offset_valid,
+    input  logic         offset_take,
+    output logic [127:0] offset
+);
+
+    // Asking.
+    logic known;
+    logic [SLOT_BITS+89:0] asked;
+    logic same;
+    logic again;
+    logic take;
+    logic credit;
+    logic pending_ready;
+    logic answers_popped;
+    logic unused_home;
+
+    assign same = known && asked == {s_slot, s_nonce[95:6]};
+    assign again = same || s_illegal;
+    assign s_ready = pending_ready && credit && (!ask_valid || ask_ready);
+    assign take = s_valid && s_ready;
+
+    // As many calls under way as the FIFO of answers has room for.
+    credit_counter #(
+        .CREDITS(PACKETS)
+    ) credits (
+        .clk,
+        .rst,
+        .take(take && !again),
+        .give(answers_popped),
+        .available(credit),
+        .home(unused_home)
+    );
+
+    always_ff @(posedge clk) begin
+        if (take && !again) begin
+            asked <= {s_slot, s_nonce[95:6]};
+            ask_slot <= s_slot;
+            ask_block <= {32'd1, s_nonce[95:6], 6'd0};
+        end
+        if (rst) begin
+            known <= 1'b0;
+            ask_valid <= 1'b0;
+        end else begin
+            if (forget) known <= 1'b0;
+            else if (take && !again) known <= 1'b1;
+            if (take && !again) ask_valid <= 1'b1;
+            else if (ask_ready) ask_valid <= 1'b0;
+        end
+    end
+
+    // What each packet needs, and the answers.
+    logic pending_valid;
+    logic pending_take;
+    logic pending_again;
+    logic [5:0] pending_bottom;
+    logic answers_valid;
+    logic answers_take;
+    logic [127:0] answers_block;
+    logic unused_popped;
+    logic [$clog2(PACKETS):0] unused_space;
+    logic [$clog2(PACKETS):0] unused_stored;
+
+    stream_fifo #(
+        .WIDTH(7),
+        .DEPTH(PACKETS)
+    ) pending (
+        .clk,
+        .rst,
+        .s_valid(take),
+        .s_ready(pending_ready),
+        .s_data({again, s_nonce[5:0]}),
+        .m_valid(pending_valid),
+        .m_ready(pending_take),
+        .m_data({pending_again, pending_bottom}),
+        .space(unused_space),
+        .popped(unused_popped)
+    );
+
+    ram_fifo #(
+        .WIDTH(128),
+        .DEPTH(PACKETS)
+    ) answers (
+        .clk,
+        .rst,
+        .s_valid(answer_valid),
+        .s_data(answer_block),
+        .m_valid(answers_valid),
+        .m_ready(answers_take),
+        .m_data(answers_block),
+        .popped(answers_popped),
+        .stored(unused_stored)
+    );
+
+    // Stretch = Ktop || (Ktop[1..64] ^ Ktop[9..72]); Offset_0 = its 128 bits from bit `bottom` on.
+    logic top_valid;
+    logic top_take;
+    logic [127:0] top;
+    logic [5:0] bottom;
+    logic [191:0] stretch;
+    logic [191:0] shifted;
+
+    assign stretch = {top, top[127:64] ^ top[119:56]};
+    assign shifted = stretch << bottom;
+    assign top_take = !offset_valid || offset_take;
+    assign pending_take = pending_valid && (pending_again || answers_valid) && (!top_valid || top_take);
+    assign answers_take = pending_take && !pending_again;
+
+    always_ff @(posedge clk) begin
+        if (answers_take) top <= answers_block;
+        if (pending_take) bottom <= pending_bottom;
+        if (top_take) offset <= shifted[191:64];
+        if (rst) begin
+            top_valid <= 1'b0;
+            offset_valid <= 1'b0;
+        end else begin
+            if (!top_valid || top_take) top_valid <= pending_take;
+            if (top_take) offset_valid <= top_valid;
+        end
+    end
+
+    logic unused;
+    assign unused = ^shifted[63:0];
+
+endmodule

@@ -1,0 +1,48 @@
+// FIFO in block RAM: as stream_fifo (which is for LUT RAM), for wide entries or many of them. One entry a clock in
+// and out; an entry taken in clock t is offered in clock t+2 at the earliest; it has room for DEPTH entries (a power
+// of two). There is no s_ready: the writer holds credits, and `popped` gives them back.
+//   stored     entries in it, those included that are not offered yet
+module ram_fifo #(
+    parameter int WIDTH = 512,
+    parameter int DEPTH = 64
+) (
+    input  logic                   clk,
+    input  logic                   rst,
+    input  logic                   s_valid,
+    input  logic [      WIDTH-1:0] s_data,
+    output logic                   m_valid,
+    input  logic                   m_ready,
+    output logic [      WIDTH-1:0] m_data,
+    output logic                   popped,
+    output logic [$clog2(DEPTH):0] stored
+);
+
+    localparam int ADDRESS = $clog2(DEPTH);
+
+    (* ram_style = "block" *)
+    logic [WIDTH-1:0] memory[0:DEPTH-1];
+    logic [ADDRESS:0] write_at;
+    logic [ADDRESS:0] read_at;
+    logic fetch;
+
+    assign fetch  = write_at != read_at && (!m_valid || m_ready);
+    assign popped = m_valid && m_ready;
+
+    always_ff @(posedge clk) begin
+        if (s_valid) memory[write_at[ADDRESS-1:0]] <= s_data;
+        if (fetch) m_data <= memory[read_at[ADDRESS-1:0]];
+        if (rst) begin
+            write_at <= '0;
+            read_at  <= '0;
+            m_valid  <= 1'b0;
+            stored   <= '0;
+        end else begin
+            if (s_valid) write_at <= write_at + 1'b1;
+            if (fetch) read_at <= read_at + 1'b1;
+            m_valid <= fetch || (m_valid && !m_ready);
+            if (s_valid && !popped) stored <= stored + 1'b1;
+            if (popped && !s_valid) stored <= stored - 1'b1;
+        end
+    end
+
+endmodule

@@ -1,0 +1,102 @@
+// Keys come in here and nowhere else. Loading a slot writes the key, for engines that open also the last
+// round key (OPEN = 1, walked there one round a clock), and then asks the engine to make the slot's constant:
+// the mode enciphers the zero block with the key and answers with `made` when it has stored what it makes of
+// it. Until then the slot does not count as loaded. One key at a time; s_key_tready is low meanwhile.
+//
+//   s_key_key       byte 0 in bits 7:0
+//   loading(_slot)  a load of this slot is under way
+//   loaded          slots that can be used
+//   write_key ...   to the memories of keys: key or last as cipher_lanes wants it, both for write_slot
+//   make            the constant of write_slot is wanted (until made_ack); made: it is there
+module slot_loader #(
+    parameter int CIPHER = 0,
+    parameter int OPEN = 0,
+    parameter int SLOT_BITS = 4,
+    parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic                 s_key_tvalid,
+    output logic                 s_key_tready,
+    input  logic [SLOT_BITS-1:0] s_key_slot,
+    input  logic [ KEY_BITS-1:0] s_key_key,
+
+    output logic                    loading,
+    output logic [   SLOT_BITS-1:0] loading_slot,
+    output logic [2**SLOT_BITS-1:0] loaded,
+    output logic                    write_key,
+    output logic [    KEY_BITS-1:0] key,
+    output logic                    write_last,
+    output logic [    KEY_BITS-1:0] last,
+    output logic                    make,
+    input  logic                    make_ack,
+    input  logic                    made
+);
+
+    logic take;
+    logic walked;
+    logic [KEY_BITS-1:0] in_key;
+
+    assign take = s_key_tvalid && s_key_tready;
+    assign s_key_tready = !loading;
+
+    if (CIPHER == 1) begin : g_serpent
+        assign in_key = s_key_key;
+        if (OPEN == 1) begin : g_walk
+            serpent_last_prekey walk (
+                .clk,
+                .rst,
+                .start(write_key),
+                .key,
+                .done(walked),
+                .last
+            );
+        end else begin : g_none
+            assign walked = write_key;
+            assign last = '0;
+        end
+    end else begin : g_aes
+        assign in_key = bytes_pkg::swap128(s_key_key);
+        if (OPEN == 1) begin : g_walk
+            aes_last_round_key walk (
+                .clk,
+                .rst,
+                .start(write_key),
+                .key,
+                .done(walked),
+                .last
+            );
+        end else begin : g_none
+            assign walked = write_key;
+            assign last = '0;
+        end
+    end
+
+    assign write_last = walked;
+
+    always_ff @(posedge clk) begin
+        if (take) begin
+            loading_slot <= s_key_slot;
+            key <= in_key;
+        end
+        if (rst) begin
+            loading <= 1'b0;
+            loaded <= '0;
+            write_key <= 1'b0;
+            make <= 1'b0;
+        end else begin
+            write_key <= take;
+            if (take) begin
+                loading <= 1'b1;
+                loaded[s_key_slot] <= 1'b0;
+            end else if (made) begin
+                loading <= 1'b0;
+                loaded[loading_slot] <= 1'b1;
+            end
+            if (walked) make <= 1'b1;
+            else if (make_ack) make <= 1'b0;
+        end
+    end
+
+endmodule

@@ -1,0 +1,17 @@
+aes/aes_pkg.sv
+aes/aes_check_parameters.sv
+aes/aes_decrypt.sv
+aes/aes_decrypt_keys_per_block.sv
+aes/aes_decrypt_keys_static.sv
+aes/aes_decrypt_keys_wavefront.sv
+aes/aes_decrypt_round.sv
+aes/aes_inverse_mix_column.sv
+aes/aes_inverse_mix_shared.sv
+aes/aes_inverse_sbox_circuit.sv
+aes/aes_inversion_core.sv
+aes/aes_pipe_user.sv
+aes/aes_sbox.sv
+aes/aes_sbox_circuit.sv
+aes/aes_sbox_layer.sv
+aes/aes_sbox_ram.sv
+aes/aes_sbox_word.sv

@@ -1,0 +1,16 @@
+aes/aes_pkg.sv
+aes/aes_check_parameters.sv
+aes/aes_encrypt.sv
+aes/aes_encrypt_keys_per_block.sv
+aes/aes_encrypt_keys_static.sv
+aes/aes_encrypt_keys_wavefront.sv
+aes/aes_encrypt_round.sv
+aes/aes_inverse_sbox_circuit.sv
+aes/aes_inversion_core.sv
+aes/aes_mix_column.sv
+aes/aes_pipe_user.sv
+aes/aes_sbox.sv
+aes/aes_sbox_circuit.sv
+aes/aes_sbox_layer.sv
+aes/aes_sbox_ram.sv
+aes/aes_sbox_word.sv

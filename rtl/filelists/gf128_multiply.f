@@ -1,0 +1,4 @@
+gf128/gf2_multiply8.sv
+gf128/gf2_karatsuba_join.sv
+gf128/gf128_stage.sv
+gf128/gf128_multiply.sv

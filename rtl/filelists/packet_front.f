@@ -1,0 +1,2 @@
+common/bytes_pkg.sv
+common/packet_front.sv

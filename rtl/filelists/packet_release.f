@@ -1,0 +1,1 @@
+common/packet_release.sv

@@ -1,0 +1,2 @@
+serpent/serpent_pkg.sv
+serpent/serpent_last_prekey.sv

@@ -1,0 +1,1 @@
+common/skid_buffer.sv

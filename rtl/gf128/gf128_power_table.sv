@@ -1,0 +1,29 @@
+// Powers of the hash keys: a table of DEPTH blocks, one write port, one read port with registered output
+// (latency one clock; what is being written in the same clock is not seen). BLOCK_RAM = 0: LUT RAM.
+module gf128_power_table #(
+    parameter int DEPTH = 64,
+    parameter int BLOCK_RAM = 0
+) (
+    input  logic                     clk,
+    input  logic                     write,
+    input  logic [$clog2(DEPTH)-1:0] write_address,
+    input  logic [127:0]             write_block,
+    input  logic [$clog2(DEPTH)-1:0] read_address,
+    output logic [127:0]             read_block
+);
+    if (BLOCK_RAM == 1) begin : g_block
+        (* ram_style = "block" *)
+        logic [127:0] memory[0:DEPTH-1];
+        always_ff @(posedge clk) begin
+            if (write) memory[write_address] <= write_block;
+            read_block <= memory[read_address];
+        end
+    end else begin : g_distributed
+        (* ram_style = "distributed" *)
+        logic [127:0] memory[0:DEPTH-1];
+        always_ff @(posedge clk) begin
+            if (write) memory[write_address] <= write_block;
+            read_block <= memory[read_address];
+        end
+    end
+endmodule

@@ -1,0 +1,13 @@
+// One step of Karatsuba's multiplication of polynomials over GF(2), bit i = x^i: with operands cut in halves
+// of HALF bits, from the products low * low, high * high and (low + high) * (low + high) the whole product.
+// Combinational, one level of LUT6.
+module gf2_karatsuba_join #(
+    parameter int HALF = 8
+) (
+    input  logic [2*HALF-2:0] low,
+    input  logic [2*HALF-2:0] high,
+    input  logic [2*HALF-2:0] both,
+    output logic [4*HALF-2:0] product
+);
+    assign product = {high, 1'b0, low} ^ ({{(2 * HALF) {1'b0}}, low ^ high ^ both} << HALF);
+endmodule

@@ -1,0 +1,226 @@
+// GHASH (NIST SP 800-38D section 6.4), LANES blocks a clock, for packets of any length back to back, with a
+// hash key for each of SLOTS slots.
+//
+// The multiplier has STAGES registers, so a product comes back too late for the next block. Therefore STAGES
+// partial hashes run side by side: beat i is added to the product that beat i - STAGES left behind, and
+// multiplied by H^(LANES * STAGES). A block with LANES * STAGES blocks or fewer to go, r of them counting
+// itself, is multiplied by H^r instead, and these last products are summed up:
+//     GHASH = sum over i = 1 .. n of X[i] H^(n - i + 1).
+//
+// A packet is a run of beats; between beats there may be any number of idle clocks.
+//   in_valid   a beat
+//   in_first   it is the packet's first
+//   in_count   with in_first: number n of the packet's blocks (its length block is one of them), 1 or more.
+//              The packet has ceil(n / LANES) beats.
+//   in_slot    with every beat: whose hash key
+//   in_blocks  LANES blocks, the first in the highest bits, byte 0 of each in its highest bits. What lies
+//              beyond the n-th block in the last beat is ignored. A packet may begin with blocks of zeros:
+//              they change nothing.
+//   out_valid  high for one clock for every packet, in order, STAGES + 4 clocks after its last beat
+//   out_hash   GHASH of its n blocks
+//
+// Loading a key:
+//   load_valid, load_ready, load_slot, load_key   a hash key H = E(0) for a slot. load_ready is low while its
+//              LANES * STAGES powers are made; the slot may be used once load_ready is high again. That takes
+//              about LANES * STAGES * (STAGES + 4) clocks; only clocks without in_valid help, STAGES * LANES
+//              of them. Other slots are not disturbed.
+//
+// BLOCK_RAM = 0: powers in LUT RAM, 1: in block RAM (LANES tables of SLOTS * LANES * STAGES blocks).
+module ghash #(
+    parameter int SLOTS = 16,
+    parameter int STAGES = 4,
+    parameter int LANES = 1,
+    parameter int COUNT = 16,
+    parameter int BLOCK_RAM = 0,
+    parameter int SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1
+) (
+    input  logic                   clk,
+    input  logic                   rst,
+    input  logic                   load_valid,
+    output logic                   load_ready,
+    input  logic [SLOT_BITS-1:0]   load_slot,
+    input  logic [127:0]           load_key,
+    input  logic                   in_valid,
+    input  logic                   in_first,
+    input  logic [COUNT-1:0]       in_count,
+    input  logic [SLOT_BITS-1:0]   in_slot,
+    input  logic [128*LANES-1:0]   in_blocks,
+    output logic                   out_valid,
+    output logic [127:0]           out_hash
+);
+    // Powers of a hash key, and how many bits say which.
+    localparam int POWERS = LANES * STAGES;
+    localparam int POWER_BITS = POWERS > 1 ? $clog2(POWERS) : 1;
+    localparam int DEPTH = 1 << (SLOT_BITS + POWER_BITS);
+    localparam int TURN_BITS = STAGES > 1 ? $clog2(STAGES) : 1;
+    localparam logic [POWER_BITS-1:0] TOP_POWER = POWER_BITS'(POWERS - 1);
+
+    // Loading: `power` is the latest power, H^(which + 1). It is stored, then multiplied by H in an idle
+    // clock.
+    logic loading, store, wanted, issue, made;
+    logic [SLOT_BITS-1:0] loading_slot;
+    logic [POWER_BITS-1:0] which;
+    logic [127:0] power;
+    logic [128*LANES-1:0] products;
+    assign load_ready = !loading;
+    assign issue = wanted && !in_valid;
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            loading <= 1'b0;
+            store <= 1'b0;
+            wanted <= 1'b0;
+        end else begin
+            store <= load_valid && load_ready || made;
+            if (load_valid && load_ready) loading <= 1'b1;
+            else if (store && which == TOP_POWER) loading <= 1'b0;
+            if (store) wanted <= which != TOP_POWER;
+            else if (issue) wanted <= 1'b0;
+        end
+        if (load_valid && load_ready) begin
+            loading_slot <= load_slot;
+            which <= '0;
+            power <= load_key;
+        end else if (made) begin
+            which <= which + 1'b1;
+            power <= products[128*LANES-1 -: 128];
+        end
+    end
+
+    // First clock: how many blocks are left, this beat's included, and the beat's place.
+    logic [COUNT-1:0] left, here;
+    logic [TURN_BITS-1:0] turn;
+    logic [TURN_BITS:0] age, age_here;
+    assign here = in_first ? in_count : left;
+    assign age_here = in_first ? '0 : age;
+    always_ff @(posedge clk) begin
+        if (rst) turn <= '0;
+        else if (in_valid) turn <= turn == TURN_BITS'(STAGES - 1) ? '0 : turn + 1'b1;
+        if (in_valid) begin
+            left <= here - COUNT'(LANES);
+            age <= age_here == (TURN_BITS + 1)'(STAGES) ? age_here : age_here + 1'b1;
+        end
+    end
+
+    logic one_valid, one_load, one_fed;
+    logic [SLOT_BITS-1:0] one_slot;
+    logic [TURN_BITS-1:0] one_turn;
+    logic [COUNT-1:0] one_left;
+    logic [128*LANES-1:0] one_blocks;
+    always_ff @(posedge clk) begin
+        one_valid <= in_valid && !rst;
+        one_load <= issue && !rst;
+        one_fed <= age_here == (TURN_BITS + 1)'(STAGES) && in_valid;
+        one_slot <= in_valid ? in_slot : loading_slot;
+        one_turn <= turn;
+        one_left <= here;
+        one_blocks <= in_blocks;
+        one_blocks[128*LANES-1 -: 128] <= in_valid ? in_blocks[128*LANES-1 -: 128] : power;
+    end
+
+    // Second clock: each lane's power is read. A block with more than POWERS blocks to go takes the highest.
+    logic two_valid, two_load, two_fed, two_last;
+    logic [TURN_BITS-1:0] two_turn;
+    logic [LANES-1:0] one_final, two_final;
+    logic [128*LANES-1:0] two_blocks, two_powers;
+    for (genvar l = 0; l < LANES; l = l + 1) begin : g_power
+        logic far;
+        logic [POWER_BITS-1:0] exponent;
+        assign far = one_left > COUNT'(POWERS + l);
+        assign one_final[l] = !far && one_left > COUNT'(l);
+        always_comb begin
+            if (one_load) exponent = '0;
+            else if (far) exponent = TOP_POWER;
+            else exponent = POWER_BITS'(one_left - COUNT'(l + 1));
+        end
+        gf128_power_table #(
+            .DEPTH(DEPTH),
+            .BLOCK_RAM(BLOCK_RAM)
+        ) powers (
+            .clk,
+            .write(store),
+            .write_address({loading_slot, which}),
+            .write_block(power),
+            .read_address({one_slot, exponent}),
+            .read_block(two_powers[128 * (LANES - 1 - l) +: 128])
+        );
+    end
+    always_ff @(posedge clk) begin
+        two_valid <= one_valid && !rst;
+        two_load <= one_load && !rst;
+        two_fed <= one_fed;
+        two_last <= one_left <= COUNT'(LANES);
+        two_turn <= one_turn;
+        two_final <= one_final;
+        two_blocks <= one_blocks;
+    end
+
+    // Then the multipliers, with what they left behind STAGES beats ago: it comes out just now, or waits in
+    // `behind`.
+    logic [STAGES-1:0] passing_valid, passing_load, passing_last;
+    logic [STAGES*TURN_BITS-1:0] passing_turn;
+    logic [STAGES*LANES-1:0] passing_final;
+    logic out_of_valid, out_of_last, just_now;
+    logic [TURN_BITS-1:0] out_of_turn;
+    logic [LANES-1:0] out_of_final;
+    if (STAGES == 1) begin : g_one_stage
+        always_ff @(posedge clk) begin
+            passing_valid <= two_valid && !rst;
+            passing_load <= two_load && !rst;
+            passing_last <= two_last;
+            passing_turn <= two_turn;
+            passing_final <= two_final;
+        end
+    end else begin : g_stages
+        always_ff @(posedge clk) begin
+            passing_valid <= rst ? '0 : {passing_valid[STAGES-2:0], two_valid};
+            passing_load <= rst ? '0 : {passing_load[STAGES-2:0], two_load};
+            passing_last <= {passing_last[STAGES-2:0], two_last};
+            passing_turn <= {passing_turn[(STAGES-1)*TURN_BITS-1:0], two_turn};
+            passing_final <= {passing_final[(STAGES-1)*LANES-1:0], two_final};
+        end
+    end
+    assign out_of_valid = passing_valid[STAGES-1];
+    assign made = passing_load[STAGES-1];
+    assign out_of_last = passing_last[STAGES-1];
+    assign out_of_turn = passing_turn[STAGES*TURN_BITS-1 -: TURN_BITS];
+    assign out_of_final = passing_final[STAGES*LANES-1 -: LANES];
+    assign just_now = out_of_valid && out_of_turn == two_turn;
+
+    (* ram_style = "distributed" *)
+    logic [128*LANES-1:0] behind[0:STAGES-1];
+    logic [128*LANES-1:0] left_behind, operands;
+    always_ff @(posedge clk) begin
+        if (out_of_valid) behind[out_of_turn] <= products;
+    end
+    assign left_behind = behind[two_turn];
+    assign operands = two_blocks ^ (!two_fed ? '0 : just_now ? products : left_behind);
+
+    for (genvar l = 0; l < LANES; l = l + 1) begin : g_multiply
+        gf128_multiply #(
+            .STAGES(STAGES)
+        ) multiply (
+            .clk,
+            .a(operands[128 * l +: 128]),
+            .b(two_powers[128 * l +: 128]),
+            .product(products[128 * l +: 128])
+        );
+    end
+
+    // The sum of the last products.
+    logic [127:0] sum_of_lanes, lanes, hash;
+    logic lanes_last, begun;
+    always_comb begin
+        sum_of_lanes = '0;
+        for (int l = 0; l < LANES; l = l + 1) begin
+            if (out_of_final[l]) sum_of_lanes = sum_of_lanes ^ products[128*(LANES-1-l)+:128];
+        end
+    end
+    always_ff @(posedge clk) begin
+        lanes <= out_of_valid ? sum_of_lanes : '0;
+        lanes_last <= out_of_valid && out_of_last && !rst;
+        hash <= begun ? hash ^ lanes : lanes;
+        begun <= !lanes_last && !rst;
+        out_valid <= lanes_last && !rst;
+    end
+    assign out_hash = hash;
+endmodule

@@ -1,0 +1,545 @@
+// AES-COPA v2, sealing and opening (Andreeva, Bogdanov, Luykx, Mennink, Tischhauser, Yasuda; CAESAR round 2).
+//
+// One block a clock, through an upper and a lower AES pipe. Both layers encrypt when sealing and decrypt when
+// opening, so there are two encryption and two decryption pipes, as in the ELmD hardware paper's COPA core.
+//
+//     s_cmd, s_axis -> packet_front -> copa_issue -> upper E | D -> copa_mix -> lower E | D -> copa_unmask
+//                                                     -> stream_fifo -> packet_finish -> m_axis, m_tag
+//
+// Latency: the first ciphertext beat comes 41 + d clocks after the first of d AD beats (or, d = 0, the first
+// message beat) was taken, and so does the first plaintext beat if it is not the last; the tag 41 clocks
+// after the last message beat; the last plaintext beat, which waits for the verdict, and the verdict 79
+// clocks after the tag beat. Sustained: one block a clock; see copa_issue for the clocks between packets, and
+// docs/copa.md.
+//
+//   SLOTS  key slots, 1 to 16
+//   KEYS   0: static pipes, which must run empty for another key. 1: another key follows as soon as the
+//          packet before has issued its last encryption (13 clocks after its AD; opened, 39 after its tag).
+//          2: a key per block, no waiting.
+//   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta
+//   FIFO   output beats: 128 for one block a clock across opened packets, whose last beat waits for the
+//          verdict
+//
+// Ports: see packet_front (s_cmd, s_axis), packet_finish (m_axis, m_tag), copa_slots (s_key). Sealed packets
+// put out whole blocks, at least one; s_cmd_padded is the flag byte P of a packet to open, m_tag_tuser[2]
+// that of a sealed one.
+module copa #(
+    parameter int SLOTS = 16,
+    parameter int KEYS  = 1,
+    parameter int SBOX  = 0,
+    parameter int FIFO  = 128
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic         s_key_tvalid,
+    output logic         s_key_tready,
+    input  logic [  3:0] s_key_slot,
+    input  logic [127:0] s_key_key,
+
+    input  logic         s_cmd_tvalid,
+    output logic         s_cmd_tready,
+    input  logic         s_cmd_open,
+    input  logic [  3:0] s_cmd_slot,
+    input  logic [127:0] s_cmd_nonce,
+    input  logic [ 15:0] s_cmd_ad_bytes,
+    input  logic [ 15:0] s_cmd_message_bytes,
+    input  logic         s_cmd_padded,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [127:0] s_axis_tdata,
+    input  logic [ 15:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [127:0] m_axis_tdata,
+    output logic [ 15:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    // Packets between their command and their end.
+    localparam int PACKETS = 32;
+    localparam int SIDE = copa_pkg::SIDE;
+
+    // ---- Commands and blocks
+
+    logic [SLOTS-1:0] loaded;
+    logic command_valid;
+    logic command_ready;
+    logic command_open;
+    logic [3:0] command_slot;
+    logic [127:0] command_nonce;
+    logic [12:0] command_ad_blocks;
+    logic [12:0] command_message_blocks;
+    logic [4:0] command_last_ad_bytes;
+    logic [4:0] command_last_message_bytes;
+    logic command_padded;
+    logic command_error;
+    logic [127:0] command_l;
+    logic block_valid;
+    logic block_ready;
+    logic [127:0] block;
+    logic [4:0] block_bytes;
+    logic [1:0] block_kind;
+    logic block_last;
+    logic verdict_valid;
+    logic verdict_error;
+
+    packet_front #(
+        .SLOTS(SLOTS),
+        .OPEN_LEAST(16),
+        .OPEN_WHOLE(1)
+    ) front (
+        .clk,
+        .rst,
+        .slot_loaded(loaded),
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce,
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded,
+        .command_error,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes,
+        .block_kind,
+        .block_last,
+        .verdict_valid,
+        .verdict_ready(1'b1),
+        .verdict_error
+    );
+
+    // ---- The schedule
+
+    logic packet_room;
+    logic new_packet;
+    logic new_packet_open;
+    logic new_packet_barren;
+    logic new_packet_padded;
+    logic loading;
+    logic [3:0] loading_slot;
+    logic load_wanted;
+    logic load_granted;
+    logic credit;
+    logic credit_take;
+    logic credit_give;
+    logic [127:0] ad_sum;
+    logic [127:0] sigma;
+    logic [3:0] sigma_slot;
+    logic sigma_malformed;
+    logic upper_valid;
+    logic [127:0] upper_block;
+    logic [SIDE-1:0] upper_side;
+    logic expected_valid;
+    logic [127:0] expected;
+
+    copa_issue #(
+        .KEYS(KEYS)
+    ) schedule (
+        .clk,
+        .rst,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded,
+        .command_error,
+        .command_l,
+        .block_valid,
+        .block_ready,
+        .block,
+        .packet_room,
+        .packet_valid(new_packet),
+        .packet_open(new_packet_open),
+        .packet_barren(new_packet_barren),
+        .packet_padded(new_packet_padded),
+        .loading,
+        .loading_slot,
+        .wanted(load_wanted),
+        .granted(load_granted),
+        .credit,
+        .take(credit_take),
+        .ad_sum,
+        .sigma,
+        .sigma_slot,
+        .sigma_malformed,
+        .upper_valid,
+        .upper_block,
+        .upper_side,
+        .expected_valid,
+        .expected
+    );
+
+    // ---- The pipes
+
+    logic [127:0] upper_key;
+    logic [127:0] upper_last;
+    logic upper_opens;
+    logic upper_out_valid;
+    logic [SIDE-1:0] upper_out_side;
+    logic [127:0] upper_encrypted;
+    logic [127:0] upper_decrypted;
+
+    // Only an opened packet's ciphertext is decrypted. What travels beside goes with the encryption pipe,
+    // which takes the ciphertext too; its output does not count then.
+    aes_encrypt #(
+        .ROUNDS(10),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .USER(SIDE)
+    ) upper_encrypt (
+        .clk,
+        .rst,
+        .in_valid(upper_valid),
+        .in_new_key(upper_valid && upper_side[11]),
+        .in_key(upper_key),
+        .in_block(upper_block),
+        .in_user(upper_side),
+        .out_valid(upper_out_valid),
+        .out_block(upper_encrypted),
+        .out_user(upper_out_side)
+    );
+
+    assign upper_opens = upper_side[3] && upper_side[6:4] == copa_pkg::MESSAGE;
+    logic [1:0] unused_upper;
+    aes_decrypt #(
+        .ROUNDS(10),
+        .KEYS(KEYS),
+        .SBOX(SBOX)
+    ) upper_decrypt (
+        .clk,
+        .rst,
+        .in_valid(upper_valid && upper_opens),
+        .in_new_key(upper_valid && upper_side[11]),
+        .in_key(upper_last),
+        .in_block(upper_block),
+        .in_user(1'b0),
+        .out_valid(unused_upper[0]),
+        .out_block(upper_decrypted),
+        .out_user(unused_upper[1])
+    );
+
+    logic [3:0] v_l_slot;
+    logic [127:0] v_l;
+    logic zero_valid;
+    logic [127:0] zero_block;
+    logic lower_valid;
+    logic lower_block_valid;
+    logic [127:0] lower_block;
+    logic [SIDE-1:0] lower_side;
+
+    copa_mix #(
+        .QUEUE(PACKETS)
+    ) mix (
+        .clk,
+        .rst,
+        .upper_valid(upper_out_valid),
+        .upper_side(upper_out_side),
+        .upper_encrypted,
+        .upper_decrypted,
+        .v_l_slot,
+        .v_l,
+        .ad_sum,
+        .zero_valid,
+        .zero_block,
+        .lower_valid,
+        .lower_block_valid,
+        .lower_block,
+        .lower_side
+    );
+
+    logic [127:0] lower_key;
+    logic [127:0] lower_last;
+    logic lower_opens;
+    logic [127:0] lower_encrypted;
+    logic [127:0] lower_decrypted;
+    logic [3:0] unused_lower;
+
+    assign lower_opens = lower_side[3] && lower_side[6:4] == copa_pkg::MESSAGE;
+    aes_encrypt #(
+        .ROUNDS(10),
+        .KEYS(KEYS),
+        .SBOX(SBOX)
+    ) lower_encrypt (
+        .clk,
+        .rst,
+        .in_valid(lower_block_valid && !lower_opens),
+        .in_new_key(lower_valid && lower_side[11]),
+        .in_key(lower_key),
+        .in_block(lower_block),
+        .in_user(1'b0),
+        .out_valid(unused_lower[0]),
+        .out_block(lower_encrypted),
+        .out_user(unused_lower[1])
+    );
+
+    aes_decrypt #(
+        .ROUNDS(10),
+        .KEYS(KEYS),
+        .SBOX(SBOX)
+    ) lower_decrypt (
+        .clk,
+        .rst,
+        .in_valid(lower_block_valid && lower_opens),
+        .in_new_key(lower_valid && lower_side[11]),
+        .in_key(lower_last),
+        .in_block(lower_block),
+        .in_user(1'b0),
+        .out_valid(unused_lower[2]),
+        .out_block(lower_decrypted),
+        .out_user(unused_lower[3])
+    );
+
+    logic [3:0] lower_l_slot;
+    logic [127:0] lower_l;
+    logic beat_valid;
+    logic [127:0] beat_block;
+    logic [4:0] beat_bytes;
+    logic beat_last;
+    logic tag_valid;
+    logic [127:0] tag;
+    logic checked;
+    logic failed;
+
+    copa_unmask #(
+        .QUEUE(PACKETS)
+    ) unmask (
+        .clk,
+        .rst,
+        .lower_valid(lower_block_valid),
+        .lower_side,
+        .lower_encrypted,
+        .lower_decrypted,
+        .l_slot(lower_l_slot),
+        .l(lower_l),
+        .expected_valid,
+        .expected,
+        .beat_valid,
+        .beat_block,
+        .beat_bytes,
+        .beat_last,
+        .sigma,
+        .sigma_slot,
+        .sigma_malformed,
+        .tag_valid,
+        .tag,
+        .checked,
+        .failed
+    );
+
+    copa_slots #(
+        .SLOTS(SLOTS)
+    ) slots (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .loaded,
+        .loading,
+        .loading_slot,
+        .wanted(load_wanted),
+        .granted(load_granted),
+        .zero_valid,
+        .zero_block,
+        .upper_key_slot(upper_side[10:7]),
+        .upper_key,
+        .upper_last,
+        .lower_key_slot(lower_side[10:7]),
+        .lower_key,
+        .lower_last,
+        .upper_l_slot(command_slot),
+        .upper_l(command_l),
+        .v_l_slot,
+        .v_l,
+        .lower_l_slot,
+        .lower_l
+    );
+
+    // ---- Beats, packets, verdicts and tags meet again
+
+    logic head_valid;
+    logic head_open;
+    logic head_barren;
+    logic head_padded;
+    logic packet_pop;
+    logic head_verdict_valid;
+    logic head_verdict_error;
+    logic head_tag_valid;
+    logic [127:0] head_tag;
+    logic head_checked;
+    logic head_failed;
+    logic result_valid;
+    logic result_pop;
+    logic out_valid;
+    logic out_ready;
+    logic [127:0] out_block;
+    logic [4:0] out_bytes;
+    logic out_last;
+    logic [$clog2(FIFO):0] unused_space;
+    logic [2:0] unused;
+
+    credit_counter #(
+        .CREDITS(PACKETS)
+    ) packet_credits (
+        .clk,
+        .rst,
+        .take(new_packet),
+        .give(packet_pop),
+        .available(packet_room),
+        .home(unused[0])
+    );
+
+    lut_queue #(
+        .WIDTH(3),
+        .DEPTH(PACKETS)
+    ) packets (
+        .clk,
+        .rst,
+        .push(new_packet),
+        .in_data({new_packet_open, new_packet_barren, new_packet_padded}),
+        .valid(head_valid),
+        .out_data({head_open, head_barren, head_padded}),
+        .pop(packet_pop)
+    );
+
+    lut_queue #(
+        .WIDTH(1),
+        .DEPTH(PACKETS)
+    ) verdicts (
+        .clk,
+        .rst,
+        .push(verdict_valid),
+        .in_data(verdict_error),
+        .valid(head_verdict_valid),
+        .out_data(head_verdict_error),
+        .pop(packet_pop)
+    );
+
+    // Sealed packets' tags overtake opened packets' verdicts, so each kind has its own queue.
+    lut_queue #(
+        .WIDTH(128),
+        .DEPTH(PACKETS)
+    ) tags (
+        .clk,
+        .rst,
+        .push(tag_valid),
+        .in_data(tag),
+        .valid(head_tag_valid),
+        .out_data(head_tag),
+        .pop(result_pop && !head_open)
+    );
+
+    lut_queue #(
+        .WIDTH(1),
+        .DEPTH(PACKETS)
+    ) checks (
+        .clk,
+        .rst,
+        .push(checked),
+        .in_data(failed),
+        .valid(head_checked),
+        .out_data(head_failed),
+        .pop(result_pop && head_open)
+    );
+
+    credit_counter #(
+        .CREDITS(FIFO)
+    ) beat_credits (
+        .clk,
+        .rst,
+        .take(credit_take),
+        .give(credit_give),
+        .available(credit),
+        .home(unused[1])
+    );
+
+    stream_fifo #(
+        .WIDTH(128 + 6),
+        .DEPTH(FIFO)
+    ) fifo (
+        .clk,
+        .rst,
+        .s_valid(beat_valid),
+        .s_ready(unused[2]),
+        .s_data({beat_block, beat_bytes, beat_last}),
+        .m_valid(out_valid),
+        .m_ready(out_ready),
+        .m_data({out_block, out_bytes, out_last}),
+        .space(unused_space),
+        .popped(credit_give)
+    );
+
+    assign result_valid = head_open ? head_checked : head_tag_valid;
+    packet_finish finish (
+        .clk,
+        .rst,
+        .packet_valid(head_valid),
+        .packet_barren(head_barren),
+        .packet_padded(head_padded),
+        .verdict_valid(head_verdict_valid),
+        .verdict_error(head_verdict_error),
+        .packet_pop,
+        .result_valid,
+        .result_failed(head_open && head_failed),
+        .result_tag(head_open ? '0 : head_tag),
+        .result_pop,
+        .beat_valid(out_valid),
+        .beat_ready(out_ready),
+        .beat_block(out_block),
+        .beat_bytes(out_bytes),
+        .beat_last(out_last),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
+    );
+
+    // What a packet is made of was said by its command; block_* only repeats it.
+    logic unused_signals;
+    assign unused_signals = &{
+        block_bytes, block_kind, block_last, unused_upper, unused_lower, unused_space, unused
+    };
+
+endmodule

@@ -1,0 +1,375 @@
+// The schedule of COPA: which block enters the upper layer in each clock, and with which mask (specification,
+// sections 3 to 5). Everything behind it has a fixed latency (copa_pkg), so that nothing can collide later.
+//
+// A packet takes the upper layer's places in this order: its AD blocks (the last filled up with the nonce),
+// its message blocks, and, sealing, Sigma. Two places are reserved beforehand: V's, V_AFTER clocks after the
+// last AD block (or the first message block, without AD), and, opening, Sigma's, SIGMA_AFTER clocks after the
+// tag was read, which is when all of the message has been decrypted. In them whoever comes next waits for one
+// clock. Nothing waits for V: the message runs behind the AD at once, and meets V between the layers.
+//
+// Clocks per packet if nothing waits: ceil(ad / 16) + l + 2 (sealing), and one more for taking the command
+// after an opened packet. A key change waits, unless there is a key per block, until the reserved places of
+// the packet before are over, and until the last change lies ten clocks back.
+//
+//   command_*, block_*     from packet_front; taken when there is packet_room; packet_* goes along for the
+//                          end
+//   command_l              L of the command's slot
+//   loading, loading_slot, wanted, granted    from and to copa_slots
+//   credit, take           one for each message block
+//   ad_sum                 sum of the packet's encrypted AD blocks, V_AFTER clocks after the last
+//   sigma, sigma_malformed an opened packet's Sigma with its mask, SIGMA_AFTER clocks after its tag
+//   upper_*                to the upper layer: one clock after the issue
+//   expected_*             an opened packet's tag without its mask
+module copa_issue #(
+    parameter int KEYS = 1
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic         command_valid,
+    output logic         command_ready,
+    input  logic         command_open,
+    input  logic [  3:0] command_slot,
+    input  logic [127:0] command_nonce,
+    input  logic [ 12:0] command_ad_blocks,
+    input  logic [ 12:0] command_message_blocks,
+    input  logic [  4:0] command_last_ad_bytes,
+    input  logic [  4:0] command_last_message_bytes,
+    input  logic         command_padded,
+    input  logic         command_error,
+    input  logic [127:0] command_l,
+
+    input  logic         block_valid,
+    output logic         block_ready,
+    input  logic [127:0] block,
+
+    input  logic packet_room,
+    output logic packet_valid,
+    output logic packet_open,
+    output logic packet_barren,
+    output logic packet_padded,
+
+    input  logic       loading,
+    input  logic [3:0] loading_slot,
+    input  logic       wanted,
+    output logic       granted,
+
+    input  logic credit,
+    output logic take,
+
+    input logic [127:0] ad_sum,
+    input logic [127:0] sigma,
+    input logic [  3:0] sigma_slot,
+    input logic         sigma_malformed,
+
+    output logic                        upper_valid,
+    output logic [               127:0] upper_block,
+    output logic [copa_pkg::SIDE-1:0] upper_side,
+
+    output logic         expected_valid,
+    output logic [127:0] expected
+);
+
+    localparam int V_AFTER = copa_pkg::V_AFTER;
+    localparam int SIGMA_AFTER = copa_pkg::SIGMA_AFTER;
+
+    localparam logic [2:0] IDLE = 3'd0;
+    localparam logic [2:0] NEW_KEY = 3'd1;  // static pipes: the key enters alone
+    localparam logic [2:0] LOAD = 3'd2;
+    localparam logic [2:0] IN_AD = 3'd3;
+    localparam logic [2:0] IN_MESSAGE = 3'd4;
+    localparam logic [2:0] IN_SIGMA = 3'd5;
+    localparam logic [2:0] IN_TAG = 3'd6;
+
+    // ---- The packet being issued
+
+    logic [2:0] state;
+    logic fresh;  // its key is not yet in the pipes
+    logic is_load;  // it is the loading of a slot
+    logic open;
+    logic [3:0] slot;
+    logic has_ad;
+    logic [4:0] ad_bytes;  // of the last AD block; 16 without AD
+    logic [12:0] ad_left;
+    logic [12:0] message_left;
+    logic [4:0] message_bytes;  // of the last message block
+    logic padded;
+    logic hollow;  // the one message block is all padding: there is none to read
+    logic first;  // the part's first block comes next
+    logic [127:0] nonce;  // turned by ad_bytes
+    logic [127:0] ad_mask;  // 2^(i-1) 3^3 L
+    logic [127:0] mask;  // top[i] = 2^(i-1) 3 L, or opening bot[i] = 2^i L
+    logic [127:0] sum;  // of the message blocks, sealing
+
+    logic [127:0] turned;
+    logic [127:0] fill;
+    logic [127:0] rest;
+    copa_nonce nonce_blocks (
+        .nonce(command_nonce),
+        .turn(command_last_ad_bytes[3:0]),
+        .turned(turned),
+        .kept(nonce),
+        .ad_bytes(ad_bytes),
+        .fill(fill),
+        .rest(rest)
+    );
+
+    // ---- Reserved places: bit i is the place i clocks from now.
+
+    logic [V_AFTER-1:0] v_places;
+    logic [SIGMA_AFTER-1:0] sigma_places;
+    logic place_free;
+    logic v_place_free;  // V_AFTER clocks from now
+    logic none_reserved;
+
+    assign place_free = !v_places[0] && !sigma_places[0];
+    assign v_place_free = !sigma_places[V_AFTER];
+    assign none_reserved = v_places == '0 && sigma_places == '0;
+
+    // ---- Issue
+
+    logic ends_ad;  // this block is the one that V_AFTER counts from
+    logic issue;
+    logic issue_ad;
+    logic issue_message;
+    logic issue_sigma;
+    logic issue_alone;  // KEY or ZERO
+    logic take_tag;
+    logic last_message;
+    logic key_ready;
+
+    assign last_message = message_left == 13'd1;
+    always_comb begin
+        ends_ad = 1'b0;
+        if (state == IN_AD) ends_ad = ad_left == 13'd1;
+        if (state == IN_MESSAGE) ends_ad = first && !has_ad;
+    end
+
+    logic may_issue;
+    assign may_issue = place_free && key_ready && (!ends_ad || v_place_free);
+    always_comb begin
+        block_ready = 1'b0;
+        if (state == IN_AD) block_ready = may_issue;
+        if (state == IN_MESSAGE) block_ready = may_issue && credit && !hollow;
+        if (state == IN_TAG) block_ready = 1'b1;
+    end
+    assign issue_ad = state == IN_AD && may_issue && block_valid;
+    assign issue_message = state == IN_MESSAGE && may_issue && credit && (block_valid || hollow);
+    assign issue_sigma = state == IN_SIGMA && place_free;
+    assign issue_alone = state == NEW_KEY || (state == LOAD && key_ready && place_free);
+    assign issue = issue_ad || issue_message || issue_sigma || issue_alone;
+    assign take_tag = state == IN_TAG && block_valid;
+    assign take = issue_message;
+
+    // ---- The next packet: a slot to load goes first.
+
+    logic between;
+    logic key_may_change;
+    logic key_held;
+    logic pipe_held;
+    logic [3:0] pipe_slot;
+    logic pipe_may_load;
+    logic key_settled;
+    logic load_key;
+    logic command_take;
+    logic [3:0] asked_slot;
+
+    assign between = state == IDLE || issue_sigma;
+    assign asked_slot = !between ? slot : wanted ? loading_slot : command_slot;
+    assign key_held = pipe_held && pipe_slot == asked_slot;
+    assign key_may_change = KEYS == 2 || (key_held && !wanted)
+        || (pipe_may_load && none_reserved && !(KEYS == 0 && issue_sigma));
+    assign granted = between && wanted && key_may_change;
+    assign command_ready = between && !wanted && packet_room
+        && (command_error || (key_may_change && !(loading && command_slot == loading_slot)));
+    assign command_take = command_valid && command_ready;
+
+    pipe_key #(
+        .KEYS(KEYS),
+        .PIPE(copa_pkg::LOWER_OUT + 2),
+        .WAVE(9)  // the key comes at the earliest one clock after the packet was taken
+    ) in_pipes (
+        .clk,
+        .rst,
+        .held(pipe_held),
+        .slot(pipe_slot),
+        .settled(key_settled),
+        .may_load(pipe_may_load),
+        .enter(upper_valid),
+        .load(load_key),
+        .load_slot(slot),
+        .forget(wanted),
+        .forget_slot(loading_slot)
+    );
+    assign load_key  = fresh && issue;
+    assign key_ready = KEYS == 0 ? key_settled : 1'b1;
+
+    assign packet_valid  = command_take;
+    assign packet_open   = command_open;
+    assign packet_barren = command_error;
+    assign packet_padded = !command_open && command_last_message_bytes != 5'd16;
+
+    logic begins;  // a packet with blocks, or a load
+    logic begins_fresh;
+    assign begins = granted || (command_take && !command_error);
+    assign begins_fresh = KEYS != 2 && (granted || !key_held);
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            state <= IDLE;
+            fresh <= 1'b0;
+        end else begin
+            if (load_key) fresh <= 1'b0;
+            if (issue_alone) begin
+                if (state == LOAD) state <= IDLE;
+                else state <= is_load ? LOAD : has_ad ? IN_AD : IN_MESSAGE;
+            end
+            if (issue_ad && ad_left == 13'd1) state <= IN_MESSAGE;
+            if (issue_message && last_message) state <= open ? IN_TAG : IN_SIGMA;
+            if (issue_sigma || take_tag) state <= IDLE;
+            if (begins) begin
+                fresh <= begins_fresh;
+                if (KEYS == 0 && begins_fresh) state <= NEW_KEY;
+                else if (granted) state <= LOAD;
+                else state <= command_ad_blocks != '0 ? IN_AD : IN_MESSAGE;
+            end
+        end
+
+        if (issue_ad) ad_left <= ad_left - 1'b1;
+        if (issue_message) message_left <= message_left - 1'b1;
+        if (issue_ad) first <= ad_left == 13'd1;
+        if (issue_message) first <= 1'b0;
+        if (begins) begin
+            is_load <= granted;
+            slot <= asked_slot;
+            open <= command_open;
+            has_ad <= command_ad_blocks != '0;
+            ad_bytes <= command_ad_blocks != '0 ? command_last_ad_bytes : 5'd16;
+            ad_left <= command_ad_blocks;
+            hollow <= command_message_blocks == '0;
+            message_left <= command_message_blocks == '0 ? 13'd1 : command_message_blocks;
+            message_bytes <= command_last_message_bytes;
+            padded <= command_open ? command_padded : command_last_message_bytes != 5'd16;
+            first <= 1'b1;
+            nonce <= turned;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            v_places <= '0;
+            sigma_places <= '0;
+        end else begin
+            v_places <= {ends_ad && (issue_ad || issue_message), v_places[V_AFTER-1:1]};
+            sigma_places <= {take_tag, sigma_places[SIGMA_AFTER-1:1]};
+        end
+    end
+
+    // ---- Masks
+
+    // 3^3 = x^3 + x^2 + x + 1
+    logic [127:0] l_double;
+    assign l_double = gf128_pkg::double_be(command_l);
+    always_ff @(posedge clk) begin
+        if (issue_ad) ad_mask <= gf128_pkg::double_be(ad_mask);
+        if (issue_message && !last_message) mask <= gf128_pkg::double_be(mask);
+        if (begins) begin
+            ad_mask <= gf128_pkg::triple_be(gf128_pkg::double_be(l_double) ^ command_l);
+            mask <= command_open ? l_double : l_double ^ command_l;
+        end
+    end
+
+    // V's block with its mask, one clock after the block that ends the AD: 3^4 or, if the nonce's rest is
+    // short, 3^5 instead of 3^3. Then ad_mask has been doubled for all the AD blocks, and no other packet has
+    // begun.
+    logic [127:0] ad_mask_double;
+    logic [127:0] v_made;
+    logic [127:0] v_block;
+    logic v_has_ad;
+    logic [3:0] v_slot;
+
+    assign ad_mask_double = gf128_pkg::double_be(ad_mask);
+    assign v_made = rest ^ ad_mask
+        ^ (ad_bytes == 5'd16 ? ad_mask_double : gf128_pkg::double_be(ad_mask_double));
+    ring_delay #(
+        .WIDTH(128 + 5),
+        .CLOCKS(V_AFTER - 1)
+    ) v_delay (
+        .clk,
+        .rst,
+        .in_data({v_made, has_ad, slot}),
+        .out_data({v_block, v_has_ad, v_slot})
+    );
+
+    // A message block, padded, with top or bot; 7 top if it was padded. The received tag has the mask 7
+    // bot[l].
+    logic [127:0] filled;
+    logic times_seven;
+    logic [127:0] mask_double;
+    logic [127:0] masked;
+
+    logic [127:0] padding;
+    assign padding = last_message && !open ? ragged_pkg::padding(message_bytes) : '0;
+    assign filled = (hollow ? '0 : block) | padding;
+    assign times_seven = state == IN_TAG || (last_message && !open && padded);
+    assign mask_double = gf128_pkg::double_be(mask);
+    assign masked = filled ^ mask ^ (times_seven ? mask_double ^ gf128_pkg::double_be(mask_double) : '0);
+
+    // Sigma with 3 top[l]: 3 or 3 * 7 = x^3 + 1.
+    logic [127:0] sum_masked;
+    assign sum_masked = sum ^ mask ^ (padded ? gf128_pkg::double_be(
+        gf128_pkg::double_be(mask_double)
+    ) : mask_double);
+
+    always_ff @(posedge clk) begin
+        if (issue_message) sum <= first ? filled : sum ^ filled;
+    end
+
+    assign expected_valid = take_tag;
+    assign expected = masked;
+
+    // ---- Into the upper layer
+
+    logic [127:0] chosen;
+    logic [2:0] kind;
+    always_comb begin
+        chosen = '0;
+        kind = copa_pkg::KEY;
+        if (state == LOAD) kind = copa_pkg::ZERO;
+        if (issue_ad) begin
+            chosen = (ad_left == 13'd1 ? block | fill : block) ^ ad_mask;
+            kind = copa_pkg::AD;
+        end
+        if (issue_message) begin
+            chosen = masked;
+            kind = copa_pkg::MESSAGE;
+        end
+        if (issue_sigma) begin
+            chosen = sum_masked;
+            kind = copa_pkg::SIGMA;
+        end
+        if (v_places[0]) begin
+            chosen = v_block ^ (v_has_ad ? ad_sum : '0);
+            kind = copa_pkg::V;
+        end
+        if (sigma_places[0]) begin
+            chosen = sigma;
+            kind = copa_pkg::SIGMA;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        upper_block <= chosen;
+        upper_side <= {
+            load_key,
+            v_places[0] ? v_slot : sigma_places[0] ? sigma_slot : slot,
+            kind,
+            sigma_places[0] || (open && !v_places[0]),
+            first,
+            last_message,
+            sigma_places[0] ? sigma_malformed : padded
+        };
+        upper_valid <= !rst && (issue || !place_free);
+    end
+
+endmodule

@@ -1,0 +1,134 @@
+// Between the layers of COPA (specification, sections 3 to 5): the sum of the encrypted AD blocks, V, and the
+// chain S.
+//
+// Sealing, x = X[i] = E(..):   S[i] = S[i-1] ^ x, and S[i] goes down.
+// Opening, x = S[i] = D(..):   S[i] ^ S[i-1] goes down.
+// Either way S[i-1] ^ x goes down; S[0] = V ^ L. For the tag S[l] ^ E(Sigma ..) goes down; an opened packet's
+// Sigma comes long after S[l], which waits in a queue (QUEUE packets may be under way).
+//
+// Latency: the blocks wait for V, copa_pkg::MIX - copa_pkg::UPPER_OUT clocks, and then one clock more to
+// lower_*.
+//
+//   upper_*      from the upper pipes: both outputs (the packet's direction says which counts), what travels
+//                beside
+//   v_l          L of the slot v_l_slot, combinational
+//   ad_sum       one clock after the last AD block came out
+//   zero_valid   zero_block is L of the slot being loaded
+//   lower_*      to the lower pipes; lower_block_valid: there is a block and not only something beside it
+module copa_mix #(
+    parameter int QUEUE = 32
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic                        upper_valid,
+    input logic [copa_pkg::SIDE-1:0] upper_side,
+    input logic [               127:0] upper_encrypted,
+    input logic [               127:0] upper_decrypted,
+
+    output logic [  3:0] v_l_slot,
+    input  logic [127:0] v_l,
+    output logic [127:0] ad_sum,
+    output logic         zero_valid,
+    output logic [127:0] zero_block,
+
+    output logic                        lower_valid,
+    output logic                        lower_block_valid,
+    output logic [               127:0] lower_block,
+    output logic [copa_pkg::SIDE-1:0] lower_side
+);
+
+    localparam int SIDE = copa_pkg::SIDE;
+    localparam int WAIT = copa_pkg::MIX - copa_pkg::UPPER_OUT;
+
+    // ---- At the upper layer's output
+
+    logic [3:0] slot;
+    logic [2:0] kind;
+    logic open;
+    logic first;
+    logic [127:0] v;  // S[0] = V ^ L
+    assign slot  = upper_side[10:7];
+    assign kind  = upper_side[6:4];
+    assign open  = upper_side[3];
+    assign first = upper_side[2];
+
+    assign v_l_slot   = slot;
+    assign zero_valid = upper_valid && kind == copa_pkg::ZERO;
+    assign zero_block = upper_encrypted;
+
+    always_ff @(posedge clk) begin
+        if (upper_valid && kind == copa_pkg::AD) ad_sum <= first ? upper_encrypted : ad_sum ^ upper_encrypted;
+        if (upper_valid && kind == copa_pkg::V) v <= upper_encrypted ^ v_l;
+    end
+
+    // ---- Waiting for V
+
+    logic [WAIT-1:0] waiting;
+    logic valid;
+    logic [127:0] x;
+    logic [SIDE-1:0] side;
+
+    always_ff @(posedge clk) begin
+        if (rst) waiting <= '0;
+        else waiting <= {waiting[WAIT-2:0], upper_valid};
+    end
+    assign valid = waiting[WAIT-1];
+
+    logic from_decryption;
+    assign from_decryption = open && kind == copa_pkg::MESSAGE;
+    ring_delay #(
+        .WIDTH(128 + SIDE),
+        .CLOCKS(WAIT)
+    ) delay (
+        .clk,
+        .rst,
+        .in_data({from_decryption ? upper_decrypted : upper_encrypted, upper_side}),
+        .out_data({x, side})
+    );
+
+    // ---- The chain
+
+    logic x_is_message;
+    logic x_is_sigma;
+    logic x_open;
+    logic x_first;
+    logic x_last;
+    logic [127:0] chain;  // S[i-1]
+    logic [127:0] previous;
+    logic [127:0] end_of_chain;  // S[l] of the opened packet whose Sigma comes next
+    logic [127:0] down;
+
+    assign x_is_message = valid && side[6:4] == copa_pkg::MESSAGE;
+    assign x_is_sigma = valid && side[6:4] == copa_pkg::SIGMA;
+    assign x_open = side[3];
+    assign x_first = side[2];
+    assign x_last = side[1];
+    assign previous = x_first ? v : chain;
+
+    logic unused;
+    lut_queue #(
+        .WIDTH(128),
+        .DEPTH(QUEUE)
+    ) ends (
+        .clk,
+        .rst,
+        .push(x_is_message && x_open && x_last),
+        .in_data(x),
+        .valid(unused),
+        .out_data(end_of_chain),
+        .pop(x_is_sigma && x_open)
+    );
+
+    // Sigma of a sealed packet comes right after its last block, but is not marked first.
+    assign down = x ^ (x_is_sigma ? (x_open ? end_of_chain : chain) : previous);
+
+    always_ff @(posedge clk) begin
+        if (x_is_message) chain <= x_open ? x : down;
+        lower_block <= down;
+        lower_side <= side;
+        lower_valid <= !rst && valid;
+        lower_block_valid <= !rst && (x_is_message || x_is_sigma);
+    end
+
+endmodule

@@ -1,0 +1,32 @@
+// AD || nonce in blocks (specification of COPA, section 3): the nonce fills up the last AD block, and what is
+// left of it is the block B[a], padded if it is short. Combinational.
+//
+//   rotate     the nonce turned right by the bytes of the last AD block
+//   ad_bytes   bytes of the last AD block, 1 to 16; 16 also without AD
+//   fill       what of the nonce comes behind those bytes
+//   rest       what is left of the nonce, ad_bytes bytes, padded
+module copa_nonce (
+    input  logic [127:0] nonce,
+    input  logic [  3:0] turn,
+    output logic [127:0] turned,
+
+    input  logic [127:0] kept,
+    input  logic [  4:0] ad_bytes,
+    output logic [127:0] fill,
+    output logic [127:0] rest
+);
+
+    logic [127:0] by_one;
+    logic [127:0] mask;
+
+    // In two steps of four choices each, as LUTs of six inputs like it.
+    assign by_one = turn[1] ? (turn[0] ? {nonce[23:0], nonce[127:24]} : {nonce[15:0], nonce[127:16]})
+        : (turn[0] ? {nonce[7:0], nonce[127:8]} : nonce);
+    assign turned = turn[3] ? (turn[2] ? {by_one[95:0], by_one[127:96]} : {by_one[63:0], by_one[127:64]})
+        : (turn[2] ? {by_one[31:0], by_one[127:32]} : by_one);
+
+    assign mask = ragged_pkg::mask(ad_bytes);
+    assign fill = kept & ~mask;
+    assign rest = (kept & mask) | ragged_pkg::padding(ad_bytes);
+
+endmodule

@@ -1,0 +1,440 @@
+// ELmD v2.0 with fixed tags and no intermediate tags, sealing and opening: 128 bits a clock with one encryption and one
+// decryption pipe. The algorithm: Datta and Nandi, ELmD v2.0 (CAESAR, second round); the architecture: Bossuet, Datta,
+// Mancillas-Lopez, Nandi, "Hardware Performance of ELmD and ELmD(6,6)" (DIAC 2015), section IV.
+//
+//   block ^ mask --> AES-enc --> rho, W --> AES-dec --> ^ mask --> FIFO --> m_axis, m_tag
+//
+// for sealing and opening alike: the masks change places, and so do rho and its inverse. See rtl/docs/elmd.md.
+//
+//   ROUNDS       10 ELmD, 6 ELmD(6,6)
+//   SLOTS        keys held at a time, 1 to 16
+//   KEYS         1 wavefront: packets of different keys follow each other without a gap if a packet has ROUNDS blocks
+//                or more, or waits until ROUNDS clocks after the change before
+//                2 a key per block: no such wait
+//                0 static, one key schedule for both pipes as in the paper: a new key is taken when the pipes are
+//                empty. Only with SLOTS = 1, SBOX = 0, SPLIT = 0
+//   FIFO         entries of the output FIFO, a power of two; for one block a clock more than 4 clocks over both pipes'
+//   SBOX, SPLIT  of the pipes, see aes_encrypt
+//   NONCE_BYTES  8: the first AD block is the nonce's first 8 bytes || PARAM. 16: it is the whole nonce
+//   PARAM        the 8 bytes of the parameter set
+//
+// Latency, s_cmd to the first beat of m_axis, when nothing waits, with d blocks of AD: 2 * pipe + 6 + d clocks, where
+// pipe = ROUNDS + 1 (SPLIT = 0) or 2 * ROUNDS + 1: 28 + d for ten rounds, 20 + d for six.
+// Throughput: a packet takes d + l + 2 clocks, l message blocks: nonce and tag take a block each.
+//
+// The ports are those of every mode core: byte 0 in tdata[7:0]. Sealing: s_cmd_message_bytes may be anything; whole
+// blocks come out, m_tag_tuser[2] says whether the last one was padded. Opening: s_cmd_message_bytes is 16 l, l > 0, and
+// s_cmd_padded that bit; the last beat's m_axis_tkeep has the message's bytes. m_axis_tuser at m_axis_tlast and
+// m_tag_tuser[0]: tag or padding is wrong; m_tag_tuser[1]: an error in command or stream. What has left m_axis
+// before is not verified.
+module elmd #(
+    parameter int ROUNDS = 10,
+    parameter int SLOTS = 16,
+    parameter int KEYS = 1,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0,
+    parameter int FIFO = SPLIT == 0 ? 32 : 64,
+    parameter int NONCE_BYTES = 8,
+    parameter logic [63:0] PARAM = ROUNDS == 6 ? 64'h0600000080000000 : 64'h0a00000080000000
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic         s_key_tvalid,
+    output logic         s_key_tready,
+    input  logic [  3:0] s_key_slot,
+    input  logic [127:0] s_key_key,
+
+    input  logic         s_cmd_tvalid,
+    output logic         s_cmd_tready,
+    input  logic         s_cmd_open,
+    input  logic [  3:0] s_cmd_slot,
+    input  logic [127:0] s_cmd_nonce,
+    input  logic [ 15:0] s_cmd_ad_bytes,
+    input  logic [ 15:0] s_cmd_message_bytes,
+    input  logic         s_cmd_padded,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [127:0] s_axis_tdata,
+    input  logic [ 15:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [127:0] m_axis_tdata,
+    output logic [ 15:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    localparam int PIPE = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
+
+    // What travels with a block through the encryption pipe, and through the decryption pipe.
+    localparam int UPPER_USER = 12;
+    localparam int LOWER_USER = 6;
+
+    // ---- Commands and blocks.
+
+    logic [SLOTS-1:0] slot_loaded;
+    logic command_valid;
+    logic command_ready;
+    logic command_open;
+    logic [3:0] command_slot;
+    logic [127:0] command_nonce;
+    logic [12:0] command_ad_blocks;
+    logic [12:0] command_message_blocks;
+    logic [4:0] command_last_ad_bytes;
+    logic [4:0] command_last_message_bytes;
+    logic command_padded;
+    logic command_error;
+    logic block_valid;
+    logic block_ready;
+    logic [127:0] block;
+    logic [4:0] block_bytes;
+    logic [1:0] block_kind;
+    logic block_last;
+    logic verdict_valid;
+    logic verdict_ready;
+    logic verdict_error;
+
+    packet_front #(
+        .SLOTS(SLOTS),
+        .OPEN_LEAST(16),
+        .OPEN_WHOLE(1)
+    ) front (
+        .clk,
+        .rst,
+        .slot_loaded,
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce,
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded,
+        .command_error,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes,
+        .block_kind,
+        .block_last,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error
+    );
+
+    logic held;
+    logic [127:0] held_block;
+    logic [1:0] held_kind;
+    logic held_last;
+    logic take;
+
+    elmd_intake intake (
+        .clk,
+        .rst,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes,
+        .block_kind,
+        .block_last,
+        .take,
+        .held,
+        .held_block,
+        .held_kind,
+        .held_last
+    );
+
+    // Of a part's bytes only this matters here: 16 in its last block, or fewer.
+    logic unused_bytes;
+    assign unused_bytes = ^{command_last_ad_bytes[3:0], command_last_message_bytes[3:0]};
+
+    // ---- Control.
+
+    logic load;
+    logic [3:0] load_slot;
+    logic l_made;
+    logic credit;
+    logic credit_take;
+    logic enter;
+    logic enter_new_key;
+    logic [3:0] enter_slot;
+    logic [1:0] enter_kind;
+    logic enter_open;
+    logic enter_first;
+    logic enter_last;
+    logic enter_partial;
+    logic enter_error;
+    logic use_block;
+    logic use_sum;
+    logic sum_empty;
+    logic sum_load;
+    logic sum_step;
+    logic mask_clear;
+    logic mask_load;
+    logic mask_load_three;
+    logic mask_seven;
+    logic mask_opening;
+    logic [3:0] l_slot;
+
+    elmd_control #(
+        .ROUNDS(ROUNDS),
+        .SLOTS(SLOTS),
+        .KEYS(KEYS),
+        .IN_FLIGHT(2 * PIPE)
+    ) control (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .load,
+        .load_slot,
+        .l_made,
+        .slot_loaded,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_ad_whole(command_last_ad_bytes[4]),
+        .command_message_whole(command_last_message_bytes[4]),
+        .command_padded,
+        .command_error,
+        .held,
+        .held_kind,
+        .held_last,
+        .take,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error,
+        .credit,
+        .credit_take,
+        .enter,
+        .enter_new_key,
+        .enter_slot,
+        .enter_kind,
+        .enter_open,
+        .enter_first,
+        .enter_last,
+        .enter_partial,
+        .enter_error,
+        .use_block,
+        .use_sum,
+        .sum_empty,
+        .sum_load,
+        .sum_step,
+        .mask_clear,
+        .mask_load,
+        .mask_load_three,
+        .mask_seven,
+        .mask_opening,
+        .l_slot
+    );
+
+    // ---- The pipes.
+
+    logic upper_valid;
+    logic upper_new_key;
+    logic [3:0] upper_slot;
+    logic [1:0] upper_kind;
+    logic upper_open;
+    logic upper_first;
+    logic upper_last;
+    logic upper_partial;
+    logic upper_error;
+    logic [127:0] upper_block;
+    logic from_ad;
+    logic from_tag;
+    logic from_key;
+    logic lower_valid;
+    logic lower_tag;
+    logic lower_open;
+    logic lower_first;
+    logic lower_last;
+    logic lower_partial;
+    logic lower_error;
+    logic [127:0] lower_block;
+    logic [127:0] enter_block;
+    logic [127:0] mixed_block;
+
+    assign from_ad  = upper_kind == 2'd1;
+    assign from_tag = upper_kind == 2'd2;
+    assign from_key = upper_kind == 2'd3;
+    assign l_made   = upper_valid && from_key;
+
+    // The lower layer gets a new key when the packet's first AD block has left the upper one: then the packet before
+    // has wholly entered it.
+    elmd_pipes #(
+        .ROUNDS(ROUNDS),
+        .SLOTS(SLOTS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT),
+        .UPPER_USER(UPPER_USER),
+        .LOWER_USER(LOWER_USER)
+    ) pipes (
+        .clk,
+        .rst,
+        .load,
+        .load_slot,
+        .load_key(bytes_pkg::swap128(s_key_key)),
+        .upper_in_valid(enter),
+        .upper_in_new_key(enter_new_key),
+        .upper_in_slot(enter_slot),
+        .upper_in_block(enter_block),
+        .upper_in_user({
+            enter_new_key, enter_slot, enter_kind,
+            enter_open, enter_first, enter_last, enter_partial, enter_error
+        }),
+        .upper_out_valid(upper_valid),
+        .upper_out_block(upper_block),
+        .upper_out_user({
+            upper_new_key, upper_slot, upper_kind,
+            upper_open, upper_first, upper_last, upper_partial, upper_error
+        }),
+        .lower_in_valid(upper_valid && !from_ad && !from_key),
+        .lower_in_new_key(upper_valid && upper_new_key && from_ad),
+        .lower_in_slot(upper_slot),
+        .lower_in_block(mixed_block),
+        .lower_in_user({from_tag, upper_open, upper_first, upper_last, upper_partial, upper_error}),
+        .lower_out_valid(lower_valid),
+        .lower_out_block(lower_block),
+        .lower_out_user({lower_tag, lower_open, lower_first, lower_last, lower_partial, lower_error})
+    );
+
+    // ---- Before the encryption pipe.
+
+    logic [127:0] l;
+    logic [127:0] first_block;
+    logic [127:0] sum;
+    logic [127:0] enter_mask;
+    logic [127:0] leave_mask;
+
+    elmd_slot_memory #(
+        .SLOTS(SLOTS)
+    ) ls (
+        .clk,
+        .write(l_made),
+        .write_slot(load_slot),
+        .in(upper_block),
+        .read_slot(l_slot),
+        .out(l)
+    );
+
+    generate
+        if (NONCE_BYTES == 16) begin : g_whole_nonce
+            assign first_block = command_nonce;
+        end else begin : g_nonce_and_param
+            logic unused;
+            assign unused = ^command_nonce[63:0];
+            assign first_block = {command_nonce[127:64], PARAM};
+        end
+    endgenerate
+
+    elmd_checksum checksum (
+        .clk,
+        .empty(sum_empty),
+        .load (sum_load),
+        .value(first_block),
+        .step (sum_step),
+        .first(enter_first),
+        .block(held_block),
+        .sum
+    );
+
+    elmd_mask masks (
+        .clk,
+        .clear(mask_clear),
+        .load(mask_load),
+        .load_three(mask_load_three),
+        .step(enter),
+        .l,
+        .seven(mask_seven),
+        .opening(mask_opening),
+        .enter(enter_mask),
+        .leave(leave_mask)
+    );
+
+    assign enter_block = enter_mask ^ (held_block & {128{use_block}}) ^ (sum & {128{use_sum}});
+
+    // ---- Between the pipes.
+
+    elmd_rho rho (
+        .clk,
+        .step(upper_valid && !from_key),
+        .first(from_ad && upper_first),
+        .opening(upper_open && !from_ad),
+        .tag(from_tag),
+        .block(upper_block),
+        .mixed(mixed_block)
+    );
+
+    // ---- Behind the decryption pipe.
+
+    logic [127:0] lower_mask;
+
+    ring_delay #(
+        .CLOCKS(2 * PIPE)
+    ) delay (
+        .clk,
+        .rst,
+        .in_data (leave_mask),
+        .out_data(lower_mask)
+    );
+
+    elmd_output #(
+        .FIFO(FIFO)
+    ) out (
+        .clk,
+        .rst,
+        .take(credit_take),
+        .available(credit),
+        .valid(lower_valid),
+        .block(lower_block),
+        .mask(lower_mask),
+        .tag(lower_tag),
+        .first(lower_first),
+        .last(lower_last),
+        .open(lower_open),
+        .partial(lower_partial),
+        .error(lower_error),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
+    );
+
+endmodule

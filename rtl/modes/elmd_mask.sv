@@ -1,0 +1,56 @@
+// The masks of ELmD (sections II.A and II.B of the hardware paper), for both layers from one register.
+//
+// All masks are small multiples of a value that doubles with every block; the register holds its half, h:
+//     AD block i = 0 .. d         3 * 2^i * L       = 2h    with h = 3 * 2^(i-1) * L
+//       the last one, if short    3 * 7 * 2^(d-1) L = 7h
+//     message block i, upper      2^(i-1) * L       = 2h    with h = 2^(i-2) * L
+//       blocks l, l+1, if short   7 * 2^(i-2) * L   = 7h
+//     message block i, lower      3^2 * 2^(i-1) * L = 2h + 8h    (3^2 is x^2 + 1)
+// It starts from 3L/2 for the AD, and again from L/2 for the message. When a message is opened its blocks come with
+// the lower mask and leave with the upper one.
+//
+//   clear      h becomes 0, and so do the masks
+//   load       h becomes L/2, or with load_three 3L/2
+//   step       h doubles (clear and load go first)
+//   l          the L of the key
+//   seven      the upper mask is 7h
+//   opening    enter and leave change places
+//   enter      what is added before the encryption pipe; combinational, as is
+//   leave      what is added behind the decryption pipe to the block that enters in this clock
+module elmd_mask (
+    input  logic         clk,
+    input  logic         clear,
+    input  logic         load,
+    input  logic         load_three,
+    input  logic         step,
+    input  logic [127:0] l,
+    input  logic         seven,
+    input  logic         opening,
+    output logic [127:0] enter,
+    output logic [127:0] leave
+);
+
+    logic [127:0] h;
+    logic [127:0] h2;
+    logic [127:0] h4;
+    logic [127:0] h8;
+    logic [127:0] l_half;
+    logic [127:0] seven_rest;
+
+    assign h2 = gf128_pkg::double_be(h);
+    assign h4 = gf128_pkg::double_be(h2);
+    assign h8 = gf128_pkg::double_be(h4);
+    assign l_half = gf128_pkg::halve_be(l);
+
+    // Written as sums, not as choices: one LUT6 for each bit of a mask.
+    assign seven_rest = (h ^ h4) & {128{seven}};
+    assign enter = h2 ^ (opening ? h8 : seven_rest);
+    assign leave = h2 ^ (opening ? seven_rest : h8);
+
+    always_ff @(posedge clk) begin
+        if (clear) h <= '0;
+        else if (load) h <= load_three ? l_half ^ l : l_half;
+        else if (step) h <= h2;
+    end
+
+endmodule

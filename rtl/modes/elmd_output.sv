@@ -1,0 +1,209 @@
+// What follows the decryption pipe in ELmD: the mask, on opening the checksum and the check of tag and padding, and
+// the FIFO with the two streams that leave.
+//
+// Sealing: out goes block + mask. Opening: a message block is M[i] = block + mask; the last one is the checksum, so
+// that M*[l] = M[1] + .. + M[l]; and block l+1 must be M[l] again: that is the check of the tag. So the register `sum`
+// holds M[1] + .. + M[i], and from block l on M[l] alone.
+//
+// The last block of a packet waits at the FIFO's end until the packet's verdict, made with block l+1, stands beside it.
+// The tag goes through the same FIFO: m_tag must be taken before the next packet's blocks come.
+//
+//   take, available   credits for what will enter here: message blocks and block l+1
+//   valid, block      a block has left the decryption pipe, with
+//     mask            what is to be added to it
+//     tag             it is block l+1
+//     first, last     it is message block 1, l
+//     open            it belongs to an opening
+//     partial         the last message block is padded
+//     error           (block l+1) the packet did not fit its command or the command was illegal: no tag is given
+// Latency: one clock to the FIFO, two through it.
+module elmd_output #(
+    parameter int FIFO = 32
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic take,
+    output logic available,
+
+    input logic         valid,
+    input logic [127:0] block,
+    input logic [127:0] mask,
+    input logic         tag,
+    input logic         first,
+    input logic         last,
+    input logic         open,
+    input logic         partial,
+    input logic         error,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [127:0] m_axis_tdata,
+    output logic [ 15:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    // ---- The result.
+
+    logic [127:0] unmasked;
+    logic [127:0] sum;
+    logic [127:0] result;
+    logic use_sum;
+
+    assign unmasked = block ^ mask;
+    assign use_sum  = open && (tag || (last && !first));
+    assign result   = unmasked ^ (sum & {128{use_sum}});
+
+    elmd_checksum checksum (
+        .clk,
+        .empty(1'b0),
+        .load (1'b0),
+        .value(128'd0),
+        .step (valid),
+        .first(first || last),
+        .block(unmasked),
+        .sum
+    );
+
+    // ---- One clock later: the padding, the verdict, and into the FIFO.
+
+    logic ready_valid;
+    logic [127:0] ready_block;
+    logic ready_tag;
+    logic ready_first;
+    logic ready_last;
+    logic ready_open;
+    logic ready_partial;
+    logic ready_error;
+    logic zero;
+    logic found;
+    logic [3:0] found_bytes;
+    logic unpad;
+    logic good_padding;
+    logic bad_padding;  // that of the packet's last message block
+    logic unverified;
+    logic [4:0] bytes;
+
+    always_ff @(posedge clk) begin
+        if (rst) ready_valid <= 1'b0;
+        else ready_valid <= valid;
+        // Nothing of what a failed or opened packet's block l+1 gives may leave.
+        if (tag && (open || error)) ready_block <= '0;
+        else ready_block <= result;
+        ready_tag <= tag;
+        ready_first <= first;
+        ready_last <= last;
+        ready_open <= open;
+        ready_partial <= partial;
+        ready_error <= error;
+        if (ready_valid && !ready_tag) bad_padding <= unpad && !good_padding;
+    end
+
+    elmd_padding padding (
+        .clk,
+        .block(result),
+        .zero,
+        .found,
+        .bytes(found_bytes)
+    );
+
+    // The padding of a message of more than one block leaves at least one byte of it in the last block.
+    assign unpad = ready_open && ready_partial && ready_last;
+    assign good_padding = found && (ready_first || found_bytes != '0);
+    assign bytes = unpad && good_padding ? {1'b0, found_bytes} : 5'd16;
+    assign unverified = ready_open && !ready_error && (!zero || bad_padding);
+
+    // ---- The FIFO.
+
+    // An entry: block l+1 or not, last message block or not, five bits, the block. The five bits are the bytes of a
+    // message block, 0 for one that does not go out (an empty message), or {padded, error, unverified}.
+    logic [4:0] ready_bits;
+    logic fifo_valid;
+    logic fifo_ready;
+    logic fifo_tag;
+    logic fifo_last;
+    logic [4:0] fifo_bits;
+    logic [127:0] fifo_block;
+    logic fifo_popped;
+    logic verdict_valid;
+    logic verdict_bad;
+    logic empty;
+    logic released;
+
+    // With the credits the FIFOs have room whenever something comes.
+    logic unused_home;
+    logic [1:0] unused_ready;
+    logic [1:0][$clog2(FIFO):0] unused_space;
+    logic unused_popped;
+    logic unused;
+    assign unused = ^{unused_home, unused_ready, unused_space, unused_popped};
+
+    assign ready_bits = ready_tag
+        ? {2'b00, ready_partial && !ready_open && !ready_error, ready_error, unverified} : bytes;
+
+    credit_counter #(
+        .CREDITS(FIFO)
+    ) credits_left (
+        .clk,
+        .rst,
+        .take,
+        .give(fifo_popped),
+        .available,
+        .home(unused_home)
+    );
+
+    stream_fifo #(
+        .WIDTH(135),
+        .DEPTH(FIFO)
+    ) fifo (
+        .clk,
+        .rst,
+        .s_valid(ready_valid),
+        .s_ready(unused_ready[0]),
+        .s_data({ready_tag, ready_last, ready_bits, ready_block}),
+        .m_valid(fifo_valid),
+        .m_ready(fifo_ready),
+        .m_data({fifo_tag, fifo_last, fifo_bits, fifo_block}),
+        .space(unused_space[0]),
+        .popped(fifo_popped)
+    );
+
+    stream_fifo #(
+        .WIDTH(1),
+        .DEPTH(FIFO)
+    ) verdicts (
+        .clk,
+        .rst,
+        .s_valid(ready_valid && ready_tag),
+        .s_ready(unused_ready[1]),
+        .s_data(unverified || ready_error),
+        .m_valid(verdict_valid),
+        .m_ready(m_tag_tvalid && m_tag_tready),
+        .m_data(verdict_bad),
+        .space(unused_space[1]),
+        .popped(unused_popped)
+    );
+
+    assign empty = !fifo_tag && fifo_bits == '0;
+    assign released = !fifo_last || verdict_valid;
+    assign fifo_ready = fifo_tag ? m_tag_tready : empty || (m_axis_tready && released);
+
+    assign m_axis_tvalid = fifo_valid && !fifo_tag && !empty && released;
+    assign m_axis_tdata = bytes_pkg::swap128(fifo_block);
+    assign m_axis_tlast = fifo_last;
+    assign m_axis_tuser = fifo_last && verdict_bad;
+    always_comb begin
+        for (int i = 0; i < 16; i = i + 1) m_axis_tkeep[i] = 5'(i) < fifo_bits;
+    end
+
+    assign m_tag_tvalid = fifo_valid && fifo_tag;
+    assign m_tag_tdata = m_axis_tdata;
+    assign m_tag_tuser = fifo_bits[2:0];
+
+endmodule

@@ -1,0 +1,177 @@
+// The two cipher pipes of ELmD with their keys.
+//
+// KEYS = 1 and 2: the slots hold each key and its last round key, where the decryption pipe's schedule starts, in LUT
+// RAM; each pipe has a key schedule of its own. The last round key is made in ROUNDS + 1 clocks after `load`.
+// KEYS = 0: one slot; one key schedule makes the round keys of both pipes, which hold them, in ROUNDS + 1 clocks after
+// `load`. Nothing may be in flight then. SBOX and SPLIT must be 0.
+//
+//   load, load_slot, load_key  a new key. load_slot must hold for the ROUNDS + 1 clocks
+//   upper_*   the encryption pipe's ports, see aes_encrypt, with a slot's number in place of the key
+//   lower_*   the decryption pipe's
+// Latency of each pipe: ROUNDS + 1 clocks, or 2 * ROUNDS + 1 with SPLIT = 1.
+module elmd_pipes #(
+    parameter int ROUNDS = 10,
+    parameter int SLOTS = 16,
+    parameter int KEYS = 1,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0,
+    parameter int UPPER_USER = 1,
+    parameter int LOWER_USER = 1
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic         load,
+    input logic [  3:0] load_slot,
+    input logic [127:0] load_key,
+
+    input  logic                  upper_in_valid,
+    input  logic                  upper_in_new_key,
+    input  logic [           3:0] upper_in_slot,
+    input  logic [         127:0] upper_in_block,
+    input  logic [UPPER_USER-1:0] upper_in_user,
+    output logic                  upper_out_valid,
+    output logic [         127:0] upper_out_block,
+    output logic [UPPER_USER-1:0] upper_out_user,
+
+    input  logic                  lower_in_valid,
+    input  logic                  lower_in_new_key,
+    input  logic [           3:0] lower_in_slot,
+    input  logic [         127:0] lower_in_block,
+    input  logic [LOWER_USER-1:0] lower_in_user,
+    output logic                  lower_out_valid,
+    output logic [         127:0] lower_out_block,
+    output logic [LOWER_USER-1:0] lower_out_user
+);
+
+    generate
+        if (KEYS == 0) begin : g_static
+            if (SLOTS != 1 || SBOX != 0 || SPLIT != 0) begin : g_refused
+                this_elmd_with_static_keys_does_not_exist refused ();
+            end
+
+            logic [128*(ROUNDS+1)-1:0] encrypt_keys;
+            logic [128*(ROUNDS+1)-1:0] decrypt_keys;
+            logic unused;
+            assign unused = ^{load_slot, upper_in_new_key, upper_in_slot, lower_in_new_key, lower_in_slot};
+
+            elmd_static_keys #(
+                .ROUNDS(ROUNDS)
+            ) keys (
+                .clk,
+                .rst,
+                .load,
+                .key(load_key),
+                .encrypt_keys,
+                .decrypt_keys
+            );
+
+            elmd_static_encrypt #(
+                .ROUNDS(ROUNDS),
+                .USER(UPPER_USER)
+            ) upper (
+                .clk,
+                .rst,
+                .round_keys(encrypt_keys),
+                .in_valid(upper_in_valid),
+                .in_block(upper_in_block),
+                .in_user(upper_in_user),
+                .out_valid(upper_out_valid),
+                .out_block(upper_out_block),
+                .out_user(upper_out_user)
+            );
+
+            elmd_static_decrypt #(
+                .ROUNDS(ROUNDS),
+                .USER(LOWER_USER)
+            ) lower (
+                .clk,
+                .rst,
+                .round_keys(decrypt_keys),
+                .in_valid(lower_in_valid),
+                .in_block(lower_in_block),
+                .in_user(lower_in_user),
+                .out_valid(lower_out_valid),
+                .out_block(lower_out_block),
+                .out_user(lower_out_user)
+            );
+        end else begin : g_slots
+            logic last_made;
+            logic [127:0] last_key;
+            logic [127:0] upper_key;
+            logic [127:0] lower_key;
+
+            aes_last_round_key #(
+                .ROUNDS(ROUNDS)
+            ) schedule (
+                .clk,
+                .rst,
+                .start(load),
+                .key(load_key),
+                .done(last_made),
+                .last(last_key)
+            );
+
+            elmd_slot_memory #(
+                .SLOTS(SLOTS)
+            ) keys (
+                .clk,
+                .write(load),
+                .write_slot(load_slot),
+                .in(load_key),
+                .read_slot(upper_in_slot),
+                .out(upper_key)
+            );
+
+            elmd_slot_memory #(
+                .SLOTS(SLOTS)
+            ) last_keys (
+                .clk,
+                .write(last_made),
+                .write_slot(load_slot),
+                .in(last_key),
+                .read_slot(lower_in_slot),
+                .out(lower_key)
+            );
+
+            aes_encrypt #(
+                .ROUNDS(ROUNDS),
+                .KEYS(KEYS),
+                .SBOX(SBOX),
+                .SPLIT(SPLIT),
+                .USER(UPPER_USER)
+            ) upper (
+                .clk,
+                .rst,
+                .in_valid(upper_in_valid),
+                .in_new_key(upper_in_new_key),
+                .in_key(upper_key),
+                .in_block(upper_in_block),
+                .in_user(upper_in_user),
+                .out_valid(upper_out_valid),
+                .out_block(upper_out_block),
+                .out_user(upper_out_user)
+            );
+
+            aes_decrypt #(
+                .ROUNDS(ROUNDS),
+                .KEYS(KEYS),
+                .SBOX(SBOX),
+                .SPLIT(SPLIT),
+                .USER(LOWER_USER)
+            ) lower (
+                .clk,
+                .rst,
+                .in_valid(lower_in_valid),
+                .in_new_key(lower_in_new_key),
+                .in_key(lower_key),
+                .in_block(lower_in_block),
+                .in_user(lower_in_user),
+                .out_valid(lower_out_valid),
+                .out_block(lower_out_block),
+                .out_user(lower_out_user)
+            );
+        end
+    endgenerate
+
+endmodule

@@ -1,0 +1,313 @@
+// EME2's second pass (specification, "pass 2"): the stored blocks with their masks (see eme2_mix) enter the
+// second pipes, and what comes out gets the masks 2^i K_ECB. Q takes its place among the blocks, but goes
+// beside the pipes.
+//
+// A message starts when its mask for G_0 is there, which comes last; messages follow each other without a
+// gap. With KEYS = 1 the first blocks of messages under different keys are ten clocks apart.
+//
+// Latency: 14 clocks from `read` to beat_*.
+//
+//   QUEUE          more than the messages under way and their later groups
+//
+//   message_*      queued in order: direction, slot, full blocks, bytes of Q
+//   group_*, mask0_*   from eme2_mix; mm_*: mm of a message with a Q
+//   credit, take   one for each block of the output
+//   read, stored   the store: the block comes one clock after read
+//   key_slot, mask_slot, second_mask   key slots, combinational
+//   pipe_*         to the pipes (pipe_new_key with or before a block), and their outputs
+//   beat_*         the output's blocks
+module eme2_second #(
+    parameter int KEYS  = 1,
+    parameter int QUEUE = 32
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic        message_push,
+    input logic        message_decrypt,
+    input logic [ 3:0] message_slot,
+    input logic [12:0] message_blocks,
+    input logic [ 3:0] message_partial,
+
+    input logic         group_valid,
+    input logic [127:0] group_mask,
+    input logic         mask0_valid,
+    input logic [127:0] mask0,
+    input logic         mm_valid,
+    input logic [127:0] mm,
+
+    input logic       forget,
+    input logic [3:0] forget_slot,
+
+    input  logic         credit,
+    output logic         take,
+    output logic         read,
+    input  logic [127:0] stored,
+
+    output logic [  3:0] key_slot,
+    output logic [  3:0] mask_slot,
+    input  logic [127:0] second_mask,
+
+    output logic         pipe_valid,
+    output logic         pipe_decrypt,
+    output logic         pipe_new_key,
+    output logic [127:0] pipe_block,
+    input  logic [127:0] pipe_encrypted,
+    input  logic [127:0] pipe_decrypted,
+
+    output logic         beat_valid,
+    output logic [127:0] beat_block,
+    output logic [  4:0] beat_bytes,
+    output logic         beat_last
+);
+
+    localparam int PIPE = 11;
+
+    // ---- Messages, their masks, and how many of them are ready
+
+    logic head_valid;
+    logic head_decrypt;
+    logic [3:0] head_slot;
+    logic [12:0] head_blocks;
+    logic [3:0] head_partial;
+    logic [127:0] head_group;
+    logic [127:0] head_mask0;
+    logic [127:0] head_mm;
+    logic begins;
+    logic [5:0] ready;
+    logic [2:0] unused;
+
+    lut_queue #(
+        .WIDTH(22),
+        .DEPTH(QUEUE)
+    ) messages (
+        .clk,
+        .rst,
+        .push(message_push),
+        .in_data({message_decrypt, message_slot, message_blocks, message_partial}),
+        .valid(head_valid),
+        .out_data({head_decrypt, head_slot, head_blocks, head_partial}),
+        .pop(begins)
+    );
+
+    // ---- Reading: `reading` goes through a message's blocks, then Q.
+
+    logic reading;
+    logic fresh;
+    logic key_alone;  // static pipes: the key enters without a block
+    logic decrypt;
+    logic [3:0] slot;
+    logic [12:0] blocks_left;
+    logic [3:0] partial;
+    logic [6:0] place;  // of the block in its group
+    logic first;
+    logic at_partial;
+    logic last;
+
+    logic pipe_held;
+    logic [3:0] pipe_slot;
+    logic key_settled;
+    logic pipe_may_load;
+    logic key_held;
+    logic load_key;
+
+    assign at_partial = blocks_left == '0;
+    assign last = at_partial || (blocks_left == 13'd1 && partial == '0);
+    assign read = reading && credit && key_settled && !key_alone;
+    assign take = read;
+    assign load_key = fresh && (read || key_alone);
+
+    pipe_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE + 4),
+        .WAVE(9)  // the key comes at the earliest one clock after the message began
+    ) in_pipes (
+        .clk,
+        .rst,
+        .held(pipe_held),
+        .slot(pipe_slot),
+        .settled(key_settled),
+        .may_load(pipe_may_load),
+        .enter(read),
+        .load(load_key),
+        .load_slot(slot),
+        .forget(forget),
+        .forget_slot(forget_slot)
+    );
+    assign key_held = pipe_held && pipe_slot == head_slot;
+    // While a message's key is still to be loaded, it is not yet known which key the next one meets.
+    assign begins = head_valid && ready != '0 && (!reading || (read && last))
+        && (KEYS == 2 || (!fresh && (key_held || (pipe_may_load && !(KEYS == 0 && reading)))));
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            reading <= 1'b0;
+            fresh <= 1'b0;
+            key_alone <= 1'b0;
+            ready <= '0;
+        end else begin
+            if (mask0_valid && !begins) ready <= ready + 1'b1;
+            if (begins && !mask0_valid) ready <= ready - 1'b1;
+            reading <= begins || (reading && !(read && last));
+            fresh <= begins ? KEYS != 2 && !key_held : fresh && !load_key;
+            key_alone <= begins && KEYS == 0 && !key_held;
+        end
+        if (read) begin
+            blocks_left <= blocks_left - 1'b1;
+            place <= place + 1'b1;
+            first <= 1'b0;
+        end
+        if (begins) begin
+            decrypt <= head_decrypt;
+            slot <= head_slot;
+            blocks_left <= head_blocks;
+            partial <= head_partial;
+            place <= '0;
+            first <= 1'b1;
+        end
+    end
+
+    // ---- The block is there: its mask
+
+    logic there;
+    logic there_key;
+    logic there_first;
+    logic there_start;
+    logic there_q;
+    logic there_last;
+    logic there_decrypt;
+    logic [3:0] there_slot;
+    logic [3:0] there_partial;
+    always_ff @(posedge clk) begin
+        there <= !rst && read;
+        there_key <= !rst && load_key;
+        there_first <= first;
+        there_start <= place == '0 && !first;
+        there_q <= at_partial;
+        there_last <= last;
+        there_decrypt <= decrypt;
+        there_slot <= slot;
+        there_partial <= partial;
+    end
+
+    logic takes_group;
+    logic [127:0] mm_cut;
+    logic [127:0] chain;
+    logic [127:0] chain_double;
+    logic [127:0] mask;
+    assign takes_group = there_first || (there_start && !there_q);
+    assign mm_cut = head_mm & ragged_pkg::mask({1'b0, there_partial});
+    assign chain_double = gf128_pkg::double_le_bytes(chain);
+
+    // Q was stored with its padding, which goes away here.
+    always_comb begin
+        mask = chain_double;
+        if (there_start) mask = head_group;
+        if (there_first) mask = head_mask0 ^ mm_cut;
+        if (there_q) mask = mm_cut ^ ragged_pkg::padding({1'b0, there_partial});
+    end
+
+    lut_queue #(
+        .WIDTH(128),
+        .DEPTH(QUEUE)
+    ) group_masks (
+        .clk,
+        .rst,
+        .push(group_valid),
+        .in_data(group_mask),
+        .valid(unused[0]),
+        .out_data(head_group),
+        .pop(there && takes_group)
+    );
+    lut_queue #(
+        .WIDTH(128),
+        .DEPTH(QUEUE)
+    ) first_masks (
+        .clk,
+        .rst,
+        .push(mask0_valid),
+        .in_data(mask0),
+        .valid(unused[1]),
+        .out_data(head_mask0),
+        .pop(there && there_first)
+    );
+    lut_queue #(
+        .WIDTH(128),
+        .DEPTH(QUEUE)
+    ) mms (
+        .clk,
+        .rst,
+        .push(mm_valid),
+        .in_data(mm),
+        .valid(unused[2]),
+        .out_data(head_mm),
+        .pop(there && there_q)
+    );
+
+    logic entered;
+    logic entered_q;
+    logic entered_first;
+    logic entered_last;
+    logic [3:0] entered_partial;
+    always_ff @(posedge clk) begin
+        if (there) chain <= takes_group ? head_group : chain_double;
+        pipe_block <= stored ^ mask;
+        pipe_decrypt <= there_decrypt;
+        key_slot <= there_slot;
+        entered <= !rst && there;
+        pipe_new_key <= !rst && there_key;
+        entered_q <= there_q;
+        entered_first <= there_first;
+        entered_last <= there_last;
+        entered_partial <= there_partial;
+    end
+    assign pipe_valid = entered && !entered_q;
+
+    // ---- Beside the pipes
+
+    localparam int SIDE = 12;
+    logic [PIPE-1:0] under_way;
+    logic [127:0] q;
+    logic [SIDE-1:0] side1;  // one clock before the output
+    logic [SIDE-1:0] side0;
+    always_ff @(posedge clk) begin
+        if (rst) under_way <= '0;
+        else under_way <= {under_way[PIPE-2:0], entered};
+        side0 <= side1;
+    end
+    ring_delay #(
+        .WIDTH(SIDE),
+        .CLOCKS(PIPE - 1)
+    ) side_delay (
+        .clk,
+        .rst,
+        .in_data({key_slot, pipe_decrypt, entered_q, entered_first, entered_last, entered_partial}),
+        .out_data(side1)
+    );
+    ring_delay #(
+        .WIDTH(128),
+        .CLOCKS(PIPE)
+    ) q_delay (
+        .clk,
+        .rst,
+        .in_data(pipe_block),
+        .out_data(q)
+    );
+
+    logic [127:0] out_mask;
+    assign mask_slot = side1[11:8];
+    always_ff @(posedge clk) begin
+        if (under_way[PIPE-2]) out_mask <= side1[5] ? second_mask : gf128_pkg::double_le_bytes(out_mask);
+    end
+
+    always_ff @(posedge clk) begin
+        beat_valid <= !rst && under_way[PIPE-1];
+        beat_block <= side0[6] ? q : (side0[7] ? pipe_decrypted : pipe_encrypted) ^ out_mask;
+        beat_bytes <= side0[6] ? {1'b0, side0[3:0]} : 5'd16;
+        beat_last <= side0[4];
+    end
+
+    logic unused_signals;
+    assign unused_signals = &{unused, side0[11:8], side0[5]};
+
+endmodule

@@ -1,0 +1,484 @@
+// GCM with AES-128, 12-byte nonces and 16-byte tags (NIST SP 800-38D), sealing and opening, one block a
+// clock. One encryption pipe, and GHASH with interleaved powers behind it.
+//
+// What enters the pipe in a clock is a step of a packet (see gcm_sequence): each block of AD and message, and
+// the tag with the call E(J0). A step's block goes around the pipe; both meet at its end, where GHASH begins.
+//
+// Throughput: ad + message + 1 clocks a packet (in blocks), sealing or opening.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11 (SPLIT =
+// 1: 21). Tag, from the last block's beat: PIPE + STAGES + 7; verdict, from the received tag's beat: PIPE +
+// STAGES + 6. First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
+//
+//   KEYS    key schedule of the pipe, see aes_encrypt. 1: another key every ten clocks at most. 2: a key per
+//           block, no waiting. 0: static, each change of the slot empties the pipe.
+//   SLOTS   key slots, 1 to 16 (a power of two)
+//   FIFO    beats in the output FIFO
+//   STAGES  registers of the multiplier, 1 to 4
+//   SBOX, SPLIT   see aes_encrypt
+// Ports: see rtl/README.md. Loading a slot takes about 60 clocks; its packets wait, others go on with an idle
+// clock between packets.
+module gcm #(
+    parameter int SLOTS = 16,
+    parameter int KEYS = 1,
+    parameter int FIFO = 64,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0,
+    parameter int STAGES = 4
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic         s_key_tvalid,
+    output logic         s_key_tready,
+    input  logic [  3:0] s_key_slot,
+    input  logic [127:0] s_key_key,
+
+    input  logic         s_cmd_tvalid,
+    output logic         s_cmd_tready,
+    input  logic         s_cmd_open,
+    input  logic [  3:0] s_cmd_slot,
+    input  logic [127:0] s_cmd_nonce,
+    input  logic [ 15:0] s_cmd_ad_bytes,
+    input  logic [ 15:0] s_cmd_message_bytes,
+    input  logic         s_cmd_padded,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [127:0] s_axis_tdata,
+    input  logic [ 15:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [127:0] m_axis_tdata,
+    output logic [ 15:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    localparam int ROUNDS = 10;
+    localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
+    localparam int HASH = STAGES + 4;  // from a packet's last block to its GHASH
+    localparam int PACKETS = 32;
+    localparam int SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+
+    localparam logic [1:0] AD = 2'd0;
+    localparam logic [1:0] MESSAGE = 2'd1;
+    localparam logic [1:0] TAG = 2'd2;
+    localparam logic [1:0] ILLEGAL = 2'd3;
+
+    // ---- Packets as blocks.
+
+    logic [SLOTS-1:0] slot_loaded;
+
+    logic command_valid;
+    logic command_ready;
+    logic command_open;
+    logic [3:0] command_slot;
+    logic [127:0] command_nonce;
+    logic [12:0] command_ad_blocks;
+    logic [12:0] command_message_blocks;
+    logic [4:0] command_last_ad_bytes;
+    logic [4:0] command_last_message_bytes;
+    logic command_error;
+    logic block_valid;
+    logic block_ready;
+    logic [127:0] block;
+    logic block_last;
+    logic verdict_valid;
+    logic verdict_ready;
+    logic verdict_error;
+
+    logic unused_padded;
+    logic unused_nonce;
+    logic [4:0] unused_bytes;
+    logic [1:0] unused_kind;
+
+    assign unused_nonce = &command_nonce[31:0];
+
+    packet_front #(
+        .SLOTS(SLOTS)
+    ) front (
+        .clk,
+        .rst,
+        .slot_loaded,
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce,
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded(unused_padded),
+        .command_error,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes(unused_bytes),
+        .block_kind(unused_kind),
+        .block_last,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error
+    );
+
+    // ---- Key slots.
+
+    logic key_take;
+    logic loading;
+    logic [3:0] loading_slot;
+    logic key_call;
+    logic key_called;
+    logic key_answer;
+    logic powers_made;
+    logic [3:0] encrypt_slot;
+    logic [127:0] encrypt_key;
+    logic [127:0] encrypted;
+
+    gcm_slots #(
+        .SLOTS(SLOTS)
+    ) slots (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .key_take,
+        .loaded(slot_loaded),
+        .loading,
+        .loading_slot,
+        .call(key_call),
+        .called(key_called),
+        .answer_valid(key_answer),
+        .powers_made,
+        .encrypt_slot,
+        .encrypt_key
+    );
+
+    // ---- From commands to steps.
+
+    logic usable;  // nothing that the command needs is still being made
+    logic take;
+    logic sequence_free;
+    logic busy;
+
+    logic step_valid;
+    logic step_done;
+    logic [1:0] step_kind;
+    logic step_open;
+    logic [3:0] step_slot;
+    logic [4:0] step_bytes;
+    logic step_first;
+    logic step_last;
+    logic step_barren;
+    logic step_message;
+    logic [127:0] step_counter;
+    logic [31:0] step_size;
+
+    // A new key gets into the pipe in a gap between packets, unless each block has its own key; and its
+    // powers need clocks in which GHASH is idle.
+    assign usable = !(loading && (command_slot == loading_slot || busy)) && !(KEYS != 2 && key_call);
+    assign command_ready = sequence_free && (command_error || usable);
+    assign take = command_valid && command_ready;
+
+    gcm_sequence sequencer (
+        .clk,
+        .rst,
+        .take,
+        .free(sequence_free),
+        .busy,
+        .command_open,
+        .command_slot,
+        .command_nonce(command_nonce[127:32]),
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_error,
+        .step_valid,
+        .step_done,
+        .step_kind,
+        .step_open,
+        .step_slot,
+        .step_bytes,
+        .step_first,
+        .step_last,
+        .step_barren,
+        .step_message,
+        .step_counter,
+        .step_size
+    );
+
+    // ---- What enters the pipe: one step a clock, or the call for a new key.
+
+    logic step_takes_block;
+    logic step_encrypts;
+    logic step_ready;  // nothing is missing but its block, or its verdict if it has none
+    logic credits;
+    logic last_given;
+    logic stream_error;
+    logic beat_available;
+    logic packet_available;
+
+    logic encrypt_free;  // a step may enter the pipe
+    logic encrypt_valid;
+    logic encrypt_load;
+
+    assign step_takes_block = step_kind == AD || step_kind == MESSAGE || (step_kind == TAG && step_open);
+    assign step_encrypts = step_kind == MESSAGE || step_kind == TAG;
+    assign credits = step_kind == MESSAGE ? beat_available : step_kind == AD || packet_available;
+    assign step_ready = step_valid && credits && (!step_encrypts || encrypt_free);
+    assign block_ready = step_ready && step_takes_block;
+    assign step_done = step_ready
+        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+
+    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
+    // are two clocks into the pipe. A packet without blocks waits for its own.
+    assign verdict_ready = last_given || (step_ready && step_barren);
+    always_ff @(posedge clk) begin
+        if (rst) last_given <= 1'b0;
+        else last_given <= block_valid && block_ready && block_last;
+        if (last_given) stream_error <= verdict_error;
+    end
+
+    logic held;
+    logic settled;
+    logic may_load;
+    logic [3:0] held_slot;
+    logic key_holds;  // the caller's key is in the pipe
+    logic step_holds;
+    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
+    logic key_goes;
+    logic step_goes;
+
+    assign key_holds = KEYS == 2 || (held && held_slot == loading_slot);
+    assign step_holds = KEYS == 2 || (held && held_slot == step_slot);
+    assign key_goes = key_call && (KEYS == 2 || (key_holds ? settled : !busy && may_load));
+    assign step_goes = !key_goes && (KEYS == 2 || (step_holds ? settled : may_load));
+
+    // With a static key (KEYS = 0) a load comes alone, and the call enters when it is settled.
+    assign key_called = key_goes && (KEYS != 0 || key_holds);
+    assign encrypt_free = step_goes && (KEYS != 0 || step_holds);
+    assign encrypt_valid = key_called || (step_done && step_encrypts);
+    assign encrypt_load = (key_goes && !key_holds)
+        || (step_goes && !step_holds && step_encrypts && (KEYS == 0 ? step_valid : step_done));
+    assign encrypt_slot = key_goes ? loading_slot : step_slot;
+
+    pipe_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(ROUNDS)
+    ) encrypt_pipe_key (
+        .clk,
+        .rst,
+        .held,
+        .slot(held_slot),
+        .settled,
+        .may_load,
+        .enter(encrypt_valid),
+        .load(encrypt_load),
+        .load_slot(encrypt_slot),
+        .forget(key_take),
+        .forget_slot(s_key_slot)
+    );
+
+    // ---- The pipe, and what goes around it with a step.
+
+    logic encrypted_valid;
+    logic answer_key;
+    logic [127:0] out_block;
+    logic [1:0] out_kind;
+    logic out_open;
+    logic out_first;
+    logic out_last;
+    logic out_message;
+    logic [3:0] out_slot;
+    logic [4:0] out_bytes;
+    logic [31:0] out_size;
+
+    aes_encrypt #(
+        .ROUNDS(ROUNDS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT),
+        .USER(1)
+    ) encrypt (
+        .clk,
+        .rst,
+        .in_valid(encrypt_valid),
+        .in_new_key(encrypt_load),
+        .in_key(encrypt_key),
+        .in_block(key_goes ? '0 : step_counter),
+        .in_user(key_called),
+        .out_valid(encrypted_valid),
+        .out_block(encrypted),
+        .out_user(answer_key)
+    );
+
+    assign key_answer = encrypted_valid && answer_key;
+
+    ring_delay #(
+        .WIDTH (128),
+        .CLOCKS(PIPE)
+    ) blocks (
+        .clk,
+        .rst,
+        .in_data (block),
+        .out_data(out_block)
+    );
+
+    ring_delay #(
+        .WIDTH (47),
+        .CLOCKS(PIPE)
+    ) steps (
+        .clk,
+        .rst,
+        .in_data ({
+            step_kind, step_open, step_first, step_last, step_message, step_slot, step_bytes, step_size
+        }),
+        .out_data({out_kind, out_open, out_first, out_last, out_message, out_slot, out_bytes, out_size})
+    );
+
+    logic [PIPE:1] in_pipe;
+    logic [PIPE:1] error;  // from the third place on
+    logic [2:1] barren;
+    logic out_valid;
+    logic out_error;
+
+    always_ff @(posedge clk) begin
+        if (rst) in_pipe <= '0;
+        else in_pipe <= {in_pipe[PIPE-1:1], step_done};
+        barren <= {barren[1], step_barren};
+        error  <= {error[PIPE-1:3], barren[2] ? error[2] : stream_error, error[1], verdict_error};
+    end
+
+    assign out_valid = in_pipe[PIPE];
+    assign out_error = error[PIPE];
+
+    // ---- What comes out of the pipe, and into GHASH.
+
+    logic [127:0] out_data;
+    logic [127:0] to_hash;
+    logic hash_valid;
+    logic [127:0] hash;
+    logic unused_hash_valid;
+
+    assign out_data = (encrypted ^ out_block) & ragged_pkg::mask(out_bytes);
+
+    always_comb begin
+        to_hash = out_block;
+        if (out_kind == MESSAGE && !out_open) to_hash = out_data;
+        if (out_kind == TAG) to_hash = {45'd0, out_size[31:16], 3'd0, 45'd0, out_size[15:0], 3'd0};
+    end
+    assign hash_valid = out_valid && out_kind != ILLEGAL;
+
+    ghash #(
+        .SLOTS(SLOTS),
+        .STAGES(STAGES),
+        .LANES(1),
+        .COUNT(14)
+    ) hashing (
+        .clk,
+        .rst,
+        .load_valid(key_answer),
+        .load_ready(powers_made),
+        .load_slot(loading_slot[SLOT_BITS-1:0]),
+        .load_key(encrypted),
+        .in_valid(hash_valid),
+        .in_first(out_first),
+        .in_count(out_kind == TAG ? 14'd1 : out_size[13:0]),
+        .in_slot(out_slot[SLOT_BITS-1:0]),
+        .in_blocks(to_hash),
+        .out_valid(unused_hash_valid),
+        .out_hash(hash)
+    );
+
+    // ---- The end of a packet meets its GHASH: its E(J0), and when opening the received tag added to it.
+
+    logic [HASH:1] in_hash;
+    logic [127:0] end_block;
+    logic end_valid;
+    logic end_open;
+    logic end_message;
+    logic end_error;
+    logic [127:0] end_tag;
+
+    ring_delay #(
+        .WIDTH (131),
+        .CLOCKS(HASH)
+    ) ends (
+        .clk,
+        .rst,
+        .in_data ({
+            out_open && out_kind == TAG, out_message, out_error, encrypted ^ (out_open ? out_block : '0)
+        }),
+        .out_data({end_open, end_message, end_error, end_block})
+    );
+
+    always_ff @(posedge clk) begin
+        if (rst) in_hash <= '0;
+        else in_hash <= {in_hash[HASH-1:1], out_valid && (out_kind == TAG || out_kind == ILLEGAL)};
+    end
+    assign end_valid = in_hash[HASH];
+    assign end_tag = hash ^ end_block;
+
+    packet_results #(
+        .FIFO(FIFO),
+        .PACKETS(PACKETS)
+    ) results (
+        .clk,
+        .rst,
+        .beat_take(step_done && step_kind == MESSAGE),
+        .beat_available,
+        .packet_take(step_done && (step_kind == TAG || step_kind == ILLEGAL)),
+        .packet_available,
+        .beat_push(out_valid && out_kind == MESSAGE),
+        .beat_data(out_data),
+        .beat_bytes(out_bytes),
+        .beat_last(out_last),
+        .beat_open(out_open),
+        .beat_error(out_error),
+        .result_push(end_valid),
+        .result_tag(end_open || end_error ? '0 : end_tag),
+        .result_open(end_open),
+        .result_error(end_error),
+        .verdict_push(end_valid && end_open),
+        .verdict_forged(end_tag != '0 && !end_error),
+        .verdict_error(end_error),
+        .verdict_message(end_message),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
+    );
+
+endmodule

@@ -1,0 +1,121 @@
+// What GCM does with a packet, step by step, with the counter block of each step (NIST SP 800-38D sections
+// 7.1, 7.2). The first step is there in the clock after `take`, then one a clock, from packet to packet too.
+//
+//   kind            what the step is:
+//     0 AD             a block of AD, for GHASH only
+//     1 MESSAGE        a block of the message
+//     2 TAG            E(J0), and GHASH's block of lengths
+//     3 ILLEGAL        an illegal command: it has this step only
+//
+//   take, command_*   the next packet, when `free`; command_nonce: 12 bytes, byte 0 highest
+//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_first: the
+//                     packet's first. step_last: the message's last block. step_barren: the packet has no
+//                     block in s_axis. step_message: it has a message. step_counter: the counter block to
+//                     encrypt.
+//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of GHASH in the
+//                     packet
+module gcm_sequence (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         take,
+    output logic         free,
+    output logic         busy,
+    input  logic         command_open,
+    input  logic [  3:0] command_slot,
+    input  logic [ 95:0] command_nonce,
+    input  logic [ 12:0] command_ad_blocks,
+    input  logic [ 12:0] command_message_blocks,
+    input  logic [  4:0] command_last_ad_bytes,
+    input  logic [  4:0] command_last_message_bytes,
+    input  logic         command_error,
+    output logic         step_valid,
+    input  logic         step_done,
+    output logic [  1:0] step_kind,
+    output logic         step_open,
+    output logic [  3:0] step_slot,
+    output logic [  4:0] step_bytes,
+    output logic         step_first,
+    output logic         step_last,
+    output logic         step_barren,
+    output logic         step_message,
+    output logic [127:0] step_counter,
+    output logic [ 31:0] step_size
+);
+
+    localparam logic [1:0] AD = 2'd0;
+    localparam logic [1:0] MESSAGE = 2'd1;
+    localparam logic [1:0] TAG = 2'd2;
+    localparam logic [1:0] ILLEGAL = 2'd3;
+
+    logic [95:0] nonce;
+    logic [12:0] counter;
+    logic [12:0] ad_left;
+    logic [12:0] message_left;
+    logic [4:0] ad_bytes;
+    logic [4:0] message_bytes;
+    logic [15:0] ad_length;
+    logic [15:0] message_length;
+    logic [13:0] blocks;
+    logic illegal;
+    logic in_ad;
+    logic in_message;
+    logic finish;
+
+    // Bytes of a part, from its blocks (modulo 4096) and the bytes in the last one (modulo 16).
+    function automatic logic [15:0] length(input logic [11:0] count, input logic [3:0] last);
+        length = {count - {11'd0, last != 4'd0}, last};
+    endfunction
+
+    assign in_ad = ad_left != '0;
+    assign in_message = !in_ad && message_left != '0;
+
+    always_comb begin
+        step_kind = TAG;
+        step_bytes = 5'd16;
+        if (in_ad) begin
+            step_kind = AD;
+            if (ad_left == 13'd1) step_bytes = ad_bytes;
+        end
+        if (in_message) begin
+            step_kind = MESSAGE;
+            if (message_left == 13'd1) step_bytes = message_bytes;
+        end
+        if (illegal) step_kind = ILLEGAL;
+        step_last = in_message && message_left == 13'd1;
+        step_counter = {nonce, 19'd0, step_kind == TAG ? 13'd1 : counter};
+        step_size = step_kind == TAG ? {ad_length, message_length} : {18'd0, blocks};
+    end
+
+    assign finish = step_done && (step_kind == TAG || step_kind == ILLEGAL);
+    assign free = !step_valid || finish;
+    assign busy = step_valid;
+
+    always_ff @(posedge clk) begin
+        if (take) begin
+            step_open <= command_open;
+            step_slot <= command_slot;
+            nonce <= command_nonce;
+            counter <= 13'd2;
+            ad_left <= command_error ? '0 : command_ad_blocks;
+            message_left <= command_error ? '0 : command_message_blocks;
+            ad_bytes <= command_last_ad_bytes;
+            message_bytes <= command_last_message_bytes;
+            ad_length <= length(command_ad_blocks[11:0], command_last_ad_bytes[3:0]);
+            message_length <= length(command_message_blocks[11:0], command_last_message_bytes[3:0]);
+            blocks <= {1'b0, command_ad_blocks} + {1'b0, command_message_blocks} + 1'b1;
+            illegal <= command_error;
+            step_first <= 1'b1;
+            step_barren <= command_error
+                || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
+            step_message <= !command_error && command_message_blocks != '0;
+        end else if (step_done) begin
+            if (in_ad) ad_left <= ad_left - 1'b1;
+            if (in_message) message_left <= message_left - 1'b1;
+            if (in_message) counter <= counter + 1'b1;
+            step_first <= 1'b0;
+        end
+        if (rst) step_valid <= 1'b0;
+        else step_valid <= take || (step_valid && !finish);
+    end
+
+endmodule

@@ -1,0 +1,57 @@
+// Key slots of GCM: the key of each slot, and the making of its hash key H = E(0) (NIST SP 800-38D section
+// 7.1), whose powers `ghash` keeps. One slot is loaded at a time.
+//
+//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
+//   loaded                    slots that have a key
+//   loading, loading_slot     what is made of this slot's key is not complete
+//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call
+//   answer_valid              it has come, and goes to `ghash`
+//   powers_made               load_ready of `ghash`
+//   encrypt_*                 read a slot's key, in the same clock
+module gcm_slots #(
+    parameter int SLOTS = 16
+) (
+    input  logic             clk,
+    input  logic             rst,
+    input  logic             s_key_tvalid,
+    output logic             s_key_tready,
+    input  logic [      3:0] s_key_slot,
+    input  logic [    127:0] s_key_key,
+    output logic             key_take,
+    output logic [SLOTS-1:0] loaded,
+    output logic             loading,
+    output logic [      3:0] loading_slot,
+    output logic             call,
+    input  logic             called,
+    input  logic             answer_valid,
+    input  logic             powers_made,
+    input  logic [      3:0] encrypt_slot,
+    output logic [    127:0] encrypt_key
+);
+
+    localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+
+    (* ram_style = "distributed" *)
+    logic [127:0] keys[0:SLOTS-1];
+    logic answer_left;  // H has not come
+
+    assign s_key_tready = !loading;
+    assign key_take = s_key_tvalid && s_key_tready;
+    assign loading = answer_left || !powers_made;
+    assign encrypt_key = keys[ADDRESS'(encrypt_slot)];
+
+    always_ff @(posedge clk) begin
+        if (key_take) keys[ADDRESS'(s_key_slot)] <= bytes_pkg::swap128(s_key_key);
+        if (key_take) loading_slot <= s_key_slot;
+        if (rst) begin
+            loaded <= '0;
+            call <= 1'b0;
+            answer_left <= 1'b0;
+        end else begin
+            if (key_take) loaded <= loaded | SLOTS'(16'd1 << s_key_slot);
+            call <= key_take || (call && !called);
+            answer_left <= key_take || (answer_left && !answer_valid);
+        end
+    end
+
+endmodule

@@ -1,0 +1,644 @@
+// OCB3 with AES-128, 12-byte nonces and 16-byte tags (RFC 7253), sealing and opening, one block a clock. One
+// encryption and one decryption pipe: opened whole blocks go through the latter, everything else through the
+// former.
+//
+// What enters the pipes in a clock is a step of a packet (see ocb3_sequence): each block of AD and message
+// and the tag is one step. With a step goes its `word` around the pipes: the offset, or for a ragged block
+// the block itself.
+//   sealing   TAG is the call E(Checksum ^ Offset ^ L_$), right behind the last block.
+//   opening   TAG brings the received tag, and no call. When it comes out the plaintext's checksum is
+//             complete, and the verifying call E(Checksum ^ Offset ^ L_$) enters, beside whatever step enters
+//             the decryption pipe.
+// The encryption pipe is also asked for Ktop of the next packet (ocb3_nonce) and for L_* of a new key. Calls
+// that it is asked for in the same clock go in this order: verifying, new key, Ktop, step.
+//
+// Throughput: ad + message + 1 clocks a packet (in blocks), + 1 if its Ktop is not kept, which an opening
+// packet mostly hides. Opening, a verifying call costs a clock if it meets a step that needs the encryption
+// pipe.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11
+// (SPLIT = 1: 21). Tag, from the last block's beat: PIPE + 3; verdict, from the received tag's beat:
+// 2 PIPE + 2. First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one that
+// is not AD: PIPE + 4 if Ktop is not kept.
+//
+//   KEYS    key schedules of the pipes, see aes_encrypt. 1: when the slot changes the encryption pipe waits
+//           until the last packet's verifying call has entered, and a pipe changes its key every ten clocks
+//           at most. 2: a key per block, no waiting. 0: static, each change of the slot empties the pipes.
+//   SLOTS   key slots, 1 to 16 (a power of two)
+//   FIFO    beats in the output FIFO
+//   SBOX, SPLIT   see aes_encrypt
+//   RAGGED  0: messages of whole blocks only
+// Ports: see rtl/README.md. Loading a slot takes about 30 clocks; its packets wait, others go on.
+module ocb3 #(
+    parameter int SLOTS = 16,
+    parameter int KEYS = 1,
+    parameter int FIFO = 64,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0,
+    parameter int RAGGED = 1
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic         s_key_tvalid,
+    output logic         s_key_tready,
+    input  logic [  3:0] s_key_slot,
+    input  logic [127:0] s_key_key,
+
+    input  logic         s_cmd_tvalid,
+    output logic         s_cmd_tready,
+    input  logic         s_cmd_open,
+    input  logic [  3:0] s_cmd_slot,
+    input  logic [127:0] s_cmd_nonce,
+    input  logic [ 15:0] s_cmd_ad_bytes,
+    input  logic [ 15:0] s_cmd_message_bytes,
+    input  logic         s_cmd_padded,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [127:0] s_axis_tdata,
+    input  logic [ 15:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [127:0] m_axis_tdata,
+    output logic [ 15:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+    output logic         m_axis_tuser,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic [  2:0] m_tag_tuser
+);
+
+    localparam int ROUNDS = 10;
+    localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
+    localparam int PACKETS = 32;
+
+    localparam logic [2:0] AD = 3'd0;
+    localparam logic [2:0] FULL = 3'd1;
+    localparam logic [2:0] TAIL = 3'd2;
+    localparam logic [2:0] TAG = 3'd3;
+
+    // ---- Packets as blocks.
+
+    logic [SLOTS-1:0] slot_loaded;
+
+    logic command_valid;
+    logic command_ready;
+    logic command_open;
+    logic [3:0] command_slot;
+    logic [127:0] command_nonce;
+    logic [12:0] command_ad_blocks;
+    logic [12:0] command_message_blocks;
+    logic [4:0] command_last_ad_bytes;
+    logic [4:0] command_last_message_bytes;
+    logic command_error;
+    logic block_valid;
+    logic block_ready;
+    logic [127:0] block;
+    logic block_last;
+    logic verdict_valid;
+    logic verdict_ready;
+    logic verdict_error;
+
+    logic unused_padded;
+    logic unused_nonce;
+    logic [4:0] unused_bytes;
+    logic [1:0] unused_kind;
+
+    assign unused_nonce = &command_nonce[31:0];
+
+    packet_front #(
+        .SLOTS(SLOTS),
+        .SEAL_WHOLE(RAGGED == 0 ? 1 : 0),
+        .OPEN_WHOLE(RAGGED == 0 ? 1 : 0)
+    ) front (
+        .clk,
+        .rst,
+        .slot_loaded,
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open,
+        .s_cmd_slot,
+        .s_cmd_nonce,
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded,
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .command_valid,
+        .command_ready,
+        .command_open,
+        .command_slot,
+        .command_nonce,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_padded(unused_padded),
+        .command_error,
+        .block_valid,
+        .block_ready,
+        .block,
+        .block_bytes(unused_bytes),
+        .block_kind(unused_kind),
+        .block_last,
+        .verdict_valid,
+        .verdict_ready,
+        .verdict_error
+    );
+
+    // ---- Key slots.
+
+    logic key_take;
+    logic loading;
+    logic [3:0] loading_slot;
+    logic key_call;
+    logic key_called;
+    logic key_answer;
+    logic [3:0] encrypt_slot;
+    logic [127:0] encrypt_key;
+    logic [127:0] decrypt_key;
+    logic table_read;
+    logic [3:0] table_slot;
+    logic [3:0] table_index;
+    logic [127:0] table_l;
+    logic [127:0] encrypted;
+
+    ocb3_slots #(
+        .SLOTS (SLOTS),
+        .ROUNDS(ROUNDS)
+    ) slots (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .key_take,
+        .loaded(slot_loaded),
+        .loading,
+        .loading_slot,
+        .call(key_call),
+        .called(key_called),
+        .answer_valid(key_answer),
+        .answer(encrypted),
+        .encrypt_slot,
+        .encrypt_key,
+        .decrypt_slot(step_slot),
+        .decrypt_key,
+        .table_read,
+        .table_slot,
+        .table_index,
+        .table_l
+    );
+
+    // ---- From commands to steps with offsets.
+
+    logic usable;  // nothing that the command needs is still being made
+    logic take;
+    logic sequence_free;
+    logic nonce_free;
+    logic nonce_known;
+    logic busy;
+    logic nonce_call;
+    logic nonce_called;
+    logic nonce_answer;
+    logic [127:0] nonce_block;
+    logic start_valid;
+    logic [127:0] start;
+    logic start_used;
+
+    logic step_valid;
+    logic step_done;
+    logic [2:0] step_kind;
+    logic step_open;
+    logic [3:0] step_slot;
+    logic [4:0] step_bytes;
+    logic step_last;
+    logic step_barren;
+    logic step_message;
+    logic [127:0] step_offset;
+
+    // A new key gets into the encryption pipe in a gap between packets, unless each block has its own key.
+    assign usable = !(loading && command_slot == loading_slot) && !(KEYS != 2 && key_call);
+    assign command_ready = sequence_free && (command_error || (usable && nonce_known && nonce_free));
+    assign take = command_valid && command_ready;
+
+    ocb3_nonce #(
+        .SLOTS(SLOTS)
+    ) nonce (
+        .clk,
+        .rst,
+        .command_valid(command_valid && !command_error && usable),
+        .command_slot,
+        .command_nonce(command_nonce[127:32]),
+        .known(nonce_known),
+        .take(take && !command_error),
+        .free(nonce_free),
+        .call(nonce_call),
+        .call_block(nonce_block),
+        .called(nonce_called),
+        .answer_valid(nonce_answer),
+        .answer(encrypted),
+        .start_valid,
+        .start,
+        .start_used,
+        .forget(key_take),
+        .forget_slot(s_key_slot)
+    );
+
+    ocb3_sequence sequencer (
+        .clk,
+        .rst,
+        .take,
+        .free(sequence_free),
+        .busy,
+        .command_open,
+        .command_slot,
+        .command_ad_blocks,
+        .command_message_blocks,
+        .command_last_ad_bytes,
+        .command_last_message_bytes,
+        .command_error,
+        .start_valid,
+        .start,
+        .start_used,
+        .table_read,
+        .table_slot,
+        .table_index,
+        .table_l,
+        .step_valid,
+        .step_done,
+        .step_kind,
+        .step_open,
+        .step_slot,
+        .step_bytes,
+        .step_last,
+        .step_barren,
+        .step_message,
+        .step_offset
+    );
+
+    // ---- What enters the pipes: one step a clock, and beside it a call of the encryption pipe's other
+    // callers.
+
+    logic step_in_message;
+    logic step_takes_block;
+    logic step_encrypts;
+    logic step_decrypts;
+    logic step_verifies;  // it needs the encryption pipe's key, for later
+    logic step_ready;  // nothing is missing but its block, or its verdict if it has none
+    logic credits;
+    logic last_given;
+    logic stream_error;
+    logic beat_available;
+    logic packet_available;
+
+    logic out_verify;  // an opened packet's TAG comes out: its verifying call enters
+    logic [3:0] out_slot;
+    logic verify_pending;  // there are opened packets whose verifying call has not entered
+
+    logic encrypt_free;  // a step may enter the encryption pipe
+    logic encrypt_settled;
+    logic step_holds;  // its key is in the encryption pipe
+    logic decrypt_free;
+    logic encrypt_valid;
+    logic encrypt_load;
+    logic decrypt_valid;
+    logic decrypt_load;
+
+    assign step_in_message  = step_kind == FULL || step_kind == TAIL;
+    assign step_takes_block = step_kind == AD || step_in_message || (step_kind == TAG && step_open);
+    assign step_decrypts = step_kind == FULL && step_open;
+    assign step_verifies = step_kind == TAG && step_open;
+    assign step_encrypts = step_kind == AD || step_kind == TAIL
+        || (!step_open && (step_kind == FULL || step_kind == TAG));
+    assign credits = step_in_message ? beat_available : step_kind == AD || packet_available;
+    assign step_ready = step_valid && credits
+        && (!step_encrypts || encrypt_free) && (!step_decrypts || decrypt_free)
+        && (!step_verifies || encrypt_free || (step_holds && encrypt_settled));
+    assign block_ready = step_ready && step_takes_block;
+    assign step_done = step_ready
+        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+
+    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
+    // are two clocks into the pipes. A packet without blocks waits for its own.
+    assign verdict_ready = last_given || (step_ready && step_barren);
+    always_ff @(posedge clk) begin
+        if (rst) last_given <= 1'b0;
+        else last_given <= block_valid && block_ready && block_last;
+        if (last_given) stream_error <= verdict_error;
+    end
+
+    // ---- The encryption pipe's callers. `idle`: no packet still needs the key that is in the pipe.
+
+    logic idle;
+    logic encrypt_held;
+    logic encrypt_may_load;
+    logic [3:0] encrypt_held_slot;
+    logic decrypt_held;
+    logic decrypt_settled;
+    logic decrypt_may_load;
+    logic [3:0] decrypt_held_slot;
+
+    logic key_holds;  // the caller's key is in the pipe
+    logic nonce_holds;
+    logic decrypt_holds;
+    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
+    logic key_goes;
+    logic nonce_goes;
+    logic step_goes;
+
+    assign idle = !busy && !verify_pending;
+    assign key_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == loading_slot);
+    assign nonce_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == command_slot);
+    assign step_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == step_slot);
+    assign decrypt_holds = KEYS == 2 || (decrypt_held && decrypt_held_slot == step_slot);
+
+    assign key_goes = key_call && !out_verify && (key_holds ? encrypt_settled : idle && encrypt_may_load);
+    assign nonce_goes = nonce_call && !out_verify && !key_goes
+        && (nonce_holds ? encrypt_settled : idle && encrypt_may_load);
+    assign step_goes = !out_verify && !key_goes && !nonce_goes
+        && (step_holds ? encrypt_settled : !verify_pending && encrypt_may_load);
+
+    // With a static key (KEYS = 0) a load comes alone, and the call enters when it is settled.
+    assign key_called = key_goes && (KEYS != 0 || key_holds);
+    assign nonce_called = nonce_goes && (KEYS != 0 || nonce_holds);
+    assign encrypt_free = step_goes && (KEYS != 0 || step_holds);
+    assign encrypt_valid = out_verify || key_called || nonce_called || (step_done && step_encrypts);
+    assign encrypt_load = (key_goes && !key_holds) || (nonce_goes && !nonce_holds)
+        || (step_goes && !step_holds && (step_encrypts || step_verifies)
+            && (KEYS == 0 ? step_valid : step_done));
+
+    assign decrypt_free = decrypt_holds ? decrypt_settled : KEYS == 1 && decrypt_may_load;
+    assign decrypt_valid = step_done && step_decrypts;
+    assign decrypt_load = !decrypt_holds && step_decrypts
+        && (KEYS == 0 ? step_valid && decrypt_may_load : step_done);
+
+    always_comb begin
+        encrypt_slot = step_slot;
+        if (nonce_goes) encrypt_slot = command_slot;
+        if (key_goes) encrypt_slot = loading_slot;
+        if (out_verify) encrypt_slot = out_slot;
+    end
+
+    pipe_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(ROUNDS)
+    ) encrypt_pipe_key (
+        .clk,
+        .rst,
+        .held(encrypt_held),
+        .slot(encrypt_held_slot),
+        .settled(encrypt_settled),
+        .may_load(encrypt_may_load),
+        .enter(encrypt_valid),
+        .load(encrypt_load),
+        .load_slot(encrypt_slot),
+        .forget(key_take),
+        .forget_slot(s_key_slot)
+    );
+
+    pipe_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(ROUNDS)
+    ) decrypt_pipe_key (
+        .clk,
+        .rst,
+        .held(decrypt_held),
+        .slot(decrypt_held_slot),
+        .settled(decrypt_settled),
+        .may_load(decrypt_may_load),
+        .enter(decrypt_valid),
+        .load(decrypt_load),
+        .load_slot(step_slot),
+        .forget(key_take),
+        .forget_slot(s_key_slot)
+    );
+
+    // ---- The pipes, and what goes around them with a step.
+
+    logic [127:0] padded;
+    logic [127:0] sealed_checksum;
+    logic [127:0] opened_checksum;
+    logic [127:0] encrypt_text;
+    logic [127:0] encrypt_mask;
+    logic [127:0] out_word;
+    logic [127:0] out_received;
+    logic out_error;
+
+    assign padded = block | ragged_pkg::padding(step_bytes);
+
+    always_comb begin
+        encrypt_text = '0;
+        encrypt_mask = step_offset;
+        if (step_kind == AD || step_kind == FULL) encrypt_text = padded;
+        if (step_kind == TAG) encrypt_text = sealed_checksum;
+        if (key_goes) encrypt_text = '0;
+        if (nonce_goes) encrypt_text = nonce_block;
+        if (key_goes || nonce_goes) encrypt_mask = '0;
+        if (out_verify) begin
+            encrypt_text = opened_checksum;
+            encrypt_mask = out_word;
+        end
+    end
+
+    // The sealed message's checksum is complete when TAG comes.
+    always_ff @(posedge clk) begin
+        if (rst || (step_done && step_kind == TAG)) sealed_checksum <= '0;
+        else if (step_done && step_in_message && !step_open) sealed_checksum <= sealed_checksum ^ padded;
+    end
+
+    logic encrypted_valid;
+    logic answer_message;
+    logic answer_error;
+    logic answer_verify;
+    logic answer_key;
+    logic answer_nonce;
+    logic [127:0] decrypted;
+    logic unused_decrypted_valid;
+    logic unused_decrypted_user;
+    logic out_message;
+
+    aes_encrypt #(
+        .ROUNDS(ROUNDS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT),
+        .USER(5)
+    ) encrypt (
+        .clk,
+        .rst,
+        .in_valid(encrypt_valid),
+        .in_new_key(encrypt_load),
+        .in_key(encrypt_key),
+        .in_block(encrypt_text ^ encrypt_mask),
+        .in_user({out_message, out_error, out_verify, key_called, nonce_called}),
+        .out_valid(encrypted_valid),
+        .out_block(encrypted),
+        .out_user({answer_message, answer_error, answer_verify, answer_key, answer_nonce})
+    );
+
+    aes_decrypt #(
+        .ROUNDS(ROUNDS),
+        .KEYS(KEYS),
+        .SBOX(SBOX),
+        .SPLIT(SPLIT),
+        .USER(1)
+    ) decrypt (
+        .clk,
+        .rst,
+        .in_valid(decrypt_valid),
+        .in_new_key(decrypt_load),
+        .in_key(decrypt_key),
+        .in_block(block ^ step_offset),
+        .in_user(1'b0),
+        .out_valid(unused_decrypted_valid),
+        .out_block(decrypted),
+        .out_user(unused_decrypted_user)
+    );
+
+    assign key_answer = encrypted_valid && answer_key;
+    assign nonce_answer = encrypted_valid && answer_nonce;
+
+    // A ragged block is not encrypted: it comes out to meet E(offset).
+    ring_delay #(
+        .WIDTH (128),
+        .CLOCKS(PIPE)
+    ) words (
+        .clk,
+        .rst,
+        .in_data (RAGGED != 0 && step_kind == TAIL ? block : step_offset),
+        .out_data(out_word)
+    );
+
+    ring_delay #(
+        .WIDTH (128),
+        .CLOCKS(PIPE)
+    ) received_tags (
+        .clk,
+        .rst,
+        .in_data (block),
+        .out_data(out_received)
+    );
+
+    logic [PIPE:1] in_pipe;
+    logic [PIPE:1] error;  // from the third place on
+    logic [2:1] barren;
+    logic out_valid;
+    logic [2:0] out_kind;
+    logic out_open;
+    logic out_last;
+    logic [4:0] out_bytes;
+
+    ring_delay #(
+        .WIDTH (15),
+        .CLOCKS(PIPE)
+    ) steps (
+        .clk,
+        .rst,
+        .in_data ({step_kind, step_open, step_last, step_message, step_slot, step_bytes}),
+        .out_data({out_kind, out_open, out_last, out_message, out_slot, out_bytes})
+    );
+
+    always_ff @(posedge clk) begin
+        if (rst) in_pipe <= '0;
+        else in_pipe <= {in_pipe[PIPE-1:1], step_done};
+        barren <= {barren[1], step_barren};
+        error  <= {error[PIPE-1:3], barren[2] ? error[2] : stream_error, error[1], verdict_error};
+    end
+
+    assign out_valid = in_pipe[PIPE];
+    assign out_error = error[PIPE];
+    assign out_verify = out_valid && out_kind == TAG && out_open;
+
+    // Opened packets between their TAG and their verifying call.
+    logic [$clog2(PIPE+1)-1:0] to_verify;
+    logic verify_starts;
+    assign verify_starts = step_done && step_kind == TAG && step_open;
+    assign verify_pending = to_verify != '0;
+    always_ff @(posedge clk) begin
+        if (rst) to_verify <= '0;
+        else if (verify_starts && !out_verify) to_verify <= to_verify + 1'b1;
+        else if (out_verify && !verify_starts) to_verify <= to_verify - 1'b1;
+    end
+
+    // ---- What comes out.
+
+    logic out_in_message;
+    logic [127:0] out_data;
+    logic [127:0] hash;  // HASH(AD)
+    logic [127:0] expected;
+
+    assign out_in_message = out_kind == FULL || out_kind == TAIL;
+    assign out_data = ((out_kind == FULL && out_open ? decrypted : encrypted) ^ out_word)
+        & (RAGGED == 0 ? '1 : ragged_pkg::mask(out_bytes));
+
+    always_ff @(posedge clk) begin
+        if (rst || (out_valid && out_kind == TAG)) hash <= '0;
+        else if (out_valid && out_kind == AD) hash <= hash ^ encrypted;
+        if (rst || (out_valid && out_kind == TAG)) opened_checksum <= '0;
+        else if (out_valid && out_in_message && out_open) begin
+            opened_checksum <= opened_checksum ^ out_data ^
+                (RAGGED == 0 ? '0 : ragged_pkg::padding(out_bytes));
+        end
+    end
+
+    // What the verifying call must give, when it comes back.
+    ring_delay #(
+        .WIDTH (128),
+        .CLOCKS(PIPE)
+    ) expected_answers (
+        .clk,
+        .rst,
+        .in_data (out_received ^ hash),
+        .out_data(expected)
+    );
+
+    packet_results #(
+        .FIFO(FIFO),
+        .PACKETS(PACKETS)
+    ) results (
+        .clk,
+        .rst,
+        .beat_take(step_done && step_in_message),
+        .beat_available,
+        .packet_take(step_done && !step_in_message && step_kind != AD),
+        .packet_available,
+        .beat_push(out_valid && out_in_message),
+        .beat_data(out_data),
+        .beat_bytes(out_bytes),
+        .beat_last(out_last),
+        .beat_open(out_open),
+        .beat_error(out_error),
+        .result_push(out_valid && !out_in_message && out_kind != AD),
+        .result_tag(out_kind == TAG && !out_open && !out_error ? encrypted ^ hash : '0),
+        .result_open(out_kind == TAG && out_open),
+        .result_error(out_error),
+        .verdict_push(encrypted_valid && answer_verify),
+        .verdict_forged(encrypted != expected && !answer_error),
+        .verdict_error(answer_error),
+        .verdict_message(answer_message),
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser,
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser
+    );
+
+endmodule

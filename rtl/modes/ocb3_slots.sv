@@ -1,0 +1,104 @@
+// Key slots of OCB3: of each slot the key, the last round key (where the decryption pipe starts) and the
+// table of L. One slot is loaded at a time.
+//
+//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
+//   loaded                    slots that have a key
+//   loading, loading_slot     what is made of this slot's key is not complete
+//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call
+//   answer_valid, answer      L_* = E(0)
+//   encrypt_*, decrypt_*      read a slot's key and last round key, in the same clock
+//   table_*                   read the table, see ocb3_table
+module ocb3_slots #(
+    parameter int SLOTS  = 16,
+    parameter int ROUNDS = 10
+) (
+    input  logic             clk,
+    input  logic             rst,
+    input  logic             s_key_tvalid,
+    output logic             s_key_tready,
+    input  logic [      3:0] s_key_slot,
+    input  logic [    127:0] s_key_key,
+    output logic             key_take,
+    output logic [SLOTS-1:0] loaded,
+    output logic             loading,
+    output logic [      3:0] loading_slot,
+    output logic             call,
+    input  logic             called,
+    input  logic             answer_valid,
+    input  logic [    127:0] answer,
+    input  logic [      3:0] encrypt_slot,
+    output logic [    127:0] encrypt_key,
+    input  logic [      3:0] decrypt_slot,
+    output logic [    127:0] decrypt_key,
+    input  logic             table_read,
+    input  logic [      3:0] table_slot,
+    input  logic [      3:0] table_index,
+    output logic [    127:0] table_l
+);
+
+    localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
+
+    (* ram_style = "distributed" *)
+    logic [127:0] keys[0:SLOTS-1];
+    (* ram_style = "distributed" *)
+    logic [127:0] last_round_keys[0:SLOTS-1];
+
+    logic [127:0] key;
+    logic [127:0] last_round_key;
+    logic last_done;
+    logic last_left;  // the last round key is still being made
+    logic answer_left;  // L_* has not come
+    logic table_loading;
+
+    assign s_key_tready = !loading;
+    assign key_take = s_key_tvalid && s_key_tready;
+    assign key = bytes_pkg::swap128(s_key_key);
+    assign loading = last_left || answer_left || table_loading;
+
+    assign encrypt_key = keys[ADDRESS'(encrypt_slot)];
+    assign decrypt_key = last_round_keys[ADDRESS'(decrypt_slot)];
+
+    always_ff @(posedge clk) begin
+        if (key_take) keys[ADDRESS'(s_key_slot)] <= key;
+        if (last_done) last_round_keys[ADDRESS'(loading_slot)] <= last_round_key;
+        if (key_take) loading_slot <= s_key_slot;
+        if (rst) begin
+            loaded <= '0;
+            call <= 1'b0;
+            last_left <= 1'b0;
+            answer_left <= 1'b0;
+        end else begin
+            if (key_take) loaded <= loaded | SLOTS'(16'd1 << s_key_slot);
+            call <= key_take || (call && !called);
+            last_left <= key_take || (last_left && !last_done);
+            answer_left <= key_take || (answer_left && !answer_valid);
+        end
+    end
+
+    aes_last_round_key #(
+        .ROUNDS(ROUNDS)
+    ) make_last (
+        .clk,
+        .rst,
+        .start(key_take),
+        .key,
+        .done(last_done),
+        .last(last_round_key)
+    );
+
+    ocb3_table #(
+        .SLOTS(SLOTS)
+    ) multiples (
+        .clk,
+        .rst,
+        .load(answer_valid),
+        .load_slot(loading_slot),
+        .load_l(answer),
+        .loading(table_loading),
+        .read(table_read),
+        .read_slot(table_slot),
+        .read_index(table_index),
+        .l(table_l)
+    );
+
+endmodule

@@ -1,0 +1,372 @@
+"""Any top with the streams of rtl/docs/interface.md, against files of known answers.
+
+Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
+verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
+Expected values come from the files alone. The environment says which top (see run_streams): TOP, STREAM_SEED.
+"""
+
+import json
+import logging
+import os
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi.stream import define_stream
+from tops import TOPS, Top
+
+TOP: Top = TOPS[os.environ["TOP"]]
+SEED = int(os.environ.get("STREAM_SEED", "1"))
+VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
+MESSAGE, AD, TAG = 0, 1, 2
+LONGEST = 200  # bytes; Icarus is slow
+
+KeyBus, KeyTransaction, KeySource, _, _ = define_stream(
+    "Key",
+    signals=["tvalid", "tready", "slot", "key"],
+    valid_signal="tvalid",
+    ready_signal="tready",
+)
+CommandBus, CommandTransaction, CommandSource, _, _ = define_stream(
+    "Command",
+    signals=["tvalid", "tready", "open", "slot", "nonce", "ad_bytes", "message_bytes", "padded"],
+    valid_signal="tvalid",
+    ready_signal="tready",
+)
+
+
+@dataclass
+class Answer:
+    """A known answer, with the flag apart from the ciphertext."""
+
+    key: bytes
+    nonce: bytes
+    ad: bytes
+    message: bytes
+    ciphertext: bytes
+    padded: bool
+    tag: bytes | None
+
+
+def read_answers() -> list[Answer]:
+    answers = []
+    for file in TOP.vectors:
+        for test in json.loads((VECTORS / file).read_text())["tests"]:
+            fields = ("key", "nonce", "aad", "tweak", "msg", "ct", "tag")
+            parts = {name: bytes.fromhex(test[name]) for name in fields if name in test}
+            ciphertext = parts["ct"]
+            padded = TOP.flagged and ciphertext[-1] == 1
+            nonce = parts.get("nonce", b"")
+            ad = parts.get("aad", parts.get("tweak", b""))
+            if TOP.nonce_bytes not in (None, len(nonce)) or len(parts["msg"]) > LONGEST or len(ad) > LONGEST:
+                continue
+            answers.append(
+                Answer(
+                    key=parts["key"],
+                    nonce=nonce,
+                    ad=ad,
+                    message=parts["msg"],
+                    ciphertext=ciphertext[:-1] if TOP.flagged else ciphertext,
+                    padded=padded,
+                    tag=parts.get("tag"),
+                )
+            )
+    assert answers, f"no known answers of at most {LONGEST} bytes in {TOP.vectors}"
+    return answers
+
+
+@dataclass
+class Packet:
+    """What goes in, and what must come out."""
+
+    open: bool
+    slot: int
+    nonce: bytes
+    ad: bytes
+    message: bytes
+    padded: bool
+    tag: bytes | None
+    fault: str | None = None
+    # Expected; of a packet that is not sound only the verdict.
+    output: bytes | None = None
+    out_tag: bytes = bytes(16)
+    user: int = 0
+
+
+FORGED, ERROR, PADDED = 1, 2, 4
+
+
+def sealing(answer: Answer, slot: int) -> Packet:
+    return Packet(
+        open=False,
+        slot=slot,
+        nonce=TOP.nonce(answer.nonce),
+        ad=answer.ad,
+        message=answer.message,
+        padded=False,
+        tag=None,
+        output=answer.ciphertext,
+        out_tag=answer.tag or bytes(16),
+        user=PADDED if answer.padded else 0,
+    )
+
+
+def opening(answer: Answer, slot: int) -> Packet:
+    return Packet(
+        open=True,
+        slot=slot,
+        nonce=TOP.nonce(answer.nonce),
+        ad=answer.ad,
+        message=answer.ciphertext,
+        padded=answer.padded,
+        tag=answer.tag,
+        output=answer.message,
+    )
+
+
+def forged(packet: Packet, rng: random.Random) -> Packet:
+    at = rng.randrange(128)
+    tag = bytearray(packet.tag)
+    tag[at // 8] ^= 1 << (at % 8)
+    return replace(packet, tag=bytes(tag), output=None, user=FORGED)
+
+
+def faulty(packet: Packet, fault: str) -> Packet:
+    return replace(packet, fault=fault, output=None, out_tag=bytes(16), user=ERROR)
+
+
+@dataclass
+class Beat:
+    data: bytes
+    keep: int
+    kind: int
+
+
+class Bench:
+    """A top with all of its streams."""
+
+    def __init__(self, dut, rng: random.Random):
+        self.dut, self.rng = dut, rng
+        cocotb.start_soon(Clock(dut.clk, 2, unit="ns").start())
+        self.keys = KeySource(KeyBus.from_prefix(dut, "s_key"), dut.clk, dut.rst)
+        self.commands = CommandSource(CommandBus.from_prefix(dut, "s_cmd"), dut.clk, dut.rst)
+        self.input = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.clk, dut.rst)
+        self.output = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.clk, dut.rst)
+        self.tags = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_tag"), dut.clk, dut.rst)
+        # It would print each packet that a reset cuts short.
+        self.input.log.setLevel(logging.ERROR)
+        self.streams = (self.keys, self.commands, self.input, self.output, self.tags)
+        self.width = len(dut.s_axis_tdata) // 8
+
+    async def reset(self, clocks: int = 3) -> None:
+        self.dut.rst.value = 1
+        await ClockCycles(self.dut.clk, clocks)
+        for stream in self.streams:
+            stream.clear()
+        self.dut.rst.value = 0
+        await RisingEdge(self.dut.clk)
+
+    def pause(self, chance: float) -> None:
+        for stream in self.streams:
+            stream.set_pause_generator(self.pauses(chance * self.rng.random()))
+
+    def pauses(self, chance: float):
+        while True:
+            if self.rng.random() < 0.01 * chance:
+                yield from [True] * self.rng.randrange(60)
+            yield self.rng.random() < chance
+
+    async def load(self, keys: dict[bytes, int]) -> None:
+        for key, slot in keys.items():
+            number = int.from_bytes(TOP.key(key), "little")
+            await self.keys.send(KeyTransaction(slot=slot, key=number))
+        await with_timeout(self.keys.wait(), 20, "us")
+
+    async def send(self, packet: Packet) -> None:
+        await self.commands.send(
+            CommandTransaction(
+                open=packet.open,
+                slot=packet.slot,
+                nonce=int.from_bytes(packet.nonce, "little"),
+                ad_bytes=len(packet.ad),
+                message_bytes=len(packet.message),
+                padded=packet.padded,
+            )
+        )
+        beats = self.beats(packet)
+        if beats:
+            lanes = range(self.width)
+            frame = AxiStreamFrame(
+                tdata=b"".join(beat.data.ljust(self.width, b"\xa5") for beat in beats),
+                tkeep=[beat.keep >> lane & 1 for beat in beats for lane in lanes],
+                tuser=[beat.kind for beat in beats for _ in lanes],
+            )
+            await self.input.send(frame)
+
+    def beats(self, packet: Packet) -> list[Beat]:
+        beats = [
+            Beat(part[at : at + self.width], (1 << len(part[at : at + self.width])) - 1, kind)
+            for part, kind in ((packet.ad, AD), (packet.message, MESSAGE), (packet.tag or b"", TAG))
+            for at in range(0, len(part), self.width)
+        ]
+        if packet.fault == "early":
+            del beats[self.rng.randrange(1, len(beats)) :]
+        elif packet.fault == "late":
+            for _ in range(self.rng.randrange(1, 4)):
+                beats.append(
+                    Beat(self.rng.randbytes(self.width), (1 << self.width) - 1, self.rng.randrange(3))
+                )
+        elif packet.fault == "kind":
+            beat = self.rng.choice(beats)
+            beat.kind = (beat.kind + self.rng.randrange(1, 4)) % 4
+        elif packet.fault == "keep":
+            beat = self.rng.choice(beats)
+            beat.keep ^= 1 << self.rng.randrange(self.width)
+        return beats
+
+    def has_beats(self, packet: Packet, least: int = 1) -> bool:
+        parts = (packet.ad, packet.message, packet.tag or b"")
+        return sum(-(-len(part) // self.width) for part in parts) >= least
+
+    async def receive(self, packet: Packet) -> None:
+        """Takes a packet's verdict and output, and checks them."""
+        what = f"{packet}"
+        verdict = await with_timeout(self.tags.recv(), 60, "us")
+        user = verdict.tuser if isinstance(verdict.tuser, int) else verdict.tuser[-1]
+        if packet.user == ERROR:
+            user &= ~FORGED
+        assert user == packet.user, f"m_tag_tuser {user}: {what}"
+        assert bytes(verdict.tdata) == packet.out_tag, f"m_tag_tdata {bytes(verdict.tdata).hex()}: {what}"
+        if packet.output is None:
+            # It may have output or not. What it has comes before the next packet's, and is marked.
+            return
+        while packet.output:
+            frame = await with_timeout(self.output.recv(compact=False), 60, "us")
+            if frame.tuser[-1] == 0:
+                break
+            assert self.unsound > 0, f"marked as bad: {what}"
+            self.unsound -= 1
+        if packet.output:
+            assert gather(frame, self.width) == packet.output, what
+            # What did not verify before this packet can have no output any more.
+            self.unsound = 0
+
+    async def play(self, packets: list[Packet]) -> None:
+        """Sends packets back to back, and checks all that comes out."""
+        for packet in packets:
+            await self.send(packet)
+        self.unsound = 0
+        for packet in packets:
+            if packet.output is None:
+                self.unsound += 1
+            await self.receive(packet)
+        await self.rest()
+
+    async def rest(self) -> None:
+        """Nothing but bad ends of unsound packets may come out any more."""
+        for stream in (self.output, self.tags):
+            stream.clear_pause_generator()
+            stream.pause = False
+        await ClockCycles(self.dut.clk, 150)
+        assert self.tags.empty(), "more verdicts than packets"
+        while not self.output.empty():
+            frame = self.output.recv_nowait(compact=False)
+            assert frame.tuser[-1] == 1 and self.unsound > 0, "more output than expected"
+            self.unsound -= 1
+
+
+def gather(frame: AxiStreamFrame, width: int) -> bytes:
+    """A frame's bytes; all beats but the last are full."""
+    kept = sum(frame.tkeep)
+    assert frame.tkeep == [1] * kept + [0] * (len(frame.tkeep) - kept), "m_axis_tkeep has gaps"
+    assert len(frame.tkeep) - kept < width, "a beat without bytes on m_axis"
+    return bytes(frame.tdata[:kept])
+
+
+def groups(answers: list[Answer], rng: random.Random, count: int):
+    """Random answers by the handful, each with the slots of their keys; the last slot stays empty."""
+    while count > 0:
+        group = rng.choices(answers, k=min(count, TOP.slots - 1, 8))
+        keys = list(dict.fromkeys(answer.key for answer in group))
+        slots = rng.sample(range(TOP.slots - 1), len(keys))
+        yield group, dict(zip(keys, slots, strict=True))
+        count -= len(group)
+
+
+@cocotb.test()
+async def sound_and_forged_packets(dut):
+    """Packets back to back, with pauses on every stream."""
+    rng = random.Random(SEED)
+    bench = Bench(dut, rng)
+    await bench.reset()
+    answers = read_answers()
+    for round_number, (group, slots) in enumerate(
+        groups(answers, rng, int(os.environ.get("STREAM_PACKETS", "32")))
+    ):
+        bench.pause(0.7 if round_number % 4 else 0.0)
+        await bench.load(slots)
+        packets = []
+        for answer in group:
+            packets.append(sealing(answer, slots[answer.key]))
+            if answer.tag is not None and rng.random() < 0.5:
+                packets.append(forged(opening(answer, slots[answer.key]), rng))
+            packets.append(opening(answer, slots[answer.key]))
+        await bench.play(packets)
+
+
+@cocotb.test()
+async def errors(dut):
+    """Each error is reported, and the next packet is right."""
+    rng = random.Random(SEED + 1)
+    bench = Bench(dut, rng)
+    await bench.reset()
+    answers = read_answers()
+    usual = sorted((answer for answer in answers if answer.message), key=lambda answer: len(answer.message))
+    for pauses in (0.0, 0.6):
+        bench.pause(pauses)
+        for group, slots in groups(usual[: max(8, len(usual) // 2)], rng, 16):
+            await bench.load(slots)
+            packets = []
+            faults = ["early", "late", "kind", "keep", "unloaded", "illegal"]
+            for number, answer in enumerate(group):
+                slot = slots[answer.key]
+                packet = rng.choice((sealing, opening))(answer, slot)
+                fault = faults[number % len(faults)]
+                if fault == "unloaded":
+                    packets.append(replace(faulty(packet, fault), slot=TOP.slots - 1))
+                elif fault == "illegal" and TOP.illegal:
+                    is_open, ad, message = rng.choice(TOP.illegal)
+                    packet = replace(
+                        packet, open=is_open, ad=rng.randbytes(ad), message=rng.randbytes(message)
+                    )
+                    tag = rng.randbytes(16) if is_open and answer.tag is not None else None
+                    packets.append(faulty(replace(packet, tag=tag), fault))
+                elif bench.has_beats(packet, least=2 if fault == "early" else 1) and fault != "illegal":
+                    packets.append(faulty(packet, fault))
+                packets.append(opening(answer, slot))
+                packets.append(sealing(answer, slot))
+            await bench.play(packets)
+
+
+@cocotb.test()
+async def reset_in_mid_packet(dut):
+    """A reset forgets everything but what comes after it."""
+    rng = random.Random(SEED + 2)
+    bench = Bench(dut, rng)
+    await bench.reset()
+    answers = read_answers()
+    for group, slots in groups(answers, rng, 32):
+        bench.pause(0.4)
+        await bench.load(slots)
+        for answer in group:
+            await bench.send(sealing(answer, slots[answer.key]))
+            await bench.send(opening(answer, slots[answer.key]))
+        await ClockCycles(dut.clk, rng.randrange(1, 100))
+        await bench.reset(rng.randrange(1, 4))
+        bench.pause(0.4)
+        await bench.load(slots)
+        await bench.play([opening(answer, slots[answer.key]) for answer in group[:3]])

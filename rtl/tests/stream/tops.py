@@ -1,0 +1,55 @@
+"""The tops that the stream tests know. A new one is an entry of TOPS."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+def as_it_is(data: bytes) -> bytes:
+    return data
+
+
+@dataclass
+class Top:
+    """A top, and how a file of known answers looks on its wires."""
+
+    module: str
+    filelist: str
+    vectors: tuple[str, ...]  # file names under testvectors/
+    parameters: dict[str, int] = field(default_factory=dict)
+    nonce: Callable[[bytes], bytes] = as_it_is  # what s_cmd_nonce carries; what is missing is zero
+    key: Callable[[bytes], bytes] = as_it_is  # what s_key_key carries
+    nonce_bytes: int | None = None  # tests with other nonces are left out; None: any
+    flagged: bool = False  # ciphertexts end with a byte that tells whether the last block was padded
+    slots: int = 16
+    # Lengths that must be refused: open, bytes of additional data, bytes of the message part.
+    illegal: tuple[tuple[bool, int, int], ...] = ()
+
+
+ELMD_PARAMETERS = bytes.fromhex("0a00000080000000")
+NOT_WHOLE = ((True, 0, 0), (True, 0, 17), (True, 20, 40))
+
+TOPS = {
+    "ecb": Top("ecb", "ecb.f", ("aes128-ecb.json",), illegal=((False, 0, 17), (True, 0, 3), (False, 16, 32))),
+    "copa": Top("copa", "copa.f", ("aes128-copa.json",), flagged=True, illegal=NOT_WHOLE),
+    "eme2": Top(
+        "eme2",
+        "eme2.f",
+        ("aes128-eme2.json",),
+        illegal=((False, 0, 0), (True, 16, 15), (False, 40, 1)),
+    ),
+    "ocb3": Top("ocb3", "ocb3.f", ("aes128-ocb3-t128.json",)),
+    "gcm": Top("gcm", "gcm.f", ("aes128-gcm.json",)),
+    "elmd": Top("elmd", "elmd.f", ("aes128-elmd.json",), flagged=True, illegal=NOT_WHOLE),
+    "elmd66": Top(
+        "elmd", "elmd.f", ("aes128-elmd66.json",), parameters={"ROUNDS": 6}, flagged=True, illegal=NOT_WHOLE
+    ),
+    "elmd_whole_nonce": Top(
+        "elmd",
+        "elmd.f",
+        ("aes128-elmd.json",),
+        parameters={"NONCE_BYTES": 16},
+        nonce=lambda nonce: nonce + ELMD_PARAMETERS,
+        flagged=True,
+        illegal=NOT_WHOLE,
+    ),
+}
