@@ -84,7 +84,7 @@ fn clocks_of_a_row(top: &'static str, open: bool, slots: &[u8], ad: usize, messa
 /// that is long enough or the key comes with the block.
 #[test]
 fn clocks_of_sealing() {
-    for (ad, message) in [(0, 16), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
+    for (ad, message) in [(0_usize, 16_usize), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
         let clocks = (ROW * (ad.div_ceil(16) + message.div_ceil(16) + 2)) as u64;
         let taken = |top, slots| clocks_of_a_row(top, false, slots, ad, message);
         assert_eq!(taken("copa", &[0]), clocks, "{ad} {message}");
@@ -98,7 +98,7 @@ fn clocks_of_sealing() {
 /// Opening takes a clock more for the tag beat, and one for the next command; V and Sigma may fall into these.
 #[test]
 fn clocks_of_opening() {
-    for (ad, message) in [(0, 16), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
+    for (ad, message) in [(0_usize, 16_usize), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
         let beats = ad.div_ceil(16) + message.div_ceil(16);
         for (top, slots) in [("copa", &[0][..]), ("copa_key_per_block", &[0, 1, 2])] {
             let clocks = clocks_of_a_row(top, true, slots, ad, message);

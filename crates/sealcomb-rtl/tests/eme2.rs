@@ -83,7 +83,7 @@ fn clocks_a_message() {
     const ROW: usize = 60;
     const SETTLED: usize = 30;
     for (tweak, message) in
-        [(16, 16), (16, 64), (0, 512), (16, 512), (16, 520), (40, 1500), (16, 4096), (16, 4129)]
+        [(16, 32), (16, 64), (0, 512), (16, 512), (16, 520), (40, 1500), (16, 4096), (16, 4129)]
     {
         let outcomes = played(message % 3 == 0, &[(tweak, message); ROW]);
         let clocks = outcomes[ROW - 1].tag - outcomes[SETTLED - 1].tag;
@@ -91,4 +91,7 @@ fn clocks_a_message() {
         let each = tweak.div_ceil(16).max(1) + blocks + 2 * partial + 1 + (blocks - 1) / 128;
         assert_eq!(clocks, ((ROW - SETTLED) * each) as u64, "{tweak} {message}");
     }
+    // Messages of one block would take 3 clocks each, but no more than 16 are under way at a time.
+    let outcomes = played(false, &[(16, 16); ROW]);
+    assert_eq!(outcomes[ROW - 1].tag - outcomes[SETTLED - 1].tag, 94);
 }

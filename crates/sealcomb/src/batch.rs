@@ -431,7 +431,7 @@ pub(crate) fn check(
         return Err(Error::TagLength { got: tag_bytes });
     }
     let algorithm = key.algorithm();
-    if algorithm.takes_ordinary(nonce.len(), aad_bytes | message_bytes) {
+    if algorithm.takes_ordinary(nonce.len(), aad_bytes, message_bytes) {
         return Ok(());
     }
     algorithm.check(nonce.len(), tag_bytes, aad_bytes as u64, message_bytes as u64)

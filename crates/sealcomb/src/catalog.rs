@@ -262,8 +262,17 @@ impl Algorithm {
 
     /// Whether nonce, additional data and message are of sizes that need no closer look, as most are.
     #[inline(always)]
-    pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, longest: usize) -> bool {
-        self.kind == Kind::Aead && nonce_bytes == self.nonce_bytes && longest < 1 << 16
+    pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
+        let fits = match self.kind {
+            Kind::Aead => true,
+            Kind::Mac => message_bytes == 0,
+            Kind::Cipher => {
+                (aad_bytes == 0 || self.tweaked)
+                    && message_bytes >= self.least_message_bytes
+                    && (!self.whole_blocks || message_bytes.is_multiple_of(16))
+            }
+        };
+        fits && nonce_bytes == self.nonce_bytes && (aad_bytes | message_bytes) < 1 << 16
     }
 }
 
@@ -557,10 +566,12 @@ mod tests {
         const LONGEST: usize = (1 << 16) - 1;
         for algorithm in ALGORITHMS {
             let (nonce, tag) = (algorithm.nonce_bytes, algorithm.tag_bytes);
-            assert!(!algorithm.takes_ordinary(nonce, LONGEST + 1));
-            assert!(!algorithm.takes_ordinary(nonce + 1, 0));
-            for (aad, message) in [(0, 0), (LONGEST, LONGEST), (0, LONGEST), (LONGEST, 0)] {
-                if algorithm.takes_ordinary(nonce, aad | message) {
+            assert!(!algorithm.takes_ordinary(nonce, 0, LONGEST + 1));
+            assert!(!algorithm.takes_ordinary(nonce, LONGEST + 1, 0));
+            assert!(!algorithm.takes_ordinary(nonce + 1, 0, 0));
+            let sizes = [0, 1, 15, 16, 32, LONGEST - 15, LONGEST];
+            for (aad, message) in sizes.into_iter().flat_map(|aad| sizes.map(|message| (aad, message))) {
+                if algorithm.takes_ordinary(nonce, aad, message) {
                     assert_eq!(
                         algorithm.check(nonce, tag, aad as u64, message as u64),
                         Ok(()),

@@ -276,6 +276,37 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
+    /// Decrypts every block of `x` and does the `R` pieces of `weave` between the rounds, as [`Isa::encrypt_with`].
+    #[inline(always)]
+    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        let keys = black_box(keys);
+        let rounds = keys.rounds();
+        for r in 0..R {
+            x[r] = self.xor(x[r], keys.key(self, 0, r));
+        }
+        for i in 1..10 {
+            for r in 0..R {
+                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
+            }
+            if i <= R {
+                weave.thread(self, i - 1);
+            }
+        }
+        for i in 10..rounds {
+            for r in 0..R {
+                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
+            }
+        }
+        for r in 0..R {
+            x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
+        }
+    }
+
     /// The register that `BLOCKS` consecutive blocks of `from` make.
     #[inline(always)]
     fn load(self, from: &[Block]) -> Self::V {

@@ -374,6 +374,18 @@ impl<const N: usize> Isa for Portable<N> {
         }
     }
 
+    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        self.decrypt(keys, x);
+        for piece in 0..R {
+            weave.thread(self, piece);
+        }
+    }
+
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         Self::with_soft(keys, x, SoftAes::decrypt);
     }

@@ -188,6 +188,36 @@ impl Span<'_> {
         v
     }
 
+    /// The `R` registers from byte `at` on, filled up with zeros where the message ends before.
+    #[inline(always)]
+    pub(crate) fn load_group<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
+        let register = BLOCK * B::BLOCKS;
+        if self.len - at >= R * register {
+            return self.load_all(b, at);
+        }
+        let mut v = [b.zero(); R];
+        for r in 0..R {
+            v[r] = self.load_part(b, (at + r * register).min(self.len));
+        }
+        v
+    }
+
+    /// Writes `R` registers from byte `at` on, as far as the message goes.
+    #[inline(always)]
+    pub(crate) fn store_group<B: Isa, const R: usize>(&mut self, b: B, at: usize, v: [B::V; R]) {
+        let register = BLOCK * B::BLOCKS;
+        if self.len - at >= R * register {
+            let mut chunk = self.chunk::<B, R>(at);
+            for r in 0..R {
+                chunk.store(b, r, v[r]);
+            }
+        } else {
+            for r in 0..R {
+                self.store_part(b, (at + r * register).min(self.len), v[r]);
+            }
+        }
+    }
+
     /// Writes a register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {

@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use super::FLIGHT;
 use super::comb::{Chain, LaneBlocks, LaneConstants};
 use super::lanes::Registers;
-use crate::backend::{Backend, Block, Isa, Kernel, REGISTERS, RoundKeys};
+use crate::backend::{Backend, Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::Shared;
 
 /// The keys and constants of a message's chain.
@@ -62,24 +62,16 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
                     constants.0[c].0[lane] = *link.constants[c];
                 }
             }
-            advance::<B, M, _, REGISTERS, S, K, C>(b, links[0].keys, &constants, states, blocks);
+            advance::<B, M, S, K, C>(b, links[0].keys, &constants, states, blocks);
         }
     }
 }
 
-/// Takes as many messages as `R` registers have lanes, or fewer, one block further.
+/// Takes as many messages as the registers have lanes, or fewer, one block further.
 #[inline(always)]
-fn advance<
-    B: Isa,
-    M: Chain<S, K, C>,
-    A: RoundKeys<B>,
-    const R: usize,
-    const S: usize,
-    const K: usize,
-    const C: usize,
->(
+fn advance<B: Isa, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
     b: B,
-    keys: [A; K],
+    keys: [Shared<'_>; K],
     constants: &LaneConstants<C, LANES>,
     states: &mut [[Block; S]],
     blocks: &mut [Block],
@@ -91,15 +83,15 @@ fn advance<
             memory[s].0[lane] = state[s];
         }
     }
-    let (mut state, mut x) = ([[b.zero(); R]; S], [b.zero(); R]);
-    for r in 0..R {
+    let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [b.zero(); REGISTERS]);
+    for r in 0..REGISTERS {
         for s in 0..S {
             state[s][r] = b.load(&memory[s].0[r * B::BLOCKS..]);
         }
         x[r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
     }
-    M::step(Registers::<B, A, R, K, C>::new(b, keys, &constants), &mut state, &mut x);
-    for r in 0..R {
+    M::step(Registers::<B, _, REGISTERS, K, C>::new(b, keys, &constants), &mut state, &mut x);
+    for r in 0..REGISTERS {
         for s in 0..S {
             b.store(state[s][r], &mut memory[s].0[r * B::BLOCKS..]);
         }

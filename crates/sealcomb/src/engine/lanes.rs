@@ -3,7 +3,7 @@
 use core::hint::black_box;
 
 use crate::backend::{Block, Isa, RoundKeys};
-use crate::primitives::gf128::{Field, Product};
+use crate::primitives::gf128::{self, Field};
 
 /// One block of every lane, the lanes' keys, and what a mode does with them.
 pub(crate) trait Lanes: Copy {
@@ -40,8 +40,8 @@ pub(crate) trait Lanes: Copy {
 
     /// `x ← 2 x` in a field of 2^128 elements.
     fn double<F: Field>(self, x: &mut Self::Blocks);
-    /// `x ← x h`; `h` is what [`Product::factor`] made of the factor.
-    fn multiply<P: Product>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]);
+    /// `x ← x h`; `h` is what [`gf128::factor`] made of the factor.
+    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]);
 }
 
 /// `R` registers of a backend, under some keys.
@@ -127,9 +127,9 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize> La
     }
 
     #[inline(always)]
-    fn multiply<P: Product>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]) {
+    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]) {
         for r in 0..R {
-            x[r] = P::multiply(self.b, x[r], [h[0][r], h[1][r]]);
+            x[r] = gf128::multiply_by::<F, B>(self.b, x[r], [h[0][r], h[1][r]]);
         }
     }
 }

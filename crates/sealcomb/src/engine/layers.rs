@@ -11,9 +11,10 @@ use arrayvec::ArrayVec;
 
 use super::FLIGHT;
 use super::message::{Batch, Material, Message};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::primitives::aes::Schedule as AesSchedule;
-use crate::primitives::doublings::{Doublings, Masks, Window, double, sum_of_multiples};
+use crate::primitives::doublings::{Doublings, Masks, Window, sum_of_multiples};
+use crate::primitives::gf128::{BigEndian, Field};
 use crate::primitives::rounds::Cipher;
 use crate::primitives::wipe;
 
@@ -66,6 +67,7 @@ pub(crate) trait Mixing {
 }
 
 /// What the mixing keeps from register to register.
+#[derive(Clone, Copy)]
 pub(crate) struct State<B: Isa> {
     /// `W` after each block of the last register.
     w: B::V,
@@ -179,7 +181,7 @@ impl Mixing for Rho {
     #[inline(always)]
     fn mix_block(w: &mut Block, x: Block) -> Block {
         let before = *w;
-        *w = add(x, twice(before));
+        *w = add(x, BigEndian::double_block(&before));
         add(*w, before)
     }
 
@@ -187,13 +189,8 @@ impl Mixing for Rho {
     fn unmix_block(w: &mut Block, y: Block) -> Block {
         let before = *w;
         *w = add(y, before);
-        add(*w, twice(before))
+        add(*w, BigEndian::double_block(&before))
     }
-}
-
-#[inline(always)]
-fn twice(x: Block) -> Block {
-    double(u128::from_be_bytes(x)).to_be_bytes()
 }
 
 #[inline(always)]
@@ -474,7 +471,12 @@ fn before_last<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message
     }
     let [top, bottom] = &run.masks;
     let bottom = if M::GAP > 0 { bottom } else { top };
-    let partial = usize::from(flag != 0);
+    // By cases, so that the factors are constants.
+    let (top, bottom) = if flag == 0 {
+        (last_masks(top, M::LAST_TOP[0]), last_masks(bottom, M::LAST_BOTTOM[0]))
+    } else {
+        (last_masks(top, M::LAST_TOP[1]), last_masks(bottom, M::LAST_BOTTOM[1]))
+    };
     Last {
         before,
         whole: BLOCK * whole,
@@ -483,9 +485,36 @@ fn before_last<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message
         sum: b.first(b.fold(run.sum)),
         w,
         block,
-        top: M::LAST_TOP[partial].map(|factor| top.block(1, factor)),
-        bottom: M::LAST_BOTTOM[partial].map(|factor| bottom.block(1, factor)),
+        top,
+        bottom,
         difference,
+    }
+}
+
+#[inline(always)]
+fn last_masks(masks: &Masks<'_>, factors: [u16; 2]) -> [Block; 2] {
+    [masks.block(1, factors[0]), masks.block(1, factors[1])]
+}
+
+/// Registers that are in a layer at a time: with those in the other, as many as fill the units.
+const GROUP: usize = REGISTERS / 2;
+
+/// The mixing of a group of registers, of which so many have blocks.
+struct Mix<'g, B: Isa, X, const OPENS: bool> {
+    state: &'g mut State<B>,
+    x: &'g mut [B::V; GROUP],
+    registers: usize,
+    mixing: PhantomData<X>,
+}
+
+impl<B: Isa, X: Mixing, const OPENS: bool> Weave<B> for Mix<'_, B, X, OPENS> {
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        // The state stays that after the last register with a block.
+        if piece < self.registers {
+            let x = self.x[piece];
+            self.x[piece] = if OPENS { X::unmix(b, self.state, x) } else { X::mix(b, self.state, x) };
+        }
     }
 }
 
@@ -505,85 +534,95 @@ impl<M: Layers, B: Isa> Run<'_, M, B> {
     /// Which of the masks are the lower layer's.
     const BOTTOM: usize = if M::GAP > 0 { 1 } else { 0 };
 
-    /// Takes whole blocks through both layers.
+    /// Takes whole blocks through both layers: what the first layer left of one group of registers is mixed between the
+    /// rounds of the next group's first layer, and then enters the second.
     #[inline(always)]
     fn blocks<const OPENS: bool>(&mut self, data: &mut Span<'_>) {
-        // A span of its own stays in registers: the compiler knows that no store changes it.
+        // A span and a state of its own stay in registers: the compiler knows that no store changes them.
         let data = &mut data.reborrow();
+        let mut state = self.state;
         let register = BLOCK * B::BLOCKS;
-        let mut at = 0;
-        while data.len() - at >= REGISTERS * register {
-            at = self.registers::<OPENS, REGISTERS>(data, at);
+        let end = data.len().next_multiple_of(GROUP * register);
+        let (mut x, mut masks) = ([self.b.zero(); GROUP], [self.b.zero(); GROUP]);
+        let mut registers = 0;
+        for at in (0..=end).step_by(GROUP * register) {
+            let mut mix =
+                Mix::<B, M::Mixing, OPENS> { state: &mut state, x: &mut x, registers, mixing: PhantomData };
+            let (mut next, mut next_masks) = ([self.b.zero(); GROUP], [self.b.zero(); GROUP]);
+            if at < end {
+                (next, next_masks) = self.first_layer::<OPENS>(data, at, &mut mix);
+            } else {
+                for r in 0..GROUP {
+                    mix.thread(self.b, r);
+                }
+            }
+            if at > 0 {
+                self.second_layer::<OPENS>(data, at - GROUP * register, x, masks);
+            }
+            (x, masks) = (next, next_masks);
+            registers = (data.len().saturating_sub(at)).div_ceil(register).min(GROUP);
         }
-        while data.len() - at >= 2 * register {
-            at = self.registers::<OPENS, 2>(data, at);
+        self.state = state;
+    }
+
+    /// A group of registers from byte `at` on, as the first layer leaves it, and its masks for after the second.
+    #[inline(always)]
+    fn first_layer<const OPENS: bool>(
+        &mut self,
+        data: &Span<'_>,
+        at: usize,
+        mix: &mut Mix<'_, B, M::Mixing, OPENS>,
+    ) -> ([B::V; GROUP], [B::V; GROUP]) {
+        let b = self.b;
+        let mut x: [B::V; GROUP] = data.load_group(b, at);
+        let mut after = x;
+        let (top, bottom) = (self.masks[0].window(), self.masks[Self::BOTTOM].window());
+        for r in 0..GROUP {
+            let (top, bottom) = (top.register(b, r, M::TOP), bottom.register(b, r, M::BOTTOM));
+            if !OPENS {
+                self.sum = b.xor(self.sum, x[r]);
+            }
+            x[r] = b.xor(x[r], if OPENS { bottom } else { top });
+            after[r] = if OPENS { top } else { bottom };
         }
-        if data.len() - at >= register {
-            at = self.registers::<OPENS, 1>(data, at);
+        let blocks = (data.len() - at).div_ceil(BLOCK).min(GROUP * B::BLOCKS);
+        for masks in &mut self.masks[..=Self::BOTTOM] {
+            masks.go(b, blocks);
         }
-        if at < data.len() {
+        if OPENS {
+            M::LowerInverse::run_with(b, &self.key.aes, &mut x, mix);
+        } else {
+            M::Upper::run_with(b, &self.key.aes, &mut x, mix);
+        }
+        (x, after)
+    }
+
+    /// Takes the group of registers whose place is byte `at` through the second layer.
+    #[inline(always)]
+    fn second_layer<const OPENS: bool>(
+        &mut self,
+        data: &mut Span<'_>,
+        at: usize,
+        mut x: [B::V; GROUP],
+        masks: [B::V; GROUP],
+    ) {
+        let b = self.b;
+        if OPENS {
+            M::UpperInverse::run(b, &self.key.aes, &mut x);
+        } else {
+            M::Lower::run(b, &self.key.aes, &mut x);
+        }
+        for r in 0..GROUP {
+            x[r] = b.xor(x[r], masks[r]);
+        }
+        if OPENS {
             let bytes = data.len() - at;
-            let mut x = [data.load_part(self.b, at)];
-            self.group::<OPENS, 1>(&mut x, bytes);
-            data.store_part(self.b, at, x[0]);
-        }
-    }
-
-    /// Takes full registers from byte `at` on through both layers, and returns where they end.
-    #[inline(always)]
-    fn registers<const OPENS: bool, const R: usize>(&mut self, data: &mut Span<'_>, at: usize) -> usize {
-        let mut x = [self.b.zero(); R];
-        let mut chunk = data.chunk::<B, R>(at);
-        for r in 0..R {
-            x[r] = chunk.load(self.b, r);
-        }
-        self.group::<OPENS, R>(&mut x, R * BLOCK * B::BLOCKS);
-        for r in 0..R {
-            chunk.store(self.b, r, x[r]);
-        }
-        at + R * BLOCK * B::BLOCKS
-    }
-
-    /// Takes registers with so many bytes through both layers.
-    #[inline(always)]
-    fn group<const OPENS: bool, const R: usize>(&mut self, x: &mut [B::V; R], bytes: usize) {
-        let Self { b, key, masks, state, sum, .. } = self;
-        let b = *b;
-        let aes = &key.aes;
-        let (top, bottom) = (masks[0].window(), masks[Self::BOTTOM].window());
-        for r in 0..R {
-            if OPENS {
-                x[r] = b.xor(x[r], bottom.register(b, r, M::BOTTOM));
-            } else {
-                *sum = b.xor(*sum, x[r]);
-                x[r] = b.xor(x[r], top.register(b, r, M::TOP));
+            for r in 0..GROUP {
+                let counts = bytes.saturating_sub(r * BLOCK * B::BLOCKS).min(BLOCK * B::BLOCKS);
+                self.sum = b.xor(self.sum, b.keep(x[r], counts));
             }
         }
-        if OPENS {
-            M::LowerInverse::run(b, aes, x);
-        } else {
-            M::Upper::run(b, aes, x);
-        }
-        for r in 0..R {
-            x[r] = if OPENS { M::Mixing::unmix(b, state, x[r]) } else { M::Mixing::mix(b, state, x[r]) };
-        }
-        if OPENS {
-            M::UpperInverse::run(b, aes, x);
-        } else {
-            M::Lower::run(b, aes, x);
-        }
-        for r in 0..R {
-            if OPENS {
-                x[r] = b.xor(x[r], top.register(b, r, M::TOP));
-                let counts = if r + 1 < R { x[r] } else { b.keep(x[r], bytes - r * BLOCK * B::BLOCKS) };
-                *sum = b.xor(*sum, counts);
-            } else {
-                x[r] = b.xor(x[r], bottom.register(b, r, M::BOTTOM));
-            }
-        }
-        for masks in &mut masks[..=Self::BOTTOM] {
-            masks.go(b, bytes / BLOCK);
-        }
+        data.store_group(b, at, x);
     }
 
     /// Takes the first `whole` blocks of a message with intermediate tags through both layers. Returns the state after

@@ -146,6 +146,13 @@ pub(crate) fn skip(block: &Block, bytes: usize) -> Block {
     u128::from_le_bytes(*block).checked_shr(8 * bytes as u32).unwrap_or(0).to_le_bytes()
 }
 
+/// A tag that begins within the last block of ciphertext: `last[bytes..] ‖ rest[..bytes]`.
+#[cfg(feature = "research")]
+#[inline(always)]
+pub(crate) fn split(last: &Block, rest: &Block, bytes: usize) -> Block {
+    join(&skip(last, bytes), BLOCK - bytes, rest)
+}
+
 /// `a ← a ⊕ b`
 #[inline(always)]
 pub(crate) fn xor(a: &mut Block, b: &Block) {

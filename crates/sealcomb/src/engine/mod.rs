@@ -21,7 +21,7 @@ pub(crate) use message::SUBKEYS;
 pub(crate) use message::chain;
 pub(crate) use message::{Batch, Material, Message, PADDING, xor};
 #[cfg(feature = "research")]
-pub(crate) use message::{encrypt_for_each, join, skip};
+pub(crate) use message::{encrypt_for_each, join, skip, split};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

@@ -16,12 +16,9 @@ use crate::engine::each::{self, Link, Links};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
-use crate::primitives::gf128::{BigEndian, Field, Halves, factor};
+use crate::primitives::gf128::{BigEndian, Field, factor};
 
 pub(crate) struct Cobra;
-
-/// How the chain multiplies.
-type Multiplication = Halves<BigEndian>;
 
 /// Bytes of a pair.
 const PAIR: usize = 2 * BLOCK;
@@ -31,7 +28,7 @@ impl Mode for Cobra {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
         let l = backend.run(One { aes: &material.aes });
-        let [l0, l1] = factor::<Multiplication>(backend, &l);
+        let [l0, l1] = factor::<BigEndian>(backend, &l);
         material.subkeys = [l0, l1, l, times(4, &l), times(60, &l), [0; BLOCK]];
         material
     }
@@ -174,7 +171,7 @@ fn pairs<M: Chain<1, 0, 2>>(
 /// `x ← x L`
 #[inline(always)]
 fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<Multiplication>(x, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
 }
 
 struct ToHalves;

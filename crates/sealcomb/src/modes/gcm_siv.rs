@@ -6,11 +6,11 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
+use crate::backend::{BLOCK, Block, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
-use crate::primitives::counter::{Le32, xor_keystream};
+use crate::primitives::counter::{Le32, xor_keystream, xor_keystream_with};
 use crate::primitives::ghash::{Polyval, Table};
 use crate::primitives::wipe;
 
@@ -18,15 +18,11 @@ pub(crate) struct GcmSiv;
 
 impl Mode for GcmSiv {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        for messages in batch.messages.chunks_mut(GROUP) {
-            batch.backend.run(Crypt::<false> { messages });
-        }
+        batch.backend.run(Crypt::<false> { messages: batch.messages });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        for messages in batch.messages.chunks_mut(GROUP) {
-            batch.backend.run(Crypt::<true> { messages });
-        }
+        batch.backend.run(Crypt::<true> { messages: batch.messages });
     }
 }
 
@@ -34,38 +30,101 @@ struct Crypt<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
 }
 
+/// What comes of a group's nonces.
+struct Derived {
+    authentication: [Block; GROUP],
+    encryption: GroupKeys,
+}
+
+impl Derived {
+    #[inline(always)]
+    fn empty() -> Self {
+        Self { authentication: [[0; BLOCK]; GROUP], encryption: GroupKeys::empty() }
+    }
+}
+
+impl Drop for Derived {
+    fn drop(&mut self) {
+        wipe(&mut self.authentication);
+    }
+}
+
 impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     type Output = ();
 
     /// RFC 8452, sections 4 and 5, up to the comparison of the tags.
+    ///
+    /// A message cannot be encrypted before it is hashed, nor hashed before it is decrypted. So one group of messages
+    /// goes through its second pass while the next one goes through its first.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let mut authentication = [[0; BLOCK]; GROUP];
-        let mut keys = GroupKeys::empty();
-        derive_keys(b, self.messages, &mut authentication, &mut keys);
-        if OPENS {
-            for (i, message) in self.messages.iter_mut().enumerate() {
-                let start = counter(&message.tag);
-                xor_keystream::<Le32, B, _>(b, keys.of(i), &start, &mut message.data);
+        let groups = self.messages.len().div_ceil(GROUP);
+        let mut derived = [Derived::empty(), Derived::empty()];
+        let mut tables = ArrayVec::<Table, GROUP>::new();
+        for _ in 0..self.messages.len().min(GROUP) {
+            tables.push(Table::empty());
+        }
+        let mut chunks = self.messages.chunks_mut(GROUP);
+        let mut before: &mut [&mut Message<'_>] = &mut [];
+        for g in 0..=groups {
+            let current = chunks.next().unwrap_or_default();
+            if !current.is_empty() {
+                derive_keys(b, current, &mut derived[g % 2]);
             }
-        }
-        let mut tags = [[0; BLOCK]; GROUP];
-        let mut table = Table::empty();
-        for ((message, h), tag) in self.messages.iter().zip(&authentication).zip(&mut tags) {
-            let plaintext = if OPENS { message.data.output() } else { message.data.input() };
-            let s = hash(b, &mut table, h, &message.aad, &plaintext);
-            let s = b.xor(s, b.load_bytes(message.nonce));
-            *tag = b.first(b.and(s, b.one(&WITHOUT_LAST_BIT)));
-        }
-        keys.encrypt_each(b, &mut tags);
-        for (i, (message, tag)) in self.messages.iter_mut().zip(tags).enumerate() {
-            message.tag = tag;
-            if !OPENS {
-                xor_keystream::<Le32, B, _>(b, keys.of(i), &counter(&tag), &mut message.data);
+            let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
+            let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
+            let tags = {
+                let (of_hashed, of_crypted) = (&derived[of_hashed % 2], &derived[of_crypted % 2]);
+                both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut tables)
+            };
+            for (message, tag) in hashed.iter_mut().zip(tags) {
+                message.tag = tag;
             }
+            before = if OPENS { crypted } else { hashed };
         }
-        wipe(&mut authentication);
     }
+}
+
+/// Hashes the messages of one group, and encrypts or decrypts those of another meanwhile. Returns the tags of the first.
+#[inline(always)]
+fn both_passes<B: Isa, const OPENS: bool>(
+    b: B,
+    hashed: &[&mut Message<'_>],
+    of_hashed: &Derived,
+    crypted: &mut [&mut Message<'_>],
+    of_crypted: &Derived,
+    tables: &mut [Table],
+) -> [Block; GROUP] {
+    let plaintext = |message: &'_ Message<'_>| if OPENS { message.data.room() } else { message.data.len() };
+    let hashes = hashed
+        .iter()
+        .zip(&of_hashed.authentication)
+        .map(|(message, h)| (*h, message.aad.len().div_ceil(BLOCK) + plaintext(message).div_ceil(BLOCK) + 1));
+    Table::fill_each(b, &mut tables[..hashed.len()], hashes);
+    let mut tags = [[0; BLOCK]; GROUP];
+    for i in 0..hashed.len().max(crypted.len()) {
+        let mut hash = hashed.get(i).map(|message| {
+            let plaintext = if OPENS { message.data.output() } else { message.data.input() };
+            Hashing::new(b, &tables[i], &message.aad, plaintext)
+        });
+        if let Some(message) = crypted.get_mut(i) {
+            let (keys, start) = (of_crypted.encryption.of(i), counter(&message.tag));
+            let data = &mut message.data;
+            if let Some(hash) = &mut hash {
+                xor_keystream_with::<Le32, B, _, _>(b, keys, &start, data, hash);
+            } else {
+                xor_keystream::<Le32, B, _>(b, keys, &start, data);
+            }
+        }
+        if let (Some(hash), Some(message)) = (hash, hashed.get(i)) {
+            let s = b.xor(hash.finish(b), b.load_bytes(message.nonce));
+            tags[i] = b.first(b.and(s, b.one(&WITHOUT_LAST_BIT)));
+        }
+    }
+    if !hashed.is_empty() {
+        of_hashed.encryption.encrypt_each(b, &mut tags);
+    }
+    tags
 }
 
 const WITHOUT_LAST_BIT: Block = (u128::MAX >> 1).to_le_bytes();
@@ -81,12 +140,7 @@ fn counter(tag: &Block) -> Block {
 /// Section 4: halves of encrypted counters with the nonce, first those of the authentication key, then those of the
 /// encryption key.
 #[inline(always)]
-fn derive_keys<B: Isa>(
-    b: B,
-    messages: &[&mut Message<'_>],
-    authentication: &mut [Block; GROUP],
-    keys: &mut GroupKeys,
-) {
+fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], derived: &mut Derived) {
     // Four bytes up, to make room for the counter.
     const UP: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
     let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
@@ -99,35 +153,79 @@ fn derive_keys<B: Isa>(
     }
     encrypt_each(b, messages, &mut blocks);
     for (m, halves) in blocks.chunks(halves).enumerate() {
-        for (i, half) in halves.iter().enumerate() {
-            let key = if i < 2 { &mut authentication[m] } else { keys.half(m, i / 2 - 1) };
-            let at = 8 * (i % 2);
-            key[at..at + 8].copy_from_slice(&half[..8]);
+        for (i, pair) in halves.chunks(2).enumerate() {
+            let key = if i == 0 { &mut derived.authentication[m] } else { derived.encryption.half(m, i - 1) };
+            *key = low_halves(&pair[0], &pair[1]);
         }
     }
     wipe(&mut blocks);
-    keys.expand(b, messages.len(), halves / 2 - 1);
+    derived.encryption.expand(b, messages.len(), halves / 2 - 1);
 }
 
-/// `POLYVAL(H, AAD, plaintext, lengths)`, strings padded with zeros.
+/// The first eight bytes of each block; as numbers, since blocks that are put together in memory are slow to load.
 #[inline(always)]
-fn hash<B: Isa>(b: B, table: &mut Table, h: &Block, aad: &[u8], plaintext: &Span<'_>) -> B::V {
-    let blocks = aad.len().div_ceil(BLOCK) + plaintext.len().div_ceil(BLOCK) + 1;
-    table.fill_for(b, h, blocks);
-    let mut hash = Polyval::new(b, table);
-    let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
-    let lengths = b.one(&lengths.to_le_bytes());
-    let aad = Span::from(aad);
-    if blocks <= table.count() {
-        hash.begin(b, blocks);
-        hash.absorb_part(b, &aad, 0, aad.len());
-        hash.absorb_part(b, plaintext, 0, plaintext.len());
-    } else {
-        hash.absorb_string(b, &aad);
-        hash.absorb_string(b, plaintext);
-        hash.begin(b, 1);
+fn low_halves(first: &Block, second: &Block) -> Block {
+    let low = u128::from_le_bytes(*first) & u128::from(u64::MAX);
+    (low | u128::from_le_bytes(*second) << 64).to_le_bytes()
+}
+
+/// `POLYVAL(H, AAD, plaintext, lengths)` on its way, strings padded with zeros.
+struct Hashing<'t, 'd, B: Isa> {
+    hash: Polyval<'t, B>,
+    table: &'t Table,
+    plaintext: Span<'d>,
+    at: usize,
+    lengths: B::V,
+    /// Whether the present pieces are those of a full group.
+    goes: bool,
+}
+
+impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
+    #[inline(always)]
+    fn new(b: B, table: &'t Table, aad: &[u8], plaintext: Span<'d>) -> Self {
+        let mut hash = Polyval::new(b, table);
+        let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
+        hash.absorb_string(b, &Span::from(aad));
+        Self { hash, table, plaintext, at: 0, lengths: b.one(&lengths.to_le_bytes()), goes: false }
     }
-    hash.absorb(b, lengths, 1);
-    hash.end(b);
-    hash.value(b)
+
+    /// Takes in what is left, and the lengths.
+    #[inline(always)]
+    fn finish(mut self, b: B) -> B::V {
+        loop {
+            let blocks = (self.plaintext.len() - self.at).div_ceil(BLOCK);
+            let group = (blocks + 1).min(self.table.count());
+            let to = self.plaintext.len().min(self.at + BLOCK * group);
+            self.hash.begin(b, group);
+            self.hash.absorb_part(b, &self.plaintext, self.at, to);
+            self.at = to;
+            if group > blocks {
+                self.hash.absorb(b, self.lengths, 1);
+                self.hash.end(b);
+                return self.hash.value(b);
+            }
+            self.hash.end(b);
+        }
+    }
+}
+
+/// A full group, a register of it a piece, as long as there is one.
+impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        let full = Table::full_group::<B>();
+        if piece == 0 {
+            self.goes = self.table.count() == full && self.plaintext.len() - self.at >= BLOCK * full;
+            self.hash.begin(b, 0);
+        }
+        if self.goes {
+            let r = Polyval::<B>::register(piece);
+            let x = self.plaintext.load(b, self.at + r * BLOCK * B::BLOCKS);
+            self.hash.absorb_register(b, r, x);
+            if piece == REGISTERS - 1 {
+                self.hash.end(b);
+                self.at += BLOCK * full;
+            }
+        }
+    }
 }

@@ -14,12 +14,9 @@ use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{BigEndian, Halves, factor};
+use crate::primitives::gf128::{BigEndian, factor};
 
 pub(crate) struct JuliusEcb;
-
-/// How `δ` multiplies.
-type Multiplication = Halves<BigEndian>;
 
 impl Mode for JuliusEcb {
     /// The factor `δ`, and `δ` itself
@@ -27,7 +24,7 @@ impl Mode for JuliusEcb {
         let aes = Schedule::new(backend, key);
         let delta = encrypt_zero(backend, &aes);
         let mut material = Material::plain(aes);
-        let [d0, d1] = factor::<Multiplication>(backend, &delta);
+        let [d0, d1] = factor::<BigEndian>(backend, &delta);
         material.subkeys[..3].copy_from_slice(&[d0, d1, delta]);
         material
     }
@@ -263,7 +260,7 @@ fn keep<const S: usize, const K: usize>(states: &mut [[Block; S]], strands: &[St
 /// `x ← x δ`
 #[inline(always)]
 fn times_delta<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<Multiplication>(x, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
 }
 
 struct Hash;

@@ -7,23 +7,20 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{GcmOrder, Halves, factor, product};
+use crate::primitives::gf128::{GcmOrder, factor, product};
 
 pub(crate) struct McoeG;
-
-/// How the chain multiplies.
-type Multiplication = Halves<GcmOrder>;
 
 impl Mode for McoeG {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let (k1, k2) = key.split_at(BLOCK);
         let mut material = Material::plain(Schedule::new(backend, k1));
-        let k2 = factor::<Multiplication>(backend, k2.try_into().expect("a block"));
+        let k2 = factor::<GcmOrder>(backend, k2.try_into().expect("a block"));
         material.subkeys[..2].copy_from_slice(&k2);
-        material.subkeys[2] = product::<Multiplication>(backend, &[0xff; BLOCK], &k2);
+        material.subkeys[2] = product::<GcmOrder>(backend, &[0xff; BLOCK], &k2);
         material
     }
 
@@ -86,11 +83,6 @@ fn last(message: &Message<'_>) -> (usize, usize) {
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, s) = last(message);
     join(&message.data.block(at), s, with)
-}
-
-/// `Q[s..] ‖ T[..s]`
-fn split(q: &Block, t: &Block, s: usize) -> Block {
-    join(&skip(q, s), BLOCK - s, t)
 }
 
 /// The chaining values of a flight's messages.
@@ -198,7 +190,7 @@ fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 2>]) {
 /// `h = U K2`
 #[inline(always)]
 fn tweak<L: Lanes>(lanes: L, u: &mut L::Blocks) {
-    lanes.multiply::<Multiplication>(u, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<GcmOrder>(u, [lanes.constant(0), lanes.constant(1)]);
 }
 
 /// `C_i = E~(U, M_i) = E_K1(M_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`

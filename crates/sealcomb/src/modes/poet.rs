@@ -13,7 +13,7 @@ use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::blocks::Loose;
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
+use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
@@ -113,11 +113,6 @@ fn last(message: &Message<'_>) -> (usize, usize) {
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, r) = last(message);
     join(&message.data.block(at), r, with)
-}
-
-/// `Z[r..] ‖ T[..r]`
-fn split(z: &Block, t: &Block, r: usize) -> Block {
-    join(&skip(z, r), BLOCK - r, t)
 }
 
 /// `S = E_K(|M| ‖ 0^64)`, the length in bits

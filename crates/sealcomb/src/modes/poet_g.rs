@@ -7,12 +7,10 @@ use super::poet::{Poet, Version, derive, ends_of_headers, sum_aad, sum_block};
 use crate::backend::{BLOCK, Backend, Block};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{Field, GcmOrder, Halves, factor};
+use crate::primitives::gf128::{Field, GcmOrder, factor};
 use crate::primitives::wipe;
 
 pub(crate) const POET_G: Poet<Version1, 1, 4> = Poet::NEW;
-
-type Product = Halves<GcmOrder>;
 
 /// Version 1, with multiplications by `K_t` and `K_b`.
 pub(crate) struct Version1;
@@ -23,8 +21,8 @@ impl Version<1, 4> for Version1 {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
         let mut material = Material::plain(Schedule::new(backend, k));
-        let [t0, t1] = factor::<Product>(backend, k_t);
-        let [b0, b1] = factor::<Product>(backend, k_b);
+        let [t0, t1] = factor::<GcmOrder>(backend, k_t);
+        let [b0, b1] = factor::<GcmOrder>(backend, k_b);
         material.subkeys = [t0, t1, b0, b1, *l, *tm];
         wipe(&mut keys);
         material
@@ -42,13 +40,13 @@ impl Version<1, 4> for Version1 {
     /// `F_t(x) = x K_t`
     #[inline(always)]
     fn top<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-        lanes.multiply::<Product>(x, [lanes.constant(0), lanes.constant(1)]);
+        lanes.multiply::<GcmOrder>(x, [lanes.constant(0), lanes.constant(1)]);
     }
 
     /// `F_b(y) = y K_b`
     #[inline(always)]
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks) {
-        lanes.multiply::<Product>(y, [lanes.constant(2), lanes.constant(3)]);
+        lanes.multiply::<GcmOrder>(y, [lanes.constant(2), lanes.constant(3)]);
     }
 
     /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`

@@ -238,7 +238,7 @@ impl<B: Isa, const N: usize> RoundKeys<B> for &LaneKeys<'_, N> {
 }
 
 /// Messages whose keys are expanded side by side.
-pub(crate) const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 8;
 
 /// A key a message, for modes that derive one: round keys of a group of messages, expanded in the registers' lanes.
 pub(crate) struct GroupKeys {
@@ -271,6 +271,7 @@ impl GroupKeys {
     pub(crate) fn expand<B: Isa>(&mut self, b: B, messages: usize, halves: usize) {
         self.rounds = if halves == 1 { 10 } else { 14 };
         if B::SOFT {
+            self.soft.clear();
             for m in 0..messages {
                 let mut key = [self.keys[0].0[m], self.keys[1].0[m]];
                 self.soft.push(SoftAes::new(key[..halves].as_flattened()));
@@ -317,7 +318,7 @@ impl GroupKeys {
     /// Encrypts block `i` under the key of message `i`.
     #[inline(always)]
     pub(crate) fn encrypt_each<B: Isa>(&self, b: B, blocks: &mut [Block; GROUP]) {
-        const R: usize = 4;
+        const R: usize = 2;
         for at in (0..GROUP).step_by(R * B::BLOCKS) {
             let mut x = [b.zero(); R];
             for r in 0..R {

@@ -1,7 +1,7 @@
 //! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
 
 use super::cipher::Cipher;
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
 /// How counter blocks follow each other.
 pub(crate) trait Counter {
@@ -142,6 +142,18 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Cipher<B>>(
     start: &Block,
     data: &mut Span<'_>,
 ) {
+    xor_keystream_with::<C, B, K, ()>(b, keys, start, data, &mut ());
+}
+
+/// The same, with other work between the rounds: eight pieces of it for each eight full registers.
+#[inline(always)]
+pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
+    b: B,
+    keys: K,
+    start: &Block,
+    data: &mut Span<'_>,
+    weave: &mut W,
+) {
     let mut start = *start;
     let mut at = 0;
     while at < data.len() {
@@ -150,14 +162,20 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Cipher<B>>(
             Some(blocks) if blocks < (left / BLOCK) as u64 => BLOCK * blocks as usize,
             _ => left,
         };
-        xor_run::<C, B, K>(b, keys, &start, &mut data.part(at, at + run));
+        xor_run::<C, B, K, W>(b, keys, &start, &mut data.part(at, at + run), weave);
         at += run;
         start = C::skip(&start, (run / BLOCK) as u64);
     }
 }
 
 #[inline(always)]
-fn xor_run<C: Counter, B: Isa, K: Cipher<B>>(b: B, keys: K, start: &Block, data: &mut Span<'_>) {
+fn xor_run<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
+    b: B,
+    keys: K,
+    start: &Block,
+    data: &mut Span<'_>,
+    weave: &mut W,
+) {
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let mut data = data.reborrow();
     let mut counters = Counters::<B, C>::new(b, start);
@@ -165,7 +183,7 @@ fn xor_run<C: Counter, B: Isa, K: Cipher<B>>(b: B, keys: K, start: &Block, data:
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x: [B::V; REGISTERS] = counters.take(b);
-        keys.encrypt(b, &mut x);
+        keys.encrypt_with(b, &mut x, weave);
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
             chunk.store(b, r, b.xor(x[r], chunk.load(b, r)));

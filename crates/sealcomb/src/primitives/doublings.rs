@@ -9,6 +9,7 @@ use alloc::boxed::Box;
 
 use zeroize::ZeroizeOnDrop;
 
+use super::gf128::double_number;
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS};
 
@@ -16,6 +17,9 @@ use crate::backend::{BLOCK, Block, Isa, REGISTERS};
 const CHAPTER: usize = 128;
 /// Entries that the masks of eight registers take: factors have degrees up to 7.
 const WINDOW: usize = 4 * REGISTERS + 7;
+
+/// Registers by which long messages go on.
+const PACE: usize = REGISTERS / 2;
 
 /// The doublings of an element `L`.
 #[derive(Clone)]
@@ -32,9 +36,20 @@ impl Doublings {
         let mut v = halve(u128::from_be_bytes(*l));
         for entry in &mut doublings.entries {
             *entry = v.to_be_bytes();
-            v = double(v);
+            v = double_number(v);
         }
         doublings
+    }
+
+    /// Puts into the entries of `PACE` full registers from `at` on those that come `CHAPTER` after them.
+    #[inline(always)]
+    fn renew_full<B: Isa>(&mut self, b: B, at: usize) {
+        let entries = &mut self.entries[at..at + PACE * B::BLOCKS + 7];
+        for r in 0..PACE {
+            let from = &mut entries[r * B::BLOCKS..];
+            let sum = b.xor3(b.load(from), b.load(&from[1..]), b.load(&from[2..]));
+            b.store(b.xor(sum, b.load(&from[7..])), from);
+        }
     }
 
     /// Puts into `to`, and the further entries up to `end`, those that come `CHAPTER` after the ones from `from` on.
@@ -58,11 +73,6 @@ impl Drop for Doublings {
 }
 
 impl ZeroizeOnDrop for Doublings {}
-
-/// `2 v`
-pub(crate) fn double(v: u128) -> u128 {
-    v << 1 ^ (v >> 127).wrapping_neg() & 0x87
-}
 
 /// `v / 2`
 fn halve(v: u128) -> u128 {
@@ -114,7 +124,11 @@ impl<'k> Masks<'k> {
         if let Some(own) = &mut self.own {
             // One entry stays, for the mask of the place before the next.
             let used = (next - 1).min(CHAPTER + 1);
-            own.renew(b, self.place - 1, self.place - 1, used);
+            if blocks == PACE * B::BLOCKS && next <= CHAPTER {
+                own.renew_full(b, self.place - 1);
+            } else {
+                own.renew(b, self.place - 1, self.place - 1, used);
+            }
             if next > CHAPTER {
                 own.renew(b, used, used, CHAPTER + 1);
                 own.renew(b, 1, CHAPTER + 1, CHAPTER + WINDOW + 1);
@@ -194,7 +208,7 @@ mod tests {
 
     #[test]
     fn masks_are_multiples_of_doublings_however_long_the_message() {
-        let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double(v));
+        let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double_number(v));
         for backend in Backend::available() {
             for size in [1, 5, 8, 16, 31, 32] {
                 let steps: Vec<_> = (0..600 / size).map(|_| size).collect();
@@ -234,7 +248,7 @@ mod tests {
             for powers in [[0, 1, 4], [2, 3, 7], [0, 0, 0], [1, 1, 1]] {
                 let terms = core::array::from_fn(|i| (numbers[i].to_be_bytes(), powers[i]));
                 let expected = (0..3)
-                    .map(|i| (0..powers[i]).fold(numbers[i], |v, _| double(v)))
+                    .map(|i| (0..powers[i]).fold(numbers[i], |v, _| double_number(v)))
                     .fold(0, |sum, v| sum ^ v);
                 let sum = backend.run(Sum { terms });
                 assert_eq!(u128::from_be_bytes(sum), expected, "{backend:?} {powers:?}");

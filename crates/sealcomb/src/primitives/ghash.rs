@@ -65,39 +65,73 @@ impl Table {
     /// Puts the first `count` powers of `h`, a power of two, into the table.
     #[inline(always)]
     pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
+        self.begin(h, count);
+        let mut known = 1;
+        while known < count {
+            self.double_known(b, known);
+            known *= 2;
+        }
+        self.add_halves(b);
+    }
+
+    /// Fills a table for each message with as many powers of its key as pay for a hash of so many blocks: each doubling
+    /// of their number halves the reductions, and two full groups of blocks are worth all powers. A power waits for
+    /// the one before it, and so the tables are filled side by side.
+    #[inline(always)]
+    pub(crate) fn fill_each<B: Isa>(b: B, tables: &mut [Self], hashes: impl Iterator<Item = (Block, usize)>) {
+        for (table, (h, blocks)) in tables.iter_mut().zip(hashes) {
+            let full = Self::full_group::<B>();
+            let mut count = 4;
+            while (count * count < 2 * blocks || blocks >= 2 * full) && count < full {
+                count *= 2;
+            }
+            table.begin(&h, count);
+        }
+        let mut known = 1;
+        while known < Self::full_group::<B>() {
+            for table in &mut *tables {
+                if known < table.count {
+                    table.double_known(b, known);
+                }
+            }
+            known *= 2;
+        }
+        for table in tables {
+            table.add_halves(b);
+        }
+    }
+
+    /// The first of `count` powers.
+    #[inline(always)]
+    fn begin(&mut self, h: &Block, count: usize) {
         // A table that is used again is wiped as far as it was ever filled.
         self.filled = self.filled.max(count);
         self.count = count;
         self.powers[POWERS - 1] = *h;
-        let mut known = 1;
-        while known < count {
-            let highest = b.splat(&self.powers[POWERS - known]);
-            let mut i = 0;
-            while i < known {
-                let some = b.load(&self.powers[POWERS - known + i..]);
-                let product = multiply(b, some, highest);
-                b.store_some(product, &mut self.powers[POWERS - 2 * known + i..POWERS - known]);
-                i += B::BLOCKS;
-            }
-            known *= 2;
+    }
+
+    /// The next `known` powers.
+    #[inline(always)]
+    fn double_known<B: Isa>(&mut self, b: B, known: usize) {
+        let highest = b.splat(&self.powers[POWERS - known]);
+        let mut i = 0;
+        while i < known {
+            let some = b.load(&self.powers[POWERS - known + i..]);
+            let product = multiply(b, some, highest);
+            b.store_some(product, &mut self.powers[POWERS - 2 * known + i..POWERS - known]);
+            i += B::BLOCKS;
         }
-        let mut i = POWERS - count;
+    }
+
+    /// The sums of the powers' halves.
+    #[inline(always)]
+    fn add_halves<B: Isa>(&mut self, b: B) {
+        let mut i = POWERS - self.count;
         while i < POWERS {
             let power = b.load(&self.powers[i..]);
             b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..POWERS]);
             i += B::BLOCKS;
         }
-    }
-
-    /// Puts as many powers into the table as pay for a hash of so many blocks: each doubling of their number halves
-    /// the reductions.
-    #[inline(always)]
-    pub(crate) fn fill_for<B: Isa>(&mut self, b: B, h: &Block, blocks: usize) {
-        let mut count = 4;
-        while count * count < 2 * blocks && count < REGISTERS * B::BLOCKS {
-            count *= 2;
-        }
-        self.fill(b, h, count);
     }
 }
 

@@ -3,12 +3,15 @@
 use core::hint::black_box;
 
 use super::aes::Schedule;
-use crate::backend::{Isa, RoundKeys};
+use crate::backend::{Isa, RoundKeys, Weave};
 
 /// What a layer of a mode does with its blocks.
 pub(crate) trait Cipher {
     /// Takes every block of `x` through the cipher.
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]);
+
+    /// The same, with the `R` pieces of `weave` between the rounds; at most five.
+    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W);
 }
 
 /// AES.
@@ -18,6 +21,11 @@ impl Cipher for Encrypt {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
         b.encrypt(key.encrypting(), x);
+    }
+
+    #[inline(always)]
+    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
+        b.encrypt_with(key.encrypting(), x, weave);
     }
 }
 
@@ -29,6 +37,11 @@ impl Cipher for Decrypt {
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
         b.decrypt(black_box(key.decrypting()), x);
     }
+
+    #[inline(always)]
+    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
+        b.decrypt_with(key.decrypting(), x, weave);
+    }
 }
 
 /// The first six rounds of AES, the last of them with `MixColumns` as the others.
@@ -37,11 +50,19 @@ pub(crate) struct EncryptSix;
 impl Cipher for EncryptSix {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
+        Self::run_with(b, key, x, &mut ());
+    }
+
+    #[inline(always)]
+    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
         let keys = black_box(key.encrypting());
         add_key(b, keys, 0, x);
         for i in 1..=6 {
             for r in 0..R {
                 x[r] = b.aes_round(x[r], keys.key(b, i, r));
+            }
+            if i <= R {
+                weave.thread(b, i - 1);
             }
         }
     }
@@ -51,18 +72,26 @@ impl Cipher for EncryptSix {
 pub(crate) struct DecryptSix;
 
 impl Cipher for DecryptSix {
-    /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
+        Self::run_with(b, key, x, &mut ());
+    }
+
+    /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
+    #[inline(always)]
+    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
         let keys = black_box(key.decrypting());
         let rounds = RoundKeys::<B>::rounds(keys);
         add_key(b, key.encrypting(), 6, x);
         for r in 0..R {
             x[r] = b.aes_inv_mix(x[r]);
         }
-        for i in rounds - 5..rounds {
+        for i in 1..=5 {
             for r in 0..R {
-                x[r] = b.aes_inv_round(x[r], keys.key(b, i, r));
+                x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
+            }
+            if i <= R {
+                weave.thread(b, i - 1);
             }
         }
         for r in 0..R {
