@@ -317,24 +317,24 @@ module gcm512 #(
         .out_blocks(encrypted)
     );
 
-    delay_line #(
+    ring_delay #(
         .WIDTH(BESIDE),
-        .DELAY(LATENCY)
+        .CLOCKS(LATENCY)
     ) beside_way (
         .clk,
         .rst,
-        .in(beside_1),
-        .out(beside_out)
+        .in_data(beside_1),
+        .out_data(beside_out)
     );
 
-    delay_line #(
+    ring_delay #(
         .WIDTH(512),
-        .DELAY(LATENCY)
+        .CLOCKS(LATENCY)
     ) data_way (
         .clk,
         .rst,
-        .in(data_1),
-        .out(data_out)
+        .in_data(data_1),
+        .out_data(data_out)
     );
 
     always_ff @(posedge clk) begin

@@ -507,35 +507,35 @@ module ocb512 #(
     assign made = call_done[CONSTANT];
     assign ktop_made = call_done[KTOP];
 
-    delay_line #(
+    ring_delay #(
         .WIDTH(BESIDE),
-        .DELAY(LATENCY)
+        .CLOCKS(LATENCY)
     ) beside_way (
         .clk,
         .rst,
-        .in(beside_3),
-        .out(beside_out)
+        .in_data(beside_3),
+        .out_data(beside_out)
     );
 
-    delay_line #(
+    ring_delay #(
         .WIDTH(512),
-        .DELAY(LATENCY)
+        .CLOCKS(LATENCY)
     ) post_way (
         .clk,
         .rst,
-        .in(post),
-        .out(post_out)
+        .in_data(post),
+        .out_data(post_out)
     );
 
     if (DIRECTION != 0) begin : g_checksum_way
-        delay_line #(
+        ring_delay #(
             .WIDTH(128),
-            .DELAY(LATENCY)
+            .CLOCKS(LATENCY)
         ) checksum_way (
             .clk,
             .rst,
-            .in(input_3),
-            .out(checksum_out)
+            .in_data(input_3),
+            .out_data(checksum_out)
         );
     end else begin : g_no_checksum_way
         assign checksum_out = '0;

@@ -29,7 +29,7 @@ aes/aes_last_round_key.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv
-modes/ring_delay.sv
+common/ring_delay.sv
 modes/pipe_key.sv
 modes/lut_queue.sv
 modes/packet_finish.sv

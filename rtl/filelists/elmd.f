@@ -27,7 +27,7 @@ aes/aes_sbox_word.sv
 common/credit_counter.sv
 common/packet_front.sv
 common/stream_fifo.sv
-modes/ring_delay.sv
+common/ring_delay.sv
 modes/elmd.sv
 modes/elmd_checksum.sv
 modes/elmd_control.sv

@@ -25,7 +25,7 @@ gf128/ghash.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv
-modes/ring_delay.sv
+common/ring_delay.sv
 modes/pipe_key.sv
 modes/packet_results.sv
 modes/gcm_slots.sv

@@ -14,7 +14,7 @@ aes/aes_encrypt_round.sv
 aes/aes_encrypt_keys_per_block.sv
 engine/aes_encrypt_lane.sv
 engine/cipher_lanes.sv
-engine/delay_line.sv
+common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv

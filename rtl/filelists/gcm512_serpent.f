@@ -17,7 +17,7 @@ engine/aes_encrypt_lane.sv
 serpent/serpent_round_keys.sv
 serpent/serpent_encrypt_lane.sv
 engine/cipher_lanes.sv
-engine/delay_line.sv
+common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv

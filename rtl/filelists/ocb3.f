@@ -28,7 +28,7 @@ aes/aes_last_round_key.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 common/packet_front.sv
-modes/ring_delay.sv
+common/ring_delay.sv
 modes/pipe_key.sv
 modes/packet_results.sv
 modes/mux4.sv

@@ -21,7 +21,7 @@ aes/aes_decrypt_keys_per_block.sv
 aes/aes_last_round_key.sv
 engine/aes_decrypt_lane.sv
 engine/cipher_lanes.sv
-engine/delay_line.sv
+common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv

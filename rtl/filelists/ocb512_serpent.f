@@ -26,7 +26,7 @@ serpent/serpent_encrypt_lane.sv
 serpent/serpent_decrypt_lane.sv
 serpent/serpent_last_prekey.sv
 engine/cipher_lanes.sv
-engine/delay_line.sv
+common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
