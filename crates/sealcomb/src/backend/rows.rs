@@ -203,12 +203,7 @@ impl<'a, const N: usize> Rows<'a, N> {
 
     /// Writes one block of each lane of the first `R` registers, `ahead` blocks from here.
     #[inline(always)]
-    pub(crate) fn scatter<B: Isa, const R: usize, const W: usize>(
-        &mut self,
-        b: B,
-        ahead: usize,
-        x: &[B::V; W],
-    ) {
+    pub(crate) fn scatter<B: Isa, const R: usize>(&mut self, b: B, ahead: usize, x: &[B::V; R]) {
         assert!(self.writes);
         let at = self.place(R * B::BLOCKS, ahead, 1);
         for r in 0..R {

@@ -235,7 +235,7 @@ struct Flight<
     trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
     constants: LaneConstants<C, N>,
     strand: [usize; N],
-    // Bytes after which a lane may change strands.
+    // Bytes after which a lane may change strands, a power of two.
     unit: usize,
     // Lanes whose strand has come to its last bytes, less than a unit.
     in_rest: u64,
@@ -293,16 +293,16 @@ where
                     ended &= ended - 1;
                     if self.in_rest & (1 << lane) != 0 {
                         self.end_rest(lane, strands);
-                    } else if !strands[self.strand[lane]].data.len().is_multiple_of(self.unit) {
+                    } else if self.rest(&strands[self.strand[lane]]) > 0 {
                         self.begin_rest(lane, strands);
                         continue;
                     } else {
                         self.end(lane, strands);
                     }
-                    if laid == Laid::Refilled
-                        && let Some(strand) = waiting.next()
-                    {
-                        self.begin(lane, strands, strand);
+                    let next = if laid == Laid::Refilled { waiting.next() } else { None };
+                    match next {
+                        Some(strand) => self.begin(lane, strands, strand),
+                        None => self.rows.idle(lane),
                     }
                 }
             }
@@ -328,20 +328,26 @@ where
         let mut longest = 0;
         let mut lanes = self.in_rest;
         while lanes != 0 {
-            longest =
-                longest.max(strands[self.strand[lanes.trailing_zeros() as usize]].data.len() % self.unit);
+            longest = longest.max(self.rest(&strands[self.strand[lanes.trailing_zeros() as usize]]));
             lanes &= lanes - 1;
         }
         longest.div_ceil(BLOCK)
+    }
+
+    /// Bytes of a strand beyond its whole units.
+    #[inline(always)]
+    fn rest(&self, strand: &Strand<'a, S, K, C>) -> usize {
+        // A mask, since a division takes as long as half a step.
+        strand.data.len() & (self.unit - 1)
     }
 
     /// Gives a lane a strand, or its rest if there is no more.
     #[inline(always)]
     fn begin(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
         self.assign(lane, strands, strand);
-        let data = &strands[strand].data;
+        let Strand { data, .. } = &strands[strand];
         if data.len() >= self.unit {
-            self.rows.begin(lane, data, data.len() / self.unit * self.unit);
+            self.rows.begin(lane, data, data.len() - self.rest(&strands[strand]));
         } else {
             self.begin_rest(lane, strands);
         }
@@ -349,8 +355,8 @@ where
 
     #[inline(always)]
     fn begin_rest(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>]) {
-        let data = &strands[self.strand[lane]].data;
-        self.rows.begin_rest(self.b, lane, data, data.len() / self.unit * self.unit);
+        let strand = &strands[self.strand[lane]];
+        self.rows.begin_rest(self.b, lane, &strand.data, strand.data.len() - self.rest(strand));
         self.in_rest |= 1 << lane;
     }
 
@@ -359,10 +365,9 @@ where
         if M::WRITES {
             self.rows.put_back(self.b, lane);
         }
-        self.rows.idle(lane);
         self.in_rest &= !(1 << lane);
         let strand = &mut strands[self.strand[lane]];
-        let after = &self.trail[(strand.data.len() % self.unit).div_ceil(BLOCK) - 1];
+        let after = &self.trail[self.rest(strand).div_ceil(BLOCK) - 1];
         for s in 0..S {
             strand.state[s] = after[s].0[lane];
         }
@@ -385,7 +390,6 @@ where
 
     #[inline(always)]
     fn end(&mut self, lane: usize, strands: &mut [Strand<'a, S, K, C>]) {
-        self.rows.idle(lane);
         let state = &mut strands[self.strand[lane]].state;
         for s in 0..S {
             state[s] = self.state[s].0[lane];
@@ -427,8 +431,10 @@ where
         // Where a strand ends within the line, its state is what it was then.
         let leave_trail = *in_rest != 0;
         // Squares of as many steps as a register has blocks are written in whole registers, one square behind and a few
-        // registers after each step, so that memory and shuffles fill the gaps that the rounds leave.
+        // registers after each step, so that memory and shuffles fill the gaps that the rounds leave. The last one, which
+        // has no steps behind it, is written block by block.
         let share = R.div_ceil(blocks);
+        let squared = (steps / blocks).saturating_sub(1);
         for i in 0..steps {
             let mut x = [b.zero(); R];
             rows.gather(b, i, &mut x);
@@ -438,25 +444,16 @@ where
             }
             if M::WRITES {
                 let (square, step) = (i / blocks, i % blocks);
-                squares[square % 2][step][..R].copy_from_slice(&x);
-                if square > 0 {
-                    for r in step * share..(step + 1) * share {
-                        if r < R {
-                            rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
-                        }
+                if square < squared {
+                    squares[square % 2][step][..R].copy_from_slice(&x);
+                } else {
+                    rows.scatter(b, i, &x);
+                }
+                if square > 0 && square <= squared {
+                    for r in step * share..((step + 1) * share).min(R) {
+                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
                     }
                 }
-            }
-        }
-        if M::WRITES {
-            let (whole, left) = (steps / blocks, steps % blocks);
-            if whole > 0 {
-                for r in (left * share).min(R)..R {
-                    rows.scatter_square(b, (whole - 1) * blocks, &squares[(whole - 1) % 2], r);
-                }
-            }
-            for step in 0..left {
-                rows.scatter::<B, R, W>(b, whole * blocks + step, &squares[whole % 2][step]);
             }
         }
         rows.go(steps);
