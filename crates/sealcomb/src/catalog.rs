@@ -4,7 +4,7 @@ use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
-use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, poet, poet_g, silc};
+use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, pmac, poet, poet_g, silc};
 use crate::{Error, Forged};
 
 /// What an algorithm gives.
@@ -397,6 +397,10 @@ catalog! {
     all() => cmac::Cmac, "CMAC", "cmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16, takes ANY,
         Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
         "At most 2^48 messages a key.";
+    feature = "research" => pmac::Pmac, "PMAC", "pmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16,
+        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "Black, Rogaway, EUROCRYPT 2002", Research,
+        "published, proven up to the birthday bound, no attack known; NIST chose CMAC",
+        "At most 2^48 blocks a key.";
     all() => gcm::AES, "GMAC", "gmac", Mac, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
         Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",

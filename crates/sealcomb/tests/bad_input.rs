@@ -126,6 +126,7 @@ fn modes_take_the_nonces_of_their_standards() {
         assert_eq!(takes(mode), [16], "{mode}");
     }
     assert_eq!(takes("cmac"), [0]);
+    assert_eq!(takes("pmac"), [0]);
     assert_eq!(takes("ccm"), (7..=13).collect::<Vec<_>>());
     assert_eq!(takes("gcm"), (1..=200).collect::<Vec<_>>());
     assert_eq!(takes("gmac"), (1..=200).collect::<Vec<_>>());

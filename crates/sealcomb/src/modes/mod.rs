@@ -36,6 +36,8 @@ pub(crate) mod ofb;
 #[cfg(feature = "research")]
 pub(crate) mod otr;
 #[cfg(feature = "research")]
+pub(crate) mod pmac;
+#[cfg(feature = "research")]
 pub(crate) mod poet;
 #[cfg(feature = "research")]
 pub(crate) mod poet_g;

@@ -60,7 +60,7 @@ impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
 }
 
 #[inline(always)]
-fn table(key: &Material) -> &OffsetTable {
+pub(super) fn table(key: &Material) -> &OffsetTable {
     key.offsets.as_deref().expect("an OCB key has its offsets")
 }
 
@@ -229,15 +229,13 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec
         }
         let l = table(key);
         let (whole, rest) = a.split_at(a.len() - ragged(a.len()));
-        let offsets = Offsets::after(l, b.zero());
-        let mut blocks = Hashed { keys: C::of(key).encrypting::<B>(), offsets, sum: b.zero() };
-        pass(b, &mut whole.into(), &mut blocks);
+        let (sum, offset) = sum_of_blocks(b, C::of(key).encrypting::<B>(), l, whole);
         if !rest.is_empty() {
-            let offset = b.xor(blocks.offsets.last(b, whole.len() / BLOCK), b.one(l.asterisk()));
+            let offset = b.xor(offset, b.one(l.asterisk()));
             let padded = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
             last.push(C::of(key), b.first(b.xor(padded, offset)));
         }
-        sums.push(b.first(b.fold(blocks.sum)));
+        sums.push(b.first(sum));
     }
     last.encrypt_on(b);
     let mut last = last.blocks.iter();
@@ -248,6 +246,19 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec
         }
     }
     sums
+}
+
+/// The sum of the blocks of a string of whole ones, each encrypted under its offset, and the offset of the last.
+#[inline(always)]
+pub(super) fn sum_of_blocks<K: Cipher<B>, B: Isa>(
+    b: B,
+    keys: K,
+    l: &OffsetTable,
+    whole: &[u8],
+) -> (B::V, B::V) {
+    let mut blocks = Hashed { keys, offsets: Offsets::after(l, b.zero()), sum: b.zero() };
+    pass(b, &mut whole.into(), &mut blocks);
+    (b.fold(blocks.sum), blocks.offsets.last(b, whole.len() / BLOCK))
 }
 
 struct Hashed<'k, K, B: Isa> {

@@ -70,6 +70,15 @@ pub(crate) const fn double_number(v: u128) -> u128 {
     v << 1 ^ (v >> 127).wrapping_neg() & 0x87
 }
 
+#[cfg(feature = "research")]
+impl BigEndian {
+    /// The block of which this one is the double: `x^-1 v`.
+    pub(crate) fn halve_block(v: &Block) -> Block {
+        let v = u128::from_be_bytes(*v);
+        (v >> 1 ^ (v & 1).wrapping_neg() & (1 << 127 | 0x43)).to_be_bytes()
+    }
+}
+
 /// GCM's convention (SP 800-38D, section 6.3): the first bit of the first byte is the coefficient of `x^0`. Its product
 /// is POLYVAL's of the byte-reversed blocks, one of them doubled (RFC 8452, appendix A).
 pub(crate) struct GcmOrder;
@@ -298,6 +307,14 @@ mod tests {
         0x0388_dace_60b6_a392_f328_c2b9_71b2_fe78,
         0x5e2e_c746_9170_6288_2c85_b068_5353_deb7,
     ];
+
+    #[cfg(feature = "research")]
+    #[test]
+    fn a_half_doubled_is_the_whole() {
+        for v in BLOCKS.map(u128::to_be_bytes) {
+            assert_eq!(BigEndian::double_block(&BigEndian::halve_block(&v)), v);
+        }
+    }
 
     fn double_big_endian(v: u128) -> u128 {
         (v << 1) ^ if v >> 127 == 1 { 0x87 } else { 0 }

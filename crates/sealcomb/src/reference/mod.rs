@@ -35,6 +35,7 @@ pub mod mcoe_g;
 pub mod ocb3;
 pub mod ofb;
 pub mod otr;
+pub mod pmac;
 pub mod poet;
 mod reduced_aes;
 pub mod serpent;
@@ -197,6 +198,7 @@ fn seal_with<C: BlockCipher>(
         "ofb" => (ofb::apply(cipher, block(nonce), msg), Vec::new()),
         "ctr" => (ctr::apply(cipher, block(nonce), msg), Vec::new()),
         "cmac" => (Vec::new(), cmac::tag(cipher, aad, tag_bytes)),
+        "pmac" => (Vec::new(), pmac::tag(cipher, aad, tag_bytes)),
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
@@ -242,6 +244,7 @@ fn open_with<C: BlockCipher>(
         "ofb" => Some(ofb::apply(cipher, block(nonce), ct)),
         "ctr" => Some(ctr::apply(cipher, block(nonce), ct)),
         "cmac" => (cmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
+        "pmac" => (pmac::tag(cipher, aad, tag.len()) == tag).then(Vec::new),
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
@@ -277,7 +280,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         "ecb" => nonce == 0 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cbc" => nonce == 16 && aad == 0 && tag == 0 && msg.is_multiple_of(16),
         "cfb128" | "ofb" | "ctr" => nonce == 16 && aad == 0 && tag == 0,
-        "cmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
+        "cmac" | "pmac" => nonce == 0 && msg == 0 && matches!(tag, 1..=16),
         "gmac" => nonce > 0 && msg == 0 && matches!(tag, 4 | 8 | 12..=16),
         "gcm" => nonce > 0 && matches!(tag, 4 | 8 | 12..=16),
         "ccm" => {

@@ -1,0 +1,79 @@
+//! PMAC (Black, Rogaway, EUROCRYPT 2002), with its letters. The message is what the job has as additional data.
+
+use arrayvec::ArrayVec;
+
+use super::Mode;
+use super::ocb3::{sum_of_blocks, table};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
+use crate::engine::blocks::{encrypt_block, encrypt_each};
+use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
+use crate::primitives::aes::Schedule;
+use crate::primitives::gf128::BigEndian;
+use crate::primitives::offsets::OffsetTable;
+use crate::primitives::wipe;
+
+pub(crate) struct Pmac;
+
+impl Mode for Pmac {
+    /// `L = E_K(0)` and its multiples. Those of OCB3 are 4, 8, … times its `L_*`, which is therefore `L x^-2` here.
+    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+        let mut material = Material::plain(Schedule::new(backend, key));
+        material.offsets = Some(backend.run(Multiples { aes: &material.aes }));
+        material
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        batch.backend.run(Tags { messages: batch.messages });
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        self.seal(batch);
+    }
+}
+
+struct Multiples<'a> {
+    aes: &'a Schedule,
+}
+
+impl Kernel for Multiples<'_> {
+    type Output = alloc::boxed::Box<OffsetTable>;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Self::Output {
+        let mut l = [0; BLOCK];
+        encrypt_block(b, self.aes.encrypting(), &mut l);
+        let mut asterisk = BigEndian::halve_block(&BigEndian::halve_block(&l));
+        let table = OffsetTable::new::<B>(&asterisk);
+        wipe(core::slice::from_mut(&mut l));
+        wipe(core::slice::from_mut(&mut asterisk));
+        table
+    }
+}
+
+struct Tags<'b, 'm, 'a> {
+    messages: &'b mut [&'m mut Message<'a>],
+}
+
+impl Kernel for Tags<'_, '_, '_> {
+    type Output = ();
+
+    /// `Σ = E_K(M_1 ⊕ γ_1 L) ⊕ … ⊕ E_K(M_{m-1} ⊕ γ_{m-1} L)`, and `Tag = E_K(Σ ⊕ M_m ⊕ L x^-1)`, or, where `M_m` isn't
+    /// whole, `E_K(Σ ⊕ M_m ‖ 10…0)`
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { messages } = self;
+        let mut sums = ArrayVec::<Block, FLIGHT>::new();
+        for message in &*messages {
+            let (key, m) = (message.key, &*message.aad);
+            let (before, last) = m.split_at(m.len().saturating_sub(1) / BLOCK * BLOCK);
+            let (sum, _) = sum_of_blocks(b, key.aes.encrypting(), table(key), before);
+            let sum = b.xor3(sum, b.load_bytes(last), b.one(&PADDING[last.len()]));
+            let l_over_x = if last.len() == BLOCK { b.one(table(key).dollar()) } else { b.zero() };
+            sums.push(b.first(b.xor(sum, l_over_x)));
+        }
+        encrypt_each(b, messages, &mut sums);
+        for (message, tag) in messages.iter_mut().zip(&sums) {
+            message.tag = *tag;
+        }
+    }
+}
