@@ -1,4 +1,4 @@
-"""Any top with the streams of rtl/docs/interface.md, against files of known answers.
+"""Any top with the streams of rtl/README.md, against files of known answers.
 
 Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
 verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
@@ -21,6 +21,7 @@ from tops import TOPS, Top
 
 TOP: Top = TOPS[os.environ["TOP"]]
 SEED = int(os.environ.get("STREAM_SEED", "1"))
+PACKETS = int(os.environ.get("STREAM_PACKETS", "32"))  # answers for each test
 VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
 MESSAGE, AD, TAG = 0, 1, 2
 LONGEST = 200  # bytes; Icarus is slow
@@ -304,9 +305,7 @@ async def sound_and_forged_packets(dut):
     bench = Bench(dut, rng)
     await bench.reset()
     answers = read_answers()
-    for round_number, (group, slots) in enumerate(
-        groups(answers, rng, int(os.environ.get("STREAM_PACKETS", "32")))
-    ):
+    for round_number, (group, slots) in enumerate(groups(answers, rng, PACKETS)):
         bench.pause(0.7 if round_number % 4 else 0.0)
         await bench.load(slots)
         packets = []
@@ -328,7 +327,7 @@ async def errors(dut):
     usual = sorted((answer for answer in answers if answer.message), key=lambda answer: len(answer.message))
     for pauses in (0.0, 0.6):
         bench.pause(pauses)
-        for group, slots in groups(usual[: max(8, len(usual) // 2)], rng, 16):
+        for group, slots in groups(usual[: max(8, len(usual) // 2)], rng, PACKETS // 2):
             await bench.load(slots)
             packets = []
             faults = ["early", "late", "kind", "keep", "unloaded", "illegal"]
@@ -359,7 +358,7 @@ async def reset_in_mid_packet(dut):
     bench = Bench(dut, rng)
     await bench.reset()
     answers = read_answers()
-    for group, slots in groups(answers, rng, 32):
+    for group, slots in groups(answers, rng, PACKETS):
         bench.pause(0.4)
         await bench.load(slots)
         for answer in group:
