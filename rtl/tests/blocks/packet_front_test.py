@@ -1,8 +1,8 @@
 """packet_front: random commands, streams that fit and streams that do not, pauses everywhere.
 
-Expected are: one command and one verdict for each command given, in order; as many blocks as the command says; the
-stream's bytes when it fits; an error when it does not, and the next packet whole. With no pauses, packets of two
-beats or more leave no clock without one.
+Expected are: one command and one verdict for each command given, in order; as many blocks as the command
+says; the stream's bytes when it fits; an error when it does not, and the next packet whole. With no pauses,
+packets of two beats or more leave no clock without one.
 """
 
 import os
