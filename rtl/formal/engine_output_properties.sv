@@ -95,7 +95,7 @@ module engine_output_properties (
 
     // ---- Last beats of opened packets in the FIFO: in its memory, and at its output.
 
-    logic [2:0] ends_inside, beats_inside;
+    logic [2:0] ends_inside, beats_inside, tags_inside;
     logic [1:0] end_at;  // which places of the memory have one
     logic first, second;  // the places that count
     logic [1:0] in_memory, tags_in_memory;
@@ -107,6 +107,7 @@ module engine_output_properties (
     assign first = in_memory != '0;
     assign second = in_memory == DEPTH;
     assign beats_inside = 3'(in_memory) + 3'(out.head_valid);
+    assign tags_inside = 3'(out.compared_valid) + 3'(out.tags.stored);
     assign ends_inside = 3'(out.head_valid && out.waits) + 3'(first && end_at[out.beats.read_at[0]]) +
         3'(second && end_at[!out.beats.read_at[0]]);
 
@@ -127,8 +128,7 @@ module engine_output_properties (
             assert (!out.compared_valid || out.tags.stored < DEPTH);
             assert (!verdict_push || out.verdicts.s_ready);
             assert (3'(out.beat_credits.count) + beats_away + beats_inside == DEPTH);
-            assert (3'(out.packet_credits.count) + packets_away + 3'(out.compared_valid) + 3'(out.tags.stored) ==
-                    DEPTH);
+            assert (3'(out.packet_credits.count) + packets_away + tags_inside == DEPTH);
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
             if (m_axis_tvalid && m_axis_tlast && out.head_open) assert (out.verdicts.m_valid);

@@ -107,7 +107,11 @@ module packet_finish_properties (
     end
 
     logic bad;  // what m_tag says of the oldest packet
+    logic judged;  // verdict and result of the oldest packet are there
+    logic all_there;  // and its last beat
     assign bad = m_tag_tuser[1:0] != '0;
+    assign judged = packet_valid && verdict_valid && (packet_barren || result_valid);
+    assign all_there = judged && (packet_barren || (beat_valid && beat_last));
 
     always_comb begin
         if (!begun) assume (rst);
@@ -138,13 +142,11 @@ module packet_finish_properties (
             if (m_tag_tvalid && m_tag_tuser[1]) assert (m_tag_tdata == '0 && m_tag_tuser == 3'b010);
             if (m_axis_tvalid) assert (m_axis_tkeep != '0 && (m_axis_tlast || m_axis_tkeep == '1));
             // With all that it waits for, the oldest packet goes on.
-            if (packet_valid && verdict_valid && (packet_barren || (result_valid && beat_valid && beat_last)) &&
-                m_axis_tready && m_tag_tready && !last_out)
-                assert (packet_pop);
+            if (all_there && m_axis_tready && m_tag_tready && !last_out) assert (packet_pop);
             // For the induction.
             assert (finish.last_gone == last_out && finish.tag_gone == tag_out);
-            if (last_out) assert (packet_valid && verdict_valid && result_valid && !packet_barren && !tag_out);
-            if (tag_out) assert (packet_valid && verdict_valid && (packet_barren || result_valid) && !last_out);
+            if (last_out) assert (judged && !packet_barren && !tag_out);
+            if (tag_out) assert (judged && !last_out);
             if (last_out || tag_out) assert (was_packet && was_verdict);
             if (end_shown) begin
                 assert (last_out);

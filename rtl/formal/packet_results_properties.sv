@@ -101,23 +101,27 @@ module packet_results_properties (
         end
     end
 
-    // ---- Entries of opened packets in a FIFO: in its memory, and at its output.
+    // ---- What is in the FIFOs; of two of them, in memory and at the output, what belongs to opened packets.
 
-    logic [2:0] ends_inside, opens_inside;
+    logic [2:0] beats_inside, tags_inside, holds_inside, verdicts_inside, ends_inside, opens_inside;
     logic [1:0] end_at, open_at;  // which places of the memories have one
-    logic beat_first, beat_second, tag_first, tag_second;  // the places that count
+    logic beat_at, tag_at;  // where the memories are read
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
         assign end_at[i]  = results.beats.memory[i][2:1] == 2'b11;
         assign open_at[i] = results.tags.memory[i][1];
     end
-    assign beat_first = results.beats.stored != '0;
-    assign beat_second = results.beats.stored == DEPTH;
-    assign tag_first = results.tags.stored != '0;
-    assign tag_second = results.tags.stored == DEPTH;
+    assign beat_at = results.beats.read_at[0];
+    assign tag_at = results.tags.read_at[0];
+    assign beats_inside = 3'(DEPTH) - 3'(results.beats.space);
+    assign tags_inside = 3'(DEPTH) - 3'(results.tags.space);
+    assign holds_inside = 3'(DEPTH) - 3'(results.holds.space);
+    assign verdicts_inside = 3'(DEPTH) - 3'(results.verdicts.space);
     assign ends_inside = 3'(results.beats.m_valid && results.last && results.open) +
-        3'(beat_first && end_at[results.beats.read_at[0]]) + 3'(beat_second && end_at[!results.beats.read_at[0]]);
+        3'(results.beats.stored != '0 && end_at[beat_at]) +
+        3'(results.beats.stored == DEPTH && end_at[!beat_at]);
     assign opens_inside = 3'(results.tags.m_valid && results.tag_open) +
-        3'(tag_first && open_at[results.tags.read_at[0]]) + 3'(tag_second && open_at[!results.tags.read_at[0]]);
+        3'(results.tags.stored != '0 && open_at[tag_at]) +
+        3'(results.tags.stored == DEPTH && open_at[!tag_at]);
 
     always_comb begin
         if (!begun) assume (rst);
@@ -134,8 +138,8 @@ module packet_results_properties (
             assert (!result_push || results.tags.s_ready);
             assert (!(verdict_push && verdict_message) || results.holds.s_ready);
             assert (!verdict_push || results.verdicts.s_ready);
-            assert (3'(results.beat_credits.count) + beats_away + 3'(DEPTH) - 3'(results.beats.space) == DEPTH);
-            assert (3'(results.packet_credits.count) + packets_away + 3'(DEPTH) - 3'(results.tags.space) == DEPTH);
+            assert (3'(results.beat_credits.count) + beats_away + beats_inside == DEPTH);
+            assert (3'(results.packet_credits.count) + packets_away + tags_inside == DEPTH);
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
             // A bad verdict on either port comes from one that was given.
@@ -145,20 +149,19 @@ module packet_results_properties (
             assert (beat_available == (results.beat_credits.count != '0));
             assert (packet_available == (results.packet_credits.count != '0));
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH && opens <= DEPTH);
-            assert (results.beats.space <= DEPTH && results.beats.stored <= DEPTH);
-            assert (results.tags.space <= DEPTH && results.tags.stored <= DEPTH);
-            assert (results.holds.space <= DEPTH && results.holds.stored <= DEPTH);
-            assert (results.verdicts.space <= DEPTH && results.verdicts.stored <= DEPTH);
-            assert (3'(results.beats.stored) + 3'(results.beats.m_valid) == 3'(DEPTH) - 3'(results.beats.space));
-            assert (3'(results.tags.stored) + 3'(results.tags.m_valid) == 3'(DEPTH) - 3'(results.tags.space));
-            assert (3'(results.holds.stored) + 3'(results.holds.m_valid) == 3'(DEPTH) - 3'(results.holds.space));
-            assert (3'(results.verdicts.stored) + 3'(results.verdicts.m_valid) ==
-                    3'(DEPTH) - 3'(results.verdicts.space));
-            assert (ends + 3'(DEPTH) - 3'(results.holds.space) == ends_inside);
-            assert (opens + 3'(DEPTH) - 3'(results.verdicts.space) == opens_inside);
+            assert (beats_inside <= DEPTH && results.beats.stored <= DEPTH);
+            assert (tags_inside <= DEPTH && results.tags.stored <= DEPTH);
+            assert (holds_inside <= DEPTH && results.holds.stored <= DEPTH);
+            assert (verdicts_inside <= DEPTH && results.verdicts.stored <= DEPTH);
+            assert (3'(results.beats.stored) + 3'(results.beats.m_valid) == beats_inside);
+            assert (3'(results.tags.stored) + 3'(results.tags.m_valid) == tags_inside);
+            assert (3'(results.holds.stored) + 3'(results.holds.m_valid) == holds_inside);
+            assert (3'(results.verdicts.stored) + 3'(results.verdicts.m_valid) == verdicts_inside);
+            assert (ends + holds_inside == ends_inside);
+            assert (opens + verdicts_inside == opens_inside);
             cover (ends == 3'd2 && !beat_available && m_tag_tvalid && m_tag_tuser != '0);
-            cover (results.holds.space == '0 && m_axis_tvalid && m_axis_tuser);
-            cover (results.verdicts.space == '0 && results.tags.space == '0);
+            cover (holds_inside == DEPTH && m_axis_tvalid && m_axis_tuser);
+            cover (verdicts_inside == DEPTH && tags_inside == DEPTH);
         end
     end
 endmodule
