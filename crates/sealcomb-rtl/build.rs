@@ -175,6 +175,7 @@ impl Tools {
         Self { verilator, root, cxx, identity, out }
     }
 
+    /// What all models share: the runtime, and its header, compiled, since every file would read it.
     fn build_runtime(&self) {
         let stamp = hash(&self.identity);
         let library = self.out.join("libverilated_runtime.a");
@@ -182,8 +183,17 @@ impl Tools {
             return;
         }
         let folder = self.out.join("runtime");
-        fs::create_dir_all(&folder).expect("a writable OUT_DIR");
-        let sources: Vec<_> = RUNTIME.iter().map(|name| self.root.join("include").join(name)).collect();
+        let header = self.header();
+        let compiled = header.with_extension("h.gch");
+        fs::create_dir_all(&compiled).expect("a writable OUT_DIR");
+        fs::write(&header, "#include \"verilated.h\"\n").expect("a writable OUT_DIR");
+        for level in [OPTIMIZED, NOT_OPTIMIZED] {
+            let mut command = self.compiler(level);
+            command.args(["-x", "c++-header"]).arg(&header).arg("-o").arg(compiled.join(level));
+            run(&mut command, "the C++ compiler");
+        }
+        let include = self.root.join("include");
+        let sources: Vec<_> = RUNTIME.iter().map(|name| include.join(name)).collect();
         self.compile(&folder, &sources, &library);
         make_fresh(&library, stamp);
     }
@@ -233,15 +243,35 @@ impl Tools {
         text.lines().filter_map(|line| port(line.trim())).collect()
     }
 
+    /// The header that is compiled for all files.
+    fn header(&self) -> PathBuf {
+        self.out.join("runtime/models.h")
+    }
+
+    /// The C++ compiler with the flags that all files have.
+    fn compiler(&self, level: &str) -> Command {
+        let mut command = Command::new(&self.cxx);
+        command.args(CXX_FLAGS).arg(level);
+        command.arg("-I").arg(self.root.join("include")).arg("-I").arg(self.root.join("include/vltstd"));
+        command
+    }
+
     fn compile(&self, folder: &Path, sources: &[PathBuf], library: &Path) {
         let mut objects = Vec::new();
         for source in sources {
             let object = folder.join(source.file_stem().expect("a file")).with_extension("o");
-            let mut command = Command::new(&self.cxx);
             let slow = source.to_string_lossy().ends_with("__Slow.cpp");
-            command.args(CXX_FLAGS).arg(if slow { NOT_OPTIMIZED } else { OPTIMIZED }).arg("-I").arg(folder);
-            command.arg("-I").arg(self.root.join("include")).arg("-I").arg(self.root.join("include/vltstd"));
-            run(command.arg("-c").arg(source).arg("-o").arg(&object), "the C++ compiler");
+            let mut command = self.compiler(if slow { NOT_OPTIMIZED } else { OPTIMIZED });
+            command
+                .arg("-include")
+                .arg(self.header())
+                .arg("-I")
+                .arg(folder)
+                .arg("-c")
+                .arg(source)
+                .arg("-o")
+                .arg(&object);
+            run(&mut command, "the C++ compiler");
             objects.push(object);
         }
         let _ = fs::remove_file(library);
