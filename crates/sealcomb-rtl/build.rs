@@ -1,4 +1,4 @@
-//! Makes Verilator models of the tops in `tops.list` and links them in.
+//! Makes Verilator models of the tops in `tops.list` and `variants.list`, and links them in.
 //!
 //! A model is made anew only when its sources, its parameters or Verilator have changed. Nothing but Verilator and a
 //! C++ compiler is needed: Verilator's own makefile is not used, since it differs between distributions.
@@ -14,7 +14,6 @@ use std::{env, fs, thread};
 /// Macros that Verilator's headers would get from its makefile.
 const CXX_FLAGS: &[&str] = &[
     "-std=gnu++20",
-    "-O1",
     "-w",
     "-DVL_TIME_CONTEXT",
     "-DVERILATOR=1",
@@ -24,13 +23,18 @@ const CXX_FLAGS: &[&str] = &[
     "-DVM_TIMING=0",
 ];
 
-/// Unknown values are random, so that a register that nobody resets shows up.
-const VERILATOR_FLAGS: &[&str] = &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique"];
+/// What runs in every clock, and what Verilator calls slow: it runs once, and is half of the code.
+const OPTIMIZED: &str = "-O1";
+const NOT_OPTIMIZED: &str = "-O0";
+
+/// Unknown values are random, so that a register that nobody resets shows up. Few files, since each reads all headers.
+const VERILATOR_FLAGS: &[&str] =
+    &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--output-split", "200000"];
 
 /// Verilator's runtime: every model needs it, none changes it.
 const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];
 
-/// A line of `tops.list`: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
+/// A line of a list: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
 struct Top {
     name: String,
     module: String,
@@ -55,7 +59,9 @@ struct Tools {
 }
 
 fn main() {
-    for variable in ["SEALCOMB_VERILATOR", "SEALCOMB_RTL_TOPS", "VERILATOR_ROOT", "CXX"] {
+    let variables =
+        ["SEALCOMB_VERILATOR", "SEALCOMB_RTL_TOPS", "SEALCOMB_RTL_VARIANTS", "VERILATOR_ROOT", "CXX"];
+    for variable in variables {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     let tools = Tools::find();
@@ -95,35 +101,46 @@ fn give_up(message: &str) -> ! {
     std::process::exit(1)
 }
 
+/// The tops that are wanted.
 fn tops() -> Vec<Top> {
-    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo"));
-    let rtl = here.join("../../rtl");
-    let wanted = env::var("SEALCOMB_RTL_TOPS").ok();
-    let wanted: Option<Vec<&str>> = wanted.as_deref().map(|names| names.split(',').collect());
-    println!("cargo::rerun-if-changed=tops.list");
     println!("cargo::rerun-if-changed=build.rs");
-    let list = fs::read_to_string(here.join("tops.list")).expect("the file tops.list");
-    let mut tops = Vec::new();
-    for line in lines(&list) {
+    let mut tops = listed("tops.list");
+    let variants = listed("variants.list");
+    if env::var("SEALCOMB_RTL_VARIANTS").as_deref() != Ok("0") {
+        tops.extend(variants);
+    }
+    if let Ok(names) = env::var("SEALCOMB_RTL_TOPS") {
+        let names: Vec<&str> = names.split(',').collect();
+        if let Some(name) = names.iter().find(|&name| tops.iter().all(|top| top.name != *name)) {
+            give_up(&format!("SEALCOMB_RTL_TOPS: no top {name} in the lists"));
+        }
+        tops.retain(|top| names.contains(&top.name.as_str()));
+    }
+    for source in tops.iter().flat_map(|top| &top.sources) {
+        println!("cargo::rerun-if-changed={}", source.display());
+    }
+    tops
+}
+
+fn listed(list: &str) -> Vec<Top> {
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    println!("cargo::rerun-if-changed={list}");
+    let text = fs::read_to_string(here.join(list)).expect("a list of tops");
+    let top = |line: &str| {
         let mut words = line.split_whitespace().map(str::to_owned);
         let (Some(name), Some(files), Some(module)) = (words.next(), words.next(), words.next()) else {
-            give_up(&format!("tops.list: not NAME FILELIST MODULE: {line}"));
+            give_up(&format!("{list}: not NAME FILELIST MODULE: {line}"));
         };
-        if wanted.as_ref().is_some_and(|wanted| !wanted.contains(&name.as_str())) {
-            continue;
-        }
+        let rtl = here.join("../../rtl");
         let filelist = rtl.join("filelists").join(&files);
         println!("cargo::rerun-if-changed={}", filelist.display());
         let Ok(text) = fs::read_to_string(&filelist) else {
-            give_up(&format!("tops.list: {name}: no file rtl/filelists/{files}"));
+            give_up(&format!("{list}: {name}: no file rtl/filelists/{files}"));
         };
-        let sources: Vec<_> = lines(&text).map(|line| rtl.join(line)).collect();
-        for source in &sources {
-            println!("cargo::rerun-if-changed={}", source.display());
-        }
-        tops.push(Top { name, module, parameters: words.collect(), sources });
-    }
-    tops
+        let sources = lines(&text).map(|line| rtl.join(line)).collect();
+        Top { name, module, parameters: words.collect(), sources }
+    };
+    lines(&text).map(top).collect()
 }
 
 /// Lines that say something.
@@ -149,7 +166,8 @@ impl Tools {
         let version = ask(&["--version"]);
         let root = PathBuf::from(ask(&["--getenv", "VERILATOR_ROOT"]));
         let cxx = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let identity = format!("{version} {} {cxx} {CXX_FLAGS:?} {VERILATOR_FLAGS:?}", root.display());
+        let flags = (CXX_FLAGS, OPTIMIZED, NOT_OPTIMIZED, VERILATOR_FLAGS);
+        let identity = format!("{version} {} {cxx} {flags:?}", root.display());
         // Each Verilator keeps its models, so that going from one to the other and back costs nothing.
         let out =
             PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
@@ -157,6 +175,7 @@ impl Tools {
         Self { verilator, root, cxx, identity, out }
     }
 
+    /// What all models share: the runtime, and its header, compiled, since every file would read it.
     fn build_runtime(&self) {
         let stamp = hash(&self.identity);
         let library = self.out.join("libverilated_runtime.a");
@@ -164,8 +183,17 @@ impl Tools {
             return;
         }
         let folder = self.out.join("runtime");
-        fs::create_dir_all(&folder).expect("a writable OUT_DIR");
-        let sources: Vec<_> = RUNTIME.iter().map(|name| self.root.join("include").join(name)).collect();
+        let header = self.header();
+        let compiled = header.with_extension("h.gch");
+        fs::create_dir_all(&compiled).expect("a writable OUT_DIR");
+        fs::write(&header, "#include \"verilated.h\"\n").expect("a writable OUT_DIR");
+        for level in [OPTIMIZED, NOT_OPTIMIZED] {
+            let mut command = self.compiler(level);
+            command.args(["-x", "c++-header"]).arg(&header).arg("-o").arg(compiled.join(level));
+            run(&mut command, "the C++ compiler");
+        }
+        let include = self.root.join("include");
+        let sources: Vec<_> = RUNTIME.iter().map(|name| include.join(name)).collect();
         self.compile(&folder, &sources, &library);
         make_fresh(&library, stamp);
     }
@@ -215,14 +243,35 @@ impl Tools {
         text.lines().filter_map(|line| port(line.trim())).collect()
     }
 
+    /// The header that is compiled for all files.
+    fn header(&self) -> PathBuf {
+        self.out.join("runtime/models.h")
+    }
+
+    /// The C++ compiler with the flags that all files have.
+    fn compiler(&self, level: &str) -> Command {
+        let mut command = Command::new(&self.cxx);
+        command.args(CXX_FLAGS).arg(level);
+        command.arg("-I").arg(self.root.join("include")).arg("-I").arg(self.root.join("include/vltstd"));
+        command
+    }
+
     fn compile(&self, folder: &Path, sources: &[PathBuf], library: &Path) {
         let mut objects = Vec::new();
         for source in sources {
             let object = folder.join(source.file_stem().expect("a file")).with_extension("o");
-            let mut command = Command::new(&self.cxx);
-            command.args(CXX_FLAGS).arg("-I").arg(folder);
-            command.arg("-I").arg(self.root.join("include")).arg("-I").arg(self.root.join("include/vltstd"));
-            run(command.arg("-c").arg(source).arg("-o").arg(&object), "the C++ compiler");
+            let slow = source.to_string_lossy().ends_with("__Slow.cpp");
+            let mut command = self.compiler(if slow { NOT_OPTIMIZED } else { OPTIMIZED });
+            command
+                .arg("-include")
+                .arg(self.header())
+                .arg("-I")
+                .arg(folder)
+                .arg("-c")
+                .arg(source)
+                .arg("-o")
+                .arg(&object);
+            run(&mut command, "the C++ compiler");
             objects.push(object);
         }
         let _ = fs::remove_file(library);

@@ -1,14 +1,12 @@
 // The front of every mode: it reads commands and the packets' stream, checks one against the other, and gives the
-// mode a regular stream that always fits the command, whatever came in. LANES = 1 is a 128-bit stream of one block
-// a beat; LANES = 4 is the 512-bit one (see packet_front512), where an item given to the mode is a beat of four blocks.
+// mode a regular stream that always fits the command, whatever came in.
 //
 // For each command, in order:
 //   1. The command is presented (command_valid) and the mode takes it (command_ready). It may be taken while the
 //      blocks of the command before are still being given: blocks belong to the oldest taken command that has some
 //      left. The mode may take as long as it wants, for instance until its pipelines can go on with another key.
 //   2. Its blocks are given: command_ad_blocks of kind 1, command_message_blocks of kind 0 and, for an opening, one of
-//      kind 2 (the tag; TAG = 0 leaves it out). With LANES > 1 a part's blocks come in ceil(blocks / LANES) beats.
-//      A command with command_error has no blocks.
+//      kind 2 (the tag; TAG = 0 leaves it out). A command with command_error has none.
 //   3. Its verdict is given, one for each command: from the clock after the last block was taken, or, for a command
 //      without blocks, from two clocks after the command was taken at the earliest. verdict_error: the command was
 //      illegal, or its stream did not fit it.
@@ -28,14 +26,15 @@
 // packet before, if the command was taken by then, and the packet before had two beats or more: commands are
 // presented every second clock at most. A command without blocks costs one clock (an illegal one also its beats).
 //
-// What the mode must keep to: command_ready and block_ready do not depend on the clock's block_valid, block_last or
-// verdict_valid; verdict_ready does not depend on block_*. A verdict not taken stops the last block of the next
-// packet, nothing else.
+// What the mode must keep to: block_ready and verdict_ready do not depend on block_valid or block, which follow
+// s_axis and verdict_ready in the same clock. All other outputs to the mode come from registers, and its answers may
+// depend on them in the same clock; command_ready may depend on anything. A verdict not taken stops the last block
+// of the next packet, nothing else.
 //
 // Ports (byte 0 of nonce and blocks is the highest byte here, the lowest in s_cmd_nonce and s_axis_tdata):
 //   command_last_ad_bytes, command_last_message_bytes   bytes of the part's last block, 1 to 16; 0 if there is none
-//   block          LANES blocks; the first is block[127:0], the next block[255:128] and so on; bytes beyond tkeep zero
-//   block_bytes    its bytes: 16 * LANES but for the last of a part
+//   block          bytes beyond tkeep are zero
+//   block_bytes    its bytes: 16 but for the last of a part
 //   block_kind     0 message, 1 AD, 2 tag (16 bytes)
 //   block_last     last of the packet
 module packet_front #(
@@ -46,8 +45,7 @@ module packet_front #(
     parameter int SEAL_WHOLE = 0,
     parameter int OPEN_WHOLE = 0,
     parameter int AD_MOST = 65535,
-    parameter int TAG = 1,
-    parameter int LANES = 1
+    parameter int TAG = 1
 ) (
     input logic clk,
     input logic rst,
@@ -63,12 +61,12 @@ module packet_front #(
     input  logic [ 15:0] s_cmd_message_bytes,
     input  logic         s_cmd_padded,
 
-    input  logic                 s_axis_tvalid,
-    output logic                 s_axis_tready,
-    input  logic [128*LANES-1:0] s_axis_tdata,
-    input  logic [ 16*LANES-1:0] s_axis_tkeep,
-    input  logic                 s_axis_tlast,
-    input  logic [          1:0] s_axis_tuser,
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [127:0] s_axis_tdata,
+    input  logic [ 15:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
 
     output logic         command_valid,
     input  logic         command_ready,
@@ -82,21 +80,17 @@ module packet_front #(
     output logic         command_padded,
     output logic         command_error,
 
-    output logic                      block_valid,
-    input  logic                      block_ready,
-    output logic [     128*LANES-1:0] block,
-    output logic [$clog2(16*LANES):0] block_bytes,
-    output logic [               1:0] block_kind,
-    output logic                      block_last,
+    output logic         block_valid,
+    input  logic         block_ready,
+    output logic [127:0] block,
+    output logic [  4:0] block_bytes,
+    output logic [  1:0] block_kind,
+    output logic         block_last,
 
     output logic verdict_valid,
     input  logic verdict_ready,
     output logic verdict_error
 );
-
-    localparam int BEAT = 16 * LANES;
-    localparam int LANE_BITS = $clog2(LANES);
-    localparam int COUNT = $clog2(BEAT) + 1;
 
     localparam logic [1:0] MESSAGE = 2'd0;
     localparam logic [1:0] AD = 2'd1;
@@ -169,62 +163,40 @@ module packet_front #(
     logic early;  // tlast has come: what is missing is made up
     logic misfit;  // something was wrong before the current beat
 
-    logic [12:0] ad_beats;  // left to give, the current one included
-    logic [12:0] message_beats;
-    logic [COUNT-1:0] last_ad;  // bytes in a part's last beat
-    logic [COUNT-1:0] last_message;
+    logic [12:0] ad_left;  // blocks left to give, the current one included
+    logic [12:0] message_left;
+    logic [4:0] last_ad;  // bytes in a part's last block
+    logic [4:0] last_message;
     logic tag_follows;
 
-    // What the held command means in beats.
-    logic [12:0] new_ad_beats;
-    logic [12:0] new_message_beats;
     logic new_tag;
-    logic new_beats;
-    generate
-        if (LANES == 1) begin : one_lane
-            assign new_ad_beats = command_ad_blocks;
-            assign new_message_beats = command_message_blocks;
-        end else begin : many_lanes
-            assign new_ad_beats = (command_ad_blocks + 13'(LANES - 1)) >> LANE_BITS;
-            assign new_message_beats = (command_message_blocks + 13'(LANES - 1)) >> LANE_BITS;
-        end
-    endgenerate
-    assign new_tag   = TAG != 0 && command_open;
-    assign new_beats = new_ad_beats != '0 || new_message_beats != '0 || new_tag;
-
-    // Bytes of the last beat: the whole blocks before the last block of it, and the bytes of that one.
-    function automatic logic [COUNT-1:0] bytes_of_last(input logic [12:0] blocks, input logic [4:0] last);
-        logic [12:0] whole;
-        whole = (blocks - 13'd1) & 13'(LANES - 1);
-        bytes_of_last = COUNT'({whole, 4'd0}) + COUNT'(last);
-    endfunction
+    logic new_blocks;  // the held command has beats
+    assign new_tag = TAG != 0 && command_open;
+    assign new_blocks = command_ad_blocks != '0 || command_message_blocks != '0 || new_tag;
 
     logic in_ad;
     logic in_message;
     logic part_last;
     logic give;  // a block is given in this clock
-    logic [BEAT-1:0] keep;
+    logic [15:0] keep;
     logic fits;
     logic verdict_free;
     logic drop;
     logic finish;
 
-    assign in_ad = ad_beats != '0;
-    assign in_message = !in_ad && message_beats != '0;
-    assign part_last = in_ad ? ad_beats == 13'd1 : in_message ? message_beats == 13'd1 : 1'b1;
+    assign in_ad = ad_left != '0;
+    assign in_message = !in_ad && message_left != '0;
+    assign part_last = in_ad ? ad_left == 13'd1 : in_message ? message_left == 13'd1 : 1'b1;
 
     always_comb begin
         block_kind = in_ad ? AD : in_message ? MESSAGE : TAG_BLOCK;
-        block_bytes = COUNT'(BEAT);
+        block_bytes = 5'd16;
         if (in_ad && part_last) block_bytes = last_ad;
         if (in_message && part_last) block_bytes = last_message;
-        if (!in_ad && !in_message) block_bytes = COUNT'(16);
-        block_last = part_last && !(in_ad && message_beats != '0) && !((in_ad || in_message) && tag_follows);
-        for (int i = 0; i < BEAT; i = i + 1) keep[i] = COUNT'(i) < block_bytes;
-        for (int lane = 0; lane < LANES; lane = lane + 1) begin
-            for (int i = 0; i < 16; i = i + 1) begin
-                block[128*lane+8*(15-i)+:8] = s_axis_tdata[128*lane+8*i+:8] & {8{keep[16*lane+i] && !early}};
-            end
+        block_last = part_last && !(in_ad && message_left != '0) && !((in_ad || in_message) && tag_follows);
+        for (int i = 0; i < 16; i = i + 1) begin
+            keep[i] = 5'(i) < block_bytes;
+            block[8*(15-i)+:8] = s_axis_tdata[8*i+:8] & {8{keep[i] && !early}};
         end
     end
 
@@ -246,16 +218,16 @@ module packet_front #(
 
     always_ff @(posedge clk) begin
         if (give) begin
-            if (in_ad) ad_beats <= ad_beats - 1'b1;
-            else if (in_message) message_beats <= message_beats - 1'b1;
+            if (in_ad) ad_left <= ad_left - 1'b1;
+            else if (in_message) message_left <= message_left - 1'b1;
             if (!fits) misfit <= 1'b1;
             if (s_axis_tlast && !early) early <= 1'b1;
         end
         if (start) begin
-            ad_beats <= new_ad_beats;
-            message_beats <= new_message_beats;
-            last_ad <= bytes_of_last(command_ad_blocks, command_last_ad_bytes);
-            last_message <= bytes_of_last(command_message_blocks, command_last_message_bytes);
+            ad_left <= command_ad_blocks;
+            message_left <= command_message_blocks;
+            last_ad <= command_last_ad_bytes;
+            last_message <= command_last_message_bytes;
             tag_follows <= new_tag;
             misfit <= command_error;
             early <= 1'b0;
@@ -271,9 +243,9 @@ module packet_front #(
             if (give && block_last && !early && !s_axis_tlast) swallow <= 1'b1;
             if (drop) swallow <= 1'b0;
             if (start) begin
-                active  <= new_beats && !command_error;
-                barren  <= !new_beats || command_error;
-                swallow <= new_beats && command_error;
+                active  <= new_blocks && !command_error;
+                barren  <= !new_blocks || command_error;
+                swallow <= new_blocks && command_error;
             end
         end
 

@@ -48,12 +48,12 @@ module packet_release #(
     logic push;
     logic fetch;
     logic overflow;
-    logic dropping;  // the packet that comes in did not fit
+    logic dropping;  // the packet that comes in did not fit, and nothing is stored
 
     assign coming = write_at - release_at;
     assign stored = write_at - read_at;
     assign overflow = coming == FULL;
-    assign s_axis_tready = stored != FULL || dropping;
+    assign s_axis_tready = stored != FULL;
     assign push = s_axis_tvalid && s_axis_tready;
     assign fetch = read_at != release_at && (!m_axis_tvalid || m_axis_tready);
 

@@ -272,11 +272,11 @@ module packet_front_properties (
             // For the induction: where things are.
             assert (!front.taken || front.held);
             assert (!(front.active && (front.barren || front.swallow)));
-            assert (!front.active || front.ad_beats != '0 || front.message_beats != '0 || front.tag_follows);
+            assert (!front.active || front.ad_left != '0 || front.message_left != '0 || front.tag_follows);
             assert (untaken == 3'(front.held && !front.taken));
-            assert (unfinished == 3'(front.active) + 3'(front.held && !command_error && front.new_beats));
+            assert (unfinished == 3'(front.active) + 3'(front.held && !command_error && front.new_blocks));
             assert (unjudged == 3'(front.held) + 3'(front.active || front.barren) + 3'(verdict_valid));
-            assert (unread == 3'(front.held && front.new_beats) + 3'(front.active && !front.early) +
+            assert (unread == 3'(front.held && front.new_blocks) + 3'(front.active && !front.early) +
                     3'(front.swallow));
             if (chosen) begin
                 assert (ad < 16'd64 && message < 16'd64 && takes_before == '0 && given <= total);
@@ -304,8 +304,8 @@ module packet_front_properties (
                     assert (is_given == !has_blocks);
                     if (has_blocks) begin
                         assert (ends_before == '0 && given < total);
-                        assert (front.ad_beats == (given < ad_end ? 13'(ad_end - given) : 13'd0));
-                        assert (front.message_beats == (given < ad_end ? 13'(message_end - ad_end) :
+                        assert (front.ad_left == (given < ad_end ? 13'(ad_end - given) : 13'd0));
+                        assert (front.message_left == (given < ad_end ? 13'(message_end - ad_end) :
                                 given < message_end ? 13'(message_end - given) : 13'd0));
                         assert (front.tag_follows == is_open);
                         assert (front.last_ad == last_ad && front.last_message == last_message);

@@ -216,7 +216,8 @@ module ghash #(
         end
     end
     always_ff @(posedge clk) begin
-        lanes <= out_of_valid ? sum_of_lanes : '0;
+        // With rst too, or else what came out in that clock would stay in the first hash after it.
+        lanes <= out_of_valid && !rst ? sum_of_lanes : '0;
         lanes_last <= out_of_valid && out_of_last && !rst;
         hash <= begun ? hash ^ lanes : lanes;
         begun <= !lanes_last && !rst;

@@ -252,7 +252,7 @@ impl Plan {
 }
 
 impl Bench {
-    /// A top of `tops.list`, reset. The seed is for its pauses, and for what its registers hold before the reset.
+    /// A top of the lists, reset. The seed is for its pauses, and for what its registers hold before the reset.
     ///
     /// # Panics
     /// If the top lacks a port of the contract.

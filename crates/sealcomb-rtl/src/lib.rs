@@ -1,6 +1,6 @@
 //! The hardware under `rtl/`, as Verilator models, against the library.
 //!
-//! `tops.list` says which tops are built; `build.rs` makes a model of each. A test of a top is a small file under
+//! `tops.list` and `variants.list` say which tops are built; `build.rs` makes a model of each. A test of a top is a small file under
 //! `tests/`: it says in a [`Mode`] which algorithm of the library the top is and how its nonce and key look on the
 //! wire, and calls [`check::random`], [`check::vectors`], and [`Bench`] for exact clocks. The README has an example.
 //!
@@ -22,5 +22,5 @@ mod vectors;
 
 pub use bench::{Action, Bench, Flow, Outcome};
 pub use mode::{Forgery, Mode};
-pub use model::{Model, Port};
+pub use model::{Model, Port, is_built};
 pub use packet::{Expected, Fault, Packet};

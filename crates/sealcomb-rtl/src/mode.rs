@@ -8,7 +8,7 @@ use sealcomb::{Algorithm, Key, Kind};
 /// A top, and which algorithm of the library it is.
 #[derive(Clone)]
 pub struct Mode {
-    /// Its name in `tops.list`.
+    /// Its name in `tops.list` or `variants.list`.
     pub top: &'static str,
     /// The algorithm.
     pub algorithm: &'static Algorithm,

@@ -40,6 +40,11 @@ impl Port {
     }
 }
 
+/// Whether this build has the top of this name: `SEALCOMB_RTL_TOPS` and `SEALCOMB_RTL_VARIANTS` leave some out.
+pub fn is_built(name: &str) -> bool {
+    TOPS.iter().any(|top| top.name == name)
+}
+
 /// A running model of a top, with the clock `clk` and the synchronous reset `rst`.
 pub struct Model {
     top: &'static Top,
@@ -49,14 +54,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model of the top of this name in `tops.list`, reset. The seed is for what registers hold before that.
+    /// A model of the top of this name in the lists, reset. The seed is for what registers hold before that.
     ///
     /// # Panics
     /// If the build has no such top, or the top no `clk` and `rst`.
     pub fn new(name: &str, seed: u32) -> Self {
-        let top = TOPS.iter().find(|top| top.name == name).unwrap_or_else(|| {
-            panic!("no top {name} in this build: see crates/sealcomb-rtl/tops.list and SEALCOMB_RTL_TOPS")
-        });
+        let top = TOPS
+            .iter()
+            .find(|top| top.name == name)
+            .unwrap_or_else(|| panic!("no top {name} in this build: see crates/sealcomb-rtl/tops.list"));
         let seed = c_int::try_from(seed % 0x7fff_ffff).expect("31 bits") + 1;
         // SAFETY: the shim's function takes any positive number.
         let state = unsafe { (top.create)(seed) };

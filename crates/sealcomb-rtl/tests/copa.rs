@@ -1,7 +1,7 @@
 //! AES-COPA against the library, and its clocks as `rtl/docs/copa.md` says.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, check};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, check, is_built};
 
 /// The verdict on an opened packet comes so many clocks after its tag.
 const VERDICT: u64 = 79;
@@ -88,7 +88,9 @@ fn clocks_of_sealing() {
         let clocks = (ROW * (ad.div_ceil(16) + message.div_ceil(16) + 2)) as u64;
         let taken = |top, slots| clocks_of_a_row(top, false, slots, ad, message);
         assert_eq!(taken("copa", &[0]), clocks, "{ad} {message}");
-        assert_eq!(taken("copa_key_per_block", &[0, 1, 2]), clocks, "{ad} {message}");
+        if is_built("copa_key_per_block") {
+            assert_eq!(taken("copa_key_per_block", &[0, 1, 2]), clocks, "{ad} {message}");
+        }
         if message >= 256 {
             assert_eq!(taken("copa", &[0, 1, 2]), clocks, "{ad} {message}");
         }
@@ -100,7 +102,8 @@ fn clocks_of_sealing() {
 fn clocks_of_opening() {
     for (ad, message) in [(0_usize, 16_usize), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
         let beats = ad.div_ceil(16) + message.div_ceil(16);
-        for (top, slots) in [("copa", &[0][..]), ("copa_key_per_block", &[0, 1, 2])] {
+        let tops = [("copa", &[0][..]), ("copa_key_per_block", &[0, 1, 2])];
+        for (top, slots) in tops.into_iter().filter(|(top, _)| is_built(top)) {
             let clocks = clocks_of_a_row(top, true, slots, ad, message);
             let bounds = (ROW * (beats + 2)) as u64..=(ROW * (beats + 4)) as u64;
             assert!(bounds.contains(&clocks), "{top} {ad} {message}: {clocks} clocks");

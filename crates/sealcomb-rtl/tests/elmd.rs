@@ -1,7 +1,7 @@
 //! ELmD and ELmD(6,6) against the library, and their clocks.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
 /// From the command to the first block out, without the clocks in the two pipes and those of the AD's blocks.
 const BESIDE_PIPES: u64 = 6;
@@ -81,6 +81,9 @@ fn expand(mode: &Mode, key: &[u8; 16]) -> Key {
 #[test]
 fn one_key_after_the_other() {
     let mode = single_key();
+    if !is_built(mode.top) {
+        return;
+    }
     let mut bench = Bench::new(mode.top, 1);
     for flow in Flow::ALL {
         let mut actions = Vec::new();
@@ -106,9 +109,10 @@ fn play(mode: &Mode, make: impl Fn(&Key) -> Vec<Packet>) -> Vec<Outcome> {
     bench.run(make(&expand(mode, &key)).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// The tops and the clocks of one of their pipes.
-fn pipes() -> [(Mode, u64); 4] {
-    [(elmd(), 11), (elmd66(), 7), (key_per_block(), 11), (single_key(), 11)]
+/// The tops of this build, and the clocks of one of their pipes.
+fn pipes() -> impl Iterator<Item = (Mode, u64)> {
+    let tops = [(elmd(), 11), (elmd66(), 7), (key_per_block(), 11), (single_key(), 11)];
+    tops.into_iter().filter(|(mode, _)| is_built(mode.top))
 }
 
 /// An idle core, d blocks of AD, l of message: the first block of ciphertext comes `28 + d` clocks after the command, for
@@ -177,7 +181,8 @@ fn clocks_of_a_packet() {
 /// block none does.
 #[test]
 fn clocks_of_a_new_key() {
-    for (mode, wave) in [(elmd(), 10), (elmd66(), 6), (key_per_block(), 0)] {
+    let tops = [(elmd(), 10), (elmd66(), 6), (key_per_block(), 0)];
+    for (mode, wave) in tops.into_iter().filter(|(mode, _)| is_built(mode.top)) {
         for blocks in [1, 3, 4, 5, 7, 8, 9, 30] {
             let keys = [[1; 16], [2; 16]];
             let expanded = keys.map(|key| expand(&mode, &key));

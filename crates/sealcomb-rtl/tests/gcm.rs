@@ -1,7 +1,7 @@
 //! GCM against the library, and its clocks.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
 /// Clocks of the cipher pipe, and of GHASH after a packet's last block.
 const PIPE: u64 = 11;
@@ -89,7 +89,8 @@ fn clocks_of_a_packet() {
 /// Another key for each packet: no clock is lost when the packets are ten blocks long, nor with a key per block.
 #[test]
 fn clocks_of_a_new_key() {
-    for (mode, blocks) in [(gcm(), 9), (gcm(), 20), (gcm_key_per_block(), 2), (gcm_key_per_block(), 9)] {
+    let tops = [(gcm(), 9), (gcm(), 20), (gcm_key_per_block(), 2), (gcm_key_per_block(), 9)];
+    for (mode, blocks) in tops.into_iter().filter(|(mode, _)| is_built(mode.top)) {
         let keys = [[1; 16], [2; 16]];
         let expanded = keys.map(|bytes| Key::new(mode.algorithm, &bytes).expect("a key"));
         let load = |slot: u8| Action::Load { slot, key: keys[usize::from(slot)].to_vec() };

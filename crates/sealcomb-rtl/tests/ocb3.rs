@@ -1,7 +1,7 @@
 //! OCB3 against the library, and its clocks.
 
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check};
+use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
 /// Clocks of a cipher pipe.
 const PIPE: u64 = 11;
@@ -136,7 +136,7 @@ fn steady(mode: &Mode, slots: u8, open: bool, kept: bool, ad: u64, message: u64)
 /// opening, Ktop and the verifying call enter beside whole blocks, and cost a clock only if they meet AD.
 #[test]
 fn clocks_of_a_packet() {
-    for mode in [ocb3(), ocb3_key_per_block()] {
+    for mode in [ocb3(), ocb3_key_per_block()].into_iter().filter(|mode| is_built(mode.top)) {
         for (ad, message) in
             [(0, 64), (0, 256), (0, 1500), (0, 9000), (16, 256), (20, 1500), (64, 300), (300, 0)]
         {
@@ -165,7 +165,7 @@ fn clocks_of_a_packet() {
 /// Two slots take turns, with counters as nonces.
 #[test]
 fn clocks_of_a_new_key() {
-    for (mode, open, blocks, expected) in [
+    let cases = [
         (ocb3(), false, 9, 10),
         (ocb3(), false, 20, 21),
         (ocb3(), true, 11, 12),
@@ -174,7 +174,8 @@ fn clocks_of_a_new_key() {
         (ocb3_key_per_block(), false, 20, 21),
         (ocb3_key_per_block(), true, 3, 4),
         (ocb3_key_per_block(), true, 20, 21),
-    ] {
+    ];
+    for (mode, open, blocks, expected) in cases.into_iter().filter(|case| is_built(case.0.top)) {
         let clocks = steady(&mode, 2, open, true, 0, 16 * blocks);
         println!("{} open {open} blocks {blocks}: {clocks:?}", mode.top);
         assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");

@@ -1,10 +1,11 @@
-"""Any top with the streams of rtl/docs/interface.md, against files of known answers.
+"""Any top with the streams of rtl/README.md, against files of known answers.
 
 Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
 verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
 Expected values come from the files alone. The environment says which top (see run_streams): TOP, STREAM_SEED.
 """
 
+import itertools
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ from tops import TOPS, Top
 
 TOP: Top = TOPS[os.environ["TOP"]]
 SEED = int(os.environ.get("STREAM_SEED", "1"))
+PACKETS = int(os.environ.get("STREAM_PACKETS", "32"))  # answers for each test
 VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
 MESSAGE, AD, TAG = 0, 1, 2
 LONGEST = 200  # bytes; Icarus is slow
@@ -287,10 +289,10 @@ def gather(frame: AxiStreamFrame, width: int) -> bytes:
     return bytes(frame.tdata[:kept])
 
 
-def groups(answers: list[Answer], rng: random.Random, count: int):
-    """Random answers by the handful, each with the slots of their keys; the last slot stays empty."""
+def groups(answers: list[Answer], rng: random.Random, count: int, together: int):
+    """Random answers, some together, with the slots of their keys; the last slot stays empty."""
     while count > 0:
-        group = rng.choices(answers, k=min(count, TOP.slots - 1, 8))
+        group = rng.choices(answers, k=min(count, together))
         keys = list(dict.fromkeys(answer.key for answer in group))
         slots = rng.sample(range(TOP.slots - 1), len(keys))
         yield group, dict(zip(keys, slots, strict=True))
@@ -299,15 +301,12 @@ def groups(answers: list[Answer], rng: random.Random, count: int):
 
 @cocotb.test()
 async def sound_and_forged_packets(dut):
-    """Packets back to back, with pauses on every stream."""
+    """Packets back to back, with pauses on every stream and without."""
     rng = random.Random(SEED)
     bench = Bench(dut, rng)
     await bench.reset()
-    answers = read_answers()
-    for round_number, (group, slots) in enumerate(
-        groups(answers, rng, int(os.environ.get("STREAM_PACKETS", "32")))
-    ):
-        bench.pause(0.7 if round_number % 4 else 0.0)
+    for number, (group, slots) in enumerate(groups(read_answers(), rng, PACKETS, together=4)):
+        bench.pause(0.0 if number % 4 == 1 else 0.7)
         await bench.load(slots)
         packets = []
         for answer in group:
@@ -318,38 +317,41 @@ async def sound_and_forged_packets(dut):
         await bench.play(packets)
 
 
+def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
+    """A packet of the answer that the core must refuse."""
+    make = opening if fault == "early" else rng.choice((sealing, opening))
+    packet = make(answer, slot)
+    if fault == "unloaded":
+        packet.slot = TOP.slots - 1
+    elif fault == "illegal":
+        packet.open, ad, message = rng.choice(TOP.illegal)
+        packet.ad, packet.message = rng.randbytes(ad), rng.randbytes(message)
+        packet.tag = rng.randbytes(16) if packet.open and answer.tag is not None else None
+    return faulty(packet, fault)
+
+
 @cocotb.test()
 async def errors(dut):
     """Each error is reported, and the next packet is right."""
     rng = random.Random(SEED + 1)
     bench = Bench(dut, rng)
     await bench.reset()
-    answers = read_answers()
-    usual = sorted((answer for answer in answers if answer.message), key=lambda answer: len(answer.message))
-    for pauses in (0.0, 0.6):
-        bench.pause(pauses)
-        for group, slots in groups(usual[: max(8, len(usual) // 2)], rng, 16):
-            await bench.load(slots)
-            packets = []
-            faults = ["early", "late", "kind", "keep", "unloaded", "illegal"]
-            for number, answer in enumerate(group):
-                slot = slots[answer.key]
-                packet = rng.choice((sealing, opening))(answer, slot)
-                fault = faults[number % len(faults)]
-                if fault == "unloaded":
-                    packets.append(replace(faulty(packet, fault), slot=TOP.slots - 1))
-                elif fault == "illegal" and TOP.illegal:
-                    is_open, ad, message = rng.choice(TOP.illegal)
-                    packet = replace(
-                        packet, open=is_open, ad=rng.randbytes(ad), message=rng.randbytes(message)
-                    )
-                    tag = rng.randbytes(16) if is_open and answer.tag is not None else None
-                    packets.append(faulty(replace(packet, tag=tag), fault))
-                elif bench.has_beats(packet, least=2 if fault == "early" else 1) and fault != "illegal":
-                    packets.append(faulty(packet, fault))
-                packets.append(opening(answer, slot))
-                packets.append(sealing(answer, slot))
-            await bench.play(packets)
+    # Of two beats at least, so that one can be missing.
+    answers = [answer for answer in read_answers() if bench.has_beats(opening(answer, 0), least=2)]
+    answers.sort(key=lambda answer: len(answer.message))
+    faults = ["early", "late", "kind", "keep", "unloaded"] + ["illegal"] * bool(TOP.illegal)
+    fault = itertools.cycle(faults)
+    usual = answers[: max(8, len(answers) // 2)]
+    for number, (group, slots) in enumerate(groups(usual, rng, max(len(faults), PACKETS), together=4)):
+        bench.pause(0.0 if number % 2 else 0.6)
+        await bench.load(slots)
+        packets = []
+        for answer in group:
+            slot = slots[answer.key]
+            packets.append(spoilt(answer, slot, next(fault), rng))
+            packets.append(opening(answer, slot))
+            packets.append(sealing(answer, slot))
+        await bench.play(packets)
 
 
 @cocotb.test()
@@ -358,8 +360,7 @@ async def reset_in_mid_packet(dut):
     rng = random.Random(SEED + 2)
     bench = Bench(dut, rng)
     await bench.reset()
-    answers = read_answers()
-    for group, slots in groups(answers, rng, 32):
+    for group, slots in groups(read_answers(), rng, PACKETS, together=2):
         bench.pause(0.4)
         await bench.load(slots)
         for answer in group:
@@ -369,4 +370,4 @@ async def reset_in_mid_packet(dut):
         await bench.reset(rng.randrange(1, 4))
         bench.pause(0.4)
         await bench.load(slots)
-        await bench.play([opening(answer, slots[answer.key]) for answer in group[:3]])
+        await bench.play([opening(answer, slots[answer.key]) for answer in group])

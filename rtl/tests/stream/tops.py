@@ -52,4 +52,8 @@ TOPS = {
         flagged=True,
         illegal=NOT_WHOLE,
     ),
+    "ocb512_aes": Top("ocb512_aes", "ocb512_aes.f", ("aes128-ocb3-t128.json",)),
+    "ocb512_serpent": Top("ocb512_serpent", "ocb512_serpent.f", ("serpent256-ocb3.json",)),
+    "gcm512_aes": Top("gcm512_aes", "gcm512_aes.f", ("aes128-gcm.json",)),
+    "gcm512_serpent": Top("gcm512_serpent", "gcm512_serpent.f", ("serpent256-gcm.json",)),
 }

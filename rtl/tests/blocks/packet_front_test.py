@@ -1,8 +1,8 @@
 """packet_front: random commands, streams that fit and streams that do not, pauses everywhere.
 
-LANES in the environment: 1, or 4 for the 512-bit stream. Expected are: one command and one verdict for each
-command given, in order; as many blocks as the command says; the stream's bytes when it fits; an error when it
-does not, and the next packet whole. With no pauses, packets of two beats or more leave no clock without one.
+Expected are: one command and one verdict for each command given, in order; as many blocks as the command
+says; the stream's bytes when it fits; an error when it does not, and the next packet whole. With no pauses,
+packets of two beats or more leave no clock without one.
 """
 
 import os
@@ -13,8 +13,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
-LANES = int(os.environ.get("LANES", "1"))
-BEAT = 16 * LANES
+BEAT = 16
 LOADED = 0b0011_0111  # of eight slots
 MESSAGE, AD, TAG = 0, 1, 2
 
@@ -84,9 +83,8 @@ def spoil(rng: random.Random, packet: Packet, beats: list) -> None:
 
 
 def swap(data: bytes) -> int:
-    """A beat as the mode sees it: the first block lowest, each with byte 0 high."""
-    data = data.ljust(BEAT, b"\0")
-    return sum(int.from_bytes(data[16 * i : 16 * i + 16], "big") << (128 * i) for i in range(LANES))
+    """A block as the mode sees it: byte 0 is high."""
+    return int.from_bytes(data.ljust(BEAT, b"\0"), "big")
 
 
 class Bench:

@@ -1,3 +1,0 @@
-common/bytes_pkg.sv
-common/packet_front.sv
-common/packet_front512.sv

@@ -1,1 +1,0 @@
-common/skid_buffer.sv
