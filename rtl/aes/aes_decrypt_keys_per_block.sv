@@ -12,31 +12,50 @@ module aes_decrypt_keys_per_block #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
+    // Each round key a clock before it is in its register.
+    logic [128*ROUNDS-1:0] next_keys;
     assign round_keys[128*ROUNDS+:128] = in_key;
 
     for (genvar r = 0; r < ROUNDS; r = r + 1) begin : g_round
         logic [127:0] after, key, round_key;
-        logic [31:0] substituted, word;
+        logic [31:0] word;
         assign after = round_keys[128*(r+1)+:128];
 
-        aes_sbox_word #(
-            .VARIANT(SBOX == 2 ? 2 : 0)
-        ) sub_word (
-            .in(aes_pkg::rot_word(after[31:0] ^ after[63:32])),
-            .out(substituted)
-        );
         if (SPLIT == 1) begin : g_register
-            always_ff @(posedge clk) begin
-                key <= after;
-                word <= substituted;
-            end
+            always_ff @(posedge clk) key <= after;
         end else begin : g_wires
             assign key = after;
-            assign word = substituted;
         end
-        always_ff @(posedge clk) begin
-            round_key <= aes_pkg::previous_round_key(key, word, aes_pkg::round_constant(r + 1));
+
+        if (SBOX == 1 && SPLIT == 1) begin : g_ram
+            aes_sbox_word_ram sub_word (
+                .clk,
+                .in(aes_pkg::rot_word(after[31:0] ^ after[63:32])),
+                .out(word)
+            );
+        end else if (SBOX == 1 && r < ROUNDS - 1) begin : g_early_ram
+            aes_sbox_word_ram sub_word (
+                .clk,
+                .in(aes_pkg::rot_word(next_keys[128*(r+1)+:32] ^ next_keys[128*(r+1)+32+:32])),
+                .out(word)
+            );
+        end else begin : g_logic
+            logic [31:0] substituted;
+            aes_sbox_word #(
+                .VARIANT(SBOX == 2 ? 2 : 0)
+            ) sub_word (
+                .in(aes_pkg::rot_word(after[31:0] ^ after[63:32])),
+                .out(substituted)
+            );
+            if (SPLIT == 1) begin : g_word_register
+                always_ff @(posedge clk) word <= substituted;
+            end else begin : g_word_wires
+                assign word = substituted;
+            end
         end
+
+        assign next_keys[128*r+:128] = aes_pkg::previous_round_key(key, word, aes_pkg::round_constant(r + 1));
+        always_ff @(posedge clk) round_key <= next_keys[128*r+:128];
         assign round_keys[128*r+:128] = round_key;
     end
 endmodule

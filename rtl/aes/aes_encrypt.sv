@@ -12,7 +12,7 @@
 //              0), in pulses at least ROUNDS clocks apart. No idle clock.
 //           2: in_key belongs to each block; in_new_key is ignored.
 //   SBOX    0: tables in LUTs. 1: block RAM, whose output register is the state register. 2: Boyar-Peralta
-//           circuits. Key schedules have tables or, with 2, circuits.
+//           circuits. Key schedules have tables; circuits with 2; block RAM with 1 and KEYS = 2.
 //   SPLIT   1: two registers a round, after SubBytes and after AddRoundKey.
 //   USER    width of in_user
 module aes_encrypt #(

@@ -1,6 +1,5 @@
-// SubWord of the key schedule: four S-boxes, combinational. Key schedules never use block RAM: with a key
-// that changes together with a block there is no clock to spare for its output register.
-// VARIANT: 0 tables, 2 Boyar-Peralta circuits.
+// SubWord of the key schedule: four S-boxes, combinational. VARIANT: 0 tables, 2 Boyar-Peralta
+// circuits.
 module aes_sbox_word #(
     parameter int VARIANT = 0
 ) (

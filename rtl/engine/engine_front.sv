@@ -205,7 +205,7 @@ module engine_front #(
         bytes = part_last ? {1'b0, part_end[5:0]} + 7'd1 : 7'd64;
         if (kind == 2'(NONE)) bytes = '0;
 
-        for (int i = 0; i < 64; i = i + 1) keep[i] = 7'(i) < bytes;
+        keep = ~(~64'd0 << bytes);
         lane_last = AD_SERIAL == 0 || kind != 2'(AD) || lane == (part_last ? part_end[5:4] : 2'd3);
     end
 

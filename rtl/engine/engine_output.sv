@@ -169,9 +169,9 @@ module engine_output #(
     assign m_axis_tlast = head_last;
     assign m_axis_tuser = head_last && (head_open ? verdict : head_error);
 
+    assign m_axis_tkeep = ~(~64'd0 << head_bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
-            m_axis_tkeep[i] = 7'(i) < head_bytes;
             m_axis_tdata[8*i+:8] = head_data[128*(i/16)+8*(15-i%16)+:8];
         end
     end

@@ -367,17 +367,19 @@ module gcm512 #(
     } = beside_out;
 
     // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
+    logic [63:0] out_keep;
     logic [511:0] result;
     logic [511:0] hashed;
+    assign out_keep = ~(~64'd0 << out_bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
-            result[128*(i/16)+8*(15-i%16)+:8] = 7'(i) < out_bytes
+            result[128*(i/16)+8*(15-i%16)+:8] = out_keep[i]
                 ? encrypted[128*(i/16)+8*(15-i%16)+:8] ^ data_out[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
         end
         hashed = data_out;
         if (out_kind == 2'(MESSAGE) && !out_open) begin
             for (int i = 0; i < 4; i = i + 1) begin
-                if (out_bytes > 7'(16 * i)) hashed[128*i+:128] = result[128*i+:128];
+                if (out_keep[16*i]) hashed[128*i+:128] = result[128*i+:128];
             end
         end
     end

@@ -46,13 +46,15 @@ module ocb_collect (
     localparam int TAG = 2;
 
     logic [511:0] unmasked;
+    logic [ 63:0] in_keep;
     logic [511:0] kept;
     logic [ 15:0] pad;
 
     assign unmasked = lane_blocks ^ post;
+    assign in_keep = ~(~64'd0 << in_bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
-            kept[128*(i/16)+8*(15-i%16)+:8] = 7'(i) < in_bytes ? unmasked[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
+            kept[128*(i/16)+8*(15-i%16)+:8] = in_keep[i] ? unmasked[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
         end
         for (int i = 0; i < 16; i = i + 1) pad[i] = i != 0 && in_bytes[3:0] == 4'(i);
     end

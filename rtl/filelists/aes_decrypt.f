@@ -15,3 +15,4 @@ aes/aes_sbox_circuit.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv

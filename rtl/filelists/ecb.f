@@ -23,4 +23,5 @@ aes/aes_sbox.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 tests/tops/ecb.sv

@@ -24,6 +24,7 @@ aes/aes_sbox_circuit.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 common/credit_counter.sv
 common/packet_front.sv
 common/stream_fifo.sv

@@ -11,6 +11,7 @@ aes/aes_inverse_sbox_circuit.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 aes/aes_mix_column.sv
 aes/aes_inverse_mix_shared.sv
 aes/aes_inverse_mix_column.sv

@@ -16,6 +16,7 @@ aes/aes_sbox_circuit.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 gf128/gf2_multiply8.sv
 gf128/gf2_karatsuba_join.sv
 gf128/gf128_stage.sv

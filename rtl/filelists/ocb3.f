@@ -17,6 +17,7 @@ aes/aes_sbox_circuit.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 aes/aes_decrypt.sv
 aes/aes_decrypt_keys_per_block.sv
 aes/aes_decrypt_keys_static.sv

@@ -11,6 +11,7 @@ aes/aes_sbox.sv
 aes/aes_sbox_ram.sv
 aes/aes_sbox_layer.sv
 aes/aes_sbox_word.sv
+aes/aes_sbox_word_ram.sv
 aes/aes_mix_column.sv
 aes/aes_encrypt_round.sv
 aes/aes_encrypt_keys_per_block.sv

@@ -1,12 +1,13 @@
-"""The synthesis flow that area, timing and gates share: yosys (pyosys 0.70).
+"""The synthesis flow that area, engine_area, timing, gates and ecp5/place share: yosys (pyosys 0.70).
 
-Virtex-6's LUT6 fabric, and Cyclone V's for ALM estimates.
+Virtex-6's LUT6 fabric, Cyclone V's for ALM estimates, and ECP5's LUT4 for place and route.
 
 S-boxes, MixColumns columns and the multiplier's small products keep their hierarchy while the logic is mapped
 to LUTs, and are flattened afterwards: a mapper that sees through them trades the structure away for a level
 of logic, at 20 to 60 % more LUTs.
 """
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -61,39 +62,60 @@ def tops(names: list[str] | None = None) -> dict[str, dict]:
 
 
 def sources(top: dict) -> list[Path]:
-    """The files of the top's file list."""
+    """The top's `files`, or those of its file list."""
+    if "files" in top:
+        return top["files"]
     lines = (RTL / "filelists" / f"{top.get('filelist', top['module'])}.f").read_text().split()
     return [RTL / line for line in lines]
 
 
-def commands(top: dict, family: str, netlist: Path) -> list[str]:
-    module = top["module"]
+def read(top: dict) -> list[str]:
+    """The commands that read a top."""
     files = " ".join(str(file) for file in sources(top))
-    parameters = "".join(f" -chparam {name} {value}" for name, value in top.get("parameters", {}).items())
-    kept = " ".join(f"A:src=*{name}.sv*" for name in top.get("kept", KEPT))
-    if family == "xc6v":
-        synth = f"synth_xilinx -family xc6v -noiopad -noclkbuf -flatten -top {module}"
-    else:
-        synth = f"synth_intel_alm -family {family} -noiopad -noclkbuf -top {module}"
+    chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
+    # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read after them.
     return [
         f"read_verilog -sv {files}",
-        f"hierarchy -check -top {module}{parameters}",
+        *([f"chparam{chosen} {top['module']}"] if chosen else []),
+        f"hierarchy -check -top {top['module']}",
+        f"rename -top {top['module']}",
+    ]
+
+
+def commands(top: dict, family: str) -> list[str]:
+    module = top["module"]
+    kept = " ".join(f"A:src=*{name}.sv*" for name in top.get("kept", KEPT))
+    synth = {
+        "xc6v": f"synth_xilinx -family xc6v -noiopad -noclkbuf -flatten -top {module}",
+        "cyclonev": f"synth_intel_alm -family cyclonev -noiopad -noclkbuf -top {module}",
+        "ecp5": f"synth_ecp5 -top {module}",
+    }
+    return [
+        *read(top),
+        *(f"blackbox A:src=*{name}.sv*" for name in top.get("boxes", ())),
         f"setattr -mod -set keep_hierarchy 1 {kept}",
-        synth,
+        synth[family],
         "setattr -mod -unset keep_hierarchy *",
         "flatten",
         "delete t:$scopeinfo",
         "opt_clean",
-        f"write_json {netlist}",
     ]
 
 
 def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
-    """Synthesizes a top, and gives its flat netlist as JSON."""
+    """Synthesizes a top, and gives its flat netlist as JSON. A netlist that is there is taken if it was made
+    of the same sources by the same commands."""
     BUILD.mkdir(parents=True, exist_ok=True)
     netlist = BUILD / f"{name}.{family}.json"
-    log = BUILD / f"{name}.{family}.log"
-    run(commands(top, family, netlist), log)
+    stamp = netlist.with_suffix(".stamp")
+    lines = commands(top, family)
+    made_of = hashlib.sha256(f"{YOSYS}\n{lines}".encode())
+    for file in sources(top):
+        made_of.update(file.read_bytes())
+    if not (netlist.exists() and stamp.exists() and stamp.read_text() == made_of.hexdigest()):
+        stamp.unlink(missing_ok=True)
+        run([*lines, f"write_json {netlist}"], BUILD / f"{name}.{family}.log")
+        stamp.write_text(made_of.hexdigest())
     return netlist
 
 
