@@ -160,20 +160,20 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
         encrypt(lanes, s, r);
-        let v = first(lanes, s);
-        let mut p = *x;
-        if OPENS {
-            lanes.xor(&mut p, &v);
-        }
+        let p = crypt_half::<OPENS, L>(lanes, x, &first(lanes, s));
         absorb(lanes, s, r, &first_to_second(lanes, &p));
         encrypt(lanes, s, r);
-        lanes.xor(x, &v);
-        lanes.xor(x, &first_to_second(lanes, s));
-        if OPENS {
-            p = *x;
-        }
+        let p = crypt_half::<OPENS, L>(lanes, x, &first_to_second(lanes, s));
         absorb(lanes, s, r, &second(lanes, &p));
     }
+}
+
+/// Adds a half of the keystream to `x`, and returns which of both was plaintext there.
+#[inline(always)]
+fn crypt_half<const OPENS: bool, L: Lanes>(lanes: L, x: &mut L::Blocks, v: &L::Blocks) -> L::Blocks {
+    let before = *x;
+    lanes.xor(x, v);
+    if OPENS { *x } else { before }
 }
 
 /// The same for the one or two half blocks that the last bytes of a message make with their padding, and then the tag
@@ -191,19 +191,11 @@ impl<const OPENS: bool> Once<6> for Finish<OPENS> {
             p
         };
         encrypt(lanes, s, r);
-        let v = first(lanes, s);
-        let mut p = *x;
-        if OPENS {
-            lanes.xor(&mut p, &v);
-        }
+        let p = crypt_half::<OPENS, L>(lanes, x, &first(lanes, s));
         absorb(lanes, s, r, &first_to_second(lanes, &padded(&p)));
         let (mut s2, mut r2) = (*s, *r);
         encrypt(lanes, &mut s2, &r2);
-        lanes.xor(x, &v);
-        lanes.xor(x, &first_to_second(lanes, &s2));
-        if OPENS {
-            p = *x;
-        }
+        let p = crypt_half::<OPENS, L>(lanes, x, &first_to_second(lanes, &s2));
         absorb(lanes, &mut s2, &mut r2, &second(lanes, &padded(&p)));
         lanes.replace(s, &s2, two);
         lanes.replace(r, &r2, two);
