@@ -1,0 +1,29 @@
+// A word for each key slot: LUT RAM, or a register if there is only one slot. Written at the clock's end, read
+// combinationally.
+module slot_words #(
+    parameter int SLOTS = 16,
+    parameter int WIDTH = 128
+) (
+    input  logic             clk,
+    input  logic             write,
+    input  logic [      3:0] write_slot,
+    input  logic [WIDTH-1:0] in,
+    input  logic [      3:0] read_slot,
+    output logic [WIDTH-1:0] out
+);
+
+    generate
+        if (SLOTS == 1) begin : g_register
+            logic unused;
+            assign unused = ^{write_slot, read_slot};
+            always_ff @(posedge clk) if (write) out <= in;
+        end else begin : g_memory
+            localparam int BITS = $clog2(SLOTS);
+            (* ram_style = "distributed" *)
+            logic [WIDTH-1:0] memory[0:2**BITS-1];
+            always_ff @(posedge clk) if (write) memory[write_slot[BITS-1:0]] <= in;
+            assign out = memory[read_slot[BITS-1:0]];
+        end
+    endgenerate
+
+endmodule
