@@ -38,7 +38,7 @@ modes/elmd_output.sv
 modes/elmd_padding.sv
 modes/elmd_pipes.sv
 modes/elmd_rho.sv
-modes/elmd_slot_memory.sv
-modes/elmd_static_decrypt.sv
-modes/elmd_static_encrypt.sv
-modes/elmd_static_keys.sv
+modes/slot_words.sv
+modes/static_decrypt.sv
+modes/static_encrypt.sv
+modes/static_keys.sv

@@ -32,6 +32,12 @@ common/credit_counter.sv
 common/packet_front.sv
 common/ring_delay.sv
 modes/pipe_key.sv
+modes/slot_words.sv
+modes/static_decrypt.sv
+modes/static_encrypt.sv
+modes/static_keys.sv
+modes/decrypt_pipe.sv
+modes/encrypt_pipe.sv
 modes/lut_queue.sv
 modes/packet_finish.sv
 modes/eme2_slots.sv

@@ -214,16 +214,40 @@ module copa #(
     logic [127:0] upper_encrypted;
     logic [127:0] upper_decrypted;
 
+    // One slot with a static key: all pipes have their round keys from one schedule, which runs when the key comes.
+    localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 ? 1 : 0;
+    logic key_take;
+    logic [127:0] new_key;
+    logic [128*11-1:0] encrypt_keys;
+    logic [128*11-1:0] decrypt_keys;
+
+    if (SHARED == 1) begin : g_shared_keys
+        static_keys keys (
+            .clk,
+            .rst,
+            .load(key_take),
+            .key(new_key),
+            .encrypt_keys,
+            .decrypt_keys
+        );
+    end else begin : g_own_keys
+        logic unused;
+        assign unused = ^{key_take, new_key};
+        assign encrypt_keys = '0;
+        assign decrypt_keys = '0;
+    end
+
     // Only an opened packet's ciphertext is decrypted. What travels beside goes with the encryption pipe,
     // which takes the ciphertext too; its output does not count then.
-    aes_encrypt #(
-        .ROUNDS(10),
+    encrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX),
         .USER(SIDE)
     ) upper_encrypt (
         .clk,
         .rst,
+        .round_keys(encrypt_keys),
         .in_valid(upper_valid),
         .in_new_key(upper_valid && upper_side[11]),
         .in_key(upper_key),
@@ -236,13 +260,14 @@ module copa #(
 
     assign upper_opens = upper_side[3] && upper_side[6:4] == copa_pkg::MESSAGE;
     logic [1:0] unused_upper;
-    aes_decrypt #(
-        .ROUNDS(10),
+    decrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) upper_decrypt (
         .clk,
         .rst,
+        .round_keys(decrypt_keys),
         .in_valid(upper_valid && upper_opens),
         .in_new_key(upper_valid && upper_side[11]),
         .in_key(upper_last),
@@ -290,13 +315,14 @@ module copa #(
     logic [3:0] unused_lower;
 
     assign lower_opens = lower_side[3] && lower_side[6:4] == copa_pkg::MESSAGE;
-    aes_encrypt #(
-        .ROUNDS(10),
+    encrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) lower_encrypt (
         .clk,
         .rst,
+        .round_keys(encrypt_keys),
         .in_valid(lower_block_valid && !lower_opens),
         .in_new_key(lower_valid && lower_side[11]),
         .in_key(lower_key),
@@ -307,13 +333,14 @@ module copa #(
         .out_user(unused_lower[1])
     );
 
-    aes_decrypt #(
-        .ROUNDS(10),
+    decrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) lower_decrypt (
         .clk,
         .rst,
+        .round_keys(decrypt_keys),
         .in_valid(lower_block_valid && lower_opens),
         .in_new_key(lower_valid && lower_side[11]),
         .in_key(lower_last),
@@ -371,6 +398,8 @@ module copa #(
         .s_key_slot,
         .s_key_key,
         .loaded,
+        .take(key_take),
+        .new_key,
         .loading,
         .loading_slot,
         .wanted(load_wanted),

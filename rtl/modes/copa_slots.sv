@@ -3,7 +3,7 @@
 // Loading a slot: s_key is taken; the last round key is made in ROUNDS + 2 clocks; then `wanted` asks for one
 // block of the upper encryption pipe, given in a gap between packets (`granted`); L comes back as zero_valid,
 // zero_block. From the handshake on the slot counts as loaded; `loading` says that its packets must still
-// wait.
+// wait. `take`: the handshake, of new_key.
 //
 // Reading is combinational, by slot number: keys of both layers, and L for the masks of the upper side
 // (upper_*), for V (v_*) and for the masks of the lower side (lower_*).
@@ -19,6 +19,8 @@ module copa_slots #(
     input  logic [127:0] s_key_key,
 
     output logic [SLOTS-1:0] loaded,
+    output logic             take,
+    output logic [    127:0] new_key,
     output logic             loading,
     output logic [      3:0] loading_slot,
     output logic             wanted,
@@ -40,36 +42,91 @@ module copa_slots #(
     output logic [127:0] lower_l
 );
 
-    localparam int BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
     localparam logic [4:0] NUMBER = 5'(SLOTS);
 
-    (* ram_style = "distributed" *)
-    logic [127:0] keys[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] lasts[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] zeros[0:SLOTS-1];
-
-    function automatic logic [BITS-1:0] at(input logic [3:0] slot);
-        at = SLOTS > 1 ? slot[BITS-1:0] : '0;
-    endfunction
-
-    assign upper_key  = keys[at(upper_key_slot)];
-    assign upper_last = lasts[at(upper_key_slot)];
-    assign lower_key  = keys[at(lower_key_slot)];
-    assign lower_last = lasts[at(lower_key_slot)];
-    assign upper_l    = zeros[at(upper_l_slot)];
-    assign v_l        = zeros[at(v_l_slot)];
-    assign lower_l    = zeros[at(lower_l_slot)];
-
-    logic take;
-    logic [127:0] new_key;
     logic last_done;
     logic [127:0] last_key;
 
     assign s_key_tready = !loading;
     assign take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign new_key = bytes_pkg::swap128(s_key_key);
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) upper_keys (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(new_key),
+        .read_slot(upper_key_slot),
+        .out(upper_key)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) lower_keys (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(new_key),
+        .read_slot(lower_key_slot),
+        .out(lower_key)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) upper_lasts (
+        .clk,
+        .write(last_done),
+        .write_slot(loading_slot),
+        .in(last_key),
+        .read_slot(upper_key_slot),
+        .out(upper_last)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) lower_lasts (
+        .clk,
+        .write(last_done),
+        .write_slot(loading_slot),
+        .in(last_key),
+        .read_slot(lower_key_slot),
+        .out(lower_last)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) upper_ls (
+        .clk,
+        .write(zero_valid),
+        .write_slot(loading_slot),
+        .in(zero_block),
+        .read_slot(upper_l_slot),
+        .out(upper_l)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) v_ls (
+        .clk,
+        .write(zero_valid),
+        .write_slot(loading_slot),
+        .in(zero_block),
+        .read_slot(v_l_slot),
+        .out(v_l)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) lower_ls (
+        .clk,
+        .write(zero_valid),
+        .write_slot(loading_slot),
+        .in(zero_block),
+        .read_slot(lower_l_slot),
+        .out(lower_l)
+    );
 
     aes_last_round_key #(
         .ROUNDS(10)
@@ -83,12 +140,7 @@ module copa_slots #(
     );
 
     always_ff @(posedge clk) begin
-        if (take) begin
-            keys[at(s_key_slot)] <= new_key;
-            loading_slot <= s_key_slot;
-        end
-        if (last_done) lasts[at(loading_slot)] <= last_key;
-        if (zero_valid) zeros[at(loading_slot)] <= zero_block;
+        if (take) loading_slot <= s_key_slot;
 
         if (rst) begin
             loaded  <= '0;

@@ -337,7 +337,7 @@ module elmd #(
     logic [127:0] enter_mask;
     logic [127:0] leave_mask;
 
-    elmd_slot_memory #(
+    slot_words #(
         .SLOTS(SLOTS)
     ) ls (
         .clk,

@@ -55,7 +55,7 @@ module elmd_pipes #(
             logic unused;
             assign unused = ^{load_slot, upper_in_new_key, upper_in_slot, lower_in_new_key, lower_in_slot};
 
-            elmd_static_keys #(
+            static_keys #(
                 .ROUNDS(ROUNDS)
             ) keys (
                 .clk,
@@ -66,7 +66,7 @@ module elmd_pipes #(
                 .decrypt_keys
             );
 
-            elmd_static_encrypt #(
+            static_encrypt #(
                 .ROUNDS(ROUNDS),
                 .USER(UPPER_USER)
             ) upper (
@@ -81,7 +81,7 @@ module elmd_pipes #(
                 .out_user(upper_out_user)
             );
 
-            elmd_static_decrypt #(
+            static_decrypt #(
                 .ROUNDS(ROUNDS),
                 .USER(LOWER_USER)
             ) lower (
@@ -112,7 +112,7 @@ module elmd_pipes #(
                 .last(last_key)
             );
 
-            elmd_slot_memory #(
+            slot_words #(
                 .SLOTS(SLOTS)
             ) keys (
                 .clk,
@@ -123,7 +123,7 @@ module elmd_pipes #(
                 .out(upper_key)
             );
 
-            elmd_slot_memory #(
+            slot_words #(
                 .SLOTS(SLOTS)
             ) last_keys (
                 .clk,

@@ -234,16 +234,40 @@ module eme2 #(
 
     assign upper_slot  = upper_side[MIXING-1-:4];
     assign upper_tweak = upper_side[MIXING+3:MIXING+1] == eme2_pkg::TWEAK;
+    // One slot with a static key: all pipes have their round keys from one schedule, which runs when the key comes.
+    localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 ? 1 : 0;
+    logic key_take;
+    logic [127:0] new_key;
+    logic [128*11-1:0] encrypt_keys;
+    logic [128*11-1:0] decrypt_keys;
+
+    if (SHARED == 1) begin : g_shared_keys
+        static_keys keys (
+            .clk,
+            .rst,
+            .load(key_take),
+            .key(new_key),
+            .encrypt_keys,
+            .decrypt_keys
+        );
+    end else begin : g_own_keys
+        logic unused;
+        assign unused = ^{key_take, new_key};
+        assign encrypt_keys = '0;
+        assign decrypt_keys = '0;
+    end
+
     // What travels beside goes with the encryption pipe, which takes blocks to decrypt, too; its output does
     // not count then.
-    aes_encrypt #(
-        .ROUNDS(10),
+    encrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX),
         .USER(SIDE)
     ) first_encrypt (
         .clk,
         .rst,
+        .round_keys(encrypt_keys),
         .in_valid(upper_valid),
         .in_new_key(upper_valid && upper_side[SIDE-1]),
         .in_key(first_key),
@@ -253,13 +277,14 @@ module eme2 #(
         .out_block(upper_encrypted),
         .out_user(upper_out_side)
     );
-    aes_decrypt #(
-        .ROUNDS(10),
+    decrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) first_decrypt (
         .clk,
         .rst,
+        .round_keys(decrypt_keys),
         .in_valid(upper_valid && !upper_tweak),
         .in_new_key(upper_valid && upper_side[SIDE-1]),
         .in_key(first_last),
@@ -399,13 +424,14 @@ module eme2 #(
         .beat_last
     );
 
-    aes_encrypt #(
-        .ROUNDS(10),
+    encrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) second_encrypt (
         .clk,
         .rst,
+        .round_keys(encrypt_keys),
         .in_valid(pipe_valid && !pipe_decrypt),
         .in_new_key(pipe_new_key),
         .in_key(second_key),
@@ -415,13 +441,14 @@ module eme2 #(
         .out_block(pipe_encrypted),
         .out_user(unused_lower[1])
     );
-    aes_decrypt #(
-        .ROUNDS(10),
+    decrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX)
     ) second_decrypt_pipe (
         .clk,
         .rst,
+        .round_keys(decrypt_keys),
         .in_valid(pipe_valid && pipe_decrypt),
         .in_new_key(pipe_new_key),
         .in_key(second_last),
@@ -442,6 +469,8 @@ module eme2 #(
         .s_key_slot,
         .s_key_key,
         .loaded,
+        .take(key_take),
+        .new_key,
         .loading,
         .loading_slot,
         .first_key_slot(upper_slot),

@@ -2,7 +2,7 @@
 //
 // s_key_key: K_AD in bits 127:0, K_ECB in 255:128, K_AES in 383:256, each with its first byte lowest. The
 // last round key is made in ROUNDS + 2 clocks; from the handshake on the slot counts as loaded, and `loading`
-// says that its packets must still wait. Reading is combinational, by slot number, for the first pass and the
+// says that its packets must still wait. `take`: the handshake, of the AES key new_key. Reading is combinational, by slot number, for the first pass and the
 // second.
 module eme2_slots #(
     parameter int SLOTS = 16
@@ -16,6 +16,8 @@ module eme2_slots #(
     input  logic [383:0] s_key_key,
 
     output logic [SLOTS-1:0] loaded,
+    output logic             take,
+    output logic [    127:0] new_key,
     output logic             loading,
     output logic [      3:0] loading_slot,
 
@@ -33,38 +35,91 @@ module eme2_slots #(
     output logic [127:0] second_mask
 );
 
-    localparam int BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
     localparam logic [4:0] NUMBER = 5'(SLOTS);
 
-    (* ram_style = "distributed" *)
-    logic [127:0] keys[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] lasts[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] tweak_masks[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] masks[0:SLOTS-1];
-
-    function automatic logic [BITS-1:0] at(input logic [3:0] slot);
-        at = SLOTS > 1 ? slot[BITS-1:0] : '0;
-    endfunction
-
-    assign first_key   = keys[at(first_key_slot)];
-    assign first_last  = lasts[at(first_key_slot)];
-    assign second_key  = keys[at(second_key_slot)];
-    assign second_last = lasts[at(second_key_slot)];
-    assign tweak_mask  = tweak_masks[at(tweak_slot)];
-    assign first_mask  = masks[at(first_mask_slot)];
-    assign second_mask = masks[at(second_mask_slot)];
-
-    logic take;
-    logic [127:0] new_key;
     logic last_done;
     logic [127:0] last_key;
 
     assign s_key_tready = !loading;
     assign take = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < NUMBER;
     assign new_key = bytes_pkg::swap128(s_key_key[383:256]);
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) first_keys (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(new_key),
+        .read_slot(first_key_slot),
+        .out(first_key)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) second_keys (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(new_key),
+        .read_slot(second_key_slot),
+        .out(second_key)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) first_lasts (
+        .clk,
+        .write(last_done),
+        .write_slot(loading_slot),
+        .in(last_key),
+        .read_slot(first_key_slot),
+        .out(first_last)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) second_lasts (
+        .clk,
+        .write(last_done),
+        .write_slot(loading_slot),
+        .in(last_key),
+        .read_slot(second_key_slot),
+        .out(second_last)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) tweak_masks (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(bytes_pkg::swap128(s_key_key[127:0])),
+        .read_slot(tweak_slot),
+        .out(tweak_mask)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) first_masks (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(bytes_pkg::swap128(s_key_key[255:128])),
+        .read_slot(first_mask_slot),
+        .out(first_mask)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) second_masks (
+        .clk,
+        .write(take),
+        .write_slot(s_key_slot),
+        .in(bytes_pkg::swap128(s_key_key[255:128])),
+        .read_slot(second_mask_slot),
+        .out(second_mask)
+    );
 
     aes_last_round_key #(
         .ROUNDS(10)
@@ -78,13 +133,7 @@ module eme2_slots #(
     );
 
     always_ff @(posedge clk) begin
-        if (take) begin
-            tweak_masks[at(s_key_slot)] <= bytes_pkg::swap128(s_key_key[127:0]);
-            masks[at(s_key_slot)] <= bytes_pkg::swap128(s_key_key[255:128]);
-            keys[at(s_key_slot)] <= new_key;
-            loading_slot <= s_key_slot;
-        end
-        if (last_done) lasts[at(loading_slot)] <= last_key;
+        if (take) loading_slot <= s_key_slot;
 
         if (rst) begin
             loaded  <= '0;

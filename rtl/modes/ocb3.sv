@@ -158,6 +158,7 @@ module ocb3 #(
     // ---- Key slots.
 
     logic key_take;
+    logic [127:0] new_key;
     logic loading;
     logic [3:0] loading_slot;
     logic key_call;
@@ -183,6 +184,7 @@ module ocb3 #(
         .s_key_slot,
         .s_key_key,
         .key_take,
+        .key(new_key),
         .loaded(slot_loaded),
         .loading,
         .loading_slot,
@@ -470,8 +472,29 @@ module ocb3 #(
     logic unused_decrypted_user;
     logic out_message;
 
-    aes_encrypt #(
-        .ROUNDS(ROUNDS),
+    // One slot with a static key: both pipes have their round keys from one schedule, which runs when the key comes.
+    localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 && SPLIT == 0 ? 1 : 0;
+    logic [128*11-1:0] encrypt_keys;
+    logic [128*11-1:0] decrypt_keys;
+
+    if (SHARED == 1) begin : g_shared_keys
+        static_keys keys (
+            .clk,
+            .rst,
+            .load(key_take),
+            .key(new_key),
+            .encrypt_keys,
+            .decrypt_keys
+        );
+    end else begin : g_own_keys
+        logic unused;
+        assign unused = ^new_key;
+        assign encrypt_keys = '0;
+        assign decrypt_keys = '0;
+    end
+
+    encrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
@@ -479,6 +502,7 @@ module ocb3 #(
     ) encrypt (
         .clk,
         .rst,
+        .round_keys(encrypt_keys),
         .in_valid(encrypt_valid),
         .in_new_key(encrypt_load),
         .in_key(encrypt_key),
@@ -489,8 +513,8 @@ module ocb3 #(
         .out_user({answer_message, answer_error, answer_verify, answer_key, answer_nonce})
     );
 
-    aes_decrypt #(
-        .ROUNDS(ROUNDS),
+    decrypt_pipe #(
+        .SHARED(SHARED),
         .KEYS(KEYS),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
@@ -498,6 +522,7 @@ module ocb3 #(
     ) decrypt (
         .clk,
         .rst,
+        .round_keys(decrypt_keys),
         .in_valid(decrypt_valid),
         .in_new_key(decrypt_load),
         .in_key(decrypt_key),

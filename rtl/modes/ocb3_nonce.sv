@@ -37,13 +37,9 @@ module ocb3_nonce #(
     input  logic [  3:0] forget_slot
 );
 
-    localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
-
     // Ktop of each slot and the part of the nonces that it is for; `kept` when it is there, or on its way.
-    (* ram_style = "distributed" *)
-    logic [89:0] tops[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] ktops[0:SLOTS-1];
+    logic [89:0] top;
+    logic [127:0] ktop;
     logic [SLOTS-1:0] kept;
     logic [15:0] all_kept;
     logic pending;  // one is on its way
@@ -56,23 +52,44 @@ module ocb3_nonce #(
     logic [127:0] offset;
 
     assign all_kept = 16'(kept);
-    assign known = all_kept[command_slot] && tops[ADDRESS'(command_slot)] == command_nonce[95:6];
+    assign known = all_kept[command_slot] && top == command_nonce[95:6];
     assign capture = awaiting && !pending && (!start_valid || start_used);
     assign free = !awaiting || capture;
     // A Ktop may change only when nobody waits for it.
     assign call = command_valid && !known && !pending && !awaiting;
     assign call_block = {32'd1, command_nonce[95:6], 6'd0};
 
+    slot_words #(
+        .SLOTS(SLOTS),
+        .WIDTH(90)
+    ) tops (
+        .clk,
+        .write(called),
+        .write_slot(command_slot),
+        .in(command_nonce[95:6]),
+        .read_slot(command_slot),
+        .out(top)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) ktops (
+        .clk,
+        .write(answer_valid),
+        .write_slot(pending_slot),
+        .in(answer),
+        .read_slot(slot),
+        .out(ktop)
+    );
+
     ocb3_stretch stretch (
-        .ktop(ktops[ADDRESS'(slot)]),
+        .ktop,
         .bottom,
         .offset
     );
 
     always_ff @(posedge clk) begin
-        if (called) tops[ADDRESS'(command_slot)] <= command_nonce[95:6];
         if (called) pending_slot <= command_slot;
-        if (answer_valid) ktops[ADDRESS'(pending_slot)] <= answer;
         if (take) slot <= command_slot;
         if (take) bottom <= command_nonce[5:0];
         if (capture) start <= offset;

@@ -1,7 +1,7 @@
 // Key slots of OCB3: of each slot the key, the last round key (where the decryption pipe starts) and the
 // table of L. One slot is loaded at a time.
 //
-//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
+//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot; key: byte 0 highest
 //   loaded                    slots that have a key
 //   loading, loading_slot     what is made of this slot's key is not complete
 //   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call
@@ -19,6 +19,7 @@ module ocb3_slots #(
     input  logic [      3:0] s_key_slot,
     input  logic [    127:0] s_key_key,
     output logic             key_take,
+    output logic [    127:0] key,
     output logic [SLOTS-1:0] loaded,
     output logic             loading,
     output logic [      3:0] loading_slot,
@@ -36,14 +37,6 @@ module ocb3_slots #(
     output logic [    127:0] table_l
 );
 
-    localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
-
-    (* ram_style = "distributed" *)
-    logic [127:0] keys[0:SLOTS-1];
-    (* ram_style = "distributed" *)
-    logic [127:0] last_round_keys[0:SLOTS-1];
-
-    logic [127:0] key;
     logic [127:0] last_round_key;
     logic last_done;
     logic last_left;  // the last round key is still being made
@@ -55,12 +48,29 @@ module ocb3_slots #(
     assign key = bytes_pkg::swap128(s_key_key);
     assign loading = last_left || answer_left || table_loading;
 
-    assign encrypt_key = keys[ADDRESS'(encrypt_slot)];
-    assign decrypt_key = last_round_keys[ADDRESS'(decrypt_slot)];
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) keys (
+        .clk,
+        .write(key_take),
+        .write_slot(s_key_slot),
+        .in(key),
+        .read_slot(encrypt_slot),
+        .out(encrypt_key)
+    );
+
+    slot_words #(
+        .SLOTS(SLOTS)
+    ) last_round_keys (
+        .clk,
+        .write(last_done),
+        .write_slot(loading_slot),
+        .in(last_round_key),
+        .read_slot(decrypt_slot),
+        .out(decrypt_key)
+    );
 
     always_ff @(posedge clk) begin
-        if (key_take) keys[ADDRESS'(s_key_slot)] <= key;
-        if (last_done) last_round_keys[ADDRESS'(loading_slot)] <= last_round_key;
         if (key_take) loading_slot <= s_key_slot;
         if (rst) begin
             loaded <= '0;

@@ -1,14 +1,15 @@
-// 128 bits for each key slot: LUT RAM, or a register if there is only one slot. Written at the clock's end, read
+// A word for each key slot: LUT RAM, or a register if there is only one slot. Written at the clock's end, read
 // combinationally.
-module elmd_slot_memory #(
-    parameter int SLOTS = 16
+module slot_words #(
+    parameter int SLOTS = 16,
+    parameter int WIDTH = 128
 ) (
-    input  logic         clk,
-    input  logic         write,
-    input  logic [  3:0] write_slot,
-    input  logic [127:0] in,
-    input  logic [  3:0] read_slot,
-    output logic [127:0] out
+    input  logic             clk,
+    input  logic             write,
+    input  logic [      3:0] write_slot,
+    input  logic [WIDTH-1:0] in,
+    input  logic [      3:0] read_slot,
+    output logic [WIDTH-1:0] out
 );
 
     generate
@@ -19,7 +20,7 @@ module elmd_slot_memory #(
         end else begin : g_memory
             localparam int BITS = $clog2(SLOTS);
             (* ram_style = "distributed" *)
-            logic [127:0] memory[0:2**BITS-1];
+            logic [WIDTH-1:0] memory[0:2**BITS-1];
             always_ff @(posedge clk) if (write) memory[write_slot[BITS-1:0]] <= in;
             assign out = memory[read_slot[BITS-1:0]];
         end

@@ -1,6 +1,6 @@
-// The decryption pipe of ELmD with static, transformed round keys that are made outside (elmd_static_keys): aes_decrypt
+// A decryption pipe with static, transformed round keys that are made outside (static_keys): aes_decrypt
 // without its key schedule, tables in LUTs, one register a round. Latency: ROUNDS + 1 clocks.
-module elmd_static_decrypt #(
+module static_decrypt #(
     parameter int ROUNDS = 10,
     parameter int USER = 1
 ) (

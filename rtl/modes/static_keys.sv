@@ -1,12 +1,12 @@
-// The round keys of both pipes of ELmD for one key at a time, from one key schedule that walks forwards once, as in the
-// hardware paper (section IV.A). The decryption pipe's middle keys pass InvMixColumns on the way, for the equivalent
-// inverse cipher (FIPS 197 section 5.3.5).
+// The round keys of encryption and decryption pipes for one key at a time, from one key schedule that walks forwards
+// once, as in the ELmD hardware paper (section IV.A). The decryption pipes' middle keys pass InvMixColumns on the way, for the
+// equivalent inverse cipher (FIPS 197 section 5.3.5).
 //
 // `load` takes `key`; all round keys are right ROUNDS + 1 clocks later.
 //   encrypt_keys[128r+127 : 128r]  round key r
 //   decrypt_keys[128r+127 : 128r]  round key r for r = 0, and r = 10; InvMixColumns(round key r) otherwise, also for the
 //                                  last of six rounds
-module elmd_static_keys #(
+module static_keys #(
     parameter int ROUNDS = 10
 ) (
     input  logic                      clk,

@@ -1,6 +1,6 @@
-// The encryption pipe of ELmD with static round keys that are made outside (elmd_static_keys): aes_encrypt without its
+// An encryption pipe with static round keys that are made outside (static_keys): aes_encrypt without its
 // key schedule, tables in LUTs, one register a round. Latency: ROUNDS + 1 clocks.
-module elmd_static_encrypt #(
+module static_encrypt #(
     parameter int ROUNDS = 10,
     parameter int USER = 1
 ) (

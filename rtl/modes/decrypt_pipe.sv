@@ -1,0 +1,64 @@
+// Decryption pipe of a mode. SHARED = 0: aes_decrypt with its own key schedule; SHARED = 1: static_decrypt with the
+// round keys of a schedule that pipes share (static_keys), while in_new_key and in_key mean nothing. Other parameters
+// and ports: see aes_decrypt.
+module decrypt_pipe #(
+    parameter int SHARED = 0,
+    parameter int KEYS = 1,
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0,
+    parameter int USER = 1
+) (
+    input  logic              clk,
+    input  logic              rst,
+    input  logic [128*11-1:0] round_keys,
+    input  logic              in_valid,
+    input  logic              in_new_key,
+    input  logic [127:0]      in_key,
+    input  logic [127:0]      in_block,
+    input  logic [USER-1:0]   in_user,
+    output logic              out_valid,
+    output logic [127:0]      out_block,
+    output logic [USER-1:0]   out_user
+);
+
+    if (SHARED == 1) begin : g_shared
+        logic unused;
+        assign unused = ^{in_new_key, in_key};
+        static_decrypt #(
+            .ROUNDS(10),
+            .USER(USER)
+        ) pipe (
+            .clk,
+            .rst,
+            .round_keys,
+            .in_valid,
+            .in_block,
+            .in_user,
+            .out_valid,
+            .out_block,
+            .out_user
+        );
+    end else begin : g_own
+        logic unused;
+        assign unused = ^round_keys;
+        aes_decrypt #(
+            .ROUNDS(10),
+            .KEYS(KEYS),
+            .SBOX(SBOX),
+            .SPLIT(SPLIT),
+            .USER(USER)
+        ) pipe (
+            .clk,
+            .rst,
+            .in_valid,
+            .in_new_key,
+            .in_key,
+            .in_block,
+            .in_user,
+            .out_valid,
+            .out_block,
+            .out_user
+        );
+    end
+
+endmodule
