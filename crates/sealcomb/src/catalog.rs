@@ -555,37 +555,6 @@ mod tests {
         assert_eq!(algorithm.padded_bytes(17), 17);
     }
 
-    #[test]
-    fn every_algorithm_has_an_id_of_its_own_and_says_why_it_has_its_status() {
-        for (i, algorithm) in ALGORITHMS.iter().enumerate() {
-            assert!(ALGORITHMS[..i].iter().all(|other| other.id != algorithm.id), "{}", algorithm.id);
-            assert!(!algorithm.reason.is_empty() && !algorithm.spec.is_empty(), "{}", algorithm.id);
-            assert!(algorithm.cipher_key_bytes <= algorithm.key_bytes, "{}", algorithm.id);
-            assert!(algorithm.kind == Kind::Cipher || algorithm.tag.contains(&algorithm.tag_bytes));
-        }
-    }
-
-    #[test]
-    fn ordinary_sizes_pass_the_closer_look_too() {
-        const LONGEST: usize = (1 << 16) - 1;
-        for algorithm in ALGORITHMS {
-            let (nonce, tag) = (algorithm.nonce_bytes, algorithm.tag_bytes);
-            assert!(!algorithm.takes_ordinary(nonce, 0, LONGEST + 1));
-            assert!(!algorithm.takes_ordinary(nonce, LONGEST + 1, 0));
-            assert!(!algorithm.takes_ordinary(nonce + 1, 0, 0));
-            let sizes = [0, 1, 15, 16, 32, LONGEST - 15, LONGEST];
-            for (aad, message) in sizes.into_iter().flat_map(|aad| sizes.map(|message| (aad, message))) {
-                if algorithm.takes_ordinary(nonce, aad, message) {
-                    assert_eq!(
-                        algorithm.check(nonce, tag, aad as u64, message as u64),
-                        Ok(()),
-                        "{algorithm:?}"
-                    );
-                }
-            }
-        }
-    }
-
     fn expanding(expansion: Expansion) -> Algorithm {
         Algorithm { expansion, ..*Algorithm::by_id("aes128-gcm").unwrap() }
     }
