@@ -30,6 +30,11 @@ pub(crate) type Square<B, const R: usize> = [[<B as Isa>::V; R]; 4];
 
 /// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
 pub(crate) trait Weave<B: Isa> {
+    /// Whether there is work for the next rounds: asked before them, so that none of the pieces has to ask.
+    #[inline(always)]
+    fn begin(&mut self, _: B) -> bool {
+        true
+    }
     fn thread(&mut self, b: B, piece: usize);
 }
 

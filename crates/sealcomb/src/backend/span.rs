@@ -167,6 +167,13 @@ impl Span<'_> {
         Chunk { src, dst, memory: PhantomData }
     }
 
+    /// The same, for reading alone.
+    #[inline(always)]
+    pub(crate) fn chunk_to_read<B: Isa, const R: usize>(&self, at: usize) -> ReadChunk<'_, B, R> {
+        assert!(at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
+        ReadChunk { src: self.src.wrapping_add(at), memory: PhantomData }
+    }
+
     /// The register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn load<B: Isa>(&self, b: B, at: usize) -> B::V {
@@ -278,6 +285,22 @@ impl Span<'_> {
             // SAFETY: just checked.
             unsafe { core::ptr::write_bytes(self.dst.add(at), 0, self.room - at) };
         }
+    }
+}
+
+/// `R` registers of a message, to be read.
+pub(crate) struct ReadChunk<'a, B, const R: usize> {
+    src: *const u8,
+    memory: PhantomData<(&'a [u8], B)>,
+}
+
+impl<B: Isa, const R: usize> ReadChunk<'_, B, R> {
+    /// Register `r`.
+    #[inline(always)]
+    pub(crate) fn load(&self, b: B, r: usize) -> B::V {
+        assert!(r < R);
+        // SAFETY: the chunk was checked to hold `R` registers.
+        unsafe { b.load_from(self.src.add(r * BLOCK * B::BLOCKS)) }
     }
 }
 

@@ -499,22 +499,18 @@ fn last_masks(masks: &Masks<'_>, factors: [u16; 2]) -> [Block; 2] {
 /// Registers that are in a layer at a time: with those in the other, as many as fill the units.
 const GROUP: usize = REGISTERS / 2;
 
-/// The mixing of a group of registers, of which so many have blocks.
+/// The mixing of a group of registers.
 struct Mix<'g, B: Isa, X, const OPENS: bool> {
     state: &'g mut State<B>,
     x: &'g mut [B::V; GROUP],
-    registers: usize,
     mixing: PhantomData<X>,
 }
 
 impl<B: Isa, X: Mixing, const OPENS: bool> Weave<B> for Mix<'_, B, X, OPENS> {
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        // The state stays that after the last register with a block.
-        if piece < self.registers {
-            let x = self.x[piece];
-            self.x[piece] = if OPENS { X::unmix(b, self.state, x) } else { X::mix(b, self.state, x) };
-        }
+        let x = self.x[piece];
+        self.x[piece] = if OPENS { X::unmix(b, self.state, x) } else { X::mix(b, self.state, x) };
     }
 }
 
@@ -544,34 +540,36 @@ impl<M: Layers, B: Isa> Run<'_, M, B> {
         let register = BLOCK * B::BLOCKS;
         let end = data.len().next_multiple_of(GROUP * register);
         let (mut x, mut masks) = ([self.b.zero(); GROUP], [self.b.zero(); GROUP]);
-        let mut registers = 0;
         for at in (0..=end).step_by(GROUP * register) {
-            let mut mix =
-                Mix::<B, M::Mixing, OPENS> { state: &mut state, x: &mut x, registers, mixing: PhantomData };
+            let mut mix = Mix::<B, M::Mixing, OPENS> { state: &mut state, x: &mut x, mixing: PhantomData };
             let (mut next, mut next_masks) = ([self.b.zero(); GROUP], [self.b.zero(); GROUP]);
-            if at < end {
-                (next, next_masks) = self.first_layer::<OPENS>(data, at, &mut mix);
-            } else {
+            if at == end {
+                // The state stays that after the last register with a block.
                 for r in 0..GROUP {
-                    mix.thread(self.b, r);
+                    if at - (GROUP - r) * register < data.len() {
+                        mix.thread(self.b, r);
+                    }
                 }
+            } else if at > 0 {
+                (next, next_masks) = self.first_layer::<OPENS, _>(data, at, &mut mix);
+            } else {
+                (next, next_masks) = self.first_layer::<OPENS, _>(data, at, &mut ());
             }
             if at > 0 {
                 self.second_layer::<OPENS>(data, at - GROUP * register, x, masks);
             }
             (x, masks) = (next, next_masks);
-            registers = (data.len().saturating_sub(at)).div_ceil(register).min(GROUP);
         }
         self.state = state;
     }
 
     /// A group of registers from byte `at` on, as the first layer leaves it, and its masks for after the second.
     #[inline(always)]
-    fn first_layer<const OPENS: bool>(
+    fn first_layer<const OPENS: bool, W: Weave<B>>(
         &mut self,
         data: &Span<'_>,
         at: usize,
-        mix: &mut Mix<'_, B, M::Mixing, OPENS>,
+        weave: &mut W,
     ) -> ([B::V; GROUP], [B::V; GROUP]) {
         let b = self.b;
         let mut x: [B::V; GROUP] = data.load_group(b, at);
@@ -590,9 +588,9 @@ impl<M: Layers, B: Isa> Run<'_, M, B> {
             masks.go(b, blocks);
         }
         if OPENS {
-            M::LowerInverse::run_with(b, &self.key.aes, &mut x, mix);
+            M::LowerInverse::run_with(b, &self.key.aes, &mut x, weave);
         } else {
-            M::Upper::run_with(b, &self.key.aes, &mut x, mix);
+            M::Upper::run_with(b, &self.key.aes, &mut x, weave);
         }
         (x, after)
     }

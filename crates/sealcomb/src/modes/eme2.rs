@@ -4,11 +4,12 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
+use crate::primitives::doublings::{Doublings, Masks};
 use crate::primitives::gf128::{short, times_short, times_x_to};
 
 pub(crate) struct Eme2;
@@ -22,6 +23,7 @@ impl Mode for Eme2 {
         let (further, k_aes) = key.split_at(2 * BLOCK);
         let mut material = Material::plain(Schedule::new(backend, k_aes));
         material.subkeys[..2].as_flattened_mut().copy_from_slice(further);
+        material.doublings = Some(Doublings::little_endian(&material.subkeys[1]));
         material
     }
 
@@ -67,6 +69,38 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
 #[inline(always)]
 fn k_ecb<'a>(message: &Message<'a>) -> &'a Block {
     &message.key.subkeys[1]
+}
+
+/// `2^i K_ECB` on their way, `i` from 0: out of the key's table, which has those of a group.
+#[inline(always)]
+fn table<'a>(message: &Message<'a>) -> Masks<'a> {
+    let doublings = message.key.doublings.as_deref().expect("an EME2 key has its doublings");
+    Masks::new(doublings, GROUP / BLOCK)
+}
+
+/// Masks on their way, out of a table or made.
+trait Sequence<B: Isa> {
+    /// The next `count` ones, in `R` registers.
+    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R];
+}
+
+impl<B: Isa> Sequence<B> for Masks<'_> {
+    #[inline(always)]
+    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
+        let mut masks = [b.zero(); R];
+        for r in 0..R {
+            masks[r] = self.window().register(b, r, 1);
+        }
+        self.go(b, count);
+        masks
+    }
+}
+
+impl<B: Isa> Sequence<B> for Doubles<B, false> {
+    #[inline(always)]
+    fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
+        self.take(b, count)
+    }
 }
 
 /// Bytes after the last whole block.
@@ -158,20 +192,31 @@ impl<B: Isa> Pass<B> for Pieces<'_, B> {
 /// Puts `B_i = F(P_i ⊕ 2^i K_ECB)` where the output goes. Returns their sum, in the first lane.
 #[inline(always)]
 fn first_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
-    let masks = Doubles::from(b, b.splat(k_ecb(message)));
-    let bytes = message.data.len() - ragged(message);
-    let mut blocks = FirstPass::<B, OPENS> { keys: keys::<OPENS>(message), masks, sum: b.zero() };
-    pass(b, &mut message.data.part(0, bytes), &mut blocks);
-    b.fold(blocks.sum)
+    let keys = keys::<OPENS>(message);
+    if message.data.len() / BLOCK <= GROUP / BLOCK {
+        FirstPass::<B, _, OPENS> { keys, masks: table(message), sum: b.zero() }.run(b, message)
+    } else {
+        let masks = Doubles::from(b, b.splat(k_ecb(message)));
+        FirstPass::<B, _, OPENS> { keys, masks, sum: b.zero() }.run(b, message)
+    }
 }
 
-struct FirstPass<'k, B: Isa, const OPENS: bool> {
+struct FirstPass<'k, B: Isa, S, const OPENS: bool> {
     keys: Shared<'k>,
-    masks: Doubles<B, false>,
+    masks: S,
     sum: B::V,
 }
 
-impl<B: Isa, const OPENS: bool> Pass<B> for FirstPass<'_, B, OPENS> {
+impl<B: Isa, S: Sequence<B>, const OPENS: bool> FirstPass<'_, B, S, OPENS> {
+    #[inline(always)]
+    fn run(mut self, b: B, message: &mut Message<'_>) -> B::V {
+        let bytes = message.data.len() - ragged(message);
+        pass(b, &mut message.data.part(0, bytes), &mut self);
+        b.fold(self.sum)
+    }
+}
+
+impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for FirstPass<'_, B, S, OPENS> {
     const WRITES: bool = true;
 
     #[inline(always)]
@@ -247,6 +292,8 @@ fn middle<B: Isa, const OPENS: bool>(
 fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &Block) -> B::V {
     let keys = keys::<OPENS>(message);
     let bytes = message.data.len() - ragged(message);
+    let mut table = table(message);
+    table.go(b, 1);
     let mut mask = b.splat(k_ecb(message));
     let m1 = b.splat(m1);
     let mut m = m1;
@@ -264,14 +311,14 @@ fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &
             sum = b.xor(sum, b.keep(g, BLOCK));
         }
         let end = bytes.min(at + GROUP);
-        let mut blocks = SecondPass::<B, OPENS> {
-            keys,
-            masks: Doubles::from(b, times_x_to(b, mask, 1)),
-            m: Doubles::from(b, times_x_to(b, m, 1)),
-            sum,
+        let further = &mut data.part(at + BLOCK, end);
+        let m = Doubles::from(b, times_x_to(b, m, 1));
+        sum = if bytes <= GROUP {
+            SecondPass::<B, _, OPENS> { keys, masks: &mut table, m, sum }.run(b, further)
+        } else {
+            let masks = &mut Doubles::from(b, times_x_to(b, mask, 1));
+            SecondPass::<B, _, OPENS> { keys, masks, m, sum }.run(b, further)
         };
-        pass(b, &mut data.part(at + BLOCK, end), &mut blocks);
-        sum = blocks.sum;
         // x^128 = x^7 + x^2 + x + 1
         mask = times_short(b, mask, b.splat(&short(0x87)));
         at = end;
@@ -291,14 +338,22 @@ fn single<B: Isa, const OPENS: bool>(b: B, keys: Shared<'_>, x: B::V) -> B::V {
     x[0]
 }
 
-struct SecondPass<'k, B: Isa, const OPENS: bool> {
-    keys: Shared<'k>,
-    masks: Doubles<B, false>,
+struct SecondPass<'p, B: Isa, S, const OPENS: bool> {
+    keys: Shared<'p>,
+    masks: &'p mut S,
     m: Doubles<B, false>,
     sum: B::V,
 }
 
-impl<B: Isa, const OPENS: bool> Pass<B> for SecondPass<'_, B, OPENS> {
+impl<B: Isa, S: Sequence<B>, const OPENS: bool> SecondPass<'_, B, S, OPENS> {
+    #[inline(always)]
+    fn run(mut self, b: B, data: &mut Span<'_>) -> B::V {
+        pass(b, data, &mut self);
+        self.sum
+    }
+}
+
+impl<B: Isa, S: Sequence<B>, const OPENS: bool> Pass<B> for SecondPass<'_, B, S, OPENS> {
     const WRITES: bool = true;
 
     /// `G_i = B_i ⊕ m`, where `m` doubles from block to block

@@ -96,11 +96,10 @@ fn both_passes<B: Isa, const OPENS: bool>(
     tables: &mut [Table],
 ) -> [Block; GROUP] {
     let plaintext = |message: &'_ Message<'_>| if OPENS { message.data.room() } else { message.data.len() };
-    let hashes = hashed
+    let blocks = hashed
         .iter()
-        .zip(&of_hashed.authentication)
-        .map(|(message, h)| (*h, message.aad.len().div_ceil(BLOCK) + plaintext(message).div_ceil(BLOCK) + 1));
-    Table::fill_each(b, &mut tables[..hashed.len()], hashes);
+        .map(|message| message.aad.len().div_ceil(BLOCK) + plaintext(message).div_ceil(BLOCK) + 1);
+    Table::fill_each(b, &mut tables[..hashed.len()], &of_hashed.authentication, blocks);
     let mut tags = [[0; BLOCK]; GROUP];
     for i in 0..hashed.len().max(crypted.len()) {
         let mut hash = hashed.get(i).map(|message| {
@@ -176,8 +175,6 @@ struct Hashing<'t, 'd, B: Isa> {
     plaintext: Span<'d>,
     at: usize,
     lengths: B::V,
-    /// Whether the present pieces are those of a full group.
-    goes: bool,
 }
 
 impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
@@ -186,7 +183,7 @@ impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
         let mut hash = Polyval::new(b, table);
         let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
         hash.absorb_string(b, &Span::from(aad));
-        Self { hash, table, plaintext, at: 0, lengths: b.one(&lengths.to_le_bytes()), goes: false }
+        Self { hash, table, plaintext, at: 0, lengths: b.one(&lengths.to_le_bytes()) }
     }
 
     /// Takes in what is left, and the lengths.
@@ -209,23 +206,27 @@ impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
     }
 }
 
-/// A full group, a register of it a piece, as long as there is one.
+/// Two groups of half the registers, a register a piece, as long as there are two.
 impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
     #[inline(always)]
+    fn begin(&mut self, _: B) -> bool {
+        let half = Table::half_group::<B>();
+        self.table.count() == half && self.plaintext.len() - self.at >= 2 * BLOCK * half
+    }
+
+    #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        let full = Table::full_group::<B>();
-        if piece == 0 {
-            self.goes = self.table.count() == full && self.plaintext.len() - self.at >= BLOCK * full;
+        const HALF: usize = REGISTERS / 2;
+        // The first has to wait for the group before, and so comes last.
+        let r = (piece + 1) % HALF;
+        if r == 1 {
             self.hash.begin(b, 0);
         }
-        if self.goes {
-            let r = Polyval::<B>::register(piece);
-            let x = self.plaintext.load(b, self.at + r * BLOCK * B::BLOCKS);
-            self.hash.absorb_register(b, r, x);
-            if piece == REGISTERS - 1 {
-                self.hash.end(b);
-                self.at += BLOCK * full;
-            }
+        let chunk = self.plaintext.chunk_to_read::<B, HALF>(self.at);
+        self.hash.absorb_register_of(b, HALF, r, chunk.load(b, r));
+        if r == 0 {
+            self.hash.end(b);
+            self.at += BLOCK * Table::half_group::<B>();
         }
     }
 }

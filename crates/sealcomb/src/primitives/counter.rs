@@ -183,7 +183,11 @@ fn xor_run<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
     let mut at = 0;
     while data.len() - at >= REGISTERS * register {
         let mut x: [B::V; REGISTERS] = counters.take(b);
-        keys.encrypt_with(b, &mut x, weave);
+        if weave.begin(b) {
+            keys.encrypt_with(b, &mut x, weave);
+        } else {
+            keys.encrypt_with(b, &mut x, &mut ());
+        }
         let mut chunk = data.chunk::<B, REGISTERS>(at);
         for r in 0..REGISTERS {
             chunk.store(b, r, b.xor(x[r], chunk.load(b, r)));

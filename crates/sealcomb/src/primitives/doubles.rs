@@ -46,9 +46,9 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
     /// The next `count` ones, in `R` registers: in full ones, unless they are the last of all.
     #[inline(always)]
     pub(crate) fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
-        let mut doubles = [Self::turn(b, self.first); R];
-        for r in 1..R {
-            doubles[r] = Self::turn(b, times_x_to(b, self.first, (r * B::BLOCKS) as u32));
+        let mut doubles = Self::onward::<R>(b, self.first);
+        for r in 0..R {
+            doubles[r] = Self::turn(b, doubles[r]);
         }
         self.advance::<R>(b, count);
         doubles
@@ -66,6 +66,22 @@ impl<B: Isa, const BIG_ENDIAN: bool> Doubles<B, BIG_ENDIAN> {
         }
         self.advance::<R>(b, count);
         (once, twice)
+    }
+
+    /// A register, and those that follow it. Eight places are a byte, by which it is easier to move.
+    #[inline(always)]
+    fn onward<const R: usize>(b: B, first: B::V) -> [B::V; R] {
+        let eighth = 8 / B::BLOCKS;
+        let mut doubles = [first; R];
+        for r in 1..R {
+            let from = r % eighth;
+            doubles[r] = if r < eighth {
+                times_x_to(b, first, (r * B::BLOCKS) as u32)
+            } else {
+                times_x_to(b, doubles[from], ((r - from) * B::BLOCKS) as u32)
+            };
+        }
+        doubles
     }
 
     #[inline(always)]

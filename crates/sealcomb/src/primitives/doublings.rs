@@ -1,5 +1,4 @@
-//! The doublings of an element of GF(2^128), which mask the blocks of a message, and sums of multiples of blocks, both
-//! in the big-endian convention.
+//! The doublings of an element of GF(2^128), which mask the blocks of a message, and sums of multiples of blocks.
 //!
 //! A mask is a small factor, a polynomial in `x`, times a doubling, and so the sum of as many entries of the table as
 //! the factor has terms. As `x^128 = x^7 + x^2 + x + 1`, each doubling is also the sum of the four that are 128, 127,
@@ -30,12 +29,21 @@ pub(crate) struct Doublings {
 }
 
 impl Doublings {
-    /// The doublings of `l`, in constant time.
+    /// The doublings of `l` in CMAC's convention, in constant time.
     pub(crate) fn new(l: &Block) -> Box<Self> {
+        Self::of(u128::from_be_bytes(*l), u128::to_be_bytes)
+    }
+
+    /// The doublings of `l` where blocks are little-endian numbers, in constant time.
+    pub(crate) fn little_endian(l: &Block) -> Box<Self> {
+        Self::of(u128::from_le_bytes(*l), u128::to_le_bytes)
+    }
+
+    fn of(l: u128, to_block: fn(u128) -> Block) -> Box<Self> {
         let mut doublings = Box::new(Self { entries: [[0; BLOCK]; CHAPTER + WINDOW + 1] });
-        let mut v = halve(u128::from_be_bytes(*l));
+        let mut v = halve(l);
         for entry in &mut doublings.entries {
-            *entry = v.to_be_bytes();
+            *entry = to_block(v);
             v = double_number(v);
         }
         doublings
@@ -84,7 +92,7 @@ pub(crate) struct Masks<'k> {
     key: &'k Doublings,
     /// The table of a message that is longer than a chapter; what is behind the place is already the next chapter's.
     own: Option<Box<Doublings>>,
-    /// The place of the next block, from 1 to `CHAPTER`.
+    /// The place of the next block, from 1 to `CHAPTER`; one more behind a message of a whole chapter.
     place: usize,
 }
 
@@ -92,7 +100,7 @@ impl<'k> Masks<'k> {
     /// Those of a message of at most so many blocks.
     #[inline(always)]
     pub(crate) fn new(key: &'k Doublings, blocks: usize) -> Self {
-        Self { key, own: (blocks >= CHAPTER).then(|| Box::new(key.clone())), place: 1 }
+        Self { key, own: (blocks > CHAPTER).then(|| Box::new(key.clone())), place: 1 }
     }
 
     #[inline(always)]
@@ -121,21 +129,23 @@ impl<'k> Masks<'k> {
     #[inline(always)]
     pub(crate) fn go<B: Isa>(&mut self, b: B, blocks: usize) {
         let next = self.place + blocks;
+        self.place = next;
         if let Some(own) = &mut self.own {
             // One entry stays, for the mask of the place before the next.
             let used = (next - 1).min(CHAPTER + 1);
+            let place = next - blocks;
             if blocks == PACE * B::BLOCKS && next <= CHAPTER {
-                own.renew_full(b, self.place - 1);
+                own.renew_full(b, place - 1);
             } else {
-                own.renew(b, self.place - 1, self.place - 1, used);
+                own.renew(b, place - 1, place - 1, used);
             }
             if next > CHAPTER {
                 own.renew(b, used, used, CHAPTER + 1);
                 own.renew(b, 1, CHAPTER + 1, CHAPTER + WINDOW + 1);
                 own.renew(b, 0, 0, next - CHAPTER - 1);
+                self.place = next - CHAPTER;
             }
         }
-        self.place = if next > CHAPTER { next - CHAPTER } else { next };
     }
 }
 
@@ -210,8 +220,11 @@ mod tests {
     fn masks_are_multiples_of_doublings_however_long_the_message() {
         let doubling = |place: usize| (0..place).fold(halve(L), |v, _| double_number(v));
         for backend in Backend::available() {
-            for size in [1, 5, 8, 16, 31, 32] {
-                let steps: Vec<_> = (0..600 / size).map(|_| size).collect();
+            // A whole chapter and more than one.
+            for (size, total) in
+                [1, 5, 8, 16, 31, 32].map(|size| (size, 600)).into_iter().chain([(1, 128), (32, 128)])
+            {
+                let steps: Vec<_> = (0..total / size).map(|_| size).collect();
                 let mut place = 1;
                 for (i, masks) in backend.run(Walk { steps }).into_iter().enumerate() {
                     let [first, eighth, far, before] = masks.map(u128::from_be_bytes);

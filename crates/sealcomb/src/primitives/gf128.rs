@@ -6,7 +6,7 @@
 
 use core::marker::PhantomData;
 
-use crate::backend::{Backend, Block, Isa, Kernel, TopBit};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, TopBit};
 
 /// A convention for blocks as elements of the field. Byte-reversed, a block of either is a little-endian polynomial, of
 /// which the field's arithmetic is made.
@@ -224,8 +224,26 @@ pub(crate) fn double_branching<B: Isa>(b: B, v: B::V, how: TopBit) -> B::V {
 /// that are read little-endian.
 #[inline(always)]
 pub(crate) fn times_x_to<B: Isa>(b: B, v: B::V, n: u32) -> B::V {
+    if n.is_multiple_of(8) {
+        // Whole bytes move through the block at once, and what falls out is short enough for one product.
+        let bytes = n as usize / 8;
+        let moved = b.shuffle(v, MOVE[BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
+        let out = b.shuffle(v, MOVE[2 * BLOCK - bytes..].first_chunk().expect("at most seven bytes"));
+        return b.xor(moved, b.mul_low(out, b.splat(&short(0x87))));
+    }
     carried(b, b.shift_left(v, n), b.shift_right(v, 64 - n))
 }
+
+/// Orders of bytes that move a block up, and bring down what that pushes out.
+static MOVE: [u8; 3 * BLOCK] = {
+    let mut order = [255; 3 * BLOCK];
+    let mut i = 0;
+    while i < BLOCK {
+        order[BLOCK + i] = i as u8;
+        i += 1;
+    }
+    order
+};
 
 /// The same for any polynomial of degree up to 56, a block's in both its halves: see [`short`].
 #[inline(always)]

@@ -7,6 +7,7 @@
 
 use zeroize::ZeroizeOnDrop;
 
+use super::aes::GROUP;
 use super::gf128::{Unreduced, multiply, times_x};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
@@ -50,6 +51,12 @@ impl Table {
         REGISTERS * B::BLOCKS
     }
 
+    /// Blocks of a group of four full registers.
+    #[inline(always)]
+    pub(crate) const fn half_group<B: Isa>() -> usize {
+        REGISTERS / 2 * B::BLOCKS
+    }
+
     /// A table to be filled.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
@@ -65,7 +72,8 @@ impl Table {
     /// Puts the first `count` powers of `h`, a power of two, into the table.
     #[inline(always)]
     pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
-        self.begin(h, count);
+        self.begin(count);
+        self.powers[POWERS - 1] = *h;
         let mut known = 1;
         while known < count {
             self.double_known(b, known);
@@ -74,21 +82,38 @@ impl Table {
         self.add_halves(b);
     }
 
-    /// Fills a table for each message with as many powers of its key as pay for a hash of so many blocks: each doubling
-    /// of their number halves the reductions, and two full groups of blocks are worth all powers. A power waits for
+    /// Fills a table for each message, whose hash is of so many blocks, with as many powers of its key as pay: each
+    /// doubling of their number halves the reductions, and two groups of blocks are worth all powers. A power waits for
     /// the one before it, and so the tables are filled side by side.
     #[inline(always)]
-    pub(crate) fn fill_each<B: Isa>(b: B, tables: &mut [Self], hashes: impl Iterator<Item = (Block, usize)>) {
-        for (table, (h, blocks)) in tables.iter_mut().zip(hashes) {
-            let full = Self::full_group::<B>();
+    pub(crate) fn fill_each<B: Isa>(
+        b: B,
+        tables: &mut [Self],
+        keys: &[Block; GROUP],
+        blocks: impl Iterator<Item = usize>,
+    ) {
+        let most = Self::half_group::<B>();
+        for (table, blocks) in tables.iter_mut().zip(blocks) {
             let mut count = 4;
-            while (count * count < 2 * blocks || blocks >= 2 * full) && count < full {
+            while (count * count < 2 * blocks || blocks >= 2 * most) && count < most {
                 count *= 2;
             }
-            table.begin(&h, count);
+            table.begin(count);
         }
-        let mut known = 1;
-        while known < Self::full_group::<B>() {
+        let mut first = [[0; BLOCK]; 4];
+        for (tables, keys) in tables.chunks_mut(B::BLOCKS).zip(keys.chunks(B::BLOCKS)) {
+            let h = b.load(keys);
+            let h2 = multiply(b, h, h);
+            for (n, power) in [h, h2, multiply(b, h2, h), multiply(b, h2, h2)].into_iter().enumerate() {
+                b.store(power, &mut first);
+                for (table, power) in tables.iter_mut().zip(&first) {
+                    table.powers[POWERS - 1 - n] = *power;
+                }
+            }
+        }
+        wipe(&mut first);
+        let mut known = 4;
+        while known < most {
             for table in &mut *tables {
                 if known < table.count {
                     table.double_known(b, known);
@@ -101,13 +126,12 @@ impl Table {
         }
     }
 
-    /// The first of `count` powers.
+    /// Makes room for `count` powers.
     #[inline(always)]
-    fn begin(&mut self, h: &Block, count: usize) {
+    fn begin(&mut self, count: usize) {
         // A table that is used again is wiped as far as it was ever filled.
         self.filled = self.filled.max(count);
         self.count = count;
-        self.powers[POWERS - 1] = *h;
     }
 
     /// The next `known` powers.
@@ -199,7 +223,13 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
     /// Takes in register `r` of a group of eight full registers; registers may come in any order.
     #[inline(always)]
     pub(crate) fn absorb_register(&mut self, b: B, r: usize, x: B::V) {
-        let at = POWERS - (REGISTERS - r) * B::BLOCKS;
+        self.absorb_register_of(b, REGISTERS, r, x);
+    }
+
+    /// Takes in register `r` of a group of `registers` full ones; they may come in any order.
+    #[inline(always)]
+    pub(crate) fn absorb_register_of(&mut self, b: B, registers: usize, r: usize, x: B::V) {
+        let at = POWERS - (registers - r) * B::BLOCKS;
         let h = b.load(&self.table.powers[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
         let x = if REVERSES { b.reverse(x) } else { x };

@@ -55,14 +55,18 @@ impl Cipher for EncryptSix {
 
     #[inline(always)]
     fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
+        const ROUNDS: usize = 6;
         let keys = black_box(key.encrypting());
         add_key(b, keys, 0, x);
-        for i in 1..=6 {
+        for i in 1..=R.min(ROUNDS) {
             for r in 0..R {
                 x[r] = b.aes_round(x[r], keys.key(b, i, r));
             }
-            if i <= R {
-                weave.thread(b, i - 1);
+            weave.thread(b, i - 1);
+        }
+        for i in R + 1..=ROUNDS {
+            for r in 0..R {
+                x[r] = b.aes_round(x[r], keys.key(b, i, r));
             }
         }
     }
@@ -80,18 +84,23 @@ impl Cipher for DecryptSix {
     /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
     #[inline(always)]
     fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
+        // Beside the sixth, which is the first to be undone.
+        const ROUNDS: usize = 5;
         let keys = black_box(key.decrypting());
         let rounds = RoundKeys::<B>::rounds(keys);
         add_key(b, key.encrypting(), 6, x);
         for r in 0..R {
             x[r] = b.aes_inv_mix(x[r]);
         }
-        for i in 1..=5 {
+        for i in 1..=R.min(ROUNDS) {
             for r in 0..R {
                 x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
             }
-            if i <= R {
-                weave.thread(b, i - 1);
+            weave.thread(b, i - 1);
+        }
+        for i in R + 1..=ROUNDS {
+            for r in 0..R {
+                x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
             }
         }
         for r in 0..R {
