@@ -198,6 +198,6 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, OPENS> {
     fn thread(&mut self, b: B, piece: usize) {
         let r = Ghash::<B>::register(piece);
         let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
-        self.hash.absorb_register(b, r, x);
+        self.hash.absorb_register(b, REGISTERS, r, x);
     }
 }

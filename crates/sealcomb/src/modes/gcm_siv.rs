@@ -206,27 +206,30 @@ impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
     }
 }
 
-/// Two groups of half the registers, a register a piece, as long as there are two.
+/// A register a piece, as long as there are enough for all pieces.
 impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
-        let half = Table::half_group::<B>();
-        self.table.count() == half && self.plaintext.len() - self.at >= 2 * BLOCK * half
+        let group = Table::own_registers::<B>() * B::BLOCKS;
+        self.table.count() == group && self.plaintext.len() - self.at >= BLOCK * Table::full_group::<B>()
     }
 
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        const HALF: usize = REGISTERS / 2;
-        // The first has to wait for the group before, and so comes last.
-        let r = (piece + 1) % HALF;
+        let registers = Table::own_registers::<B>();
+        // A group's first register has to wait for the group before, and so comes last.
+        let r = (piece + 1) % registers;
         if r == 1 {
             self.hash.begin(b, 0);
         }
-        let chunk = self.plaintext.chunk_to_read::<B, HALF>(self.at);
-        self.hash.absorb_register_of(b, HALF, r, chunk.load(b, r));
+        let chunk = self.plaintext.chunk_to_read::<B, REGISTERS>(self.at);
+        let x = chunk.load(b, piece / registers * registers + r);
+        self.hash.absorb_register(b, registers, r, x);
         if r == 0 {
             self.hash.end(b);
-            self.at += BLOCK * Table::half_group::<B>();
+        }
+        if piece == REGISTERS - 1 {
+            self.at += BLOCK * Table::full_group::<B>();
         }
     }
 }

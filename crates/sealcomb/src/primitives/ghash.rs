@@ -51,10 +51,11 @@ impl Table {
         REGISTERS * B::BLOCKS
     }
 
-    /// Blocks of a group of four full registers.
+    /// The most registers between two reductions under a key of a message's own: more powers would take longer than the
+    /// reductions that they spare.
     #[inline(always)]
-    pub(crate) const fn half_group<B: Isa>() -> usize {
-        REGISTERS / 2 * B::BLOCKS
+    pub(crate) const fn own_registers<B: Isa>() -> usize {
+        if B::BLOCKS == 1 { REGISTERS } else { REGISTERS / 2 }
     }
 
     /// A table to be filled.
@@ -92,7 +93,7 @@ impl Table {
         keys: &[Block; GROUP],
         blocks: impl Iterator<Item = usize>,
     ) {
-        let most = Self::half_group::<B>();
+        let most = Self::own_registers::<B>() * B::BLOCKS;
         for (table, blocks) in tables.iter_mut().zip(blocks) {
             let mut count = 4;
             while (count * count < 2 * blocks || blocks >= 2 * most) && count < most {
@@ -220,15 +221,9 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
         (piece + 1) % REGISTERS
     }
 
-    /// Takes in register `r` of a group of eight full registers; registers may come in any order.
-    #[inline(always)]
-    pub(crate) fn absorb_register(&mut self, b: B, r: usize, x: B::V) {
-        self.absorb_register_of(b, REGISTERS, r, x);
-    }
-
     /// Takes in register `r` of a group of `registers` full ones; they may come in any order.
     #[inline(always)]
-    pub(crate) fn absorb_register_of(&mut self, b: B, registers: usize, r: usize, x: B::V) {
+    pub(crate) fn absorb_register(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         let at = POWERS - (registers - r) * B::BLOCKS;
         let h = b.load(&self.table.powers[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
@@ -256,7 +251,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
                 self.begin(b, 0);
                 for piece in 0..REGISTERS {
                     let r = Self::register(piece);
-                    self.absorb_register(b, r, string.load(b, at + r * BLOCK * B::BLOCKS));
+                    self.absorb_register(b, REGISTERS, r, string.load(b, at + r * BLOCK * B::BLOCKS));
                 }
                 self.end(b);
             } else {
