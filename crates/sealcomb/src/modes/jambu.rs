@@ -159,12 +159,23 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
 
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
-        encrypt(lanes, s, r);
-        let p = crypt_half::<OPENS, L>(lanes, x, &first(lanes, s));
-        absorb(lanes, s, r, &first_to_second(lanes, &p));
-        encrypt(lanes, s, r);
-        let p = crypt_half::<OPENS, L>(lanes, x, &first_to_second(lanes, s));
-        absorb(lanes, s, r, &second(lanes, &p));
+        if OPENS {
+            encrypt(lanes, s, r);
+            lanes.xor(x, &first(lanes, s));
+            absorb(lanes, s, r, &first_to_second(lanes, x));
+            encrypt(lanes, s, r);
+            lanes.xor(x, &first_to_second(lanes, s));
+            absorb(lanes, s, r, &second(lanes, x));
+        } else {
+            // The plaintext is there before `S`, and leaves `V` as it is: one sum of three.
+            let p = *x;
+            encrypt(lanes, s, r);
+            absorb(lanes, s, r, &first_to_second(lanes, &p));
+            lanes.xor(x, &first(lanes, s));
+            encrypt(lanes, s, r);
+            absorb(lanes, s, r, &second(lanes, &p));
+            lanes.xor(x, &first_to_second(lanes, s));
+        }
     }
 }
 
