@@ -29,9 +29,12 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     let (mut enc, mut prf) = hash(batch);
     crypt::<OPENS>(batch, &mut enc, &mut prf);
     let messages = &batch.messages;
-    let mut beyond = messages.iter().map(|message| beyond_end(message)).collect();
-    let mut padding = messages.iter().map(|message| PADDING[last_bytes(message)]).collect();
-    let mut whole = messages.iter().map(|message| mask(is_whole(message.data.len()))).collect();
+    let (mut beyond, mut padding, mut whole) = (Column::new(), Column::new(), Column::new());
+    for message in messages.iter() {
+        beyond.push(beyond_end(message));
+        padding.push(PADDING[last_bytes(message)]);
+        whole.push(mask(is_whole(message.data.len())));
+    }
     once::run::<Tag, 5>(batch, [&mut prf, &mut enc, &mut beyond, &mut padding, &mut whole]);
     for (message, tag) in batch.messages.iter_mut().zip(&prf) {
         message.tag = *tag;
@@ -53,8 +56,11 @@ fn hash(batch: &Batch<'_, '_, '_>) -> (Column, Column) {
     let mut top = s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]).collect();
     once::run::<First, 2>(batch, [&mut s, &mut top]);
     absorb(batch, &mut s);
-    let mut n = messages.iter().map(|message| nonce_block(message.nonce)).collect();
-    let mut whole = messages.iter().map(|message| mask(is_whole(message.aad.len()))).collect();
+    let (mut n, mut whole) = (Column::new(), Column::new());
+    for message in messages.iter() {
+        n.push(nonce_block(message.nonce));
+        whole.push(mask(is_whole(message.aad.len())));
+    }
     once::run::<Nonce, 3>(batch, [&mut s, &mut n, &mut whole]);
     (s, n)
 }

@@ -27,8 +27,11 @@ impl Mode for Jambu {
 }
 
 fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    let mut s = batch.messages.iter().map(|message| initial_state(message.nonce)).collect();
-    let mut r = batch.messages.iter().map(|_| [0; BLOCK]).collect();
+    let (mut s, mut r) = (Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        s.push(initial_state(message.nonce));
+        r.push([0; BLOCK]);
+    }
     once::run::<Initialize, 2>(batch, [&mut s, &mut r]);
     associate(batch, &mut s, &mut r);
     crypt::<OPENS>(batch, &mut s, &mut r);
@@ -70,10 +73,12 @@ fn associate(batch: &Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
     }
     let ends = batch.messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
     let mut a = blocks_at(batch.backend, ends);
+    let mut two = Column::new();
     for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
-        xor(a, &PADDING[rest(message.aad.len())]);
+        let rest = rest(message.aad.len());
+        xor(a, &PADDING[rest]);
+        two.push(mask(rest >= HALF));
     }
-    let mut two = batch.messages.iter().map(|message| mask(rest(message.aad.len()) >= HALF)).collect();
     once::run::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);
 }
 
@@ -98,9 +103,13 @@ fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &m
         (data, at)
     });
     let mut x = blocks_at(batch.backend, ends);
-    let mut bytes = batch.messages.iter().map(|message| bytes_mask(rest(message))).collect();
-    let mut padding = batch.messages.iter().map(|message| PADDING[rest(message)]).collect();
-    let mut two = batch.messages.iter().map(|message| mask(rest(message) >= HALF)).collect();
+    let (mut bytes, mut padding, mut two) = (Column::new(), Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        let rest = rest(message);
+        bytes.push(bytes_mask(rest));
+        padding.push(PADDING[rest]);
+        two.push(mask(rest >= HALF));
+    }
     once::run::<Finish<OPENS>, 6>(batch, [s, r, &mut x, &mut bytes, &mut padding, &mut two]);
     write_last(batch, &x);
 }

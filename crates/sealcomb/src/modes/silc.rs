@@ -22,8 +22,11 @@ impl Mode for Silc {
 fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     let (mut enc, mut prf) = hash(batch);
     crypt::<OPENS>(batch, &mut enc, &mut prf);
-    let mut beyond = batch.messages.iter().map(|message| beyond_end(message)).collect();
-    let mut len = batch.messages.iter().map(|message| length(message.data.len())).collect();
+    let (mut beyond, mut len) = (Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        beyond.push(beyond_end(message));
+        len.push(length(message.data.len()));
+    }
     once::run::<Tag, 4>(batch, [&mut prf, &mut enc, &mut beyond, &mut len]);
     for (message, tag) in batch.messages.iter_mut().zip(&prf) {
         message.tag = *tag;
