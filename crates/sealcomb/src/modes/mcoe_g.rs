@@ -25,35 +25,45 @@ impl Mode for McoeG {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (tau, mut u) = header(batch);
+        let links = links(batch, Schedule::encrypting);
+        let (tau, mut u) = header(batch, &links);
         whole_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u);
 
-        let w = masks(batch);
         let mut q = ArrayVec::<Block, FLIGHT>::new();
-        for ((message, tau), w) in batch.messages.iter().zip(&tau).zip(&w) {
-            let mut p = filled(message, tau);
-            xor(&mut p, w);
-            q.push(p);
+        if any_partial(batch) {
+            let w = masks(batch);
+            for ((message, tau), w) in batch.messages.iter().zip(&tau).zip(&w) {
+                let mut p = filled(message, tau);
+                xor(&mut p, w);
+                q.push(p);
+            }
+            partial_blocks::<Encrypt>(batch, &links, &mut u, &mut q);
         }
-        partial_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u, &mut q);
-        let t = tag_blocks(batch, &tau, &mut u);
+        let t = tag_blocks(batch, &links, &tau, &mut u);
 
-        for ((message, q), t) in batch.messages.iter_mut().zip(&q).zip(&t) {
+        for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
-            message.data.set_block(at, q);
-            message.tag = if s == 0 { *t } else { split(q, t, s) };
+            if s == 0 {
+                message.tag = t[i];
+                continue;
+            }
+            message.data.set_block(at, &q[i]);
+            message.tag = split(&q[i], &t[i], s);
         }
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (tau, mut u) = header(batch);
+        let encrypting = links(batch, Schedule::encrypting);
+        let (tau, mut u) = header(batch, &encrypting);
         whole_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u);
 
-        let w = masks(batch);
-        let mut p: ArrayVec<Block, FLIGHT> =
-            batch.messages.iter().map(|message| filled(message, &message.tag)).collect();
-        partial_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u, &mut p);
-        let t = tag_blocks(batch, &tau, &mut u);
+        let (mut w, mut p) = (ArrayVec::new(), ArrayVec::<Block, FLIGHT>::new());
+        if any_partial(batch) {
+            w = masks(batch);
+            p.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
+            partial_blocks::<Decrypt>(batch, &links(batch, Schedule::decrypting), &mut u, &mut p);
+        }
+        let t = tag_blocks(batch, &encrypting, &tau, &mut u);
 
         for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
@@ -79,6 +89,10 @@ fn last(message: &Message<'_>) -> (usize, usize) {
     (message.data.len() - s, s)
 }
 
+fn any_partial(batch: &Batch<'_, '_, '_>) -> bool {
+    batch.messages.iter().any(|message| last(message).1 > 0)
+}
+
 /// A message's last block, filled up with the first bytes of another.
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, s) = last(message);
@@ -90,9 +104,9 @@ type Values = ArrayVec<[Block; 1], FLIGHT>;
 
 /// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
 /// zeros.
-fn header(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Values) {
-    let mut u: Values =
-        batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]).collect();
+fn header(batch: &Batch<'_, '_, '_>, links: &[Link<'_, 1, 2>]) -> (ArrayVec<Block, FLIGHT>, Values) {
+    let mut u = Values::new();
+    u.extend(batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
         let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
         for (message, u) in batch.messages.iter().zip(&u) {
@@ -102,9 +116,9 @@ fn header(batch: &Batch<'_, '_, '_>) -> (ArrayVec<Block, FLIGHT>, Values) {
         keep(&mut u, &strands);
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
-    let mut tau: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| nonce(message)).collect();
-    let links = links(batch, Schedule::encrypting);
-    each::step::<Encrypt, 1, 1, 2>(batch.backend, &links, &mut u, &mut tau);
+    let mut tau = ArrayVec::<Block, FLIGHT>::new();
+    tau.extend(batch.messages.iter().map(|message| nonce(message)));
+    each::step::<Encrypt, 1, 1, 2>(batch.backend, links, &mut u, &mut tau);
     (tau, u)
 }
 
@@ -141,12 +155,13 @@ fn whole_blocks<M: Chain<1, 1, 2>>(
 /// Takes the last block of those messages that have a partial one through its chain.
 fn partial_blocks<M: Chain<1, 1, 2>>(
     batch: &Batch<'_, '_, '_>,
-    e: fn(&Schedule) -> Shared<'_>,
+    links: &[Link<'_, 1, 2>],
     u: &mut [[Block; 1]],
     blocks: &mut [Block],
 ) {
-    let mut after: Values = u.iter().copied().collect();
-    each::step::<M, 1, 1, 2>(batch.backend, &links(batch, e), &mut after, blocks);
+    let mut after = Values::new();
+    after.extend(u.iter().copied());
+    each::step::<M, 1, 1, 2>(batch.backend, links, &mut after, blocks);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -155,9 +170,15 @@ fn partial_blocks<M: Chain<1, 1, 2>>(
 }
 
 /// `E~(U, τ)`
-fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut [[Block; 1]]) -> ArrayVec<Block, FLIGHT> {
-    let mut t: ArrayVec<Block, FLIGHT> = tau.iter().copied().collect();
-    each::step::<Encrypt, 1, 1, 2>(batch.backend, &links(batch, Schedule::encrypting), u, &mut t);
+fn tag_blocks(
+    batch: &Batch<'_, '_, '_>,
+    links: &[Link<'_, 1, 2>],
+    tau: &[Block],
+    u: &mut [[Block; 1]],
+) -> ArrayVec<Block, FLIGHT> {
+    let mut t = ArrayVec::new();
+    t.extend(tau.iter().copied());
+    each::step::<Encrypt, 1, 1, 2>(batch.backend, links, u, &mut t);
     t
 }
 
