@@ -346,7 +346,7 @@ module ocb512 #(
         end
     end
 
-    // ---- Calls: one a clock into the place that no beat of stage 2 needs ----
+    // ---- Calls ----
 
     logic finish_valid;
     logic finish_ack;
@@ -357,32 +357,31 @@ module ocb512 #(
     logic [SLOT_BITS-1:0] call_slot;
     logic [127:0] call_block;
 
-    assign make_ack = make && !uses_2;
-    assign ktop_ack = ktop_valid && !make && !uses_2;
-    assign finish_ack = finish_valid && !make && !ktop_valid && !uses_2;
-    assign call_slot = make ? loading_slot : ktop_valid ? ktop_slot : finish_slot;
-
-    always_ff @(posedge clk) begin
-        call_block <= make ? '0 : ktop_valid ? ktop_block : finish_block;
-        if (rst) call <= '0;
-        else call <= {finish_ack, ktop_ack, make_ack};
-    end
-
-    // If calls share a core with beats: no new beat while more calls wait than places are free on the way
-    // there.
-    if (SHARED == 1) begin : g_hold
-        logic [$clog2(PACKETS)+1:0] waiting;
-        logic [1:0] places;
-        always_comb begin
-            waiting = {1'b0, finish_calls_stored};
-            if (make) waiting = waiting + 1'b1;
-            if (ktop_valid) waiting = waiting + 1'b1;
-            places = {1'b0, !uses_0} + {1'b0, !uses_1} + {1'b0, !uses_2};
-        end
-        assign hold = waiting > {{$clog2(PACKETS) {1'b0}}, places};
-    end else begin : g_no_hold
-        assign hold = 1'b0;
-    end
+    ocb_calls #(
+        .SHARED(SHARED),
+        .SLOT_BITS(SLOT_BITS),
+        .PACKETS(PACKETS)
+    ) calls (
+        .clk,
+        .rst,
+        .uses({uses_2, uses_1, uses_0}),
+        .make,
+        .make_slot(loading_slot),
+        .make_ack,
+        .ktop_valid,
+        .ktop_slot,
+        .ktop_block,
+        .ktop_ack,
+        .finish_valid,
+        .finish_slot,
+        .finish_block,
+        .finish_stored(finish_calls_stored),
+        .finish_ack,
+        .call,
+        .call_slot,
+        .call_block,
+        .hold
+    );
 
     // ---- Ciphers ----
 
@@ -725,7 +724,7 @@ module ocb512 #(
     logic unused_wires;
     assign unused_wires = ^{
         emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_popped,
-        unused_done_valid, unused_done_popped, unused_done_stored, finish_calls_stored
+        unused_done_valid, unused_done_popped, unused_done_stored
     };
 
 endmodule

@@ -36,6 +36,7 @@ modes/slot_words.sv
 modes/static_decrypt.sv
 modes/static_encrypt.sv
 modes/static_keys.sv
+modes/shared_keys.sv
 modes/decrypt_pipe.sv
 modes/encrypt_pipe.sv
 modes/lut_queue.sv

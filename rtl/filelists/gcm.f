@@ -28,6 +28,7 @@ common/credit_counter.sv
 common/packet_front.sv
 common/ring_delay.sv
 modes/pipe_key.sv
+modes/encrypt_turns.sv
 modes/packet_results.sv
 modes/gcm_slots.sv
 modes/gcm_sequence.sv

@@ -31,10 +31,12 @@ common/credit_counter.sv
 common/packet_front.sv
 common/ring_delay.sv
 modes/pipe_key.sv
+modes/encrypt_turns.sv
 modes/slot_words.sv
 modes/static_decrypt.sv
 modes/static_encrypt.sv
 modes/static_keys.sv
+modes/shared_keys.sv
 modes/decrypt_pipe.sv
 modes/encrypt_pipe.sv
 modes/packet_results.sv

@@ -36,5 +36,6 @@ engine/engine_output.sv
 engine/ocb_nonce.sv
 engine/ocb_masks.sv
 engine/ocb_collect.sv
+engine/ocb_calls.sv
 engine/ocb512.sv
 engine/ocb512_serpent.sv

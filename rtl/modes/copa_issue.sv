@@ -178,7 +178,7 @@ module copa_issue #(
     assign asked_slot = !between ? slot : wanted ? loading_slot : command_slot;
     assign key_held = pipe_held && pipe_slot == asked_slot;
     assign key_may_change = KEYS == 2 || (key_held && !wanted)
-        || (pipe_may_load && none_reserved && !(KEYS == 0 && issue_sigma));
+        || (pipe_may_load && none_reserved && !(KEYS == 0 && upper_valid));
     assign granted = between && wanted && key_may_change;
     assign command_ready = between && !wanted && packet_room
         && (command_error || (key_may_change && !(loading && command_slot == loading_slot)));

@@ -241,21 +241,16 @@ module eme2 #(
     logic [128*11-1:0] encrypt_keys;
     logic [128*11-1:0] decrypt_keys;
 
-    if (SHARED == 1) begin : g_shared_keys
-        static_keys keys (
-            .clk,
-            .rst,
-            .load(key_take),
-            .key(new_key),
-            .encrypt_keys,
-            .decrypt_keys
-        );
-    end else begin : g_own_keys
-        logic unused;
-        assign unused = ^{key_take, new_key};
-        assign encrypt_keys = '0;
-        assign decrypt_keys = '0;
-    end
+    shared_keys #(
+        .SHARED(SHARED)
+    ) keys (
+        .clk,
+        .rst,
+        .load(key_take),
+        .key(new_key),
+        .encrypt_keys,
+        .decrypt_keys
+    );
 
     // What travels beside goes with the encryption pipe, which takes blocks to decrypt, too; its output does
     // not count then.

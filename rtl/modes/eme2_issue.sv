@@ -237,7 +237,8 @@ module eme2_issue #(
     );
 
     assign key_held = pipe_held && pipe_slot == next_slot;
-    assign key_may_change = KEYS == 2 || key_held || (pipe_may_load && none_reserved && state == IDLE);
+    assign key_may_change = KEYS == 2 || key_held
+        || (pipe_may_load && none_reserved && state == IDLE && !(KEYS == 0 && upper_valid));
     assign load_key = fresh && issue;
     assign begins = next_valid && key_may_change && (state == IDLE || ended);
 

@@ -264,43 +264,35 @@ module gcm #(
         if (last_given) stream_error <= verdict_error;
     end
 
-    logic held;
-    logic settled;
-    logic may_load;
-    logic [3:0] held_slot;
-    logic key_holds;  // the caller's key is in the pipe
-    logic step_holds;
-    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
-    logic key_goes;
-    logic step_goes;
+    logic [1:0] unused_turns;
 
-    assign key_holds = KEYS == 2 || (held && held_slot == loading_slot);
-    assign step_holds = KEYS == 2 || (held && held_slot == step_slot);
-    assign key_goes = key_call && (KEYS == 2 || (key_holds ? settled : !busy && may_load));
-    assign step_goes = !key_goes && (KEYS == 2 || (step_holds ? settled : may_load));
-
-    // With a static key (KEYS = 0) a load comes alone, and the call enters when it is settled.
-    assign key_called = key_goes && (KEYS != 0 || key_holds);
-    assign encrypt_free = step_goes && (KEYS != 0 || step_holds);
-    assign encrypt_valid = key_called || (step_done && step_encrypts);
-    assign encrypt_load = (key_goes && !key_holds)
-        || (step_goes && !step_holds && step_encrypts && (KEYS == 0 ? step_valid : step_done));
-    assign encrypt_slot = key_goes ? loading_slot : step_slot;
-
-    pipe_key #(
+    encrypt_turns #(
         .KEYS(KEYS),
         .PIPE(PIPE),
         .WAVE(ROUNDS)
-    ) encrypt_pipe_key (
+    ) turns (
         .clk,
         .rst,
-        .held,
-        .slot(held_slot),
-        .settled,
-        .may_load,
+        .verify(1'b0),
+        .verify_slot(4'd0),
+        .verify_pending(1'b0),
+        .busy,
+        .key_call,
+        .key_slot(loading_slot),
+        .key_called,
+        .nonce_call(1'b0),
+        .nonce_slot(4'd0),
+        .nonce_called(unused_turns[0]),
+        .step_valid,
+        .step_slot,
+        .step_encrypts,
+        .step_verifies(1'b0),
+        .step_done,
+        .step_free(encrypt_free),
+        .step_holds(unused_turns[1]),
         .enter(encrypt_valid),
         .load(encrypt_load),
-        .load_slot(encrypt_slot),
+        .slot(encrypt_slot),
         .forget(key_take),
         .forget_slot(s_key_slot)
     );
@@ -331,7 +323,7 @@ module gcm #(
         .in_valid(encrypt_valid),
         .in_new_key(encrypt_load),
         .in_key(encrypt_key),
-        .in_block(key_goes ? '0 : step_counter),
+        .in_block(key_called ? '0 : step_counter),
         .in_user(key_called),
         .out_valid(encrypted_valid),
         .out_block(encrypted),

@@ -309,7 +309,6 @@ module ocb3 #(
     logic verify_pending;  // there are opened packets whose verifying call has not entered
 
     logic encrypt_free;  // a step may enter the encryption pipe
-    logic encrypt_settled;
     logic step_holds;  // its key is in the encryption pipe
     logic decrypt_free;
     logic encrypt_valid;
@@ -326,7 +325,7 @@ module ocb3 #(
     assign credits = step_in_message ? beat_available : step_kind == AD || packet_available;
     assign step_ready = step_valid && credits
         && (!step_encrypts || encrypt_free) && (!step_decrypts || decrypt_free)
-        && (!step_verifies || encrypt_free || (step_holds && encrypt_settled));
+        && (!step_verifies || encrypt_free || step_holds);
     assign block_ready = step_ready && step_takes_block;
     assign step_done = step_ready
         && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
@@ -340,75 +339,50 @@ module ocb3 #(
         if (last_given) stream_error <= verdict_error;
     end
 
-    // ---- The encryption pipe's callers. `idle`: no packet still needs the key that is in the pipe.
+    // ---- Whose turn it is.
 
-    logic idle;
-    logic encrypt_held;
-    logic encrypt_may_load;
-    logic [3:0] encrypt_held_slot;
     logic decrypt_held;
     logic decrypt_settled;
     logic decrypt_may_load;
+    logic decrypt_holds;
     logic [3:0] decrypt_held_slot;
 
-    logic key_holds;  // the caller's key is in the pipe
-    logic nonce_holds;
-    logic decrypt_holds;
-    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
-    logic key_goes;
-    logic nonce_goes;
-    logic step_goes;
+    encrypt_turns #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(ROUNDS)
+    ) turns (
+        .clk,
+        .rst,
+        .verify(out_verify),
+        .verify_slot(out_slot),
+        .verify_pending,
+        .busy,
+        .key_call,
+        .key_slot(loading_slot),
+        .key_called,
+        .nonce_call,
+        .nonce_slot(command_slot),
+        .nonce_called,
+        .step_valid,
+        .step_slot,
+        .step_encrypts,
+        .step_verifies,
+        .step_done,
+        .step_free(encrypt_free),
+        .step_holds,
+        .enter(encrypt_valid),
+        .load(encrypt_load),
+        .slot(encrypt_slot),
+        .forget(key_take),
+        .forget_slot(s_key_slot)
+    );
 
-    assign idle = !busy && !verify_pending;
-    assign key_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == loading_slot);
-    assign nonce_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == command_slot);
-    assign step_holds = KEYS == 2 || (encrypt_held && encrypt_held_slot == step_slot);
     assign decrypt_holds = KEYS == 2 || (decrypt_held && decrypt_held_slot == step_slot);
-
-    assign key_goes = key_call && !out_verify && (key_holds ? encrypt_settled : idle && encrypt_may_load);
-    assign nonce_goes = nonce_call && !out_verify && !key_goes
-        && (nonce_holds ? encrypt_settled : idle && encrypt_may_load);
-    assign step_goes = !out_verify && !key_goes && !nonce_goes
-        && (step_holds ? encrypt_settled : !verify_pending && encrypt_may_load);
-
-    // With a static key (KEYS = 0) a load comes alone, and the call enters when it is settled.
-    assign key_called = key_goes && (KEYS != 0 || key_holds);
-    assign nonce_called = nonce_goes && (KEYS != 0 || nonce_holds);
-    assign encrypt_free = step_goes && (KEYS != 0 || step_holds);
-    assign encrypt_valid = out_verify || key_called || nonce_called || (step_done && step_encrypts);
-    assign encrypt_load = (key_goes && !key_holds) || (nonce_goes && !nonce_holds)
-        || (step_goes && !step_holds && (step_encrypts || step_verifies)
-            && (KEYS == 0 ? step_valid : step_done));
-
     assign decrypt_free = decrypt_holds ? decrypt_settled : KEYS == 1 && decrypt_may_load;
     assign decrypt_valid = step_done && step_decrypts;
     assign decrypt_load = !decrypt_holds && step_decrypts
         && (KEYS == 0 ? step_valid && decrypt_may_load : step_done);
-
-    always_comb begin
-        encrypt_slot = step_slot;
-        if (nonce_goes) encrypt_slot = command_slot;
-        if (key_goes) encrypt_slot = loading_slot;
-        if (out_verify) encrypt_slot = out_slot;
-    end
-
-    pipe_key #(
-        .KEYS(KEYS),
-        .PIPE(PIPE),
-        .WAVE(ROUNDS)
-    ) encrypt_pipe_key (
-        .clk,
-        .rst,
-        .held(encrypt_held),
-        .slot(encrypt_held_slot),
-        .settled(encrypt_settled),
-        .may_load(encrypt_may_load),
-        .enter(encrypt_valid),
-        .load(encrypt_load),
-        .load_slot(encrypt_slot),
-        .forget(key_take),
-        .forget_slot(s_key_slot)
-    );
 
     pipe_key #(
         .KEYS(KEYS),
@@ -446,9 +420,9 @@ module ocb3 #(
         encrypt_mask = step_offset;
         if (step_kind == AD || step_kind == FULL) encrypt_text = padded;
         if (step_kind == TAG) encrypt_text = sealed_checksum;
-        if (key_goes) encrypt_text = '0;
-        if (nonce_goes) encrypt_text = nonce_block;
-        if (key_goes || nonce_goes) encrypt_mask = '0;
+        if (key_called) encrypt_text = '0;
+        if (nonce_called) encrypt_text = nonce_block;
+        if (key_called || nonce_called) encrypt_mask = '0;
         if (out_verify) begin
             encrypt_text = opened_checksum;
             encrypt_mask = out_word;
@@ -477,21 +451,16 @@ module ocb3 #(
     logic [128*11-1:0] encrypt_keys;
     logic [128*11-1:0] decrypt_keys;
 
-    if (SHARED == 1) begin : g_shared_keys
-        static_keys keys (
-            .clk,
-            .rst,
-            .load(key_take),
-            .key(new_key),
-            .encrypt_keys,
-            .decrypt_keys
-        );
-    end else begin : g_own_keys
-        logic unused;
-        assign unused = ^new_key;
-        assign encrypt_keys = '0;
-        assign decrypt_keys = '0;
-    end
+    shared_keys #(
+        .SHARED(SHARED)
+    ) keys (
+        .clk,
+        .rst,
+        .load(key_take),
+        .key(new_key),
+        .encrypt_keys,
+        .decrypt_keys
+    );
 
     encrypt_pipe #(
         .SHARED(SHARED),

@@ -70,20 +70,23 @@ def sources(top: dict) -> list[Path]:
 
 
 def read(top: dict) -> list[str]:
-    """The commands that read a top."""
+    """The commands that read a top, and then the module `around` it, in a file of its name, if there is one.
+    (In one reading, parameters could not be chosen for a module that is not the top.)"""
     files = " ".join(str(file) for file in sources(top))
     chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
+    around = top.get("around")
     # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read after them.
     return [
         f"read_verilog -sv {files}",
         *([f"chparam{chosen} {top['module']}"] if chosen else []),
         f"hierarchy -check -top {top['module']}",
         f"rename -top {top['module']}",
+        *([f"read_verilog -sv {around}", f"hierarchy -check -top {around.stem}"] if around else []),
     ]
 
 
 def commands(top: dict, family: str) -> list[str]:
-    module = top["module"]
+    module = top["around"].stem if "around" in top else top["module"]
     kept = " ".join(f"A:src=*{name}.sv*" for name in top.get("kept", KEPT))
     synth = {
         "xc6v": f"synth_xilinx -family xc6v -noiopad -noclkbuf -flatten -top {module}",
@@ -110,7 +113,7 @@ def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
     stamp = netlist.with_suffix(".stamp")
     lines = commands(top, family)
     made_of = hashlib.sha256(f"{YOSYS}\n{lines}".encode())
-    for file in sources(top):
+    for file in [*sources(top), *([top["around"]] if "around" in top else [])]:
         made_of.update(file.read_bytes())
     if not (netlist.exists() and stamp.exists() and stamp.read_text() == made_of.hexdigest()):
         stamp.unlink(missing_ok=True)

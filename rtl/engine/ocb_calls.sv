@@ -1,0 +1,67 @@
+// Calls of the block cipher beside the beats, one a clock, into the places that no beat needs: first a slot's constant, which
+// is rare, then Ktop, without which no packet goes on, then a packet's tag.
+//
+//   SHARED     1: the core is one that beats need too
+//   uses       bit i: the beat of stage i needs the core; a call takes the place of stage 2
+//   make, ktop_valid, finish_valid    a call is wanted, until its *_ack
+//   call       the call that enters in this clock, one bit for each kind: CONSTANT, KTOP, FINISH; call_block: its block.
+//              call_slot: its slot, a clock before
+//   hold       no new beat that needs the core may come to stage 0 in the next clock: more calls wait than places are free on
+//              the way here
+module ocb_calls #(
+    parameter int SHARED = 0,
+    parameter int SLOT_BITS = 4,
+    parameter int PACKETS = 64
+) (
+    input logic clk,
+    input logic rst,
+
+    input logic [2:0] uses,
+
+    input  logic                     make,
+    input  logic [    SLOT_BITS-1:0] make_slot,
+    output logic                     make_ack,
+    input  logic                     ktop_valid,
+    input  logic [    SLOT_BITS-1:0] ktop_slot,
+    input  logic [            127:0] ktop_block,
+    output logic                     ktop_ack,
+    input  logic                     finish_valid,
+    input  logic [    SLOT_BITS-1:0] finish_slot,
+    input  logic [            127:0] finish_block,
+    input  logic [$clog2(PACKETS):0] finish_stored,  // how many wait
+    output logic                     finish_ack,
+
+    output logic [          2:0] call,
+    output logic [SLOT_BITS-1:0] call_slot,
+    output logic [        127:0] call_block,
+    output logic                 hold
+);
+
+    assign make_ack = make && !uses[2];
+    assign ktop_ack = ktop_valid && !make && !uses[2];
+    assign finish_ack = finish_valid && !make && !ktop_valid && !uses[2];
+    assign call_slot = make ? make_slot : ktop_valid ? ktop_slot : finish_slot;
+
+    always_ff @(posedge clk) begin
+        call_block <= make ? '0 : ktop_valid ? ktop_block : finish_block;
+        if (rst) call <= '0;
+        else call <= {finish_ack, ktop_ack, make_ack};
+    end
+
+    if (SHARED == 1) begin : g_hold
+        logic [$clog2(PACKETS)+1:0] waiting;
+        logic [1:0] places;
+        always_comb begin
+            waiting = {1'b0, finish_stored};
+            if (make) waiting = waiting + 1'b1;
+            if (ktop_valid) waiting = waiting + 1'b1;
+            places = {1'b0, !uses[0]} + {1'b0, !uses[1]} + {1'b0, !uses[2]};
+        end
+        assign hold = waiting > {{$clog2(PACKETS) {1'b0}}, places};
+    end else begin : g_no_hold
+        logic unused;
+        assign unused = ^{uses[1:0], finish_stored};
+        assign hold = 1'b0;
+    end
+
+endmodule

@@ -1,0 +1,133 @@
+// ocb_calls between a pipeline of beats that keeps to `hold`, two that ask one call at a time, and the FIFO of the tags'
+// calls: never two in one place; every call that was wanted enters once, with its own block, and none without being
+// wanted; none is overtaken by a kind behind it; and while calls wait, one enters within three clocks. Beats are held
+// only if calls wait.
+module ocb_calls_properties (
+    input logic clk,
+    input logic rst,
+    input logic beat,
+    input logic make,
+    input logic [1:0] make_slot,
+    input logic ktop_valid,
+    input logic [1:0] ktop_slot,
+    input logic [127:0] ktop_block,
+    input logic finish_ask,
+    input logic [1:0] ask_slot,
+    input logic [127:0] ask_block
+);
+    localparam int DEPTH = 4;
+
+    logic make_ack, ktop_ack, finish_valid, finish_ack, hold, unused_popped;
+    logic [1:0] finish_slot, call_slot;
+    logic [127:0] finish_block, call_block;
+    logic [2:0] finish_stored, call;
+    logic [2:0] uses = '0;
+
+    ocb_calls #(
+        .SHARED(1),
+        .SLOT_BITS(2),
+        .PACKETS(DEPTH)
+    ) calls (
+        .clk,
+        .rst,
+        .uses,
+        .make,
+        .make_slot,
+        .make_ack,
+        .ktop_valid,
+        .ktop_slot,
+        .ktop_block,
+        .ktop_ack,
+        .finish_valid,
+        .finish_slot,
+        .finish_block,
+        .finish_stored,
+        .finish_ack,
+        .call,
+        .call_slot,
+        .call_block,
+        .hold
+    );
+
+    ram_fifo #(
+        .WIDTH(130),
+        .DEPTH(DEPTH)
+    ) finish_calls (
+        .clk,
+        .rst,
+        .s_valid(finish_ask),
+        .s_data({ask_slot, ask_block}),
+        .m_valid(finish_valid),
+        .m_ready(finish_ack),
+        .m_data({finish_slot, finish_block}),
+        .popped(unused_popped),
+        .stored(finish_stored)
+    );
+
+    // ---- The clock before.
+
+    logic begun = 1'b0;
+    logic was_make = 1'b0, was_ktop = 1'b0, was_finish = 1'b0;  // wanted, and did not enter
+    logic none_entered = 1'b0;  // though some were wanted
+    logic [1:0] make_before;
+    logic [129:0] ktop_before, finish_before;
+    logic [2:0] acks_before;
+    logic [127:0] block_before;
+    logic entered_before = 1'b0;  // this clock's `call` is that of the clock before
+    logic [1:0] distance, distance_before;  // of the next place that no beat needs
+    logic [2:0] waiting;
+    logic [2:0] in_memory;
+    assign in_memory = finish_calls.write_at - finish_calls.read_at;
+    assign waiting = finish_stored + 3'(make) + 3'(ktop_valid);
+    assign distance = !uses[2] ? 2'd0 : !uses[1] ? 2'd1 : !uses[0] ? 2'd2 : 2'd3;
+
+    always_ff @(posedge clk) begin
+        begun <= 1'b1;
+        uses <= rst ? '0 : {uses[1:0], beat && !hold};
+        was_make <= make && !make_ack && !rst;
+        was_ktop <= ktop_valid && !ktop_ack && !rst;
+        was_finish <= finish_valid && !finish_ack && !rst;
+        none_entered <= (make || ktop_valid || finish_valid) && !(make_ack || ktop_ack || finish_ack) && !rst;
+        make_before <= make_slot;
+        ktop_before <= {ktop_slot, ktop_block};
+        finish_before <= {finish_slot, finish_block};
+        entered_before <= !rst;
+        acks_before <= {finish_ack, ktop_ack, make_ack};
+        block_before <= make_ack ? '0 : ktop_ack ? ktop_block : finish_block;
+        distance_before <= distance;
+    end
+
+    always_comb begin
+        if (!begun) assume (rst);
+        if (begun && !rst) begin
+            // Who wants a call waits for it; the tags' calls have credits.
+            if (was_make) assume (make && make_slot == make_before);
+            if (was_ktop) assume (ktop_valid && {ktop_slot, ktop_block} == ktop_before);
+            assume (!finish_ask || finish_stored != DEPTH);
+
+            assert ($onehot0({uses[2], finish_ack, ktop_ack, make_ack}));
+            assert ((make || !make_ack) && (ktop_valid || !ktop_ack) && (finish_valid || !finish_ack));
+            if (make_ack) assert (call_slot == make_slot);
+            if (ktop_ack) assert (call_slot == ktop_slot);
+            if (finish_ack) assert (call_slot == finish_slot);
+            if (entered_before) assert (call == acks_before);
+            if (entered_before && call != '0) assert (call_block == block_before);
+            if (make) assert (!ktop_ack && !finish_ack);
+            if (ktop_valid) assert (!finish_ack);
+            if (was_finish) assert (finish_valid && {finish_slot, finish_block} == finish_before);
+            // A free place is used, and one comes nearer in every clock.
+            if (make || ktop_valid || finish_valid) begin
+                if (distance == '0) assert (make_ack || ktop_ack || finish_ack);
+                if (distance == 2'd3) assert (hold);
+            end
+            if (none_entered) assert (distance < distance_before);
+            if (hold) assert (waiting != '0);
+            // For the induction.
+            assert (in_memory <= DEPTH && finish_stored <= DEPTH);
+            assert (finish_stored == in_memory + 3'(finish_valid));
+            if (none_entered) assert (distance_before != '0);
+            cover (was_make && was_ktop && was_finish && finish_stored == DEPTH && hold);
+            cover (finish_ack && uses[1:0] == 2'b11);
+        end
+    end
+endmodule
