@@ -33,7 +33,7 @@ pub(crate) struct Material {
     pub(crate) table: Option<Box<Table>>,
     /// What the offsets of OCB3 are made of.
     pub(crate) offsets: Option<Box<OffsetTable>>,
-    /// The doublings that mask blocks, for the modes of two layers.
+    /// The doublings that mask blocks, for the modes of two layers and EME2.
     pub(crate) doublings: Option<Box<Doublings>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,

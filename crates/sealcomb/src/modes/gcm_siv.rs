@@ -11,7 +11,7 @@ use crate::engine::blocks::encrypt_each;
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
 use crate::primitives::counter::{Le32, xor_keystream, xor_keystream_with};
-use crate::primitives::ghash::{Polyval, Table};
+use crate::primitives::ghash::{OwnTable, Polyval};
 use crate::primitives::wipe;
 
 pub(crate) struct GcmSiv;
@@ -60,9 +60,9 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     fn run<B: Isa>(self, b: B) {
         let groups = self.messages.len().div_ceil(GROUP);
         let mut derived = [Derived::empty(), Derived::empty()];
-        let mut tables = ArrayVec::<Table, GROUP>::new();
+        let mut tables = ArrayVec::<OwnTable, GROUP>::new();
         for _ in 0..self.messages.len().min(GROUP) {
-            tables.push(Table::empty());
+            tables.push(OwnTable::empty());
         }
         let mut chunks = self.messages.chunks_mut(GROUP);
         let mut before: &mut [&mut Message<'_>] = &mut [];
@@ -93,13 +93,13 @@ fn both_passes<B: Isa, const OPENS: bool>(
     of_hashed: &Derived,
     crypted: &mut [&mut Message<'_>],
     of_crypted: &Derived,
-    tables: &mut [Table],
+    tables: &mut [OwnTable],
 ) -> [Block; GROUP] {
     let plaintext = |message: &'_ Message<'_>| if OPENS { message.data.room() } else { message.data.len() };
     let blocks = hashed
         .iter()
         .map(|message| message.aad.len().div_ceil(BLOCK) + plaintext(message).div_ceil(BLOCK) + 1);
-    Table::fill_each(b, &mut tables[..hashed.len()], &of_hashed.authentication, blocks);
+    OwnTable::fill_each(b, &mut tables[..hashed.len()], &of_hashed.authentication, blocks);
     let mut tags = [[0; BLOCK]; GROUP];
     for i in 0..hashed.len().max(crypted.len()) {
         let mut hash = hashed.get(i).map(|message| {
@@ -171,7 +171,7 @@ fn low_halves(first: &Block, second: &Block) -> Block {
 /// `POLYVAL(H, AAD, plaintext, lengths)` on its way, strings padded with zeros.
 struct Hashing<'t, 'd, B: Isa> {
     hash: Polyval<'t, B>,
-    table: &'t Table,
+    table: &'t OwnTable,
     plaintext: Span<'d>,
     at: usize,
     lengths: B::V,
@@ -179,7 +179,7 @@ struct Hashing<'t, 'd, B: Isa> {
 
 impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
     #[inline(always)]
-    fn new(b: B, table: &'t Table, aad: &[u8], plaintext: Span<'d>) -> Self {
+    fn new(b: B, table: &'t OwnTable, aad: &[u8], plaintext: Span<'d>) -> Self {
         let mut hash = Polyval::new(b, table);
         let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
         hash.absorb_string(b, &Span::from(aad));
@@ -210,13 +210,13 @@ impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
 impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
-        let group = Table::own_registers::<B>() * B::BLOCKS;
-        self.table.count() == group && self.plaintext.len() - self.at >= BLOCK * Table::full_group::<B>()
+        let group = OwnTable::own_registers::<B>() * B::BLOCKS;
+        self.table.count() == group && self.plaintext.len() - self.at >= BLOCK * OwnTable::full_group::<B>()
     }
 
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        let registers = Table::own_registers::<B>();
+        let registers = OwnTable::own_registers::<B>();
         // A group's first register has to wait for the group before, and so comes last.
         let r = (piece + 1) % registers;
         if r == 1 {
@@ -229,7 +229,7 @@ impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
             self.hash.end(b);
         }
         if piece == REGISTERS - 1 {
-            self.at += BLOCK * Table::full_group::<B>();
+            self.at += BLOCK * OwnTable::full_group::<B>();
         }
     }
 }

@@ -12,20 +12,27 @@ use super::gf128::{Unreduced, multiply, times_x};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
-/// The most powers in a table: eight registers of four blocks, and one more register.
-const POWERS: usize = 4 * REGISTERS + 4;
+/// Zeros behind the powers of a table: a register whose last lanes have no block meets three of them. With the fourth,
+/// what follows begins at a cache line.
+const ZEROS: usize = 4;
 
-/// The powers of a hash key, in POLYVAL's convention.
+/// The powers of a hash key, in POLYVAL's convention: room for so many of them, and for the zeros.
 #[repr(align(64))]
-pub(crate) struct Table {
-    // H^POWERS ... H^1, then zeros: a register whose last lanes have no block meets zeros there.
-    powers: [Block; POWERS + 3],
+pub(crate) struct Powers<const ROOM: usize> {
+    // H^POWERS ... H^1, zeros.
+    powers: [Block; ROOM],
     // The sum of each power's halves, in both halves, for Karatsuba's method.
-    sums: [Block; POWERS + 3],
+    sums: [Block; ROOM],
     // How many powers there are: the most blocks between two reductions.
     count: usize,
     filled: usize,
 }
+
+/// The powers of a key for many messages: eight registers of four blocks, and one more register.
+pub(crate) type Table = Powers<{ 4 * REGISTERS + 4 + ZEROS }>;
+
+/// The powers of a message's own key: four registers of four blocks.
+pub(crate) type OwnTable = Powers<{ 4 * REGISTERS / 2 + ZEROS }>;
 
 impl Table {
     /// The powers for GHASH under `h = E_K(0)`: as many as a backend multiplies with between two reductions, and a
@@ -35,15 +42,23 @@ impl Table {
         let mut table = Self::empty();
         let full = Self::full_group::<B>();
         table.fill(b, &times_x(h), full);
-        let more =
-            multiply(b, b.load(&table.powers[POWERS - B::BLOCKS..]), b.splat(&table.powers[POWERS - full]));
-        let at = POWERS - full - B::BLOCKS;
+        let more = multiply(
+            b,
+            b.load(&table.powers[Self::POWERS - B::BLOCKS..]),
+            b.splat(&table.powers[Self::POWERS - full]),
+        );
+        let at = Self::POWERS - full - B::BLOCKS;
         b.store(more, &mut table.powers[at..]);
         b.store(b.xor(more, b.swap(more)), &mut table.sums[at..]);
         table.count += B::BLOCKS;
         table.filled = table.count;
         table
     }
+}
+
+impl<const ROOM: usize> Powers<ROOM> {
+    /// The most powers.
+    const POWERS: usize = ROOM - ZEROS;
 
     /// Blocks of a group of eight full registers.
     #[inline(always)]
@@ -61,7 +76,7 @@ impl Table {
     /// A table to be filled.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
-        Self { powers: [[0; BLOCK]; POWERS + 3], sums: [[0; BLOCK]; POWERS + 3], count: 0, filled: 0 }
+        Self { powers: [[0; BLOCK]; ROOM], sums: [[0; BLOCK]; ROOM], count: 0, filled: 0 }
     }
 
     /// The most blocks between two reductions.
@@ -74,7 +89,7 @@ impl Table {
     #[inline(always)]
     pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
         self.begin(count);
-        self.powers[POWERS - 1] = *h;
+        self.powers[Self::POWERS - 1] = *h;
         let mut known = 1;
         while known < count {
             self.double_known(b, known);
@@ -108,7 +123,7 @@ impl Table {
             for (n, power) in [h, h2, multiply(b, h2, h), multiply(b, h2, h2)].into_iter().enumerate() {
                 b.store(power, &mut first);
                 for (table, power) in tables.iter_mut().zip(&first) {
-                    table.powers[POWERS - 1 - n] = *power;
+                    table.powers[Self::POWERS - 1 - n] = *power;
                 }
             }
         }
@@ -138,12 +153,12 @@ impl Table {
     /// The next `known` powers.
     #[inline(always)]
     fn double_known<B: Isa>(&mut self, b: B, known: usize) {
-        let highest = b.splat(&self.powers[POWERS - known]);
+        let highest = b.splat(&self.powers[Self::POWERS - known]);
         let mut i = 0;
         while i < known {
-            let some = b.load(&self.powers[POWERS - known + i..]);
+            let some = b.load(&self.powers[Self::POWERS - known + i..]);
             let product = multiply(b, some, highest);
-            b.store_some(product, &mut self.powers[POWERS - 2 * known + i..POWERS - known]);
+            b.store_some(product, &mut self.powers[Self::POWERS - 2 * known + i..Self::POWERS - known]);
             i += B::BLOCKS;
         }
     }
@@ -151,36 +166,36 @@ impl Table {
     /// The sums of the powers' halves.
     #[inline(always)]
     fn add_halves<B: Isa>(&mut self, b: B) {
-        let mut i = POWERS - self.count;
-        while i < POWERS {
+        let mut i = Self::POWERS - self.count;
+        while i < Self::POWERS {
             let power = b.load(&self.powers[i..]);
-            b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..POWERS]);
+            b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..Self::POWERS]);
             i += B::BLOCKS;
         }
     }
 }
 
-impl Drop for Table {
+impl<const ROOM: usize> Drop for Powers<ROOM> {
     fn drop(&mut self) {
         // What is before the first power was never written.
-        let first = POWERS - self.filled;
+        let first = Self::POWERS - self.filled;
         wipe(&mut self.powers[first..]);
         wipe(&mut self.sums[first..]);
     }
 }
 
-impl ZeroizeOnDrop for Table {}
+impl<const ROOM: usize> ZeroizeOnDrop for Powers<ROOM> {}
 
 /// GHASH on its way.
-pub(crate) type Ghash<'t, B> = Hash<'t, B, true>;
+pub(crate) type Ghash<'t, B> = Hash<'t, B, true, { 4 * REGISTERS + 4 + ZEROS }>;
 
 /// POLYVAL on its way.
-pub(crate) type Polyval<'t, B> = Hash<'t, B, false>;
+pub(crate) type Polyval<'t, B> = Hash<'t, B, false, { 4 * REGISTERS / 2 + ZEROS }>;
 
 /// A hash on its way: what earlier groups left, and the sum of the current group. GHASH is the one that reverses the
 /// bytes of its blocks.
-pub(crate) struct Hash<'t, B: Isa, const REVERSES: bool> {
-    table: &'t Table,
+pub(crate) struct Hash<'t, B: Isa, const REVERSES: bool, const ROOM: usize> {
+    table: &'t Powers<ROOM>,
     // The hash so far, in the first lane, until the group's first block takes it up.
     y: B::V,
     sum: Unreduced<B>,
@@ -188,16 +203,16 @@ pub(crate) struct Hash<'t, B: Isa, const REVERSES: bool> {
     left: usize,
 }
 
-impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
+impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, ROOM> {
     #[inline(always)]
-    pub(crate) fn new(b: B, table: &'t Table) -> Self {
+    pub(crate) fn new(b: B, table: &'t Powers<ROOM>) -> Self {
         Self { table, y: b.zero(), sum: Unreduced::zero(b), left: 0 }
     }
 
-    /// Opens a group of this many blocks, at most [`Table::count`].
+    /// Opens a group of this many blocks, at most [`Powers::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
-        debug_assert!(self.left == 0 && blocks <= POWERS);
+        debug_assert!(self.left == 0 && blocks <= Powers::<ROOM>::POWERS);
         self.left = blocks;
         self.sum = Unreduced::zero(b);
     }
@@ -205,7 +220,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
     /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
-        let at = POWERS - self.left;
+        let at = Powers::<ROOM>::POWERS - self.left;
         let h = b.load(&self.table.powers[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
         let x = if REVERSES { b.reverse(x) } else { x };
@@ -224,7 +239,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
     /// Takes in register `r` of a group of `registers` full ones; they may come in any order.
     #[inline(always)]
     pub(crate) fn absorb_register(&mut self, b: B, registers: usize, r: usize, x: B::V) {
-        let at = POWERS - (registers - r) * B::BLOCKS;
+        let at = Powers::<ROOM>::POWERS - (registers - r) * B::BLOCKS;
         let h = b.load(&self.table.powers[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
         let x = if REVERSES { b.reverse(x) } else { x };
@@ -242,7 +257,7 @@ impl<'t, B: Isa, const REVERSES: bool> Hash<'t, B, REVERSES> {
     /// Takes in a whole string, zero-padded to whole blocks, in groups of its own.
     #[inline(always)]
     pub(crate) fn absorb_string(&mut self, b: B, string: &Span<'_>) {
-        let full = Table::full_group::<B>();
+        let full = Powers::<ROOM>::full_group::<B>();
         let blocks = self.table.count.min(full);
         let group = BLOCK * blocks;
         let mut at = 0;
@@ -315,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_dropped_table_leaves_no_power() {
-        let none = [[0; BLOCK]; POWERS + 3];
+        let none = [[0; BLOCK]; Table::POWERS + ZEROS];
         for backend in Backend::available() {
             for counts in [[8, 8], [8, 4], [4, 8]] {
                 let table = || backend.run(Fill { counts });
