@@ -20,7 +20,7 @@ const ZEROS: usize = 4;
 #[repr(align(64))]
 pub(crate) struct Powers<const ROOM: usize> {
     // H^POWERS ... H^1, zeros.
-    powers: [Block; ROOM],
+    blocks: [Block; ROOM],
     // The sum of each power's halves, in both halves, for Karatsuba's method.
     sums: [Block; ROOM],
     // How many powers there are: the most blocks between two reductions.
@@ -44,11 +44,11 @@ impl Table {
         table.fill(b, &times_x(h), full);
         let more = multiply(
             b,
-            b.load(&table.powers[Self::POWERS - B::BLOCKS..]),
-            b.splat(&table.powers[Self::POWERS - full]),
+            b.load(&table.blocks[Self::POWERS - B::BLOCKS..]),
+            b.splat(&table.blocks[Self::POWERS - full]),
         );
         let at = Self::POWERS - full - B::BLOCKS;
-        b.store(more, &mut table.powers[at..]);
+        b.store(more, &mut table.blocks[at..]);
         b.store(b.xor(more, b.swap(more)), &mut table.sums[at..]);
         table.count += B::BLOCKS;
         table.filled = table.count;
@@ -76,7 +76,7 @@ impl<const ROOM: usize> Powers<ROOM> {
     /// A table to be filled.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
-        Self { powers: [[0; BLOCK]; ROOM], sums: [[0; BLOCK]; ROOM], count: 0, filled: 0 }
+        Self { blocks: [[0; BLOCK]; ROOM], sums: [[0; BLOCK]; ROOM], count: 0, filled: 0 }
     }
 
     /// The most blocks between two reductions.
@@ -89,7 +89,7 @@ impl<const ROOM: usize> Powers<ROOM> {
     #[inline(always)]
     pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
         self.begin(count);
-        self.powers[Self::POWERS - 1] = *h;
+        self.blocks[Self::POWERS - 1] = *h;
         let mut known = 1;
         while known < count {
             self.double_known(b, known);
@@ -123,7 +123,7 @@ impl<const ROOM: usize> Powers<ROOM> {
             for (n, power) in [h, h2, multiply(b, h2, h), multiply(b, h2, h2)].into_iter().enumerate() {
                 b.store(power, &mut first);
                 for (table, power) in tables.iter_mut().zip(&first) {
-                    table.powers[Self::POWERS - 1 - n] = *power;
+                    table.blocks[Self::POWERS - 1 - n] = *power;
                 }
             }
         }
@@ -153,12 +153,12 @@ impl<const ROOM: usize> Powers<ROOM> {
     /// The next `known` powers.
     #[inline(always)]
     fn double_known<B: Isa>(&mut self, b: B, known: usize) {
-        let highest = b.splat(&self.powers[Self::POWERS - known]);
+        let highest = b.splat(&self.blocks[Self::POWERS - known]);
         let mut i = 0;
         while i < known {
-            let some = b.load(&self.powers[Self::POWERS - known + i..]);
+            let some = b.load(&self.blocks[Self::POWERS - known + i..]);
             let product = multiply(b, some, highest);
-            b.store_some(product, &mut self.powers[Self::POWERS - 2 * known + i..Self::POWERS - known]);
+            b.store_some(product, &mut self.blocks[Self::POWERS - 2 * known + i..Self::POWERS - known]);
             i += B::BLOCKS;
         }
     }
@@ -168,7 +168,7 @@ impl<const ROOM: usize> Powers<ROOM> {
     fn add_halves<B: Isa>(&mut self, b: B) {
         let mut i = Self::POWERS - self.count;
         while i < Self::POWERS {
-            let power = b.load(&self.powers[i..]);
+            let power = b.load(&self.blocks[i..]);
             b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..Self::POWERS]);
             i += B::BLOCKS;
         }
@@ -179,7 +179,7 @@ impl<const ROOM: usize> Drop for Powers<ROOM> {
     fn drop(&mut self) {
         // What is before the first power was never written.
         let first = Self::POWERS - self.filled;
-        wipe(&mut self.powers[first..]);
+        wipe(&mut self.blocks[first..]);
         wipe(&mut self.sums[first..]);
     }
 }
@@ -221,7 +221,7 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
     #[inline(always)]
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
         let at = Powers::<ROOM>::POWERS - self.left;
-        let h = b.load(&self.table.powers[at..]);
+        let h = b.load(&self.table.blocks[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
         let x = if REVERSES { b.reverse(x) } else { x };
         self.sum.add(b, b.xor(x, self.y), h, h_sum);
@@ -240,7 +240,7 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
     #[inline(always)]
     pub(crate) fn absorb_register(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         let at = Powers::<ROOM>::POWERS - (registers - r) * B::BLOCKS;
-        let h = b.load(&self.table.powers[at..]);
+        let h = b.load(&self.table.blocks[at..]);
         let h_sum = b.load(&self.table.sums[at..]);
         let x = if REVERSES { b.reverse(x) } else { x };
         let x = if r == 0 { b.xor(x, self.y) } else { x };
@@ -334,8 +334,8 @@ mod tests {
         for backend in Backend::available() {
             for counts in [[8, 8], [8, 4], [4, 8]] {
                 let table = || backend.run(Fill { counts });
-                assert!(table().powers != none && table().sums != none, "{backend:?}");
-                assert!(after_drop(table(), |table| &table.powers) == none, "{backend:?} {counts:?}");
+                assert!(table().blocks != none && table().sums != none, "{backend:?}");
+                assert!(after_drop(table(), |table| &table.blocks) == none, "{backend:?} {counts:?}");
                 assert!(after_drop(table(), |table| &table.sums) == none, "{backend:?} {counts:?}");
             }
         }
