@@ -98,7 +98,8 @@ module elmd_control #(
     logic [2:0] state;
     logic free;  // the next packet's command, or a key's turn, may start after this clock
     logic accept;
-    logic [3:0] making_slot;  // of a key that is loaded
+    logic making;  // the L of a key that is loaded is not known yet
+    logic [3:0] making_slot;
 
     // ---- What is known of the packet.
 
@@ -128,7 +129,6 @@ module elmd_control #(
 
     // ---- A key that is loaded.
 
-    logic making;  // its L is not known yet
     logic wanted;  // the block that gives L is still to enter
     logic second;  // it is the second one
     logic made;
