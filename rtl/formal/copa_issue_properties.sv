@@ -164,12 +164,34 @@ module copa_issue_checks #(
 
     // ---- The pipes' key.
 
-    logic known = 1'b0;
+    logic known;
     logic [3:0] owner;
-    logic [5:0] since_enter = '1;
-    logic [5:0] since_load = '1;
+    logic [5:0] since_enter, since_load;
     logic key_now;
     assign key_now = upper_valid && new_key;
+
+    followed_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(WAVE)
+    ) key (
+        .clk,
+        .rst,
+        .begun,
+        .enter(upper_valid),
+        .load(key_now),
+        .slot,
+        .forget(wanted),
+        .forget_slot(loading_slot),
+        .known,
+        .owner,
+        .since_enter,
+        .since_load,
+        .held(schedule.pipe_held),
+        .held_slot(schedule.pipe_slot),
+        .left(6'(schedule.in_pipes.left)),
+        .loading(schedule.in_pipes.loading)
+    );
 
     // ---- The clock before.
 
@@ -214,7 +236,6 @@ module copa_issue_checks #(
 
         due_slot <= packet_slot;
         due_ad_end <= ad_left == 13'd1 || (ad_left == '0 && !has_ad && !message_begun);
-        if (key_now) owner <= slot;
 
         if (rst) begin
             ad_left <= '0;
@@ -229,9 +250,6 @@ module copa_issue_checks #(
             due_last_sigma <= 1'b0;
             v_due <= '0;
             sigma_due <= '0;
-            known <= 1'b0;
-            since_enter <= '1;
-            since_load <= '1;
         end else begin
             if (give && ad_left != '0) ad_left <= ad_left - 1'b1;
             if (take) message_left <= message_left - 1'b1;
@@ -253,10 +271,6 @@ module copa_issue_checks #(
             end
             if (granted) load_left <= 1'b1;
             if (granted) sigma_left <= 1'b0;
-            if (key_now) known <= 1'b1;
-            else if (wanted && loading_slot == owner) known <= 1'b0;
-            since_enter <= upper_valid ? 6'd1 : since_enter == '1 ? '1 : since_enter + 1'b1;
-            since_load <= key_now ? 6'd1 : since_load == '1 ? '1 : since_load + 1'b1;
         end
         if (take) message_begun <= 1'b1;
         if (begins) begin
@@ -266,15 +280,6 @@ module copa_issue_checks #(
             packet_slot <= command_slot;
         end
         if (granted) packet_slot <= loading_slot;
-    end
-
-    // How long the pipes' key must stay.
-    logic [5:0] key_stays;
-    always_comb begin
-        key_stays = '0;
-        if (KEYS == 0 && since_enter < PIPE) key_stays = 6'(PIPE) - since_enter;
-        if (KEYS == 1 && since_load < WAVE - 1) key_stays = 6'(WAVE - 1) - since_load;
-        if (key_now) key_stays = KEYS == 0 ? 6'(PIPE - 1) : 6'(WAVE - 1);
     end
 
     logic under_way;  // a packet has places to come
@@ -324,10 +329,8 @@ module copa_issue_checks #(
                 if (upper_valid && kind != copa_pkg::SIGMA && kind != copa_pkg::V)
                     assert (new_key || (known && owner == slot));
                 if (key_now) assert (v_due == '0 && sigma_due == '0 && !due_sigma);
-                if (key_now) assert (since_load > WAVE);
             end
-            if (KEYS == 0 && key_now) assert (kind == copa_pkg::KEY && since_enter > PIPE);
-            if (KEYS == 0 && upper_valid && !new_key) assert (since_load > PIPE);
+            if (KEYS == 0 && key_now) assert (kind == copa_pkg::KEY);
 
             // Whoever can go on is nearer to it in every clock.
             if (can_go && !goes) assert (distance != '0);
@@ -367,16 +370,10 @@ module copa_issue_checks #(
                 for (int i = 0; i < V_AFTER; i = i + 1) if (v_due[i]) assert (since_enter <= V_AFTER - i);
             end
             if (KEYS != 2) begin
-                assert (schedule.pipe_held == (key_now || known));
-                if (key_now || known) assert (schedule.pipe_slot == (key_now ? slot : owner));
                 if (schedule.state != IDLE && !schedule.fresh)
                     assert (schedule.pipe_held && schedule.pipe_slot == packet_slot);
-                assert (since_load != '0 && since_enter != '0 && since_enter <= since_load);
             end
-            if (KEYS != 2) assert (schedule.in_pipes.left == key_stays);
             if (KEYS == 0) begin
-                assert (schedule.in_pipes.loading == (key_now || since_load <= PIPE));
-                if (since_load <= PIPE) assert (since_enter == since_load);
                 if (key_now || since_load <= PIPE) begin
                     assert (schedule.state == LOAD || schedule.state == IN_AD ||
                             schedule.state == IN_MESSAGE);

@@ -189,10 +189,32 @@ module eme2_issue_checks #(
 
     // ---- The pipes' key.
 
-    logic known = 1'b0;
+    logic known;
     logic [3:0] owner;
-    logic [5:0] since_enter = '1;
-    logic [5:0] since_load = '1;
+    logic [5:0] since_enter, since_load;
+
+    followed_key #(
+        .KEYS(KEYS),
+        .PIPE(PIPE),
+        .WAVE(WAVE)
+    ) key (
+        .clk,
+        .rst,
+        .begun,
+        .enter(upper_valid),
+        .load(key_now),
+        .slot,
+        .forget(loading),
+        .forget_slot(loading_slot),
+        .known,
+        .owner,
+        .since_enter,
+        .since_load,
+        .held(schedule.pipe_held),
+        .held_slot(schedule.pipe_slot),
+        .left(6'(schedule.in_pipes.left)),
+        .loading(schedule.in_pipes.loading)
+    );
 
     // ---- The clock before.
 
@@ -232,7 +254,6 @@ module eme2_issue_checks #(
         distance_before <= distance;
         due_slot <= packet_slot;
         if (ended) end_partial <= partial;
-        if (key_now) owner <= slot;
 
         if (enters) begin
             next_slot <= command_slot;
@@ -264,9 +285,6 @@ module eme2_issue_checks #(
             groups_left <= '0;
             until_mixed <= '0;
             since_end <= '1;
-            known <= 1'b0;
-            since_enter <= '1;
-            since_load <= '1;
         end else begin
             next <= enters || (next && !begins);
             if (hollow_now) hollow_left <= 1'b0;
@@ -294,20 +312,7 @@ module eme2_issue_checks #(
             if (ended) until_mixed <= 7'(partial ? MIXED_PARTIAL : MIXED) + 7'(sum_time);
             else if (until_mixed != '0) until_mixed <= until_mixed - 1'b1;
             since_end <= ended ? 6'd1 : since_end == '1 ? '1 : since_end + 1'b1;
-            if (key_now) known <= 1'b1;
-            else if (loading && loading_slot == owner) known <= 1'b0;
-            since_enter <= upper_valid ? 6'd1 : since_enter == '1 ? '1 : since_enter + 1'b1;
-            since_load <= key_now ? 6'd1 : since_load == '1 ? '1 : since_load + 1'b1;
         end
-    end
-
-    // How long the pipes' key must stay.
-    logic [5:0] key_stays;
-    always_comb begin
-        key_stays = '0;
-        if (KEYS == 0 && since_enter < PIPE) key_stays = 6'(PIPE) - since_enter;
-        if (KEYS == 1 && since_load < WAVE - 1) key_stays = 6'(WAVE - 1) - since_load;
-        if (key_now) key_stays = KEYS == 0 ? 6'(PIPE - 1) : 6'(WAVE - 1);
     end
 
     logic at_hand;  // a message has blocks to come
@@ -363,10 +368,9 @@ module eme2_issue_checks #(
             if (KEYS != 2) begin
                 if (due_tweak || due_message || due_partial || hollow_now)
                     assert (new_key || (known && owner == slot));
-                if (key_now) assert (!reserved && !due_mp && !due_mm && !due_start && since_load > WAVE);
+                if (key_now) assert (!reserved && !due_mp && !due_mm && !due_start);
             end
-            if (KEYS == 0 && key_now) assert (kind == eme2_pkg::KEY && since_enter > PIPE);
-            if (KEYS == 0 && upper_valid && !new_key) assert (since_load > PIPE);
+            if (KEYS == 0 && key_now) assert (kind == eme2_pkg::KEY);
 
             // Whoever can go on is nearer to it in every clock.
             if (can_go && !goes) assert (distance != '0);
@@ -412,18 +416,12 @@ module eme2_issue_checks #(
             if (schedule.fresh) assert (!reserved && !due_tweak && !due_message && !due_partial && !key_now);
             if (schedule.fresh) assert (KEYS != 2 && since_load >= WAVE);
             if (KEYS != 2) begin
-                assert (schedule.in_pipes.left == key_stays);
-                assert (schedule.pipe_held == (key_now || known));
-                if (key_now || known) assert (schedule.pipe_slot == (key_now ? slot : owner));
                 if (schedule.state != IDLE && !schedule.fresh)
                     assert (schedule.pipe_held && schedule.pipe_slot == packet_slot);
-                assert (since_load != '0 && since_enter != '0 && since_enter <= since_load);
             end
             if (KEYS == 0) begin
                 assert ((schedule.state == NEW_KEY) == schedule.fresh);
                 assert (!schedule.fresh || (!upper_valid && since_enter >= PIPE));
-                assert (schedule.in_pipes.loading == (key_now || since_load <= PIPE));
-                if (since_load <= PIPE) assert (since_enter == since_load);
                 if (key_now || since_load <= PIPE) assert (schedule.state == IN_TWEAK && !reserved);
             end
         end
