@@ -162,9 +162,7 @@ impl Span<'_> {
     pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
         // Apart from the loop over the chunks, so that only the other half is checked for each.
         assert!(self.room >= self.len);
-        assert!(at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
-        let (src, dst) = (self.src.wrapping_add(at), self.dst.wrapping_add(at));
-        Chunk { src, dst, memory: PhantomData }
+        Chunk { dst: self.dst.wrapping_add(at), read: self.chunk_to_read(at), memory: PhantomData }
     }
 
     /// The same, for reading alone.
@@ -306,18 +304,16 @@ impl<B: Isa, const R: usize> ReadChunk<'_, B, R> {
 
 /// `R` registers of a message, to be read and written.
 pub(crate) struct Chunk<'a, B, const R: usize> {
-    src: *const u8,
+    read: ReadChunk<'a, B, R>,
     dst: *mut u8,
-    memory: PhantomData<(&'a mut [u8], B)>,
+    memory: PhantomData<&'a mut [u8]>,
 }
 
 impl<B: Isa, const R: usize> Chunk<'_, B, R> {
     /// Register `r` of what is read.
     #[inline(always)]
     pub(crate) fn load(&self, b: B, r: usize) -> B::V {
-        assert!(r < R);
-        // SAFETY: the chunk was checked to hold `R` registers.
-        unsafe { b.load_from(self.src.add(r * BLOCK * B::BLOCKS)) }
+        self.read.load(b, r)
     }
 
     /// Writes register `r`.

@@ -71,6 +71,12 @@ fn k_ecb<'a>(message: &Message<'a>) -> &'a Block {
     &message.key.subkeys[1]
 }
 
+/// Whether the key's table has the masks of all blocks of a message.
+#[inline(always)]
+fn fits_table(message: &Message<'_>) -> bool {
+    message.data.len() / BLOCK <= GROUP / BLOCK
+}
+
 /// `2^i K_ECB` on their way, `i` from 0: out of the key's table, which has those of a group.
 #[inline(always)]
 fn table<'a>(message: &Message<'a>) -> Masks<'a> {
@@ -193,7 +199,7 @@ impl<B: Isa> Pass<B> for Pieces<'_, B> {
 #[inline(always)]
 fn first_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
     let keys = keys::<OPENS>(message);
-    if message.data.len() / BLOCK <= GROUP / BLOCK {
+    if fits_table(message) {
         FirstPass::<B, _, OPENS> { keys, masks: table(message), sum: b.zero() }.run(b, message)
     } else {
         let masks = Doubles::from(b, b.splat(k_ecb(message)));
@@ -292,6 +298,7 @@ fn middle<B: Isa, const OPENS: bool>(
 fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &Block) -> B::V {
     let keys = keys::<OPENS>(message);
     let bytes = message.data.len() - ragged(message);
+    let fits_table = fits_table(message);
     let mut table = table(message);
     table.go(b, 1);
     let mut mask = b.splat(k_ecb(message));
@@ -313,7 +320,7 @@ fn second_pass<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, m1: &
         let end = bytes.min(at + GROUP);
         let further = &mut data.part(at + BLOCK, end);
         let m = Doubles::from(b, times_x_to(b, m, 1));
-        sum = if bytes <= GROUP {
+        sum = if fits_table {
             SecondPass::<B, _, OPENS> { keys, masks: &mut table, m, sum }.run(b, further)
         } else {
             let masks = &mut Doubles::from(b, times_x_to(b, mask, 1));

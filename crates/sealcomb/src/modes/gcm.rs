@@ -196,7 +196,7 @@ struct Absorb<'h, 't, 'd, B: Isa, const OPENS: bool> {
 impl<B: Isa, const OPENS: bool> Weave<B> for Absorb<'_, '_, '_, B, OPENS> {
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
-        let r = Ghash::<B>::register(piece);
+        let r = Ghash::<B>::register(piece, REGISTERS);
         let x = if OPENS { self.chunk.load(b, r) } else { self.chunk.load_written(b, r) };
         self.hash.absorb_register(b, REGISTERS, r, x);
     }

@@ -217,9 +217,8 @@ impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
     #[inline(always)]
     fn thread(&mut self, b: B, piece: usize) {
         let registers = OwnTable::own_registers::<B>();
-        // A group's first register has to wait for the group before, and so comes last.
-        let r = (piece + 1) % registers;
-        if r == 1 {
+        let r = Polyval::<B>::register(piece, registers);
+        if piece.is_multiple_of(registers) {
             self.hash.begin(b, 0);
         }
         let chunk = self.plaintext.chunk_to_read::<B, REGISTERS>(self.at);

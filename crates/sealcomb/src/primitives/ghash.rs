@@ -28,11 +28,16 @@ pub(crate) struct Powers<const ROOM: usize> {
     filled: usize,
 }
 
-/// The powers of a key for many messages: eight registers of four blocks, and one more register.
-pub(crate) type Table = Powers<{ 4 * REGISTERS + 4 + ZEROS }>;
+/// Eight registers of four blocks, and one more register.
+const ROOM: usize = 4 * REGISTERS + 4 + ZEROS;
+/// Four registers of four blocks.
+const OWN_ROOM: usize = 4 * REGISTERS / 2 + ZEROS;
 
-/// The powers of a message's own key: four registers of four blocks.
-pub(crate) type OwnTable = Powers<{ 4 * REGISTERS / 2 + ZEROS }>;
+/// The powers of a key for many messages.
+pub(crate) type Table = Powers<ROOM>;
+
+/// The powers of a message's own key.
+pub(crate) type OwnTable = Powers<OWN_ROOM>;
 
 impl Table {
     /// The powers for GHASH under `h = E_K(0)`: as many as a backend multiplies with between two reductions, and a
@@ -187,10 +192,10 @@ impl<const ROOM: usize> Drop for Powers<ROOM> {
 impl<const ROOM: usize> ZeroizeOnDrop for Powers<ROOM> {}
 
 /// GHASH on its way.
-pub(crate) type Ghash<'t, B> = Hash<'t, B, true, { 4 * REGISTERS + 4 + ZEROS }>;
+pub(crate) type Ghash<'t, B> = Hash<'t, B, true, ROOM>;
 
 /// POLYVAL on its way.
-pub(crate) type Polyval<'t, B> = Hash<'t, B, false, { 4 * REGISTERS / 2 + ZEROS }>;
+pub(crate) type Polyval<'t, B> = Hash<'t, B, false, OWN_ROOM>;
 
 /// A hash on its way: what earlier groups left, and the sum of the current group. GHASH is the one that reverses the
 /// bytes of its blocks.
@@ -229,11 +234,11 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
         self.left -= blocks;
     }
 
-    /// The register of a full group to take in as the `piece`th: the first has to wait for the groups before this one,
-    /// and so comes last.
+    /// The register of a group of `registers` full ones to take in as the `piece`th: the first has to wait for the group
+    /// before this one, and so comes last.
     #[inline(always)]
-    pub(crate) fn register(piece: usize) -> usize {
-        (piece + 1) % REGISTERS
+    pub(crate) fn register(piece: usize, registers: usize) -> usize {
+        (piece + 1) % registers
     }
 
     /// Takes in register `r` of a group of `registers` full ones; they may come in any order.
@@ -265,7 +270,7 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
             if blocks == full {
                 self.begin(b, 0);
                 for piece in 0..REGISTERS {
-                    let r = Self::register(piece);
+                    let r = Self::register(piece, REGISTERS);
                     self.absorb_register(b, REGISTERS, r, string.load(b, at + r * BLOCK * B::BLOCKS));
                 }
                 self.end(b);
