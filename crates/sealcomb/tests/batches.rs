@@ -410,11 +410,16 @@ fn every_algorithm_obeys_the_law_under_every_schedule() {
     }
 }
 
-/// Jobs of the comb paper's example: equal lengths, and lengths far apart.
+/// Equal lengths, jobs of the comb paper's example, long ones that end in all places, and empty ones.
 #[test]
 fn equal_and_very_unequal_lengths_obey_the_law() {
     for algorithm in ALGORITHMS {
-        for lengths in [vec![1488; 64], vec![1504, 80, 80, 80, 1360, 1504, 1504], vec![0; 40]] {
+        for lengths in [
+            vec![1488; 64],
+            vec![1504, 80, 80, 80, 1360, 1504, 1504],
+            (0..16).map(|i| 2000 + 150 * i + 7 * i * i).collect(),
+            vec![0; 40],
+        ] {
             let shapes: Vec<_> = lengths
                 .iter()
                 .map(|&long| algorithm.padded_bytes(long))

@@ -281,14 +281,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Decrypts every block of `x` and does the `R` pieces of `weave` between the rounds, as [`Isa::encrypt_with`].
+    /// Decrypts every block of `x`, with straight-line rounds as in [`Isa::encrypt_with`].
     #[inline(always)]
-    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
+    fn decrypt_straight<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         let keys = black_box(keys);
         let rounds = keys.rounds();
         for r in 0..R {
@@ -297,9 +292,6 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         for i in 1..10 {
             for r in 0..R {
                 x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-            }
-            if i <= R {
-                weave.thread(self, i - 1);
             }
         }
         for i in 10..rounds {

@@ -22,7 +22,7 @@ use core::fmt;
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{LINE, Rows, Scratch};
-pub(crate) use span::{Chunk, Span};
+pub(crate) use span::{Chunk, Span, Spans};
 
 use crate::Error;
 

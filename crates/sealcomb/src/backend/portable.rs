@@ -374,16 +374,8 @@ impl<const N: usize> Isa for Portable<N> {
         }
     }
 
-    fn decrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
-        self,
-        keys: K,
-        x: &mut [Self::V; R],
-        weave: &mut W,
-    ) {
+    fn decrypt_straight<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         self.decrypt(keys, x);
-        for piece in 0..R {
-            weave.thread(self, piece);
-        }
     }
 
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {

@@ -193,36 +193,6 @@ impl Span<'_> {
         v
     }
 
-    /// The `R` registers from byte `at` on, filled up with zeros where the message ends before.
-    #[inline(always)]
-    pub(crate) fn load_group<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
-        let register = BLOCK * B::BLOCKS;
-        if self.len - at >= R * register {
-            return self.load_all(b, at);
-        }
-        let mut v = [b.zero(); R];
-        for r in 0..R {
-            v[r] = self.load_part(b, (at + r * register).min(self.len));
-        }
-        v
-    }
-
-    /// Writes `R` registers from byte `at` on, as far as the message goes.
-    #[inline(always)]
-    pub(crate) fn store_group<B: Isa, const R: usize>(&mut self, b: B, at: usize, v: [B::V; R]) {
-        let register = BLOCK * B::BLOCKS;
-        if self.len - at >= R * register {
-            let mut chunk = self.chunk::<B, R>(at);
-            for r in 0..R {
-                chunk.store(b, r, v[r]);
-            }
-        } else {
-            for r in 0..R {
-                self.store_part(b, (at + r * register).min(self.len), v[r]);
-            }
-        }
-    }
-
     /// Writes a register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
@@ -282,6 +252,77 @@ impl Span<'_> {
         if at < self.room {
             // SAFETY: just checked.
             unsafe { core::ptr::write_bytes(self.dst.add(at), 0, self.room - at) };
+        }
+    }
+}
+
+/// `N` spans, of which groups of registers take equal parts.
+pub(crate) struct Spans<'a, const N: usize> {
+    spans: [Span<'a>; N],
+    // Bytes that every span can read and write.
+    shortest: usize,
+}
+
+impl<'a, const N: usize> Spans<'a, N> {
+    #[inline(always)]
+    pub(crate) fn new(spans: [Span<'a>; N]) -> Self {
+        let mut shortest = usize::MAX;
+        for span in &spans {
+            shortest = shortest.min(span.len).min(span.room);
+        }
+        Self { spans, shortest }
+    }
+
+    /// Bytes to read of each span.
+    #[inline(always)]
+    pub(crate) fn lens(&self) -> [usize; N] {
+        let mut lens = [0; N];
+        for n in 0..N {
+            lens[n] = self.spans[n].len;
+        }
+        lens
+    }
+
+    /// Whether all spans have so many bytes from byte `at` on.
+    #[inline(always)]
+    pub(crate) fn hold(&self, at: usize, bytes: usize) -> bool {
+        at <= self.shortest && self.shortest - at >= bytes
+    }
+
+    /// `R` registers, of which the `r`th is one of span `r % N`: those from byte `at` on, filled up with zeros where a
+    /// span ends before. One check for all of them, where it doesn't.
+    #[inline(always)]
+    pub(crate) fn load<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
+        let register = BLOCK * B::BLOCKS;
+        let mut x = [b.zero(); R];
+        if self.hold(at, R.div_ceil(N) * register) {
+            for r in 0..R {
+                // SAFETY: the span has `R / N` registers there.
+                x[r] = unsafe { b.load_from(self.spans[r % N].src.add(at + r / N * register)) };
+            }
+        } else {
+            for r in 0..R {
+                let span = &self.spans[r % N];
+                x[r] = span.load_part(b, (at + r / N * register).min(span.len));
+            }
+        }
+        x
+    }
+
+    /// Writes registers where `load` reads them, as far as the spans go.
+    #[inline(always)]
+    pub(crate) fn store<B: Isa, const R: usize>(&mut self, b: B, at: usize, x: &[B::V; R]) {
+        let register = BLOCK * B::BLOCKS;
+        if self.hold(at, R.div_ceil(N) * register) {
+            for r in 0..R {
+                // SAFETY: the span has room for `R / N` registers there.
+                unsafe { b.store_to(x[r], self.spans[r % N].dst.add(at + r / N * register)) };
+            }
+        } else {
+            for r in 0..R {
+                let span = &mut self.spans[r % N];
+                span.store_part(b, (at + r / N * register).min(span.room), x[r]);
+            }
         }
     }
 }

@@ -9,9 +9,10 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
+use super::Schedule;
 use super::lanes::{Lanes, Registers};
+use super::order::Order;
 use super::windows::windows;
-use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
 use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
 use crate::primitives::wipe;
@@ -57,21 +58,16 @@ fn run<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
         Schedule::Auto | Schedule::Refill => Laid::Refilled,
         Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
     };
-    // Longest first, and in order where the lengths are equal: batches of equal messages are sorted already. A sorting
-    // key has the length, from the top down, and below it the strand's place.
-    let mut order = ArrayVec::<u64, FLIGHT>::new();
-    let (mut sorted, mut shared, mut last) = (true, true, 0);
+    let mut order = Order::new();
+    let mut shared = true;
     for (i, strand) in strands.iter().enumerate() {
         if strand.data.len() > 0 {
-            let key = (u64::MAX / PLACES - strand.data.len() as u64) * PLACES + i as u64;
-            sorted &= last <= key;
             shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
-            last = key;
-            order.push(key);
+            order.push(i, strand.data.len());
         }
     }
-    if !sorted && laid != Laid::Single {
-        order.sort_unstable();
+    if laid != Laid::Single {
+        order.sort();
     }
     if !order.is_empty() {
         backend.run(Comb::<M, S, K, C> { strands, order: &order, laid, shared, chain: PhantomData });
@@ -89,16 +85,9 @@ enum Laid {
     Refilled,
 }
 
-/// Places of a flight's strands, a power of two, as part of a sorting key.
-const PLACES: u64 = FLIGHT as u64;
-
-fn place(key: u64) -> usize {
-    (key % PLACES) as usize
-}
-
 struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize> {
     strands: &'s mut [Strand<'a, S, K, C>],
-    order: &'s [u64],
+    order: &'s Order,
     laid: Laid,
     shared: bool,
     chain: PhantomData<M>,
@@ -110,13 +99,14 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         if self.laid == Laid::Single || !(self.shared || M::INTERLEAVES_KEYS) {
-            for &key in self.order {
-                let strand = &mut self.strands[place(key)];
+            for place in self.order.places() {
+                let strand = &mut self.strands[place];
                 single::<M, B, S, K, C>(b, strand);
             }
             return;
         }
-        let keys = self.strands[place(self.order[0])].keys;
+        let first = self.order.places().next().expect("a strand");
+        let keys = self.strands[first].keys;
         // Registers of chains, and the lanes that they have.
         match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
             (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys),
@@ -266,9 +256,9 @@ where
     /// few and long and everything is written in squares. What a strand has beyond its whole lines, or whole blocks, goes
     /// through a line of its own.
     #[inline(always)]
-    fn fly(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &[u64], laid: Laid) {
+    fn fly(&mut self, strands: &mut [Strand<'a, S, K, C>], order: &Order, laid: Laid) {
         let parallel = if let Laid::Comb(p) = laid { p } else { W * B::BLOCKS };
-        let mut waiting = order.iter().map(|&key| place(key));
+        let mut waiting = order.places();
         let mut comb = Vec::new().into_iter();
         loop {
             if self.rows.busy() == 0 {

@@ -11,6 +11,7 @@ pub(crate) mod layers;
 mod message;
 #[cfg(feature = "research")]
 pub(crate) mod once;
+mod order;
 mod windows;
 
 pub(crate) use cipher::BlockCipher;

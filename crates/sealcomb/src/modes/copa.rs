@@ -63,12 +63,12 @@ impl Layers for Copa {
             end[ragged.len()..bytes].copy_from_slice(message.nonce);
             let (first, second) = end[..bytes].split_at(BLOCK);
             if is_ragged(message) {
-                straddling.push(add(padded(first), masks.block(0, u16::from(THREE_CUBED))));
+                straddling.push(add(padded(first), masks.block(1, u16::from(THREE_CUBED))));
                 masks.go(b, 1);
-                last.push(add(acc, add(padded(second), masks.block(0, THREE_TO_5))));
+                last.push(add(acc, add(padded(second), masks.block(1, THREE_TO_5))));
             } else {
                 straddling.push([0; BLOCK]);
-                last.push(add(acc, add(padded(first), masks.block(0, THREE_TO_4))));
+                last.push(add(acc, add(padded(first), masks.block(1, THREE_TO_4))));
             }
         }
         if messages.iter().any(|message| is_ragged(message)) {
@@ -81,7 +81,7 @@ impl Layers for Copa {
         }
         each::<Encrypt, B>(b, messages, &mut last);
         for (message, v) in messages.iter().zip(&mut last) {
-            *v = add(*v, Masks::new(doublings(message.key), 0).block(0, 1));
+            *v = add(*v, Masks::new(doublings(message.key), 0).block(1, 1));
         }
         last
     }

@@ -97,9 +97,12 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, s } = self;
         let is_serial = s.is_some();
-        let ta = associated_data(b, messages, s.as_deref());
-        let mut f: ArrayVec<Block, FLIGHT> =
-            messages.iter().map(|message| nonce_block(message).to_be_bytes()).collect();
+        let mut ta = ArrayVec::new();
+        associated_data(b, messages, s.as_deref(), &mut ta);
+        let mut f = ArrayVec::<Block, FLIGHT>::new();
+        for message in messages.iter() {
+            f.push(nonce_block(message).to_be_bytes());
+        }
         encrypt_each(b, messages, &mut f);
 
         let mut ends = ArrayVec::<End, FLIGHT>::new();
@@ -164,8 +167,8 @@ fn associated_data<B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
     s: Option<&[Block]>,
-) -> ArrayVec<Block, FLIGHT> {
-    let mut ta = ArrayVec::<Block, FLIGHT>::new();
+    ta: &mut ArrayVec<Block, FLIGHT>,
+) {
     let mut last = Loose::new();
     for (i, message) in messages.iter().enumerate() {
         let (key, a) = (message.key, &*message.aad);
@@ -190,12 +193,11 @@ fn associated_data<B: Isa>(
     }
     last.encrypt_on(b);
     let mut last = last.blocks.iter();
-    for (message, ta) in messages.iter().zip(&mut ta) {
+    for (message, ta) in messages.iter().zip(ta) {
         if !message.aad.is_empty() {
             *ta = *last.next().expect("a last block for all associated data");
         }
     }
-    ta
 }
 
 /// The blocks of associated data before the last, in the parallel sets.

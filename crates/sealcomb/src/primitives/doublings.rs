@@ -117,12 +117,17 @@ impl<'k> Masks<'k> {
         Window(self.entries()[self.place..].first_chunk().expect("a window after each place"))
     }
 
-    /// The mask of the next block, or of the one `back` places before it.
+    /// The mask of the `n`th of the next blocks, of which a window has the masks; that of the one before them, if `n` is 0.
     #[inline(always)]
-    pub(crate) fn block(&self, back: usize, factor: u16) -> Block {
-        let entries = &self.entries()[self.place - back..];
-        let terms = (0..9).filter(|k| factor >> k & 1 == 1);
-        terms.fold(0, |sum, k| sum ^ u128::from_ne_bytes(entries[k])).to_ne_bytes()
+    pub(crate) fn block(&self, n: usize, factor: u16) -> Block {
+        let entries = &self.entries()[self.place - 1 + n..];
+        let mut sum = 0;
+        for k in 0..9 {
+            if factor >> k & 1 == 1 {
+                sum ^= u128::from_ne_bytes(entries[k]);
+            }
+        }
+        sum.to_ne_bytes()
     }
 
     /// Goes on by so many blocks, at most those of eight registers.
@@ -209,7 +214,7 @@ mod tests {
             for step in self.steps {
                 let first = b.first(masks.window().register(b, 0, 0b1011));
                 let eighth = b.first(masks.window().register(b, 7, 0b1));
-                all.push([first, eighth, masks.block(0, 0b1000_0001), masks.block(1, 0b111)]);
+                all.push([first, eighth, masks.block(1, 0b1000_0001), masks.block(0, 0b111)]);
                 masks.go(b, step.min(8 * B::BLOCKS));
             }
             all

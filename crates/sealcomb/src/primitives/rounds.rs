@@ -3,15 +3,13 @@
 use core::hint::black_box;
 
 use super::aes::Schedule;
-use crate::backend::{Isa, RoundKeys, Weave};
+use crate::backend::{Isa, RoundKeys};
 
-/// What a layer of a mode does with its blocks.
+/// What a layer of a mode does with its blocks. The rounds are straight-line code: what else the mode has to do finds its
+/// place beside them.
 pub(crate) trait Cipher {
     /// Takes every block of `x` through the cipher.
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]);
-
-    /// The same, with the `R` pieces of `weave` between the rounds; at most five.
-    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W);
 }
 
 /// AES.
@@ -20,12 +18,7 @@ pub(crate) struct Encrypt;
 impl Cipher for Encrypt {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.encrypt(key.encrypting(), x);
-    }
-
-    #[inline(always)]
-    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
-        b.encrypt_with(key.encrypting(), x, weave);
+        b.encrypt_with(key.encrypting(), x, &mut ());
     }
 }
 
@@ -35,12 +28,7 @@ pub(crate) struct Decrypt;
 impl Cipher for Decrypt {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.decrypt(black_box(key.decrypting()), x);
-    }
-
-    #[inline(always)]
-    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
-        b.decrypt_with(key.decrypting(), x, weave);
+        b.decrypt_straight(key.decrypting(), x);
     }
 }
 
@@ -50,21 +38,9 @@ pub(crate) struct EncryptSix;
 impl Cipher for EncryptSix {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        Self::run_with(b, key, x, &mut ());
-    }
-
-    #[inline(always)]
-    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
-        const ROUNDS: usize = 6;
         let keys = black_box(key.encrypting());
         add_key(b, keys, 0, x);
-        for i in 1..=R.min(ROUNDS) {
-            for r in 0..R {
-                x[r] = b.aes_round(x[r], keys.key(b, i, r));
-            }
-            weave.thread(b, i - 1);
-        }
-        for i in R + 1..=ROUNDS {
+        for i in 1..=6 {
             for r in 0..R {
                 x[r] = b.aes_round(x[r], keys.key(b, i, r));
             }
@@ -76,29 +52,16 @@ impl Cipher for EncryptSix {
 pub(crate) struct DecryptSix;
 
 impl Cipher for DecryptSix {
-    #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        Self::run_with(b, key, x, &mut ());
-    }
-
     /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
     #[inline(always)]
-    fn run_with<B: Isa, W: Weave<B>, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R], weave: &mut W) {
-        // Beside the sixth, which is the first to be undone.
-        const ROUNDS: usize = 5;
+    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
         let keys = black_box(key.decrypting());
         let rounds = RoundKeys::<B>::rounds(keys);
         add_key(b, key.encrypting(), 6, x);
         for r in 0..R {
             x[r] = b.aes_inv_mix(x[r]);
         }
-        for i in 1..=R.min(ROUNDS) {
-            for r in 0..R {
-                x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
-            }
-            weave.thread(b, i - 1);
-        }
-        for i in R + 1..=ROUNDS {
+        for i in 1..=5 {
             for r in 0..R {
                 x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
             }

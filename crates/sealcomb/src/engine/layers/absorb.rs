@@ -1,0 +1,106 @@
+//! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
+
+use arrayvec::ArrayVec;
+
+use super::mixing::{Mixing, State};
+use super::{add, doublings, each, padded};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
+use crate::engine::{FLIGHT, Material, Message};
+use crate::primitives::doublings::{Masks, Window};
+use crate::primitives::rounds::Cipher;
+
+/// Takes the whole blocks of additional data through the upper layer and a mixing that begins with `w`. The first of them
+/// is block `first`. Returns the mixing's last state, and the masks from the next block on.
+#[inline(always)]
+pub(crate) fn absorb<'k, C: Cipher, X: Mixing, B: Isa>(
+    b: B,
+    key: &'k Material,
+    aad: &[u8],
+    first: usize,
+    mask: u8,
+    w: Block,
+) -> (Block, Masks<'k>) {
+    let blocks = aad.len() / BLOCK;
+    // Two more may follow, made of what is left of the data and of the nonce.
+    let mut masks = Masks::new(doublings(key), first - 1 + blocks + 2);
+    masks.go(b, first - 1);
+    if blocks == 0 {
+        return (w, masks);
+    }
+    let data = Span::from(&aad[..BLOCK * blocks]);
+    let mut state = State::new::<X>(b, &w);
+    let mut done = 0;
+    while blocks - done >= REGISTERS * B::BLOCKS {
+        let mut x = [b.zero(); REGISTERS];
+        for r in 0..REGISTERS {
+            x[r] = data.load(b, BLOCK * (done + r * B::BLOCKS));
+        }
+        upper::<C, X, B, REGISTERS>(b, key, masks.window(), mask, &mut state, x);
+        masks.go(b, REGISTERS * B::BLOCKS);
+        done += REGISTERS * B::BLOCKS;
+    }
+    while done < blocks {
+        let x = [data.load_part(b, BLOCK * done)];
+        upper::<C, X, B, 1>(b, key, masks.window(), mask, &mut state, x);
+        let some = (blocks - done).min(B::BLOCKS);
+        masks.go(b, some);
+        done += some;
+    }
+    (state.after::<X>(b, (blocks - 1) % B::BLOCKS), masks)
+}
+
+#[inline(always)]
+fn upper<C: Cipher, X: Mixing, B: Isa, const R: usize>(
+    b: B,
+    key: &Material,
+    masks: Window<'_>,
+    mask: u8,
+    state: &mut State<B>,
+    mut x: [B::V; R],
+) {
+    for r in 0..R {
+        x[r] = b.xor(x[r], masks.register(b, r, mask));
+    }
+    C::run(b, &key.aes, &mut x);
+    for r in 0..R {
+        X::mix(b, state, x[r]);
+    }
+}
+
+/// The mixing's state after nonce and additional data, as COLM and ELmD have them: the nonce with `param` is the first
+/// block, masks are `3 * 2^i L`, and that of a short last block is `3 * 7 * 2^(d-1) L`.
+#[inline(always)]
+pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    param: [u8; 8],
+) -> ArrayVec<Block, FLIGHT> {
+    const THREE: u8 = 0b11;
+    const THREE_TIMES_SEVEN: u16 = 0b1001;
+    let mut states = ArrayVec::<Block, FLIGHT>::new();
+    for message in messages {
+        let mut first = [0; BLOCK];
+        first[..8].copy_from_slice(message.nonce);
+        first[8..].copy_from_slice(&param);
+        let mask = Masks::new(doublings(message.key), 0).block(1, u16::from(THREE));
+        states.push(add(first, mask));
+    }
+    each::<C, B>(b, messages, &mut states);
+    if messages.iter().all(|message| message.aad.is_empty()) {
+        return states;
+    }
+    let mut shorts = ArrayVec::<Block, FLIGHT>::new();
+    for (message, w) in messages.iter().zip(&mut states) {
+        let whole = message.aad.len() / BLOCK * BLOCK;
+        let masks;
+        (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w);
+        shorts.push(add(padded(&message.aad[whole..]), masks.block(0, THREE_TIMES_SEVEN)));
+    }
+    each::<C, B>(b, messages, &mut shorts);
+    for ((message, w), z) in messages.iter().zip(&mut states).zip(shorts) {
+        if !message.aad.len().is_multiple_of(BLOCK) {
+            X::mix_block(w, z);
+        }
+    }
+    states
+}

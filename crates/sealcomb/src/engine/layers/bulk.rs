@@ -1,0 +1,321 @@
+//! The blocks of messages before the last ones, through both layers.
+
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use super::last::{Last, MOST_TAGS, or};
+use super::mixing::{Abreast, Alone, Course, Mixing};
+use super::{GROUP, Layers, add, doublings, layer};
+use crate::backend::{BLOCK, Block, Isa, Span, Spans};
+use crate::engine::order::Order;
+use crate::engine::{Material, Message, Schedule};
+use crate::primitives::doublings::Masks;
+use crate::primitives::rounds::Cipher;
+
+/// Takes all blocks but the last of each message through both layers: of messages abreast, where they have one key and
+/// the schedule allows it.
+#[inline(always)]
+pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
+    b: B,
+    schedule: Schedule,
+    messages: &mut [&mut Message<'_>],
+    lasts: &mut [Last],
+) {
+    let one_by_one = M::GAP > 0
+        || !M::Mixing::ABREAST
+        || messages.len() < GROUP
+        || matches!(schedule, Schedule::Single | Schedule::Blocks)
+        || messages.iter().any(|message| !core::ptr::eq(message.key, messages[0].key));
+    if one_by_one {
+        for (message, last) in messages.iter_mut().zip(lasts) {
+            alone::<M, B, OPENS>(b, message, last);
+        }
+        return;
+    }
+    let mut order = Order::new();
+    for (i, last) in lasts.iter().enumerate() {
+        order.push(i, last.whole);
+    }
+    order.sort();
+    let (groups, rest) = order.groups();
+    for group in groups {
+        abreast::<M, B, OPENS>(b, messages, lasts, group);
+    }
+    for i in rest {
+        alone::<M, B, OPENS>(b, messages[i], &mut lasts[i]);
+    }
+}
+
+/// A group of messages abreast, the longest of them first: what it has beyond all others goes on alone, if that is more
+/// than a register.
+#[inline(always)]
+fn abreast<M: Layers, B: Isa, const OPENS: bool>(
+    b: B,
+    messages: &mut [&mut Message<'_>],
+    lasts: &mut [Last],
+    group: [usize; GROUP],
+) {
+    const ONCE: &str = "an order has each place once";
+    let mut lasts = lasts.get_disjoint_mut(group).expect(ONCE);
+    let [first, second, third, fourth] = messages.get_disjoint_mut(group).expect(ONCE);
+    let (key, longest) = (first.key, lasts[0].whole);
+    let register = BLOCK * B::BLOCKS;
+    let others = lasts[1].whole.next_multiple_of(register);
+    let to = if longest > others + register { others } else { longest };
+    let mut run = Run::<M, B, Abreast<B>, GROUP> {
+        b,
+        key,
+        masks: masks::<M>(key, longest / BLOCK, 0),
+        course: Abreast::new::<M::Mixing>(b, &lasts.each_ref().map(|last| last.w)),
+        mode: PhantomData,
+    };
+    let data = [
+        first.data.part(0, to),
+        second.data.part(0, lasts[1].whole),
+        third.data.part(0, lasts[2].whole),
+        fourth.data.part(0, lasts[3].whole),
+    ];
+    run.blocks::<OPENS>(data, &mut lasts);
+    if longest > to {
+        let Run { masks, .. } = run;
+        let [last, ..] = lasts;
+        let course = Alone::new::<M::Mixing>(b, &[last.w]);
+        let mut run = Run::<M, B, Alone<B>, 1> { b, key, masks, course, mode: PhantomData };
+        run.blocks::<OPENS>([first.data.part(to, longest)], &mut [last]);
+    }
+}
+
+/// A message alone.
+#[inline(always)]
+fn alone<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, last: &mut Last) {
+    let mut run = Run::<M, B, Alone<B>, 1> {
+        b,
+        key: message.key,
+        masks: masks::<M>(message.key, last.whole / BLOCK, last.tags),
+        course: Alone::new::<M::Mixing>(b, &[last.w]),
+        mode: PhantomData,
+    };
+    if last.tags == 0 {
+        let whole = last.whole;
+        run.blocks::<OPENS>([message.data.part(0, whole)], &mut [last]);
+    } else {
+        run.stretches::<OPENS>(&mut message.data, last);
+    }
+}
+
+/// The masks of both layers, for so many blocks and intermediate tags.
+#[inline(always)]
+fn masks<M: Layers>(key: &Material, blocks: usize, tags: usize) -> [Masks<'_>; 2] {
+    let bottom = if M::GAP > 0 { blocks + tags } else { 0 };
+    [Masks::new(doublings(key), blocks), Masks::new(doublings(key), bottom)]
+}
+
+/// `N` messages on their way through both layers.
+struct Run<'k, M, B, S, const N: usize> {
+    b: B,
+    key: &'k Material,
+    /// Of the upper layer (and of the lower, unless intermediate tags set it apart), and of the lower one.
+    masks: [Masks<'k>; 2],
+    course: S,
+    mode: PhantomData<M>,
+}
+
+impl<M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'_, M, B, S, N> {
+    /// Which of the masks are the lower layer's.
+    const BOTTOM: usize = if M::GAP > 0 { 1 } else { 0 };
+    /// Bytes of a register, and those of each message in a group.
+    const REGISTER: usize = BLOCK * B::BLOCKS;
+    const STEP: usize = GROUP / N * Self::REGISTER;
+    /// Bytes by which the second layer is behind the first: a group is mixed in the step after its first layer and enters
+    /// the second in the same step or, where there are registers enough for a third group, in the next.
+    const LAG: usize = if N == 1 { Self::STEP } else { 2 * Self::STEP };
+
+    /// Takes whole blocks of each message through both layers. A group of registers is mixed while the next one goes
+    /// through the first layer, so that there is always work for all units.
+    #[inline(always)]
+    fn blocks<const OPENS: bool>(&mut self, data: [Span<'_>; N], lasts: &mut [&mut Last; N]) {
+        let b = self.b;
+        let mut data = Spans::new(data);
+        // A course of its own stays in registers: the compiler knows that no store changes it.
+        let mut course = self.course;
+        let mut sums = [b.zero(); N];
+        let bytes = data.lens();
+        let longest = bytes.iter().fold(0, |longest, &bytes| longest.max(bytes));
+        let end = longest.next_multiple_of(Self::STEP);
+        // The group that is to be mixed, and the one that is to enter the second layer.
+        let (mut x, mut x_masks) = ([b.zero(); GROUP], [b.zero(); GROUP]);
+        let (mut y, mut y_masks) = (x, x_masks);
+        for at in (0..end + Self::LAG).step_by(Self::STEP) {
+            if at > 0 && at <= end {
+                let at = at - Self::STEP;
+                Self::mix::<OPENS>(b, &mut course, &mut x, data.hold(at, Self::STEP), longest - at);
+                if !data.hold(at, Self::STEP + 1) {
+                    for m in 0..N {
+                        if let Some(blocks) = Self::end(bytes[m], at) {
+                            lasts[m].w = course.after::<M::Mixing>(b, m, blocks - 1);
+                        }
+                    }
+                }
+            }
+            if Self::LAG == Self::STEP {
+                (y, y_masks) = (x, x_masks);
+            }
+            let (mut next, mut next_masks) = ([b.zero(); GROUP], [b.zero(); GROUP]);
+            if at < end {
+                next = data.load(b, at);
+                if !OPENS {
+                    Self::add_to(b, &mut sums, &next);
+                }
+                if !data.hold(at, Self::STEP + 1) {
+                    for m in 0..N {
+                        if let Some(blocks) = Self::end(bytes[m], at) {
+                            lasts[m].set_masks::<M>(&self.masks[0], &self.masks[Self::BOTTOM], blocks);
+                        }
+                    }
+                }
+                next_masks = self.first_layer::<OPENS>(&mut next, longest - at);
+            }
+            if at >= Self::LAG {
+                let at = at - Self::LAG;
+                self.second_layer::<OPENS>(&mut y, y_masks);
+                if OPENS {
+                    let mut opened = y;
+                    if !data.hold(at, Self::STEP) {
+                        for r in 0..GROUP {
+                            let bytes = bytes[r % N].saturating_sub(at + r / N * Self::REGISTER);
+                            opened[r] = b.keep(y[r], bytes.min(Self::REGISTER));
+                        }
+                    }
+                    Self::add_to(b, &mut sums, &opened);
+                }
+                data.store(b, at, &y);
+            }
+            if Self::LAG > Self::STEP {
+                (y, y_masks) = (x, x_masks);
+            }
+            (x, x_masks) = (next, next_masks);
+        }
+        for m in 0..N {
+            lasts[m].sum = add(lasts[m].sum, b.first(b.fold(sums[m])));
+        }
+    }
+
+    /// Takes a group through the first layer; the longest message has so many bytes left. Returns the masks for after the
+    /// second.
+    #[inline(always)]
+    fn first_layer<const OPENS: bool>(&mut self, x: &mut [B::V; GROUP], left: usize) -> [B::V; GROUP] {
+        let b = self.b;
+        let mut after = *x;
+        let (top, bottom) = (self.masks[0].window(), self.masks[Self::BOTTOM].window());
+        for r in 0..GROUP {
+            let (top, bottom) = (top.register(b, r / N, M::TOP), bottom.register(b, r / N, M::BOTTOM));
+            x[r] = b.xor(x[r], if OPENS { bottom } else { top });
+            after[r] = if OPENS { top } else { bottom };
+        }
+        for masks in &mut self.masks[..=Self::BOTTOM] {
+            masks.go(b, left.min(Self::STEP) / BLOCK);
+        }
+        if OPENS {
+            M::LowerInverse::run(b, &self.key.aes, x);
+        } else {
+            M::Upper::run(b, &self.key.aes, x);
+        }
+        after
+    }
+
+    /// Mixes a group, of which all registers are full, or of which the longest message has so many bytes.
+    #[inline(always)]
+    fn mix<const OPENS: bool>(b: B, course: &mut S, x: &mut [B::V; GROUP], full: bool, left: usize) {
+        if full {
+            for r in 0..GROUP {
+                course.mix::<M::Mixing, OPENS>(b, x, r);
+            }
+        } else {
+            for r in 0..GROUP {
+                if r < N || r / N * Self::REGISTER < left {
+                    course.mix::<M::Mixing, OPENS>(b, x, r);
+                }
+            }
+        }
+    }
+
+    /// Takes a group through the second layer.
+    #[inline(always)]
+    fn second_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP], masks: [B::V; GROUP]) {
+        let b = self.b;
+        if OPENS {
+            M::UpperInverse::run(b, &self.key.aes, x);
+        } else {
+            M::Lower::run(b, &self.key.aes, x);
+        }
+        for r in 0..GROUP {
+            x[r] = b.xor(x[r], masks[r]);
+        }
+    }
+
+    /// Adds a group to the messages' sums.
+    #[inline(always)]
+    fn add_to(b: B, sums: &mut [B::V; N], x: &[B::V; GROUP]) {
+        for r in 0..GROUP {
+            sums[r % N] = b.xor(sums[r % N], x[r]);
+        }
+    }
+
+    /// Blocks of a message in the group from byte `at` on, if it ends there.
+    #[inline(always)]
+    fn end(bytes: usize, at: usize) -> Option<usize> {
+        (at < bytes && bytes - at <= Self::STEP).then(|| (bytes - at) / BLOCK)
+    }
+}
+
+impl<M: Layers, B: Isa> Run<'_, M, B, Alone<B>, 1> {
+    /// Takes the blocks before the last of a message with intermediate tags through both layers.
+    #[inline(always)]
+    fn stretches<const OPENS: bool>(&mut self, data: &mut Span<'_>, last: &mut Last) {
+        let stretch = BLOCK * M::GAP;
+        // Where a stretch's plaintext and its ciphertext begin.
+        let plain = |i: usize| i * stretch;
+        let cipher = |i: usize| i * (stretch + BLOCK);
+        let (tags, whole) = (last.tags, last.whole);
+        if !OPENS {
+            // Each stretch goes where its ciphertext will be: the last first, since in place they overlap. The last has
+            // whatever follows the tags, of which there are no more than so many.
+            for i in (0..=tags).rev() {
+                let end = if i < tags { plain(i + 1) } else { whole };
+                data.copy(plain(i), end, cipher(i));
+            }
+        }
+        let mut states = ArrayVec::<Block, MOST_TAGS>::new();
+        let mut tag_blocks = ArrayVec::<Block, MOST_TAGS>::new();
+        for i in 0..=tags {
+            let bytes = if i < tags { stretch } else { whole - plain(i) };
+            if bytes == 0 {
+                break;
+            }
+            self.course = Alone::new::<M::Mixing>(self.b, &[last.w]);
+            let received = if OPENS && i < tags { data.block(cipher(i) + bytes) } else { [0; BLOCK] };
+            let part = if OPENS {
+                data.part_at(cipher(i), cipher(i) + bytes, plain(i))
+            } else {
+                data.written().first(cipher(i) + bytes).after(cipher(i))
+            };
+            self.blocks::<OPENS>([part], &mut [last]);
+            if i < tags {
+                states.push(last.w);
+                tag_blocks.push(add(received, self.masks[1].block(1, u16::from(M::BOTTOM))));
+                self.masks[1].go(self.b, 1);
+            }
+        }
+        last.set_masks::<M>(&self.masks[0], &self.masks[1], 0);
+        layer::<M::Lower, B>(self.b, self.key, &mut states);
+        for (i, (state, tag)) in states.iter().zip(&tag_blocks).enumerate() {
+            let tag = add(*state, *tag);
+            if OPENS {
+                last.difference = or(last.difference, tag);
+            } else {
+                data.set_block(cipher(i) + stretch, &tag);
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The last block of each message and the block for its tag, those of all messages side by side.
+
+use arrayvec::ArrayVec;
+
+use super::mixing::Mixing;
+use super::{Layers, add, doublings, each, padded};
+use crate::backend::{BLOCK, Block, Isa};
+use crate::engine::{FLIGHT, Message};
+use crate::primitives::doublings::Masks;
+
+/// Most intermediate tags of a message.
+pub(super) const MOST_TAGS: usize = 32;
+
+/// A message's last block, and what the blocks before it leave for it.
+pub(super) struct Last {
+    /// Intermediate tags.
+    pub(super) tags: usize,
+    /// Bytes of the message before its last block, and in it: up to 16, or, where only the flag will tell, 16.
+    pub(super) whole: usize,
+    bytes: usize,
+    /// The flag byte: whether the last block was padded.
+    flag: u8,
+    /// The last block, padded when sealing.
+    block: Block,
+    /// The sum of the message's blocks before the last.
+    pub(super) sum: Block,
+    pub(super) w: Block,
+    top: [Block; 2],
+    bottom: [Block; 2],
+    /// What intermediate tags differ by.
+    pub(super) difference: Block,
+}
+
+impl Last {
+    /// That of a message whose mixing begins with `w`; the blocks before it are yet to come.
+    #[inline(always)]
+    pub(super) fn new<M: Layers, const OPENS: bool>(message: &Message<'_>, w: &Block) -> Self {
+        let whole = message.bytes.div_ceil(BLOCK).max(1) - 1;
+        let tags = whole.checked_div(M::GAP).unwrap_or(0).min(MOST_TAGS);
+        let bytes = message.bytes - BLOCK * whole;
+        let flag = if OPENS && M::FLAGGED {
+            message.data.block(BLOCK * (whole + tags + 1))[0]
+        } else {
+            u8::from(bytes < BLOCK)
+        };
+        let block = if OPENS {
+            message.data.block(BLOCK * (whole + tags))
+        } else {
+            let block = message.data.block(BLOCK * whole);
+            padded(&block[..bytes])
+        };
+        let zero = [0; BLOCK];
+        let mut last = Self {
+            tags,
+            whole: BLOCK * whole,
+            bytes,
+            flag,
+            block,
+            sum: zero,
+            w: *w,
+            top: [zero; 2],
+            bottom: [zero; 2],
+            difference: zero,
+        };
+        if whole == 0 {
+            let masks = Masks::new(doublings(message.key), 0);
+            last.set_masks::<M>(&masks, &masks, 0);
+        }
+        last
+    }
+
+    /// Takes the masks of the blocks that come after `ahead` more blocks of the message.
+    #[inline(always)]
+    pub(super) fn set_masks<M: Layers>(&mut self, top: &Masks<'_>, bottom: &Masks<'_>, ahead: usize) {
+        // By cases, so that the factors are constants.
+        (self.top, self.bottom) = if self.flag == 0 {
+            (both(top, ahead, M::LAST_TOP[0]), both(bottom, ahead, M::LAST_BOTTOM[0]))
+        } else {
+            (both(top, ahead, M::LAST_TOP[1]), both(bottom, ahead, M::LAST_BOTTOM[1]))
+        };
+    }
+
+    /// Blocks of the ciphertext before the last, intermediate tags included.
+    #[inline(always)]
+    pub(super) fn before(&self) -> usize {
+        self.whole / BLOCK + self.tags
+    }
+}
+
+#[inline(always)]
+fn both(masks: &Masks<'_>, ahead: usize, [block, tag]: [u16; 2]) -> [Block; 2] {
+    [masks.block(ahead, block), masks.block(ahead, tag)]
+}
+
+/// The last block and the block for the tag of every message, sealed.
+#[inline(always)]
+pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
+    let mut blocks = ArrayVec::<Block, { 2 * FLIGHT }>::new();
+    for last in lasts.iter() {
+        let sum = add(last.sum, last.block);
+        blocks.push(add(if M::SUM_IS_LAST { sum } else { last.block }, last.top[0]));
+        blocks.push(add(sum, last.top[1]));
+    }
+    each::<M::Upper, B>(b, messages, &mut blocks);
+    for (last, [x, x_tag]) in lasts.iter_mut().zip(pairs(&mut blocks)) {
+        *x = M::Mixing::mix_block(&mut last.w, *x);
+        *x_tag = add(M::Mixing::mix_block(&mut last.w, *x_tag), M::BEFORE_TAG.to_be_bytes());
+    }
+    each::<M::Lower, B>(b, messages, &mut blocks);
+    for ((message, last), [y, y_tag]) in messages.iter_mut().zip(lasts).zip(pairs(&mut blocks)) {
+        let (c, c_tag) = (add(*y, last.bottom[0]), add(*y_tag, last.bottom[1]));
+        message.data.set_block(BLOCK * last.before(), &c);
+        if M::FLAGGED {
+            let mut flag = [0; BLOCK];
+            flag[0] = last.flag;
+            message.data.set_block(BLOCK * (last.before() + 1), &flag);
+            message.tag = c_tag;
+        } else {
+            let both = [c, c_tag];
+            message.tag.copy_from_slice(&both.as_flattened()[last.bytes..last.bytes + BLOCK]);
+        }
+    }
+}
+
+/// The last block and the block for the tag of every message, opened. What is left in `message.tag` is the received tag,
+/// and added to it what ought to be zero.
+#[inline(always)]
+pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
+    // Where the tag is a whole block, it goes the way of the last block.
+    let each_has = if M::FLAGGED { 2 } else { 1 };
+    let mut blocks = ArrayVec::<Block, { 2 * FLIGHT }>::new();
+    for (message, last) in messages.iter().zip(lasts.iter_mut()) {
+        if M::FLAGGED {
+            blocks.push(add(last.block, last.bottom[0]));
+            blocks.push(add(message.tag, last.bottom[1]));
+        } else {
+            last.block[last.bytes..].copy_from_slice(&message.tag[..BLOCK - last.bytes]);
+            blocks.push(add(last.block, last.bottom[0]));
+        }
+    }
+    each::<M::LowerInverse, B>(b, messages, &mut blocks);
+    for (last, blocks) in lasts.iter_mut().zip(blocks.chunks_exact_mut(each_has)) {
+        blocks[0] = M::Mixing::unmix_block(&mut last.w, blocks[0]);
+        if let [_, y] = blocks {
+            let mut w = last.w;
+            *y = M::Mixing::unmix_block(&mut w, add(*y, M::BEFORE_TAG.to_be_bytes()));
+        }
+    }
+    each::<M::UpperInverse, B>(b, messages, &mut blocks);
+    for ((message, last), blocks) in
+        messages.iter_mut().zip(lasts.iter_mut()).zip(blocks.chunks_exact_mut(each_has))
+    {
+        let opened = add(blocks[0], last.top[0]);
+        last.block = if M::SUM_IS_LAST { add(opened, last.sum) } else { opened };
+        last.sum = add(last.sum, last.block);
+        message.data.set_block(last.whole, &last.block);
+        if let [_, x] = blocks {
+            last.difference = or(last.difference, add(add(*x, last.top[1]), last.sum));
+        }
+    }
+    if M::FLAGGED {
+        for (message, last) in messages.iter_mut().zip(lasts) {
+            let mut wrong = [0; BLOCK];
+            if last.flag > 0 {
+                let (bytes, unpadded) = unpad(&last.block, last.whole > 0);
+                message.bytes = last.whole + bytes;
+                wrong[0] = unpadded | u8::from(last.flag > 1);
+            }
+            message.tag = add(message.tag, or(last.difference, wrong));
+        }
+    } else {
+        compute_cut_tags::<M, B>(b, messages, lasts);
+    }
+}
+
+/// What the tags and the paddings of opened messages differ by, where the tag ends within its block: as many bytes of the
+/// one as are missing of the other.
+#[inline(always)]
+fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
+    let mut blocks: ArrayVec<Block, FLIGHT> = lasts.iter().map(|last| add(last.sum, last.top[1])).collect();
+    each::<M::Upper, B>(b, messages, &mut blocks);
+    for (last, block) in lasts.iter_mut().zip(&mut blocks) {
+        *block = add(M::Mixing::mix_block(&mut last.w, *block), M::BEFORE_TAG.to_be_bytes());
+    }
+    each::<M::Lower, B>(b, messages, &mut blocks);
+    for ((message, last), block) in messages.iter_mut().zip(lasts).zip(blocks) {
+        let c = add(block, last.bottom[1]);
+        let padding = add(last.block, padded(&last.block[..last.bytes]));
+        let (in_padding, in_tag) = message.tag.split_at_mut(BLOCK - last.bytes);
+        for (tag, wrong) in in_padding.iter_mut().zip(&padding[last.bytes..]) {
+            *tag ^= wrong;
+        }
+        in_tag.copy_from_slice(&c[..last.bytes]);
+    }
+}
+
+/// Bytes of a padded block before its padding, and a byte that is zero if and only if it has one, and, where it must, a
+/// byte before it; in constant time.
+#[inline(always)]
+fn unpad(block: &Block, needs_bytes: bool) -> (usize, u8) {
+    let is_not_zero = |byte: u8| ((byte | byte.wrapping_neg()) >> 7).wrapping_neg();
+    let (mut bytes, mut wrong, mut seen) = (0, 0xff, 0);
+    for (i, &byte) in block.iter().enumerate().rev() {
+        let ends = is_not_zero(byte) & !seen;
+        bytes |= i as u8 & ends;
+        wrong &= !ends | is_not_zero(byte ^ 0x80);
+        seen |= ends;
+    }
+    let missing = u8::from(needs_bytes) & !is_not_zero(bytes);
+    (usize::from(bytes), wrong | missing)
+}
+
+#[inline(always)]
+pub(super) fn or(x: Block, y: Block) -> Block {
+    (u128::from_ne_bytes(x) | u128::from_ne_bytes(y)).to_ne_bytes()
+}
+
+/// Blocks two by two.
+fn pairs(blocks: &mut [Block]) -> core::slice::IterMut<'_, [Block; 2]> {
+    blocks.as_chunks_mut().0.iter_mut()
+}

@@ -1,0 +1,299 @@
+//! The linear mixing between the layers: across the blocks of one message, or of messages abreast.
+
+use super::{GROUP, add};
+use crate::backend::{BLOCK, Block, Isa};
+use crate::primitives::doublings::sum_of_multiples;
+use crate::primitives::gf128::{BigEndian, Field};
+
+/// The linear mixing between the layers.
+pub(crate) trait Mixing {
+    /// Whether it is less work for blocks in lanes than for those of one message.
+    const ABREAST: bool;
+
+    /// `X` to `Y`: the blocks of a register, one after the other.
+    fn mix<B: Isa>(b: B, state: &mut State<B>, x: B::V) -> B::V;
+    /// `Y` to `X`.
+    fn unmix<B: Isa>(b: B, state: &mut State<B>, y: B::V) -> B::V;
+    /// `mix` for a block in each lane; `w` has the state of each.
+    fn mix_lanes<B: Isa>(b: B, w: &mut B::V, x: B::V) -> B::V;
+    /// `unmix` for a block in each lane.
+    fn unmix_lanes<B: Isa>(b: B, w: &mut B::V, y: B::V) -> B::V;
+    /// A block as the state has it, and back.
+    fn turn<B: Isa>(b: B, v: B::V) -> B::V;
+    /// `mix` for one block.
+    fn mix_block(w: &mut Block, x: Block) -> Block;
+    /// `unmix` for one block.
+    fn unmix_block(w: &mut Block, y: Block) -> Block;
+}
+
+/// What the mixing keeps from register to register.
+#[derive(Clone, Copy)]
+pub(crate) struct State<B: Isa> {
+    /// `W` after each block of the last register.
+    w: B::V,
+    /// The blocks of the last register, and the same moved up by one and by two.
+    before: [B::V; 3],
+}
+
+impl<B: Isa> State<B> {
+    /// The state after a block that leaves `w`, and nothing before it.
+    #[inline(always)]
+    pub(super) fn new<X: Mixing>(b: B, w: &Block) -> Self {
+        let all = X::turn(b, b.splat(w));
+        let w = b.xor(all, b.keep(all, BLOCK * (B::BLOCKS - 1)));
+        Self { w, before: [w, b.zero(), b.zero()] }
+    }
+
+    /// `W` after the register's block of this number.
+    #[inline(always)]
+    pub(super) fn after<X: Mixing>(&self, b: B, block: usize) -> Block {
+        lane::<X, B>(b, self.w, block)
+    }
+
+    /// The register's blocks, and each moved up by one, two and three; as many as a register has count.
+    #[inline(always)]
+    fn moved(&mut self, b: B, x: B::V) -> [B::V; 4] {
+        let mut moved = [x; 4];
+        for k in 1..B::BLOCKS {
+            moved[k] = b.push(self.before[k - 1], moved[k - 1]);
+            self.before[k - 1] = moved[k - 1];
+        }
+        moved
+    }
+}
+
+/// A lane of a register that holds states.
+#[inline(always)]
+fn lane<X: Mixing, B: Isa>(b: B, w: B::V, lane: usize) -> Block {
+    let mut blocks = [[0; BLOCK]; 4];
+    b.store(X::turn(b, w), &mut blocks);
+    blocks[lane]
+}
+
+/// COPA's mixing: `Y = S' = X ⊕ S`.
+pub(crate) struct Sum;
+
+impl Mixing for Sum {
+    const ABREAST: bool = false;
+
+    /// Each block's state is that of the block so many places before as a register has, and the blocks between.
+    #[inline(always)]
+    fn mix<B: Isa>(b: B, state: &mut State<B>, x: B::V) -> B::V {
+        let moved = state.moved(b, x);
+        for k in 0..B::BLOCKS {
+            state.w = b.xor(state.w, moved[k]);
+        }
+        state.w
+    }
+
+    #[inline(always)]
+    fn unmix<B: Isa>(b: B, state: &mut State<B>, y: B::V) -> B::V {
+        let before = b.push(state.w, y);
+        state.w = y;
+        b.xor(y, before)
+    }
+
+    #[inline(always)]
+    fn mix_lanes<B: Isa>(b: B, w: &mut B::V, x: B::V) -> B::V {
+        *w = b.xor(*w, x);
+        *w
+    }
+
+    #[inline(always)]
+    fn unmix_lanes<B: Isa>(b: B, w: &mut B::V, y: B::V) -> B::V {
+        let x = b.xor(*w, y);
+        *w = y;
+        x
+    }
+
+    #[inline(always)]
+    fn turn<B: Isa>(_: B, v: B::V) -> B::V {
+        v
+    }
+
+    #[inline(always)]
+    fn mix_block(w: &mut Block, x: Block) -> Block {
+        *w = add(*w, x);
+        *w
+    }
+
+    #[inline(always)]
+    fn unmix_block(w: &mut Block, y: Block) -> Block {
+        let x = add(*w, y);
+        *w = y;
+        x
+    }
+}
+
+/// The mixing `rho` of ELmD and COLM: `Y = X ⊕ 3 W`, `W' = X ⊕ 2 W`. The state is byte-reversed.
+pub(crate) struct Rho;
+
+impl Mixing for Rho {
+    const ABREAST: bool = true;
+
+    #[inline(always)]
+    fn mix<B: Isa>(b: B, state: &mut State<B>, x: B::V) -> B::V {
+        let [x0, x1, x2, x3] = state.moved(b, b.reverse(x));
+        let w = match B::BLOCKS {
+            1 => sum_of_multiples(b, [(x0, 0), (state.w, 1)]),
+            2 => sum_of_multiples(b, [(x0, 0), (x1, 1), (state.w, 2)]),
+            _ => sum_of_multiples(b, [(x0, 0), (x1, 1), (x2, 2), (x3, 3), (state.w, 4)]),
+        };
+        // `Y = W' ⊕ W`
+        let y = b.xor(w, b.push(state.w, w));
+        state.w = w;
+        b.reverse(y)
+    }
+
+    #[inline(always)]
+    fn unmix<B: Isa>(b: B, state: &mut State<B>, y: B::V) -> B::V {
+        let before = state.w;
+        let moved = state.moved(b, b.reverse(y));
+        for k in 0..B::BLOCKS {
+            state.w = b.xor(state.w, moved[k]);
+        }
+        // `X = W' ⊕ 2 W`
+        b.reverse(sum_of_multiples(b, [(state.w, 0), (b.push(before, state.w), 1)]))
+    }
+
+    #[inline(always)]
+    fn mix_lanes<B: Isa>(b: B, w: &mut B::V, x: B::V) -> B::V {
+        let before = *w;
+        *w = sum_of_multiples(b, [(b.reverse(x), 0), (before, 1)]);
+        b.reverse(b.xor(*w, before))
+    }
+
+    #[inline(always)]
+    fn unmix_lanes<B: Isa>(b: B, w: &mut B::V, y: B::V) -> B::V {
+        let before = *w;
+        *w = b.xor(b.reverse(y), before);
+        b.reverse(sum_of_multiples(b, [(*w, 0), (before, 1)]))
+    }
+
+    #[inline(always)]
+    fn turn<B: Isa>(b: B, v: B::V) -> B::V {
+        b.reverse(v)
+    }
+
+    #[inline(always)]
+    fn mix_block(w: &mut Block, x: Block) -> Block {
+        let before = *w;
+        *w = add(x, BigEndian::double_block(&before));
+        add(*w, before)
+    }
+
+    #[inline(always)]
+    fn unmix_block(w: &mut Block, y: Block) -> Block {
+        let before = *w;
+        *w = add(y, before);
+        add(*w, BigEndian::double_block(&before))
+    }
+}
+
+/// One of the states. By comparison: an index that is no constant would keep all of them in memory.
+#[inline(always)]
+fn pick<B: Isa>(w: [B::V; GROUP], which: usize) -> B::V {
+    let mut picked = w[0];
+    for r in 1..GROUP {
+        if r == which {
+            picked = w[r];
+        }
+    }
+    picked
+}
+
+/// How `N` messages go through the mixing, a group of registers at a time.
+pub(super) trait Course<B: Isa, const N: usize>: Copy {
+    /// From blocks on that leave `w`.
+    fn new<X: Mixing>(b: B, w: &[Block; N]) -> Self;
+
+    /// The `piece`th part of a group, which has as many as registers.
+    fn mix<X: Mixing, const OPENS: bool>(&mut self, b: B, x: &mut [B::V; GROUP], piece: usize);
+
+    /// `W` of a message after its block of this number in the last group.
+    fn after<X: Mixing>(&self, b: B, message: usize, block: usize) -> Block;
+}
+
+/// One message: each register goes on where the one before it ended.
+#[derive(Clone, Copy)]
+pub(super) struct Alone<B: Isa> {
+    state: State<B>,
+    /// `W` after each block of the last group.
+    w: [B::V; GROUP],
+}
+
+impl<B: Isa> Course<B, 1> for Alone<B> {
+    #[inline(always)]
+    fn new<X: Mixing>(b: B, [w]: &[Block; 1]) -> Self {
+        Self { state: State::new::<X>(b, w), w: [b.zero(); GROUP] }
+    }
+
+    #[inline(always)]
+    fn mix<X: Mixing, const OPENS: bool>(&mut self, b: B, x: &mut [B::V; GROUP], piece: usize) {
+        let state = &mut self.state;
+        x[piece] = if OPENS { X::unmix(b, state, x[piece]) } else { X::mix(b, state, x[piece]) };
+        self.w[piece] = state.w;
+    }
+
+    #[inline(always)]
+    fn after<X: Mixing>(&self, b: B, _: usize, block: usize) -> Block {
+        lane::<X, B>(b, pick::<B>(self.w, block / B::BLOCKS), block % B::BLOCKS)
+    }
+}
+
+/// Messages abreast, a register of each in a group: as many as fill a register change their rows for columns, and so
+/// each has a lane and takes its steps one by one, which is less work than to take those of a register at once.
+#[derive(Clone, Copy)]
+pub(super) struct Abreast<B: Isa> {
+    /// `W` of a register's messages after each of the blocks that they had in the last group; then of the next
+    /// register's messages.
+    w: [B::V; GROUP],
+}
+
+impl<B: Isa> Course<B, GROUP> for Abreast<B> {
+    #[inline(always)]
+    fn new<X: Mixing>(b: B, w: &[Block; GROUP]) -> Self {
+        let mut last = [b.zero(); GROUP];
+        for first in (0..GROUP).step_by(B::BLOCKS) {
+            last[first + B::BLOCKS - 1] = X::turn(b, b.load(&w[first..]));
+        }
+        Self { w: last }
+    }
+
+    #[inline(always)]
+    fn mix<X: Mixing, const OPENS: bool>(&mut self, b: B, x: &mut [B::V; GROUP], piece: usize) {
+        if piece == 0 {
+            *x = transpose(b, *x);
+        }
+        // The first step goes on from the last one of the group before.
+        let before = if piece.is_multiple_of(B::BLOCKS) { piece + B::BLOCKS - 1 } else { piece - 1 };
+        let mut w = self.w[before];
+        x[piece] =
+            if OPENS { X::unmix_lanes(b, &mut w, x[piece]) } else { X::mix_lanes(b, &mut w, x[piece]) };
+        self.w[piece] = w;
+        if piece == GROUP - 1 {
+            *x = transpose(b, *x);
+        }
+    }
+
+    #[inline(always)]
+    fn after<X: Mixing>(&self, b: B, message: usize, block: usize) -> Block {
+        let first = message / B::BLOCKS * B::BLOCKS;
+        lane::<X, B>(b, pick::<B>(self.w, first + block), message % B::BLOCKS)
+    }
+}
+
+/// Rows for columns: block `j` of register `i` changes places with block `i` of register `j`, among as many registers as
+/// a register has blocks.
+#[inline(always)]
+fn transpose<B: Isa>(b: B, [x0, x1, x2, x3]: [B::V; GROUP]) -> [B::V; GROUP] {
+    if B::BLOCKS == 1 {
+        return [x0, x1, x2, x3];
+    }
+    let ((even, odd), (even_too, odd_too)) = (b.unzip(x0, x1), b.unzip(x2, x3));
+    if B::BLOCKS == 2 {
+        return [even, odd, even_too, odd_too];
+    }
+    let ((x0, x2), (x1, x3)) = (b.unzip(even, even_too), b.unzip(odd, odd_too));
+    [x0, x1, x2, x3]
+}

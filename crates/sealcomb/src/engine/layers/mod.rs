@@ -1,0 +1,196 @@
+//! Two layers of the cipher with a linear mixing between them, as COPA, COLM and ELmD have it: across the blocks of one
+//! message or of messages abreast, then the last two blocks of all messages side by side.
+//!
+//! Letters are those of the specifications: `M` and `C` are the blocks of message and ciphertext, `X` and `Y` what
+//! leaves the upper layer and what enters the lower one, `W` the mixing's state, `l` the number of blocks, `T` the tag.
+
+mod absorb;
+mod bulk;
+mod last;
+mod mixing;
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+#[cfg(feature = "research")]
+pub(crate) use absorb::absorb;
+pub(crate) use absorb::absorb_nonce_and_aad;
+use bulk::before_last;
+use last::{Last, open_last, seal_last};
+use mixing::Mixing;
+pub(crate) use mixing::{Rho, Sum};
+
+use super::{Batch, FLIGHT, Material, Message, Schedule};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
+use crate::primitives::aes::Schedule as AesSchedule;
+use crate::primitives::doublings::Doublings;
+use crate::primitives::rounds::Cipher;
+use crate::primitives::wipe;
+
+/// Registers that are in a layer at a time: with those in the other, as many as fill the units.
+const GROUP: usize = REGISTERS / 2;
+
+/// A mode of two layers.
+///
+/// Masks are polynomials, bit `k` for `x^k`, which multiply `2^(i-1) L` for block `i`, counted from 1.
+pub(crate) trait Layers {
+    type Upper: Cipher;
+    type UpperInverse: Cipher;
+    type Lower: Cipher;
+    type LowerInverse: Cipher;
+    type Mixing: Mixing;
+
+    /// The masks of blocks `i < l`.
+    const TOP: u8;
+    const BOTTOM: u8;
+    /// The masks of block `l` and of the block for the tag, where the message's last block is full, and where it was padded.
+    /// They multiply `2^(l-2) L`.
+    const LAST_TOP: [[u16; 2]; 2];
+    const LAST_BOTTOM: [[u16; 2]; 2];
+    /// Whether the sum of all blocks takes the place of block `l`, not only that of the block for the tag.
+    const SUM_IS_LAST: bool;
+    /// What is added before the tag's call of the lower layer.
+    const BEFORE_TAG: u128;
+    /// Whether the ciphertext has whole blocks and a byte that says whether the last was padded. If not, it is as long as
+    /// the message, and the tag begins within its last block.
+    const FLAGGED: bool;
+    /// Blocks between intermediate tags; 0 if there are none.
+    const GAP: usize;
+
+    /// The mixing's state before the first block, from nonce and additional data.
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT>;
+}
+
+#[inline(always)]
+pub(crate) fn add(x: Block, y: Block) -> Block {
+    (u128::from_ne_bytes(x) ^ u128::from_ne_bytes(y)).to_ne_bytes()
+}
+
+/// The doublings of a key's `L`.
+#[inline(always)]
+pub(crate) fn doublings(key: &Material) -> &Doublings {
+    key.doublings.as_deref().expect("a key with masks")
+}
+
+/// A block of at most 16 bytes, padded with a one bit and zeros if it is short.
+#[inline(always)]
+pub(crate) fn padded(bytes: &[u8]) -> Block {
+    let mut block = [0; BLOCK];
+    block[..bytes.len()].copy_from_slice(bytes);
+    if let Some(end) = block.get_mut(bytes.len()) {
+        *end = 0x80;
+    }
+    block
+}
+
+/// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
+pub(crate) fn key<C: Cipher>(backend: Backend, key: &[u8], calls: usize) -> Material {
+    let mut material = Material::plain(AesSchedule::new(backend, key));
+    let doublings = backend.run(Derive::<C> { key: &material, calls, cipher: PhantomData });
+    material.doublings = Some(doublings);
+    material
+}
+
+struct Derive<'k, C> {
+    key: &'k Material,
+    calls: usize,
+    cipher: PhantomData<C>,
+}
+
+impl<C: Cipher> Kernel for Derive<'_, C> {
+    type Output = Box<Doublings>;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Box<Doublings> {
+        let mut l = [[0; BLOCK]];
+        for _ in 0..self.calls {
+            some::<C, B, 1>(b, self.key, &mut l);
+        }
+        let doublings = Doublings::new(&l[0]);
+        wipe(&mut l);
+        doublings
+    }
+}
+
+/// Takes blocks of messages that have the same number of them, one message's after the other's, through a layer.
+#[inline(always)]
+pub(crate) fn each<C: Cipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+    let Some(first) = messages.first() else { return };
+    if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
+        layer::<C, B>(b, first.key, blocks);
+    } else {
+        let each = blocks.len() / messages.len();
+        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
+            layer::<C, B>(b, message.key, blocks);
+        }
+    }
+}
+
+/// Takes blocks through a layer under one key.
+#[inline(always)]
+fn layer<C: Cipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
+    let mut chunks = blocks.chunks_exact_mut(REGISTERS * B::BLOCKS);
+    for chunk in &mut chunks {
+        some::<C, B, REGISTERS>(b, key, chunk);
+    }
+    for chunk in chunks.into_remainder().chunks_mut(B::BLOCKS) {
+        some::<C, B, 1>(b, key, chunk);
+    }
+}
+
+#[inline(always)]
+fn some<C: Cipher, B: Isa, const R: usize>(b: B, key: &Material, blocks: &mut [Block]) {
+    let mut x = [b.zero(); R];
+    for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
+        *x = b.load_bytes(blocks.as_flattened());
+    }
+    C::run(b, &key.aes, &mut x);
+    for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
+        b.store_some(*x, blocks);
+    }
+}
+
+/// Seals the messages of a flight.
+pub(crate) fn seal<M: Layers>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Crypt::<M, false> {
+        schedule: batch.schedule,
+        messages: batch.messages,
+        mode: PhantomData,
+    });
+}
+
+/// Opens the messages of a flight.
+pub(crate) fn open<M: Layers>(batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Crypt::<M, true> {
+        schedule: batch.schedule,
+        messages: batch.messages,
+        mode: PhantomData,
+    });
+}
+
+struct Crypt<'b, 'm, 'a, M, const OPENS: bool> {
+    schedule: Schedule,
+    messages: &'b mut [&'m mut Message<'a>],
+    mode: PhantomData<M>,
+}
+
+impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let start = M::start(b, self.messages);
+        let mut lasts = ArrayVec::<Last, FLIGHT>::new();
+        for (message, w) in self.messages.iter().zip(&start) {
+            lasts.push(Last::new::<M, OPENS>(message, w));
+        }
+        before_last::<M, B, OPENS>(b, self.schedule, self.messages, &mut lasts);
+        if OPENS {
+            open_last::<M, B>(b, self.messages, &mut lasts);
+        } else {
+            seal_last::<M, B>(b, self.messages, &mut lasts);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The order in which the messages of a flight are laid out: longest first.
+
+use arrayvec::ArrayVec;
+
+use super::FLIGHT;
+
+/// Places of a flight's messages, a power of two, as part of a sorting key.
+const PLACES: u64 = FLIGHT as u64;
+
+/// Places of messages, sorted by length.
+pub(crate) struct Order {
+    /// The length, from the top down, and below it the message's place.
+    keys: ArrayVec<u64, FLIGHT>,
+    sorted: bool,
+}
+
+impl Order {
+    pub(crate) fn new() -> Self {
+        Self { keys: ArrayVec::new(), sorted: true }
+    }
+
+    /// Appends the message at this place, which comes after those before it.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, place: usize, len: usize) {
+        let key = (u64::MAX / PLACES - len as u64) * PLACES + place as u64;
+        self.sorted &= self.keys.last().is_none_or(|&last| last <= key);
+        self.keys.push(key);
+    }
+
+    /// Longest first, and in order where the lengths are equal: batches of equal messages are sorted already.
+    pub(crate) fn sort(&mut self) {
+        if !self.sorted {
+            self.keys.sort_unstable();
+            self.sorted = true;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The places.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
+        self.keys.iter().map(|key| (key % PLACES) as usize)
+    }
+
+    /// The places, so many at a time, and those that are left.
+    #[inline(always)]
+    pub(crate) fn groups<const N: usize>(
+        &self,
+    ) -> (impl Iterator<Item = [usize; N]>, impl Iterator<Item = usize>) {
+        let (groups, rest) = self.keys.as_chunks();
+        let place = |key: u64| (key % PLACES) as usize;
+        (groups.iter().map(move |group| group.map(place)), rest.iter().map(move |&key| place(key)))
+    }
+}
