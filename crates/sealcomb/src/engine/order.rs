@@ -11,28 +11,22 @@ const PLACES: u64 = FLIGHT as u64;
 pub(crate) struct Order {
     /// The length, from the top down, and below it the message's place.
     keys: ArrayVec<u64, FLIGHT>,
-    sorted: bool,
 }
 
 impl Order {
     pub(crate) fn new() -> Self {
-        Self { keys: ArrayVec::new(), sorted: true }
+        Self { keys: ArrayVec::new() }
     }
 
     /// Appends the message at this place, which comes after those before it.
     #[inline(always)]
     pub(crate) fn push(&mut self, place: usize, len: usize) {
-        let key = (u64::MAX / PLACES - len as u64) * PLACES + place as u64;
-        self.sorted &= self.keys.last().is_none_or(|&last| last <= key);
-        self.keys.push(key);
+        self.keys.push((u64::MAX / PLACES - len as u64) * PLACES + place as u64);
     }
 
     /// Longest first, and in order where the lengths are equal: batches of equal messages are sorted already.
     pub(crate) fn sort(&mut self) {
-        if !self.sorted {
-            self.keys.sort_unstable();
-            self.sorted = true;
-        }
+        self.keys.sort_unstable();
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -22,7 +22,9 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     messages: &mut [&mut Message<'_>],
     lasts: &mut [Last],
 ) {
-    let one_by_one = M::GAP > 0
+    // Where a register has one block, there are no lanes to gain.
+    let one_by_one = B::BLOCKS == 1
+        || M::GAP > 0
         || !M::Mixing::ABREAST
         || messages.len() < GROUP
         || matches!(schedule, Schedule::Single | Schedule::Blocks)

@@ -287,11 +287,8 @@ impl<B: Isa> Course<B, GROUP> for Abreast<B> {
 /// a register has blocks.
 #[inline(always)]
 fn transpose<B: Isa>(b: B, [x0, x1, x2, x3]: [B::V; GROUP]) -> [B::V; GROUP] {
-    if B::BLOCKS == 1 {
-        return [x0, x1, x2, x3];
-    }
     let ((even, odd), (even_too, odd_too)) = (b.unzip(x0, x1), b.unzip(x2, x3));
-    if B::BLOCKS == 2 {
+    if B::BLOCKS < 4 {
         return [even, odd, even_too, odd_too];
     }
     let ((x0, x2), (x1, x3)) = (b.unzip(even, even_too), b.unzip(odd, odd_too));
