@@ -49,3 +49,33 @@ impl Order {
         (groups.iter().map(move |group| group.map(place)), rest.iter().map(move |&key| place(key)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn order(lens: &[usize]) -> Order {
+        let mut order = Order::new();
+        for (place, &len) in lens.iter().enumerate() {
+            order.push(place, len);
+        }
+        order.sort();
+        order
+    }
+
+    #[test]
+    fn the_longest_come_first_and_equal_ones_in_order() {
+        assert_eq!(order(&[5, 9, 9, 0, 7, 5]).places().collect::<Vec<_>>(), [1, 2, 4, 0, 5, 3]);
+        assert!(order(&[]).is_empty());
+    }
+
+    #[test]
+    fn groups_and_the_rest_are_all_places() {
+        let order = order(&[1, 2, 3, 4, 5]);
+        let (groups, rest) = order.groups::<2>();
+        assert_eq!(groups.collect::<Vec<_>>(), [[4, 3], [2, 1]]);
+        assert_eq!(rest.collect::<Vec<_>>(), [0]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::mixing::{Mixing, State};
+use super::mixing::{Mixing, State, mix_block};
 use super::{add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 use crate::engine::{FLIGHT, Material, Message};
@@ -99,7 +99,7 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     each::<C, B>(b, messages, &mut shorts);
     for ((message, w), z) in messages.iter().zip(&mut states).zip(shorts) {
         if !message.aad.len().is_multiple_of(BLOCK) {
-            X::mix_block(w, z);
+            mix_block::<X, B>(b, w, z);
         }
     }
     states

@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::mixing::Mixing;
+use super::mixing::{mix_block, unmix_block};
 use super::{Layers, add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa};
 use crate::engine::{FLIGHT, Message};
@@ -103,8 +103,8 @@ pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
     }
     each::<M::Upper, B>(b, messages, &mut blocks);
     for (last, [x, x_tag]) in lasts.iter_mut().zip(pairs(&mut blocks)) {
-        *x = M::Mixing::mix_block(&mut last.w, *x);
-        *x_tag = add(M::Mixing::mix_block(&mut last.w, *x_tag), M::BEFORE_TAG.to_be_bytes());
+        *x = mix_block::<M::Mixing, B>(b, &mut last.w, *x);
+        *x_tag = add(mix_block::<M::Mixing, B>(b, &mut last.w, *x_tag), M::BEFORE_TAG.to_be_bytes());
     }
     each::<M::Lower, B>(b, messages, &mut blocks);
     for ((message, last), [y, y_tag]) in messages.iter_mut().zip(lasts).zip(pairs(&mut blocks)) {
@@ -140,10 +140,10 @@ pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
     }
     each::<M::LowerInverse, B>(b, messages, &mut blocks);
     for (last, blocks) in lasts.iter_mut().zip(blocks.chunks_exact_mut(each_has)) {
-        blocks[0] = M::Mixing::unmix_block(&mut last.w, blocks[0]);
+        blocks[0] = unmix_block::<M::Mixing, B>(b, &mut last.w, blocks[0]);
         if let [_, y] = blocks {
             let mut w = last.w;
-            *y = M::Mixing::unmix_block(&mut w, add(*y, M::BEFORE_TAG.to_be_bytes()));
+            *y = unmix_block::<M::Mixing, B>(b, &mut w, add(*y, M::BEFORE_TAG.to_be_bytes()));
         }
     }
     each::<M::UpperInverse, B>(b, messages, &mut blocks);
@@ -180,7 +180,7 @@ fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], 
     let mut blocks: ArrayVec<Block, FLIGHT> = lasts.iter().map(|last| add(last.sum, last.top[1])).collect();
     each::<M::Upper, B>(b, messages, &mut blocks);
     for (last, block) in lasts.iter_mut().zip(&mut blocks) {
-        *block = add(M::Mixing::mix_block(&mut last.w, *block), M::BEFORE_TAG.to_be_bytes());
+        *block = add(mix_block::<M::Mixing, B>(b, &mut last.w, *block), M::BEFORE_TAG.to_be_bytes());
     }
     each::<M::Lower, B>(b, messages, &mut blocks);
     for ((message, last), block) in messages.iter_mut().zip(lasts).zip(blocks) {

@@ -1,9 +1,8 @@
 //! The linear mixing between the layers: across the blocks of one message, or of messages abreast.
 
-use super::{GROUP, add};
+use super::GROUP;
 use crate::backend::{BLOCK, Block, Isa};
 use crate::primitives::doublings::sum_of_multiples;
-use crate::primitives::gf128::{BigEndian, Field};
 
 /// The linear mixing between the layers.
 pub(crate) trait Mixing {
@@ -20,10 +19,24 @@ pub(crate) trait Mixing {
     fn unmix_lanes<B: Isa>(b: B, w: &mut B::V, y: B::V) -> B::V;
     /// A block as the state has it, and back.
     fn turn<B: Isa>(b: B, v: B::V) -> B::V;
-    /// `mix` for one block.
-    fn mix_block(w: &mut Block, x: Block) -> Block;
-    /// `unmix` for one block.
-    fn unmix_block(w: &mut Block, y: Block) -> Block;
+}
+
+/// `mix` for one block.
+#[inline(always)]
+pub(super) fn mix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, x: Block) -> Block {
+    let mut state = X::turn(b, b.one(w));
+    let y = X::mix_lanes(b, &mut state, b.one(&x));
+    *w = b.first(X::turn(b, state));
+    b.first(y)
+}
+
+/// `unmix` for one block.
+#[inline(always)]
+pub(super) fn unmix_block<X: Mixing, B: Isa>(b: B, w: &mut Block, y: Block) -> Block {
+    let mut state = X::turn(b, b.one(w));
+    let x = X::unmix_lanes(b, &mut state, b.one(&y));
+    *w = b.first(X::turn(b, state));
+    b.first(x)
 }
 
 /// What the mixing keeps from register to register.
@@ -110,19 +123,6 @@ impl Mixing for Sum {
     fn turn<B: Isa>(_: B, v: B::V) -> B::V {
         v
     }
-
-    #[inline(always)]
-    fn mix_block(w: &mut Block, x: Block) -> Block {
-        *w = add(*w, x);
-        *w
-    }
-
-    #[inline(always)]
-    fn unmix_block(w: &mut Block, y: Block) -> Block {
-        let x = add(*w, y);
-        *w = y;
-        x
-    }
 }
 
 /// The mixing `rho` of ELmD and COLM: `Y = X ⊕ 3 W`, `W' = X ⊕ 2 W`. The state is byte-reversed.
@@ -173,20 +173,6 @@ impl Mixing for Rho {
     #[inline(always)]
     fn turn<B: Isa>(b: B, v: B::V) -> B::V {
         b.reverse(v)
-    }
-
-    #[inline(always)]
-    fn mix_block(w: &mut Block, x: Block) -> Block {
-        let before = *w;
-        *w = add(x, BigEndian::double_block(&before));
-        add(*w, before)
-    }
-
-    #[inline(always)]
-    fn unmix_block(w: &mut Block, y: Block) -> Block {
-        let before = *w;
-        *w = add(y, before);
-        add(*w, BigEndian::double_block(&before))
     }
 }
 
@@ -293,4 +279,83 @@ fn transpose<B: Isa>(b: B, [x0, x1, x2, x3]: [B::V; GROUP]) -> [B::V; GROUP] {
     }
     let ((x0, x2), (x1, x3)) = (b.unzip(even, even_too), b.unzip(odd, odd_too));
     [x0, x1, x2, x3]
+}
+
+#[cfg(test)]
+mod tests {
+    use core::array::from_fn;
+    use core::marker::PhantomData;
+
+    use super::*;
+    use crate::backend::{Backend, Kernel};
+
+    /// Block `i` of a message.
+    fn block(message: usize, i: usize) -> Block {
+        from_fn(|k| (0x35 + 89 * message + 57 * i + 23 * k + 7 * i * k) as u8)
+    }
+
+    fn blocks<B: Isa>(b: B, v: B::V) -> [Block; 4] {
+        let mut blocks = [[0; BLOCK]; 4];
+        b.store(v, &mut blocks);
+        blocks
+    }
+
+    /// As many messages as a group has registers, each of as many registers.
+    struct AllWays<X, const OPENS: bool>(PhantomData<X>);
+
+    impl<X: Mixing, const OPENS: bool> Kernel for AllWays<X, OPENS> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) {
+            let w: [Block; GROUP] = from_fn(|message| block(message, 99));
+            let register = |message: usize, r: usize| {
+                b.load(&from_fn::<Block, 4, _>(|i| block(message, r * B::BLOCKS + i)))
+            };
+            let mut abreast = Abreast::new::<X>(b, &w);
+            let columns: [_; GROUP] = from_fn(|r| {
+                let mut x: [B::V; GROUP] = from_fn(|message| register(message, r));
+                for piece in 0..GROUP {
+                    abreast.mix::<X, OPENS>(b, &mut x, piece);
+                }
+                x
+            });
+            for message in 0..GROUP {
+                let mut alone = Alone::new::<X>(b, &[w[message]]);
+                let mut x: [B::V; GROUP] = from_fn(|r| register(message, r));
+                for piece in 0..GROUP {
+                    alone.mix::<X, OPENS>(b, &mut x, piece);
+                }
+                let mut w = w[message];
+                for i in 0..GROUP * B::BLOCKS {
+                    let (r, lane) = (i / B::BLOCKS, i % B::BLOCKS);
+                    let y = if OPENS {
+                        unmix_block::<X, B>(b, &mut w, block(message, i))
+                    } else {
+                        mix_block::<X, B>(b, &mut w, block(message, i))
+                    };
+                    assert_eq!(blocks(b, x[r])[lane], y, "alone, message {message}, block {i}");
+                    assert_eq!(
+                        blocks(b, columns[r][message])[lane],
+                        y,
+                        "abreast, message {message}, block {i}"
+                    );
+                    assert_eq!(alone.after::<X>(b, 0, i), w, "alone, message {message}, W after block {i}");
+                    if r == GROUP - 1 {
+                        assert_eq!(abreast.after::<X>(b, message, lane), w, "abreast, message {message}, W");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn messages_alone_abreast_and_block_by_block_are_mixed_alike() {
+        for backend in Backend::available() {
+            backend.run(AllWays::<Sum, false>(PhantomData));
+            backend.run(AllWays::<Sum, true>(PhantomData));
+            backend.run(AllWays::<Rho, false>(PhantomData));
+            backend.run(AllWays::<Rho, true>(PhantomData));
+        }
+    }
 }
