@@ -176,6 +176,17 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn push(self, before: Self::V, v: Self::V) -> Self::V;
     /// Splits the run of blocks `a`, `b` into the first ones of its pairs and the second ones.
     fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
+    /// Rows for columns: block `j` of register `i` changes places with block `i` of register `j`, among as many registers
+    /// as a register has blocks.
+    #[inline(always)]
+    fn transpose(self, [x0, x1, x2, x3]: [Self::V; 4]) -> [Self::V; 4] {
+        let ((even, odd), (even_too, odd_too)) = (self.unzip(x0, x1), self.unzip(x2, x3));
+        if Self::BLOCKS < 4 {
+            return [even, odd, even_too, odd_too];
+        }
+        let ((x0, x2), (x1, x3)) = (self.unzip(even, even_too), self.unzip(odd, odd_too));
+        [x0, x1, x2, x3]
+    }
     /// The reverse of `unzip`.
     fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V);
     /// The sum (xor) of all blocks in the first lane; the others are zero.

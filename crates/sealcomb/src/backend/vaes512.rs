@@ -131,7 +131,7 @@ impl Isa for Vaes512 {
         // SAFETY: the caller's promise: four blocks of each of four messages.
         unsafe {
             let step = |s: usize| in_register(from[s][reg]);
-            let square = transpose([step(0), step(1), step(2), step(3)]);
+            let square = self.transpose([step(0), step(1), step(2), step(3)]);
             for i in 0..4 {
                 _mm512_storeu_si512((*to.add(i)).wrapping_add(at).cast(), square[i]);
             }
@@ -258,25 +258,4 @@ fn in_register(mut v: __m512i) -> __m512i {
     // SAFETY: no instruction at all.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
-}
-
-/// Transposes a 4 × 4 square of blocks.
-/// # Safety
-/// The CPU must have AVX-512F.
-#[inline(always)]
-unsafe fn transpose(rows: [__m512i; 4]) -> [__m512i; 4] {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let [a, b, c, d] = rows;
-        let ab_low = _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b);
-        let ab_high = _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b);
-        let cd_low = _mm512_shuffle_i64x2::<0b01_00_01_00>(c, d);
-        let cd_high = _mm512_shuffle_i64x2::<0b11_10_11_10>(c, d);
-        [
-            _mm512_shuffle_i64x2::<0b10_00_10_00>(ab_low, cd_low),
-            _mm512_shuffle_i64x2::<0b11_01_11_01>(ab_low, cd_low),
-            _mm512_shuffle_i64x2::<0b10_00_10_00>(ab_high, cd_high),
-            _mm512_shuffle_i64x2::<0b11_01_11_01>(ab_high, cd_high),
-        ]
-    }
 }

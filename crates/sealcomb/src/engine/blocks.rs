@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use super::FLIGHT;
 use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
-use super::message::{Batch, Message};
+use super::message::{Batch, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::cipher::Cipher;
@@ -297,7 +297,7 @@ pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
     blocks: &mut [Block],
 ) {
     let Some(first) = messages.first() else { return };
-    if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
+    if share_key(messages) {
         encrypt_blocks(b, C::of(first.key).encrypting::<B>(), blocks);
     } else {
         let each = blocks.len() / messages.len();

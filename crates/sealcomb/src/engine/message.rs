@@ -86,6 +86,12 @@ impl Message<'_> {
     }
 }
 
+/// Whether all messages have one key.
+#[inline(always)]
+pub(crate) fn share_key(messages: &[&mut Message<'_>]) -> bool {
+    messages.iter().all(|message| core::ptr::eq(message.key, messages[0].key))
+}
+
 /// Messages for one mode, all under keys of one algorithm.
 pub(crate) struct Batch<'b, 'm, 'a> {
     pub(crate) backend: Backend,

@@ -20,7 +20,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
-pub(crate) use message::{Batch, Material, Message, PADDING, xor};
+pub(crate) use message::{Batch, Material, Message, PADDING, share_key, xor};
 #[cfg(feature = "research")]
 pub(crate) use message::{encrypt_for_each, join, skip, split};
 

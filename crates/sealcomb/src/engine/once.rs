@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 use super::FLIGHT;
 use super::lanes::{Lanes, Registers};
-use super::message::{Batch, Message};
+use super::message::{Batch, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 
 /// A block of each message of a flight.
@@ -37,7 +37,7 @@ impl<M: Once<N>, const N: usize> Kernel for Step<'_, '_, '_, '_, M, N> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, mut columns, .. } = self;
         let Some(first) = messages.first() else { return };
-        if messages.len() > 1 && messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
+        if messages.len() > 1 && share_key(messages) {
             for at in (0..messages.len()).step_by(REGISTERS * B::BLOCKS) {
                 let to = messages.len().min(at + REGISTERS * B::BLOCKS);
                 step::<M, B, _, REGISTERS, N>(b, first.key.aes.encrypting(), &mut columns, at, to);

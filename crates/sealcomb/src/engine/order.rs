@@ -36,7 +36,7 @@ impl Order {
     /// The places.
     #[inline(always)]
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
-        self.keys.iter().map(|key| (key % PLACES) as usize)
+        self.keys.iter().map(|&key| place(key))
     }
 
     /// The places, so many at a time, and those that are left.
@@ -45,9 +45,12 @@ impl Order {
         &self,
     ) -> (impl Iterator<Item = [usize; N]>, impl Iterator<Item = usize>) {
         let (groups, rest) = self.keys.as_chunks();
-        let place = |key: u64| (key % PLACES) as usize;
-        (groups.iter().map(move |group| group.map(place)), rest.iter().map(move |&key| place(key)))
+        (groups.iter().map(|group| group.map(place)), rest.iter().map(|&key| place(key)))
     }
+}
+
+fn place(key: u64) -> usize {
+    (key % PLACES) as usize
 }
 
 #[cfg(test)]

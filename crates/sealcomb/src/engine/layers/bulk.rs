@@ -9,7 +9,7 @@ use super::mixing::{Abreast, Alone, Course, Mixing};
 use super::{GROUP, Layers, add, doublings, layer};
 use crate::backend::{BLOCK, Block, Isa, Span, Spans};
 use crate::engine::order::Order;
-use crate::engine::{Material, Message, Schedule};
+use crate::engine::{Material, Message, Schedule, share_key};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::Cipher;
 
@@ -28,7 +28,7 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
         || !M::Mixing::ABREAST
         || messages.len() < GROUP
         || matches!(schedule, Schedule::Single | Schedule::Blocks)
-        || messages.iter().any(|message| !core::ptr::eq(message.key, messages[0].key));
+        || !share_key(messages);
     if one_by_one {
         for (message, last) in messages.iter_mut().zip(lasts) {
             alone::<M, B, OPENS>(b, message, last);
@@ -65,13 +65,9 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     let register = BLOCK * B::BLOCKS;
     let others = lasts[1].whole.next_multiple_of(register);
     let to = if longest > others + register { others } else { longest };
-    let mut run = Run::<M, B, Abreast<B>, GROUP> {
-        b,
-        key,
-        masks: masks::<M>(key, longest / BLOCK, 0),
-        course: Abreast::new::<M::Mixing>(b, &lasts.each_ref().map(|last| last.w)),
-        mode: PhantomData,
-    };
+    let masks = masks::<M>(key, longest / BLOCK, 0);
+    let states = lasts.each_ref().map(|last| last.w);
+    let mut run = Run::<M, B, Abreast<B>, GROUP>::new(b, key, masks, &states);
     let data = [
         first.data.part(0, to),
         second.data.part(0, lasts[1].whole),
@@ -82,8 +78,7 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     if longest > to {
         let Run { masks, .. } = run;
         let [last, ..] = lasts;
-        let course = Alone::new::<M::Mixing>(b, &[last.w]);
-        let mut run = Run::<M, B, Alone<B>, 1> { b, key, masks, course, mode: PhantomData };
+        let mut run = Run::<M, B, Alone<B>, 1>::new(b, key, masks, &[last.w]);
         run.blocks::<OPENS>([first.data.part(to, longest)], &mut [last]);
     }
 }
@@ -91,13 +86,8 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
 /// A message alone.
 #[inline(always)]
 fn alone<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, last: &mut Last) {
-    let mut run = Run::<M, B, Alone<B>, 1> {
-        b,
-        key: message.key,
-        masks: masks::<M>(message.key, last.whole / BLOCK, last.tags),
-        course: Alone::new::<M::Mixing>(b, &[last.w]),
-        mode: PhantomData,
-    };
+    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags);
+    let mut run = Run::<M, B, Alone<B>, 1>::new(b, message.key, masks, &[last.w]);
     if last.tags == 0 {
         let whole = last.whole;
         run.blocks::<OPENS>([message.data.part(0, whole)], &mut [last]);
@@ -123,7 +113,7 @@ struct Run<'k, M, B, S, const N: usize> {
     mode: PhantomData<M>,
 }
 
-impl<M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'_, M, B, S, N> {
+impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N> {
     /// Which of the masks are the lower layer's.
     const BOTTOM: usize = if M::GAP > 0 { 1 } else { 0 };
     /// Bytes of a register, and those of each message in a group.
@@ -132,6 +122,12 @@ impl<M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'_, M, B, S, N> {
     /// Bytes by which the second layer is behind the first: a group is mixed in the step after its first layer and enters
     /// the second in the same step or, where there are registers enough for a third group, in the next.
     const LAG: usize = if N == 1 { Self::STEP } else { 2 * Self::STEP };
+
+    /// Messages under one key that begin with these states of the mixing.
+    #[inline(always)]
+    fn new(b: B, key: &'k Material, masks: [Masks<'k>; 2], w: &[Block; N]) -> Self {
+        Self { b, key, masks, course: S::new::<M::Mixing>(b, w), mode: PhantomData }
+    }
 
     /// Takes whole blocks of each message through both layers. A group of registers is mixed while the next one goes
     /// through the first layer, so that there is always work for all units.

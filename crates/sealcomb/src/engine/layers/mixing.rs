@@ -249,7 +249,7 @@ impl<B: Isa> Course<B, GROUP> for Abreast<B> {
     #[inline(always)]
     fn mix<X: Mixing, const OPENS: bool>(&mut self, b: B, x: &mut [B::V; GROUP], piece: usize) {
         if piece == 0 {
-            *x = transpose(b, *x);
+            *x = b.transpose(*x);
         }
         // The first step goes on from the last one of the group before.
         let before = if piece.is_multiple_of(B::BLOCKS) { piece + B::BLOCKS - 1 } else { piece - 1 };
@@ -258,7 +258,7 @@ impl<B: Isa> Course<B, GROUP> for Abreast<B> {
             if OPENS { X::unmix_lanes(b, &mut w, x[piece]) } else { X::mix_lanes(b, &mut w, x[piece]) };
         self.w[piece] = w;
         if piece == GROUP - 1 {
-            *x = transpose(b, *x);
+            *x = b.transpose(*x);
         }
     }
 
@@ -267,18 +267,6 @@ impl<B: Isa> Course<B, GROUP> for Abreast<B> {
         let first = message / B::BLOCKS * B::BLOCKS;
         lane::<X, B>(b, pick::<B>(self.w, first + block), message % B::BLOCKS)
     }
-}
-
-/// Rows for columns: block `j` of register `i` changes places with block `i` of register `j`, among as many registers as
-/// a register has blocks.
-#[inline(always)]
-fn transpose<B: Isa>(b: B, [x0, x1, x2, x3]: [B::V; GROUP]) -> [B::V; GROUP] {
-    let ((even, odd), (even_too, odd_too)) = (b.unzip(x0, x1), b.unzip(x2, x3));
-    if B::BLOCKS < 4 {
-        return [even, odd, even_too, odd_too];
-    }
-    let ((x0, x2), (x1, x3)) = (b.unzip(even, even_too), b.unzip(odd, odd_too));
-    [x0, x1, x2, x3]
 }
 
 #[cfg(test)]

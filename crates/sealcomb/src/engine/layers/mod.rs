@@ -22,7 +22,7 @@ use last::{Last, open_last, seal_last};
 use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
-use super::{Batch, FLIGHT, Material, Message, Schedule};
+use super::{Batch, FLIGHT, Material, Message, Schedule, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
@@ -118,7 +118,7 @@ impl<C: Cipher> Kernel for Derive<'_, C> {
 #[inline(always)]
 pub(crate) fn each<C: Cipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     let Some(first) = messages.first() else { return };
-    if messages.iter().all(|message| core::ptr::eq(message.key, first.key)) {
+    if share_key(messages) {
         layer::<C, B>(b, first.key, blocks);
     } else {
         let each = blocks.len() / messages.len();
