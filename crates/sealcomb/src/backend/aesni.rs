@@ -196,6 +196,11 @@ impl Isa for Aesni {
     }
 
     #[inline(always)]
+    fn reverse_blocks(self, v: Self::V) -> Self::V {
+        v
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         v
     }

@@ -189,6 +189,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     }
     /// The reverse of `unzip`.
     fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V);
+    /// The blocks in reverse order.
+    fn reverse_blocks(self, v: Self::V) -> Self::V;
     /// The sum (xor) of all blocks in the first lane; the others are zero.
     fn fold(self, v: Self::V) -> Self::V;
 

@@ -321,6 +321,10 @@ impl<const N: usize> Isa for Portable<N> {
         (core::array::from_fn(run), core::array::from_fn(|i| run(N + i)))
     }
 
+    fn reverse_blocks(self, v: Self::V) -> Self::V {
+        core::array::from_fn(|i| v[N - 1 - i])
+    }
+
     fn fold(self, v: Self::V) -> Self::V {
         let sum = v.iter().fold(0, |sum, block| sum ^ block);
         core::array::from_fn(|i| if i == 0 { sum } else { 0 })

@@ -215,6 +215,12 @@ impl Isa for Vaes256 {
     }
 
     #[inline(always)]
+    fn reverse_blocks(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX2.
+        unsafe { _mm256_permute4x64_epi64::<0b01_00_11_10>(v) }
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         // SAFETY: the token proves AVX2.
         unsafe {

@@ -223,6 +223,12 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn reverse_blocks(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { _mm512_shuffle_i64x2::<0b00_01_10_11>(v, v) }
+    }
+
+    #[inline(always)]
     fn fold(self, v: Self::V) -> Self::V {
         // SAFETY: the token proves AVX-512F.
         unsafe {

@@ -13,6 +13,7 @@ use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
+use crate::primitives::gf128::GcmOrder;
 use crate::primitives::ghash::{Ghash, Table};
 use crate::primitives::wipe;
 
@@ -52,7 +53,7 @@ impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     fn run<B: Isa>(self, b: B) -> Box<Table> {
         let mut h = [0; BLOCK];
         encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
-        let table = Box::new(Table::for_ghash(b, &h));
+        let table = Box::new(Table::new::<GcmOrder, B>(b, &h));
         wipe(slice::from_mut(&mut h));
         table
     }

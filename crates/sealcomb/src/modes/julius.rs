@@ -2,51 +2,52 @@
 //! polynomial in `δ` of everything, `μ = E_K(seed)`, the body `B[0] .. B[n-1]` of a zero block and the message, which is
 //! aligned to the right with zeros before it.
 //!
-//! The masks `μ δ^i` cancel out in the hash. So who opens a message gets `μ` from its first block, which is the tag, and
-//! can unmask and hash in one pass.
+//! Who opens a message gets `μ` from its first block, which is the tag, and so can decrypt and unmask before hashing.
+
+use alloc::boxed::Box;
+use core::slice;
 
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Span};
-use crate::engine::blocks::Loose;
-use crate::engine::comb::{Chain, Strand};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave};
+use crate::engine::blocks::{Loose, Pass, pass};
+use crate::engine::comb::Chain;
 use crate::engine::each::{self, Link};
 use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::gf128::{BigEndian, factor};
+use crate::primitives::gf128::{BigEndian, factor, multiply_reversed, split_factor};
+use crate::primitives::ghash::{KeyHash, Table};
+use crate::primitives::wipe;
 
 pub(crate) struct JuliusEcb;
 
 impl Mode for JuliusEcb {
-    /// The factor `δ`, and `δ` itself
+    /// The factor `δ`, and its powers
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let aes = Schedule::new(backend, key);
-        let delta = encrypt_zero(backend, &aes);
+        let mut delta = encrypt_zero(backend, &aes);
         let mut material = Material::plain(aes);
-        let [d0, d1] = factor::<BigEndian>(backend, &delta);
-        material.subkeys[..3].copy_from_slice(&[d0, d1, delta]);
+        material.subkeys[..2].copy_from_slice(&factor::<BigEndian>(backend, &delta));
+        material.table = Some(backend.run(PowersOf { delta: &delta }));
+        wipe(slice::from_mut(&mut delta));
         material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut seed = header(batch);
-        step::<Hash, 1, 0>(batch, no_keys, &mut seed, &mut zeros(batch));
         for message in batch.messages.iter_mut() {
             align(message);
         }
         let mut b1: Blocks = batch.messages.iter().map(|message| first_block(message)).collect();
-        step_of_some::<Hash, 1, 0>(batch, no_keys, &mut seed, &mut b1.clone());
-        walk::<Hash, 1, 0>(batch, no_keys, &mut seed, aligned);
-
-        let mu = encrypt_for_each(batch, seed.iter().map(|[seed]| *seed));
+        let seeds = batch.backend.run(Seeds::<false> { messages: batch.messages, b1: &b1 });
+        let mu = encrypt_for_each(batch, seeds);
         let tags = encrypt_for_each(batch, mu.iter().copied());
 
-        let mut mask: States<1> = mu.iter().map(|mu| [*mu]).collect();
+        let mut mask: Masks = mu.iter().map(|mu| [*mu]).collect();
         for ((message, b1), mu) in batch.messages.iter().zip(&mut b1).zip(&mu) {
             xor(b1, &more_mask(message, mu));
         }
-        step::<Encrypt, 1, 1>(batch, encrypting, &mut mask, &mut b1);
+        step::<Encrypt>(batch, Schedule::encrypting, &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             message.tag = tags[i];
             message.data.set_block(0, &b1[i]);
@@ -54,34 +55,30 @@ impl Mode for JuliusEcb {
                 mask[i] = [mu[i]];
             }
         }
-        walk::<Encrypt, 1, 1>(batch, encrypting, &mut mask, aligned);
+        batch.backend.run(Rests::<false> { messages: batch.messages, masks: &mask });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut state: States<2> = header(batch).into_iter().map(|[seed]| [[0; BLOCK], seed]).collect();
         // `C[0] = E_K(μ)`, and there `μ` masks a zero block.
         let mut mu: Blocks = batch.messages.iter().map(|message| message.tag).collect();
-        step::<Decrypt, 2, 1>(batch, decrypting, &mut state, &mut mu);
-        for ([mask, seed], mu) in state.iter_mut().zip(&mu) {
-            *mask = *mu;
-            xor(seed, mu);
-        }
+        let mut mask: Masks = mu.iter().map(|_| [[0; BLOCK]]).collect();
+        step::<Decrypt>(batch, Schedule::decrypting, &mut mask, &mut mu);
+        mask = mu.iter().map(|mu| [*mu]).collect();
         let mut b1: Blocks = batch.messages.iter().map(|message| message.data.block(0)).collect();
-        step_of_some::<Decrypt, 2, 1>(batch, decrypting, &mut state, &mut b1);
+        step::<Decrypt>(batch, Schedule::decrypting, &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             if has_odd_body(message) {
-                let more = more_mask(message, &mu[i]);
-                xor(&mut b1[i], &more);
-                state[i][0] = mu[i];
-                xor(&mut state[i][1], &more);
+                xor(&mut b1[i], &more_mask(message, &mu[i]));
+                mask[i] = [mu[i]];
             }
             if message.data.len() > 0 {
                 message.data.set_block(0, &skip(&b1[i], padding(message)));
             }
         }
-        walk::<Decrypt, 2, 1>(batch, decrypting, &mut state, to_message);
+        batch.backend.run(Rests::<true> { messages: batch.messages, masks: &mask });
 
-        let mu = encrypt_for_each(batch, state.iter().map(|[_, seed]| *seed));
+        let seeds = batch.backend.run(Seeds::<true> { messages: batch.messages, b1: &b1 });
+        let mu = encrypt_for_each(batch, seeds);
         let tags = encrypt_for_each(batch, mu);
         for ((message, tag), b1) in batch.messages.iter_mut().zip(tags).zip(b1) {
             let wrong = first_bytes(&b1, padding(message));
@@ -102,34 +99,24 @@ fn encrypt_zero(backend: Backend, aes: &Schedule) -> Block {
 /// A block of each message of a flight.
 type Blocks = ArrayVec<Block, FLIGHT>;
 
-/// The states of a flight's chains.
-type States<const S: usize> = ArrayVec<[Block; S], FLIGHT>;
+/// The mask before the next block of each of them.
+type Masks = ArrayVec<[Block; 1], FLIGHT>;
 
-fn zeros(batch: &Batch<'_, '_, '_>) -> Blocks {
-    batch.messages.iter().map(|_| [0; BLOCK]).collect()
+struct PowersOf<'a> {
+    delta: &'a Block,
 }
 
-/// The hash of `1 ‖ N ‖ |A| ‖ |M| ‖ A`, whose first step gives `δ ⊕ N`.
-fn header(batch: &Batch<'_, '_, '_>) -> States<1> {
-    let mut seed = States::<1>::new();
-    let mut lengths = Blocks::new();
-    for message in batch.messages.iter() {
-        let mut n = *message.nonce.first_chunk().expect("a nonce of a block");
-        xor(&mut n, &message.key.subkeys[2]);
-        seed.push([n]);
-        lengths.push(((message.aad.len() as u128) << 64 | message.bytes as u128).to_be_bytes());
+impl Kernel for PowersOf<'_> {
+    type Output = Box<Table>;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Box<Table> {
+        Box::new(Table::new::<BigEndian, B>(b, self.delta))
     }
-    step::<Hash, 1, 0>(batch, no_keys, &mut seed, &mut lengths);
-    if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        let mut strands = ArrayVec::<Strand<'_, 1, 0, 2>, FLIGHT>::new();
-        for (message, seed) in batch.messages.iter().zip(&seed) {
-            let constants = constants(message.key);
-            strands.push(Strand { keys: [], constants, state: *seed, data: Span::from(&*message.aad) });
-        }
-        Hash::run(batch.backend, batch.schedule, &mut strands);
-        keep(&mut seed, &strands);
-    }
-    seed
+}
+
+fn table(key: &Material) -> &Table {
+    key.table.as_deref().expect("a key of Julius has its table")
 }
 
 /// Zero bytes of the body between `B[0]` and the message.
@@ -160,19 +147,29 @@ fn align(message: &mut Message<'_>) {
     }
 }
 
-/// What follows `B[1]` of a message to seal, once it is aligned.
-fn aligned<'m>(message: &'m mut Message<'_>) -> Span<'m> {
-    let data = if padding(message) > 0 { message.data.written() } else { message.data.reborrow() };
+/// What follows `B[1]` of a message: when sealing, once it is aligned, and in its place. When opening, it goes where the
+/// message does, in place up to a block before it: no byte is written there that is yet to be read.
+fn rest<'m, const OPENS: bool>(message: &'m mut Message<'_>) -> Span<'m> {
+    let (padding, to) = (padding(message), message.data.len());
+    if OPENS {
+        let from = BLOCK.min(to);
+        return message.data.part_at(from, to, from - padding);
+    }
+    let data = if padding > 0 { message.data.written() } else { message.data.reborrow() };
     let first = BLOCK.min(data.len());
     data.after(first)
 }
 
-/// What follows `B[1]` of a message to open, and goes where the message does. In place that is up to a block before it:
-/// a chain writes no byte there that it has yet to read.
-fn to_message<'m>(message: &'m mut Message<'_>) -> Span<'m> {
-    let (padding, to) = (padding(message), message.data.len());
-    let from = BLOCK.min(to);
-    message.data.part_at(from, to, from - padding)
+/// The same to be hashed: before it is encrypted, or after it was decrypted.
+fn plain_rest<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
+    let padding = padding(message);
+    if OPENS {
+        let first = (BLOCK - padding).min(message.bytes);
+        return message.data.output().first(message.bytes).after(first);
+    }
+    let data = if padding > 0 { message.data.output() } else { message.data.input() };
+    let first = BLOCK.min(data.len());
+    data.after(first)
 }
 
 /// The first bytes of a block, and zeros.
@@ -182,98 +179,168 @@ fn first_bytes(block: &Block, bytes: usize) -> Block {
     first
 }
 
-/// The keys of a chain.
-type Keys<const K: usize> = fn(&Material) -> [Shared<'_>; K];
-
-fn no_keys(_: &Material) -> [Shared<'_>; 0] {
-    []
+/// The seed of each message, before it is encrypted or after it was decrypted.
+struct Seeds<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b [&'m mut Message<'a>],
+    b1: &'b [Block],
 }
 
-fn encrypting(key: &Material) -> [Shared<'_>; 1] {
-    [key.aes.encrypting()]
+impl<const OPENS: bool> Kernel for Seeds<'_, '_, '_, OPENS> {
+    type Output = Blocks;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> Blocks {
+        let mut seeds = Blocks::new();
+        for (message, b1) in self.messages.iter().zip(self.b1) {
+            seeds.push(seed(b, message, b1, &plain_rest::<OPENS>(message)));
+        }
+        seeds
+    }
 }
 
-fn decrypting(key: &Material) -> [Shared<'_>; 1] {
-    [key.aes.decrypting()]
+/// The hash of `1 ‖ N ‖ |A| ‖ |M| ‖ A ‖ B[0] ‖ .. ‖ B[n-1]`.
+#[inline(always)]
+fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Block {
+    let one = (1u128).to_be_bytes();
+    let nonce = *message.nonce.first_chunk().expect("a nonce of a block");
+    let lengths = ((message.aad.len() as u128) << 64 | message.bytes as u128).to_be_bytes();
+    let head = [one, nonce, lengths];
+    let body = &[[0; BLOCK], *b1][..if message.bytes > 0 { 2 } else { 1 }];
+    let aad = Span::from(&*message.aad);
+
+    let table = table(message.key);
+    let mut hash = KeyHash::<B, BigEndian>::new(b, table);
+    let blocks = head.len() + aad.len().div_ceil(BLOCK) + body.len() + rest.len() / BLOCK;
+    let mut at = 0;
+    if blocks <= table.count() {
+        hash.begin_last(b, blocks);
+        hash.absorb_blocks(b, &head);
+        hash.absorb_part(b, &aad, 0, aad.len());
+        hash.absorb_blocks(b, body);
+    } else {
+        hash.begin(b, head.len() + if aad.len() > 0 { 0 } else { body.len() });
+        hash.absorb_blocks(b, &head);
+        if aad.len() > 0 {
+            hash.end(b);
+            hash.absorb_string(b, &aad);
+            if rest.len() > 0 { hash.begin(b, body.len()) } else { hash.begin_last(b, body.len()) }
+        }
+        hash.absorb_blocks(b, body);
+        if rest.len() > 0 {
+            hash.end(b);
+            at = hash.absorb_groups(b, rest, rest.len() - BLOCK);
+            hash.begin_last(b, (rest.len() - at) / BLOCK);
+        }
+    }
+    hash.absorb_part(b, rest, at, rest.len());
+    hash.end(b);
+    b.first(hash.value(b))
 }
 
-/// The factor `δ`.
-fn constants(key: &Material) -> [&Block; 2] {
-    let [d0, d1, ..] = &key.subkeys;
-    [d0, d1]
+/// Encrypts or decrypts what follows `B[1]` of each message.
+struct Rests<'b, 'm, 'a, const OPENS: bool> {
+    messages: &'b mut [&'m mut Message<'a>],
+    masks: &'b [[Block; 1]],
 }
 
-/// Takes one block of each message through its chain.
-fn step<M: Chain<S, K, 2>, const S: usize, const K: usize>(
-    batch: &Batch<'_, '_, '_>,
-    keys: Keys<K>,
-    states: &mut [[Block; S]],
-    blocks: &mut [Block],
-) {
-    let links: ArrayVec<_, FLIGHT> = batch
-        .messages
-        .iter()
-        .map(|message| Link { keys: keys(message.key), constants: constants(message.key) })
-        .collect();
-    each::step::<M, S, K, 2>(batch.backend, &links, states, blocks);
-}
+impl<const OPENS: bool> Kernel for Rests<'_, '_, '_, OPENS> {
+    type Output = ();
 
-/// The same, but the chains of empty messages stay where they are.
-fn step_of_some<M: Chain<S, K, 2>, const S: usize, const K: usize>(
-    batch: &Batch<'_, '_, '_>,
-    keys: Keys<K>,
-    states: &mut [[Block; S]],
-    blocks: &mut [Block],
-) {
-    let before: States<S> = states.iter().copied().collect();
-    step::<M, S, K>(batch, keys, states, blocks);
-    for ((message, state), before) in batch.messages.iter().zip(states).zip(before) {
-        if message.bytes == 0 {
-            *state = before;
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for (message, [mask]) in self.messages.iter_mut().zip(self.masks) {
+            let key = message.key;
+            let mut rest = rest::<OPENS>(message);
+            if rest.len() > 0 {
+                let mut crypt = Crypt::<B, OPENS>::new(b, key, mask, rest.len().div_ceil(BLOCK * B::BLOCKS));
+                pass(b, &mut rest, &mut crypt);
+            }
         }
     }
 }
 
-/// Takes what follows the first block of each message through its chain.
-fn walk<M: Chain<S, K, 2>, const S: usize, const K: usize>(
-    batch: &mut Batch<'_, '_, '_>,
-    keys: Keys<K>,
-    states: &mut [[Block; S]],
-    part: for<'m> fn(&'m mut Message<'_>) -> Span<'m>,
-) {
-    let mut strands = ArrayVec::<Strand<'_, S, K, 2>, FLIGHT>::new();
-    for (message, state) in batch.messages.iter_mut().zip(&*states) {
-        let key = message.key;
-        let data = part(message);
-        strands.push(Strand { keys: keys(key), constants: constants(key), state: *state, data });
-    }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    keep(states, &strands);
+/// The blocks of a message under their masks, `mask δ` and so on.
+struct Crypt<'k, B: Isa, const OPENS: bool> {
+    aes: &'k Schedule,
+    // Byte-reversed.
+    masks: [B::V; REGISTERS],
+    // The factor from one group's masks to the next one's.
+    on: [B::V; 2],
 }
 
-fn keep<const S: usize, const K: usize>(states: &mut [[Block; S]], strands: &[Strand<'_, S, K, 2>]) {
-    for (state, strand) in states.iter_mut().zip(strands) {
-        *state = strand.state;
-    }
-}
-
-/// `x ← x δ`
-#[inline(always)]
-fn times_delta<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
-}
-
-struct Hash;
-
-impl Chain<1, 0, 2> for Hash {
-    const WRITES: bool = false;
-
-    /// `seed ← seed δ ⊕ P[j]`
+impl<'k, B: Isa, const OPENS: bool> Crypt<'k, B, OPENS> {
+    /// The masks after `mask`, of so many registers if they are fewer than a group.
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [seed]: &mut [L::Blocks; 1], p: &mut L::Blocks) {
-        times_delta(lanes, seed);
-        lanes.xor(seed, p);
+    fn new(b: B, key: &'k Material, mask: &Block, registers: usize) -> Self {
+        let table = table(key);
+        let mask = split_factor::<BigEndian, B>(b, b.reverse(b.splat(mask)));
+        let mut masks = [b.zero(); REGISTERS];
+        for r in 0..REGISTERS {
+            if r < registers {
+                let powers = b.reverse_blocks(b.load(table.powers_from((r + 1) * B::BLOCKS)));
+                masks[r] = multiply_reversed::<BigEndian, B>(b, powers, mask);
+            }
+        }
+        let mut on = [b.zero(); 2];
+        if registers > REGISTERS {
+            on = split_factor::<BigEndian, B>(b, b.splat(&table.powers_from(REGISTERS * B::BLOCKS)[0]));
+        }
+        Self { aes: &key.aes, masks, on }
     }
+}
+
+impl<B: Isa, const OPENS: bool> Pass<B> for Crypt<'_, B, OPENS> {
+    const WRITES: bool = true;
+
+    /// `C[i] = E_K(B[i] ⊕ mask)`, `mask ← mask δ`
+    #[inline(always)]
+    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
+        if OPENS {
+            b.decrypt_straight(self.aes.decrypting(), x);
+        }
+        for r in 0..R {
+            x[r] = b.xor(x[r], b.reverse(self.masks[r]));
+        }
+        let is_last = R < REGISTERS || bytes < BLOCK * B::BLOCKS;
+        if OPENS && !is_last {
+            for r in 0..R {
+                self.thread(b, r);
+            }
+        }
+        if !OPENS && is_last {
+            b.encrypt(self.aes.encrypting(), x);
+        } else if !OPENS {
+            b.encrypt_with(self.aes.encrypting(), x, self);
+        }
+    }
+}
+
+impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
+    #[inline(always)]
+    fn thread(&mut self, b: B, r: usize) {
+        self.masks[r] = multiply_reversed::<BigEndian, B>(b, self.masks[r], self.on);
+    }
+}
+
+/// Takes the first block of each message through its chain.
+fn step<M: Chain<1, 1, 2>>(
+    batch: &Batch<'_, '_, '_>,
+    keys: fn(&Schedule) -> Shared<'_>,
+    masks: &mut [[Block; 1]],
+    blocks: &mut [Block],
+) {
+    let mut links = ArrayVec::<Link<'_, 1, 2>, FLIGHT>::new();
+    for message in batch.messages.iter() {
+        let [d0, d1, ..] = &message.key.subkeys;
+        links.push(Link { keys: [keys(&message.key.aes)], constants: [d0, d1] });
+    }
+    each::step::<M, 1, 1, 2>(batch.backend, &links, masks, blocks);
+}
+
+/// `mask ← mask δ`
+#[inline(always)]
+fn next_mask<L: Lanes>(lanes: L, mask: &mut L::Blocks) {
+    lanes.multiply::<BigEndian>(mask, [lanes.constant(0), lanes.constant(1)]);
 }
 
 struct Encrypt;
@@ -284,7 +351,7 @@ impl Chain<1, 1, 2> for Encrypt {
     /// `mask ← mask δ`, `C[i] = E_K(B[i] ⊕ mask)`
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], b: &mut L::Blocks) {
-        times_delta(lanes, mask);
+        next_mask(lanes, mask);
         lanes.xor(b, mask);
         lanes.encrypt(b);
     }
@@ -292,16 +359,14 @@ impl Chain<1, 1, 2> for Encrypt {
 
 struct Decrypt;
 
-impl Chain<2, 1, 2> for Decrypt {
+impl Chain<1, 1, 2> for Decrypt {
     const WRITES: bool = true;
 
-    /// `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`, `seed ← seed δ ⊕ B[i]`
+    /// `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [mask, seed]: &mut [L::Blocks; 2], c: &mut L::Blocks) {
-        times_delta(lanes, mask);
+    fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], c: &mut L::Blocks) {
+        next_mask(lanes, mask);
         lanes.decrypt(c);
         lanes.xor(c, mask);
-        times_delta(lanes, seed);
-        lanes.xor(seed, c);
     }
 }

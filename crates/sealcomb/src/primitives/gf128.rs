@@ -136,9 +136,15 @@ impl<F: Field> Kernel for Factor<'_, F> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> [Block; 2] {
-        let h = b.one(&F::factor(self.h));
-        [b.first(F::reduce(b, h, b.zero())), b.first(F::reduce(b, b.zero(), h))]
+        let [h, h64] = split_factor::<F, B>(b, b.one(&F::factor(self.h)));
+        [b.first(h), b.first(h64)]
     }
+}
+
+/// The same within a kernel, for a byte-reversed factor in each lane.
+#[inline(always)]
+pub(crate) fn split_factor<F: Field, B: Isa>(b: B, h: B::V) -> [B::V; 2] {
+    [F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h)]
 }
 
 /// The product of a block and a factor.
@@ -161,21 +167,33 @@ impl<F: Field> Kernel for One<'_, F> {
     }
 }
 
-/// `x h`. As the halves of `x` have factors of their own, the sum of four carry-less products is only half a block too
-/// long, and one more product reduces it.
+/// `x h`
 #[inline(always)]
-pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, [h, h64]: [B::V; 2]) -> B::V {
-    let x = b.reverse(x);
+pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, h: [B::V; 2]) -> B::V {
+    b.reverse(multiply_reversed::<F, B>(b, b.reverse(x), h))
+}
+
+/// The same product of byte-reversed blocks. As the halves of `x` have factors of their own, the sum of four carry-less
+/// products is only half a block too long, and one more product reduces it.
+#[inline(always)]
+pub(crate) fn multiply_reversed<F: Field, B: Isa>(b: B, x: B::V, [h, h64]: [B::V; 2]) -> B::V {
     let low = b.xor(b.mul_low(x, h), b.mul_cross(h64, x));
     let high = b.xor(b.mul_cross(x, h), b.mul_high(x, h64));
-    b.reverse(F::reduce(b, low, high))
+    F::reduce(b, low, high)
 }
 
 /// The Haswell method on byte-reversed blocks.
 #[inline(always)]
-fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
+pub(crate) fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
     let mid = b.xor(b.mul_cross(x, h), b.mul_cross(h, x));
+    reduce_twice::<F, B>(b, low, mid, high)
+}
+
+/// `low + mid x^64 + high x^128`, reduced by two carry-less products with the constant of the field (Gueron's Montgomery
+/// reduction).
+#[inline(always)]
+fn reduce_twice<F: Field, B: Isa>(b: B, low: B::V, mid: B::V, high: B::V) -> B::V {
     if F::DIVIDES {
         F::reduce(b, F::reduce(b, low, mid), high)
     } else {
@@ -291,11 +309,11 @@ impl<B: Isa> Unreduced<B> {
         self.mid = b.xor(self.mid, b.mul_low(x_sum, h_sum));
     }
 
-    /// The sum, reduced by two carry-less products with the constant of the field (Gueron's Montgomery reduction).
+    /// The sum, reduced.
     #[inline(always)]
-    pub(crate) fn reduce(self, b: B) -> B::V {
+    pub(crate) fn reduce<F: Field>(self, b: B) -> B::V {
         let mid = b.xor3(self.mid, self.low, self.high);
-        GcmOrder::reduce(b, GcmOrder::reduce(b, self.low, mid), self.high)
+        reduce_twice::<F, B>(b, self.low, mid, self.high)
     }
 }
 

@@ -1,25 +1,28 @@
-//! GHASH (SP 800-38D, section 6.4) and POLYVAL (RFC 8452, section 3) with deferred reduction.
+//! Polynomial hashes with deferred reduction: GHASH (SP 800-38D, section 6.4), POLYVAL (RFC 8452, section 3) and Julius'
+//! seed.
 //!
 //! A group of `n` blocks is summed as `X_1 H^n + ... + X_n H`, over as many powers as the table holds, and reduced
 //! once. The table is built in wide registers: each step multiplies all powers known so far by the highest of them,
 //! which doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
 //! key `x H` (RFC 8452, appendix A).
 
+use core::marker::PhantomData;
+
 use zeroize::ZeroizeOnDrop;
 
 use super::aes::GROUP;
-use super::gf128::{Unreduced, multiply, times_x};
+use super::gf128::{Field, GcmOrder, Unreduced, haswell, short};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
-/// Zeros behind the powers of a table: a register whose last lanes have no block meets three of them. With the fourth,
-/// what follows begins at a cache line.
-const ZEROS: usize = 4;
+/// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
+/// register whose last lanes have no block meets up to four of them.
+const BEHIND: usize = 4;
 
-/// The powers of a hash key, in POLYVAL's convention: room for so many of them, and for the zeros.
+/// The powers of a hash key, byte-reversed: room for so many of them, and for what is behind them.
 #[repr(align(64))]
 pub(crate) struct Powers<const ROOM: usize> {
-    // H^POWERS ... H^1, zeros.
+    // H^POWERS ... H^1, 1, zeros.
     blocks: [Block; ROOM],
     // The sum of each power's halves, in both halves, for Karatsuba's method.
     sums: [Block; ROOM],
@@ -29,9 +32,9 @@ pub(crate) struct Powers<const ROOM: usize> {
 }
 
 /// Eight registers of four blocks, and one more register.
-const ROOM: usize = 4 * REGISTERS + 4 + ZEROS;
+const ROOM: usize = 4 * REGISTERS + 4 + BEHIND;
 /// Four registers of four blocks.
-const OWN_ROOM: usize = 4 * REGISTERS / 2 + ZEROS;
+const OWN_ROOM: usize = 4 * REGISTERS / 2 + BEHIND;
 
 /// The powers of a key for many messages.
 pub(crate) type Table = Powers<ROOM>;
@@ -40,14 +43,14 @@ pub(crate) type Table = Powers<ROOM>;
 pub(crate) type OwnTable = Powers<OWN_ROOM>;
 
 impl Table {
-    /// The powers for GHASH under `h = E_K(0)`: as many as a backend multiplies with between two reductions, and a
-    /// register more, so that a full group has room for the block with the lengths.
+    /// The powers of `h`: as many as a backend multiplies with between two reductions, and a register more, so that a
+    /// full group has room for the block with the lengths.
     #[inline(always)]
-    pub(crate) fn for_ghash<B: Isa>(b: B, h: &Block) -> Self {
+    pub(crate) fn new<F: Field, B: Isa>(b: B, h: &Block) -> Self {
         let mut table = Self::empty();
         let full = Self::full_group::<B>();
-        table.fill(b, &times_x(h), full);
-        let more = multiply(
+        table.fill::<F, B>(b, &F::factor(h), full);
+        let more = haswell::<F, B>(
             b,
             b.load(&table.blocks[Self::POWERS - B::BLOCKS..]),
             b.splat(&table.blocks[Self::POWERS - full]),
@@ -63,7 +66,7 @@ impl Table {
 
 impl<const ROOM: usize> Powers<ROOM> {
     /// The most powers.
-    const POWERS: usize = ROOM - ZEROS;
+    const POWERS: usize = ROOM - BEHIND;
 
     /// Blocks of a group of eight full registers.
     #[inline(always)]
@@ -81,7 +84,17 @@ impl<const ROOM: usize> Powers<ROOM> {
     /// A table to be filled.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
-        Self { blocks: [[0; BLOCK]; ROOM], sums: [[0; BLOCK]; ROOM], count: 0, filled: 0 }
+        let mut table = Self { blocks: [[0; BLOCK]; ROOM], sums: [[0; BLOCK]; ROOM], count: 0, filled: 0 };
+        table.blocks[Self::POWERS][0] = 1;
+        table.sums[Self::POWERS] = short(1);
+        table
+    }
+
+    /// `H^n` and the powers below it, byte-reversed.
+    #[inline(always)]
+    pub(crate) fn powers_from(&self, n: usize) -> &[Block] {
+        debug_assert!(n <= self.count);
+        &self.blocks[Self::POWERS - n..]
     }
 
     /// The most blocks between two reductions.
@@ -92,18 +105,18 @@ impl<const ROOM: usize> Powers<ROOM> {
 
     /// Puts the first `count` powers of `h`, a power of two, into the table.
     #[inline(always)]
-    pub(crate) fn fill<B: Isa>(&mut self, b: B, h: &Block, count: usize) {
+    pub(crate) fn fill<F: Field, B: Isa>(&mut self, b: B, h: &Block, count: usize) {
         self.begin(count);
         self.blocks[Self::POWERS - 1] = *h;
         let mut known = 1;
         while known < count {
-            self.double_known(b, known);
+            self.double_known::<F, B>(b, known);
             known *= 2;
         }
         self.add_halves(b);
     }
 
-    /// Fills a table for each message, whose hash is of so many blocks, with as many powers of its key as pay: each
+    /// Fills a table for POLYVAL for each message, whose hash is of so many blocks, with as many powers of its key as pay: each
     /// doubling of their number halves the reductions, and two groups of blocks are worth all powers. A power waits for
     /// the one before it, and so the tables are filled side by side.
     #[inline(always)]
@@ -124,8 +137,9 @@ impl<const ROOM: usize> Powers<ROOM> {
         let mut first = [[0; BLOCK]; 4];
         for (tables, keys) in tables.chunks_mut(B::BLOCKS).zip(keys.chunks(B::BLOCKS)) {
             let h = b.load(keys);
-            let h2 = multiply(b, h, h);
-            for (n, power) in [h, h2, multiply(b, h2, h), multiply(b, h2, h2)].into_iter().enumerate() {
+            let multiply = |x, y| haswell::<GcmOrder, B>(b, x, y);
+            let h2 = multiply(h, h);
+            for (n, power) in [h, h2, multiply(h2, h), multiply(h2, h2)].into_iter().enumerate() {
                 b.store(power, &mut first);
                 for (table, power) in tables.iter_mut().zip(&first) {
                     table.blocks[Self::POWERS - 1 - n] = *power;
@@ -137,7 +151,7 @@ impl<const ROOM: usize> Powers<ROOM> {
         while known < most {
             for table in &mut *tables {
                 if known < table.count {
-                    table.double_known(b, known);
+                    table.double_known::<GcmOrder, B>(b, known);
                 }
             }
             known *= 2;
@@ -157,12 +171,12 @@ impl<const ROOM: usize> Powers<ROOM> {
 
     /// The next `known` powers.
     #[inline(always)]
-    fn double_known<B: Isa>(&mut self, b: B, known: usize) {
+    fn double_known<F: Field, B: Isa>(&mut self, b: B, known: usize) {
         let highest = b.splat(&self.blocks[Self::POWERS - known]);
         let mut i = 0;
         while i < known {
             let some = b.load(&self.blocks[Self::POWERS - known + i..]);
-            let product = multiply(b, some, highest);
+            let product = haswell::<F, B>(b, some, highest);
             b.store_some(product, &mut self.blocks[Self::POWERS - 2 * known + i..Self::POWERS - known]);
             i += B::BLOCKS;
         }
@@ -192,46 +206,65 @@ impl<const ROOM: usize> Drop for Powers<ROOM> {
 impl<const ROOM: usize> ZeroizeOnDrop for Powers<ROOM> {}
 
 /// GHASH on its way.
-pub(crate) type Ghash<'t, B> = Hash<'t, B, true, ROOM>;
+pub(crate) type Ghash<'t, B> = KeyHash<'t, B, GcmOrder>;
+
+/// The same hash in any convention of the field.
+pub(crate) type KeyHash<'t, B, F> = Hash<'t, B, F, true, ROOM>;
 
 /// POLYVAL on its way.
-pub(crate) type Polyval<'t, B> = Hash<'t, B, false, OWN_ROOM>;
+pub(crate) type Polyval<'t, B> = Hash<'t, B, GcmOrder, false, OWN_ROOM>;
 
-/// A hash on its way: what earlier groups left, and the sum of the current group. GHASH is the one that reverses the
-/// bytes of its blocks.
-pub(crate) struct Hash<'t, B: Isa, const REVERSES: bool, const ROOM: usize> {
+/// A hash on its way: what earlier groups left, and the sum of the current group. POLYVAL is the one that does not reverse
+/// the bytes of its blocks.
+pub(crate) struct Hash<'t, B: Isa, F, const REVERSES: bool, const ROOM: usize> {
     table: &'t Powers<ROOM>,
     // The hash so far, in the first lane, until the group's first block takes it up.
     y: B::V,
     sum: Unreduced<B>,
-    // Blocks that are still to come in this group.
-    left: usize,
+    // Where the power of the group's next block is.
+    at: usize,
+    field: PhantomData<F>,
 }
 
-impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, ROOM> {
+impl<'t, B: Isa, F: Field, const REVERSES: bool, const ROOM: usize> Hash<'t, B, F, REVERSES, ROOM> {
     #[inline(always)]
     pub(crate) fn new(b: B, table: &'t Powers<ROOM>) -> Self {
-        Self { table, y: b.zero(), sum: Unreduced::zero(b), left: 0 }
+        Self { table, y: b.zero(), sum: Unreduced::zero(b), at: 0, field: PhantomData }
     }
 
     /// Opens a group of this many blocks, at most [`Powers::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
-        debug_assert!(self.left == 0 && blocks <= Powers::<ROOM>::POWERS);
-        self.left = blocks;
+        debug_assert!(blocks <= self.table.count);
+        self.at = Powers::<ROOM>::POWERS - blocks;
         self.sum = Unreduced::zero(b);
+    }
+
+    /// The same, but the last of the blocks is added without being multiplied: the hash ends with it.
+    #[cfg(feature = "research")]
+    #[inline(always)]
+    pub(crate) fn begin_last(&mut self, b: B, blocks: usize) {
+        self.begin(b, blocks - 1);
     }
 
     /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
-        let at = Powers::<ROOM>::POWERS - self.left;
-        let h = b.load(&self.table.blocks[at..]);
-        let h_sum = b.load(&self.table.sums[at..]);
+        let h = b.load(&self.table.blocks[self.at..]);
+        let h_sum = b.load(&self.table.sums[self.at..]);
         let x = if REVERSES { b.reverse(x) } else { x };
         self.sum.add(b, b.xor(x, self.y), h, h_sum);
         self.y = b.zero();
-        self.left -= blocks;
+        self.at += blocks;
+    }
+
+    /// Takes in blocks of the group that are not in a string.
+    #[cfg(feature = "research")]
+    #[inline(always)]
+    pub(crate) fn absorb_blocks(&mut self, b: B, blocks: &[Block]) {
+        for blocks in blocks.chunks(B::BLOCKS) {
+            self.absorb(b, b.load_bytes(blocks.as_flattened()), blocks.len());
+        }
     }
 
     /// The register of a group of `registers` full ones to take in as the `piece`th: the first has to wait for the group
@@ -255,18 +288,28 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
     /// Closes the group.
     #[inline(always)]
     pub(crate) fn end(&mut self, b: B) {
-        debug_assert_eq!(self.left, 0);
-        self.y = b.fold(self.sum.reduce(b));
+        self.y = b.fold(self.sum.reduce::<F>(b));
     }
 
     /// Takes in a whole string, zero-padded to whole blocks, in groups of its own.
     #[inline(always)]
     pub(crate) fn absorb_string(&mut self, b: B, string: &Span<'_>) {
+        let at = self.absorb_groups(b, string, string.len());
+        if at < string.len() {
+            self.begin(b, (string.len() - at).div_ceil(BLOCK));
+            self.absorb_part(b, string, at, string.len());
+            self.end(b);
+        }
+    }
+
+    /// Takes in as many full groups as there are in the first `to` bytes of a string. Returns where they end.
+    #[inline(always)]
+    pub(crate) fn absorb_groups(&mut self, b: B, string: &Span<'_>, to: usize) -> usize {
         let full = Powers::<ROOM>::full_group::<B>();
         let blocks = self.table.count.min(full);
         let group = BLOCK * blocks;
         let mut at = 0;
-        while string.len() - at >= group {
+        while to - at >= group {
             if blocks == full {
                 self.begin(b, 0);
                 for piece in 0..REGISTERS {
@@ -281,11 +324,7 @@ impl<'t, B: Isa, const REVERSES: bool, const ROOM: usize> Hash<'t, B, REVERSES, 
             }
             at += group;
         }
-        if at < string.len() {
-            self.begin(b, (string.len() - at).div_ceil(BLOCK));
-            self.absorb_part(b, string, at, string.len());
-            self.end(b);
-        }
+        at
     }
 
     /// Takes in the bytes `from..to` of a string, zero-padded to whole blocks, in the current group; both are multiples
@@ -327,7 +366,7 @@ mod tests {
         fn run<B: Isa>(self, b: B) -> Table {
             let mut table = Table::empty();
             for count in self.counts {
-                table.fill(b, &[0xa5; BLOCK], count);
+                table.fill::<GcmOrder, B>(b, &[0xa5; BLOCK], count);
             }
             table
         }
@@ -335,11 +374,15 @@ mod tests {
 
     #[test]
     fn a_dropped_table_leaves_no_power() {
-        let none = [[0; BLOCK]; Table::POWERS + ZEROS];
+        let none = [[0; BLOCK]; Table::POWERS + BEHIND];
         for backend in Backend::available() {
             for counts in [[8, 8], [8, 4], [4, 8]] {
                 let table = || backend.run(Fill { counts });
-                assert!(table().blocks != none && table().sums != none, "{backend:?}");
+                let powers = ..Table::POWERS;
+                assert!(
+                    table().blocks[powers] != none[powers] && table().sums[powers] != none[powers],
+                    "{backend:?}"
+                );
                 assert!(after_drop(table(), |table| &table.blocks) == none, "{backend:?} {counts:?}");
                 assert!(after_drop(table(), |table| &table.sums) == none, "{backend:?} {counts:?}");
             }
