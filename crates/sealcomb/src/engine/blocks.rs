@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use super::FLIGHT;
 use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
-use super::message::{Batch, Message, share_key};
+use super::message::{Batch, Column, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::cipher::Cipher;
@@ -174,13 +174,14 @@ pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass
 
 /// Adds to each message the keystream from its first counter block on.
 pub(crate) fn keystream<C: Counter>(batch: &mut Batch<'_, '_, '_>, first: impl Fn(&Message<'_>) -> Block) {
-    let first: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| first(message)).collect();
-    batch.backend.run(Keystream::<C> { messages: batch.messages, first: &first, kind: PhantomData });
+    let mut firsts = Column::new();
+    firsts.extend(batch.messages.iter().map(|message| first(message)));
+    batch.backend.run(Keystream::<C> { messages: batch.messages, firsts: &firsts, kind: PhantomData });
 }
 
 struct Keystream<'b, 'm, 'a, C> {
     messages: &'b mut [&'m mut Message<'a>],
-    first: &'b [Block],
+    firsts: &'b [Block],
     kind: PhantomData<C>,
 }
 
@@ -189,7 +190,7 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for (message, first) in self.messages.iter_mut().zip(self.first) {
+        for (message, first) in self.messages.iter_mut().zip(self.firsts) {
             let Message { key, data, .. } = &mut **message;
             xor_keystream::<C, B, _>(b, key.aes.encrypting(), first, data);
         }

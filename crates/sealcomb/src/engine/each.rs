@@ -3,12 +3,10 @@
 
 use core::marker::PhantomData;
 
-use arrayvec::ArrayVec;
-
-use super::FLIGHT;
-use super::comb::{Chain, LaneBlocks, LaneConstants};
+use super::comb::{Chain, LaneBlocks};
 use super::lanes::Registers;
-use crate::backend::{Backend, Block, Isa, Kernel, REGISTERS};
+use super::message::{Batch, Material, Message, share_key};
+use crate::backend::{Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::Shared;
 
 /// The keys and constants of a message's chain.
@@ -18,80 +16,85 @@ pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
     pub(crate) constants: [&'a Block; C],
 }
 
-/// Those of all messages of a flight.
-pub(crate) type Links<'a, const K: usize = 1, const C: usize = 0> = ArrayVec<Link<'a, K, C>, FLIGHT>;
-
-/// Takes one block of each message through its chain.
+/// Takes one block of each message through its chain; `link` finds in a message's key what the chain needs.
 pub(crate) fn step<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
-    backend: Backend,
-    links: &[Link<'_, K, C>],
+    batch: &Batch<'_, '_, '_>,
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
     states: &mut [[Block; S]],
     blocks: &mut [Block],
 ) {
-    assert!(links.len() == blocks.len() && states.len() == blocks.len());
-    if !links.is_empty() {
-        backend.run(Step::<M, S, K, C> { links, states, blocks, chain: PhantomData });
-    }
+    let messages = &*batch.messages;
+    assert!(states.len() == messages.len() && blocks.len() == messages.len());
+    batch.backend.run(Step::<M, _, S> { messages, link, states, blocks, chain: PhantomData });
 }
 
-/// Lanes of the widest registers.
-const LANES: usize = 4 * REGISTERS;
-
-struct Step<'s, 'a, M, const S: usize, const K: usize, const C: usize> {
-    links: &'s [Link<'a, K, C>],
+struct Step<'s, 'm, 'a, M, L, const S: usize> {
+    messages: &'s [&'m mut Message<'a>],
+    link: L,
     states: &'s mut [[Block; S]],
     blocks: &'s mut [Block],
     chain: PhantomData<M>,
 }
 
-impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel for Step<'_, '_, M, S, K, C> {
+impl<M, L, const S: usize, const K: usize, const C: usize> Kernel for Step<'_, '_, '_, M, L, S>
+where
+    M: Chain<S, K, C>,
+    L: for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+{
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { links, states, blocks, .. } = self;
-        let first = links[0].keys;
-        let shared = links.iter().all(|link| link.keys.iter().zip(&first).all(|(key, first)| key.is(first)));
+        let Self { messages, link, states, blocks, .. } = self;
         // Messages under different keys go one by one.
-        let lanes = if shared { REGISTERS * B::BLOCKS } else { 1 };
-        let parts = links.chunks(lanes).zip(states.chunks_mut(lanes)).zip(blocks.chunks_mut(lanes));
-        for ((links, states), blocks) in parts {
-            let mut constants = LaneConstants([LaneBlocks([[0; 16]; LANES]); C]);
-            for (lane, link) in links.iter().enumerate() {
-                for c in 0..C {
-                    constants.0[c].0[lane] = *link.constants[c];
-                }
+        let lanes = if share_key(messages) { REGISTERS * B::BLOCKS } else { 1 };
+        let parts = messages.chunks(lanes).zip(states.chunks_mut(lanes)).zip(blocks.chunks_mut(lanes));
+        for ((messages, states), blocks) in parts {
+            let link = link(messages[0].key);
+            if messages.len() <= B::BLOCKS {
+                advance::<B, M, 1, 4, S, K, C>(b, link, states, blocks);
+            } else {
+                advance::<B, M, REGISTERS, { 4 * REGISTERS }, S, K, C>(b, link, states, blocks);
             }
-            advance::<B, M, S, K, C>(b, links[0].keys, &constants, states, blocks);
         }
     }
 }
 
-/// Takes as many messages as the registers have lanes, or fewer, one block further.
+/// Takes as many messages as `R` registers have lanes, or fewer, one block further; the widest ones have `N` lanes.
 #[inline(always)]
-fn advance<B: Isa, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
+fn advance<
+    B: Isa,
+    M: Chain<S, K, C>,
+    const R: usize,
+    const N: usize,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+>(
     b: B,
-    keys: [Shared<'_>; K],
-    constants: &LaneConstants<C, LANES>,
+    link: Link<'_, K, C>,
     states: &mut [[Block; S]],
     blocks: &mut [Block],
 ) {
-    let constants = constants.load(b);
-    let mut memory = [LaneBlocks([[0; 16]; LANES]); S];
+    let mut constants = [[b.zero(); R]; C];
+    for c in 0..C {
+        constants[c] = [b.splat(link.constants[c]); R];
+    }
+    let mut memory = [LaneBlocks([[0; 16]; N]); S];
     for (lane, state) in states.iter().enumerate() {
         for s in 0..S {
             memory[s].0[lane] = state[s];
         }
     }
-    let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [b.zero(); REGISTERS]);
-    for r in 0..REGISTERS {
+    let (mut state, mut x) = ([[b.zero(); R]; S], [b.zero(); R]);
+    for r in 0..R {
         for s in 0..S {
             state[s][r] = b.load(&memory[s].0[r * B::BLOCKS..]);
         }
         x[r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
     }
-    M::step(Registers::<B, _, REGISTERS, K, C>::new(b, keys, &constants), &mut state, &mut x);
-    for r in 0..REGISTERS {
+    M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &constants), &mut state, &mut x);
+    for r in 0..R {
         for s in 0..S {
             b.store(state[s][r], &mut memory[s].0[r * B::BLOCKS..]);
         }

@@ -6,11 +6,10 @@ use alloc::boxed::Box;
 use arrayvec::ArrayVec;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-#[cfg(feature = "research")]
-use super::blocks::Loose;
+use super::blocks::encrypt_each;
 use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
 use crate::primitives::ghash::Table;
@@ -111,18 +110,28 @@ pub(crate) fn chain<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
     M::run(batch.backend, batch.schedule, &mut strands);
 }
 
-/// One block for each message, encrypted under its key.
-#[cfg(feature = "research")]
-pub(crate) fn encrypt_for_each(
-    batch: &Batch<'_, '_, '_>,
-    blocks: impl IntoIterator<Item = Block>,
-) -> ArrayVec<Block, FLIGHT> {
-    let mut loose = Loose::new();
-    for (message, block) in batch.messages.iter().zip(blocks) {
-        loose.push(&message.key.aes, block);
+/// A block of each message of a flight. Filled where it stays: to return or collect an array copies all that it has room
+/// for, which is more than a short message costs.
+pub(crate) type Column = ArrayVec<Block, FLIGHT>;
+
+/// Encrypts a block of each message under its key.
+pub(crate) fn encrypt_for_each(batch: &Batch<'_, '_, '_>, blocks: &mut [Block]) {
+    assert!(blocks.len() == batch.messages.len());
+    batch.backend.run(EncryptForEach { messages: batch.messages, blocks });
+}
+
+struct EncryptForEach<'b, 'm, 'a> {
+    messages: &'b [&'m mut Message<'a>],
+    blocks: &'b mut [Block],
+}
+
+impl Kernel for EncryptForEach<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        encrypt_each(b, self.messages, self.blocks);
     }
-    loose.encrypt(batch.backend);
-    loose.blocks
 }
 
 /// A one bit after so many bytes, if that is not a whole block.

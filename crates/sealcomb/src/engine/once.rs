@@ -5,13 +5,9 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
-use super::FLIGHT;
 use super::lanes::{Lanes, Registers};
-use super::message::{Batch, Message, share_key};
+use super::message::{Batch, Column, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
-
-/// A block of each message of a flight.
-pub(crate) type Column = ArrayVec<Block, FLIGHT>;
 
 /// What a mode does with `N` blocks of each message.
 pub(crate) trait Once<const N: usize> {
@@ -77,25 +73,28 @@ fn step<M: Once<N>, B: Isa, K: RoundKeys<B>, const R: usize, const N: usize>(
     }
 }
 
-/// The block that begins at a byte of each span, padded with zeros.
-pub(crate) fn blocks_at<'s>(backend: Backend, places: impl Iterator<Item = (Span<'s>, usize)>) -> Column {
-    backend.run(BlocksAt { places })
+/// Fills a column with the blocks that begin at a byte of each span, padded with zeros.
+pub(crate) fn blocks_at<'s>(
+    backend: Backend,
+    places: impl Iterator<Item = (Span<'s>, usize)>,
+    column: &mut Column,
+) {
+    backend.run(BlocksAt { places, column });
 }
 
-struct BlocksAt<I> {
+struct BlocksAt<'c, I> {
     places: I,
+    column: &'c mut Column,
 }
 
-impl<'s, I: Iterator<Item = (Span<'s>, usize)>> Kernel for BlocksAt<I> {
-    type Output = Column;
+impl<'s, I: Iterator<Item = (Span<'s>, usize)>> Kernel for BlocksAt<'_, I> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Column {
-        let mut column = Column::new();
+    fn run<B: Isa>(self, b: B) {
         for (span, at) in self.places {
-            column.push(b.first(span.load_part(b, at)));
+            self.column.push(b.first(span.load_part(b, at)));
         }
-        column
     }
 }
 

@@ -6,23 +6,25 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use super::cmac::CbcMac;
 use crate::backend::{BLOCK, Block, Span};
-use crate::engine::blocks::{Loose, keystream};
+use crate::engine::blocks::keystream;
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Message, xor};
+use crate::engine::{Batch, Column, FLIGHT, Message, encrypt_for_each, xor};
 use crate::primitives::counter::{Be128, Counter};
 
 pub(crate) struct Ccm;
 
 impl Mode for Ccm {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let y = authenticate::<false>(batch);
+        let mut y = Column::new();
+        authenticate::<false>(batch, &mut y);
         encrypt(batch);
         set_tags(batch, &y);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         encrypt(batch);
-        let y = authenticate::<true>(batch);
+        let mut y = Column::new();
+        authenticate::<true>(batch, &mut y);
         set_tags(batch, &y);
     }
 }
@@ -82,36 +84,36 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
 }
 
 /// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
-fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
-    let mut y: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|_| [0; BLOCK]).collect();
-    single(batch, &mut y, |message| Some(first_block(message)));
-    single(batch, &mut y, |message| (!message.aad.is_empty()).then(|| first_of_aad(&message.aad).0));
+fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>, y: &mut Column) {
+    y.extend(batch.messages.iter().map(|message| first_block(message)));
+    encrypt_for_each(batch, y);
+    if batch.messages.iter().any(|message| !message.aad.is_empty()) {
+        begin_aad(batch, y);
+    }
     let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;
     if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
-        chain(batch, &mut y, |message| Span::from(&message.aad[rest(message)..]));
+        chain(batch, y, |message| Span::from(&message.aad[rest(message)..]));
     }
-    chain(batch, &mut y, |message| plaintext::<OPENS>(message));
-    y
+    chain(batch, y, |message| plaintext::<OPENS>(message));
 }
 
 fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
     if OPENS { message.data.output() } else { message.data.input() }
 }
 
-/// `Y ← E_K(Y ⊕ B)` for a single block of those messages that have one.
-fn single<'a>(batch: &Batch<'_, '_, 'a>, y: &mut [Block], block: impl Fn(&Message<'a>) -> Option<Block>) {
-    let mut chosen = ArrayVec::<usize, FLIGHT>::new();
-    let mut loose = Loose::new();
-    for (i, message) in batch.messages.iter().enumerate() {
-        if let Some(mut block) = block(message) {
-            xor(&mut block, &y[i]);
-            loose.push(&message.key.aes, block);
-            chosen.push(i);
-        }
+/// `Y ← E_K(Y ⊕ B)` for the block with which the additional data of a message begins, if it has any.
+fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
+    let mut next = Column::new();
+    for (message, y) in batch.messages.iter().zip(&*y) {
+        let (mut block, _) = first_of_aad(&message.aad);
+        xor(&mut block, y);
+        next.push(block);
     }
-    loose.encrypt(batch.backend);
-    for (i, block) in chosen.into_iter().zip(loose.blocks) {
-        y[i] = block;
+    encrypt_for_each(batch, &mut next);
+    for ((message, y), next) in batch.messages.iter().zip(y).zip(&next) {
+        if !message.aad.is_empty() {
+            *y = *next;
+        }
     }
 }
 
@@ -134,12 +136,10 @@ pub(super) fn chain<'m, 'a>(
 
 /// The tag `Y ⊕ S_0`, as many bytes of it as the key's tags have; `S_0 = E_K(Ctr_0)`.
 fn set_tags(batch: &mut Batch<'_, '_, '_>, y: &[Block]) {
-    let mut s0 = Loose::new();
-    for message in batch.messages.iter() {
-        s0.push(&message.key.aes, counter(message.nonce));
-    }
-    s0.encrypt(batch.backend);
-    for ((message, y), s0) in batch.messages.iter_mut().zip(y).zip(&s0.blocks) {
+    let mut s0 = Column::new();
+    s0.extend(batch.messages.iter().map(|message| counter(message.nonce)));
+    encrypt_for_each(batch, &mut s0);
+    for ((message, y), s0) in batch.messages.iter_mut().zip(y).zip(&s0) {
         message.tag = *s0;
         xor(&mut message.tag, y);
     }

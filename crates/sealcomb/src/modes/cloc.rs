@@ -10,8 +10,8 @@ use super::Mode;
 use super::ccm::chain;
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::once::{self, Column, Once, blocks_at, bytes_mask, mask};
-use crate::engine::{Batch, FLIGHT, Lanes, Message, PADDING, xor};
+use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
 
 pub(crate) struct Cloc;
 
@@ -26,7 +26,8 @@ impl Mode for Cloc {
 }
 
 fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    let (mut enc, mut prf) = hash(batch);
+    let (mut enc, mut prf) = (Column::new(), Column::new());
+    hash(batch, &mut enc, &mut prf);
     crypt::<OPENS>(batch, &mut enc, &mut prf);
     let messages = &batch.messages;
     let (mut beyond, mut padding, mut whole) = (Column::new(), Column::new(), Column::new());
@@ -46,23 +47,23 @@ fn is_whole(bytes: usize) -> bool {
     bytes > 0 && bytes.is_multiple_of(BLOCK)
 }
 
-/// `V = HASH_K(N, A)` and `g2(V)`.
-fn hash(batch: &Batch<'_, '_, '_>) -> (Column, Column) {
+/// `V = HASH_K(N, A)` and `g2(V)`, into `s` and `n`.
+fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
     let messages = &batch.messages;
-    let mut s = blocks_at(batch.backend, messages.iter().map(|message| (Span::from(&*message.aad), 0)));
+    blocks_at(batch.backend, messages.iter().map(|message| (Span::from(&*message.aad), 0)), s);
     for (a1, message) in s.iter_mut().zip(messages.iter()) {
         xor(a1, &PADDING[message.aad.len().min(BLOCK)]);
     }
-    let mut top = s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]).collect();
-    once::run::<First, 2>(batch, [&mut s, &mut top]);
-    absorb(batch, &mut s);
-    let (mut n, mut whole) = (Column::new(), Column::new());
+    let mut top = Column::new();
+    top.extend(s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]));
+    once::run::<First, 2>(batch, [s, &mut top]);
+    absorb(batch, s);
+    let mut whole = Column::new();
     for message in messages.iter() {
         n.push(nonce_block(message.nonce));
         whole.push(mask(is_whole(message.aad.len())));
     }
-    once::run::<Nonce, 3>(batch, [&mut s, &mut n, &mut whole]);
-    (s, n)
+    once::run::<Nonce, 3>(batch, [s, n, &mut whole]);
 }
 
 /// `param ‖ N ‖ 10…0`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
@@ -125,13 +126,15 @@ fn absorb(batch: &Batch<'_, '_, '_>, s: &mut Column) {
         Span::from(&a[..a.len() / BLOCK * BLOCK])
     });
     let ends = messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
-    let mut last = blocks_at(batch.backend, ends);
+    let mut last = Column::new();
+    blocks_at(batch.backend, ends, &mut last);
     let rest = |message: &Message<'_>| message.aad.len() - whole(message);
     for (last, message) in last.iter_mut().zip(messages.iter()) {
         xor(last, &PADDING[rest(message)]);
     }
     let is_ragged = |message: &Message<'_>| whole(message) > 0 && rest(message) > 0;
-    let mut ragged = messages.iter().map(|message| mask(is_ragged(message))).collect();
+    let mut ragged = Column::new();
+    ragged.extend(messages.iter().map(|message| mask(is_ragged(message))));
     once::run::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
 }
 

@@ -6,7 +6,7 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, PADDING};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::double;
 
@@ -30,9 +30,10 @@ impl Mode for Cmac {
         }
         CbcMac::run(batch.backend, batch.schedule, &mut strands);
 
-        let chains: ArrayVec<Block, FLIGHT> = strands.iter().map(|strand| strand.state[0]).collect();
+        let mut chains = Column::new();
+        chains.extend(strands.iter().map(|strand| strand.state[0]));
         drop(strands);
-        batch.backend.run(LastBlocks { messages: batch.messages, chains });
+        batch.backend.run(LastBlocks { messages: batch.messages, blocks: &mut chains });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -56,7 +57,7 @@ impl Chain<1> for CbcMac {
 
 struct LastBlocks<'b, 'm, 'a> {
     messages: &'b mut [&'m mut Message<'a>],
-    chains: ArrayVec<Block, FLIGHT>,
+    blocks: &'b mut [Block],
 }
 
 impl Kernel for LastBlocks<'_, '_, '_> {
@@ -65,16 +66,16 @@ impl Kernel for LastBlocks<'_, '_, '_> {
     /// `T = E_K(C_{n-1} ⊕ M_n ⊕ K1)`, or, where `M_n` isn't whole, with `M_n ‖ 10…0` and `K2`
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { messages, chains: mut blocks } = self;
-        for (message, block) in messages.iter().zip(&mut blocks) {
+        let Self { messages, blocks } = self;
+        for (message, block) in messages.iter().zip(&mut *blocks) {
             let [k1, k2, ..] = &message.key.subkeys;
             let rest = &message.aad[chained(message)..];
             let k = if rest.len() == BLOCK { k1 } else { k2 };
             let m = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
         }
-        encrypt_each(b, messages, &mut blocks);
-        for (message, tag) in messages.iter_mut().zip(&blocks) {
+        encrypt_each(b, messages, blocks);
+        for (message, tag) in messages.iter_mut().zip(blocks) {
             message.tag = *tag;
         }
     }

@@ -8,12 +8,14 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use super::poet::sum_blocks;
+use super::poet::{States, sum_blocks};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{PairPass, encrypt_block, pass_pairs};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor};
+use crate::engine::each::{self, Link};
+use crate::engine::{
+    Batch, Column, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor,
+};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{BigEndian, Field, factor};
@@ -34,29 +36,34 @@ impl Mode for Cobra {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let a = hash_aad(batch);
-        let mut v = first_values(batch);
+        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
+        hash_aad(batch, &mut a);
+        first_values(batch, &mut v);
         pairs::<ToHalves>(batch, &mut v, |message, bytes| message.data.reborrow().first(bytes));
-        let sums = batch.backend.run(Feistel::<false> { messages: batch.messages });
-        let rests: ArrayVec<[Block; 2], FLIGHT> =
-            batch.messages.iter().map(|message| rest(message)).collect();
-        let tags = tags(batch, &a, &v, &sums, &rests);
-        apply_keystream(batch, &tags, &sums);
-        for (message, tag) in batch.messages.iter_mut().zip(tags) {
-            message.tag = tag;
+        batch.backend.run(Feistel::<false> { messages: batch.messages, sums: &mut sums });
+        rests.extend(batch.messages.iter().map(|message| rest(message)));
+        let mut tags = Column::new();
+        compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
+        apply_keystream(batch, &tags, &sums, &mut rests);
+        for (message, tag) in batch.messages.iter_mut().zip(&tags) {
+            message.tag = *tag;
         }
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let a = hash_aad(batch);
-        let mut v = first_values(batch);
-        let sums = batch.backend.run(Feistel::<true> { messages: batch.messages });
+        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
+        hash_aad(batch, &mut a);
+        first_values(batch, &mut v);
+        batch.backend.run(Feistel::<true> { messages: batch.messages, sums: &mut sums });
         pairs::<FromHalves>(batch, &mut v, |message, bytes| message.data.written().first(bytes));
-        let received: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| message.tag).collect();
-        let rests = apply_keystream(batch, &received, &sums);
-        let tags = tags(batch, &a, &v, &sums, &rests);
-        for (message, tag) in batch.messages.iter_mut().zip(tags) {
-            message.tag = tag;
+        let mut tags = Column::new();
+        tags.extend(batch.messages.iter().map(|message| message.tag));
+        rests.extend(batch.messages.iter().map(|message| rest(message)));
+        apply_keystream(batch, &tags, &sums, &mut rests);
+        tags.clear();
+        compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
+        for (message, tag) in batch.messages.iter_mut().zip(&tags) {
+            message.tag = *tag;
         }
     }
 }
@@ -91,27 +98,27 @@ fn times(polynomial: u8, v: &Block) -> Block {
 
 /// `A = E_K(acc ⊕ A_a ⊕ 3 mask)`, or, where the last block isn't whole, with `A_a ‖ 10…0` and `5 mask`; 0 where there is no
 /// additional data.
-fn hash_aad(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+fn hash_aad(batch: &Batch<'_, '_, '_>, a: &mut Column) {
     if batch.messages.iter().all(|message| message.aad.is_empty()) {
-        return batch.messages.iter().map(|_| [0; BLOCK]).collect();
+        a.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+        return;
     }
     let before_last = |message: &Message<'_>| message.aad.len().saturating_sub(1) / BLOCK * BLOCK;
-    let mut sums: ArrayVec<[Block; 2], FLIGHT> =
-        batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[4]]).collect();
+    let mut sums = States::new();
+    sums.extend(batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[4]]));
     sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message)]);
-    let last = batch.messages.iter().zip(&sums).map(|(message, [acc, mask])| {
+    for (message, [acc, mask]) in batch.messages.iter().zip(&sums) {
         let (mut last, is_whole) = padded(&message.aad[before_last(message)..]);
         xor(&mut last, acc);
         xor(&mut last, &times(if is_whole { 3 } else { 5 }, mask));
-        last
-    });
-    let mut a = encrypt_for_each(batch, last);
+        a.push(last);
+    }
+    encrypt_for_each(batch, a);
     for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
         if message.aad.is_empty() {
             *a = [0; BLOCK];
         }
     }
-    a
 }
 
 /// A last block, padded with a one bit and zeros unless it is whole.
@@ -125,20 +132,22 @@ fn padded(bytes: &[u8]) -> (Block, bool) {
 type Values = ArrayVec<[Block; 1], FLIGHT>;
 
 /// `V = (L ⊕ N) L` of each message.
-fn first_values(batch: &Batch<'_, '_, '_>) -> Values {
-    let mut v: Values = batch.messages.iter().map(|message| [message.key.subkeys[2]]).collect();
-    let mut nonces: ArrayVec<Block, FLIGHT> = batch.messages.iter().map(|message| *nonce(message)).collect();
-    each::step::<ToHalves, 1, 0, 2>(batch.backend, &links(batch), &mut v, &mut nonces);
-    v
+fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Values) {
+    let mut nonces = Column::new();
+    for message in batch.messages.iter() {
+        v.push([message.key.subkeys[2]]);
+        nonces.push(*nonce(message));
+    }
+    each::step::<ToHalves, 1, 0, 2>(batch, link, v, &mut nonces);
 }
 
 fn nonce<'a>(message: &Message<'a>) -> &'a Block {
     message.nonce.first_chunk().expect("a nonce of a block")
 }
 
-/// The constants of each message's chain.
-fn links<'a>(batch: &Batch<'_, '_, 'a>) -> Links<'a, 0, 2> {
-    batch.messages.iter().map(|message| Link { keys: [], constants: constants(message.key) }).collect()
+/// What a message's chain needs of its key.
+fn link(key: &Material) -> Link<'_, 0, 2> {
+    Link { keys: [], constants: constants(key) }
 }
 
 fn constants(key: &Material) -> [&Block; 2] {
@@ -204,24 +213,27 @@ impl Chain<1, 0, 2> for FromHalves {
 }
 
 /// What the pairs of a message leave for its tag.
-struct Sums {
+struct Sum {
     /// `Σ`
     sigma: Block,
     /// `S`
     s: Block,
 }
 
+/// That of each message of a flight.
+type Sums = ArrayVec<Sum, FLIGHT>;
+
 /// The Feistel rounds: of the halves that were written, or of the ciphertext.
 struct Feistel<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
+    sums: &'b mut Sums,
 }
 
 impl<const OPENS: bool> Kernel for Feistel<'_, '_, '_, OPENS> {
-    type Output = ArrayVec<Sums, FLIGHT>;
+    type Output = ();
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Self::Output {
-        let mut sums = ArrayVec::new();
+    fn run<B: Isa>(self, b: B) {
         for message in self.messages {
             let bytes = whole_pairs(message);
             let Message { key, data, .. } = &mut **message;
@@ -231,9 +243,8 @@ impl<const OPENS: bool> Kernel for Feistel<'_, '_, '_, OPENS> {
             let mut data = if OPENS { data.reborrow() } else { data.written() };
             pass_pairs(b, &mut data.part(0, bytes), &mut rounds);
             let s = b.xor(rounds.d.at(b, bytes / PAIR), l);
-            sums.push(Sums { sigma: b.first(b.fold(rounds.sum)), s: b.first(s) });
+            self.sums.push(Sum { sigma: b.first(b.fold(rounds.sum)), s: b.first(s) });
         }
-        sums
     }
 }
 
@@ -306,6 +317,9 @@ impl<B: Isa, const OPENS: bool> Rounds<'_, B, OPENS> {
     }
 }
 
+/// The rests of a flight's messages.
+type Rests = ArrayVec<[Block; 2], FLIGHT>;
+
 /// The bytes after a message's whole pairs, and zeros.
 fn rest(message: &Message<'_>) -> [Block; 2] {
     let at = whole_pairs(message);
@@ -318,44 +332,43 @@ fn has_rest(message: &Message<'_>) -> bool {
 }
 
 /// `T = E_K(E_K(Σ ⊕ 3 S) ⊕ N ⊕ A ⊕ 5 S)`; where there is a rest, its hash `φ` is in the sum, and other multiples of `S`.
-fn tags(
+fn compute_tags(
     batch: &Batch<'_, '_, '_>,
     a: &[Block],
-    v: &[[Block; 1]],
-    sums: &[Sums],
+    v: &mut Values,
+    sums: &[Sum],
     rests: &[[Block; 2]],
-) -> ArrayVec<Block, FLIGHT> {
-    let phi = hash_rests(batch, v, sums, rests);
-    let inner = batch.messages.iter().zip(sums).zip(&phi).map(|((message, Sums { sigma, s }), phi)| {
-        let mut block = *sigma;
+    tags: &mut Column,
+) {
+    hash_rests(batch, v, sums, rests, tags);
+    for ((message, Sum { sigma, s }), tag) in batch.messages.iter().zip(sums).zip(&mut *tags) {
         if has_rest(message) {
-            xor(&mut block, phi);
-            xor(&mut block, &times(6, s));
+            xor(tag, &times(6, s));
         } else {
-            xor(&mut block, &times(3, s));
+            *tag = times(3, s);
         }
-        block
-    });
-    let inner = encrypt_for_each(batch, inner);
-    let outer = batch.messages.iter().zip(sums).zip(a).zip(inner).map(|(((message, sums), a), mut block)| {
-        xor(&mut block, nonce(message));
-        xor(&mut block, a);
-        xor(&mut block, &times(if has_rest(message) { 22 } else { 5 }, &sums.s));
-        block
-    });
-    encrypt_for_each(batch, outer)
+        xor(tag, sigma);
+    }
+    encrypt_for_each(batch, tags);
+    for (((message, sum), a), tag) in batch.messages.iter().zip(sums).zip(a).zip(&mut *tags) {
+        xor(tag, nonce(message));
+        xor(tag, a);
+        xor(tag, &times(if has_rest(message) { 22 } else { 5 }, &sum.s));
+    }
+    encrypt_for_each(batch, tags);
 }
 
-/// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`.
+/// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`; uses `V` up.
 fn hash_rests(
     batch: &Batch<'_, '_, '_>,
-    v: &[[Block; 1]],
-    sums: &[Sums],
+    v: &mut Values,
+    sums: &[Sum],
     rests: &[[Block; 2]],
-) -> ArrayVec<Block, FLIGHT> {
-    let (mut x, mut y) = (ArrayVec::<Block, FLIGHT>::new(), ArrayVec::<Block, FLIGHT>::new());
-    for (message, rest) in batch.messages.iter().zip(rests) {
-        let [mut f1, mut f2] = *rest;
+    phi: &mut Column,
+) {
+    let mut x = Column::new();
+    for (message, [f1, f2]) in batch.messages.iter().zip(rests) {
+        let (mut f1, mut f2) = (*f1, *f2);
         let r = message.data.len() % PAIR;
         if r < BLOCK {
             xor(&mut f1, &PADDING[r]);
@@ -363,18 +376,14 @@ fn hash_rests(
             xor(&mut f2, &PADDING[r - BLOCK]);
         }
         x.push(f1);
-        y.push(f2);
+        phi.push(f2);
     }
-    let mut v: Values = v.iter().copied().collect();
-    for half in [&mut x, &mut y] {
-        each::step::<ToHalves, 1, 0, 2>(batch.backend, &links(batch), &mut v, half);
+    each::step::<ToHalves, 1, 0, 2>(batch, link, v, &mut x);
+    each::step::<ToHalves, 1, 0, 2>(batch, link, v, phi);
+    for (y, sum) in phi.iter_mut().zip(sums) {
+        xor(y, &BigEndian::double_block(&sum.s));
     }
-    let blocks = y.iter().zip(sums).map(|(y, sums)| {
-        let mut block = *y;
-        xor(&mut block, &BigEndian::double_block(&sums.s));
-        block
-    });
-    encrypt_for_each(batch, blocks)
+    encrypt_for_each(batch, phi);
 }
 
 /// The first bytes of a block, and zeros.
@@ -384,30 +393,23 @@ fn first(block: &Block, bytes: usize) -> Block {
     first
 }
 
-/// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest, and returns what that becomes.
-fn apply_keystream(
-    batch: &mut Batch<'_, '_, '_>,
-    tags: &[Block],
-    sums: &[Sums],
-) -> ArrayVec<[Block; 2], FLIGHT> {
-    let z = [26, 38].map(|multiple| {
-        let blocks = tags.iter().zip(sums).map(|(tag, sums)| {
+/// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest.
+fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], rests: &mut Rests) {
+    let mut z = [Column::new(), Column::new()];
+    for (z, multiple) in z.iter_mut().zip([26, 38]) {
+        for (tag, sum) in tags.iter().zip(sums) {
             let mut block = *tag;
-            xor(&mut block, &times(multiple, &sums.s));
-            block
-        });
-        encrypt_for_each(batch, blocks)
-    });
-    let mut rests = ArrayVec::new();
-    for (i, message) in batch.messages.iter_mut().enumerate() {
+            xor(&mut block, &times(multiple, &sum.s));
+            z.push(block);
+        }
+        encrypt_for_each(batch, z);
+    }
+    for (i, (message, rest)) in batch.messages.iter_mut().zip(rests).enumerate() {
         let at = whole_pairs(message);
         let r = message.data.len() - at;
-        let mut rest = rest(message);
         xor(&mut rest[0], &first(&z[0][i], r.min(BLOCK)));
         xor(&mut rest[1], &first(&z[1][i], r.saturating_sub(BLOCK)));
         message.data.set_block(at, &rest[0]);
         message.data.set_block(at + r.min(BLOCK), &rest[1]);
-        rests.push(rest);
     }
-    rests
 }

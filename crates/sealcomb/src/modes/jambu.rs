@@ -9,8 +9,8 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::once::{self, Column, Once, blocks_at, bytes_mask, mask, write_last};
-use crate::engine::{Batch, FLIGHT, Lanes, Message, PADDING, xor};
+use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask, write_last};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
 
 const HALF: usize = BLOCK / 2;
 
@@ -72,7 +72,8 @@ fn associate(batch: &Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
         }
     }
     let ends = batch.messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
-    let mut a = blocks_at(batch.backend, ends);
+    let mut a = Column::new();
+    blocks_at(batch.backend, ends, &mut a);
     let mut two = Column::new();
     for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
         let rest = rest(message.aad.len());
@@ -102,7 +103,8 @@ fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &m
         let at = data.len() - rest(message);
         (data, at)
     });
-    let mut x = blocks_at(batch.backend, ends);
+    let mut x = Column::new();
+    blocks_at(batch.backend, ends, &mut x);
     let (mut bytes, mut padding, mut two) = (Column::new(), Column::new(), Column::new());
     for message in batch.messages.iter() {
         let rest = rest(message);

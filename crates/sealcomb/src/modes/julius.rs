@@ -14,7 +14,7 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave}
 use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::comb::Chain;
 use crate::engine::each::{self, Link};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{BigEndian, factor, multiply_reversed, split_factor};
 use crate::primitives::ghash::{KeyHash, Table};
@@ -38,16 +38,19 @@ impl Mode for JuliusEcb {
         for message in batch.messages.iter_mut() {
             align(message);
         }
-        let mut b1: Blocks = batch.messages.iter().map(|message| first_block(message)).collect();
-        let seeds = batch.backend.run(Seeds::<false> { messages: batch.messages, b1: &b1 });
-        let mu = encrypt_for_each(batch, seeds);
-        let tags = encrypt_for_each(batch, mu.iter().copied());
+        let (mut b1, mut mu, mut tags) = (Column::new(), Column::new(), Column::new());
+        b1.extend(batch.messages.iter().map(|message| first_block(message)));
+        batch.backend.run(Seeds::<false> { messages: batch.messages, b1: &b1, out: &mut mu });
+        encrypt_for_each(batch, &mut mu);
+        tags.extend(mu.iter().copied());
+        encrypt_for_each(batch, &mut tags);
 
-        let mut mask: Masks = mu.iter().map(|mu| [*mu]).collect();
+        let mut mask = Masks::new();
         for ((message, b1), mu) in batch.messages.iter().zip(&mut b1).zip(&mu) {
             xor(b1, &more_mask(message, mu));
+            mask.push([*mu]);
         }
-        step::<Encrypt>(batch, Schedule::encrypting, &mut mask, &mut b1);
+        each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             message.tag = tags[i];
             message.data.set_block(0, &b1[i]);
@@ -60,12 +63,18 @@ impl Mode for JuliusEcb {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         // `C[0] = E_K(μ)`, and there `μ` masks a zero block.
-        let mut mu: Blocks = batch.messages.iter().map(|message| message.tag).collect();
-        let mut mask: Masks = mu.iter().map(|_| [[0; BLOCK]]).collect();
-        step::<Decrypt>(batch, Schedule::decrypting, &mut mask, &mut mu);
-        mask = mu.iter().map(|mu| [*mu]).collect();
-        let mut b1: Blocks = batch.messages.iter().map(|message| message.data.block(0)).collect();
-        step::<Decrypt>(batch, Schedule::decrypting, &mut mask, &mut b1);
+        let (mut mu, mut mask) = (Column::new(), Masks::new());
+        for message in batch.messages.iter() {
+            mu.push(message.tag);
+            mask.push([[0; BLOCK]]);
+        }
+        each::step::<Decrypt, 1, 1, 2>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut mu);
+        let mut b1 = Column::new();
+        for ((message, mu), mask) in batch.messages.iter().zip(&mu).zip(&mut mask) {
+            b1.push(message.data.block(0));
+            *mask = [*mu];
+        }
+        each::step::<Decrypt, 1, 1, 2>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             if has_odd_body(message) {
                 xor(&mut b1[i], &more_mask(message, &mu[i]));
@@ -77,11 +86,12 @@ impl Mode for JuliusEcb {
         }
         batch.backend.run(Rests::<true> { messages: batch.messages, masks: &mask });
 
-        let seeds = batch.backend.run(Seeds::<true> { messages: batch.messages, b1: &b1 });
-        let mu = encrypt_for_each(batch, seeds);
-        let tags = encrypt_for_each(batch, mu);
-        for ((message, tag), b1) in batch.messages.iter_mut().zip(tags).zip(b1) {
-            let wrong = first_bytes(&b1, padding(message));
+        let mut tags = Column::new();
+        batch.backend.run(Seeds::<true> { messages: batch.messages, b1: &b1, out: &mut tags });
+        encrypt_for_each(batch, &mut tags);
+        encrypt_for_each(batch, &mut tags);
+        for ((message, tag), b1) in batch.messages.iter_mut().zip(&tags).zip(&b1) {
+            let wrong = first_bytes(b1, padding(message));
             for ((t, computed), wrong) in message.tag.iter_mut().zip(tag).zip(wrong) {
                 *t ^= (*t ^ computed) | wrong;
             }
@@ -95,9 +105,6 @@ fn encrypt_zero(backend: Backend, aes: &Schedule) -> Block {
     zero.encrypt(backend);
     zero.blocks[0]
 }
-
-/// A block of each message of a flight.
-type Blocks = ArrayVec<Block, FLIGHT>;
 
 /// The mask before the next block of each of them.
 type Masks = ArrayVec<[Block; 1], FLIGHT>;
@@ -183,18 +190,17 @@ fn first_bytes(block: &Block, bytes: usize) -> Block {
 struct Seeds<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b [&'m mut Message<'a>],
     b1: &'b [Block],
+    out: &'b mut Column,
 }
 
 impl<const OPENS: bool> Kernel for Seeds<'_, '_, '_, OPENS> {
-    type Output = Blocks;
+    type Output = ();
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Blocks {
-        let mut seeds = Blocks::new();
+    fn run<B: Isa>(self, b: B) {
         for (message, b1) in self.messages.iter().zip(self.b1) {
-            seeds.push(seed(b, message, b1, &plain_rest::<OPENS>(message)));
+            self.out.push(seed(b, message, b1, &plain_rest::<OPENS>(message)));
         }
-        seeds
     }
 }
 
@@ -322,19 +328,10 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
     }
 }
 
-/// Takes the first block of each message through its chain.
-fn step<M: Chain<1, 1, 2>>(
-    batch: &Batch<'_, '_, '_>,
-    keys: fn(&Schedule) -> Shared<'_>,
-    masks: &mut [[Block; 1]],
-    blocks: &mut [Block],
-) {
-    let mut links = ArrayVec::<Link<'_, 1, 2>, FLIGHT>::new();
-    for message in batch.messages.iter() {
-        let [d0, d1, ..] = &message.key.subkeys;
-        links.push(Link { keys: [keys(&message.key.aes)], constants: [d0, d1] });
-    }
-    each::step::<M, 1, 1, 2>(batch.backend, &links, masks, blocks);
+/// What the step of a message's first block needs of its key.
+fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 2> {
+    let [d0, d1, ..] = &key.subkeys;
+    Link { keys: [e(&key.aes)], constants: [d0, d1] }
 }
 
 /// `mask ← mask δ`

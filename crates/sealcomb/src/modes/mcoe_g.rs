@@ -6,8 +6,10 @@ use arrayvec::ArrayVec;
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor};
+use crate::engine::each::{self, Link};
+use crate::engine::{
+    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor,
+};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{GcmOrder, factor, product};
 
@@ -25,21 +27,23 @@ impl Mode for McoeG {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let links = links(batch, Schedule::encrypting);
-        let (tau, mut u) = header(batch, &links);
+        let (mut tau, mut u) = (Column::new(), Values::new());
+        header(batch, &mut tau, &mut u);
         whole_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u);
 
-        let mut q = ArrayVec::<Block, FLIGHT>::new();
+        let mut q = Column::new();
         if any_partial(batch) {
-            let w = masks(batch);
+            let mut w = Column::new();
+            masks(batch, &mut w);
             for ((message, tau), w) in batch.messages.iter().zip(&tau).zip(&w) {
                 let mut p = filled(message, tau);
                 xor(&mut p, w);
                 q.push(p);
             }
-            partial_blocks::<Encrypt>(batch, &links, &mut u, &mut q);
+            partial_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u, &mut q);
         }
-        let t = tag_blocks(batch, &links, &tau, &mut u);
+        let mut t = Column::new();
+        tag_blocks(batch, &tau, &mut u, &mut t);
 
         for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
@@ -53,17 +57,18 @@ impl Mode for McoeG {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let encrypting = links(batch, Schedule::encrypting);
-        let (tau, mut u) = header(batch, &encrypting);
+        let (mut tau, mut u) = (Column::new(), Values::new());
+        header(batch, &mut tau, &mut u);
         whole_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u);
 
-        let (mut w, mut p) = (ArrayVec::new(), ArrayVec::<Block, FLIGHT>::new());
+        let (mut w, mut p) = (Column::new(), Column::new());
         if any_partial(batch) {
-            w = masks(batch);
+            masks(batch, &mut w);
             p.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
-            partial_blocks::<Decrypt>(batch, &links(batch, Schedule::decrypting), &mut u, &mut p);
+            partial_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u, &mut p);
         }
-        let t = tag_blocks(batch, &encrypting, &tau, &mut u);
+        let mut t = Column::new();
+        tag_blocks(batch, &tau, &mut u, &mut t);
 
         for (i, message) in batch.messages.iter_mut().enumerate() {
             let (at, s) = last(message);
@@ -104,36 +109,32 @@ type Values = ArrayVec<[Block; 1], FLIGHT>;
 
 /// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
 /// zeros.
-fn header(batch: &Batch<'_, '_, '_>, links: &[Link<'_, 1, 2>]) -> (ArrayVec<Block, FLIGHT>, Values) {
-    let mut u = Values::new();
+fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column, u: &mut Values) {
     u.extend(batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
         let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
-        for (message, u) in batch.messages.iter().zip(&u) {
+        for (message, u) in batch.messages.iter().zip(&*u) {
             strands.push(strand(message.key, Schedule::encrypting, u, Span::from(&*message.aad)));
         }
         Header::run(batch.backend, batch.schedule, &mut strands);
-        keep(&mut u, &strands);
+        keep(u, &strands);
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
-    let mut tau = ArrayVec::<Block, FLIGHT>::new();
     tau.extend(batch.messages.iter().map(|message| nonce(message)));
-    each::step::<Encrypt, 1, 1, 2>(batch.backend, links, &mut u, &mut tau);
-    (tau, u)
+    each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), u, tau);
 }
 
 /// `W = E~(1^128, s)` of each message.
-fn masks(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
-    let lengths = batch.messages.iter().map(|message| {
+fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
+    for message in batch.messages.iter() {
         let mut block = (last(message).1 as u128).to_be_bytes();
         xor(&mut block, &message.key.subkeys[2]);
-        block
-    });
-    let mut w = encrypt_for_each(batch, lengths);
+        w.push(block);
+    }
+    encrypt_for_each(batch, w);
     for (w, message) in w.iter_mut().zip(batch.messages.iter()) {
         xor(w, &message.key.subkeys[2]);
     }
-    w
 }
 
 /// Takes the whole blocks of each message through its chain.
@@ -155,13 +156,13 @@ fn whole_blocks<M: Chain<1, 1, 2>>(
 /// Takes the last block of those messages that have a partial one through its chain.
 fn partial_blocks<M: Chain<1, 1, 2>>(
     batch: &Batch<'_, '_, '_>,
-    links: &[Link<'_, 1, 2>],
+    e: fn(&Schedule) -> Shared<'_>,
     u: &mut [[Block; 1]],
     blocks: &mut [Block],
 ) {
     let mut after = Values::new();
     after.extend(u.iter().copied());
-    each::step::<M, 1, 1, 2>(batch.backend, links, &mut after, blocks);
+    each::step::<M, 1, 1, 2>(batch, |key| link(key, e), &mut after, blocks);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -170,23 +171,12 @@ fn partial_blocks<M: Chain<1, 1, 2>>(
 }
 
 /// `E~(U, τ)`
-fn tag_blocks(
-    batch: &Batch<'_, '_, '_>,
-    links: &[Link<'_, 1, 2>],
-    tau: &[Block],
-    u: &mut [[Block; 1]],
-) -> ArrayVec<Block, FLIGHT> {
-    let mut t = ArrayVec::new();
+fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut [[Block; 1]], t: &mut Column) {
     t.extend(tau.iter().copied());
-    each::step::<Encrypt, 1, 1, 2>(batch.backend, links, u, &mut t);
-    t
+    each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), u, t);
 }
 
-/// The key and constants of each message's chain.
-fn links<'a>(batch: &Batch<'_, '_, 'a>, e: fn(&Schedule) -> Shared<'_>) -> Links<'a, 1, 2> {
-    batch.messages.iter().map(|message| link(message.key, e)).collect()
-}
-
+/// What a message's chain needs of its key.
 fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 2> {
     let [h0, h1, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [h0, h1] }

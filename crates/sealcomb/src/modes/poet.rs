@@ -12,11 +12,16 @@ use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
 use crate::engine::blocks::Loose;
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link, Links};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor};
+use crate::engine::each::{self, Link};
+use crate::engine::{
+    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor,
+};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
+
+/// Two blocks of state of each message of a flight.
+pub(super) type States = ArrayVec<[Block; 2], FLIGHT>;
 
 /// POET with a version's hashes, which take `K` keys and `C` constants a message.
 pub(crate) struct Poet<V, const K: usize, const C: usize>(PhantomData<V>);
@@ -44,7 +49,7 @@ pub(crate) trait Version<const K: usize, const C: usize>: Sync {
     /// `F` of the lower chain.
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks);
     /// `τ` of each message.
-    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT>;
+    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column);
     /// `X` and `Y` before the first block.
     fn start(tau: &Block) -> [Block; 2];
     /// What is added to `τ` before and after it goes through the step that gives the tag.
@@ -57,18 +62,20 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let tau = V::header(batch);
-        let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
+        let (mut tau, mut states) = (Column::new(), States::new());
+        V::header(batch, &mut tau);
+        states.extend(tau.iter().map(V::start));
         whole_blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states);
 
-        let masks = length_masks(batch);
-        let mut z: ArrayVec<Block, FLIGHT> =
-            batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau)).collect();
+        let (mut masks, mut z) = (Column::new(), Column::new());
+        length_masks(batch, &mut masks);
+        z.extend(batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau)));
         add(&mut z, &masks);
-        let encrypting = links::<V, K, C>(batch, Schedule::encrypting);
-        each::step::<Encrypt<V>, 2, K, C>(batch.backend, &encrypting, &mut states, &mut z);
+        let encrypting = Schedule::encrypting;
+        each::step::<Encrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, encrypting), &mut states, &mut z);
         add(&mut z, &masks);
-        let t = tag_blocks::<V, K, C>(batch, &encrypting, &tau, &mut states);
+        let mut t = Column::new();
+        tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
 
         for ((message, z), t) in batch.messages.iter_mut().zip(&z).zip(&t) {
             let (at, r) = last(message);
@@ -78,19 +85,20 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let tau = V::header(batch);
-        let mut states: ArrayVec<[Block; 2], FLIGHT> = tau.iter().map(V::start).collect();
+        let (mut tau, mut states) = (Column::new(), States::new());
+        V::header(batch, &mut tau);
+        states.extend(tau.iter().map(V::start));
         whole_blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states);
 
-        let masks = length_masks(batch);
-        let mut z: ArrayVec<Block, FLIGHT> =
-            batch.messages.iter().map(|message| filled(message, &message.tag)).collect();
+        let (mut masks, mut z) = (Column::new(), Column::new());
+        length_masks(batch, &mut masks);
+        z.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
         add(&mut z, &masks);
-        let decrypting = links::<V, K, C>(batch, Schedule::decrypting);
-        each::step::<Decrypt<V>, 2, K, C>(batch.backend, &decrypting, &mut states, &mut z);
+        let decrypting = Schedule::decrypting;
+        each::step::<Decrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, decrypting), &mut states, &mut z);
         add(&mut z, &masks);
-        let encrypting = links::<V, K, C>(batch, Schedule::encrypting);
-        let mut t = tag_blocks::<V, K, C>(batch, &encrypting, &tau, &mut states);
+        let mut t = Column::new();
+        tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
 
         for (((message, tau), z), t) in batch.messages.iter_mut().zip(&tau).zip(&mut z).zip(&mut t) {
             let (at, r) = last(message);
@@ -116,9 +124,10 @@ fn filled(message: &Message<'_>, with: &Block) -> Block {
 }
 
 /// `S = E_K(|M| ‖ 0^64)`, the length in bits
-fn length_masks(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
     let bits = |message: &Message<'_>| u128::from(8 * message.data.len() as u64).to_le_bytes();
-    encrypt_for_each(batch, batch.messages.iter().map(|message| bits(message)))
+    masks.extend(batch.messages.iter().map(|message| bits(message)));
+    encrypt_for_each(batch, masks);
 }
 
 /// Takes the blocks of each message before its last one through the chains.
@@ -140,14 +149,7 @@ fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: us
     }
 }
 
-/// The keys and constants of each message's chains.
-fn links<'a, V: Version<K, C>, const K: usize, const C: usize>(
-    batch: &Batch<'_, '_, 'a>,
-    e: fn(&Schedule) -> Shared<'_>,
-) -> Links<'a, K, C> {
-    batch.messages.iter().map(|message| link::<V, K, C>(message.key, e)).collect()
-}
-
+/// What a message's chains need of its key.
 fn link<V: Version<K, C>, const K: usize, const C: usize>(
     key: &Material,
     e: fn(&Schedule) -> Shared<'_>,
@@ -158,21 +160,20 @@ fn link<V: Version<K, C>, const K: usize, const C: usize>(
 /// `T`: what the step after the last block makes of `τ`.
 fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
     batch: &Batch<'_, '_, '_>,
-    encrypting: &[Link<'_, K, C>],
     tau: &[Block],
     states: &mut [[Block; 2]],
-) -> ArrayVec<Block, FLIGHT> {
-    let mut t = ArrayVec::<Block, FLIGHT>::new();
+    t: &mut Column,
+) {
     for (message, tau) in batch.messages.iter().zip(tau) {
         let [mut block, _] = V::tag_masks(message.key, tau);
         xor(&mut block, tau);
         t.push(block);
     }
-    each::step::<Encrypt<V>, 2, K, C>(batch.backend, encrypting, states, &mut t);
-    for ((message, tau), t) in batch.messages.iter().zip(tau).zip(&mut t) {
+    let encrypting = Schedule::encrypting;
+    each::step::<Encrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, encrypting), states, t);
+    for ((message, tau), t) in batch.messages.iter().zip(tau).zip(t) {
         xor(t, &V::tag_masks(message.key, tau)[1]);
     }
-    t
 }
 
 /// Adds a mask to each block.
@@ -295,12 +296,16 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
     }
 
     /// The header is the additional data and the nonce; what is left after its whole blocks is always padded.
-    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
-        let mut sums = sum_aad(batch, |key| [key.subkeys[0], key.subkeys[1]]);
-        for mut blocks in ends_of_headers(batch) {
-            sum_block(batch, &mut sums, &mut blocks);
+    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column) {
+        let mut sums = States::new();
+        sum_aad(batch, |key| [key.subkeys[0], key.subkeys[1]], &mut sums);
+        let mut ends = [Column::new(), Column::new()];
+        ends_of_headers(batch, &mut ends);
+        for blocks in &mut ends {
+            sum_block(batch, &mut sums, blocks);
         }
-        encrypt_for_each(batch, sums.iter().map(|[acc, _]| *acc))
+        tau.extend(sums.iter().map(|[acc, _]| *acc));
+        encrypt_for_each(batch, tau);
     }
 
     fn start(tau: &Block) -> [Block; 2] {
@@ -318,19 +323,17 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
 pub(super) fn sum_aad(
     batch: &Batch<'_, '_, '_>,
     begins: impl Fn(&Material) -> [Block; 2],
-) -> ArrayVec<[Block; 2], FLIGHT> {
-    let mut sums: ArrayVec<[Block; 2], FLIGHT> =
-        batch.messages.iter().map(|message| begins(message.key)).collect();
+    sums: &mut States,
+) {
+    sums.extend(batch.messages.iter().map(|message| begins(message.key)));
     if batch.messages.iter().any(|message| message.aad.len() >= BLOCK) {
-        sum_blocks::<GcmOrder>(batch, &mut sums, |message| &message.aad[..message.aad.len() / BLOCK * BLOCK]);
+        sum_blocks::<GcmOrder>(batch, sums, |message| &message.aad[..message.aad.len() / BLOCK * BLOCK]);
     }
-    sums
 }
 
 /// What each header has after the whole blocks of additional data, in two blocks: the rest of these, the nonce, a one
 /// bit, and zeros.
-pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>) -> [ArrayVec<Block, FLIGHT>; 2] {
-    let mut ends = [ArrayVec::new(), ArrayVec::new()];
+pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>, ends: &mut [Column; 2]) {
     for message in batch.messages.iter() {
         let r = message.aad.len() % BLOCK;
         let rest = Span::from(&*message.aad).block(message.aad.len() - r);
@@ -338,17 +341,14 @@ pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>) -> [ArrayVec<Block, FLI
         ends[0].push(join(&rest, r, nonce));
         ends[1].push(join(&skip(nonce, BLOCK - r), r, &(0x80u128).to_le_bytes()));
     }
-    ends
 }
 
 /// Adds to each message's sum one block, masked and encrypted.
 pub(super) fn sum_block(batch: &Batch<'_, '_, '_>, sums: &mut [[Block; 2]], blocks: &mut [Block]) {
-    let links: Links<'_> = batch
-        .messages
-        .iter()
-        .map(|message| Link { keys: [message.key.aes.encrypting()], constants: [] })
-        .collect();
-    each::step::<MaskedSum<GcmOrder>, 2, 1, 0>(batch.backend, &links, sums, blocks);
+    fn link(key: &Material) -> Link<'_> {
+        Link { keys: [key.aes.encrypting()], constants: [] }
+    }
+    each::step::<MaskedSum<GcmOrder>, 2, 1, 0>(batch, link, sums, blocks);
 }
 
 /// Adds to each message's sum its blocks, masked and encrypted.

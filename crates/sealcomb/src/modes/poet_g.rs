@@ -1,11 +1,9 @@
 //! POET-G: the skeleton of POET's version 1 (CAESAR, first round), whose chains hash by multiplication in GF(2^128). The
 //! designers withdrew it.
 
-use arrayvec::ArrayVec;
-
-use super::poet::{Poet, Version, derive, ends_of_headers, sum_aad, sum_block};
+use super::poet::{Poet, States, Version, derive, ends_of_headers, sum_aad, sum_block};
 use crate::backend::{BLOCK, Backend, Block};
-use crate::engine::{Batch, FLIGHT, Lanes, Material, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, Column, Lanes, Material, Message, encrypt_for_each, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder, factor};
 use crate::primitives::wipe;
@@ -50,25 +48,32 @@ impl Version<1, 4> for Version1 {
     }
 
     /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
-    fn header(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column) {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
-        let sums = sum_aad(batch, |key| [[0; BLOCK], key.subkeys[4]]);
-        let [firsts, seconds] = ends_of_headers(batch);
-        let mut further = sums.clone();
+        let mut sums = States::new();
+        sum_aad(batch, |key| [[0; BLOCK], key.subkeys[4]], &mut sums);
+        let mut ends = [Column::new(), Column::new()];
+        ends_of_headers(batch, &mut ends);
+        let [firsts, seconds] = &mut ends;
+        tau.extend(firsts.iter().copied());
         if batch.messages.iter().any(|message| is_ragged(message)) {
-            sum_block(batch, &mut further, &mut firsts.clone());
+            let mut further = States::new();
+            further.extend(sums.iter().copied());
+            sum_block(batch, &mut further, firsts);
+            for (i, message) in batch.messages.iter().enumerate() {
+                if is_ragged(message) {
+                    (sums[i], tau[i]) = (further[i], seconds[i]);
+                }
+            }
         }
-        let last = batch.messages.iter().enumerate().map(|(i, message)| {
-            let ([acc, mask], mut last) =
-                if is_ragged(message) { (&further[i], seconds[i]) } else { (&sums[i], firsts[i]) };
+        for ((message, [acc, mask]), last) in batch.messages.iter().zip(&sums).zip(&mut *tau) {
             let twice = GcmOrder::double_block(mask);
             let multiple = if is_ragged(message) { GcmOrder::double_block(&twice) } else { twice };
             for part in [acc, mask, &multiple] {
-                xor(&mut last, part);
+                xor(last, part);
             }
-            last
-        });
-        encrypt_for_each(batch, last)
+        }
+        encrypt_for_each(batch, tau);
     }
 
     fn start(tau: &Block) -> [Block; 2] {

@@ -4,8 +4,8 @@ use super::Mode;
 use super::ccm::chain;
 use super::cloc::{beyond_end, crypt, cut};
 use crate::backend::{BLOCK, Block, Span};
-use crate::engine::once::{self, Column, Once};
-use crate::engine::{Batch, Lanes};
+use crate::engine::once::{self, Once};
+use crate::engine::{Batch, Column, Lanes};
 
 pub(crate) struct Silc;
 
@@ -20,7 +20,8 @@ impl Mode for Silc {
 }
 
 fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
-    let (mut enc, mut prf) = hash(batch);
+    let (mut enc, mut prf) = (Column::new(), Column::new());
+    hash(batch, &mut enc, &mut prf);
     crypt::<OPENS>(batch, &mut enc, &mut prf);
     let (mut beyond, mut len) = (Column::new(), Column::new());
     for message in batch.messages.iter() {
@@ -33,16 +34,15 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     }
 }
 
-/// `V = HASH_K(N, A)` and `g(V)`.
-fn hash(batch: &Batch<'_, '_, '_>) -> (Column, Column) {
-    let mut s = batch.messages.iter().map(|message| nonce_block(message.nonce)).collect();
-    once::run::<First, 1>(batch, [&mut s]);
+/// `V = HASH_K(N, A)` and `g(V)`, into `s` and `len`.
+fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
+    s.extend(batch.messages.iter().map(|message| nonce_block(message.nonce)));
+    once::run::<First, 1>(batch, [s]);
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        chain(batch, &mut s, |message| Span::from(&*message.aad));
+        chain(batch, s, |message| Span::from(&*message.aad));
     }
-    let mut len = batch.messages.iter().map(|message| length(message.aad.len())).collect();
-    once::run::<Length, 2>(batch, [&mut s, &mut len]);
-    (s, len)
+    len.extend(batch.messages.iter().map(|message| length(message.aad.len())));
+    once::run::<Length, 2>(batch, [s, len]);
 }
 
 /// `0…0 ‖ param ‖ N`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
