@@ -199,13 +199,13 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.
 pub(crate) struct Loose<'a, C = AesSchedule> {
-    pub(crate) blocks: ArrayVec<Block, FLIGHT>,
+    pub(crate) blocks: Column,
     keys: ArrayVec<&'a C, FLIGHT>,
 }
 
 impl<'a, C: BlockCipher> Loose<'a, C> {
     pub(crate) fn new() -> Self {
-        Self { blocks: ArrayVec::new(), keys: ArrayVec::new() }
+        Self { blocks: Column::new(), keys: ArrayVec::new() }
     }
 
     pub(crate) fn push(&mut self, key: &'a C, block: Block) {

@@ -1,11 +1,9 @@
 //! COLM_0 (CAESAR's final portfolio): encrypt, mix, encrypt.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use crate::backend::{Backend, Block, Isa};
+use crate::backend::{Backend, Isa};
 use crate::engine::layers::{self, Layers, Rho, Sum, absorb_nonce_and_aad};
-use crate::engine::{Batch, FLIGHT, Material, Message};
+use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
 pub(crate) struct Colm;
@@ -47,7 +45,7 @@ impl Layers for Colm {
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
-        absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8])
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column) {
+        absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8], states);
     }
 }

@@ -1,11 +1,9 @@
 //! AES-COPA v2 (CAESAR, round 2): encrypt, sum, encrypt.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa};
+use crate::backend::{BLOCK, Backend, Isa};
 use crate::engine::layers::{self, Layers, Sum, absorb, add, doublings, each, padded};
-use crate::engine::{Batch, FLIGHT, Material, Message};
+use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
@@ -48,10 +46,9 @@ impl Layers for Copa {
 
     /// `S[0] = V ⊕ L`, where `V` authenticates the additional data, followed by the nonce.
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], last: &mut Column) {
         // The blocks that end in the nonce, if the data before it is ragged, and the last blocks.
-        let mut straddling = ArrayVec::<Block, FLIGHT>::new();
-        let mut last = ArrayVec::<Block, FLIGHT>::new();
+        let mut straddling = Column::new();
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         for message in messages {
             let (acc, mut masks) =
@@ -73,17 +70,16 @@ impl Layers for Copa {
         }
         if messages.iter().any(|message| is_ragged(message)) {
             each::<Encrypt, B>(b, messages, &mut straddling);
-            for ((message, last), straddling) in messages.iter().zip(&mut last).zip(straddling) {
+            for ((message, last), straddling) in messages.iter().zip(&mut *last).zip(&straddling) {
                 if is_ragged(message) {
-                    *last = add(*last, straddling);
+                    *last = add(*last, *straddling);
                 }
             }
         }
-        each::<Encrypt, B>(b, messages, &mut last);
-        for (message, v) in messages.iter().zip(&mut last) {
+        each::<Encrypt, B>(b, messages, last);
+        for (message, v) in messages.iter().zip(last) {
             *v = add(*v, Masks::new(doublings(message.key), 0).block(1, 1));
         }
-        last
     }
 }
 

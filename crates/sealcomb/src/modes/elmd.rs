@@ -2,12 +2,10 @@
 
 use core::marker::PhantomData;
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use crate::backend::{Backend, Block, Isa};
+use crate::backend::{Backend, Isa};
 use crate::engine::layers::{self, Layers, Rho, absorb_nonce_and_aad};
-use crate::engine::{Batch, FLIGHT, Material, Message};
+use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::rounds::{Cipher, Decrypt, DecryptSix, Encrypt, EncryptSix};
 
 /// ELmD(r, g, f).
@@ -118,7 +116,7 @@ impl<P: Parameters> Layers for Elmd<P> {
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
-        absorb_nonce_and_aad::<P::Encrypt, Rho, B>(b, messages, P::PARAM)
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column) {
+        absorb_nonce_and_aad::<P::Encrypt, Rho, B>(b, messages, P::PARAM, states);
     }
 }

@@ -1,12 +1,10 @@
 //! EME2 (IEEE Std 1619.2), a wide-block cipher, with its names: `t` comes of the tweak (the job's additional data),
 //! `mp`, `mm` and `mc` are the middle that everything passes through, `F` is the cipher or, decrypting, its inverse.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{Loose, Pass, pass};
-use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
+use crate::engine::{Batch, Column, Material, Message, PADDING};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::doublings::{Doublings, Masks};
@@ -46,13 +44,13 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages } = self;
-        let t = tweaks(b, messages);
-        let mut mp = ArrayVec::<Block, FLIGHT>::new();
+        let (mut t, mut mp, mut m1, mut g0) = (Column::new(), Column::new(), Column::new(), Column::new());
+        tweaks(b, messages, &mut t);
         for (message, t) in messages.iter_mut().zip(&t) {
             let sum = first_pass::<B, OPENS>(b, message);
             mp.push(b.first(b.xor3(sum, b.one(t), padded(b, message))));
         }
-        let (m1, g0) = middle::<B, OPENS>(b, messages, &mp, &t);
+        middle::<B, OPENS>(b, messages, &mp, &t, &mut m1, &mut g0);
         let mut last = Loose::new();
         for ((message, m1), g0) in messages.iter_mut().zip(&m1).zip(&g0) {
             let sum = second_pass::<B, OPENS>(b, message, m1);
@@ -132,8 +130,7 @@ fn f<B: Isa, const OPENS: bool>(b: B, blocks: &mut Loose<'_>) {
 
 /// `t` of each message, always by encryption.
 #[inline(always)]
-fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
-    let mut t = ArrayVec::<Block, FLIGHT>::new();
+fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
     let mut last = Loose::new();
     for message in messages {
         let (key, tweak) = (message.key, &*message.aad);
@@ -158,13 +155,12 @@ fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT
     }
     last.encrypt_on(b);
     let mut last = last.blocks.iter();
-    for (message, t) in messages.iter().zip(&mut t) {
+    for (message, t) in messages.iter().zip(t) {
         if message.aad.is_empty() || !message.aad.len().is_multiple_of(BLOCK) {
             let last = last.next().expect("a block for every tweak that is not whole");
             *t = b.first(b.xor(b.one(t), b.one(last)));
         }
     }
-    t
 }
 
 /// The whole pieces of a tweak.
@@ -259,7 +255,9 @@ fn middle<B: Isa, const OPENS: bool>(
     messages: &mut [&mut Message<'_>],
     mp: &[Block],
     t: &[Block],
-) -> (ArrayVec<Block, FLIGHT>, ArrayVec<Block, FLIGHT>) {
+    m1: &mut Column,
+    g0: &mut Column,
+) {
     // What `mp` becomes is `mm` for the messages with last bytes and `mc` for the others.
     let mut mm = Loose::new();
     for (message, mp) in messages.iter().zip(mp) {
@@ -274,7 +272,6 @@ fn middle<B: Isa, const OPENS: bool>(
     }
     f::<B, OPENS>(b, &mut mc);
 
-    let (mut m1, mut g0) = (ArrayVec::new(), ArrayVec::new());
     let mut mc = mc.blocks.iter();
     for (((message, mp), mm), t) in messages.iter_mut().zip(mp).zip(&mm.blocks).zip(t) {
         let bytes = ragged(message);
@@ -290,7 +287,6 @@ fn middle<B: Isa, const OPENS: bool>(
         m1.push(b.first(b.xor(b.one(mp), mc)));
         g0.push(b.first(b.xor3(b.one(t), mc, q)));
     }
-    (m1, g0)
 }
 
 /// Makes `F(G_i) ⊕ 2^i K_ECB` of every `B_i` but the first. Returns the sum of the `G_i`, in the first lane.

@@ -4,12 +4,10 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::slice;
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
 use crate::engine::blocks::{encrypt_block, encrypt_each_by};
-use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message};
+use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
@@ -70,7 +68,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let mut masks = ArrayVec::<Block, FLIGHT>::new();
+        let mut masks = Column::new();
         for message in self.messages.iter() {
             masks.push(b.first(first_counter(b, table(message.key), message.nonce)));
         }

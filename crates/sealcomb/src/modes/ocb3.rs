@@ -6,12 +6,10 @@
 use alloc::boxed::Box;
 use core::marker::PhantomData;
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
-use crate::engine::{Batch, BlockCipher, FLIGHT, Material, Message, PADDING};
+use crate::engine::{Batch, BlockCipher, Column, Material, Message, PADDING};
 use crate::primitives::aes;
 use crate::primitives::cipher::Cipher;
 use crate::primitives::offsets::{OffsetTable, Offsets};
@@ -76,9 +74,10 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages, .. } = self;
-        let start = first_offsets::<C, B>(b, messages);
+        let mut start = Column::new();
+        first_offsets::<C, B>(b, messages, &mut start);
         // Checksum ⊕ Offset ⊕ L_$
-        let mut tags = ArrayVec::<Block, FLIGHT>::new();
+        let mut tags = Column::new();
         let mut pads = Loose::new();
         for (message, start) in messages.iter_mut().zip(&start) {
             let l = table(message.key);
@@ -98,7 +97,8 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
             }
         }
         encrypt_each_by::<C, B>(b, messages, &mut tags);
-        let hashes = hash::<C, B>(b, messages);
+        let mut hashes = Column::new();
+        hash::<C, B>(b, messages, &mut hashes);
         for ((message, tag), hash) in messages.iter_mut().zip(&tags).zip(&hashes) {
             message.tag = b.first(b.xor(b.one(tag), b.one(hash)));
         }
@@ -116,19 +116,17 @@ const BOTTOM: u128 = 0x3f;
 
 /// `Offset_0` of each message: the part of `Stretch` that the nonce's last bits choose.
 #[inline(always)]
-fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
-    let mut offsets = ArrayVec::<Block, FLIGHT>::new();
+fn first_offsets<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], offsets: &mut Column) {
     for message in messages {
         offsets.push((nonce_block(message) & !BOTTOM).to_be_bytes());
     }
-    encrypt_each_by::<C, B>(b, messages, &mut offsets);
-    for (message, offset) in messages.iter().zip(&mut offsets) {
+    encrypt_each_by::<C, B>(b, messages, offsets);
+    for (message, offset) in messages.iter().zip(offsets) {
         let bottom = nonce_block(message) & BOTTOM;
         let ktop = u128::from_be_bytes(*offset);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         *offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
     }
-    offsets
 }
 
 /// `Nonce`, as a number: the tag's length, a one bit, and the nonce at the end.
@@ -218,8 +216,7 @@ fn last_block<B: Isa, const OPENS: bool>(b: B, data: &mut Span<'_>, pad: &Block)
 
 /// `HASH(K, A)` of each message.
 #[inline(always)]
-fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT> {
-    let mut sums = ArrayVec::<Block, FLIGHT>::new();
+fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut Column) {
     let mut last = Loose::new();
     for message in messages {
         let (key, a) = (message.key, &*message.aad);
@@ -239,13 +236,12 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec
     }
     last.encrypt_on(b);
     let mut last = last.blocks.iter();
-    for (message, sum) in messages.iter().zip(&mut sums) {
+    for (message, sum) in messages.iter().zip(sums) {
         if ragged(message.aad.len()) > 0 {
             let last = last.next().expect("a last block for all ragged data");
             *sum = b.first(b.xor(b.one(sum), b.one(last)));
         }
     }
-    sums
 }
 
 /// The sum of the blocks of a string of whole ones, each encrypted under its offset, and the offset of the last.

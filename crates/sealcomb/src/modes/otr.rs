@@ -9,7 +9,7 @@ use super::ocb3::nonce_block;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{Loose, PairPass, Pass, encrypt_block, encrypt_each, pass, pass_pairs};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
+use crate::engine::{Batch, Column, FLIGHT, Material, Message, PADDING};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{double, short, times_short};
@@ -59,9 +59,13 @@ impl Kernel for Zero<'_> {
 
 impl Otr {
     fn crypt<const OPENS: bool>(&self, batch: &mut Batch<'_, '_, '_>) {
+        let mut chained = Column::new();
         let s = match self {
             Self::Parallel => None,
-            Self::Serial => Some(chains(batch)),
+            Self::Serial => {
+                chains(batch, &mut chained);
+                Some(&*chained)
+            }
         };
         batch.backend.run(Crypt::<OPENS> { messages: batch.messages, s });
     }
@@ -73,7 +77,7 @@ fn before_last(aad: &[u8]) -> usize {
 }
 
 /// `S` of the serial sets: the chain over all blocks of associated data but the last.
-fn chains(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
+fn chains(batch: &Batch<'_, '_, '_>, s: &mut Column) {
     let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
     for message in batch.messages.iter() {
         let data = Span::from(&message.aad[..before_last(&message.aad)]);
@@ -81,13 +85,13 @@ fn chains(batch: &Batch<'_, '_, '_>) -> ArrayVec<Block, FLIGHT> {
         strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
     }
     CbcMac::run(batch.backend, batch.schedule, &mut strands);
-    strands.iter().map(|strand| strand.state[0]).collect()
+    s.extend(strands.iter().map(|strand| strand.state[0]));
 }
 
 struct Crypt<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
     /// The chains over the associated data, if it is processed in series.
-    s: Option<ArrayVec<Block, FLIGHT>>,
+    s: Option<&'b [Block]>,
 }
 
 impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
@@ -97,9 +101,8 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     fn run<B: Isa>(self, b: B) {
         let Self { messages, s } = self;
         let is_serial = s.is_some();
-        let mut ta = ArrayVec::new();
-        associated_data(b, messages, s.as_deref(), &mut ta);
-        let mut f = ArrayVec::<Block, FLIGHT>::new();
+        let (mut ta, mut f) = (Column::new(), Column::new());
+        associated_data(b, messages, s, &mut ta);
         for message in messages.iter() {
             f.push(nonce_block(message).to_be_bytes());
         }
@@ -112,7 +115,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
         }
         last_chunks::<B, OPENS>(b, messages, &mut ends);
 
-        let mut te = ArrayVec::<Block, FLIGHT>::new();
+        let mut te = Column::new();
         for (message, End { l, sum }) in messages.iter().zip(&ends) {
             let r = last_chunk(message);
             // L# = 3 L, 5 L# = 15 L, 7 L# = 9 L
@@ -163,12 +166,7 @@ fn padded<B: Isa>(b: B, v: B::V, bytes: usize) -> B::V {
 
 /// `TA` of each message; `s` has the chains of those that process in series.
 #[inline(always)]
-fn associated_data<B: Isa>(
-    b: B,
-    messages: &[&mut Message<'_>],
-    s: Option<&[Block]>,
-    ta: &mut ArrayVec<Block, FLIGHT>,
-) {
+fn associated_data<B: Isa>(b: B, messages: &[&mut Message<'_>], s: Option<&[Block]>, ta: &mut Column) {
     let mut last = Loose::new();
     for (i, message) in messages.iter().enumerate() {
         let (key, a) = (message.key, &*message.aad);

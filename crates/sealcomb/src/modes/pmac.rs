@@ -1,12 +1,10 @@
 //! PMAC (Black, Rogaway, EUROCRYPT 2002), with its letters. The message is what the job has as additional data.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use super::ocb3::{sum_of_blocks, table};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel};
+use crate::backend::{BLOCK, Backend, Isa, Kernel};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::{Batch, FLIGHT, Material, Message, PADDING};
+use crate::engine::{Batch, Column, Material, Message, PADDING};
 use crate::primitives::aes::Schedule;
 use crate::primitives::gf128::BigEndian;
 use crate::primitives::offsets::OffsetTable;
@@ -62,7 +60,7 @@ impl Kernel for Tags<'_, '_, '_> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages } = self;
-        let mut sums = ArrayVec::<Block, FLIGHT>::new();
+        let mut sums = Column::new();
         for message in &*messages {
             let (key, m) = (message.key, &*message.aad);
             let (before, last) = m.split_at(m.len().saturating_sub(1) / BLOCK * BLOCK);

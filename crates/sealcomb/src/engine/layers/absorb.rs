@@ -1,11 +1,9 @@
 //! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
 
-use arrayvec::ArrayVec;
-
 use super::mixing::{Mixing, State, mix_block};
 use super::{add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
-use crate::engine::{FLIGHT, Material, Message};
+use crate::engine::{Column, Material, Message};
 use crate::primitives::doublings::{Masks, Window};
 use crate::primitives::rounds::Cipher;
 
@@ -74,10 +72,10 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
     param: [u8; 8],
-) -> ArrayVec<Block, FLIGHT> {
+    states: &mut Column,
+) {
     const THREE: u8 = 0b11;
     const THREE_TIMES_SEVEN: u16 = 0b1001;
-    let mut states = ArrayVec::<Block, FLIGHT>::new();
     for message in messages {
         let mut first = [0; BLOCK];
         first[..8].copy_from_slice(message.nonce);
@@ -85,22 +83,21 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
         let mask = Masks::new(doublings(message.key), 0).block(1, u16::from(THREE));
         states.push(add(first, mask));
     }
-    each::<C, B>(b, messages, &mut states);
+    each::<C, B>(b, messages, states);
     if messages.iter().all(|message| message.aad.is_empty()) {
-        return states;
+        return;
     }
-    let mut shorts = ArrayVec::<Block, FLIGHT>::new();
-    for (message, w) in messages.iter().zip(&mut states) {
+    let mut shorts = Column::new();
+    for (message, w) in messages.iter().zip(&mut *states) {
         let whole = message.aad.len() / BLOCK * BLOCK;
         let masks;
         (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w);
         shorts.push(add(padded(&message.aad[whole..]), masks.block(0, THREE_TIMES_SEVEN)));
     }
     each::<C, B>(b, messages, &mut shorts);
-    for ((message, w), z) in messages.iter().zip(&mut states).zip(shorts) {
+    for ((message, w), z) in messages.iter().zip(states).zip(&shorts) {
         if !message.aad.len().is_multiple_of(BLOCK) {
-            mix_block::<X, B>(b, w, z);
+            mix_block::<X, B>(b, w, *z);
         }
     }
-    states
 }

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use super::mixing::{mix_block, unmix_block};
 use super::{Layers, add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa};
-use crate::engine::{FLIGHT, Message};
+use crate::engine::{Column, FLIGHT, Message};
 use crate::primitives::doublings::Masks;
 
 /// Most intermediate tags of a message.
@@ -177,14 +177,15 @@ pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
 /// one as are missing of the other.
 #[inline(always)]
 fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
-    let mut blocks: ArrayVec<Block, FLIGHT> = lasts.iter().map(|last| add(last.sum, last.top[1])).collect();
+    let mut blocks = Column::new();
+    blocks.extend(lasts.iter().map(|last| add(last.sum, last.top[1])));
     each::<M::Upper, B>(b, messages, &mut blocks);
     for (last, block) in lasts.iter_mut().zip(&mut blocks) {
         *block = add(mix_block::<M::Mixing, B>(b, &mut last.w, *block), M::BEFORE_TAG.to_be_bytes());
     }
     each::<M::Lower, B>(b, messages, &mut blocks);
-    for ((message, last), block) in messages.iter_mut().zip(lasts).zip(blocks) {
-        let c = add(block, last.bottom[1]);
+    for ((message, last), block) in messages.iter_mut().zip(lasts).zip(&blocks) {
+        let c = add(*block, last.bottom[1]);
         let padding = add(last.block, padded(&last.block[..last.bytes]));
         let (in_padding, in_tag) = message.tag.split_at_mut(BLOCK - last.bytes);
         for (tag, wrong) in in_padding.iter_mut().zip(&padding[last.bytes..]) {

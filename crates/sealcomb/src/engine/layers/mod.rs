@@ -22,7 +22,7 @@ use last::{Last, open_last, seal_last};
 use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
-use super::{Batch, FLIGHT, Material, Message, Schedule, share_key};
+use super::{Batch, Column, FLIGHT, Material, Message, Schedule, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
@@ -60,7 +60,7 @@ pub(crate) trait Layers {
     const GAP: usize;
 
     /// The mixing's state before the first block, from nonce and additional data.
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>]) -> ArrayVec<Block, FLIGHT>;
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column);
 }
 
 #[inline(always)]
@@ -181,7 +181,8 @@ impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let start = M::start(b, self.messages);
+        let mut start = Column::new();
+        M::start(b, self.messages, &mut start);
         let mut lasts = ArrayVec::<Last, FLIGHT>::new();
         for (message, w) in self.messages.iter().zip(&start) {
             lasts.push(Last::new::<M, OPENS>(message, w));
