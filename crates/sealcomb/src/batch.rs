@@ -8,7 +8,7 @@ use ctutils::CtEq;
 
 use crate::backend::{Block, Span};
 use crate::catalog::Kind;
-use crate::engine::{Batch, FLIGHT, Message, Schedule};
+use crate::engine::{Batch, FLIGHT, Message, Schedule, head};
 use crate::modes::Mode;
 use crate::{BatchError, Error, Forged, Key};
 
@@ -421,9 +421,8 @@ fn padded(tag: &[u8]) -> Block {
 
 /// Whether a received tag is the beginning of the computed one, in constant time.
 fn same(computed: &Block, received: &[u8]) -> bool {
-    let shown = u128::MAX.checked_shr(8 * (16 - received.len() as u32)).unwrap_or(0);
-    let computed = u128::from_le_bytes(*computed) & shown;
-    computed.ct_eq(&u128::from_le_bytes(padded(received))).to_bool()
+    let shown = u128::from_le_bytes(head(computed, received.len()));
+    shown.ct_eq(&u128::from_le_bytes(padded(received))).to_bool()
 }
 
 /// Finds out whether a message of these sizes can be sealed or opened under a key; in line as far as ordinary ones need.

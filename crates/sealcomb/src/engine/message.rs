@@ -154,6 +154,13 @@ pub(crate) fn join(head: &Block, bytes: usize, tail: &Block) -> Block {
     (u128::from_le_bytes(*head) | tail).to_le_bytes()
 }
 
+/// The first bytes of a block, and zeros.
+#[inline(always)]
+pub(crate) fn head(block: &Block, bytes: usize) -> Block {
+    let beyond = u128::MAX.checked_shl(8 * bytes as u32).unwrap_or(0);
+    (u128::from_le_bytes(*block) & !beyond).to_le_bytes()
+}
+
 /// The bytes of a block after the first ones, and zeros.
 #[cfg(feature = "research")]
 #[inline(always)]

@@ -20,7 +20,7 @@ pub(crate) use lanes::Lanes;
 pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
-pub(crate) use message::{Batch, Column, Material, Message, PADDING, encrypt_for_each, share_key, xor};
+pub(crate) use message::{Batch, Column, Material, Message, PADDING, encrypt_for_each, head, share_key, xor};
 #[cfg(feature = "research")]
 pub(crate) use message::{join, skip, split};
 

@@ -13,9 +13,7 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
 use crate::engine::blocks::{PairPass, encrypt_block, pass_pairs};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link};
-use crate::engine::{
-    Batch, Column, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, join, skip, xor,
-};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, head, xor};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{BigEndian, Field, factor};
@@ -386,13 +384,6 @@ fn hash_rests(
     encrypt_for_each(batch, phi);
 }
 
-/// The first bytes of a block, and zeros.
-fn first(block: &Block, bytes: usize) -> Block {
-    let mut first = *block;
-    xor(&mut first, &join(&[0; BLOCK], bytes, &skip(block, bytes)));
-    first
-}
-
 /// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest.
 fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], rests: &mut Rests) {
     let mut z = [Column::new(), Column::new()];
@@ -407,8 +398,8 @@ fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], 
     for (i, (message, rest)) in batch.messages.iter_mut().zip(rests).enumerate() {
         let at = whole_pairs(message);
         let r = message.data.len() - at;
-        xor(&mut rest[0], &first(&z[0][i], r.min(BLOCK)));
-        xor(&mut rest[1], &first(&z[1][i], r.saturating_sub(BLOCK)));
+        xor(&mut rest[0], &head(&z[0][i], r.min(BLOCK)));
+        xor(&mut rest[1], &head(&z[1][i], r.saturating_sub(BLOCK)));
         message.data.set_block(at, &rest[0]);
         message.data.set_block(at + r.min(BLOCK), &rest[1]);
     }

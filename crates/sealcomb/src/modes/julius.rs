@@ -14,7 +14,9 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave}
 use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::comb::Chain;
 use crate::engine::each::{self, Link};
-use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, xor};
+use crate::engine::{
+    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, head, join, skip, xor,
+};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{BigEndian, factor, multiply_reversed, split_factor};
 use crate::primitives::ghash::{KeyHash, Table};
@@ -91,7 +93,7 @@ impl Mode for JuliusEcb {
         encrypt_for_each(batch, &mut tags);
         encrypt_for_each(batch, &mut tags);
         for ((message, tag), b1) in batch.messages.iter_mut().zip(&tags).zip(&b1) {
-            let wrong = first_bytes(b1, padding(message));
+            let wrong = head(b1, padding(message));
             for ((t, computed), wrong) in message.tag.iter_mut().zip(tag).zip(wrong) {
                 *t ^= (*t ^ computed) | wrong;
             }
@@ -106,7 +108,7 @@ fn encrypt_zero(backend: Backend, aes: &Schedule) -> Block {
     zero.blocks[0]
 }
 
-/// The mask before the next block of each of them.
+/// The mask before the next block of each message of a flight.
 type Masks = ArrayVec<[Block; 1], FLIGHT>;
 
 struct PowersOf<'a> {
@@ -177,13 +179,6 @@ fn plain_rest<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
     let data = if padding > 0 { message.data.output() } else { message.data.input() };
     let first = BLOCK.min(data.len());
     data.after(first)
-}
-
-/// The first bytes of a block, and zeros.
-fn first_bytes(block: &Block, bytes: usize) -> Block {
-    let mut first = *block;
-    xor(&mut first, &join(&[0; BLOCK], bytes, &skip(block, bytes)));
-    first
 }
 
 /// The seed of each message, before it is encrypted or after it was decrypted.
