@@ -316,6 +316,11 @@ pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [
     if let [block] = blocks {
         return encrypt_block(b, keys, block);
     }
+    if blocks.len() <= B::BLOCKS {
+        let mut x = [b.load_bytes(blocks.as_flattened())];
+        keys.encrypt(b, &mut x);
+        return b.store_some(x[0], blocks);
+    }
     for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
         let mut x = [b.zero(); REGISTERS];
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {

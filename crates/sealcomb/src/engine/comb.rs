@@ -47,25 +47,35 @@ pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize 
     pub(crate) data: Span<'a>,
 }
 
+/// How many blocks there must be beside those of the longest strand for lanes to be worth setting up. From one short strand
+/// into the next the CPU runs ahead by itself.
+const fn least_blocks(longest: usize) -> usize {
+    if longest <= 8 { 28 } else { 12 }
+}
+
 fn run<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
     backend: Backend,
     schedule: Schedule,
     strands: &mut [Strand<'_, S, K, C>],
 ) {
-    let laid = match schedule {
-        Schedule::Single | Schedule::Blocks => Laid::Single,
-        Schedule::Auto | Schedule::Refill if strands.len() == 1 => Laid::Single,
-        Schedule::Auto | Schedule::Refill => Laid::Refilled,
-        Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
-    };
     let mut order = Order::new();
     let mut shared = true;
+    let (mut blocks, mut longest) = (0, 0);
     for (i, strand) in strands.iter().enumerate() {
         if strand.data.len() > 0 {
             shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
             order.push(i, strand.data.len());
+            let strand_blocks = strand.data.len().div_ceil(BLOCK);
+            blocks += strand_blocks;
+            longest = strand_blocks.max(longest);
         }
     }
+    let laid = match schedule {
+        Schedule::Single | Schedule::Blocks => Laid::Single,
+        Schedule::Auto | Schedule::Refill if blocks - longest < least_blocks(longest) => Laid::Single,
+        Schedule::Auto | Schedule::Refill => Laid::Refilled,
+        Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
+    };
     if laid != Laid::Single {
         order.sort();
     }
@@ -393,13 +403,13 @@ where
     fn window(&mut self, most: usize) -> usize {
         let registers = match self.rows.live().div_ceil(B::BLOCKS) {
             0 | 1 if !B::SOFT => 1,
-            2..=4 if B::BLOCKS == 1 && !B::SOFT => 4,
+            2..=4 if !B::SOFT => 4,
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
         match registers {
             1 if const { !B::SOFT } => self.advance::<1>(steps),
-            4 if const { B::BLOCKS == 1 && !B::SOFT } => self.advance::<4>(steps),
+            4 if const { !B::SOFT } => self.advance::<4>(steps),
             _ => self.advance::<W>(steps),
         }
         steps

@@ -40,8 +40,8 @@ pub enum Schedule {
     /// parallelism: groups of so many messages sorted by length, each processed in precomputed windows. Modes without a
     /// chain from block to block lay the blocks of one message side by side instead.
     Comb(usize),
-    /// Lanes that take the next message as soon as theirs has ended, longest first. Modes without a chain from block
-    /// to block lay the blocks of one message side by side instead.
+    /// Lanes that take the next message as soon as theirs has ended, longest first; messages of very few blocks go one by
+    /// one. Modes without a chain from block to block lay the blocks of one message side by side instead.
     Refill,
     /// Consecutive blocks of one message side by side. Modes with a chain from block to block go one by one.
     Blocks,

@@ -32,15 +32,15 @@ impl<M: Once<N>, const N: usize> Kernel for Step<'_, '_, '_, '_, M, N> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages, mut columns, .. } = self;
-        let Some(first) = messages.first() else { return };
-        if messages.len() > 1 && share_key(messages) {
-            for at in (0..messages.len()).step_by(REGISTERS * B::BLOCKS) {
-                let to = messages.len().min(at + REGISTERS * B::BLOCKS);
-                step::<M, B, _, REGISTERS, N>(b, first.key.aes.encrypting(), &mut columns, at, to);
-            }
-        } else {
-            for (i, message) in messages.iter().enumerate() {
-                step::<M, B, _, 1, N>(b, message.key.aes.encrypting(), &mut columns, i, i + 1);
+        // Messages under different keys go one by one.
+        let lanes = if share_key(messages) { REGISTERS * B::BLOCKS } else { 1 };
+        for from in (0..messages.len()).step_by(lanes) {
+            let to = messages.len().min(from + lanes);
+            let keys = messages[from].key.aes.encrypting();
+            if to - from <= B::BLOCKS {
+                step::<M, B, _, 1, N>(b, keys, &mut columns, from, to);
+            } else {
+                step::<M, B, _, REGISTERS, N>(b, keys, &mut columns, from, to);
             }
         }
     }
