@@ -116,9 +116,9 @@ impl<const ROOM: usize> Powers<ROOM> {
         self.add_halves(b);
     }
 
-    /// Fills a table for POLYVAL for each message, whose hash is of so many blocks, with as many powers of its key as pay: each
-    /// doubling of their number halves the reductions, and two groups of blocks are worth all powers. A power waits for
-    /// the one before it, and so the tables are filled side by side.
+    /// Fills a table for POLYVAL for each message, whose hash is of so many blocks, with as many powers of its key as pay:
+    /// each doubling of their number halves the reductions, and two groups of blocks are worth all powers. A power waits
+    /// for the one before it, and so the tables are filled side by side.
     #[inline(always)]
     pub(crate) fn fill_each<B: Isa>(
         b: B,
@@ -221,22 +221,24 @@ pub(crate) struct Hash<'t, B: Isa, F, const REVERSES: bool, const ROOM: usize> {
     // The hash so far, in the first lane, until the group's first block takes it up.
     y: B::V,
     sum: Unreduced<B>,
-    // Where the power of the group's next block is.
+    // Where the power of the group's next block is, and where that is once the group is complete.
     at: usize,
+    end: usize,
     field: PhantomData<F>,
 }
 
 impl<'t, B: Isa, F: Field, const REVERSES: bool, const ROOM: usize> Hash<'t, B, F, REVERSES, ROOM> {
     #[inline(always)]
     pub(crate) fn new(b: B, table: &'t Powers<ROOM>) -> Self {
-        Self { table, y: b.zero(), sum: Unreduced::zero(b), at: 0, field: PhantomData }
+        Self { table, y: b.zero(), sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
     }
 
     /// Opens a group of this many blocks, at most [`Powers::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
-        debug_assert!(blocks <= self.table.count);
-        self.at = Powers::<ROOM>::POWERS - blocks;
+        debug_assert!(self.at == self.end && blocks <= self.table.count);
+        self.end = Powers::<ROOM>::POWERS;
+        self.at = self.end - blocks;
         self.sum = Unreduced::zero(b);
     }
 
@@ -245,6 +247,7 @@ impl<'t, B: Isa, F: Field, const REVERSES: bool, const ROOM: usize> Hash<'t, B, 
     #[inline(always)]
     pub(crate) fn begin_last(&mut self, b: B, blocks: usize) {
         self.begin(b, blocks - 1);
+        self.end += 1;
     }
 
     /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
@@ -288,6 +291,7 @@ impl<'t, B: Isa, F: Field, const REVERSES: bool, const ROOM: usize> Hash<'t, B, 
     /// Closes the group.
     #[inline(always)]
     pub(crate) fn end(&mut self, b: B) {
+        debug_assert_eq!(self.at, self.end);
         self.y = b.fold(self.sum.reduce::<F>(b));
     }
 
