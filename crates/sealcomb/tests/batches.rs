@@ -448,3 +448,42 @@ fn equal_and_very_unequal_lengths_obey_the_law() {
         }
     }
 }
+
+/// Buffers so far apart that their lines meet in two sets of the nearest cache, as those of many a pool of packets do.
+#[test]
+fn messages_two_kib_apart_obey_the_law() {
+    const APART: usize = 2048;
+    let mut rng = StdRng::seed_from_u64(5);
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac && !algorithm.expands())
+    {
+        let messages: Vec<_> = (0..70)
+            .map(|i| random_bytes(&mut rng, algorithm.padded_bytes(APART - 16 - i * i % 50)))
+            .collect();
+        let nonce = random_bytes(&mut rng, algorithm.nonce_bytes);
+        for backend in backends::available() {
+            let key = Key::with_backend(algorithm, &vec![9; algorithm.key_bytes], backend).expect("a key");
+            let mut buffer = vec![0; APART * messages.len()];
+            let mut tags = vec![vec![0; key.tag_bytes()]; messages.len()];
+            let mut jobs = Vec::new();
+            for ((message, data), tag) in messages.iter().zip(buffer.chunks_mut(APART)).zip(&mut tags) {
+                let data = &mut data[..message.len()];
+                data.copy_from_slice(message);
+                jobs.push(SealJob::in_place(&key, &nonce, b"", data, tag));
+            }
+            seal_batch_with(Schedule::Auto, &mut jobs).expect("a batch");
+            drop(jobs);
+            let mut jobs = Vec::new();
+            for ((message, data), tag) in messages.iter().zip(buffer.chunks_mut(APART)).zip(&tags) {
+                let alone = key.seal(&nonce, b"", message).expect("a message");
+                let data = &mut data[..message.len()];
+                assert!([data, tag.as_slice()].concat() == alone, "{}, {backend:?}", algorithm.id);
+                jobs.push(OpenJob::in_place(&key, &nonce, b"", data, tag));
+            }
+            assert_eq!(open_batch(&mut jobs), Ok(0), "{}, {backend:?}", algorithm.id);
+            drop(jobs);
+            for (message, data) in messages.iter().zip(buffer.chunks(APART)) {
+                assert!(data.starts_with(message), "{}, {backend:?}", algorithm.id);
+            }
+        }
+    }
+}

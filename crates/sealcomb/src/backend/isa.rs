@@ -213,18 +213,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Encrypts every block of `x`.
     #[inline(always)]
     fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        let rounds = keys.rounds();
-        for r in 0..R {
-            x[r] = self.xor(x[r], keys.key(self, 0, r));
-        }
-        for i in 1..rounds {
-            for r in 0..R {
-                x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            }
-        }
-        for r in 0..R {
-            x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
-        }
+        self.encrypt_with(keys, x, &mut ());
     }
 
     /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.
@@ -277,26 +266,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Decrypts every block of `x`.
+    /// Decrypts every block of `x`, with rounds as in [`Isa::encrypt_with`].
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        let rounds = keys.rounds();
-        for r in 0..R {
-            x[r] = self.xor(x[r], keys.key(self, 0, r));
-        }
-        for i in 1..rounds {
-            for r in 0..R {
-                x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-            }
-        }
-        for r in 0..R {
-            x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
-        }
-    }
-
-    /// Decrypts every block of `x`, with straight-line rounds as in [`Isa::encrypt_with`].
-    #[inline(always)]
-    fn decrypt_straight<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         let keys = black_box(keys);
         let rounds = keys.rounds();
         for r in 0..R {

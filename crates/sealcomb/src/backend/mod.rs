@@ -16,6 +16,7 @@ mod span;
 mod vaes256;
 #[cfg(target_arch = "x86_64")]
 mod vaes512;
+mod vendor;
 
 use core::fmt;
 

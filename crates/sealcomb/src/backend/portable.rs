@@ -362,24 +362,16 @@ impl<const N: usize> Isa for Portable<N> {
         x.map(|x| round(x, hazmat::inv_mix_columns))
     }
 
-    fn encrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        Self::with_soft(keys, x, SoftAes::encrypt);
-    }
-
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
         keys: K,
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        self.encrypt(keys, x);
+        Self::with_soft(keys, x, SoftAes::encrypt);
         for piece in 0..R {
             weave.thread(self, piece);
         }
-    }
-
-    fn decrypt_straight<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        self.decrypt(keys, x);
     }
 
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {

@@ -3,6 +3,7 @@
 use core::hint::black_box;
 use core::marker::PhantomData;
 
+use super::vendor::stores_are_dear;
 use super::{BLOCK, Isa, Span, Square};
 
 /// Four blocks: a whole number of registers of each width.
@@ -10,6 +11,10 @@ pub(crate) const LINE: usize = 4 * BLOCK;
 
 /// Blocks that a lane without a message may run on before it is set back.
 const IDLE_BLOCKS: usize = 64;
+
+/// Sets of the nearest cache, and how many lanes may have a line in each before they drive each other out.
+const SETS: usize = 64;
+const SET_LANES: u32 = 8;
 
 /// What lanes without a message read and write, and a line for each lane whose message has less than one left.
 #[repr(align(64))]
@@ -30,6 +35,7 @@ impl<const N: usize> Scratch<N> {
 pub(crate) struct Rows<'a, const N: usize> {
     // Whether the lanes' messages are written, not only read.
     writes: bool,
+    stores_are_dear: bool,
     // Every lane's pointers are kept `at` bytes before its place, so that a step advances one number for all.
     src: [*const u8; N],
     dst: [*mut u8; N],
@@ -54,6 +60,7 @@ impl<'a, const N: usize> Rows<'a, N> {
         const { assert!(N <= 64) };
         Self {
             writes,
+            stores_are_dear: stores_are_dear(),
             src: [core::ptr::null(); N],
             dst: [core::ptr::null_mut(); N],
             end: [usize::MAX; N],
@@ -191,25 +198,45 @@ impl<'a, const N: usize> Rows<'a, N> {
         (end - self.at) / BLOCK
     }
 
-    /// One block of each lane, `ahead` blocks from here.
+    /// One block of each lane of `R` registers, from register `first` on, `ahead` blocks from here.
     #[inline(always)]
-    pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, ahead: usize, x: &mut [B::V; R]) {
-        let at = self.place(R * B::BLOCKS, ahead, 1);
+    pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, ahead: usize, first: usize, x: &mut [B::V; R]) {
+        let at = self.place((first + R) * B::BLOCKS, ahead, 1);
         for r in 0..R {
             // SAFETY: the window holds another block for each lane.
-            x[r] = unsafe { b.gather(self.src[r * B::BLOCKS..].as_ptr(), at) };
+            x[r] = unsafe { b.gather(self.src[(first + r) * B::BLOCKS..].as_ptr(), at) };
         }
     }
 
-    /// Writes one block of each lane of the first `R` registers, `ahead` blocks from here.
+    /// Writes one block of each of those lanes.
     #[inline(always)]
-    pub(crate) fn scatter<B: Isa, const R: usize>(&mut self, b: B, ahead: usize, x: &[B::V; R]) {
+    pub(crate) fn scatter<B: Isa, const R: usize>(
+        &mut self,
+        b: B,
+        ahead: usize,
+        first: usize,
+        x: &[B::V; R],
+    ) {
         assert!(self.writes);
-        let at = self.place(R * B::BLOCKS, ahead, 1);
+        let at = self.place((first + R) * B::BLOCKS, ahead, 1);
         for r in 0..R {
             // SAFETY: the window holds another block for each lane, and all spans are writable.
-            unsafe { b.scatter(x[r], self.dst[r * B::BLOCKS..].as_ptr(), at) };
+            unsafe { b.scatter(x[r], self.dst[(first + r) * B::BLOCKS..].as_ptr(), at) };
         }
+    }
+
+    /// Whether blocks of several steps had better be collected and written in squares: where stores are dear, or where so
+    /// many lanes are in the same set of the nearest cache that a line would leave it between two of its blocks.
+    #[inline(always)]
+    pub(crate) fn writes_squares<B: Isa>(&self) -> bool {
+        if B::BLOCKS == 1 {
+            return false;
+        }
+        let mut sets = 0u64;
+        for dst in &self.dst {
+            sets |= 1 << ((dst.addr().wrapping_add(self.at)) / LINE % SETS);
+        }
+        self.stores_are_dear || SET_LANES * sets.count_ones() < self.busy.count_ones()
     }
 
     /// Writes as many blocks as a register has of each lane of register `r`, `ahead` blocks from here.

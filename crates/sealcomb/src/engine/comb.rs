@@ -194,20 +194,6 @@ pub(super) struct LaneBlocks<const N: usize>(pub(super) [Block; N]);
 /// The constants of every lane: they come from keys, and are wiped as those are.
 pub(super) struct LaneConstants<const C: usize, const N: usize>(pub(super) [LaneBlocks<N>; C]);
 
-impl<const C: usize, const N: usize> LaneConstants<C, N> {
-    /// Those of the lanes of `R` registers.
-    #[inline(always)]
-    pub(super) fn load<B: Isa, const R: usize>(&self, b: B) -> [[B::V; R]; C] {
-        let mut constants = [[b.zero(); R]; C];
-        for c in 0..C {
-            for r in 0..R {
-                constants[c][r] = b.load(&self.0[c].0[r * B::BLOCKS..]);
-            }
-        }
-        constants
-    }
-}
-
 impl<const C: usize, const N: usize> Drop for LaneConstants<C, N> {
     fn drop(&mut self) {
         for constant in &mut self.0 {
@@ -407,69 +393,121 @@ where
             _ => W,
         };
         let steps = self.rows.window(registers * B::BLOCKS).min(most);
-        match registers {
-            1 if const { !B::SOFT } => self.advance::<1>(steps),
-            4 if const { !B::SOFT } => self.advance::<4>(steps),
-            _ => self.advance::<W>(steps),
+        match (registers, W) {
+            (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
+            (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
+            _ if M::WRITES && self.rows.writes_squares::<B>() => self.advance_in_squares(steps),
+            (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
+            (_, 12) if const { A::SHARED } => self.advance::<2, 6>(steps),
+            _ => self.advance::<1, W>(steps),
         }
         steps
     }
 
-    /// Takes the lanes of `R` registers `steps` blocks further.
+    /// Takes the lanes of `G` groups of `R` registers, one or two, `steps` blocks further. While the rounds of one group wait
+    /// for each other, the CPU runs ahead into the other, or has products of it to do.
     #[inline(always)]
-    fn advance<const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
-        let (b, blocks) = (*b, B::BLOCKS);
-        let constants = constants.load(b);
-        let lanes = Registers::<B, &A, R, K, C>::new(b, keys.each_ref(), &constants);
-        let mut state = [[b.zero(); R]; S];
-        for s in 0..S {
-            for r in 0..R {
-                state[s][r] = b.load(&memory[s].0[r * blocks..]);
-            }
+    fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
+        let Self { b, rows, state: memory, constants: lane_constants, trail, in_rest, keys, .. } = self;
+        let b = *b;
+        let (mut state, mut constants) = ([[[b.zero(); R]; S]; G], [[[b.zero(); R]; C]; G]);
+        for g in 0..G {
+            load_lanes(b, memory, g * R, &mut state[g]);
+            load_lanes(b, &lane_constants.0, g * R, &mut constants[g]);
         }
         // Where a strand ends within the line, its state is what it was then.
         let leave_trail = *in_rest != 0;
-        // Squares of as many steps as a register has blocks are written in whole registers, one square behind and a few
-        // registers after each step, so that memory and shuffles fill the gaps that the rounds leave. The last one, which
-        // has no steps behind it, is written block by block.
-        let share = R.div_ceil(blocks);
+        for i in 0..steps {
+            // Not a loop, which would keep the groups' states in memory.
+            macro_rules! step {
+                ($g:expr) => {
+                    let (mut x, first) = ([b.zero(); R], $g * R);
+                    rows.gather(b, i, first, &mut x);
+                    M::step(Registers::new(b, keys.each_ref(), &constants[$g]), &mut state[$g], &mut x);
+                    if leave_trail {
+                        store_lanes(b, &state[$g], first, &mut trail[i]);
+                    }
+                    if M::WRITES {
+                        rows.scatter(b, i, first, &x);
+                    }
+                };
+            }
+            step!(0);
+            if G == 2 {
+                step!(G - 1);
+            }
+        }
+        rows.go(steps);
+        for g in 0..G {
+            store_lanes(b, &state[g], g * R, memory);
+        }
+    }
+
+    /// The same for all registers at once, in squares of as many steps as a register has blocks. They are written in whole
+    /// registers, one square behind and a few registers after each step, so that memory and shuffles fill the gaps that the
+    /// rounds leave. The last one, which has no steps behind it, is written block by block.
+    #[inline(always)]
+    fn advance_in_squares(&mut self, steps: usize) {
+        let Self { b, rows, state: memory, constants: lane_constants, trail, in_rest, squares, keys, .. } =
+            self;
+        let (b, blocks) = (*b, B::BLOCKS);
+        let (mut state, mut constants) = ([[b.zero(); W]; S], [[b.zero(); W]; C]);
+        load_lanes(b, memory, 0, &mut state);
+        load_lanes(b, &lane_constants.0, 0, &mut constants);
+        let lanes = Registers::new(b, keys.each_ref(), &constants);
+        let leave_trail = *in_rest != 0;
+        let share = W.div_ceil(blocks);
         let squared = (steps / blocks).saturating_sub(1);
         for i in 0..steps {
-            let mut x = [b.zero(); R];
-            rows.gather(b, i, &mut x);
+            let mut x = [b.zero(); W];
+            rows.gather(b, i, 0, &mut x);
             M::step(lanes, &mut state, &mut x);
             if leave_trail {
-                store_states(b, &state, &mut trail[i]);
+                store_lanes(b, &state, 0, &mut trail[i]);
             }
-            if M::WRITES {
-                let (square, step) = (i / blocks, i % blocks);
-                if square < squared {
-                    squares[square % 2][step][..R].copy_from_slice(&x);
-                } else {
-                    rows.scatter(b, i, &x);
-                }
-                if square > 0 && square <= squared {
-                    for r in step * share..((step + 1) * share).min(R) {
-                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
-                    }
+            let (square, step) = (i / blocks, i % blocks);
+            if square < squared {
+                squares[square % 2][step] = x;
+            } else {
+                rows.scatter(b, i, 0, &x);
+            }
+            if square > 0 && square <= squared {
+                for r in step * share..((step + 1) * share).min(W) {
+                    rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
                 }
             }
         }
         rows.go(steps);
-        store_states(b, &state, memory);
+        store_lanes(b, &state, 0, memory);
     }
 }
 
+/// Blocks of the lanes of `R` registers, from register `first` on.
 #[inline(always)]
-fn store_states<B: Isa, const S: usize, const R: usize, const N: usize>(
+fn load_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
     b: B,
-    states: &[[B::V; R]; S],
+    memory: &[LaneBlocks<N>; S],
+    first: usize,
+    lanes: &mut [[B::V; R]; S],
+) {
+    for s in 0..S {
+        for r in 0..R {
+            lanes[s][r] = b.load(&memory[s].0[(first + r) * B::BLOCKS..]);
+        }
+    }
+}
+
+/// The reverse of `load_lanes`.
+#[inline(always)]
+fn store_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
+    b: B,
+    lanes: &[[B::V; R]; S],
+    first: usize,
     memory: &mut [LaneBlocks<N>; S],
 ) {
     for s in 0..S {
         for r in 0..R {
-            b.store(states[s][r], &mut memory[s].0[r * B::BLOCKS..]);
+            b.store(lanes[s][r], &mut memory[s].0[(first + r) * B::BLOCKS..]);
         }
     }
 }

@@ -297,7 +297,7 @@ impl<B: Isa, const OPENS: bool> Pass<B> for Crypt<'_, B, OPENS> {
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], bytes: usize) {
         if OPENS {
-            b.decrypt_straight(self.aes.decrypting(), x);
+            b.decrypt(self.aes.decrypting(), x);
         }
         for r in 0..R {
             x[r] = b.xor(x[r], b.reverse(self.masks[r]));

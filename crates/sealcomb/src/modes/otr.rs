@@ -257,13 +257,13 @@ impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
             }
             x[r] = b.xor(x[r], masks[0][r]);
         }
-        b.encrypt_with(self.keys, &mut x, &mut ());
+        b.encrypt(self.keys, &mut x);
         let mut y = x;
         for r in 0..R {
             x[r] = b.xor(x[r], second[r]);
             y[r] = b.xor(x[r], masks[1][r]);
         }
-        b.encrypt_with(self.keys, &mut y, &mut ());
+        b.encrypt(self.keys, &mut y);
         for r in 0..R {
             y[r] = b.xor(y[r], first[r]);
             if OPENS {

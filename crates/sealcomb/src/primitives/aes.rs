@@ -135,10 +135,14 @@ impl Shared<'_> {
 
 /// What takes note of the key that a lane's message has.
 pub(crate) trait AssignKey<'a> {
+    /// Whether every lane has the same key.
+    const SHARED: bool;
     fn assign(&mut self, lane: usize, key: &Shared<'a>);
 }
 
 impl<'a> AssignKey<'a> for Shared<'a> {
+    const SHARED: bool = true;
+
     #[inline(always)]
     fn assign(&mut self, _: usize, key: &Shared<'a>) {
         debug_assert!(self.is(key));
@@ -202,6 +206,8 @@ impl<const N: usize> LaneKeys<'_, N> {
 }
 
 impl<'a, const N: usize> AssignKey<'a> for LaneKeys<'a, N> {
+    const SHARED: bool = false;
+
     #[inline(always)]
     fn assign(&mut self, lane: usize, key: &Shared<'a>) {
         for (round, key) in self.rounds.iter_mut().zip(key.keys) {

@@ -18,7 +18,7 @@ pub(crate) struct Encrypt;
 impl Cipher for Encrypt {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.encrypt_with(key.encrypting(), x, &mut ());
+        b.encrypt(key.encrypting(), x);
     }
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Decrypt;
 impl Cipher for Decrypt {
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.decrypt_straight(key.decrypting(), x);
+        b.decrypt(key.decrypting(), x);
     }
 }
 
