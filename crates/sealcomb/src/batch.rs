@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use arrayvec::ArrayVec;
 use ctutils::CtEq;
 
-use crate::backend::{Block, Span};
+use crate::backend::{Block, Span, read_part, write_part};
 use crate::catalog::Kind;
 use crate::engine::{Batch, FLIGHT, Message, Schedule, head};
 use crate::modes::Mode;
@@ -332,7 +332,7 @@ impl<'a> Direction<'a> for SealJob<'a> {
     }
 
     fn finish(&mut self) {
-        write_tag(&self.message.tag, self.tag);
+        write_part(&self.message.tag, self.tag);
     }
 }
 
@@ -348,7 +348,7 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     }
 
     fn message(&mut self) -> Option<&mut Message<'a>> {
-        self.message.tag = padded(self.tag);
+        self.message.tag = read_part(self.tag);
         self.message.bytes = self.most?;
         Some(&mut self.message)
     }
@@ -393,36 +393,10 @@ impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
     }
 }
 
-/// Writes the beginning of a computed tag; the usual lengths without a call.
-#[inline]
-fn write_tag(computed: &Block, tag: &mut [u8]) {
-    if let Ok(tag) = <&mut Block>::try_from(&mut *tag) {
-        *tag = u128::from_ne_bytes(*computed).to_ne_bytes();
-    } else if !tag.is_empty() {
-        tag.copy_from_slice(&computed[..tag.len()]);
-    }
-}
-
-/// A received tag, at most 16 bytes, padded with zeros. One of 8 bytes or more by two loads that overlap: bytes that were
-/// just copied into a block are slow to load as a whole.
-#[inline]
-fn padded(tag: &[u8]) -> Block {
-    if let Ok(tag) = <&Block>::try_from(tag) {
-        return u128::from_ne_bytes(*tag).to_ne_bytes();
-    }
-    if let (Some(head), Some(tail)) = (tag.first_chunk(), tag.last_chunk()) {
-        let rest = u128::from(u64::from_le_bytes(*tail)) << 64 >> (8 * (16 - tag.len()));
-        return (u128::from(u64::from_le_bytes(*head)) | rest >> 64 << 64).to_le_bytes();
-    }
-    let mut block = [0; 16];
-    block[..tag.len()].copy_from_slice(tag);
-    block
-}
-
 /// Whether a received tag is the beginning of the computed one, in constant time.
 fn same(computed: &Block, received: &[u8]) -> bool {
     let shown = u128::from_le_bytes(head(computed, received.len()));
-    shown.ct_eq(&u128::from_le_bytes(padded(received))).to_bool()
+    shown.ct_eq(&u128::from_le_bytes(read_part(received))).to_bool()
 }
 
 /// Finds out whether a message of these sizes can be sealed or opened under a key; in line as far as ordinary ones need.
@@ -510,7 +484,7 @@ pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: S
     let mut message = message(key, nonce, aad.into(), data);
     let messages = &mut [&mut message];
     key.algorithm().code.seal(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
-    write_tag(&message.tag, tag);
+    write_part(&message.tag, tag);
 }
 
 /// Opens one message whose sizes were found in order, of as many bytes as there are to write or fewer, and returns how
@@ -525,7 +499,7 @@ pub(crate) fn open_one<'a>(
 ) -> Result<usize, Forged> {
     let mut message = message(key, nonce, aad.into(), data);
     message.bytes = message.data.room();
-    message.tag = padded(tag);
+    message.tag = read_part(tag);
     let messages = &mut [&mut message];
     key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
     if same(&message.tag, tag) {

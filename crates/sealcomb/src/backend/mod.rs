@@ -9,6 +9,7 @@
 #[cfg(target_arch = "x86_64")]
 mod aesni;
 mod isa;
+mod part;
 mod portable;
 mod rows;
 mod span;
@@ -21,6 +22,7 @@ mod vendor;
 use core::fmt;
 
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
+pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{LINE, Rows, Scratch};
 pub(crate) use span::{Chunk, Span, Spans};

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use inout::InOutBuf;
 
-use super::{BLOCK, Block, Isa};
+use super::{BLOCK, Block, Isa, read_part, write_part};
 
 /// Bytes to read and bytes to write, which may be the same memory: as many of both, unless the mode has ciphertexts that
 /// are longer than their messages; none to write where it was made of a shared slice. Every access is checked.
@@ -223,26 +223,16 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {
         assert!(at <= self.len);
-        if self.len - at >= BLOCK {
-            // SAFETY: just checked.
-            return unsafe { self.src.add(at).cast::<Block>().read_unaligned() };
-        }
-        let mut block = [0; BLOCK];
         // SAFETY: just checked.
-        unsafe { core::ptr::copy_nonoverlapping(self.src.add(at), block.as_mut_ptr(), self.len - at) };
-        block
+        read_part(unsafe { core::slice::from_raw_parts(self.src.add(at), self.len - at) })
     }
 
     /// Writes the first bytes of a block from `at` on, as many as there is room.
     #[inline(always)]
     pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
         assert!(at <= self.room);
-        if self.room - at >= BLOCK {
-            // SAFETY: just checked.
-            return unsafe { self.dst.add(at).cast::<Block>().write_unaligned(*block) };
-        }
         // SAFETY: just checked.
-        unsafe { core::ptr::copy_nonoverlapping(block.as_ptr(), self.dst.add(at), self.room - at) };
+        write_part(block, unsafe { core::slice::from_raw_parts_mut(self.dst.add(at), self.room - at) });
     }
 
     /// Zeros everything that may have been written, from byte `at` on.

@@ -17,22 +17,23 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, 
 use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
 use crate::primitives::wipe;
 
-/// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants.
-pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0> {
+/// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
+/// from pair to pair, of `T = 2` blocks.
+pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, const T: usize = 1> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
     /// Whether messages under different keys go side by side too, which takes kernels of its own. They go one by one
     /// otherwise.
     const INTERLEAVES_KEYS: bool = false;
-    /// Takes every lane one block further.
-    fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut L::Blocks);
+    /// Takes every lane `T` blocks further.
+    fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
 
-    /// Takes up to [`FLIGHT`] strands from one end to the other.
+    /// Takes up to [`FLIGHT`] strands, of a whole number of steps if those are of more than a block, from one end to the other.
     fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
     where
         Self: Sized,
     {
-        run::<Self, S, K, C>(backend, schedule, strands);
+        run::<Self, S, K, C, T>(backend, schedule, strands);
     }
 }
 
@@ -53,7 +54,7 @@ const fn least_blocks(longest: usize) -> usize {
     if longest <= 8 { 28 } else { 12 }
 }
 
-fn run<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
+fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>(
     backend: Backend,
     schedule: Schedule,
     strands: &mut [Strand<'_, S, K, C>],
@@ -80,7 +81,7 @@ fn run<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
         order.sort();
     }
     if !order.is_empty() {
-        backend.run(Comb::<M, S, K, C> { strands, order: &order, laid, shared, chain: PhantomData });
+        backend.run(Comb::<M, S, K, C, T> { strands, order: &order, laid, shared, chain: PhantomData });
     }
 }
 
@@ -95,7 +96,7 @@ enum Laid {
     Refilled,
 }
 
-struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize> {
+struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
     strands: &'s mut [Strand<'a, S, K, C>],
     order: &'s Order,
     laid: Laid,
@@ -103,7 +104,9 @@ struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize> {
     chain: PhantomData<M>,
 }
 
-impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel for Comb<'_, '_, M, S, K, C> {
+impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize> Kernel
+    for Comb<'_, '_, M, S, K, C, T>
+{
     type Output = ();
 
     #[inline(always)]
@@ -111,7 +114,7 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
         if self.laid == Laid::Single || !(self.shared || M::INTERLEAVES_KEYS) {
             for place in self.order.places() {
                 let strand = &mut self.strands[place];
-                single::<M, B, S, K, C>(b, strand);
+                single::<M, B, S, K, C, T>(b, strand);
             }
             return;
         }
@@ -134,7 +137,7 @@ impl<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Kernel f
 
 /// Takes one strand from end to end.
 #[inline(always)]
-fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: usize>(
+fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
     strand: &mut Strand<'_, S, K, C>,
 ) {
@@ -149,11 +152,16 @@ fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: us
     for s in 0..S {
         state[s] = [b.one(&strand.state[s])];
     }
-    for at in (0..data.len()).step_by(BLOCK) {
-        let mut x = [b.one(&data.block(at))];
+    for at in (0..data.len()).step_by(T * BLOCK) {
+        let mut x = [[b.zero()]; T];
+        for t in 0..T {
+            x[t] = [b.one(&data.block(at + t * BLOCK))];
+        }
         M::step(lanes, &mut state, &mut x);
         if M::WRITES {
-            data.set_block(at, &b.first(x[0]));
+            for t in 0..T {
+                data.set_block(at + t * BLOCK, &b.first(x[t][0]));
+            }
         }
     }
     for s in 0..S {
@@ -161,7 +169,9 @@ fn single<M: Chain<S, K, C>, B: Isa, const S: usize, const K: usize, const C: us
     }
 }
 
-impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb<'_, 'a, M, S, K, C> {
+impl<'a, M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>
+    Comb<'_, 'a, M, S, K, C, T>
+{
     /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
     fn fly<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: [A; K])
@@ -169,7 +179,7 @@ impl<'a, M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize> Comb
         for<'k> &'k A: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
-        let mut flight = Flight::<B, M, A, S, K, C, W, N> {
+        let mut flight = Flight::<B, M, A, S, K, C, T, W, N> {
             b,
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
@@ -211,6 +221,7 @@ struct Flight<
     const S: usize,
     const K: usize,
     const C: usize,
+    const T: usize,
     const W: usize,
     const N: usize,
 > {
@@ -234,14 +245,15 @@ impl<
     'a: 'r,
     'r,
     B: Isa,
-    M: Chain<S, K, C>,
+    M: Chain<S, K, C, T>,
     A: AssignKey<'a>,
     const S: usize,
     const K: usize,
     const C: usize,
+    const T: usize,
     const W: usize,
     const N: usize,
-> Flight<'r, B, M, A, S, K, C, W, N>
+> Flight<'r, B, M, A, S, K, C, T, W, N>
 where
     for<'k> &'k A: RoundKeys<B>,
 {
@@ -417,18 +429,22 @@ where
         }
         // Where a strand ends within the line, its state is what it was then.
         let leave_trail = *in_rest != 0;
-        for i in 0..steps {
+        for i in (0..steps).step_by(T) {
             // Not a loop, which would keep the groups' states in memory.
             macro_rules! step {
                 ($g:expr) => {
-                    let (mut x, first) = ([b.zero(); R], $g * R);
-                    rows.gather(b, i, first, &mut x);
+                    let (mut x, first) = ([[b.zero(); R]; T], $g * R);
+                    for t in 0..T {
+                        rows.gather(b, i + t, first, &mut x[t]);
+                    }
                     M::step(Registers::new(b, keys.each_ref(), &constants[$g]), &mut state[$g], &mut x);
                     if leave_trail {
-                        store_lanes(b, &state[$g], first, &mut trail[i]);
+                        store_lanes(b, &state[$g], first, &mut trail[i + T - 1]);
                     }
                     if M::WRITES {
-                        rows.scatter(b, i, first, &x);
+                        for t in 0..T {
+                            rows.scatter(b, i + t, first, &x[t]);
+                        }
                     }
                 };
             }
@@ -458,22 +474,26 @@ where
         let leave_trail = *in_rest != 0;
         let share = W.div_ceil(blocks);
         let squared = (steps / blocks).saturating_sub(1);
-        for i in 0..steps {
-            let mut x = [b.zero(); W];
-            rows.gather(b, i, 0, &mut x);
+        for i in (0..steps).step_by(T) {
+            let mut x = [[b.zero(); W]; T];
+            for t in 0..T {
+                rows.gather(b, i + t, 0, &mut x[t]);
+            }
             M::step(lanes, &mut state, &mut x);
             if leave_trail {
-                store_lanes(b, &state, 0, &mut trail[i]);
+                store_lanes(b, &state, 0, &mut trail[i + T - 1]);
             }
-            let (square, step) = (i / blocks, i % blocks);
-            if square < squared {
-                squares[square % 2][step] = x;
-            } else {
-                rows.scatter(b, i, 0, &x);
-            }
-            if square > 0 && square <= squared {
-                for r in step * share..((step + 1) * share).min(W) {
-                    rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
+            for t in 0..T {
+                let (square, step) = ((i + t) / blocks, (i + t) % blocks);
+                if square < squared {
+                    squares[square % 2][step] = x[t];
+                } else {
+                    rows.scatter(b, i + t, 0, &x[t]);
+                }
+                if square > 0 && square <= squared {
+                    for r in step * share..((step + 1) * share).min(W) {
+                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
+                    }
                 }
             }
         }

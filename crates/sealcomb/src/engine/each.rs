@@ -86,12 +86,12 @@ fn advance<
             memory[s].0[lane] = state[s];
         }
     }
-    let (mut state, mut x) = ([[b.zero(); R]; S], [b.zero(); R]);
+    let (mut state, mut x) = ([[b.zero(); R]; S], [[b.zero(); R]]);
     for r in 0..R {
         for s in 0..S {
             state[s][r] = b.load(&memory[s].0[r * B::BLOCKS..]);
         }
-        x[r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
+        x[0][r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
     }
     M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &constants), &mut state, &mut x);
     for r in 0..R {
@@ -99,7 +99,7 @@ fn advance<
             b.store(state[s][r], &mut memory[s].0[r * B::BLOCKS..]);
         }
         let at = (r * B::BLOCKS).min(blocks.len());
-        b.store_some(x[r], &mut blocks[at..]);
+        b.store_some(x[0][r], &mut blocks[at..]);
     }
     for (lane, state) in states.iter_mut().enumerate() {
         for s in 0..S {

@@ -147,7 +147,6 @@ pub(crate) static PADDING: [Block; BLOCK + 1] = {
 
 /// A block of so many bytes, and after them the first bytes of another; in whole numbers, since blocks that are put
 /// together from bytes are slow to load.
-#[cfg(feature = "research")]
 #[inline(always)]
 pub(crate) fn join(head: &Block, bytes: usize, tail: &Block) -> Block {
     let tail = u128::from_le_bytes(*tail).checked_shl(8 * bytes as u32).unwrap_or(0);
@@ -162,14 +161,12 @@ pub(crate) fn head(block: &Block, bytes: usize) -> Block {
 }
 
 /// The bytes of a block after the first ones, and zeros.
-#[cfg(feature = "research")]
 #[inline(always)]
 pub(crate) fn skip(block: &Block, bytes: usize) -> Block {
     u128::from_le_bytes(*block).checked_shr(8 * bytes as u32).unwrap_or(0).to_le_bytes()
 }
 
 /// A tag that begins within the last block of ciphertext: `last[bytes..] ‖ rest[..bytes]`.
-#[cfg(feature = "research")]
 #[inline(always)]
 pub(crate) fn split(last: &Block, rest: &Block, bytes: usize) -> Block {
     join(&skip(last, bytes), BLOCK - bytes, rest)

@@ -20,9 +20,9 @@ pub(crate) use lanes::Lanes;
 pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
-pub(crate) use message::{Batch, Column, Material, Message, PADDING, encrypt_for_each, head, share_key, xor};
-#[cfg(feature = "research")]
-pub(crate) use message::{join, skip, split};
+pub(crate) use message::{
+    Batch, Column, Material, Message, PADDING, encrypt_for_each, head, join, share_key, skip, split, xor,
+};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

@@ -25,7 +25,7 @@ impl Chain<1> for Encrypt {
 
     /// `C_j = P_j ⊕ E_K(C_{j-1})`, where `C_0` is the IV
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.encrypt(c);
         lanes.xor(c, x);
         *x = *c;

@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::ccm::chain;
-use crate::backend::{BLOCK, Block, Span};
+use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
@@ -68,9 +68,7 @@ fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
 
 /// `param ‖ N ‖ 10…0`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
 fn nonce_block(nonce: &[u8]) -> Block {
-    let mut block = [0xC0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0];
-    block[1..13].copy_from_slice(nonce);
-    block
+    (u128::from_le_bytes(read_part(nonce)) << 8 | 0x80 << 104 | 0xC0).to_le_bytes()
 }
 
 /// `S = E_K(fix0(A_1))`, and `h(S)` where the bit was 1 that `fix0` clears
@@ -171,7 +169,7 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
     const WRITES: bool = true;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [enc, prf]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [enc, prf]: &mut [L::Blocks; 2], [x]: &mut [L::Blocks; 1]) {
         lanes.encrypt(enc);
         lanes.encrypt(prf);
         let mut c = *x;

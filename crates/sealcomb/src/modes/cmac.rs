@@ -49,7 +49,7 @@ impl Chain<1> for CbcMac {
     const INTERLEAVES_KEYS: bool = true;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.xor(c, x);
         lanes.encrypt(c);
     }

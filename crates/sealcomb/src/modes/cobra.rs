@@ -2,21 +2,19 @@
 //! a pair of blocks before its two Feistel rounds, `ρ` and `σ`, whose sum is `Σ`; `D` a pair's mask, `S` that of the tag,
 //! `A` the hash of the additional data. Nandi's forgeries break it (ASIACRYPT 2014).
 //!
-//! The halves are a polynomial hash of the message, one chain from block to block. The Feistel rounds of all pairs stand
-//! side by side.
+//! A chain of products goes from pair to pair; the Feistel rounds of a pair wait for nothing but its halves.
 
 use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::poet::{States, sum_blocks};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{PairPass, encrypt_block, pass_pairs};
+use crate::engine::blocks::encrypt_block;
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, head, xor};
-use crate::primitives::aes::{Schedule, Shared};
-use crate::primitives::doubles::Doubles;
-use crate::primitives::gf128::{BigEndian, Field, factor};
+use crate::primitives::aes::Schedule;
+use crate::primitives::gf128::{BigEndian, Field, double_number, factor};
 
 pub(crate) struct Cobra;
 
@@ -29,7 +27,7 @@ impl Mode for Cobra {
         let mut material = Material::plain(Schedule::new(backend, key));
         let l = backend.run(One { aes: &material.aes });
         let [l0, l1] = factor::<BigEndian>(backend, &l);
-        material.subkeys = [l0, l1, l, times(4, &l), times(60, &l), [0; BLOCK]];
+        material.subkeys = [l0, l1, l, times::<4>(&l), times::<60>(&l), [0; BLOCK]];
         material
     }
 
@@ -37,9 +35,8 @@ impl Mode for Cobra {
         let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
         hash_aad(batch, &mut a);
         first_values(batch, &mut v);
-        pairs::<ToHalves>(batch, &mut v, |message, bytes| message.data.reborrow().first(bytes));
-        batch.backend.run(Feistel::<false> { messages: batch.messages, sums: &mut sums });
-        rests.extend(batch.messages.iter().map(|message| rest(message)));
+        pairs::<Encrypt>(batch, &mut v, &mut sums);
+        fill_rests(batch, &mut rests);
         let mut tags = Column::new();
         compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
         apply_keystream(batch, &tags, &sums, &mut rests);
@@ -52,11 +49,10 @@ impl Mode for Cobra {
         let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
         hash_aad(batch, &mut a);
         first_values(batch, &mut v);
-        batch.backend.run(Feistel::<true> { messages: batch.messages, sums: &mut sums });
-        pairs::<FromHalves>(batch, &mut v, |message, bytes| message.data.written().first(bytes));
+        pairs::<Decrypt>(batch, &mut v, &mut sums);
         let mut tags = Column::new();
         tags.extend(batch.messages.iter().map(|message| message.tag));
-        rests.extend(batch.messages.iter().map(|message| rest(message)));
+        fill_rests(batch, &mut rests);
         apply_keystream(batch, &tags, &sums, &mut rests);
         tags.clear();
         compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
@@ -81,17 +77,16 @@ impl Kernel for One<'_> {
     }
 }
 
-/// The multiple of a block by a polynomial of degree below 6, whose coefficients are a number's bits.
-fn times(polynomial: u8, v: &Block) -> Block {
-    let mut multiple = [0; BLOCK];
-    let mut power = *v;
-    for i in 0..6 {
-        if polynomial >> i & 1 == 1 {
-            xor(&mut multiple, &power);
+/// The multiple of a block by a polynomial, whose coefficients are a number's bits.
+fn times<const POLYNOMIAL: u8>(v: &Block) -> Block {
+    let (mut multiple, mut power) = (0, u128::from_be_bytes(*v));
+    for i in 0..=POLYNOMIAL.ilog2() {
+        if POLYNOMIAL >> i & 1 == 1 {
+            multiple ^= power;
         }
-        power = BigEndian::double_block(&power);
+        power = double_number(power);
     }
-    multiple
+    multiple.to_be_bytes()
 }
 
 /// `A = E_K(acc ⊕ A_a ⊕ 3 mask)`, or, where the last block isn't whole, with `A_a ‖ 10…0` and `5 mask`; 0 where there is no
@@ -108,7 +103,7 @@ fn hash_aad(batch: &Batch<'_, '_, '_>, a: &mut Column) {
     for (message, [acc, mask]) in batch.messages.iter().zip(&sums) {
         let (mut last, is_whole) = padded(&message.aad[before_last(message)..]);
         xor(&mut last, acc);
-        xor(&mut last, &times(if is_whole { 3 } else { 5 }, mask));
+        xor(&mut last, &if is_whole { times::<3>(mask) } else { times::<5>(mask) });
         a.push(last);
     }
     encrypt_for_each(batch, a);
@@ -136,78 +131,22 @@ fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Values) {
         v.push([message.key.subkeys[2]]);
         nonces.push(*nonce(message));
     }
-    each::step::<ToHalves, 1, 0, 2>(batch, link, v, &mut nonces);
+    each::step::<Hash, 1, 0, 2>(batch, link, v, &mut nonces);
 }
 
 fn nonce<'a>(message: &Message<'a>) -> &'a Block {
     message.nonce.first_chunk().expect("a nonce of a block")
 }
 
-/// What a message's chain needs of its key.
+/// What a step of the hash needs of a key.
 fn link(key: &Material) -> Link<'_, 0, 2> {
-    Link { keys: [], constants: constants(key) }
-}
-
-fn constants(key: &Material) -> [&Block; 2] {
     let [l0, l1, ..] = &key.subkeys;
-    [l0, l1]
+    Link { keys: [], constants: [l0, l1] }
 }
 
 /// Bytes of a message's whole pairs.
 fn whole_pairs(message: &Message<'_>) -> usize {
     message.data.len() / PAIR * PAIR
-}
-
-/// Takes the whole pairs of each message through its chain.
-fn pairs<M: Chain<1, 0, 2>>(
-    batch: &mut Batch<'_, '_, '_>,
-    v: &mut [[Block; 1]],
-    part: impl for<'m> Fn(&'m mut Message<'_>, usize) -> Span<'m>,
-) {
-    let mut strands = ArrayVec::<Strand<'_, 1, 0, 2>, FLIGHT>::new();
-    for (message, v) in batch.messages.iter_mut().zip(&*v) {
-        let (key, bytes) = (message.key, whole_pairs(message));
-        strands.push(Strand { keys: [], constants: constants(key), state: *v, data: part(message, bytes) });
-    }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    for (v, strand) in v.iter_mut().zip(&strands) {
-        *v = strand.state;
-    }
-}
-
-/// `x ← x L`
-#[inline(always)]
-fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
-}
-
-struct ToHalves;
-
-impl Chain<1, 0, 2> for ToHalves {
-    const WRITES: bool = true;
-
-    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
-    #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], m: &mut L::Blocks) {
-        lanes.xor(m, v);
-        *v = *m;
-        times_l(lanes, v);
-    }
-}
-
-struct FromHalves;
-
-impl Chain<1, 0, 2> for FromHalves {
-    const WRITES: bool = true;
-
-    /// `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
-    #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
-        let half = *x;
-        lanes.xor(x, v);
-        *v = half;
-        times_l(lanes, v);
-    }
 }
 
 /// What the pairs of a message leave for its tag.
@@ -221,102 +160,121 @@ struct Sum {
 /// That of each message of a flight.
 type Sums = ArrayVec<Sum, FLIGHT>;
 
-/// The Feistel rounds: of the halves that were written, or of the ciphertext.
-struct Feistel<'b, 'm, 'a, const OPENS: bool> {
-    messages: &'b mut [&'m mut Message<'a>],
-    sums: &'b mut Sums,
-}
-
-impl<const OPENS: bool> Kernel for Feistel<'_, '_, '_, OPENS> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) {
-        for message in self.messages {
-            let bytes = whole_pairs(message);
-            let Message { key, data, .. } = &mut **message;
-            let l = b.splat(&key.subkeys[2]);
-            let d = Doubles::from(b, b.splat(&key.subkeys[3]));
-            let mut rounds = Rounds::<B, OPENS> { keys: key.aes.encrypting(), l, d, sum: b.zero() };
-            let mut data = if OPENS { data.reborrow() } else { data.written() };
-            pass_pairs(b, &mut data.part(0, bytes), &mut rounds);
-            let s = b.xor(rounds.d.at(b, bytes / PAIR), l);
-            self.sums.push(Sum { sigma: b.first(b.fold(rounds.sum)), s: b.first(s) });
-        }
+/// Takes the whole pairs of each message through its chain.
+fn pairs<M: Chain<3, 1, 3, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, sums: &mut Sums) {
+    let mut strands = ArrayVec::<Strand<'_, 3, 1, 3>, FLIGHT>::new();
+    for (message, [v]) in batch.messages.iter_mut().zip(&*v) {
+        let bytes = whole_pairs(message);
+        let Message { key, data, .. } = &mut **message;
+        let [l0, l1, l, first_d, ..] = &key.subkeys;
+        strands.push(Strand {
+            keys: [key.aes.encrypting()],
+            constants: [l0, l1, l],
+            state: [*v, *first_d, [0; BLOCK]],
+            data: data.part(0, bytes),
+        });
+    }
+    M::run(batch.backend, batch.schedule, &mut strands);
+    for (strand, [v]) in strands.iter().zip(v) {
+        let [last_v, d, sigma] = strand.state;
+        let mut s = d;
+        xor(&mut s, strand.constants[2]);
+        sums.push(Sum { sigma, s });
+        *v = last_v;
     }
 }
 
-struct Rounds<'k, B: Isa, const OPENS: bool> {
-    keys: Shared<'k>,
-    l: B::V,
-    d: Doubles<B, true>,
-    sum: B::V,
+/// `x ← x L`
+#[inline(always)]
+fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
+    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
 }
 
-impl<B: Isa, const OPENS: bool> PairPass<B> for Rounds<'_, B, OPENS> {
-    /// `ρ = E_K(Y ⊕ D)`, `C[2i-1] = X ⊕ ρ`, `σ = E_K(C[2i-1] ⊕ D ⊕ L)`, `C[2i] = Y ⊕ σ`; on the way back `σ` comes first.
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize) {
-        let d = self.d.take::<R>(b, (R - 1) * B::BLOCKS + pairs);
-        if OPENS {
-            self.sigma(b, &d, first, second, pairs);
-            self.rho(b, &d, first, second, pairs);
-        } else {
-            self.rho(b, &d, first, second, pairs);
-            self.sigma(b, &d, first, second, pairs);
-        }
-    }
-}
+/// One half of a pair.
+struct Hash;
 
-impl<B: Isa, const OPENS: bool> Rounds<'_, B, OPENS> {
-    #[inline(always)]
-    fn rho<const R: usize>(
-        &mut self,
-        b: B,
-        d: &[B::V; R],
-        first: &mut [B::V; R],
-        second: &[B::V; R],
-        pairs: usize,
-    ) {
-        let mut rho = *second;
-        for r in 0..R {
-            rho[r] = b.xor(rho[r], d[r]);
-        }
-        self.add(b, first, rho, pairs);
-    }
+impl Chain<1, 0, 2> for Hash {
+    const WRITES: bool = true;
 
+    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
     #[inline(always)]
-    fn sigma<const R: usize>(
-        &mut self,
-        b: B,
-        d: &[B::V; R],
-        first: &[B::V; R],
-        second: &mut [B::V; R],
-        pairs: usize,
-    ) {
-        let mut sigma = *first;
-        for r in 0..R {
-            sigma[r] = b.xor3(sigma[r], d[r], self.l);
-        }
-        self.add(b, second, sigma, pairs);
-    }
-
-    /// Encrypts, and adds what comes out to a half of the pairs and to `Σ`.
-    #[inline(always)]
-    fn add<const R: usize>(&mut self, b: B, half: &mut [B::V; R], mut x: [B::V; R], pairs: usize) {
-        b.encrypt(self.keys, &mut x);
-        for r in 0..R {
-            half[r] = b.xor(half[r], x[r]);
-        }
-        x[R - 1] = b.keep(x[R - 1], BLOCK * pairs);
-        for r in 0..R {
-            self.sum = b.xor(self.sum, x[r]);
-        }
+    fn step<L: Lanes>(lanes: L, [v]: &mut [L::Blocks; 1], [m]: &mut [L::Blocks; 1]) {
+        lanes.xor(m, v);
+        *v = *m;
+        times_l(lanes, v);
     }
 }
 
-/// The rests of a flight's messages.
+/// `x ← x ⊕ ρ` where `ρ = E_K(y ⊕ D)`
+#[inline(always)]
+fn add_rho<L: Lanes>(lanes: L, x: &mut L::Blocks, y: &L::Blocks, d: &L::Blocks, sum: &mut L::Blocks) {
+    let mut rho = *y;
+    lanes.xor(&mut rho, d);
+    lanes.encrypt(&mut rho);
+    lanes.xor(x, &rho);
+    lanes.xor(sum, &rho);
+}
+
+/// `y ← y ⊕ σ` where `σ = E_K(x ⊕ D ⊕ L)`
+#[inline(always)]
+fn add_sigma<L: Lanes>(lanes: L, x: &L::Blocks, y: &mut L::Blocks, d: &L::Blocks, sum: &mut L::Blocks) {
+    let mut sigma = *x;
+    lanes.xor(&mut sigma, d);
+    lanes.xor(&mut sigma, lanes.constant(2));
+    lanes.encrypt(&mut sigma);
+    lanes.xor(y, &sigma);
+    lanes.xor(sum, &sigma);
+}
+
+struct Encrypt;
+
+impl Chain<3, 1, 3, 2> for Encrypt {
+    const WRITES: bool = true;
+
+    /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`; `C[2i-1] = X ⊕ ρ`, `C[2i] = Y ⊕ σ`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [v, d, sum]: &mut [L::Blocks; 3], [x, y]: &mut [L::Blocks; 2]) {
+        lanes.xor(x, v);
+        *v = *x;
+        times_l(lanes, v);
+        lanes.xor(y, v);
+        *v = *y;
+        times_l(lanes, v);
+        add_rho(lanes, x, y, d, sum);
+        add_sigma(lanes, x, y, d, sum);
+        lanes.double::<BigEndian>(d);
+    }
+}
+
+struct Decrypt;
+
+impl Chain<3, 1, 3, 2> for Decrypt {
+    const WRITES: bool = true;
+
+    /// `Y = C[2i] ⊕ σ`, `X = C[2i-1] ⊕ ρ`; `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [v, d, sum]: &mut [L::Blocks; 3], [x, y]: &mut [L::Blocks; 2]) {
+        add_sigma(lanes, x, y, d, sum);
+        add_rho(lanes, x, y, d, sum);
+        let mut product = *x;
+        times_l(lanes, &mut product);
+        lanes.xor(x, v);
+        *v = *y;
+        times_l(lanes, v);
+        lanes.xor(y, &product);
+        lanes.double::<BigEndian>(d);
+    }
+}
+
+/// The rests of a flight's messages; none where no message has one.
 type Rests = ArrayVec<[Block; 2], FLIGHT>;
+
+/// Fills in the rests, unless there are none.
+fn fill_rests(batch: &Batch<'_, '_, '_>, rests: &mut Rests) {
+    if batch.messages.iter().any(|message| has_rest(message)) {
+        rests.extend(batch.messages.iter().map(|message| rest(message)));
+    }
+}
 
 /// The bytes after a message's whole pairs, and zeros.
 fn rest(message: &Message<'_>) -> [Block; 2] {
@@ -338,16 +296,16 @@ fn compute_tags(
     rests: &[[Block; 2]],
     tags: &mut Column,
 ) {
-    if batch.messages.iter().any(|message| has_rest(message)) {
-        hash_rests(batch, v, sums, rests, tags);
-    } else {
+    if rests.is_empty() {
         tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+    } else {
+        hash_rests(batch, v, sums, rests, tags);
     }
     for ((message, Sum { sigma, s }), tag) in batch.messages.iter().zip(sums).zip(&mut *tags) {
         if has_rest(message) {
-            xor(tag, &times(6, s));
+            xor(tag, &times::<6>(s));
         } else {
-            *tag = times(3, s);
+            *tag = times::<3>(s);
         }
         xor(tag, sigma);
     }
@@ -355,7 +313,7 @@ fn compute_tags(
     for (((message, sum), a), tag) in batch.messages.iter().zip(sums).zip(a).zip(&mut *tags) {
         xor(tag, nonce(message));
         xor(tag, a);
-        xor(tag, &times(if has_rest(message) { 22 } else { 5 }, &sum.s));
+        xor(tag, &if has_rest(message) { times::<22>(&sum.s) } else { times::<5>(&sum.s) });
     }
     encrypt_for_each(batch, tags);
 }
@@ -380,8 +338,8 @@ fn hash_rests(
         x.push(f1);
         phi.push(f2);
     }
-    each::step::<ToHalves, 1, 0, 2>(batch, link, v, &mut x);
-    each::step::<ToHalves, 1, 0, 2>(batch, link, v, phi);
+    each::step::<Hash, 1, 0, 2>(batch, link, v, &mut x);
+    each::step::<Hash, 1, 0, 2>(batch, link, v, phi);
     for (y, sum) in phi.iter_mut().zip(sums) {
         xor(y, &BigEndian::double_block(&sum.s));
     }
@@ -390,24 +348,28 @@ fn hash_rests(
 
 /// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest.
 fn apply_keystream(batch: &mut Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], rests: &mut Rests) {
-    if batch.messages.iter().all(|message| message.data.len() == whole_pairs(message)) {
+    if rests.is_empty() {
         return;
     }
-    let mut z = [Column::new(), Column::new()];
-    for (z, multiple) in z.iter_mut().zip([26, 38]) {
-        for (tag, sum) in tags.iter().zip(sums) {
-            let mut block = *tag;
-            xor(&mut block, &times(multiple, &sum.s));
-            z.push(block);
-        }
-        encrypt_for_each(batch, z);
-    }
+    let (mut z1, mut z2) = (Column::new(), Column::new());
+    keystream::<26>(batch, tags, sums, &mut z1);
+    keystream::<38>(batch, tags, sums, &mut z2);
     for (i, (message, rest)) in batch.messages.iter_mut().zip(rests).enumerate() {
         let at = whole_pairs(message);
         let r = message.data.len() - at;
-        xor(&mut rest[0], &head(&z[0][i], r.min(BLOCK)));
-        xor(&mut rest[1], &head(&z[1][i], r.saturating_sub(BLOCK)));
+        xor(&mut rest[0], &head(&z1[i], r.min(BLOCK)));
+        xor(&mut rest[1], &head(&z2[i], r.saturating_sub(BLOCK)));
         message.data.set_block(at, &rest[0]);
         message.data.set_block(at + r.min(BLOCK), &rest[1]);
     }
+}
+
+/// `E_K(T ⊕ multiple S)` of each message.
+fn keystream<const MULTIPLE: u8>(batch: &Batch<'_, '_, '_>, tags: &[Block], sums: &[Sum], z: &mut Column) {
+    for (tag, Sum { s, .. }) in tags.iter().zip(sums) {
+        let mut block = *tag;
+        xor(&mut block, &times::<MULTIPLE>(s));
+        z.push(block);
+    }
+    encrypt_for_each(batch, z);
 }

@@ -1,9 +1,9 @@
 //! AES-COPA v2 (CAESAR, round 2): encrypt, sum, encrypt.
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Isa};
-use crate::engine::layers::{self, Layers, Sum, absorb, add, doublings, each, padded};
-use crate::engine::{Batch, Column, Material, Message};
+use crate::backend::{BLOCK, Backend, Isa, read_part};
+use crate::engine::layers::{self, Layers, Sum, absorb, add, doublings, each};
+use crate::engine::{Batch, Column, Material, Message, PADDING, join, skip};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
@@ -53,19 +53,17 @@ impl Layers for Copa {
         for message in messages {
             let (acc, mut masks) =
                 absorb::<Encrypt, Sum, B>(b, message.key, &message.aad, 1, THREE_CUBED, [0; BLOCK]);
-            let mut end = [0; 2 * BLOCK];
             let ragged = &message.aad[message.aad.len() / BLOCK * BLOCK..];
-            let bytes = ragged.len() + message.nonce.len();
-            end[..ragged.len()].copy_from_slice(ragged);
-            end[ragged.len()..bytes].copy_from_slice(message.nonce);
-            let (first, second) = end[..bytes].split_at(BLOCK);
+            let (r, nonce) = (ragged.len(), read_part(message.nonce));
+            let first = join(&read_part(ragged), r, &nonce);
             if is_ragged(message) {
-                straddling.push(add(padded(first), masks.block(1, u16::from(THREE_CUBED))));
+                straddling.push(add(first, masks.block(1, u16::from(THREE_CUBED))));
                 masks.go(b, 1);
-                last.push(add(acc, add(padded(second), masks.block(1, THREE_TO_5))));
+                let second = add(skip(&nonce, BLOCK - r), PADDING[r]);
+                last.push(add(acc, add(second, masks.block(1, THREE_TO_5))));
             } else {
                 straddling.push([0; BLOCK]);
-                last.push(add(acc, add(padded(first), masks.block(1, THREE_TO_4))));
+                last.push(add(acc, add(first, masks.block(1, THREE_TO_4))));
             }
         }
         if messages.iter().any(|message| is_ragged(message)) {

@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Span};
+use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask, write_last};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
@@ -42,9 +42,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
 
 /// `IV ‖ 0`
 fn initial_state(iv: &[u8]) -> Block {
-    let mut s = [0; BLOCK];
-    s[..HALF].copy_from_slice(iv);
-    s
+    read_part(iv)
 }
 
 /// The bytes after a string's whole blocks; with the padding, which is never left out, they make one half block or two.
@@ -134,7 +132,7 @@ impl Chain<2> for Associate {
     const WRITES: bool = false;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], a: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], [a]: &mut [L::Blocks; 1]) {
         associate_half(lanes, s, r, &first_to_second(lanes, a));
         associate_half(lanes, s, r, &second(lanes, a));
     }
@@ -169,7 +167,7 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
     const WRITES: bool = true;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], x: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [s, r]: &mut [L::Blocks; 2], [x]: &mut [L::Blocks; 1]) {
         if OPENS {
             encrypt(lanes, s, r);
             lanes.xor(x, &first(lanes, s));

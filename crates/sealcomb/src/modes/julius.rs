@@ -342,7 +342,7 @@ impl Chain<1, 1, 2> for Encrypt {
 
     /// `mask ← mask δ`, `C[i] = E_K(B[i] ⊕ mask)`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], b: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], [b]: &mut [L::Blocks; 1]) {
         next_mask(lanes, mask);
         lanes.xor(b, mask);
         lanes.encrypt(b);
@@ -356,7 +356,7 @@ impl Chain<1, 1, 2> for Decrypt {
 
     /// `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], c: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [mask]: &mut [L::Blocks; 1], [c]: &mut [L::Blocks; 1]) {
         next_mask(lanes, mask);
         lanes.decrypt(c);
         lanes.xor(c, mask);

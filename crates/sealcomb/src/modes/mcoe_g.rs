@@ -223,7 +223,7 @@ impl Chain<1, 1, 2> for Encrypt {
     const WRITES: bool = true;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], m: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], [m]: &mut [L::Blocks; 1]) {
         encrypt(lanes, u, m);
     }
 }
@@ -235,7 +235,7 @@ impl Chain<1, 1, 2> for Header {
     const WRITES: bool = false;
 
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], a: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], [a]: &mut [L::Blocks; 1]) {
         encrypt(lanes, u, a);
     }
 }
@@ -247,7 +247,7 @@ impl Chain<1, 1, 2> for Decrypt {
 
     /// `M_i = E~⁻¹(U, C_i) = E_K1⁻¹(C_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], c: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [u]: &mut [L::Blocks; 1], [c]: &mut [L::Blocks; 1]) {
         tweak(lanes, u);
         let mut m = *c;
         lanes.xor(&mut m, u);

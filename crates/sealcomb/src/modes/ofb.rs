@@ -24,7 +24,7 @@ impl Chain<1> for Output {
 
     /// `O_j = E_K(O_{j-1})`, where `O_0` is the IV; `C_j = P_j ⊕ O_j`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [o]: &mut [L::Blocks; 1], x: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [o]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
         lanes.encrypt(o);
         lanes.xor(x, o);
     }

@@ -191,7 +191,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Encryp
     /// `X_i = F(X_{i-1}) ⊕ M_i`, `Y_i = E_K(X_i)`, `C_i = Y_i ⊕ F(Y_{i-1})`; what doesn't wait for anything, `F(Y_{i-1})`,
     /// between what does.
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], m: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], [m]: &mut [L::Blocks; 1]) {
         V::top(lanes, x);
         V::bottom(lanes, y);
         lanes.xor(x, m);
@@ -209,7 +209,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
 
     /// `Y_i = F(Y_{i-1}) ⊕ C_i`, `X_i = E_K⁻¹(Y_i)`, `M_i = X_i ⊕ F(X_{i-1})`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], c: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [x, y]: &mut [L::Blocks; 2], [c]: &mut [L::Blocks; 1]) {
         V::bottom(lanes, y);
         V::top(lanes, x);
         lanes.xor(y, c);
@@ -375,7 +375,7 @@ impl<F: Field> Chain<2> for MaskedSum<F> {
 
     /// `acc ← acc ⊕ E_K(H_i ⊕ mask)`, `mask ← 2 mask`
     #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [acc, mask]: &mut [L::Blocks; 2], h: &mut L::Blocks) {
+    fn step<L: Lanes>(lanes: L, [acc, mask]: &mut [L::Blocks; 2], [h]: &mut [L::Blocks; 1]) {
         lanes.xor(h, mask);
         lanes.encrypt(h);
         lanes.xor(acc, h);

@@ -3,7 +3,7 @@
 use super::Mode;
 use super::ccm::chain;
 use super::cloc::{beyond_end, crypt, cut};
-use crate::backend::{BLOCK, Block, Span};
+use crate::backend::{Block, Span, read_part};
 use crate::engine::once::{self, Once};
 use crate::engine::{Batch, Column, Lanes};
 
@@ -47,10 +47,7 @@ fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
 
 /// `0…0 ‖ param ‖ N`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
 fn nonce_block(nonce: &[u8]) -> Block {
-    let mut block = [0; BLOCK];
-    block[3] = 0xC0;
-    block[4..].copy_from_slice(nonce);
-    block
+    (u128::from_le_bytes(read_part(nonce)) << 32 | 0xC0 << 24).to_le_bytes()
 }
 
 /// A number of bytes as a block.

@@ -2,8 +2,8 @@
 
 use super::mixing::{Mixing, State, mix_block};
 use super::{add, doublings, each, padded};
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
-use crate::engine::{Column, Material, Message};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, read_part};
+use crate::engine::{Column, Material, Message, join};
 use crate::primitives::doublings::{Masks, Window};
 use crate::primitives::rounds::Cipher;
 
@@ -77,9 +77,7 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     const THREE: u8 = 0b11;
     const THREE_TIMES_SEVEN: u16 = 0b1001;
     for message in messages {
-        let mut first = [0; BLOCK];
-        first[..8].copy_from_slice(message.nonce);
-        first[8..].copy_from_slice(&param);
+        let first = join(&read_part(message.nonce), 8, &read_part(&param));
         let mask = Masks::new(doublings(message.key), 0).block(1, u16::from(THREE));
         states.push(add(first, mask));
     }

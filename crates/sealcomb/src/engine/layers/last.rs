@@ -3,9 +3,9 @@
 use arrayvec::ArrayVec;
 
 use super::mixing::{mix_block, unmix_block};
-use super::{Layers, add, doublings, each, padded};
+use super::{Layers, add, doublings, each};
 use crate::backend::{BLOCK, Block, Isa};
-use crate::engine::{Column, FLIGHT, Message};
+use crate::engine::{Column, FLIGHT, Message, PADDING, head, join, skip, split};
 use crate::primitives::doublings::Masks;
 
 /// Most intermediate tags of a message.
@@ -46,8 +46,7 @@ impl Last {
         let block = if OPENS {
             message.data.block(BLOCK * (whole + tags))
         } else {
-            let block = message.data.block(BLOCK * whole);
-            padded(&block[..bytes])
+            add(head(&message.data.block(BLOCK * whole), bytes), PADDING[bytes])
         };
         let zero = [0; BLOCK];
         let mut last = Self {
@@ -116,8 +115,7 @@ pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
             message.data.set_block(BLOCK * (last.before() + 1), &flag);
             message.tag = c_tag;
         } else {
-            let both = [c, c_tag];
-            message.tag.copy_from_slice(&both.as_flattened()[last.bytes..last.bytes + BLOCK]);
+            message.tag = split(&c, &c_tag, last.bytes);
         }
     }
 }
@@ -134,8 +132,8 @@ pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
             blocks.push(add(last.block, last.bottom[0]));
             blocks.push(add(message.tag, last.bottom[1]));
         } else {
-            last.block[last.bytes..].copy_from_slice(&message.tag[..BLOCK - last.bytes]);
-            blocks.push(add(last.block, last.bottom[0]));
+            let block = join(&head(&last.block, last.bytes), last.bytes, &message.tag);
+            blocks.push(add(block, last.bottom[0]));
         }
     }
     each::<M::LowerInverse, B>(b, messages, &mut blocks);
@@ -186,12 +184,9 @@ fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], 
     each::<M::Lower, B>(b, messages, &mut blocks);
     for ((message, last), block) in messages.iter_mut().zip(lasts).zip(&blocks) {
         let c = add(*block, last.bottom[1]);
-        let padding = add(last.block, padded(&last.block[..last.bytes]));
-        let (in_padding, in_tag) = message.tag.split_at_mut(BLOCK - last.bytes);
-        for (tag, wrong) in in_padding.iter_mut().zip(&padding[last.bytes..]) {
-            *tag ^= wrong;
-        }
-        in_tag.copy_from_slice(&c[..last.bytes]);
+        let wrong = skip(&add(last.block, PADDING[last.bytes]), last.bytes);
+        let rest = BLOCK - last.bytes;
+        message.tag = join(&head(&add(message.tag, wrong), rest), rest, &c);
     }
 }
 

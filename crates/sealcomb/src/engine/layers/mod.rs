@@ -22,8 +22,8 @@ use last::{Last, open_last, seal_last};
 use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
-use super::{Batch, Column, FLIGHT, Material, Message, Schedule, share_key};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS};
+use super::{Batch, Column, FLIGHT, Material, Message, PADDING, Schedule, share_key};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, read_part};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
 use crate::primitives::rounds::Cipher;
@@ -77,12 +77,7 @@ pub(crate) fn doublings(key: &Material) -> &Doublings {
 /// A block of at most 16 bytes, padded with a one bit and zeros if it is short.
 #[inline(always)]
 pub(crate) fn padded(bytes: &[u8]) -> Block {
-    let mut block = [0; BLOCK];
-    block[..bytes.len()].copy_from_slice(bytes);
-    if let Some(end) = block.get_mut(bytes.len()) {
-        *end = 0x80;
-    }
-    block
+    add(read_part(bytes), PADDING[bytes.len()])
 }
 
 /// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
