@@ -28,7 +28,7 @@ pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, c
     /// Takes every lane `T` blocks further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
 
-    /// Takes up to [`FLIGHT`] strands, of a whole number of steps if those are of more than a block, from one end to the other.
+    /// Takes up to [`FLIGHT`] strands from one end to the other. Where a step is more than a block, they must be whole steps.
     fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
     where
         Self: Sized,
@@ -63,6 +63,7 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
     let mut shared = true;
     let (mut blocks, mut longest) = (0, 0);
     for (i, strand) in strands.iter().enumerate() {
+        debug_assert!(T == 1 || strand.data.len().is_multiple_of(T * BLOCK));
         if strand.data.len() > 0 {
             shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
             order.push(i, strand.data.len());
@@ -408,7 +409,9 @@ where
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
             (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
-            _ if M::WRITES && self.rows.writes_squares::<B>() => self.advance_in_squares(steps),
+            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares() => {
+                self.advance_in_squares(steps);
+            }
             (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
             (_, 12) if const { A::SHARED } => self.advance::<2, 6>(steps),
             _ => self.advance::<1, W>(steps),
