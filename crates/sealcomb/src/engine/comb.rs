@@ -78,11 +78,8 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
         Schedule::Auto | Schedule::Refill => Laid::Refilled,
         Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
     };
-    if laid != Laid::Single {
-        order.sort();
-    }
     if !order.is_empty() {
-        backend.run(Comb::<M, S, K, C, T> { strands, order: &order, laid, shared, chain: PhantomData });
+        backend.run(Comb::<M, S, K, C, T> { strands, order: &mut order, laid, shared, chain: PhantomData });
     }
 }
 
@@ -99,7 +96,7 @@ enum Laid {
 
 struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
     strands: &'s mut [Strand<'a, S, K, C>],
-    order: &'s Order,
+    order: &'s mut Order,
     laid: Laid,
     shared: bool,
     chain: PhantomData<M>,
@@ -119,6 +116,7 @@ impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const
             }
             return;
         }
+        self.order.sort();
         let first = self.order.places().next().expect("a strand");
         let keys = self.strands[first].keys;
         // Registers of chains, and the lanes that they have.

@@ -12,7 +12,7 @@ use crate::engine::comb::{Chain, Strand};
 use crate::engine::{Batch, Column, FLIGHT, Material, Message, PADDING};
 use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::doubles::Doubles;
-use crate::primitives::gf128::{double, short, times_short};
+use crate::primitives::gf128::{BigEndian, double, short, times_short};
 
 /// The parameter sets, by how they process associated data.
 pub(crate) enum Otr {
@@ -152,6 +152,16 @@ fn last_chunk(message: &Message<'_>) -> usize {
     }
 }
 
+/// Bytes that stay for [`last_chunks`]. Sealing, a whole last chunk is none of them: it is one like the others whose two
+/// blocks of ciphertext change places.
+#[inline(always)]
+fn left<const OPENS: bool>(message: &Message<'_>) -> usize {
+    match last_chunk(message) {
+        CHUNK if !OPENS => 0,
+        bytes => bytes,
+    }
+}
+
 /// A small multiple of a block, in the first lane.
 #[inline(always)]
 fn times_small<B: Isa>(b: B, v: &Block, polynomial: u64) -> B::V {
@@ -223,15 +233,23 @@ impl<B: Isa> Pass<B> for Hashed<'_, B> {
     }
 }
 
-/// Encrypts or decrypts the chunks before the last one, under masks that begin with `l`.
+/// Encrypts or decrypts the chunks before those left, under masks that begin with `l`.
 #[inline(always)]
 fn whole_chunks<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, l: B::V) -> End {
-    let bytes = message.data.len() - last_chunk(message);
+    let bytes = message.data.len() - left::<OPENS>(message);
+    let has_last = !OPENS && bytes > 0 && bytes == message.data.len();
     let Message { key, data, .. } = message;
     let masks = Doubles::from(b, l);
     let mut chunks = Chunks::<B, OPENS> { keys: key.aes.encrypting(), masks, sum: b.zero() };
     pass_pairs(b, &mut data.part(0, bytes), &mut chunks);
-    End { l: b.first(chunks.masks.at(b, bytes / CHUNK)), sum: b.first(b.fold(chunks.sum)) }
+    let mut l = b.first(chunks.masks.at(b, bytes / CHUNK));
+    if has_last {
+        l = BigEndian::halve_block(&l);
+        let (c2, c1) = (data.output().block(bytes - CHUNK), data.output().block(bytes - BLOCK));
+        data.set_block(bytes - CHUNK, &c1);
+        data.set_block(bytes - BLOCK, &c2);
+    }
+    End { l, sum: b.first(b.fold(chunks.sum)) }
 }
 
 struct Chunks<'k, B: Isa, const OPENS: bool> {
@@ -275,12 +293,12 @@ impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
     }
 }
 
-/// Encrypts or decrypts the last chunk of each message.
+/// Encrypts or decrypts the last chunk of each message that has one left.
 #[inline(always)]
 fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>], ends: &mut [End]) {
     let mut first = Loose::new();
     for (message, end) in messages.iter().zip(&*ends) {
-        let r = last_chunk(message);
+        let r = left::<OPENS>(message);
         if r > 0 {
             let at = message.data.len() - r;
             let x = match r {
@@ -299,9 +317,11 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
     let mut second = Loose::new();
     let mut blocks = first.blocks.iter();
     for (message, End { l, sum }) in messages.iter_mut().zip(&mut *ends) {
-        let r = last_chunk(message);
+        let r = left::<OPENS>(message);
         if r == 0 {
-            *sum = b.first(padded(b, b.zero(), 0));
+            if message.data.len() == 0 {
+                *sum = b.first(padded(b, b.zero(), 0));
+            }
             continue;
         }
         let block = b.one(blocks.next().expect("a block for every message that has one"));
@@ -330,7 +350,7 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
 
     let mut blocks = second.blocks.iter();
     for (message, End { sum, .. }) in messages.iter_mut().zip(ends) {
-        let r = last_chunk(message);
+        let r = left::<OPENS>(message);
         if r <= BLOCK {
             continue;
         }
