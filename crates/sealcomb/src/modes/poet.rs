@@ -118,6 +118,7 @@ fn last(message: &Message<'_>) -> (usize, usize) {
 }
 
 /// A message's last block, filled up with the first bytes of another.
+#[inline]
 fn filled(message: &Message<'_>, with: &Block) -> Block {
     let (at, r) = last(message);
     join(&message.data.block(at), r, with)
