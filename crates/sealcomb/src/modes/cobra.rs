@@ -277,6 +277,7 @@ fn fill_rests(batch: &Batch<'_, '_, '_>, rests: &mut Rests) {
 }
 
 /// The bytes after a message's whole pairs, and zeros.
+#[inline]
 fn rest(message: &Message<'_>) -> [Block; 2] {
     let at = whole_pairs(message);
     [message.data.block(at), message.data.block((at + BLOCK).min(message.data.len()))]

@@ -6,12 +6,11 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Block, Isa, Kernel, REGISTERS, Span, Weave};
-use crate::engine::blocks::encrypt_each;
+use crate::backend::{BLOCK, Block, Isa, Kernel, Span};
 use crate::engine::{Batch, Message};
 use crate::primitives::aes::{GROUP, GroupKeys};
-use crate::primitives::counter::{Le32, xor_keystream, xor_keystream_with};
-use crate::primitives::ghash::{OwnTable, Polyval};
+use crate::primitives::counter::{Counters, Le32, xor_keystream, xor_keystream_with};
+use crate::primitives::polyval::{Polyval, Powers};
 use crate::primitives::wipe;
 
 pub(crate) struct GcmSiv;
@@ -60,9 +59,9 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     fn run<B: Isa>(self, b: B) {
         let groups = self.messages.len().div_ceil(GROUP);
         let mut derived = [Derived::empty(), Derived::empty()];
-        let mut tables = ArrayVec::<OwnTable, GROUP>::new();
+        let mut powers = ArrayVec::<Powers, GROUP>::new();
         for _ in 0..self.messages.len().min(GROUP) {
-            tables.push(OwnTable::empty());
+            powers.push(Powers::empty());
         }
         let mut chunks = self.messages.chunks_mut(GROUP);
         let mut before: &mut [&mut Message<'_>] = &mut [];
@@ -75,7 +74,7 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
             let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
             let tags = {
                 let (of_hashed, of_crypted) = (&derived[of_hashed % 2], &derived[of_crypted % 2]);
-                both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut tables)
+                both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
             };
             for (message, tag) in hashed.iter_mut().zip(tags) {
                 message.tag = tag;
@@ -93,18 +92,14 @@ fn both_passes<B: Isa, const OPENS: bool>(
     of_hashed: &Derived,
     crypted: &mut [&mut Message<'_>],
     of_crypted: &Derived,
-    tables: &mut [OwnTable],
+    powers: &mut [Powers],
 ) -> [Block; GROUP] {
-    let plaintext = |message: &'_ Message<'_>| if OPENS { message.data.room() } else { message.data.len() };
-    let blocks = hashed
-        .iter()
-        .map(|message| message.aad.len().div_ceil(BLOCK) + plaintext(message).div_ceil(BLOCK) + 1);
-    OwnTable::fill_each(b, &mut tables[..hashed.len()], &of_hashed.authentication, blocks);
+    Powers::fill_each(b, &mut powers[..hashed.len()], &of_hashed.authentication);
     let mut tags = [[0; BLOCK]; GROUP];
     for i in 0..hashed.len().max(crypted.len()) {
         let mut hash = hashed.get(i).map(|message| {
             let plaintext = if OPENS { message.data.output() } else { message.data.input() };
-            Hashing::new(b, &tables[i], &message.aad, plaintext)
+            hash(b, &powers[i], &message.aad, plaintext)
         });
         if let Some(message) = crypted.get_mut(i) {
             let (keys, start) = (of_crypted.encryption.of(i), counter(&message.tag));
@@ -143,18 +138,18 @@ fn derive_keys<B: Isa>(b: B, messages: &[&mut Message<'_>], derived: &mut Derive
     // Four bytes up, to make room for the counter.
     const UP: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
     let halves = 2 + (messages[0].key.aes.rounds() - 6) / 2;
-    let mut blocks = ArrayVec::<Block, { 6 * GROUP }>::new();
-    for message in messages {
-        let nonce = b.shuffle(b.load_bytes(message.nonce), &UP);
-        for i in 0..halves {
-            blocks.push(b.first(b.xor(nonce, b.one(&(i as u128).to_le_bytes()))));
+    let mut blocks = [[0; BLOCK]; 8];
+    for (m, message) in messages.iter().enumerate() {
+        let nonce = b.spread(b.shuffle(b.load_bytes(message.nonce), &UP));
+        let mut counters = Counters::<B, Le32>::skipping(b, nonce, 0);
+        for first in (0..halves).step_by(B::BLOCKS) {
+            let mut x = counters.take::<1>(b);
+            b.encrypt(message.key.aes.encrypting(), &mut x);
+            b.store(x[0], &mut blocks[first..]);
         }
-    }
-    encrypt_each(b, messages, &mut blocks);
-    for (m, halves) in blocks.chunks(halves).enumerate() {
-        for (i, pair) in halves.chunks(2).enumerate() {
-            let key = if i == 0 { &mut derived.authentication[m] } else { derived.encryption.half(m, i - 1) };
-            *key = low_halves(&pair[0], &pair[1]);
+        derived.authentication[m] = low_halves(&blocks[0], &blocks[1]);
+        for i in 1..halves / 2 {
+            *derived.encryption.half(m, i - 1) = low_halves(&blocks[2 * i], &blocks[2 * i + 1]);
         }
     }
     wipe(&mut blocks);
@@ -169,66 +164,12 @@ fn low_halves(first: &Block, second: &Block) -> Block {
 }
 
 /// `POLYVAL(H, AAD, plaintext, lengths)` on its way, strings padded with zeros.
-struct Hashing<'t, 'd, B: Isa> {
-    hash: Polyval<'t, B>,
-    table: &'t OwnTable,
-    plaintext: Span<'d>,
-    at: usize,
-    lengths: B::V,
-}
-
-impl<'t, 'd, B: Isa> Hashing<'t, 'd, B> {
-    #[inline(always)]
-    fn new(b: B, table: &'t OwnTable, aad: &[u8], plaintext: Span<'d>) -> Self {
-        let mut hash = Polyval::new(b, table);
-        let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
-        hash.absorb_string(b, &Span::from(aad));
-        Self { hash, table, plaintext, at: 0, lengths: b.one(&lengths.to_le_bytes()) }
-    }
-
-    /// Takes in what is left, and the lengths.
-    #[inline(always)]
-    fn finish(mut self, b: B) -> B::V {
-        loop {
-            let blocks = (self.plaintext.len() - self.at).div_ceil(BLOCK);
-            let group = (blocks + 1).min(self.table.count());
-            let to = self.plaintext.len().min(self.at + BLOCK * group);
-            self.hash.begin(b, group);
-            self.hash.absorb_part(b, &self.plaintext, self.at, to);
-            self.at = to;
-            if group > blocks {
-                self.hash.absorb(b, self.lengths, 1);
-                self.hash.end(b);
-                return self.hash.value(b);
-            }
-            self.hash.end(b);
-        }
-    }
-}
-
-/// A register a piece, as long as there are enough for all pieces.
-impl<B: Isa> Weave<B> for Hashing<'_, '_, B> {
-    #[inline(always)]
-    fn begin(&mut self, _: B) -> bool {
-        let group = OwnTable::own_registers::<B>() * B::BLOCKS;
-        self.table.count() == group && self.plaintext.len() - self.at >= BLOCK * OwnTable::full_group::<B>()
-    }
-
-    #[inline(always)]
-    fn thread(&mut self, b: B, piece: usize) {
-        let registers = OwnTable::own_registers::<B>();
-        let r = Polyval::<B>::register(piece, registers);
-        if piece.is_multiple_of(registers) {
-            self.hash.begin(b, 0);
-        }
-        let chunk = self.plaintext.chunk_to_read::<B, REGISTERS>(self.at);
-        let x = chunk.load(b, piece / registers * registers + r);
-        self.hash.absorb_register(b, registers, r, x);
-        if r == 0 {
-            self.hash.end(b);
-        }
-        if piece == REGISTERS - 1 {
-            self.at += BLOCK * OwnTable::full_group::<B>();
-        }
-    }
+#[inline(always)]
+fn hash<'p, 'd, B: Isa>(b: B, powers: &'p Powers, aad: &[u8], plaintext: Span<'d>) -> Polyval<'p, 'd, B> {
+    let lengths = u128::from(8 * aad.len() as u64) | u128::from(8 * plaintext.len() as u64) << 64;
+    let y = match aad {
+        [] => b.zero(),
+        _ => Polyval::new(b, powers, b.zero(), Span::from(aad), None).finish(b),
+    };
+    Polyval::new(b, powers, y, plaintext, Some(&lengths.to_le_bytes()))
 }

@@ -294,6 +294,12 @@ impl GroupKeys {
     #[inline(always)]
     fn expand_lanes<B: Isa>(&mut self, b: B, back: usize) {
         let mut rcon = 1;
+        // The last two round keys, which would have to come back from memory otherwise.
+        let mut latest = [[b.zero(); GROUP]; 2];
+        for r in 0..GROUP / B::BLOCKS {
+            latest[0][r] = b.load(&self.keys[0].0[r * B::BLOCKS..]);
+            latest[1][r] = b.load(&self.keys[back - 1].0[r * B::BLOCKS..]);
+        }
         for i in back..=self.rounds {
             let rotates = i % back == 0;
             let order = if rotates { [13, 14, 15, 12] } else { [12, 13, 14, 15] };
@@ -303,14 +309,15 @@ impl GroupKeys {
             if rotates {
                 rcon = double_byte(rcon);
             }
-            for at in (0..GROUP).step_by(B::BLOCKS) {
-                let word = b.shuffle(b.load(&self.keys[i - 1].0[at..]), &order);
-                let word = b.xor(b.aes_sub_bytes(word), b.splat(&constant));
-                let key = b.load(&self.keys[i - back].0[at..]);
+            for r in 0..GROUP / B::BLOCKS {
+                // The last round's ShiftRows changes nothing, since all columns are the same word.
+                let word = b.aes_last(b.shuffle(latest[1][r], &order), b.splat(&constant));
+                let key = latest[2 - back][r];
                 let moved = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
                 let sums = b.xor(key, b.shuffle(key, &moved));
                 let key = b.xor3(sums, b.low_to_high(sums), word);
-                b.store(key, &mut self.keys[i].0[at..]);
+                b.store(key, &mut self.keys[i].0[r * B::BLOCKS..]);
+                (latest[0][r], latest[1][r]) = (latest[1][r], key);
             }
         }
     }

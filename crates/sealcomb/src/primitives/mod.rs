@@ -9,6 +9,7 @@ pub(crate) mod doublings;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod offsets;
+pub(crate) mod polyval;
 pub(crate) mod rounds;
 pub(crate) mod serpent;
 

@@ -1,0 +1,247 @@
+//! POLYVAL (RFC 8452, section 3) under keys that each serve one message, for which few powers pay.
+//!
+//! A string's blocks lie side by side in a register, with zeros before the first ones so that its last block is in the last
+//! lane. Each lane sums on its own, by powers of the same `S = H^lanes`: `n` registers `X` make of the sums `T` the sums
+//! `T S^n ⊕ X_1 S^(n-1) ⊕ ... ⊕ X_n`, reduced once. Only at the end the lanes get powers of their own, from `H^lanes` down
+//! to `H`, and are added up.
+
+use zeroize::ZeroizeOnDrop;
+
+use super::aes::GROUP;
+use super::gf128::{GcmOrder, Unreduced, haswell};
+use super::wipe;
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
+
+/// The most lanes of a register.
+const LANES: usize = 4;
+
+/// The powers of a message's key.
+#[repr(align(64))]
+pub(crate) struct Powers {
+    // H^lanes ... H
+    last: [Block; LANES],
+    // S, S^2 ...
+    steps: [Block; REGISTERS],
+    // The sum of each power's halves, in both halves, for Karatsuba's method.
+    last_sums: [Block; LANES],
+    step_sums: [Block; REGISTERS],
+}
+
+/// The most registers between two reductions: more powers would take longer than the reductions that they spare.
+const fn most_registers<B: Isa>() -> usize {
+    if B::BLOCKS == 1 { REGISTERS } else { REGISTERS / 2 }
+}
+
+impl Powers {
+    /// Room for powers.
+    #[inline(always)]
+    pub(crate) fn empty() -> Self {
+        Self {
+            last: [[0; BLOCK]; LANES],
+            steps: [[0; BLOCK]; REGISTERS],
+            last_sums: [[0; BLOCK]; LANES],
+            step_sums: [[0; BLOCK]; REGISTERS],
+        }
+    }
+
+    /// The powers of each message's key, those of as many messages side by side as a register has blocks.
+    #[inline(always)]
+    pub(crate) fn fill_each<B: Isa>(b: B, powers: &mut [Self], keys: &[Block; GROUP]) {
+        let multiply = |x, y| haswell::<GcmOrder, B>(b, x, y);
+        // What is in the lanes, and the sums of its halves.
+        let mut lanes = [[[0; BLOCK]; LANES]; 2];
+        for (powers, keys) in powers.chunks_mut(B::BLOCKS).zip(keys.chunks(B::BLOCKS)) {
+            let mut last = [b.load(keys); LANES];
+            for n in 1..B::BLOCKS {
+                last[n] = multiply(last[n / 2], last[(n - 1) / 2]);
+            }
+            let mut steps = [last[B::BLOCKS - 1]; REGISTERS];
+            for n in 1..most_registers::<B>() {
+                steps[n] = multiply(steps[n / 2], steps[(n - 1) / 2]);
+            }
+            for n in 0..B::BLOCKS {
+                store_with_sums(b, last[n], &mut lanes);
+                for (m, powers) in powers.iter_mut().enumerate() {
+                    let place = B::BLOCKS - 1 - n;
+                    [powers.last[place], powers.last_sums[place]] = [lanes[0][m], lanes[1][m]];
+                }
+            }
+            for n in 0..most_registers::<B>() {
+                store_with_sums(b, steps[n], &mut lanes);
+                for (m, powers) in powers.iter_mut().enumerate() {
+                    [powers.steps[n], powers.step_sums[n]] = [lanes[0][m], lanes[1][m]];
+                }
+            }
+        }
+        wipe(lanes.as_flattened_mut());
+    }
+}
+
+#[inline(always)]
+fn store_with_sums<B: Isa>(b: B, power: B::V, lanes: &mut [[Block; LANES]; 2]) {
+    b.store(power, &mut lanes[0]);
+    b.store(b.xor(power, b.swap(power)), &mut lanes[1]);
+}
+
+impl Drop for Powers {
+    fn drop(&mut self) {
+        for blocks in [&mut self.last[..], &mut self.steps, &mut self.last_sums, &mut self.step_sums] {
+            wipe(blocks);
+        }
+    }
+}
+
+impl ZeroizeOnDrop for Powers {}
+
+/// The hash of a string on its way.
+pub(crate) struct Polyval<'p, 'd, B: Isa> {
+    powers: &'p Powers,
+    data: Span<'d>,
+    // Where the next register of the string begins, and how many blocks are left, with the one after the string.
+    at: usize,
+    left: usize,
+    // What is after the string, in the last lane.
+    end: B::V,
+    // The lanes' sums, and what becomes of them.
+    t: B::V,
+    sum: Unreduced<B>,
+}
+
+impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
+    /// Begins with a string, padded with zeros to whole blocks and followed by one more block, if there is one. The first
+    /// lane of `y` has the hash of what was before it.
+    #[inline(always)]
+    pub(crate) fn new(b: B, powers: &'p Powers, y: B::V, data: Span<'d>, end: Option<&Block>) -> Self {
+        let blocks = data.len().div_ceil(BLOCK) + usize::from(end.is_some());
+        let end = end.map_or(b.zero(), |end| b.reverse_blocks(b.one(end)));
+        let first = match blocks % B::BLOCKS {
+            0 => blocks.min(B::BLOCKS),
+            some => some,
+        };
+        let at = data.len().min(BLOCK * first);
+        let mut t = b.xor(b.keep(data.load_part(b, 0), at), y);
+        for _ in first..B::BLOCKS {
+            t = b.push(b.zero(), t);
+        }
+        let left = blocks - first;
+        if left == 0 {
+            t = b.xor(t, end);
+        }
+        Self { powers, data, at, left, end, t, sum: Unreduced::zero(b) }
+    }
+
+    /// The hash of all of it, in the first lane.
+    #[inline(always)]
+    pub(crate) fn finish(mut self, b: B) -> B::V {
+        while self.left > 0 {
+            let registers = most_registers::<B>().min(self.left / B::BLOCKS);
+            for r in 0..registers {
+                let x = self.register(b, r);
+                self.absorb(b, registers, r, x);
+            }
+            self.go(registers);
+        }
+        let mut sum = Unreduced::zero(b);
+        sum.add(b, self.t, b.load(&self.powers.last), b.load(&self.powers.last_sums));
+        b.fold(sum.reduce::<GcmOrder>(b))
+    }
+
+    /// The register that is `r` registers on.
+    #[inline(always)]
+    fn register(&self, b: B, r: usize) -> B::V {
+        // The block after the string may be alone in a register.
+        let at = (self.at + r * BLOCK * B::BLOCKS).min(self.data.len());
+        let x = self.data.load_part(b, at);
+        if self.left == (r + 1) * B::BLOCKS { b.xor(x, self.end) } else { x }
+    }
+
+    /// Takes in the `r`th of a group of registers.
+    #[inline(always)]
+    fn absorb(&mut self, b: B, registers: usize, r: usize, x: B::V) {
+        if r == 0 {
+            self.sum = Unreduced::zero(b);
+        }
+        // The last one is not multiplied. In its turn come the lanes' sums, which have to wait for the group before.
+        let is_last = r == registers - 1;
+        let (factor, step) = if is_last { (self.t, registers) } else { (x, registers - 1 - r) };
+        let [power, sum] =
+            [&self.powers.steps, &self.powers.step_sums].map(|steps| b.splat(&steps[step - 1]));
+        self.sum.add(b, factor, power, sum);
+        if is_last {
+            self.t = b.xor(self.sum.reduce::<GcmOrder>(b), x);
+        }
+    }
+
+    /// So many registers were taken in.
+    #[inline(always)]
+    fn go(&mut self, registers: usize) {
+        self.at += registers * BLOCK * B::BLOCKS;
+        self.left -= registers * B::BLOCKS;
+    }
+}
+
+/// A register a piece, as long as there are enough for all pieces.
+impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
+    #[inline(always)]
+    fn begin(&mut self, _: B) -> bool {
+        const WHOLE: usize = REGISTERS - 1;
+        self.left >= REGISTERS * B::BLOCKS && self.data.len() - self.at >= WHOLE * BLOCK * B::BLOCKS
+    }
+
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        let most = most_registers::<B>();
+        let x = if piece < REGISTERS - 1 {
+            self.data.chunk_to_read::<B, { REGISTERS - 1 }>(self.at).load(b, piece)
+        } else {
+            self.register(b, piece)
+        };
+        self.absorb(b, most, piece % most, x);
+        if piece == REGISTERS - 1 {
+            self.go(REGISTERS);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{Backend, Kernel, after_drop};
+
+    struct Fill;
+
+    impl Kernel for Fill {
+        type Output = [Powers; 1];
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> [Powers; 1] {
+            let mut powers = [Powers::empty()];
+            Powers::fill_each(b, &mut powers, &[core::array::from_fn(|i| i as u8 + 1); GROUP]);
+            powers
+        }
+    }
+
+    #[test]
+    fn dropped_powers_are_wiped() {
+        for backend in Backend::available() {
+            let filled = || backend.run(Fill);
+            assert!(
+                filled()[0].steps[0] != [0; BLOCK] && filled()[0].last_sums[0] != [0; BLOCK],
+                "{backend:?}"
+            );
+            assert!(after_drop(filled(), |powers| &powers[0].last) == [[0; BLOCK]; LANES], "{backend:?}");
+            assert!(
+                after_drop(filled(), |powers| &powers[0].last_sums) == [[0; BLOCK]; LANES],
+                "{backend:?}"
+            );
+            assert!(
+                after_drop(filled(), |powers| &powers[0].steps) == [[0; BLOCK]; REGISTERS],
+                "{backend:?}"
+            );
+            assert!(
+                after_drop(filled(), |powers| &powers[0].step_sums) == [[0; BLOCK]; REGISTERS],
+                "{backend:?}"
+            );
+        }
+    }
+}
