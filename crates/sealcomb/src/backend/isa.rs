@@ -233,18 +233,14 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         }
-        // Not a loop, which the compiler might keep where the pieces are long.
-        macro_rules! rounds {
-            ($($i:literal)*) => { $(
-                for r in 0..R {
-                    x[r] = self.aes_round(x[r], keys.key(self, $i, r));
-                }
-                if $i <= R {
-                    weave.thread(self, $i - 1);
-                }
-            )* };
+        for i in 1..10 {
+            for r in 0..R {
+                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+            }
+            if i <= R {
+                weave.thread(self, i - 1);
+            }
         }
-        rounds!(1 2 3 4 5 6 7 8 9);
         for i in 10..rounds {
             for r in 0..R {
                 x[r] = self.aes_round(x[r], keys.key(self, i, r));
