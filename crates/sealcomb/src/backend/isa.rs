@@ -207,6 +207,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self.aes_last(unshifted, self.zero())
     }
 
+    /// The value as it is: the compiler leaves what makes it before what makes the next one that is pinned.
+    #[inline(always)]
+    fn pin(self, v: Self::V) -> Self::V {
+        v
+    }
+
     /// Runs a kernel as a function of its own: what is too long to be a part of each kernel that needs it.
     fn call<K: Kernel>(self, kernel: K) -> K::Output;
 

@@ -225,15 +225,16 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// Whether blocks of several steps had better be collected and written in squares: where stores are dear, or where so
-    /// many lanes are in the same set of the nearest cache that a line would leave it between two of its blocks.
+    /// Whether blocks of several steps had better be collected and written in squares: where stores are dear, if there is
+    /// room for all lanes' blocks in registers at once, or where so many lanes are in the same set of the nearest cache that
+    /// a line would leave it between two of its blocks.
     #[inline(always)]
-    pub(crate) fn writes_squares(&self) -> bool {
+    pub(crate) fn writes_squares(&self, room: bool) -> bool {
         let mut sets = 0u64;
         for dst in &self.dst {
             sets |= 1 << (dst.addr().wrapping_add(self.at) / LINE % SETS);
         }
-        self.stores_are_dear || SET_LANES * sets.count_ones() < self.busy.count_ones()
+        self.stores_are_dear && room || SET_LANES * sets.count_ones() < self.busy.count_ones()
     }
 
     /// Writes as many blocks as a register has of each lane of register `r`, `ahead` blocks from here.

@@ -139,6 +139,12 @@ impl Isa for Vaes512 {
     }
 
     #[inline(always)]
+    fn pin(self, v: Self::V) -> Self::V {
+        // SAFETY: the token proves AVX-512F.
+        unsafe { pinned(v) }
+    }
+
+    #[inline(always)]
     fn shift_left(self, a: Self::V, n: u32) -> Self::V {
         // SAFETY: the token proves the shift of this width.
         unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(n.cast_signed())) }
@@ -263,5 +269,14 @@ fn first_bytes(bytes: usize) -> u64 {
 fn in_register(mut v: __m512i) -> __m512i {
     // SAFETY: no instruction at all.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
+    v
+}
+
+/// The same, in the order of all that is pinned.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn pinned(mut v: __m512i) -> __m512i {
+    // SAFETY: no instruction at all.
+    unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
     v
 }

@@ -125,9 +125,9 @@ pub(crate) trait PairPass<B: Isa> {
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 
-/// Registers of first blocks, and of second ones, that go through the cipher together: so few that what a pair needs
-/// stays in registers, while the CPU runs ahead into the next ones.
-const PAIRS: usize = REGISTERS / 2;
+/// Registers of first blocks, and of second ones, that go through the cipher together: as many as fill the units of any
+/// CPU, and half of them for what is left, so that a pair's needs stay in registers.
+const PAIRS: usize = REGISTERS;
 
 /// Goes over a message of whole pairs.
 #[inline(always)]
@@ -136,18 +136,12 @@ pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass
     let register = BLOCK * B::BLOCKS;
     let mut at = 0;
     while data.len() - at >= 2 * PAIRS * register {
-        let mut chunk = data.chunk::<B, REGISTERS>(at);
-        let (mut first, mut second) = ([b.zero(); PAIRS], [b.zero(); PAIRS]);
-        for r in 0..PAIRS {
-            (first[r], second[r]) = b.unzip(chunk.load(b, 2 * r), chunk.load(b, 2 * r + 1));
-        }
-        pass.step(b, &mut first, &mut second, B::BLOCKS);
-        for r in 0..PAIRS {
-            let (low, high) = b.zip(first[r], second[r]);
-            chunk.store(b, 2 * r, low);
-            chunk.store(b, 2 * r + 1, high);
-        }
+        full_pairs::<B, P, PAIRS, { 2 * PAIRS }>(b, data, at, pass);
         at += 2 * PAIRS * register;
+    }
+    if data.len() - at >= PAIRS * register {
+        full_pairs::<B, P, { PAIRS / 2 }, PAIRS>(b, data, at, pass);
+        at += PAIRS * register;
     }
     let left = (data.len() - at).div_ceil(2 * register);
     each_count!(left, 1 2 3 4, R => {
@@ -170,6 +164,27 @@ pub(crate) fn pass_pairs<B: Isa, P: PairPass<B>>(b: B, data: &mut Span<'_>, pass
         data.store_part(b, last, low);
         data.store_part(b, middle, high);
     });
+}
+
+/// The pairs of `R` registers of first blocks and `R` of second ones, `BOTH` together.
+#[inline(always)]
+fn full_pairs<B: Isa, P: PairPass<B>, const R: usize, const BOTH: usize>(
+    b: B,
+    data: &mut Span<'_>,
+    at: usize,
+    pass: &mut P,
+) {
+    let mut chunk = data.chunk::<B, BOTH>(at);
+    let (mut first, mut second) = ([b.zero(); R], [b.zero(); R]);
+    for r in 0..R {
+        (first[r], second[r]) = b.unzip(chunk.load(b, 2 * r), chunk.load(b, 2 * r + 1));
+    }
+    pass.step(b, &mut first, &mut second, B::BLOCKS);
+    for r in 0..R {
+        let (low, high) = b.zip(first[r], second[r]);
+        chunk.store(b, 2 * r, low);
+        chunk.store(b, 2 * r + 1, high);
+    }
 }
 
 /// Adds to each message the keystream from its first counter block on.

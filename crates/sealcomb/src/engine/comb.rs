@@ -407,7 +407,7 @@ where
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
             (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
-            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares() => {
+            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares(const { S + C <= 3 }) => {
                 self.advance_in_squares(steps);
             }
             (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),

@@ -2,20 +2,110 @@
 
 use core::hint::black_box;
 
-use super::aes::Schedule;
-use crate::backend::{Isa, RoundKeys};
+use super::aes::{Schedule, Shared};
+use crate::backend::{Isa, RoundKeys, Weave};
 
 /// What a layer of a mode does with its blocks. The rounds are straight-line code: what else the mode has to do finds its
 /// place beside them.
 pub(crate) trait Cipher {
+    /// The rounds between [`Cipher::begin`] and [`Cipher::end`].
+    const ROUNDS: usize;
+
+    /// The round keys.
+    fn keys(key: &Schedule) -> Shared<'_>;
+    fn begin<B: Isa, const R: usize>(b: B, key: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]);
+    /// Round `i`, the first of which is 1.
+    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]);
+    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]);
+
     /// Takes every block of `x` through the cipher.
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]);
+    #[inline(always)]
+    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
+        let keys = black_box(Self::keys(key));
+        Self::begin(b, key, keys, x);
+        for i in 1..=Self::ROUNDS {
+            Self::round(b, keys, i, x);
+        }
+        Self::end(b, keys, x);
+    }
+}
+
+/// Takes every block of `x` through a cipher and every block of `y` through another of as many rounds, which has the same
+/// key: a round of either in turn and a piece of the weave after it, pinned to this order. The compiler would put one after
+/// the other, each of which waits for itself, and CPUs do not look that far ahead.
+#[inline(always)]
+pub(crate) fn run_both<C: Cipher, D: Cipher, B: Isa, W: Weave<B>, const R: usize>(
+    b: B,
+    key: &Schedule,
+    x: &mut [B::V; R],
+    y: &mut [B::V; R],
+    weave: &mut W,
+) {
+    if B::SOFT {
+        C::run(b, key, x);
+        D::run(b, key, y);
+        for piece in 0..C::ROUNDS {
+            weave.thread(b, piece);
+        }
+        return;
+    }
+    const { assert!(C::ROUNDS == D::ROUNDS) };
+    let (x_keys, y_keys) = (black_box(C::keys(key)), black_box(D::keys(key)));
+    C::begin(b, key, x_keys, x);
+    D::begin(b, key, y_keys, y);
+    // Written out, as the compiler leaves a loop with so much in it a loop.
+    macro_rules! rounds {
+        ($($i:literal)*) => {$(
+            if $i <= C::ROUNDS {
+                C::round(b, x_keys, $i, x);
+                D::round(b, y_keys, $i, y);
+                for r in 0..R {
+                    x[r] = b.pin(x[r]);
+                    y[r] = b.pin(y[r]);
+                }
+                weave.thread(b, $i - 1);
+            }
+        )*};
+    }
+    rounds!(1 2 3 4 5 6 7 8 9);
+    C::end(b, x_keys, x);
+    D::end(b, y_keys, y);
 }
 
 /// AES.
 pub(crate) struct Encrypt;
 
 impl Cipher for Encrypt {
+    const ROUNDS: usize = 9;
+
+    #[inline(always)]
+    fn keys(key: &Schedule) -> Shared<'_> {
+        key.encrypting()
+    }
+
+    #[inline(always)]
+    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
+        add_key(b, keys, 0, x);
+    }
+
+    #[inline(always)]
+    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
+        for r in 0..R {
+            x[r] = b.aes_round(x[r], keys.key(b, i, r));
+        }
+    }
+
+    #[inline(always)]
+    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
+        let rounds = RoundKeys::<B>::rounds(keys);
+        for i in 10..rounds {
+            Self::round(b, keys, i, x);
+        }
+        for r in 0..R {
+            x[r] = b.aes_last(x[r], keys.key(b, rounds, r));
+        }
+    }
+
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
         b.encrypt(key.encrypting(), x);
@@ -26,6 +116,36 @@ impl Cipher for Encrypt {
 pub(crate) struct Decrypt;
 
 impl Cipher for Decrypt {
+    const ROUNDS: usize = 9;
+
+    #[inline(always)]
+    fn keys(key: &Schedule) -> Shared<'_> {
+        key.decrypting()
+    }
+
+    #[inline(always)]
+    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
+        add_key(b, keys, 0, x);
+    }
+
+    #[inline(always)]
+    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
+        for r in 0..R {
+            x[r] = b.aes_inv_round(x[r], keys.key(b, i, r));
+        }
+    }
+
+    #[inline(always)]
+    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
+        let rounds = RoundKeys::<B>::rounds(keys);
+        for i in 10..rounds {
+            Self::round(b, keys, i, x);
+        }
+        for r in 0..R {
+            x[r] = b.aes_inv_last(x[r], keys.key(b, rounds, r));
+        }
+    }
+
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
         b.decrypt(key.decrypting(), x);
@@ -36,15 +156,26 @@ impl Cipher for Decrypt {
 pub(crate) struct EncryptSix;
 
 impl Cipher for EncryptSix {
+    const ROUNDS: usize = 5;
+
     #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        let keys = black_box(key.encrypting());
+    fn keys(key: &Schedule) -> Shared<'_> {
+        key.encrypting()
+    }
+
+    #[inline(always)]
+    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, keys, 0, x);
-        for i in 1..=6 {
-            for r in 0..R {
-                x[r] = b.aes_round(x[r], keys.key(b, i, r));
-            }
-        }
+    }
+
+    #[inline(always)]
+    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
+        Encrypt::round(b, keys, i, x);
+    }
+
+    #[inline(always)]
+    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
+        Encrypt::round(b, keys, 6, x);
     }
 }
 
@@ -52,20 +183,30 @@ impl Cipher for EncryptSix {
 pub(crate) struct DecryptSix;
 
 impl Cipher for DecryptSix {
+    const ROUNDS: usize = 5;
+
+    #[inline(always)]
+    fn keys(key: &Schedule) -> Shared<'_> {
+        key.decrypting()
+    }
+
     /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
     #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        let keys = black_box(key.decrypting());
-        let rounds = RoundKeys::<B>::rounds(keys);
+    fn begin<B: Isa, const R: usize>(b: B, key: &Schedule, _: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, key.encrypting(), 6, x);
         for r in 0..R {
             x[r] = b.aes_inv_mix(x[r]);
         }
-        for i in 1..=5 {
-            for r in 0..R {
-                x[r] = b.aes_inv_round(x[r], keys.key(b, rounds - 6 + i, r));
-            }
-        }
+    }
+
+    #[inline(always)]
+    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
+        Decrypt::round(b, keys, RoundKeys::<B>::rounds(keys) - 6 + i, x);
+    }
+
+    #[inline(always)]
+    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
+        let rounds = RoundKeys::<B>::rounds(keys);
         for r in 0..R {
             x[r] = b.aes_inv_last(x[r], keys.key(b, rounds, r));
         }

@@ -7,11 +7,11 @@ use arrayvec::ArrayVec;
 use super::last::{Last, MOST_TAGS, or};
 use super::mixing::{Abreast, Alone, Course, Mixing};
 use super::{GROUP, Layers, add, doublings, layer};
-use crate::backend::{BLOCK, Block, Isa, Span, Spans};
+use crate::backend::{BLOCK, Block, Isa, Span, Spans, Weave};
 use crate::engine::order::Order;
 use crate::engine::{Material, Message, Schedule, share_key};
 use crate::primitives::doublings::Masks;
-use crate::primitives::rounds::Cipher;
+use crate::primitives::rounds::{Cipher, run_both};
 
 /// Takes all blocks but the last of each message through both layers: of messages abreast, where they have one key and
 /// the schedule allows it.
@@ -145,7 +145,9 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         let (mut x, mut x_masks) = ([b.zero(); GROUP], [b.zero(); GROUP]);
         let (mut y, mut y_masks) = (x, x_masks);
         for at in (0..end + Self::LAG).step_by(Self::STEP) {
-            if at > 0 && at <= end {
+            // Within the messages all three groups go on side by side.
+            let all = N > 1 && at >= Self::LAG && at < end && data.hold(at - Self::STEP, Self::STEP + 1);
+            if at > 0 && at <= end && !all {
                 let at = at - Self::STEP;
                 Self::mix::<OPENS>(b, &mut course, &mut x, data.hold(at, Self::STEP), longest - at);
                 if !data.hold(at, Self::STEP + 1) {
@@ -172,11 +174,23 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
                         }
                     }
                 }
-                next_masks = self.first_layer::<OPENS>(&mut next, longest - at);
+                next_masks = self.mask::<OPENS>(&mut next, longest - at);
+            }
+            if all {
+                self.all_layers::<OPENS>(&mut next, &mut course, &mut x, &mut y);
+            } else {
+                if at < end {
+                    self.first_layer::<OPENS>(&mut next);
+                }
+                if at >= Self::LAG {
+                    self.second_layer::<OPENS>(&mut y);
+                }
             }
             if at >= Self::LAG {
                 let at = at - Self::LAG;
-                self.second_layer::<OPENS>(&mut y, y_masks);
+                for r in 0..GROUP {
+                    y[r] = b.xor(y[r], y_masks[r]);
+                }
                 if OPENS {
                     let mut opened = y;
                     if !data.hold(at, Self::STEP) {
@@ -199,10 +213,10 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Takes a group through the first layer; the longest message has so many bytes left. Returns the masks for after the
+    /// Masks a group before the first layer; the longest message has so many bytes left. Returns the masks for after the
     /// second.
     #[inline(always)]
-    fn first_layer<const OPENS: bool>(&mut self, x: &mut [B::V; GROUP], left: usize) -> [B::V; GROUP] {
+    fn mask<const OPENS: bool>(&mut self, x: &mut [B::V; GROUP], left: usize) -> [B::V; GROUP] {
         let b = self.b;
         let mut after = *x;
         let (top, bottom) = (self.masks[0].window(), self.masks[Self::BOTTOM].window());
@@ -214,12 +228,45 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         for masks in &mut self.masks[..=Self::BOTTOM] {
             masks.go(b, left.min(Self::STEP) / BLOCK);
         }
-        if OPENS {
-            M::LowerInverse::run(b, &self.key.aes, x);
-        } else {
-            M::Upper::run(b, &self.key.aes, x);
-        }
         after
+    }
+
+    /// Takes a group through the first layer.
+    #[inline(always)]
+    fn first_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP]) {
+        if OPENS {
+            M::LowerInverse::run(self.b, &self.key.aes, x);
+        } else {
+            M::Upper::run(self.b, &self.key.aes, x);
+        }
+    }
+
+    /// Takes a group through the second layer.
+    #[inline(always)]
+    fn second_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP]) {
+        if OPENS {
+            M::UpperInverse::run(self.b, &self.key.aes, x);
+        } else {
+            M::Lower::run(self.b, &self.key.aes, x);
+        }
+    }
+
+    /// Takes a group through the first layer, another one through the second, and mixes a third meanwhile.
+    #[inline(always)]
+    fn all_layers<const OPENS: bool>(
+        &self,
+        next: &mut [B::V; GROUP],
+        course: &mut S,
+        x: &mut [B::V; GROUP],
+        y: &mut [B::V; GROUP],
+    ) {
+        let (b, key) = (self.b, &self.key.aes);
+        let mut mixing = Pieces::<B, S, M::Mixing, N, OPENS> { course, x, mixing: PhantomData };
+        if OPENS {
+            run_both::<M::LowerInverse, M::UpperInverse, B, _, GROUP>(b, key, next, y, &mut mixing);
+        } else {
+            run_both::<M::Upper, M::Lower, B, _, GROUP>(b, key, next, y, &mut mixing);
+        }
     }
 
     /// Mixes a group, of which all registers are full, or of which the longest message has so many bytes.
@@ -238,20 +285,6 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
         }
     }
 
-    /// Takes a group through the second layer.
-    #[inline(always)]
-    fn second_layer<const OPENS: bool>(&self, x: &mut [B::V; GROUP], masks: [B::V; GROUP]) {
-        let b = self.b;
-        if OPENS {
-            M::UpperInverse::run(b, &self.key.aes, x);
-        } else {
-            M::Lower::run(b, &self.key.aes, x);
-        }
-        for r in 0..GROUP {
-            x[r] = b.xor(x[r], masks[r]);
-        }
-    }
-
     /// Adds a group to the messages' sums.
     #[inline(always)]
     fn add_to(b: B, sums: &mut [B::V; N], x: &[B::V; GROUP]) {
@@ -264,6 +297,25 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
     #[inline(always)]
     fn end(bytes: usize, at: usize) -> Option<usize> {
         (at < bytes && bytes - at <= Self::STEP).then(|| (bytes - at) / BLOCK)
+    }
+}
+
+/// The mixing of a group, between the rounds of others.
+struct Pieces<'x, B: Isa, S, X, const N: usize, const OPENS: bool> {
+    course: &'x mut S,
+    x: &'x mut [B::V; GROUP],
+    mixing: PhantomData<X>,
+}
+
+impl<B: Isa, S: Course<B, N>, X: Mixing, const N: usize, const OPENS: bool> Weave<B>
+    for Pieces<'_, B, S, X, N, OPENS>
+{
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        if piece < GROUP {
+            self.course.mix::<X, OPENS>(b, self.x, piece);
+            self.x[piece] = b.pin(self.x[piece]);
+        }
     }
 }
 
