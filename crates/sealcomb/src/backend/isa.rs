@@ -30,6 +30,10 @@ pub(crate) type Square<B, const R: usize> = [[<B as Isa>::V; R]; 4];
 
 /// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
 pub(crate) trait Weave<B: Isa> {
+    /// Whether the pieces are so long that the compiler would leave the rounds around them a loop, which asks each time
+    /// which piece it is.
+    const LONG: bool = false;
+
     /// Whether there is work for the next rounds: asked before them, so that none of the pieces has to ask.
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
@@ -239,12 +243,26 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         }
-        for i in 1..10 {
-            for r in 0..R {
-                x[r] = self.aes_round(x[r], keys.key(self, i, r));
+        if W::LONG {
+            macro_rules! rounds {
+                ($($i:literal)*) => {$(
+                    for r in 0..R {
+                        x[r] = self.aes_round(x[r], keys.key(self, $i, r));
+                    }
+                    if $i <= R {
+                        weave.thread(self, $i - 1);
+                    }
+                )*};
             }
-            if i <= R {
-                weave.thread(self, i - 1);
+            rounds!(1 2 3 4 5 6 7 8 9);
+        } else {
+            for i in 1..10 {
+                for r in 0..R {
+                    x[r] = self.aes_round(x[r], keys.key(self, i, r));
+                }
+                if i <= R {
+                    weave.thread(self, i - 1);
+                }
             }
         }
         for i in 10..rounds {

@@ -182,6 +182,9 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
 
 /// A register a piece, as long as there are enough for all pieces.
 impl<B: Isa> Weave<B> for Polyval<'_, '_, B> {
+    // Those of one block and of four the compiler unrolls by itself.
+    const LONG: bool = B::BLOCKS == 2;
+
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
         const WHOLE: usize = REGISTERS - 1;
