@@ -125,8 +125,8 @@ pub(crate) trait PairPass<B: Isa> {
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize);
 }
 
-/// Registers of first blocks, and of second ones, that go through the cipher together: as many as fill the units of any
-/// CPU, and half of them for what is left, so that a pair's needs stay in registers.
+/// Registers of first blocks, and of second ones, that go through the cipher together: since the second ones wait for the
+/// first, as many as fill the units alone. What is left goes on with up to half as many.
 const PAIRS: usize = REGISTERS;
 
 /// Goes over a message of whole pairs.
