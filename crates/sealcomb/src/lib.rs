@@ -62,6 +62,20 @@ macro_rules! each_count {
     };
 }
 
+/// Runs `$body` nine times with the constant `$I` being 1 to 9, the rounds that every key size has: written out, where the
+/// compiler would leave a loop with so much in it a loop.
+macro_rules! each_round {
+    ($I:ident => $body:block) => {
+        each_round!(1 2 3 4 5 6 7 8 9, $I => $body)
+    };
+    ($($n:literal)*, $I:ident => $body:block) => {
+        $({
+            const $I: usize = $n;
+            $body
+        })*
+    };
+}
+
 #[cfg(feature = "aead")]
 pub mod aead;
 // Intrinsics come by the dozen. What only the modes behind a feature use, above all decryption, is left alone in a build

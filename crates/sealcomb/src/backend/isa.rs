@@ -244,25 +244,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         }
         if W::LONG {
-            macro_rules! rounds {
-                ($($i:literal)*) => {$(
-                    for r in 0..R {
-                        x[r] = self.aes_round(x[r], keys.key(self, $i, r));
-                    }
-                    if $i <= R {
-                        weave.thread(self, $i - 1);
-                    }
-                )*};
-            }
-            rounds!(1 2 3 4 5 6 7 8 9);
+            each_round!(I => {
+                self.round_with(keys, I, x, weave);
+            });
         } else {
             for i in 1..10 {
-                for r in 0..R {
-                    x[r] = self.aes_round(x[r], keys.key(self, i, r));
-                }
-                if i <= R {
-                    weave.thread(self, i - 1);
-                }
+                self.round_with(keys, i, x, weave);
             }
         }
         for i in 10..rounds {
@@ -272,6 +259,23 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
         for r in 0..R {
             x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
+        }
+    }
+
+    /// Round `i` of the cipher, and the piece of `weave` after it.
+    #[inline(always)]
+    fn round_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        i: usize,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        for r in 0..R {
+            x[r] = self.aes_round(x[r], keys.key(self, i, r));
+        }
+        if i <= R {
+            weave.thread(self, i - 1);
         }
     }
 

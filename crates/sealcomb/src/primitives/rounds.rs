@@ -13,9 +13,14 @@ pub(crate) trait Cipher {
 
     /// The round keys.
     fn keys(key: &Schedule) -> Shared<'_>;
-    fn begin<B: Isa, const R: usize>(b: B, key: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]);
+    /// What comes before the rounds.
+    #[inline(always)]
+    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
+        add_key(b, keys, 0, x);
+    }
     /// Round `i`, the first of which is 1.
     fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]);
+    /// The last round, and before it those that only longer keys have.
     fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]);
 
     /// Takes every block of `x` through the cipher.
@@ -41,114 +46,67 @@ pub(crate) fn run_both<C: Cipher, D: Cipher, B: Isa, W: Weave<B>, const R: usize
     y: &mut [B::V; R],
     weave: &mut W,
 ) {
-    if B::SOFT {
-        C::run(b, key, x);
-        D::run(b, key, y);
-        for piece in 0..C::ROUNDS {
-            weave.thread(b, piece);
-        }
-        return;
-    }
     const { assert!(C::ROUNDS == D::ROUNDS) };
     let (x_keys, y_keys) = (black_box(C::keys(key)), black_box(D::keys(key)));
     C::begin(b, key, x_keys, x);
     D::begin(b, key, y_keys, y);
-    // Written out, as the compiler leaves a loop with so much in it a loop.
-    macro_rules! rounds {
-        ($($i:literal)*) => {$(
-            if $i <= C::ROUNDS {
-                C::round(b, x_keys, $i, x);
-                D::round(b, y_keys, $i, y);
-                for r in 0..R {
-                    x[r] = b.pin(x[r]);
-                    y[r] = b.pin(y[r]);
-                }
-                weave.thread(b, $i - 1);
+    each_round!(I => {
+        if I <= C::ROUNDS {
+            C::round(b, x_keys, I, x);
+            D::round(b, y_keys, I, y);
+            for r in 0..R {
+                x[r] = b.pin(x[r]);
+                y[r] = b.pin(y[r]);
             }
-        )*};
-    }
-    rounds!(1 2 3 4 5 6 7 8 9);
+            weave.thread(b, I - 1);
+        }
+    });
     C::end(b, x_keys, x);
     D::end(b, y_keys, y);
 }
 
-/// AES.
-pub(crate) struct Encrypt;
+/// AES, or its inverse.
+pub(crate) struct Aes<const INVERSE: bool>;
 
-impl Cipher for Encrypt {
+pub(crate) type Encrypt = Aes<false>;
+pub(crate) type Decrypt = Aes<true>;
+
+impl<const INVERSE: bool> Cipher for Aes<INVERSE> {
     const ROUNDS: usize = 9;
 
     #[inline(always)]
     fn keys(key: &Schedule) -> Shared<'_> {
-        key.encrypting()
-    }
-
-    #[inline(always)]
-    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
-        add_key(b, keys, 0, x);
+        if INVERSE { key.decrypting() } else { key.encrypting() }
     }
 
     #[inline(always)]
     fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
         for r in 0..R {
-            x[r] = b.aes_round(x[r], keys.key(b, i, r));
+            let key = keys.key(b, i, r);
+            x[r] = if INVERSE { b.aes_inv_round(x[r], key) } else { b.aes_round(x[r], key) };
         }
     }
 
     #[inline(always)]
     fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
         let rounds = RoundKeys::<B>::rounds(keys);
-        for i in 10..rounds {
+        for i in Self::ROUNDS + 1..rounds {
             Self::round(b, keys, i, x);
         }
         for r in 0..R {
-            x[r] = b.aes_last(x[r], keys.key(b, rounds, r));
+            let key = keys.key(b, rounds, r);
+            x[r] = if INVERSE { b.aes_inv_last(x[r], key) } else { b.aes_last(x[r], key) };
         }
     }
 
+    /// As the backend does it best.
     #[inline(always)]
     fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.encrypt(key.encrypting(), x);
-    }
-}
-
-/// The inverse of AES.
-pub(crate) struct Decrypt;
-
-impl Cipher for Decrypt {
-    const ROUNDS: usize = 9;
-
-    #[inline(always)]
-    fn keys(key: &Schedule) -> Shared<'_> {
-        key.decrypting()
-    }
-
-    #[inline(always)]
-    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
-        add_key(b, keys, 0, x);
-    }
-
-    #[inline(always)]
-    fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
-        for r in 0..R {
-            x[r] = b.aes_inv_round(x[r], keys.key(b, i, r));
+        if INVERSE {
+            b.decrypt(key.decrypting(), x);
+        } else {
+            b.encrypt(key.encrypting(), x);
         }
-    }
-
-    #[inline(always)]
-    fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
-        let rounds = RoundKeys::<B>::rounds(keys);
-        for i in 10..rounds {
-            Self::round(b, keys, i, x);
-        }
-        for r in 0..R {
-            x[r] = b.aes_inv_last(x[r], keys.key(b, rounds, r));
-        }
-    }
-
-    #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
-        b.decrypt(key.decrypting(), x);
     }
 }
 
@@ -161,11 +119,6 @@ impl Cipher for EncryptSix {
     #[inline(always)]
     fn keys(key: &Schedule) -> Shared<'_> {
         key.encrypting()
-    }
-
-    #[inline(always)]
-    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
-        add_key(b, keys, 0, x);
     }
 
     #[inline(always)]
