@@ -31,7 +31,7 @@ pub(crate) type Square<B, const R: usize> = [[<B as Isa>::V; R]; 4];
 /// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
 pub(crate) trait Weave<B: Isa> {
     /// Whether the pieces are so long that the compiler would leave the rounds around them a loop, which asks each time
-    /// which piece it is.
+    /// which piece it is, or move the rounds away from them.
     const LONG: bool = false;
 
     /// Whether there is work for the next rounds: asked before them, so that none of the pieces has to ask.
@@ -45,6 +45,17 @@ pub(crate) trait Weave<B: Isa> {
 impl<B: Isa> Weave<B> for () {
     #[inline(always)]
     fn thread(&mut self, _: B, _: usize) {}
+}
+
+impl<B: Isa, W: Weave<B>> Weave<B> for Option<W> {
+    const LONG: bool = W::LONG;
+
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        if let Some(weave) = self {
+            weave.thread(b, piece);
+        }
+    }
 }
 
 /// How to ask for the top bit of a block: the ways that the papers compare.
@@ -273,6 +284,11 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     ) {
         for r in 0..R {
             x[r] = self.aes_round(x[r], keys.key(self, i, r));
+        }
+        if W::LONG {
+            for r in 0..R {
+                x[r] = self.pin(x[r]);
+            }
         }
         if i <= R {
             weave.thread(self, i - 1);

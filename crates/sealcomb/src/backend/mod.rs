@@ -24,7 +24,7 @@ use core::fmt;
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
-pub(crate) use rows::{LINE, Rows, Scratch};
+pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};
 pub(crate) use span::{Chunk, Span, Spans};
 
 use crate::Error;

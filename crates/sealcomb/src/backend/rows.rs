@@ -237,20 +237,13 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.stores_are_dear && room || SET_LANES * sets.count_ones() < self.busy.count_ones()
     }
 
-    /// Writes as many blocks as a register has of each lane of register `r`, `ahead` blocks from here.
+    /// Where the blocks of as many steps as a register has blocks are written, for the lanes of `R` registers, `ahead` blocks
+    /// from here.
     #[inline(always)]
-    pub(crate) fn scatter_square<B: Isa, const R: usize>(
-        &mut self,
-        b: B,
-        ahead: usize,
-        x: &Square<B, R>,
-        r: usize,
-    ) {
+    pub(crate) fn square<B: Isa, const R: usize>(&self, ahead: usize) -> SquareAt<'_, B, R> {
         assert!(self.writes);
-        let at = self.place((r + 1) * B::BLOCKS, ahead, B::BLOCKS);
-        let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
-        // SAFETY: the window holds those blocks for each lane, and all spans are writable.
-        unsafe { b.scatter_square(x, r, dst.as_ptr(), at) };
+        let at = self.place(R * B::BLOCKS, ahead, B::BLOCKS);
+        SquareAt { dst: &self.dst[..R * B::BLOCKS], at, registers: PhantomData }
     }
 
     /// Goes on by so many blocks.
@@ -266,5 +259,22 @@ impl<'a, const N: usize> Rows<'a, N> {
         assert!(lanes <= self.lanes && ahead + blocks <= (self.limit - self.at) / BLOCK);
         // Opaque, so that it stays one number: the compiler would add its parts to each lane's pointer in turn.
         black_box(self.at + BLOCK * ahead)
+    }
+}
+
+/// The place of a square, which the window holds.
+pub(crate) struct SquareAt<'w, B, const R: usize> {
+    dst: &'w [*mut u8],
+    at: usize,
+    registers: PhantomData<[B; R]>,
+}
+
+impl<B: Isa, const R: usize> SquareAt<'_, B, R> {
+    /// Writes register `r`: as many blocks as it has of each of its lanes.
+    #[inline(always)]
+    pub(crate) fn write(&self, b: B, x: &Square<B, R>, r: usize) {
+        let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
+        // SAFETY: the window holds those blocks for each lane, and all spans are writable.
+        unsafe { b.scatter_square(x, r, dst.as_ptr(), self.at) };
     }
 }

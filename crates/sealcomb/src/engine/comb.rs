@@ -5,6 +5,7 @@
 //! the lanes' states are in memory, where a lane that has ended hands its state back and gets the next message.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
@@ -13,7 +14,9 @@ use super::Schedule;
 use super::lanes::{Lanes, Registers};
 use super::order::Order;
 use super::windows::windows;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
+use crate::backend::{
+    BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square, SquareAt, Weave,
+};
 use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
 use crate::primitives::wipe;
 
@@ -461,8 +464,9 @@ where
     }
 
     /// The same for all registers at once, in squares of as many steps as a register has blocks. They are written in whole
-    /// registers, one square behind and a few registers after each step, so that memory and shuffles fill the gaps that the
-    /// rounds leave. The last one, which has no steps behind it, is written block by block.
+    /// registers, one square behind and a few registers a step, between its rounds where there are vector registers enough, so
+    /// that memory and shuffles fill the gaps that the rounds leave. The last one, which has no steps behind it, is written
+    /// block by block.
     #[inline(always)]
     fn advance_in_squares(&mut self, steps: usize) {
         let Self { b, rows, state: memory, constants: lane_constants, trail, in_rest, squares, keys, .. } =
@@ -471,35 +475,61 @@ where
         let (mut state, mut constants) = ([[b.zero(); W]; S], [[b.zero(); W]; C]);
         load_lanes(b, memory, 0, &mut state);
         load_lanes(b, &lane_constants.0, 0, &mut constants);
-        let lanes = Registers::new(b, keys.each_ref(), &constants);
         let leave_trail = *in_rest != 0;
-        let share = W.div_ceil(blocks);
         let squared = (steps / blocks).saturating_sub(1);
         for i in (0..steps).step_by(T) {
             let mut x = [[b.zero(); W]; T];
             for t in 0..T {
                 rows.gather(b, i + t, 0, &mut x[t]);
             }
-            M::step(lanes, &mut state, &mut x);
+            let (square, step) = (i / blocks, i % blocks);
+            let mut part = (square > 0 && square <= squared).then(|| Part::<B, T, W> {
+                at: rows.square((square - 1) * blocks),
+                square: &squares[(square - 1) % 2],
+                first: step * W.div_ceil(blocks),
+            });
+            let beside = Cell::new(if const { B::BLOCKS == 4 && C == 0 } { part.take() } else { None });
+            M::step(Registers::with(b, keys.each_ref(), &constants, &beside), &mut state, &mut x);
+            // Where the step has no whole cipher that encrypts, or not the registers for both.
+            let mut left = beside.take().or(part);
+            for piece in 0..W {
+                left.thread(b, piece);
+            }
             if leave_trail {
                 store_lanes(b, &state, 0, &mut trail[i + T - 1]);
             }
             for t in 0..T {
-                let (square, step) = ((i + t) / blocks, (i + t) % blocks);
                 if square < squared {
-                    squares[square % 2][step] = x[t];
+                    squares[square % 2][step + t] = x[t];
                 } else {
                     rows.scatter(b, i + t, 0, &x[t]);
-                }
-                if square > 0 && square <= squared {
-                    for r in step * share..((step + 1) * share).min(W) {
-                        rows.scatter_square(b, (square - 1) * blocks, &squares[(square - 1) % 2], r);
-                    }
                 }
             }
         }
         rows.go(steps);
         store_lanes(b, &state, 0, memory);
+    }
+}
+
+/// The part of a square that is written with the next `T` steps.
+struct Part<'w, B: Isa, const T: usize, const W: usize> {
+    at: SquareAt<'w, B, W>,
+    square: &'w Square<B, W>,
+    // Its first register.
+    first: usize,
+}
+
+impl<B: Isa, const T: usize, const W: usize> Weave<B> for Part<'_, B, T, W> {
+    const LONG: bool = true;
+
+    /// One register or none.
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        let registers = const { T * W.div_ceil(B::BLOCKS) };
+        let apart = W / registers;
+        if (piece + 1).is_multiple_of(apart) && piece / apart < registers {
+            self.at.write(b, self.square, self.first + piece / apart);
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a mode's step sees: a block of every message in flight, whatever the registers' width and number.
 
+use core::cell::Cell;
 use core::hint::black_box;
 
-use crate::backend::{Block, Isa, RoundKeys};
+use crate::backend::{Block, Isa, RoundKeys, Weave};
 use crate::primitives::gf128::{self, Field};
 
 /// One block of every lane, the lanes' keys, and what a mode does with them.
@@ -44,27 +45,57 @@ pub(crate) trait Lanes: Copy {
     fn multiply<F: Field>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]);
 }
 
+/// Work beside the first call of the cipher that encrypts, or none.
+pub(super) trait Beside<B: Isa>: Copy {
+    type Work: Weave<B>;
+    fn take(self) -> Self::Work;
+}
+
+impl<B: Isa> Beside<B> for () {
+    type Work = ();
+
+    #[inline(always)]
+    fn take(self) {}
+}
+
+impl<B: Isa, W: Weave<B>> Beside<B> for &Cell<Option<W>> {
+    type Work = Option<W>;
+
+    #[inline(always)]
+    fn take(self) -> Option<W> {
+        Cell::take(self)
+    }
+}
+
 /// `R` registers of a backend, under some keys.
 #[derive(Clone, Copy)]
-pub(super) struct Registers<'c, B: Isa, A, const R: usize, const K: usize = 1, const C: usize = 0> {
+pub(super) struct Registers<'c, B: Isa, A, const R: usize, const K: usize = 1, const C: usize = 0, W = ()> {
     b: B,
     keys: [A; K],
     // Which of the keys is used.
     key: usize,
     constants: &'c [[B::V; R]; C],
+    beside: W,
 }
 
 impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize> Registers<'c, B, A, R, K, C> {
-    /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
     #[inline(always)]
     pub(super) fn new(b: B, keys: [A; K], constants: &'c [[B::V; R]; C]) -> Self {
-        let constants = if C == 0 { constants } else { black_box(constants) };
-        Self { b, keys, key: 0, constants }
+        Self::with(b, keys, constants, ())
     }
 }
 
-impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize> Lanes
-    for Registers<'_, B, A, R, K, C>
+impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize, W> Registers<'c, B, A, R, K, C, W> {
+    /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
+    #[inline(always)]
+    pub(super) fn with(b: B, keys: [A; K], constants: &'c [[B::V; R]; C], beside: W) -> Self {
+        let constants = if C == 0 { constants } else { black_box(constants) };
+        Self { b, keys, key: 0, constants, beside }
+    }
+}
+
+impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W: Beside<B>> Lanes
+    for Registers<'_, B, A, R, K, C, W>
 {
     type Blocks = [B::V; R];
 
@@ -106,7 +137,7 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize> La
 
     #[inline(always)]
     fn encrypt(self, x: &mut Self::Blocks) {
-        self.b.encrypt(self.keys[self.key], x);
+        self.b.encrypt_with(self.keys[self.key], x, &mut self.beside.take());
     }
 
     #[inline(always)]
