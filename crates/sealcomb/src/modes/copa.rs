@@ -51,8 +51,16 @@ impl Layers for Copa {
         let mut straddling = Column::new();
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         for message in messages {
-            let (acc, mut masks) =
-                absorb::<Encrypt, Sum, B>(b, message.key, &message.aad, 1, THREE_CUBED, [0; BLOCK]);
+            let mut room = None;
+            let (acc, mut masks) = absorb::<Encrypt, Sum, B>(
+                b,
+                message.key,
+                &message.aad,
+                1,
+                THREE_CUBED,
+                [0; BLOCK],
+                &mut room,
+            );
             let ragged = &message.aad[message.aad.len() / BLOCK * BLOCK..];
             let (r, nonce) = (ragged.len(), read_part(message.nonce));
             let first = join(&read_part(ragged), r, &nonce);
@@ -76,7 +84,7 @@ impl Layers for Copa {
         }
         each::<Encrypt, B>(b, messages, last);
         for (message, v) in messages.iter().zip(last) {
-            *v = add(*v, Masks::new(doublings(message.key), 0).block(1, 1));
+            *v = add(*v, Masks::short(doublings(message.key)).block(1, 1));
         }
     }
 }

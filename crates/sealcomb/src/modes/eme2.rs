@@ -79,7 +79,7 @@ fn fits_table(message: &Message<'_>) -> bool {
 #[inline(always)]
 fn table<'a>(message: &Message<'a>) -> Masks<'a> {
     let doublings = message.key.doublings.as_deref().expect("an EME2 key has its doublings");
-    Masks::new(doublings, GROUP / BLOCK)
+    Masks::short(doublings)
 }
 
 /// Masks on their way, out of a table or made.

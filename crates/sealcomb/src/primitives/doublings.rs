@@ -22,8 +22,10 @@ const PACE: usize = REGISTERS / 2;
 
 /// The doublings of an element `L`.
 #[derive(Clone)]
-#[repr(align(64))]
+#[repr(C, align(64))]
 pub(crate) struct Doublings {
+    // So that the masks of a message's first blocks begin with a line.
+    before: [Block; 3],
     /// `2^(i-1) L` at `i`.
     entries: [Block; CHAPTER + WINDOW + 1],
 }
@@ -40,7 +42,8 @@ impl Doublings {
     }
 
     fn of(l: u128, to_block: fn(u128) -> Block) -> Box<Self> {
-        let mut doublings = Box::new(Self { entries: [[0; BLOCK]; CHAPTER + WINDOW + 1] });
+        let mut doublings =
+            Box::new(Self { before: [[0; BLOCK]; 3], entries: [[0; BLOCK]; CHAPTER + WINDOW + 1] });
         let mut v = halve(l);
         for entry in &mut doublings.entries {
             *entry = to_block(v);
@@ -87,20 +90,30 @@ fn halve(v: u128) -> u128 {
     v >> 1 ^ (v & 1).wrapping_neg() & (1 << 127 | 0x43)
 }
 
+/// Room for the table of a message that is longer than a chapter. The heap would take as long as a hundred blocks.
+pub(crate) type Room = Option<Doublings>;
+
 /// The masks of a message's blocks on their way.
 pub(crate) struct Masks<'k> {
     key: &'k Doublings,
     /// The table of a message that is longer than a chapter; what is behind the place is already the next chapter's.
-    own: Option<Box<Doublings>>,
+    own: Option<&'k mut Doublings>,
     /// The place of the next block, from 1 to `CHAPTER`; one more behind a message of a whole chapter.
     place: usize,
 }
 
 impl<'k> Masks<'k> {
+    /// Those of a message of no more than a chapter.
+    #[inline(always)]
+    pub(crate) fn short(key: &'k Doublings) -> Self {
+        Self { key, own: None, place: 1 }
+    }
+
     /// Those of a message of at most so many blocks.
     #[inline(always)]
-    pub(crate) fn new(key: &'k Doublings, blocks: usize) -> Self {
-        Self { key, own: (blocks > CHAPTER).then(|| Box::new(key.clone())), place: 1 }
+    pub(crate) fn new(key: &'k Doublings, blocks: usize, room: &'k mut Room) -> Self {
+        let own = if blocks > CHAPTER { Some(room.insert(key.clone())) } else { None };
+        Self { key, own, place: 1 }
     }
 
     #[inline(always)]
@@ -209,7 +222,8 @@ mod tests {
         #[inline(always)]
         fn run<B: Isa>(self, b: B) -> Self::Output {
             let key = Doublings::new(&L.to_be_bytes());
-            let mut masks = Masks::new(&key, self.steps.iter().sum());
+            let mut room = None;
+            let mut masks = Masks::new(&key, self.steps.iter().sum(), &mut room);
             let mut all = Vec::new();
             for step in self.steps {
                 let first = b.first(masks.window().register(b, 0, 0b1011));

@@ -4,7 +4,7 @@ use super::mixing::{Mixing, State, mix_block};
 use super::{add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, read_part};
 use crate::engine::{Column, Material, Message, join};
-use crate::primitives::doublings::{Masks, Window};
+use crate::primitives::doublings::{Masks, Room, Window};
 use crate::primitives::rounds::Cipher;
 
 /// Takes the whole blocks of additional data through the upper layer and a mixing that begins with `w`. The first of them
@@ -17,10 +17,11 @@ pub(crate) fn absorb<'k, C: Cipher, X: Mixing, B: Isa>(
     first: usize,
     mask: u8,
     w: Block,
+    room: &'k mut Room,
 ) -> (Block, Masks<'k>) {
     let blocks = aad.len() / BLOCK;
     // Two more may follow, made of what is left of the data and of the nonce.
-    let mut masks = Masks::new(doublings(key), first - 1 + blocks + 2);
+    let mut masks = Masks::new(doublings(key), first - 1 + blocks + 2, room);
     masks.go(b, first - 1);
     if blocks == 0 {
         return (w, masks);
@@ -78,7 +79,7 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     const THREE_TIMES_SEVEN: u16 = 0b1001;
     for message in messages {
         let first = join(&read_part(message.nonce), 8, &read_part(&param));
-        let mask = Masks::new(doublings(message.key), 0).block(1, u16::from(THREE));
+        let mask = Masks::short(doublings(message.key)).block(1, u16::from(THREE));
         states.push(add(first, mask));
     }
     each::<C, B>(b, messages, states);
@@ -88,8 +89,9 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     let mut shorts = Column::new();
     for (message, w) in messages.iter().zip(&mut *states) {
         let whole = message.aad.len() / BLOCK * BLOCK;
+        let mut room = None;
         let masks;
-        (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w);
+        (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w, &mut room);
         shorts.push(add(padded(&message.aad[whole..]), masks.block(0, THREE_TIMES_SEVEN)));
     }
     each::<C, B>(b, messages, &mut shorts);

@@ -10,7 +10,7 @@ use super::{GROUP, Layers, add, doublings, layer};
 use crate::backend::{BLOCK, Block, Isa, Span, Spans, Weave};
 use crate::engine::order::Order;
 use crate::engine::{Material, Message, Schedule, share_key};
-use crate::primitives::doublings::Masks;
+use crate::primitives::doublings::{Masks, Room};
 use crate::primitives::rounds::{Cipher, run_both};
 
 /// Takes all blocks but the last of each message through both layers: of messages abreast, where they have one key and
@@ -65,7 +65,8 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     let register = BLOCK * B::BLOCKS;
     let others = lasts[1].whole.next_multiple_of(register);
     let to = if longest > others + register { others } else { longest };
-    let masks = masks::<M>(key, longest / BLOCK, 0);
+    let mut rooms = [None, None];
+    let masks = masks::<M>(key, longest / BLOCK, 0, &mut rooms);
     let states = lasts.each_ref().map(|last| last.w);
     let mut run = Run::<M, B, Abreast<B>, GROUP>::new(b, key, masks, &states);
     let data = [
@@ -86,7 +87,8 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
 /// A message alone.
 #[inline(always)]
 fn alone<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, last: &mut Last) {
-    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags);
+    let mut rooms = [None, None];
+    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags, &mut rooms);
     let mut run = Run::<M, B, Alone<B>, 1>::new(b, message.key, masks, &[last.w]);
     if last.tags == 0 {
         let whole = last.whole;
@@ -98,9 +100,15 @@ fn alone<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, 
 
 /// The masks of both layers, for so many blocks and intermediate tags.
 #[inline(always)]
-fn masks<M: Layers>(key: &Material, blocks: usize, tags: usize) -> [Masks<'_>; 2] {
+fn masks<'k, M: Layers>(
+    key: &'k Material,
+    blocks: usize,
+    tags: usize,
+    rooms: &'k mut [Room; 2],
+) -> [Masks<'k>; 2] {
+    let [top, lower] = rooms;
     let bottom = if M::GAP > 0 { blocks + tags } else { 0 };
-    [Masks::new(doublings(key), blocks), Masks::new(doublings(key), bottom)]
+    [Masks::new(doublings(key), blocks, top), Masks::new(doublings(key), bottom, lower)]
 }
 
 /// `N` messages on their way through both layers.

@@ -62,7 +62,7 @@ impl Last {
             difference: zero,
         };
         if whole == 0 {
-            let masks = Masks::new(doublings(message.key), 0);
+            let masks = Masks::short(doublings(message.key));
             last.set_masks::<M>(&masks, &masks, 0);
         }
         last
