@@ -20,8 +20,12 @@ use crate::primitives::gf128;
 /// few enough for 16 registers.
 const SPREAD: usize = 12;
 
-/// Registers of a mix: with as few as eight, every round would have to come through in exactly its latency.
-const MIX: usize = 12;
+/// Registers of a mix that go through rounds: with as few as eight, every round would have to come through in exactly its
+/// latency.
+const ROUNDS: usize = 10;
+
+/// Registers of a mix that are multiplied meanwhile: with the others and a key, 16.
+const PRODUCTS: usize = 5;
 
 /// An instruction on a register of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +99,8 @@ pub fn throughput(backend: Backend, op: Op, times: u64) -> u64 {
     backend.run(Repeat::<SPREAD> { op, times })
 }
 
-/// Runs, `times` times, `aes` rounds and `clmul` carry-less products on each of several registers: the instruction mix
-/// of a mode that costs as much a block. Returns for how many blocks.
+/// Runs, `times` times, `aes` rounds and `clmul` carry-less products for each of several registers, the products between the
+/// rounds and independent of them: the instruction mix of a mode that costs as much a block. Returns for how many blocks.
 pub fn mix(backend: Backend, aes: u32, clmul: u32, times: u64) -> u64 {
     backend.run(Mix { aes, clmul, times })
 }
@@ -174,21 +178,36 @@ impl Kernel for Mix {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
         let key = b.splat(&black_box([3; BLOCK]));
-        let mut x = [key; MIX];
-        for _ in 0..self.times {
-            for _ in 0..self.aes {
-                for r in 0..MIX {
-                    x[r] = b.aes_round(x[r], key);
+        let Self { aes, clmul, times } = self;
+        let (mut x, mut y) = ([key; ROUNDS], [key; PRODUCTS]);
+        let steps = aes.max(clmul);
+        for _ in 0..times {
+            let (mut rounds, mut products) = (0, 0);
+            for _ in 0..steps {
+                rounds += aes;
+                if rounds >= steps {
+                    rounds -= steps;
+                    for r in 0..ROUNDS {
+                        x[r] = b.aes_round(x[r], key);
+                    }
                 }
-            }
-            for _ in 0..self.clmul {
-                for r in 0..MIX {
-                    x[r] = b.mul_low(x[r], key);
+                products += clmul;
+                if products >= steps {
+                    products -= steps;
+                    for r in 0..ROUNDS {
+                        // Without rounds there are more registers.
+                        if aes == 0 {
+                            x[r] = b.mul_low(x[r], key);
+                        } else {
+                            y[r % PRODUCTS] = b.mul_low(y[r % PRODUCTS], key);
+                        }
+                    }
                 }
             }
         }
         consume(b, &x);
-        self.times * (MIX * B::BLOCKS) as u64
+        consume(b, &y);
+        times * (ROUNDS * B::BLOCKS) as u64
     }
 }
 

@@ -18,7 +18,6 @@ use crate::backend::{
     BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square, SquareAt, Weave,
 };
 use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
-use crate::primitives::wipe;
 
 /// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
 /// from pair to pair, of `T = 2` blocks.
@@ -45,7 +44,7 @@ pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, c
 pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
     /// The round keys, each in the direction in which the step uses it.
     pub(crate) keys: [Shared<'a>; K],
-    /// What the step needs of the key or the message and leaves as it is: [`Lanes::constant`].
+    /// What else the step needs of the key: [`Lanes::constant`].
     pub(crate) constants: [&'a Block; C],
     pub(crate) state: [Block; S],
     pub(crate) data: Span<'a>,
@@ -121,16 +120,16 @@ impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const
         }
         self.order.sort();
         let first = self.order.places().next().expect("a strand");
-        let keys = self.strands[first].keys;
+        let Strand { keys, constants, .. } = self.strands[first];
         // Registers of chains, and the lanes that they have.
         match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
-            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys),
+            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys, constants),
             (false, (8, _)) if const { M::INTERLEAVES_KEYS } => {
-                self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like));
+                self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like), constants);
             }
-            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys),
+            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys, constants),
             (false, (12, 1)) if const { M::INTERLEAVES_KEYS } => {
-                self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like));
+                self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like), constants);
             }
             _ => unreachable!("8 registers of chains, or 12 of one block"),
         }
@@ -144,12 +143,8 @@ fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C:
     strand: &mut Strand<'_, S, K, C>,
 ) {
     let data = &mut strand.data.reborrow();
-    // Loops, since the closures of `map` are not always inlined.
-    let mut constants = [[b.zero()]; C];
-    for c in 0..C {
-        constants[c] = [b.one(strand.constants[c])];
-    }
-    let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &constants);
+    let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &strand.constants);
+    // A loop, since the closures of `map` are not always inlined.
     let mut state = [[b.zero()]; S];
     for s in 0..S {
         state[s] = [b.one(&strand.state[s])];
@@ -176,8 +171,12 @@ impl<'a, M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, c
 {
     /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
-    fn fly<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(self, b: B, keys: [A; K])
-    where
+    fn fly<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(
+        self,
+        b: B,
+        keys: [A; K],
+        constants: [&Block; C],
+    ) where
         for<'k> &'k A: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
@@ -186,7 +185,7 @@ impl<'a, M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, c
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
             trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
-            constants: LaneConstants([LaneBlocks([[0; 16]; N]); C]),
+            constants,
             strand: [0; N],
             unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
             in_rest: 0,
@@ -202,17 +201,6 @@ impl<'a, M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, c
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct LaneBlocks<const N: usize>(pub(super) [Block; N]);
-
-/// The constants of every lane: they come from keys, and are wiped as those are.
-pub(super) struct LaneConstants<const C: usize, const N: usize>(pub(super) [LaneBlocks<N>; C]);
-
-impl<const C: usize, const N: usize> Drop for LaneConstants<C, N> {
-    fn drop(&mut self) {
-        for constant in &mut self.0 {
-            wipe(&mut constant.0);
-        }
-    }
-}
 
 /// Up to `N` lanes, and what is in them.
 struct Flight<
@@ -232,7 +220,7 @@ struct Flight<
     state: [LaneBlocks<N>; S],
     // The states after each step of a line.
     trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
-    constants: LaneConstants<C, N>,
+    constants: [&'r Block; C],
     strand: [usize; N],
     // Bytes after which a lane may change strands, a power of two.
     unit: usize,
@@ -375,12 +363,9 @@ where
 
     #[inline(always)]
     fn assign(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
-        let Strand { keys, constants, state, .. } = &strands[strand];
+        let Strand { keys, state, .. } = &strands[strand];
         for k in 0..K {
             self.keys[k].assign(lane, &keys[k]);
-        }
-        for c in 0..C {
-            self.constants.0[c].0[lane] = *constants[c];
         }
         self.strand[lane] = strand;
         for s in 0..S {
@@ -410,7 +395,7 @@ where
         match (registers, W) {
             (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
             (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
-            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares(const { S + C <= 3 }) => {
+            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares(const { S <= 2 }) => {
                 self.advance_in_squares(steps);
             }
             (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
@@ -424,12 +409,11 @@ where
     /// for each other, the CPU runs ahead into the other, or has products of it to do.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants: lane_constants, trail, in_rest, keys, .. } = self;
+        let Self { b, rows, state: memory, constants, trail, in_rest, keys, .. } = self;
         let b = *b;
-        let (mut state, mut constants) = ([[[b.zero(); R]; S]; G], [[[b.zero(); R]; C]; G]);
+        let mut state = [[[b.zero(); R]; S]; G];
         for g in 0..G {
             load_lanes(b, memory, g * R, &mut state[g]);
-            load_lanes(b, &lane_constants.0, g * R, &mut constants[g]);
         }
         // Where a strand ends within the line, its state is what it was then.
         let leave_trail = *in_rest != 0;
@@ -441,7 +425,7 @@ where
                     for t in 0..T {
                         rows.gather(b, i + t, first, &mut x[t]);
                     }
-                    M::step(Registers::new(b, keys.each_ref(), &constants[$g]), &mut state[$g], &mut x);
+                    M::step(Registers::new(b, keys.each_ref(), constants), &mut state[$g], &mut x);
                     if leave_trail {
                         store_lanes(b, &state[$g], first, &mut trail[i + T - 1]);
                     }
@@ -469,12 +453,10 @@ where
     /// block by block.
     #[inline(always)]
     fn advance_in_squares(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants: lane_constants, trail, in_rest, squares, keys, .. } =
-            self;
+        let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
-        let (mut state, mut constants) = ([[b.zero(); W]; S], [[b.zero(); W]; C]);
+        let mut state = [[b.zero(); W]; S];
         load_lanes(b, memory, 0, &mut state);
-        load_lanes(b, &lane_constants.0, 0, &mut constants);
         let leave_trail = *in_rest != 0;
         let squared = (steps / blocks).saturating_sub(1);
         for i in (0..steps).step_by(T) {
@@ -488,8 +470,8 @@ where
                 square: &squares[(square - 1) % 2],
                 first: step * W.div_ceil(blocks),
             });
-            let beside = Cell::new(if const { B::BLOCKS == 4 && C == 0 } { part.take() } else { None });
-            M::step(Registers::with(b, keys.each_ref(), &constants, &beside), &mut state, &mut x);
+            let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
+            M::step(Registers::with(b, keys.each_ref(), constants, &beside), &mut state, &mut x);
             // Where the step has no whole cipher that encrypts, or not the registers for both.
             let mut left = beside.take().or(part);
             for piece in 0..W {

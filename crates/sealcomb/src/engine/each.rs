@@ -76,10 +76,6 @@ fn advance<
     states: &mut [[Block; S]],
     blocks: &mut [Block],
 ) {
-    let mut constants = [[b.zero(); R]; C];
-    for c in 0..C {
-        constants[c] = [b.splat(link.constants[c]); R];
-    }
     let mut memory = [LaneBlocks([[0; 16]; N]); S];
     for (lane, state) in states.iter().enumerate() {
         for s in 0..S {
@@ -93,7 +89,7 @@ fn advance<
         }
         x[0][r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
     }
-    M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &constants), &mut state, &mut x);
+    M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &link.constants), &mut state, &mut x);
     for r in 0..R {
         for s in 0..S {
             b.store(state[s][r], &mut memory[s].0[r * B::BLOCKS..]);

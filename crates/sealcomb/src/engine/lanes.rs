@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::hint::black_box;
+use core::marker::PhantomData;
 
 use crate::backend::{Block, Isa, RoundKeys, Weave};
 use crate::primitives::gf128::{self, Field};
@@ -11,8 +12,8 @@ pub(crate) trait Lanes: Copy {
     /// A block in each lane.
     type Blocks: Copy;
 
-    /// The chain's constant of this number, in each lane its message's.
-    fn constant(&self, number: usize) -> &Self::Blocks;
+    /// The chain's constant of this number, in every lane.
+    fn constant(self, number: usize) -> Self::Blocks;
     /// The same block in every lane.
     fn splat(self, block: &Block) -> Self::Blocks;
     /// `a ← a ⊕ b`
@@ -41,8 +42,8 @@ pub(crate) trait Lanes: Copy {
 
     /// `x ← 2 x` in a field of 2^128 elements.
     fn double<F: Field>(self, x: &mut Self::Blocks);
-    /// `x ← x h`; `h` is what [`gf128::factor`] made of the factor.
-    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]);
+    /// `x ← x h`; the chain's three constants from number `h` on are what [`gf128::factor`] made of the factor.
+    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: usize);
 }
 
 /// Work beside the first call of the cipher that encrypts, or none.
@@ -74,13 +75,14 @@ pub(super) struct Registers<'c, B: Isa, A, const R: usize, const K: usize = 1, c
     keys: [A; K],
     // Which of the keys is used.
     key: usize,
-    constants: &'c [[B::V; R]; C],
+    constants: &'c [&'c Block; C],
     beside: W,
+    width: PhantomData<[B; R]>,
 }
 
 impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize> Registers<'c, B, A, R, K, C> {
     #[inline(always)]
-    pub(super) fn new(b: B, keys: [A; K], constants: &'c [[B::V; R]; C]) -> Self {
+    pub(super) fn new(b: B, keys: [A; K], constants: &'c [&'c Block; C]) -> Self {
         Self::with(b, keys, constants, ())
     }
 }
@@ -88,9 +90,9 @@ impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize> Registers<'c
 impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize, W> Registers<'c, B, A, R, K, C, W> {
     /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
     #[inline(always)]
-    pub(super) fn with(b: B, keys: [A; K], constants: &'c [[B::V; R]; C], beside: W) -> Self {
+    pub(super) fn with(b: B, keys: [A; K], constants: &'c [&'c Block; C], beside: W) -> Self {
         let constants = if C == 0 { constants } else { black_box(constants) };
-        Self { b, keys, key: 0, constants, beside }
+        Self { b, keys, key: 0, constants, beside, width: PhantomData }
     }
 }
 
@@ -100,8 +102,8 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W:
     type Blocks = [B::V; R];
 
     #[inline(always)]
-    fn constant(&self, number: usize) -> &Self::Blocks {
-        &self.constants[number]
+    fn constant(self, number: usize) -> Self::Blocks {
+        [self.b.splat(self.constants[number]); R]
     }
 
     #[inline(always)]
@@ -158,9 +160,10 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W:
     }
 
     #[inline(always)]
-    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: [&Self::Blocks; 2]) {
+    fn multiply<F: Field>(self, x: &mut Self::Blocks, h: usize) {
+        let factor = [h, h + 1, h + 2].map(|number| self.b.splat(self.constants[number]));
         for r in 0..R {
-            x[r] = gf128::multiply_by::<F, B>(self.b, x[r], [h[0][r], h[1][r]]);
+            x[r] = gf128::multiply_by::<F, B>(self.b, x[r], factor);
         }
     }
 }

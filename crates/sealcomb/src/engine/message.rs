@@ -17,7 +17,7 @@ use crate::primitives::offsets::OffsetTable;
 use crate::primitives::serpent;
 
 /// The most blocks that a mode derives from a key.
-pub(crate) const SUBKEYS: usize = 6;
+pub(crate) const SUBKEYS: usize = 8;
 
 /// What a mode keeps of a key.
 pub(crate) struct Material {

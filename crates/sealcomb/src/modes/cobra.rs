@@ -26,8 +26,8 @@ impl Mode for Cobra {
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
         let l = backend.run(One { aes: &material.aes });
-        let [l0, l1] = factor::<BigEndian>(backend, &l);
-        material.subkeys = [l0, l1, l, times::<4>(&l), times::<60>(&l), [0; BLOCK]];
+        let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
+        material.subkeys[..6].copy_from_slice(&[l0, l1, l2, l, times::<4>(&l), times::<60>(&l)]);
         material
     }
 
@@ -98,7 +98,7 @@ fn hash_aad(batch: &Batch<'_, '_, '_>, a: &mut Column) {
     }
     let before_last = |message: &Message<'_>| message.aad.len().saturating_sub(1) / BLOCK * BLOCK;
     let mut sums = States::new();
-    sums.extend(batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[4]]));
+    sums.extend(batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[5]]));
     sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message)]);
     for (message, [acc, mask]) in batch.messages.iter().zip(&sums) {
         let (mut last, is_whole) = padded(&message.aad[before_last(message)..]);
@@ -128,10 +128,10 @@ type Values = ArrayVec<[Block; 1], FLIGHT>;
 fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Values) {
     let mut nonces = Column::new();
     for message in batch.messages.iter() {
-        v.push([message.key.subkeys[2]]);
+        v.push([message.key.subkeys[3]]);
         nonces.push(*nonce(message));
     }
-    each::step::<Hash, 1, 0, 2>(batch, link, v, &mut nonces);
+    each::step::<Hash, 1, 0, 3>(batch, link, v, &mut nonces);
 }
 
 fn nonce<'a>(message: &Message<'a>) -> &'a Block {
@@ -139,9 +139,9 @@ fn nonce<'a>(message: &Message<'a>) -> &'a Block {
 }
 
 /// What a step of the hash needs of a key.
-fn link(key: &Material) -> Link<'_, 0, 2> {
-    let [l0, l1, ..] = &key.subkeys;
-    Link { keys: [], constants: [l0, l1] }
+fn link(key: &Material) -> Link<'_, 0, 3> {
+    let [l0, l1, l2, ..] = &key.subkeys;
+    Link { keys: [], constants: [l0, l1, l2] }
 }
 
 /// Bytes of a message's whole pairs.
@@ -161,15 +161,15 @@ struct Sum {
 type Sums = ArrayVec<Sum, FLIGHT>;
 
 /// Takes the whole pairs of each message through its chain.
-fn pairs<M: Chain<3, 1, 3, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, sums: &mut Sums) {
-    let mut strands = ArrayVec::<Strand<'_, 3, 1, 3>, FLIGHT>::new();
+fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, sums: &mut Sums) {
+    let mut strands = ArrayVec::<Strand<'_, 3, 1, 4>, FLIGHT>::new();
     for (message, [v]) in batch.messages.iter_mut().zip(&*v) {
         let bytes = whole_pairs(message);
         let Message { key, data, .. } = &mut **message;
-        let [l0, l1, l, first_d, ..] = &key.subkeys;
+        let [l0, l1, l2, l, first_d, ..] = &key.subkeys;
         strands.push(Strand {
             keys: [key.aes.encrypting()],
-            constants: [l0, l1, l],
+            constants: [l0, l1, l2, l],
             state: [*v, *first_d, [0; BLOCK]],
             data: data.part(0, bytes),
         });
@@ -178,7 +178,7 @@ fn pairs<M: Chain<3, 1, 3, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, su
     for (strand, [v]) in strands.iter().zip(v) {
         let [last_v, d, sigma] = strand.state;
         let mut s = d;
-        xor(&mut s, strand.constants[2]);
+        xor(&mut s, strand.constants[3]);
         sums.push(Sum { sigma, s });
         *v = last_v;
     }
@@ -187,13 +187,13 @@ fn pairs<M: Chain<3, 1, 3, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, su
 /// `x ← x L`
 #[inline(always)]
 fn times_l<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-    lanes.multiply::<BigEndian>(x, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<BigEndian>(x, 0);
 }
 
 /// One half of a pair.
 struct Hash;
 
-impl Chain<1, 0, 2> for Hash {
+impl Chain<1, 0, 3> for Hash {
     const WRITES: bool = true;
 
     /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`: the same for both halves.
@@ -220,7 +220,7 @@ fn add_rho<L: Lanes>(lanes: L, x: &mut L::Blocks, y: &L::Blocks, d: &L::Blocks, 
 fn add_sigma<L: Lanes>(lanes: L, x: &L::Blocks, y: &mut L::Blocks, d: &L::Blocks, sum: &mut L::Blocks) {
     let mut sigma = *x;
     lanes.xor(&mut sigma, d);
-    lanes.xor(&mut sigma, lanes.constant(2));
+    lanes.xor(&mut sigma, &lanes.constant(3));
     lanes.encrypt(&mut sigma);
     lanes.xor(y, &sigma);
     lanes.xor(sum, &sigma);
@@ -228,7 +228,7 @@ fn add_sigma<L: Lanes>(lanes: L, x: &L::Blocks, y: &mut L::Blocks, d: &L::Blocks
 
 struct Encrypt;
 
-impl Chain<3, 1, 3, 2> for Encrypt {
+impl Chain<3, 1, 4, 2> for Encrypt {
     const WRITES: bool = true;
 
     /// `X = M[2i-1] ⊕ V`, `Y = M[2i] ⊕ X L`, `V ← Y L`; `C[2i-1] = X ⊕ ρ`, `C[2i] = Y ⊕ σ`
@@ -248,7 +248,7 @@ impl Chain<3, 1, 3, 2> for Encrypt {
 
 struct Decrypt;
 
-impl Chain<3, 1, 3, 2> for Decrypt {
+impl Chain<3, 1, 4, 2> for Decrypt {
     const WRITES: bool = true;
 
     /// `Y = C[2i] ⊕ σ`, `X = C[2i-1] ⊕ ρ`; `M[2i-1] = X ⊕ V`, `M[2i] = Y ⊕ X L`, `V ← Y L`
@@ -339,8 +339,8 @@ fn hash_rests(
         x.push(f1);
         phi.push(f2);
     }
-    each::step::<Hash, 1, 0, 2>(batch, link, v, &mut x);
-    each::step::<Hash, 1, 0, 2>(batch, link, v, phi);
+    each::step::<Hash, 1, 0, 3>(batch, link, v, &mut x);
+    each::step::<Hash, 1, 0, 3>(batch, link, v, phi);
     for (y, sum) in phi.iter_mut().zip(sums) {
         xor(y, &BigEndian::double_block(&sum.s));
     }

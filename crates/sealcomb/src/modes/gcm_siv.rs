@@ -94,7 +94,8 @@ fn both_passes<B: Isa, const OPENS: bool>(
     of_crypted: &Derived,
     powers: &mut [Powers],
 ) -> [Block; GROUP] {
-    Powers::fill_each(b, &mut powers[..hashed.len()], &of_hashed.authentication);
+    let longest = hashed.iter().map(|message| message.data.len().max(message.aad.len())).max().unwrap_or(0);
+    Powers::fill_each(b, &mut powers[..hashed.len()], &of_hashed.authentication, longest);
     let mut tags = [[0; BLOCK]; GROUP];
     for i in 0..hashed.len().max(crypted.len()) {
         let mut hash = hashed.get(i).map(|message| {

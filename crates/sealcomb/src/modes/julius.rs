@@ -30,7 +30,7 @@ impl Mode for JuliusEcb {
         let aes = Schedule::new(backend, key);
         let mut delta = encrypt_zero(backend, &aes);
         let mut material = Material::plain(aes);
-        material.subkeys[..2].copy_from_slice(&factor::<BigEndian>(backend, &delta));
+        material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
         material.table = Some(backend.run(PowersOf { delta: &delta }));
         wipe(slice::from_mut(&mut delta));
         material
@@ -52,7 +52,7 @@ impl Mode for JuliusEcb {
             xor(b1, &more_mask(message, mu));
             mask.push([*mu]);
         }
-        each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), &mut mask, &mut b1);
+        each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             message.tag = tags[i];
             message.data.set_block(0, &b1[i]);
@@ -70,13 +70,13 @@ impl Mode for JuliusEcb {
             mu.push(message.tag);
             mask.push([[0; BLOCK]]);
         }
-        each::step::<Decrypt, 1, 1, 2>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut mu);
+        each::step::<Decrypt, 1, 1, 3>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut mu);
         let mut b1 = Column::new();
         for ((message, mu), mask) in batch.messages.iter().zip(&mu).zip(&mut mask) {
             b1.push(message.data.block(0));
             *mask = [*mu];
         }
-        each::step::<Decrypt, 1, 1, 2>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut b1);
+        each::step::<Decrypt, 1, 1, 3>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut b1);
         for (i, message) in batch.messages.iter_mut().enumerate() {
             if has_odd_body(message) {
                 xor(&mut b1[i], &more_mask(message, &mu[i]));
@@ -266,7 +266,7 @@ struct Crypt<'k, B: Isa, const OPENS: bool> {
     // Byte-reversed.
     masks: [B::V; REGISTERS],
     // The factor from one group's masks to the next one's.
-    on: [B::V; 2],
+    on: [B::V; 3],
 }
 
 impl<'k, B: Isa, const OPENS: bool> Crypt<'k, B, OPENS> {
@@ -282,7 +282,7 @@ impl<'k, B: Isa, const OPENS: bool> Crypt<'k, B, OPENS> {
                 masks[r] = multiply_reversed::<BigEndian, B>(b, powers, mask);
             }
         }
-        let mut on = [b.zero(); 2];
+        let mut on = [b.zero(); 3];
         if registers > REGISTERS {
             on = split_factor::<BigEndian, B>(b, b.splat(&table.powers_from(REGISTERS * B::BLOCKS)[0]));
         }
@@ -324,20 +324,20 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
 }
 
 /// What the step of a message's first block needs of its key.
-fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 2> {
-    let [d0, d1, ..] = &key.subkeys;
-    Link { keys: [e(&key.aes)], constants: [d0, d1] }
+fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+    let [d0, d1, d2, ..] = &key.subkeys;
+    Link { keys: [e(&key.aes)], constants: [d0, d1, d2] }
 }
 
 /// `mask ← mask δ`
 #[inline(always)]
 fn next_mask<L: Lanes>(lanes: L, mask: &mut L::Blocks) {
-    lanes.multiply::<BigEndian>(mask, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<BigEndian>(mask, 0);
 }
 
 struct Encrypt;
 
-impl Chain<1, 1, 2> for Encrypt {
+impl Chain<1, 1, 3> for Encrypt {
     const WRITES: bool = true;
 
     /// `mask ← mask δ`, `C[i] = E_K(B[i] ⊕ mask)`
@@ -351,7 +351,7 @@ impl Chain<1, 1, 2> for Encrypt {
 
 struct Decrypt;
 
-impl Chain<1, 1, 2> for Decrypt {
+impl Chain<1, 1, 3> for Decrypt {
     const WRITES: bool = true;
 
     /// `mask ← mask δ`, `B[i] = E_K⁻¹(C[i]) ⊕ mask`

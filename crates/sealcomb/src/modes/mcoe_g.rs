@@ -21,8 +21,8 @@ impl Mode for McoeG {
         let (k1, k2) = key.split_at(BLOCK);
         let mut material = Material::plain(Schedule::new(backend, k1));
         let k2 = factor::<GcmOrder>(backend, k2.try_into().expect("a block"));
-        material.subkeys[..2].copy_from_slice(&k2);
-        material.subkeys[2] = product::<GcmOrder>(backend, &[0xff; BLOCK], &k2);
+        material.subkeys[..3].copy_from_slice(&k2);
+        material.subkeys[3] = product::<GcmOrder>(backend, &[0xff; BLOCK], &k2);
         material
     }
 
@@ -112,7 +112,7 @@ type Values = ArrayVec<[Block; 1], FLIGHT>;
 fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column, u: &mut Values) {
     u.extend(batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
+        let mut strands = ArrayVec::<Strand<'_, 1, 1, 3>, FLIGHT>::new();
         for (message, u) in batch.messages.iter().zip(&*u) {
             strands.push(strand(message.key, Schedule::encrypting, u, Span::from(&*message.aad)));
         }
@@ -121,29 +121,29 @@ fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column, u: &mut Values) {
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
     tau.extend(batch.messages.iter().map(|message| nonce(message)));
-    each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), u, tau);
+    each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), u, tau);
 }
 
 /// `W = E~(1^128, s)` of each message.
 fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
     for message in batch.messages.iter() {
         let mut block = (last(message).1 as u128).to_be_bytes();
-        xor(&mut block, &message.key.subkeys[2]);
+        xor(&mut block, &message.key.subkeys[3]);
         w.push(block);
     }
     encrypt_for_each(batch, w);
     for (w, message) in w.iter_mut().zip(batch.messages.iter()) {
-        xor(w, &message.key.subkeys[2]);
+        xor(w, &message.key.subkeys[3]);
     }
 }
 
 /// Takes the whole blocks of each message through its chain.
-fn whole_blocks<M: Chain<1, 1, 2>>(
+fn whole_blocks<M: Chain<1, 1, 3>>(
     batch: &mut Batch<'_, '_, '_>,
     e: fn(&Schedule) -> Shared<'_>,
     u: &mut [[Block; 1]],
 ) {
-    let mut strands = ArrayVec::<Strand<'_, 1, 1, 2>, FLIGHT>::new();
+    let mut strands = ArrayVec::<Strand<'_, 1, 1, 3>, FLIGHT>::new();
     for (message, u) in batch.messages.iter_mut().zip(&*u) {
         let (at, _) = last(message);
         let Message { key, data, .. } = &mut **message;
@@ -154,7 +154,7 @@ fn whole_blocks<M: Chain<1, 1, 2>>(
 }
 
 /// Takes the last block of those messages that have a partial one through its chain.
-fn partial_blocks<M: Chain<1, 1, 2>>(
+fn partial_blocks<M: Chain<1, 1, 3>>(
     batch: &Batch<'_, '_, '_>,
     e: fn(&Schedule) -> Shared<'_>,
     u: &mut [[Block; 1]],
@@ -162,7 +162,7 @@ fn partial_blocks<M: Chain<1, 1, 2>>(
 ) {
     let mut after = Values::new();
     after.extend(u.iter().copied());
-    each::step::<M, 1, 1, 2>(batch, |key| link(key, e), &mut after, blocks);
+    each::step::<M, 1, 1, 3>(batch, |key| link(key, e), &mut after, blocks);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -173,13 +173,13 @@ fn partial_blocks<M: Chain<1, 1, 2>>(
 /// `E~(U, τ)`
 fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut [[Block; 1]], t: &mut Column) {
     t.extend(tau.iter().copied());
-    each::step::<Encrypt, 1, 1, 2>(batch, |key| link(key, Schedule::encrypting), u, t);
+    each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), u, t);
 }
 
 /// What a message's chain needs of its key.
-fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 2> {
-    let [h0, h1, ..] = &key.subkeys;
-    Link { keys: [e(&key.aes)], constants: [h0, h1] }
+fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+    let [h0, h1, h2, ..] = &key.subkeys;
+    Link { keys: [e(&key.aes)], constants: [h0, h1, h2] }
 }
 
 fn strand<'a>(
@@ -187,12 +187,12 @@ fn strand<'a>(
     e: fn(&Schedule) -> Shared<'_>,
     state: &[Block; 1],
     data: Span<'a>,
-) -> Strand<'a, 1, 1, 2> {
+) -> Strand<'a, 1, 1, 3> {
     let Link { keys, constants } = link(key, e);
     Strand { keys, constants, state: *state, data }
 }
 
-fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 2>]) {
+fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 3>]) {
     for (u, strand) in u.iter_mut().zip(strands) {
         *u = strand.state;
     }
@@ -201,7 +201,7 @@ fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 2>]) {
 /// `h = U K2`
 #[inline(always)]
 fn tweak<L: Lanes>(lanes: L, u: &mut L::Blocks) {
-    lanes.multiply::<GcmOrder>(u, [lanes.constant(0), lanes.constant(1)]);
+    lanes.multiply::<GcmOrder>(u, 0);
 }
 
 /// `C_i = E~(U, M_i) = E_K1(M_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`
@@ -219,7 +219,7 @@ fn encrypt<L: Lanes>(lanes: L, u: &mut L::Blocks, m: &mut L::Blocks) {
 
 struct Encrypt;
 
-impl Chain<1, 1, 2> for Encrypt {
+impl Chain<1, 1, 3> for Encrypt {
     const WRITES: bool = true;
 
     #[inline(always)]
@@ -231,7 +231,7 @@ impl Chain<1, 1, 2> for Encrypt {
 /// The same for the header, whose ciphertext nobody gets.
 struct Header;
 
-impl Chain<1, 1, 2> for Header {
+impl Chain<1, 1, 3> for Header {
     const WRITES: bool = false;
 
     #[inline(always)]
@@ -242,7 +242,7 @@ impl Chain<1, 1, 2> for Header {
 
 struct Decrypt;
 
-impl Chain<1, 1, 2> for Decrypt {
+impl Chain<1, 1, 3> for Decrypt {
     const WRITES: bool = true;
 
     /// `M_i = E~⁻¹(U, C_i) = E_K1⁻¹(C_i ⊕ h) ⊕ h`, `U ← M_i ⊕ C_i`

@@ -8,20 +8,20 @@ use crate::primitives::aes::{Schedule, Shared};
 use crate::primitives::gf128::{Field, GcmOrder, factor};
 use crate::primitives::wipe;
 
-pub(crate) const POET_G: Poet<Version1, 1, 4> = Poet::NEW;
+pub(crate) const POET_G: Poet<Version1, 1, 6> = Poet::NEW;
 
 /// Version 1, with multiplications by `K_t` and `K_b`.
 pub(crate) struct Version1;
 
-impl Version<1, 4> for Version1 {
+impl Version<1, 6> for Version1 {
     /// `K`, `L`, `K_t`, `K_b` and `TM`
     fn key(backend: Backend, key: &[u8]) -> Material {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
         let mut material = Material::plain(Schedule::new(backend, k));
-        let [t0, t1] = factor::<GcmOrder>(backend, k_t);
-        let [b0, b1] = factor::<GcmOrder>(backend, k_b);
-        material.subkeys = [t0, t1, b0, b1, *l, *tm];
+        let [t0, t1, t2] = factor::<GcmOrder>(backend, k_t);
+        let [b0, b1, b2] = factor::<GcmOrder>(backend, k_b);
+        material.subkeys = [t0, t1, t2, b0, b1, b2, *l, *tm];
         wipe(&mut keys);
         material
     }
@@ -30,28 +30,28 @@ impl Version<1, 4> for Version1 {
         [e]
     }
 
-    fn constants(key: &Material) -> [&Block; 4] {
-        let [t0, t1, b0, b1, ..] = &key.subkeys;
-        [t0, t1, b0, b1]
+    fn constants(key: &Material) -> [&Block; 6] {
+        let [t0, t1, t2, b0, b1, b2, ..] = &key.subkeys;
+        [t0, t1, t2, b0, b1, b2]
     }
 
     /// `F_t(x) = x K_t`
     #[inline(always)]
     fn top<L: Lanes>(lanes: L, x: &mut L::Blocks) {
-        lanes.multiply::<GcmOrder>(x, [lanes.constant(0), lanes.constant(1)]);
+        lanes.multiply::<GcmOrder>(x, 0);
     }
 
     /// `F_b(y) = y K_b`
     #[inline(always)]
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks) {
-        lanes.multiply::<GcmOrder>(y, [lanes.constant(2), lanes.constant(3)]);
+        lanes.multiply::<GcmOrder>(y, 3);
     }
 
     /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
     fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column) {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         let mut sums = States::new();
-        sum_aad(batch, |key| [[0; BLOCK], key.subkeys[4]], &mut sums);
+        sum_aad(batch, |key| [[0; BLOCK], key.subkeys[6]], &mut sums);
         let mut ends = [Column::new(), Column::new()];
         ends_of_headers(batch, &mut ends);
         let [firsts, seconds] = &mut ends;
@@ -81,6 +81,6 @@ impl Version<1, 4> for Version1 {
     }
 
     fn tag_masks(key: &Material, _: &Block) -> [Block; 2] {
-        [key.subkeys[5]; 2]
+        [key.subkeys[7]; 2]
     }
 }

@@ -1,4 +1,5 @@
-//! GF(2^128): doubling, and multiplication by the two methods that the papers compare.
+//! GF(2^128): doubling, and multiplication by the two methods that the papers compare, and for factors that stay the same by
+//! a third, which takes a product less.
 //!
 //! Two conventions share the field. POLYVAL (RFC 8452, section 3) reads a block as a little-endian number whose bit
 //! `i` is the coefficient of `x^i` and multiplies modulo `x^128 + x^127 + x^126 + x^121 + 1`, with a factor `x^-128`.
@@ -26,7 +27,7 @@ pub(crate) trait Field: Sync {
     /// The same, by shifts.
     fn reduce_by_shifts<B: Isa>(b: B, low: B::V, high: B::V) -> B::V;
 
-    /// Whether `reduce` divides, and so begins at the low end.
+    /// Whether `reduce` divides, and so begins at the low end; it adds the other one as it is.
     const DIVIDES: bool;
 }
 
@@ -120,9 +121,8 @@ impl Field for GcmOrder {
     }
 }
 
-/// What [`multiply_by`] takes of a factor: the factor and the factor times `x^64`, for the two halves of what is
-/// multiplied.
-pub(crate) fn factor<F: Field>(backend: Backend, h: &Block) -> [Block; 2] {
+/// What [`multiply_by`] takes of a factor: `g0 ‖ h0`, `g1 ‖ h1`, and what `g0 h0` and `g1 h1` are reduced.
+pub(crate) fn factor<F: Field>(backend: Backend, h: &Block) -> [Block; 3] {
     backend.run(Factor::<F> { h, field: PhantomData })
 }
 
@@ -132,29 +132,32 @@ struct Factor<'h, F> {
 }
 
 impl<F: Field> Kernel for Factor<'_, F> {
-    type Output = [Block; 2];
+    type Output = [Block; 3];
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> [Block; 2] {
-        let [h, h64] = split_factor::<F, B>(b, b.one(&F::factor(self.h)));
-        [b.first(h), b.first(h64)]
+    fn run<B: Isa>(self, b: B) -> [Block; 3] {
+        let [low, high, constant] = split_factor::<F, B>(b, b.one(&F::factor(self.h)));
+        [b.first(low), b.first(high), b.first(constant)]
     }
 }
 
 /// The same within a kernel, for a byte-reversed factor in each lane.
 #[inline(always)]
-pub(crate) fn split_factor<F: Field, B: Isa>(b: B, h: B::V) -> [B::V; 2] {
-    [F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h)]
+pub(crate) fn split_factor<F: Field, B: Isa>(b: B, h: B::V) -> [B::V; 3] {
+    let (h, g) = (F::reduce(b, h, b.zero()), F::reduce(b, b.zero(), h));
+    let low = b.xor(b.and(g, b.splat(&halves(u64::MAX, 0))), b.low_to_high(h));
+    let high = b.xor(b.high_to_low(g), b.and(h, b.splat(&halves(0, u64::MAX))));
+    [low, high, F::reduce(b, b.mul_cross(low, low), b.mul_cross(high, high))]
 }
 
 /// The product of a block and a factor.
-pub(crate) fn product<F: Field>(backend: Backend, x: &Block, h: &[Block; 2]) -> Block {
+pub(crate) fn product<F: Field>(backend: Backend, x: &Block, h: &[Block; 3]) -> Block {
     backend.run(One::<F> { x, h, field: PhantomData })
 }
 
 struct One<'h, F> {
     x: &'h Block,
-    h: &'h [Block; 2],
+    h: &'h [Block; 3],
     field: PhantomData<F>,
 }
 
@@ -163,22 +166,31 @@ impl<F: Field> Kernel for One<'_, F> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Block {
-        b.first(multiply_by::<F, B>(b, b.one(self.x), [b.one(&self.h[0]), b.one(&self.h[1])]))
+        let [low, high, constant] = self.h;
+        b.first(multiply_by::<F, B>(b, b.one(self.x), [b.one(low), b.one(high), b.one(constant)]))
     }
 }
 
 /// `x h`
 #[inline(always)]
-pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, h: [B::V; 2]) -> B::V {
+pub(crate) fn multiply_by<F: Field, B: Isa>(b: B, x: B::V, h: [B::V; 3]) -> B::V {
     b.reverse(multiply_reversed::<F, B>(b, b.reverse(x), h))
 }
 
-/// The same product of byte-reversed blocks. As the halves of `x` have factors of their own, the sum of four carry-less
-/// products is only half a block too long, and one more product reduces it.
+/// The same product of byte-reversed blocks, by four carry-less products.
+///
+/// With `g = x^64 h`, reduced, and halves `0` and `1`, it is `x0 h + x1 g`: half a block too long, so that one product
+/// reduces it. Its lower part is `x0 h0 + x1 g0 = (x0 + g0)(x1 + h0) + x0 x1 + g0 h0`, as Winograd (1968) computes inner products;
+/// its upper part has the same `x0 x1`, and `g0 h0` and `g1 h1` are the factor's.
 #[inline(always)]
-pub(crate) fn multiply_reversed<F: Field, B: Isa>(b: B, x: B::V, [h, h64]: [B::V; 2]) -> B::V {
-    let low = b.xor(b.mul_low(x, h), b.mul_cross(h64, x));
-    let high = b.xor(b.mul_cross(x, h), b.mul_high(x, h64));
+pub(crate) fn multiply_reversed<F: Field, B: Isa>(b: B, x: B::V, [low, high, constant]: [B::V; 3]) -> B::V {
+    let multiply_halves = |x| b.mul_cross(x, x);
+    let both = multiply_halves(x);
+    let (mut low, mut high) = (multiply_halves(b.xor(x, low)), multiply_halves(b.xor(x, high)));
+    // The constant, reduced already, goes with the part that is added as it is.
+    let end = if F::DIVIDES { &mut high } else { &mut low };
+    *end = b.xor(*end, constant);
+    (low, high) = (b.xor(low, both), b.xor(high, both));
     F::reduce(b, low, high)
 }
 
@@ -188,6 +200,12 @@ pub(crate) fn haswell<F: Field, B: Isa>(b: B, x: B::V, h: B::V) -> B::V {
     let (low, high) = (b.mul_low(x, h), b.mul_high(x, h));
     let mid = b.xor(b.mul_cross(x, h), b.mul_cross(h, x));
     reduce_twice::<F, B>(b, low, mid, high)
+}
+
+/// The square by that method: the products of one half and the other cancel each other.
+#[inline(always)]
+pub(crate) fn square<F: Field, B: Isa>(b: B, x: B::V) -> B::V {
+    reduce_twice::<F, B>(b, b.mul_low(x, x), b.zero(), b.mul_high(x, x))
 }
 
 /// `low + mid x^64 + high x^128`, reduced by two carry-less products with the constant of the field (Gueron's Montgomery

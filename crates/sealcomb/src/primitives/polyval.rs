@@ -8,7 +8,7 @@
 use zeroize::ZeroizeOnDrop;
 
 use super::aes::GROUP;
-use super::gf128::{GcmOrder, Unreduced, haswell};
+use super::gf128::{GcmOrder, Unreduced, haswell, square};
 use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
@@ -19,13 +19,13 @@ const LANES: usize = 4;
 #[repr(align(64))]
 pub(crate) struct Powers {
     // H^lanes ... H
-    last: [Block; LANES],
+    last: WithSums<LANES>,
     // S, S^2 ...
-    steps: [Block; REGISTERS],
-    // The sum of each power's halves, in both halves, for Karatsuba's method.
-    last_sums: [Block; LANES],
-    step_sums: [Block; REGISTERS],
+    steps: WithSums<REGISTERS>,
 }
+
+/// Powers, and the sum of each one's halves, in both halves, for Karatsuba's method.
+type WithSums<const N: usize> = [[Block; N]; 2];
 
 /// The most registers between two reductions: more powers would take longer than the reductions that they spare.
 const fn most_registers<B: Isa>() -> usize {
@@ -36,58 +36,66 @@ impl Powers {
     /// Room for powers.
     #[inline(always)]
     pub(crate) fn empty() -> Self {
-        Self {
-            last: [[0; BLOCK]; LANES],
-            steps: [[0; BLOCK]; REGISTERS],
-            last_sums: [[0; BLOCK]; LANES],
-            step_sums: [[0; BLOCK]; REGISTERS],
-        }
+        Self { last: [[[0; BLOCK]; LANES]; 2], steps: [[[0; BLOCK]; REGISTERS]; 2] }
     }
 
-    /// The powers of each message's key, those of as many messages side by side as a register has blocks.
+    /// The powers of each message's key that strings of up to `longest` bytes need, those of as many messages side by side as
+    /// a register has blocks.
     #[inline(always)]
-    pub(crate) fn fill_each<B: Isa>(b: B, powers: &mut [Self], keys: &[Block; GROUP]) {
-        let multiply = |x, y| haswell::<GcmOrder, B>(b, x, y);
-        // What is in the lanes, and the sums of its halves.
-        let mut lanes = [[[0; BLOCK]; LANES]; 2];
+    pub(crate) fn fill_each<B: Isa>(b: B, powers: &mut [Self], keys: &[Block; GROUP], longest: usize) {
         for (powers, keys) in powers.chunks_mut(B::BLOCKS).zip(keys.chunks(B::BLOCKS)) {
             let mut last = [b.load(keys); LANES];
             for n in 1..B::BLOCKS {
-                last[n] = multiply(last[n / 2], last[(n - 1) / 2]);
+                last[n] = power_after(b, &last[..n]);
             }
             let mut steps = [last[B::BLOCKS - 1]; REGISTERS];
-            for n in 1..most_registers::<B>() {
-                steps[n] = multiply(steps[n / 2], steps[(n - 1) / 2]);
-            }
-            for n in 0..B::BLOCKS {
-                store_with_sums(b, last[n], &mut lanes);
-                for (m, powers) in powers.iter_mut().enumerate() {
-                    let place = B::BLOCKS - 1 - n;
-                    [powers.last[place], powers.last_sums[place]] = [lanes[0][m], lanes[1][m]];
+            if longest.div_ceil(BLOCK) >= 2 * B::BLOCKS {
+                for n in 1..most_registers::<B>() {
+                    steps[n] = power_after(b, &steps[..n]);
                 }
             }
-            for n in 0..most_registers::<B>() {
-                store_with_sums(b, steps[n], &mut lanes);
-                for (m, powers) in powers.iter_mut().enumerate() {
-                    [powers.steps[n], powers.step_sums[n]] = [lanes[0][m], lanes[1][m]];
+            last[..B::BLOCKS].reverse();
+            let last = b.transpose(last);
+            for m in 0..B::BLOCKS {
+                if let Some(powers) = powers.get_mut(m) {
+                    store_with_sums(b, last[m], &mut powers.last, 0);
+                }
+            }
+            for at in (0..most_registers::<B>()).step_by(LANES) {
+                let steps = b.transpose([steps[at], steps[at + 1], steps[at + 2], steps[at + 3]]);
+                for m in 0..B::BLOCKS {
+                    if let Some(powers) = powers.get_mut(m) {
+                        for first in (0..LANES).step_by(B::BLOCKS) {
+                            store_with_sums(b, steps[first + m], &mut powers.steps, at + first);
+                        }
+                    }
                 }
             }
         }
-        wipe(lanes.as_flattened_mut());
+    }
+}
+
+/// The power after those from the first one on.
+#[inline(always)]
+fn power_after<B: Isa>(b: B, powers: &[B::V]) -> B::V {
+    let n = powers.len();
+    if n.is_multiple_of(2) {
+        haswell::<GcmOrder, B>(b, powers[n / 2], powers[n / 2 - 1])
+    } else {
+        square::<GcmOrder, B>(b, powers[n / 2])
     }
 }
 
 #[inline(always)]
-fn store_with_sums<B: Isa>(b: B, power: B::V, lanes: &mut [[Block; LANES]; 2]) {
-    b.store(power, &mut lanes[0]);
-    b.store(b.xor(power, b.swap(power)), &mut lanes[1]);
+fn store_with_sums<B: Isa, const N: usize>(b: B, powers: B::V, to: &mut WithSums<N>, at: usize) {
+    b.store(powers, &mut to[0][at..]);
+    b.store(b.xor(powers, b.swap(powers)), &mut to[1][at..]);
 }
 
 impl Drop for Powers {
     fn drop(&mut self) {
-        for blocks in [&mut self.last[..], &mut self.steps, &mut self.last_sums, &mut self.step_sums] {
-            wipe(blocks);
-        }
+        wipe(self.last.as_flattened_mut());
+        wipe(self.steps.as_flattened_mut());
     }
 }
 
@@ -142,7 +150,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
             self.go(registers);
         }
         let mut sum = Unreduced::zero(b);
-        sum.add(b, self.t, b.load(&self.powers.last), b.load(&self.powers.last_sums));
+        sum.add(b, self.t, b.load(&self.powers.last[0]), b.load(&self.powers.last[1]));
         b.fold(sum.reduce::<GcmOrder>(b))
     }
 
@@ -164,8 +172,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         // The last one is not multiplied. In its turn come the lanes' sums, which have to wait for the group before.
         let is_last = r == registers - 1;
         let (factor, step) = if is_last { (self.t, registers) } else { (x, registers - 1 - r) };
-        let [power, sum] =
-            [&self.powers.steps, &self.powers.step_sums].map(|steps| b.splat(&steps[step - 1]));
+        let [power, sum] = self.powers.steps.each_ref().map(|powers| b.splat(&powers[step - 1]));
         self.sum.add(b, factor, power, sum);
         if is_last {
             self.t = b.xor(self.sum.reduce::<GcmOrder>(b), x);
@@ -219,7 +226,7 @@ mod tests {
         #[inline(always)]
         fn run<B: Isa>(self, b: B) -> [Powers; 1] {
             let mut powers = [Powers::empty()];
-            Powers::fill_each(b, &mut powers, &[core::array::from_fn(|i| i as u8 + 1); GROUP]);
+            Powers::fill_each(b, &mut powers, &[core::array::from_fn(|i| i as u8 + 1); GROUP], usize::MAX);
             powers
         }
     }
@@ -228,21 +235,14 @@ mod tests {
     fn dropped_powers_are_wiped() {
         for backend in Backend::available() {
             let filled = || backend.run(Fill);
+            let [powers] = filled();
+            assert!(powers.steps[1][0] != [0; BLOCK] && powers.last[1][0] != [0; BLOCK], "{backend:?}");
             assert!(
-                filled()[0].steps[0] != [0; BLOCK] && filled()[0].last_sums[0] != [0; BLOCK],
-                "{backend:?}"
-            );
-            assert!(after_drop(filled(), |powers| &powers[0].last) == [[0; BLOCK]; LANES], "{backend:?}");
-            assert!(
-                after_drop(filled(), |powers| &powers[0].last_sums) == [[0; BLOCK]; LANES],
+                after_drop(filled(), |powers| &powers[0].last) == [[[0; BLOCK]; LANES]; 2],
                 "{backend:?}"
             );
             assert!(
-                after_drop(filled(), |powers| &powers[0].steps) == [[0; BLOCK]; REGISTERS],
-                "{backend:?}"
-            );
-            assert!(
-                after_drop(filled(), |powers| &powers[0].step_sums) == [[0; BLOCK]; REGISTERS],
+                after_drop(filled(), |powers| &powers[0].steps) == [[[0; BLOCK]; REGISTERS]; 2],
                 "{backend:?}"
             );
         }
