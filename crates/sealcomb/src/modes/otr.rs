@@ -152,12 +152,12 @@ fn last_chunk(message: &Message<'_>) -> usize {
     }
 }
 
-/// Bytes that stay for [`last_chunks`]. Sealing, a whole last chunk is none of them: it is one like the others whose two
-/// blocks of ciphertext change places.
+/// Bytes that stay for [`last_chunks`]. A whole last chunk is none of them: it is one like the others whose two blocks of
+/// ciphertext change places.
 #[inline(always)]
-fn left<const OPENS: bool>(message: &Message<'_>) -> usize {
+fn left(message: &Message<'_>) -> usize {
     match last_chunk(message) {
-        CHUNK if !OPENS => 0,
+        CHUNK => 0,
         bytes => bytes,
     }
 }
@@ -236,18 +236,16 @@ impl<B: Isa> Pass<B> for Hashed<'_, B> {
 /// Encrypts or decrypts the chunks before those left, under masks that begin with `l`.
 #[inline(always)]
 fn whole_chunks<B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, l: B::V) -> End {
-    let bytes = message.data.len() - left::<OPENS>(message);
-    let has_last = !OPENS && bytes > 0 && bytes == message.data.len();
+    let bytes = message.data.len() - left(message);
+    let has_last = bytes > 0 && bytes == message.data.len();
     let Message { key, data, .. } = message;
     let masks = Doubles::from(b, l);
-    let mut chunks = Chunks::<B, OPENS> { keys: key.aes.encrypting(), masks, sum: b.zero() };
+    let until_last = if has_last { bytes / CHUNK } else { usize::MAX };
+    let mut chunks = Chunks::<B, OPENS> { keys: key.aes.encrypting(), masks, sum: b.zero(), until_last };
     pass_pairs(b, &mut data.part(0, bytes), &mut chunks);
     let mut l = b.first(chunks.masks.at(b, bytes / CHUNK));
     if has_last {
         l = BigEndian::halve_block(&l);
-        let (c2, c1) = (data.output().block(bytes - CHUNK), data.output().block(bytes - BLOCK));
-        data.set_block(bytes - CHUNK, &c1);
-        data.set_block(bytes - BLOCK, &c2);
     }
     End { l, sum: b.first(b.fold(chunks.sum)) }
 }
@@ -256,13 +254,21 @@ struct Chunks<'k, B: Isa, const OPENS: bool> {
     keys: Shared<'k>,
     masks: Doubles<B, true>,
     sum: B::V,
+    // Chunks up to and with the message's last, if it is whole; otherwise more than there are.
+    until_last: usize,
 }
 
 impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
     /// `C1 = E_K(L_i ⊕ P1) ⊕ P2` and `C2 = E_K(L#_i ⊕ C1) ⊕ P1`; the way back is the same with the masks exchanged.
     #[inline(always)]
     fn step<const R: usize>(&mut self, b: B, first: &mut [B::V; R], second: &mut [B::V; R], pairs: usize) {
-        let (l, twice) = self.masks.take_twice::<R>(b, (R - 1) * B::BLOCKS + pairs);
+        let taken = (R - 1) * B::BLOCKS + pairs;
+        self.until_last -= taken;
+        let has_last = self.until_last == 0;
+        if OPENS && has_last {
+            exchange(b, &mut first[R - 1], &mut second[R - 1], pairs - 1);
+        }
+        let (l, twice) = self.masks.take_twice::<R>(b, taken);
         let mut masks = [l, twice];
         for r in 0..R {
             let l_sharp = b.xor(l[r], twice[r]);
@@ -289,8 +295,19 @@ impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
                 self.sum = b.xor(self.sum, p2);
             }
         }
+        if !OPENS && has_last {
+            exchange(b, &mut x[R - 1], &mut y[R - 1], pairs - 1);
+        }
         (*first, *second) = (x, y);
     }
+}
+
+/// Has the blocks in one lane of two registers change places.
+#[inline(always)]
+fn exchange<B: Isa>(b: B, x: &mut B::V, y: &mut B::V, lane: usize) {
+    let both = b.xor(*x, *y);
+    let change = b.xor(b.keep(both, BLOCK * (lane + 1)), b.keep(both, BLOCK * lane));
+    (*x, *y) = (b.xor(*x, change), b.xor(*y, change));
 }
 
 /// Encrypts or decrypts the last chunk of each message that has one left.
@@ -298,7 +315,7 @@ impl<B: Isa, const OPENS: bool> PairPass<B> for Chunks<'_, B, OPENS> {
 fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>], ends: &mut [End]) {
     let mut first = Loose::new();
     for (message, end) in messages.iter().zip(&*ends) {
-        let r = left::<OPENS>(message);
+        let r = left(message);
         if r > 0 {
             let at = message.data.len() - r;
             let x = match r {
@@ -317,7 +334,7 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
     let mut second = Loose::new();
     let mut blocks = first.blocks.iter();
     for (message, End { l, sum }) in messages.iter_mut().zip(&mut *ends) {
-        let r = left::<OPENS>(message);
+        let r = left(message);
         if r == 0 {
             if message.data.len() == 0 {
                 *sum = b.first(padded(b, b.zero(), 0));
@@ -350,7 +367,7 @@ fn last_chunks<B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>
 
     let mut blocks = second.blocks.iter();
     for (message, End { sum, .. }) in messages.iter_mut().zip(ends) {
-        let r = left::<OPENS>(message);
+        let r = left(message);
         if r <= BLOCK {
             continue;
         }
