@@ -449,8 +449,8 @@ where
 
     /// The same for all registers at once, in squares of as many steps as a register has blocks. They are written in whole
     /// registers, one square behind and a few registers a step, between its rounds where there are vector registers enough, so
-    /// that memory and shuffles fill the gaps that the rounds leave. The last one, which has no steps behind it, is written
-    /// block by block.
+    /// that memory and shuffles fill the gaps that the rounds leave. The last one, which has no steps behind it, is written at
+    /// once or, where a square spares few stores, block by block.
     #[inline(always)]
     fn advance_in_squares(&mut self, steps: usize) {
         let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
@@ -458,14 +458,15 @@ where
         let mut state = [[b.zero(); W]; S];
         load_lanes(b, memory, 0, &mut state);
         let leave_trail = *in_rest != 0;
-        let squared = (steps / blocks).saturating_sub(1);
+        let whole = steps / blocks;
+        let squared = if const { B::BLOCKS == 4 } { whole } else { whole.saturating_sub(1) };
         for i in (0..steps).step_by(T) {
             let mut x = [[b.zero(); W]; T];
             for t in 0..T {
                 rows.gather(b, i + t, 0, &mut x[t]);
             }
             let (square, step) = (i / blocks, i % blocks);
-            let mut part = (square > 0 && square <= squared).then(|| Part::<B, T, W> {
+            let mut part = (square > 0 && square < whole).then(|| Part::<B, T, W> {
                 at: rows.square((square - 1) * blocks),
                 square: &squares[(square - 1) % 2],
                 first: step * W.div_ceil(blocks),
@@ -486,6 +487,13 @@ where
                 } else {
                     rows.scatter(b, i + t, 0, &x[t]);
                 }
+            }
+        }
+        if const { B::BLOCKS == 4 } && whole > 0 {
+            let last = whole - 1;
+            let at = rows.square::<B, W>(last * blocks);
+            for r in 0..W {
+                at.write(b, &squares[last % 2], r);
             }
         }
         rows.go(steps);
