@@ -61,6 +61,8 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
     schedule: Schedule,
     strands: &mut [Strand<'_, S, K, C>],
 ) {
+    // The lanes take the constants of one strand for all: strands in flight have one key then.
+    const { assert!(C == 0 || K > 0 && !M::INTERLEAVES_KEYS) };
     let mut order = Order::new();
     let mut shared = true;
     let (mut blocks, mut longest) = (0, 0);
@@ -459,7 +461,8 @@ where
         load_lanes(b, memory, 0, &mut state);
         let leave_trail = *in_rest != 0;
         let whole = steps / blocks;
-        let squared = if const { B::BLOCKS == 4 } { whole } else { whole.saturating_sub(1) };
+        let at_once = const { B::BLOCKS == 4 };
+        let squared = if at_once { whole } else { whole.saturating_sub(1) };
         for i in (0..steps).step_by(T) {
             let mut x = [[b.zero(); W]; T];
             for t in 0..T {
@@ -489,7 +492,7 @@ where
                 }
             }
         }
-        if const { B::BLOCKS == 4 } && whole > 0 {
+        if at_once && whole > 0 {
             let last = whole - 1;
             let at = rows.square::<B, W>(last * blocks);
             for r in 0..W {

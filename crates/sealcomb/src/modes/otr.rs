@@ -156,10 +156,7 @@ fn last_chunk(message: &Message<'_>) -> usize {
 /// ciphertext change places.
 #[inline(always)]
 fn left(message: &Message<'_>) -> usize {
-    match last_chunk(message) {
-        CHUNK => 0,
-        bytes => bytes,
-    }
+    message.data.len() % CHUNK
 }
 
 /// A small multiple of a block, in the first lane.
