@@ -3,6 +3,7 @@
 #[path = "../../sealcomb/tests/common/"]
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod borders;
     pub(crate) mod known_answer;
     pub(crate) mod unsealed;
 }
@@ -111,6 +112,36 @@ fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
         mode => mode,
     };
     Cipher::fetch(None, &format!("AES-{}-{mode}", 8 * algorithm.key_bytes), None)
+}
+
+/// Counters that overflow in their last 32 or 64 bits, or in all, before each block of messages of up to 40 blocks, of
+/// which the last is whole or not.
+#[test]
+fn ctr_carries_as_openssl_carries() {
+    let algorithm = Algorithm::by_id("aes128-ctr").expect("a listed algorithm");
+    for (border, before) in [1 << 32, 1 << 64, 0x0102_0304_0506_0708 << 64, 0_u128]
+        .into_iter()
+        .flat_map(|border| (0..=40_u128).map(move |before| (border, before)))
+    {
+        let nonce = border.wrapping_sub(before).to_be_bytes().to_vec();
+        let mut messages: Vec<_> = (0..=16 * 41)
+            .filter(|bytes| bytes % 16 <= 1 || bytes % 16 == 15)
+            .map(|bytes| KnownAnswer {
+                origin: format!("IV {}, {bytes} bytes", hex::encode(&nonce)),
+                algorithm,
+                key: vec![7; 16],
+                nonce: nonce.clone(),
+                aad: Vec::new(),
+                msg: vec![9; bytes],
+                ct: Vec::new(),
+                tag: Vec::new(),
+            })
+            .collect();
+        for message in &mut messages {
+            seal(message).unwrap_or_else(|error| panic!("{message:?}: {error}"));
+        }
+        must_hold(&messages);
+    }
 }
 
 proptest! {

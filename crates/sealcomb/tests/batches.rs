@@ -3,9 +3,10 @@
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod borders;
 }
 
-use common::backends;
+use common::{backends, borders};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use rand::rngs::StdRng;
@@ -52,7 +53,7 @@ struct Message {
 impl Message {
     fn new(shape: &Shape, rng: &mut StdRng) -> Self {
         let algorithm = Algorithm::by_id(shape.id).expect("a listed algorithm");
-        let mut random = |bytes| random_bytes(rng, bytes);
+        let mut random = |bytes| borders::bytes(rng, bytes);
         let key = random_bytes(&mut StdRng::seed_from_u64(shape.key as u64), algorithm.key_bytes);
         let (nonce, aad, msg) = (random(shape.nonce), random(shape.aad), random(shape.msg));
         let (ct, tag) = reference::seal(shape.id, &key, &nonce, &aad, &msg, shape.tag)
@@ -320,10 +321,11 @@ fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
     if choice < choices / 2 { min + choice } else { algorithm.nonce_bytes }
 }
 
-/// A length up to 9000 bytes, often small and often beside the border of a block.
+/// A length up to 9000 bytes, often small and often beside the border of a block or a group of them.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![
         3 => 0..=64_usize,
+        3 => borders::length(),
         2 => (0..=32_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
         2 => (0..=562_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
         1 => 0..=9000_usize,

@@ -52,6 +52,147 @@ fn ctr_counts_through_the_whole_block() {
     must_hold(&answers);
 }
 
+/// Messages of up to so many blocks, which is more than any backend takes at a time.
+const BLOCKS: usize = 40;
+
+/// The lengths of messages of so many blocks, of which the last is whole, or nearly, or hardly there.
+fn lengths(blocks: usize) -> [usize; 3] {
+    [16 * blocks, (16 * blocks).saturating_sub(1), (16 * blocks).saturating_sub(15)]
+}
+
+/// The model's answers for messages of 0 to 40 blocks whose counters pass a border before each of their blocks, the last
+/// one included; `nonce` gives the nonce under which `before` counters come before the border.
+fn sweep(id: &str, nonce: impl Fn(usize) -> Vec<u8>) -> Vec<KnownAnswer> {
+    (0..=BLOCKS)
+        .flat_map(|before| {
+            let nonce = nonce(before);
+            let blocks = [before, before + 1, before + 2, BLOCKS];
+            blocks
+                .into_iter()
+                .flat_map(lengths)
+                .map(move |bytes| answer(id, &nonce, bytes))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+#[test]
+fn ctr_carries_before_every_block_of_every_length() {
+    for bits in [32, 64, 128] {
+        // Ones above the border too, so that one carry may make another.
+        for high in [0_u128, u128::MAX, 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10] {
+            let border = high.checked_shl(bits).unwrap_or(0);
+            must_hold(&sweep("aes128-ctr", |before| {
+                border.wrapping_sub(before as u128).to_be_bytes().to_vec()
+            }));
+        }
+    }
+}
+
+#[test]
+fn gcm_wraps_before_every_block_of_every_length() {
+    let high = 0x0102_0304_0506_0708_090a_0b0c_u128;
+    let nonce = |before: usize| {
+        // The message's first counter comes after this one.
+        let j0 = high << 32 | u128::from(u32::MAX - before as u32);
+        iv_of("aes128-gcm", j0.to_be_bytes()).to_vec()
+    };
+    let answers = sweep("aes128-gcm", nonce);
+    must_hold(&answers);
+    must_be_refused(
+        &answers.into_iter().filter(|answer| !answer.ct.is_empty()).map(with_another_end).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn gcm_siv_wraps_before_every_block_of_every_length() {
+    for id in ["aes128-gcm-siv", "aes256-gcm-siv"] {
+        let answers: Vec<_> = (0..=BLOCKS)
+            .flat_map(|before| {
+                [before, before + 1, before + 2, BLOCKS]
+                    .into_iter()
+                    .flat_map(lengths)
+                    .map(move |bytes| with_gcm_siv_counter(id, 0_u32.wrapping_sub(before as u32), bytes))
+            })
+            .collect();
+        must_hold(&answers);
+    }
+}
+
+/// What the model makes of a message whose additional data is chosen so that its tag, and with it its first counter, begins
+/// with this number.
+fn with_gcm_siv_counter(id: &str, counter: u32, msg_bytes: usize) -> KnownAnswer {
+    let nonce = [3; 12];
+    let key = key(id);
+    // RFC 8452, section 4: half a block of each of the cipher's answers is key material.
+    let cipher = id.replace("gcm-siv", "ecb");
+    let derived: Vec<u8> = (0..2 + key.len() as u32 / 8)
+        .flat_map(|i| {
+            let block = [&i.to_le_bytes()[..], &nonce].concat();
+            reference::seal(&cipher, &key, &[], &[], &block, 0).expect("one block").0[..8].to_vec()
+        })
+        .collect();
+    let (hash_key, message_key) = derived.split_at(16);
+    let mut answer = answer(id, &nonce, msg_bytes);
+
+    // The sum that makes this tag: its last bit must be zero, which half of all tags have.
+    let sum = (0_u8..=255)
+        .find_map(|more| {
+            let mut tag = [more; 16];
+            tag[..4].copy_from_slice(&counter.to_le_bytes());
+            let mut sum = decrypt_block(message_key, tag);
+            (sum[15] >> 7 == 0).then(|| {
+                sum.iter_mut().zip(&nonce).for_each(|(sum, nonce)| *sum ^= nonce);
+                sum
+            })
+        })
+        .expect("a tag out of 256");
+
+    // POLYVAL is GHASH of reversed blocks under another key (RFC 8452, appendix A). One block of additional data decides.
+    let h = double(reversed(hash_key.try_into().expect("16 bytes")));
+    let lengths = [128_u64.to_le_bytes(), (8 * msg_bytes as u64).to_le_bytes()].concat();
+    let mut rest = [0; 16];
+    let mut power = h;
+    for chunk in answer.msg.chunks(16).chain([&lengths[..]]) {
+        let mut block = [0; 16];
+        block[..chunk.len()].copy_from_slice(chunk);
+        rest = ghash_multiply(xor(rest, reversed(block)), h);
+        power = ghash_multiply(power, h);
+    }
+    let first = reversed(ghash_multiply(xor(rest, reversed(sum)), inverse(power)));
+
+    answer.aad = first.to_vec();
+    (answer.ct, answer.tag) =
+        reference::seal(id, &key, &nonce, &answer.aad, &answer.msg, 16).expect("the model takes these sizes");
+    assert_eq!(answer.tag[..4], counter.to_le_bytes(), "the additional data was found");
+    answer
+}
+
+fn decrypt_block(key: &[u8], block: Block) -> Block {
+    use aes::cipher::{BlockCipherDecrypt, KeyInit};
+    let mut block = block.into();
+    match key.len() {
+        16 => aes::Aes128::new_from_slice(key).expect("16 bytes").decrypt_block(&mut block),
+        _ => aes::Aes256::new_from_slice(key).expect("32 bytes").decrypt_block(&mut block),
+    }
+    block.0
+}
+
+fn reversed(mut block: Block) -> Block {
+    block.reverse();
+    block
+}
+
+fn xor(a: Block, b: Block) -> Block {
+    (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
+}
+
+/// Doubling in GHASH's order of bits, where it is a shift to the right.
+fn double(block: Block) -> Block {
+    let v = u128::from_be_bytes(block);
+    (v >> 1 ^ (v & 1).wrapping_neg() & 0xe1 << 120).to_be_bytes()
+}
+
 #[test]
 fn gcm_counts_in_32_bits_and_leaves_the_rest_of_the_block() {
     let answers: Vec<_> = ["aes128-gcm", "aes192-gcm", "aes256-gcm"]

@@ -2,6 +2,7 @@
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod borders;
     pub(crate) mod known_answer;
     pub(crate) mod unsealed;
 }

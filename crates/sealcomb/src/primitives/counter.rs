@@ -159,7 +159,8 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
     while at < data.len() {
         let left = data.len() - at;
         let run = match C::until_overflow(&start) {
-            Some(blocks) if blocks < (left / BLOCK) as u64 => BLOCK * blocks as usize,
+            // A last block that isn't whole has a counter too.
+            Some(blocks) if blocks < left.div_ceil(BLOCK) as u64 => BLOCK * blocks as usize,
             _ => left,
         };
         xor_run::<C, B, K, W>(b, keys, &start, &mut data.part(at, at + run), weave);

@@ -1,5 +1,6 @@
 //! Random messages for another library to seal.
 
+use super::borders;
 use super::known_answer::KnownAnswer;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +16,7 @@ pub(crate) fn messages(
     nonces: Vec<usize>,
     tags: Vec<usize>,
 ) -> impl Strategy<Value = Vec<KnownAnswer>> {
-    let message = (select(nonces), select(tags), 0..=3000_usize, 0..=100_usize, 0..3_u64);
+    let message = (select(nonces), select(tags), length(), 0..=100_usize, 0..3_u64);
     (vec(message, 1..40), any::<u64>()).prop_map(move |(messages, seed)| {
         let mut rng = StdRng::seed_from_u64(seed);
         messages
@@ -28,7 +29,7 @@ pub(crate) fn messages(
                     Kind::Aead => (short, long),
                 };
                 let msg = algorithm.padded_bytes(msg);
-                let mut random = |bytes| random_bytes(&mut rng, bytes);
+                let mut random = |bytes| borders::bytes(&mut rng, bytes);
                 let msg = random(msg);
                 KnownAnswer {
                     origin: format!("{} {i}", algorithm.id),
@@ -46,6 +47,11 @@ pub(crate) fn messages(
             })
             .collect()
     })
+}
+
+/// Up to 3000 bytes, or some groups of blocks.
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![0..=3000_usize, borders::length()]
 }
 
 fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
