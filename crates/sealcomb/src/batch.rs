@@ -221,7 +221,7 @@ impl<'a> OpenJob<'a> {
 #[inline]
 fn message<'a>(key: &'a Key, nonce: &'a [u8], Aad(aad): Aad<'a>, data: Span<'a>) -> Message<'a> {
     let bytes = data.len();
-    Message { key: &key.material, nonce, aad, data, bytes, tag: [0; 16] }
+    Message { key: key.material(), nonce, aad, data, bytes, tag: [0; 16] }
 }
 
 /// The first bytes of an output, if it has so many.

@@ -298,13 +298,18 @@ const GCM_MESSAGE: u64 = (1 << 36) - 32;
 /// SP 800-38D: 2^64 - 1 bits.
 const GCM_AAD: u64 = (1 << 61) - 1;
 
-#[cfg(not(feature = "hazmat"))]
-const GCM_TAGS: &[usize] = &[12, 13, 14, 15, 16];
-/// SP 800-38D, appendix C, allows the short ones in some protocols.
-#[cfg(feature = "hazmat")]
-const GCM_TAGS: &[usize] = &[4, 8, 12, 13, 14, 15, 16];
+// One rule for all: a tag that the mode's standard allows under conditions alone needs the feature `hazmat`.
+/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits for certain applications alone, which must keep to appendix C.
+const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
+/// SP 800-38C, appendix B.2: no tags under 64 bits without a careful analysis of the risks.
+const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
+/// SP 800-38B, appendix A.2, says the same of tags under 64 bits, which no protocol seems to use.
 const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
-const CCM_TAGS: &[usize] = &[4, 6, 8, 10, 12, 14, 16];
+
+/// Sizes of tags less the first few, which need `hazmat`.
+const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] {
+    if cfg!(feature = "hazmat") { sizes } else { sizes.split_at(few).1 }
+}
 
 /// No work but what a line names.
 const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
@@ -522,6 +527,18 @@ catalog! {
         Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         "As ELmD, with a ciphertext as long as the message.";
 }
+
+/// Short tags are in no build that has not asked for them.
+#[cfg(not(feature = "hazmat"))]
+const _: () = {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        if let [least, ..] = algorithm.tag {
+            assert!(*least >= 8, "behind the feature `hazmat`");
+        }
+        rest = others;
+    }
+};
 
 /// What is research or broken is in no build that has not asked for it.
 #[cfg(not(feature = "research"))]

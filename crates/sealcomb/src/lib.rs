@@ -32,7 +32,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without it, the library needs `alloc` alone |
 //! | `aead` | yes | modules `aead` and `mac`: types with RustCrypto's traits, for code that is written over them |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB and CTR, which don't authenticate, and GCM and GMAC tags under 12 bytes |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which don't authenticate; tags that the standards of GCM, GMAC (under 12 bytes) and CCM (under 8) allow under conditions alone |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | module `reference`: slow models of the modes, written like their specifications, for tests |
 #![no_std]

@@ -29,14 +29,14 @@ use digest::consts::{U16, U24, U32};
 use digest::{FixedOutput, FixedOutputReset, MacMarker, Output, OutputSizeUser, Reset, Update};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::backend::{BLOCK, Block};
+use crate::backend::{BLOCK, Block, Wiped};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::xor;
 use crate::modes::cmac::CbcMac;
 use crate::{Key, Schedule};
 
 /// A message on its way: the chain's state, and the bytes that may turn out to be its last block.
-#[derive(Default, Zeroize, ZeroizeOnDrop)]
+#[derive(Default, Zeroize)]
 struct Stream {
     state: Block,
     last: Block,
@@ -64,7 +64,7 @@ impl Stream {
     /// Takes whole blocks through the chain.
     fn chain(&mut self, key: &Key, blocks: &[u8]) {
         let mut strands = [Strand {
-            keys: [key.material.aes.encrypting()],
+            keys: [key.material().aes.encrypting()],
             constants: [],
             state: [self.state],
             data: blocks.into(),
@@ -80,7 +80,7 @@ impl Stream {
 
     /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
     fn tag(&mut self, key: &Key) -> Block {
-        let [k1, k2, ..] = &key.material.subkeys;
+        let [k1, k2, ..] = &key.material().subkeys;
         let mut last = self.last;
         if self.filled == BLOCK {
             xor(&mut last, k1);
@@ -94,15 +94,23 @@ impl Stream {
     }
 }
 
+/// A key, and the message that is on its way under it.
+struct State {
+    key: Key,
+    stream: Stream,
+}
+
+impl State {
+    fn tag(&mut self) -> Block {
+        self.stream.tag(&self.key)
+    }
+}
+
 /// Declares the types, each with its id in the catalog and the size of its key.
 macro_rules! types {
     ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
         #[doc = concat!($name, " of a message that comes in pieces.")]
-        #[derive(ZeroizeOnDrop)]
-        pub struct $Type {
-            key: Key,
-            stream: Stream,
-        }
+        pub struct $Type(Wiped<State>);
 
         impl KeySizeUser for $Type {
             type KeySize = $KeySize;
@@ -110,13 +118,14 @@ macro_rules! types {
 
         impl KeyInit for $Type {
             fn new(key: &digest::Key<Self>) -> Self {
-                Self { key: Key::of_type($id, key), stream: Stream::default() }
+                Self(Wiped::new(State { key: Key::of_type($id, key), stream: Stream::default() }))
             }
         }
 
         impl Update for $Type {
             fn update(&mut self, data: &[u8]) {
-                self.stream.update(&self.key, data);
+                let State { key, stream } = &mut *self.0;
+                stream.update(key, data);
             }
         }
 
@@ -126,29 +135,31 @@ macro_rules! types {
 
         impl FixedOutput for $Type {
             fn finalize_into(mut self, out: &mut Output<Self>) {
-                out.0 = self.stream.tag(&self.key);
+                out.0 = self.0.tag();
             }
         }
 
         impl Reset for $Type {
             /// Begins another message under the same key.
             fn reset(&mut self) {
-                self.stream.zeroize();
+                self.0.stream.zeroize();
             }
         }
 
         impl FixedOutputReset for $Type {
             fn finalize_into_reset(&mut self, out: &mut Output<Self>) {
-                out.0 = self.stream.tag(&self.key);
+                out.0 = self.0.tag();
                 Reset::reset(self);
             }
         }
 
         impl MacMarker for $Type {}
 
+        impl ZeroizeOnDrop for $Type {}
+
         impl fmt::Debug for $Type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($Type)).field(&self.key).finish()
+                f.debug_tuple(stringify!($Type)).field(&self.0.key).finish()
             }
         }
     )*};
@@ -168,9 +179,8 @@ mod tests {
     #[test]
     fn a_dropped_mac_leaves_nothing_of_the_message() {
         let mac = || Aes128Cmac::new(&[0xa5; 16].into()).chain_update([0x5a; 40]);
-        assert_ne!(mac().stream.state, [0; BLOCK]);
-        assert_eq!(mac().stream.last[..8], [0x5a; 8]);
-        assert_eq!(after_drop(mac(), |mac| &mac.stream.state), [0; BLOCK]);
-        assert_eq!(after_drop(mac(), |mac| &mac.stream.last), [0; BLOCK]);
+        assert_ne!(mac().0.stream.state, [0; BLOCK]);
+        assert_eq!(mac().0.stream.last[..8], [0x5a; 8]);
+        assert!(after_drop(mac()).iter().all(|&byte| byte == 0));
     }
 }

@@ -18,6 +18,7 @@ mod vaes256;
 #[cfg(target_arch = "x86_64")]
 mod vaes512;
 mod vendor;
+mod wiped;
 
 use core::fmt;
 
@@ -26,6 +27,7 @@ pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};
 pub(crate) use span::{Chunk, Span, Spans};
+pub(crate) use wiped::Wiped;
 
 use crate::Error;
 
@@ -214,17 +216,14 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// Drops a value and returns what then stands where a part of it was: for tests of what a drop leaves behind.
+/// Drops a value and returns the bytes that then stand in its place: for tests of what a drop leaves behind.
 #[cfg(test)]
-pub(crate) fn after_drop<T, P: Copy>(value: T, part: fn(&T) -> &P) -> P {
+pub(crate) fn after_drop<T>(value: T) -> alloc::vec::Vec<u8> {
     let mut value = core::mem::MaybeUninit::new(value);
-    // SAFETY: the value was just written.
-    let part = core::ptr::from_ref(part(unsafe { value.assume_init_ref() }));
-    let offset = part.addr().wrapping_sub(value.as_ptr().addr());
-    assert!(offset <= size_of::<T>() && size_of::<P>() <= size_of::<T>() - offset, "part of another value");
-    // SAFETY: it is dropped once; its memory stays, and the part in it, plain data, was initialized.
-    unsafe {
-        value.assume_init_drop();
-        value.as_ptr().byte_add(offset).cast::<P>().read_volatile()
-    }
+    // SAFETY: the value was just written, and is dropped once.
+    unsafe { value.assume_init_drop() };
+    let bytes = value.as_ptr().cast::<u8>();
+    // SAFETY: its memory stays. What a drop that wipes leaves is initialized; a drop that doesn't may leave padding, which no
+    // test should read, but which to read has no effect but a byte of any value where the read is volatile.
+    (0..size_of::<T>()).map(|i| unsafe { bytes.add(i).read_volatile() }).collect()
 }

@@ -1,11 +1,12 @@
 //! `N` blocks a register on any CPU, in constant time: RustCrypto's AES and plain integer arithmetic.
 
 use alloc::boxed::Box;
+use core::fmt::Debug;
 
 use aes::cipher::{Array, Block as CipherBlock, BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::hazmat;
 
-use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave};
+use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, Wiped};
 
 /// The token of a backend that every CPU has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,19 +28,21 @@ impl<const N: usize> Portable<N> {
 
 /// RustCrypto's AES with an expanded key.
 pub(crate) enum SoftAes {
-    Aes128(Box<aes::Aes128>),
-    Aes192(Box<aes::Aes192>),
-    Aes256(Box<aes::Aes256>),
+    Aes128(Box<Wiped<aes::Aes128>>),
+    Aes192(Box<Wiped<aes::Aes192>>),
+    Aes256(Box<Wiped<aes::Aes256>>),
 }
 
 impl SoftAes {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(crate) fn new(key: &[u8]) -> Self {
-        let length = "an AES key has 16, 24 or 32 bytes";
+        fn wiped<T, E: Debug>(cipher: Result<T, E>) -> Wiped<T> {
+            Wiped::new(cipher.expect("an AES key has 16, 24 or 32 bytes"))
+        }
         match key.len() {
-            16 => Self::Aes128(Box::new(aes::Aes128::new_from_slice(key).expect(length))),
-            24 => Self::Aes192(Box::new(aes::Aes192::new_from_slice(key).expect(length))),
-            _ => Self::Aes256(Box::new(aes::Aes256::new_from_slice(key).expect(length))),
+            16 => Self::Aes128(Box::new(wiped(aes::Aes128::new_from_slice(key)))),
+            24 => Self::Aes192(Box::new(wiped(aes::Aes192::new_from_slice(key)))),
+            _ => Self::Aes256(Box::new(wiped(aes::Aes256::new_from_slice(key)))),
         }
     }
 

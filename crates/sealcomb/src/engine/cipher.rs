@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::message::Material;
-use crate::backend::{Backend, Isa};
+use crate::backend::{Backend, Isa, Wiped};
 use crate::primitives::cipher::Cipher;
 use crate::primitives::{aes, serpent};
 
@@ -53,7 +53,7 @@ impl BlockCipher for serpent::Schedule {
 
     fn key(_: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(aes::Schedule::none());
-        material.serpent = Some(Box::new(Self::new(key)));
+        material.serpent = Some(Box::new(Wiped::new(Self::new(key))));
         material
     }
 

@@ -4,12 +4,11 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use arrayvec::ArrayVec;
-use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::blocks::encrypt_each;
 use super::comb::{Chain, Strand};
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span, Wiped};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
 use crate::primitives::ghash::Table;
@@ -19,21 +18,21 @@ use crate::primitives::serpent;
 /// The most blocks that a mode derives from a key.
 pub(crate) const SUBKEYS: usize = 8;
 
-/// What a mode keeps of a key.
+/// What a mode keeps of a key, within memory that is wiped: its own is the [`Key`](crate::Key)'s.
 pub(crate) struct Material {
     /// Without a use where the cipher is Serpent.
     pub(crate) aes: AesSchedule,
-    pub(crate) serpent: Option<Box<serpent::Schedule>>,
+    pub(crate) serpent: Option<Box<Wiped<serpent::Schedule>>>,
     /// Blocks derived from the key; each mode says which.
     pub(crate) subkeys: [Block; SUBKEYS],
     /// The cipher under the key of a hash, for the modes that hash with it.
-    pub(crate) hash: Option<Box<AesSchedule>>,
+    pub(crate) hash: Option<Box<Wiped<AesSchedule>>>,
     /// The powers of the hash key, for the modes that hash.
-    pub(crate) table: Option<Box<Table>>,
+    pub(crate) table: Option<Box<Wiped<Table>>>,
     /// What the offsets of OCB3 are made of.
-    pub(crate) offsets: Option<Box<OffsetTable>>,
+    pub(crate) offsets: Option<Box<Wiped<OffsetTable>>>,
     /// The doublings that mask blocks, for the modes of two layers and EME2.
-    pub(crate) doublings: Option<Box<Doublings>>,
+    pub(crate) doublings: Option<Box<Wiped<Doublings>>>,
     /// Bytes of a tag under this key.
     pub(crate) tag_bytes: usize,
 }
@@ -53,14 +52,6 @@ impl Material {
         }
     }
 }
-
-impl Drop for Material {
-    fn drop(&mut self) {
-        self.subkeys.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for Material {}
 
 /// A message to seal or open.
 pub(crate) struct Message<'a> {

@@ -16,8 +16,6 @@ mod windows;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
-#[cfg(test)]
-pub(crate) use message::SUBKEYS;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
 pub(crate) use message::{

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use core::slice;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave};
+use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each_by};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
@@ -44,14 +44,14 @@ struct HashKey<'a, C> {
 }
 
 impl<C: BlockCipher> Kernel for HashKey<'_, C> {
-    type Output = Box<Table>;
+    type Output = Box<Wiped<Table>>;
 
     /// `H = E_K(0)` and its powers
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Box<Table> {
+    fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
         let mut h = [0; BLOCK];
         encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
-        let table = Box::new(Table::new::<GcmOrder, B>(b, &h));
+        let table = Box::new(Wiped::new(Table::new::<GcmOrder, B>(b, &h)));
         wipe(slice::from_mut(&mut h));
         table
     }

@@ -10,7 +10,7 @@ use core::slice;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{Loose, Pass, pass};
 use crate::engine::comb::Chain;
 use crate::engine::each::{self, Link};
@@ -116,11 +116,11 @@ struct PowersOf<'a> {
 }
 
 impl Kernel for PowersOf<'_> {
-    type Output = Box<Table>;
+    type Output = Box<Wiped<Table>>;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Box<Table> {
-        Box::new(Table::new::<BigEndian, B>(b, self.delta))
+    fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
+        Box::new(Wiped::new(Table::new::<BigEndian, B>(b, self.delta)))
     }
 }
 

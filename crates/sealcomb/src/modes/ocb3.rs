@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span, Wiped};
 use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message, PADDING};
 use crate::primitives::aes;
@@ -44,11 +44,11 @@ struct KeyDependent<'a, C> {
 }
 
 impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
-    type Output = Box<OffsetTable>;
+    type Output = Box<Wiped<OffsetTable>>;
 
     /// `L_* = ENCIPHER(K, zeros(128))` and what follows from it
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Box<OffsetTable> {
+    fn run<B: Isa>(self, b: B) -> Box<Wiped<OffsetTable>> {
         let mut asterisk = [0; BLOCK];
         encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut asterisk);
         let table = OffsetTable::new::<B>(&asterisk);

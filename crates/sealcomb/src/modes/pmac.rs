@@ -2,7 +2,7 @@
 
 use super::Mode;
 use super::ocb3::{sum_of_blocks, table};
-use crate::backend::{BLOCK, Backend, Isa, Kernel};
+use crate::backend::{BLOCK, Backend, Isa, Kernel, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
 use crate::engine::{Batch, Column, Material, Message, PADDING};
 use crate::primitives::aes::Schedule;
@@ -34,7 +34,7 @@ struct Multiples<'a> {
 }
 
 impl Kernel for Multiples<'_> {
-    type Output = alloc::boxed::Box<OffsetTable>;
+    type Output = alloc::boxed::Box<Wiped<OffsetTable>>;
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Self::Output {

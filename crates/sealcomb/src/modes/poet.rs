@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Span};
+use crate::backend::{BLOCK, Backend, Block, Span, Wiped};
 use crate::engine::blocks::Loose;
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::each::{self, Link};
@@ -271,7 +271,7 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
         let mut keys = derive::<3>(backend, key);
         let [k, l, k_f] = &keys;
         let mut material = Material::plain(Schedule::new(backend, k));
-        material.hash = Some(Box::new(Schedule::new(backend, k_f)));
+        material.hash = Some(Box::new(Wiped::new(Schedule::new(backend, k_f))));
         let [begin] = encrypt_blocks(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
         wipe(&mut keys);

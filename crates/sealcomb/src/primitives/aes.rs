@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use arrayvec::ArrayVec;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::Zeroize;
 
 use super::wipe;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes};
@@ -18,7 +18,6 @@ pub(crate) struct Schedule {
     rounds: usize,
     encrypting: [Block; ROUND_KEYS],
     decrypting: [Block; ROUND_KEYS],
-    // Wiped by its own drop.
     soft: Option<SoftAes>,
 }
 
@@ -50,15 +49,6 @@ impl Schedule {
         Shared { keys: &self.decrypting, schedule: self }
     }
 }
-
-impl Drop for Schedule {
-    fn drop(&mut self) {
-        wipe(&mut self.encrypting);
-        wipe(&mut self.decrypting);
-    }
-}
-
-impl ZeroizeOnDrop for Schedule {}
 
 struct Expand<'a> {
     key: &'a [u8],
@@ -400,28 +390,5 @@ impl<B: Isa> RoundKeys<B> for OfLanes<'_> {
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
         self.group.soft.get(self.at + lane)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::after_drop;
-
-    #[test]
-    fn a_dropped_schedule_leaves_no_round_key() {
-        fn wiped<T: ZeroizeOnDrop>() {}
-        wiped::<::aes::Aes128>();
-        wiped::<::aes::Aes192>();
-        wiped::<::aes::Aes256>();
-
-        let none = [[0; 16]; ROUND_KEYS];
-        for backend in Backend::available() {
-            let schedule = || Schedule::new(backend, &[0xa5; 32]);
-            assert!(schedule().encrypting.iter().all(|key| *key != [0; 16]), "{backend:?}");
-            assert!(schedule().decrypting.iter().all(|key| *key != [0; 16]), "{backend:?}");
-            assert_eq!(after_drop(schedule(), |schedule| &schedule.encrypting), none, "{backend:?}");
-            assert_eq!(after_drop(schedule(), |schedule| &schedule.decrypting), none, "{backend:?}");
-        }
     }
 }

@@ -8,10 +8,7 @@
 
 use core::marker::PhantomData;
 
-use zeroize::ZeroizeOnDrop;
-
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short};
-use super::wipe;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
 
 /// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
@@ -98,17 +95,6 @@ impl Table {
         }
     }
 }
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        // What is before the first power was never written.
-        let first = POWERS - self.count;
-        wipe(&mut self.blocks[first..]);
-        wipe(&mut self.sums[first..]);
-    }
-}
-
-impl ZeroizeOnDrop for Table {}
 
 /// GHASH on its way.
 pub(crate) type Ghash<'t, B> = KeyHash<'t, B, GcmOrder>;
@@ -249,35 +235,5 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     #[inline(always)]
     pub(crate) fn value(&self, b: B) -> B::V {
         b.reverse(self.y)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::{Backend, Kernel, after_drop};
-
-    struct Fill;
-
-    impl Kernel for Fill {
-        type Output = Table;
-
-        #[inline(always)]
-        fn run<B: Isa>(self, b: B) -> Table {
-            Table::new::<GcmOrder, B>(b, &core::array::from_fn(|i| i as u8 + 1))
-        }
-    }
-
-    #[test]
-    fn a_dropped_table_leaves_no_power() {
-        let none = [[0; BLOCK]; POWERS + BEHIND];
-        for backend in Backend::available() {
-            let table = || backend.run(Fill);
-            let powers = POWERS - table().count..POWERS;
-            assert!(table().blocks[powers.clone()].iter().all(|power| *power != none[0]), "{backend:?}");
-            assert!(table().sums[powers].iter().all(|sum| *sum != none[0]), "{backend:?}");
-            assert!(after_drop(table(), |table| &table.blocks) == none, "{backend:?}");
-            assert!(after_drop(table(), |table| &table.sums) == none, "{backend:?}");
-        }
     }
 }

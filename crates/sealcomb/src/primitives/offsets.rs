@@ -5,11 +5,8 @@
 
 use alloc::boxed::Box;
 
-use zeroize::ZeroizeOnDrop;
-
 use super::gf128::{BigEndian, Field};
-use super::wipe;
-use crate::backend::{BLOCK, Block, Isa, REGISTERS};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 
 /// The most blocks of a group.
 const GROUP: usize = 4 * REGISTERS;
@@ -31,14 +28,14 @@ pub(crate) struct OffsetTable {
 impl OffsetTable {
     /// The table for groups of eight registers of a backend, from `L_* = E_K(0)`.
     #[inline(always)]
-    pub(crate) fn new<B: Isa>(asterisk: &Block) -> Box<Self> {
-        let mut table = Box::new(Self {
+    pub(crate) fn new<B: Isa>(asterisk: &Block) -> Box<Wiped<Self>> {
+        let mut table = Box::new(Wiped::new(Self {
             within: [[0; BLOCK]; GROUP],
             across: [[0; BLOCK]; LEVELS],
             asterisk: *asterisk,
             dollar: BigEndian::double_block(asterisk),
-        });
-        let Self { within, across, dollar, .. } = &mut *table;
+        }));
+        let Self { within, across, dollar, .. } = &mut **table;
         across[0] = BigEndian::double_block(dollar);
         for j in 1..LEVELS {
             across[j] = BigEndian::double_block(&across[j - 1]);
@@ -72,17 +69,6 @@ impl OffsetTable {
         &self.dollar
     }
 }
-
-impl Drop for OffsetTable {
-    fn drop(&mut self) {
-        wipe(&mut self.within);
-        wipe(&mut self.across);
-        wipe(core::slice::from_mut(&mut self.asterisk));
-        wipe(core::slice::from_mut(&mut self.dollar));
-    }
-}
-
-impl ZeroizeOnDrop for OffsetTable {}
 
 fn add(x: &Block, y: &Block) -> Block {
     (u128::from_ne_bytes(*x) ^ u128::from_ne_bytes(*y)).to_ne_bytes()
@@ -128,36 +114,6 @@ impl<'t, B: Isa> Offsets<'t, B> {
         match blocks - self.before {
             0 => self.base,
             left => b.xor(self.base, b.one(&self.table.within[left - 1])),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::{Backend, Kernel, after_drop};
-
-    struct Make;
-
-    impl Kernel for Make {
-        type Output = OffsetTable;
-
-        #[inline(always)]
-        fn run<B: Isa>(self, _: B) -> OffsetTable {
-            *OffsetTable::new::<B>(&[0xa5; BLOCK])
-        }
-    }
-
-    #[test]
-    fn a_dropped_table_leaves_no_multiple_of_l() {
-        for backend in Backend::available() {
-            let table = || backend.run(Make);
-            assert!(table().within != [[0; BLOCK]; GROUP], "{backend:?}");
-            assert!(table().across != [[0; BLOCK]; LEVELS], "{backend:?}");
-            assert_eq!(after_drop(table(), |table| &table.within), [[0; BLOCK]; GROUP], "{backend:?}");
-            assert_eq!(after_drop(table(), |table| &table.across), [[0; BLOCK]; LEVELS], "{backend:?}");
-            assert_eq!(after_drop(table(), |table| &table.asterisk), [0; BLOCK], "{backend:?}");
-            assert_eq!(after_drop(table(), |table| &table.dollar), [0; BLOCK], "{backend:?}");
         }
     }
 }

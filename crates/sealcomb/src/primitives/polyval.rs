@@ -237,14 +237,7 @@ mod tests {
             let filled = || backend.run(Fill);
             let [powers] = filled();
             assert!(powers.steps[1][0] != [0; BLOCK] && powers.last[1][0] != [0; BLOCK], "{backend:?}");
-            assert!(
-                after_drop(filled(), |powers| &powers[0].last) == [[[0; BLOCK]; LANES]; 2],
-                "{backend:?}"
-            );
-            assert!(
-                after_drop(filled(), |powers| &powers[0].steps) == [[[0; BLOCK]; REGISTERS]; 2],
-                "{backend:?}"
-            );
+            assert!(after_drop(filled()).iter().all(|&byte| byte == 0), "{backend:?}");
         }
     }
 }

@@ -3,9 +3,9 @@
 use arrayvec::ArrayVec;
 
 use super::mixing::{mix_block, unmix_block};
-use super::{Layers, add, doublings, each};
+use super::{Layers, SIDE_BY_SIDE, add, doublings, each};
 use crate::backend::{BLOCK, Block, Isa};
-use crate::engine::{Column, FLIGHT, Message, PADDING, head, join, skip, split};
+use crate::engine::{Column, Message, PADDING, head, join, skip, split};
 use crate::primitives::doublings::Masks;
 
 /// Most intermediate tags of a message.
@@ -94,7 +94,7 @@ fn both(masks: &Masks<'_>, ahead: usize, [block, tag]: [u16; 2]) -> [Block; 2] {
 /// The last block and the block for the tag of every message, sealed.
 #[inline(always)]
 pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
-    let mut blocks = ArrayVec::<Block, { 2 * FLIGHT }>::new();
+    let mut blocks = ArrayVec::<Block, { 2 * SIDE_BY_SIDE }>::new();
     for last in lasts.iter() {
         let sum = add(last.sum, last.block);
         blocks.push(add(if M::SUM_IS_LAST { sum } else { last.block }, last.top[0]));
@@ -126,7 +126,7 @@ pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
 pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
     // Where the tag is a whole block, it goes the way of the last block.
     let each_has = if M::FLAGGED { 2 } else { 1 };
-    let mut blocks = ArrayVec::<Block, { 2 * FLIGHT }>::new();
+    let mut blocks = ArrayVec::<Block, { 2 * SIDE_BY_SIDE }>::new();
     for (message, last) in messages.iter().zip(lasts.iter_mut()) {
         if M::FLAGGED {
             blocks.push(add(last.block, last.bottom[0]));
@@ -191,19 +191,31 @@ fn compute_cut_tags<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], 
 }
 
 /// Bytes of a padded block before its padding, and a byte that is zero if and only if it has one, and, where it must, a
-/// byte before it; in constant time.
+/// byte before it. All bytes are looked at together, in one number, so that there is nothing to branch on.
 #[inline(always)]
 fn unpad(block: &Block, needs_bytes: bool) -> (usize, u8) {
-    let is_not_zero = |byte: u8| ((byte | byte.wrapping_neg()) >> 7).wrapping_neg();
-    let (mut bytes, mut wrong, mut seen) = (0, 0xff, 0);
-    for (i, &byte) in block.iter().enumerate().rev() {
-        let ends = is_not_zero(byte) & !seen;
-        bytes |= i as u8 & ends;
-        wrong &= !ends | is_not_zero(byte ^ 0x80);
-        seen |= ends;
-    }
-    let missing = u8::from(needs_bytes) & !is_not_zero(bytes);
-    (usize::from(bytes), wrong | missing)
+    const LOW_BITS: u128 = u128::from_ne_bytes([0x7f; BLOCK]);
+    const ONES: u128 = u128::from_ne_bytes([1; BLOCK]);
+    let x = u128::from_le_bytes(*block);
+    // In each byte all that is in it and in those after it, and then a one if that is anything.
+    let mut within = x | x >> 64;
+    within |= within >> 32;
+    within |= within >> 16;
+    within |= within >> 8;
+    within = (within & LOW_BITS).wrapping_add(LOW_BITS) | within;
+    within = within >> 7 & ONES;
+    // The last of these ones stands where the padding begins.
+    let last = within ^ within >> 8;
+    let mut begins = x & (last << 8).wrapping_sub(last);
+    begins |= begins >> 64;
+    begins |= begins >> 32;
+    begins |= begins >> 16;
+    begins |= begins >> 8;
+    // As many ones as bytes before the padding and one more; 0 where there is no padding at all.
+    let bytes = (within.wrapping_mul(ONES) >> 120) as u8;
+    let wrong = begins as u8 ^ 0x80;
+    let missing = u8::from(needs_bytes) & bytes.wrapping_sub(2) >> 7;
+    (usize::from(bytes.wrapping_sub(within as u8)), wrong | missing)
 }
 
 #[inline(always)]
@@ -214,4 +226,39 @@ pub(super) fn or(x: Block, y: Block) -> Block {
 /// Blocks two by two.
 fn pairs(blocks: &mut [Block]) -> core::slice::IterMut<'_, [Block; 2]> {
     blocks.as_chunks_mut().0.iter_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    /// What the specification says: the last byte that isn't zero must be 0x80.
+    fn must_be(block: &Block, needs_bytes: bool) -> Option<usize> {
+        let end = block.iter().rposition(|&byte| byte != 0)?;
+        (block[end] == 0x80 && !(needs_bytes && end == 0)).then_some(end)
+    }
+
+    #[test]
+    fn a_padding_is_found_where_it_begins_and_nothing_else_is_taken_for_one() {
+        let mut blocks = vec![[0; BLOCK]];
+        for end in 0..BLOCK {
+            for before in [0, 1, 0x7f, 0x80, 0xff] {
+                for byte in 1..=255 {
+                    let mut block = [0; BLOCK];
+                    block[..end].fill(before);
+                    block[end] = byte;
+                    blocks.push(block);
+                }
+            }
+        }
+        for block in &blocks {
+            for needs_bytes in [false, true] {
+                let (bytes, wrong) = unpad(block, needs_bytes);
+                let found = (wrong == 0).then_some(bytes);
+                assert_eq!(found, must_be(block, needs_bytes), "{block:02x?}, {needs_bytes}");
+            }
+        }
+    }
 }

@@ -23,7 +23,7 @@ use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
 use super::{Batch, Column, FLIGHT, Material, Message, PADDING, Schedule, share_key};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, read_part};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Wiped, read_part};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
 use crate::primitives::rounds::Cipher;
@@ -31,6 +31,9 @@ use crate::primitives::wipe;
 
 /// Registers that are in a layer at a time: with those in the other, as many as fill the units.
 const GROUP: usize = REGISTERS / 2;
+
+/// Messages that go through the layers side by side: a flight would take more of the stack than all other modes do.
+const SIDE_BY_SIDE: usize = FLIGHT / 2;
 
 /// A mode of two layers.
 ///
@@ -95,10 +98,10 @@ struct Derive<'k, C> {
 }
 
 impl<C: Cipher> Kernel for Derive<'_, C> {
-    type Output = Box<Doublings>;
+    type Output = Box<Wiped<Doublings>>;
 
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Box<Doublings> {
+    fn run<B: Isa>(self, b: B) -> Box<Wiped<Doublings>> {
         let mut l = [[0; BLOCK]];
         for _ in 0..self.calls {
             some::<C, B, 1>(b, self.key, &mut l);
@@ -176,17 +179,19 @@ impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let mut start = Column::new();
-        M::start(b, self.messages, &mut start);
-        let mut lasts = ArrayVec::<Last, FLIGHT>::new();
-        for (message, w) in self.messages.iter().zip(&start) {
-            lasts.push(Last::new::<M, OPENS>(message, w));
-        }
-        before_last::<M, B, OPENS>(b, self.schedule, self.messages, &mut lasts);
-        if OPENS {
-            open_last::<M, B>(b, self.messages, &mut lasts);
-        } else {
-            seal_last::<M, B>(b, self.messages, &mut lasts);
+        for messages in self.messages.chunks_mut(SIDE_BY_SIDE) {
+            let mut start = Column::new();
+            M::start(b, messages, &mut start);
+            let mut lasts = ArrayVec::<Last, SIDE_BY_SIDE>::new();
+            for (message, w) in messages.iter().zip(&start) {
+                lasts.push(Last::new::<M, OPENS>(message, w));
+            }
+            before_last::<M, B, OPENS>(b, self.schedule, messages, &mut lasts);
+            if OPENS {
+                open_last::<M, B>(b, messages, &mut lasts);
+            } else {
+                seal_last::<M, B>(b, messages, &mut lasts);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ mod boxes;
 
 use core::ops::{BitAnd, BitOr, BitXor, Not};
 
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::Zeroize;
 
 use self::boxes::{FORWARD_COMPLEMENTS, INVERSE_COMPLEMENTS, forward, inverse};
 use super::cipher::Cipher;
@@ -62,15 +62,6 @@ impl Schedule {
         Shared(&self.decrypting)
     }
 }
-
-impl Drop for Schedule {
-    fn drop(&mut self) {
-        self.encrypting.zeroize();
-        self.decrypting.zeroize();
-    }
-}
-
-impl ZeroizeOnDrop for Schedule {}
 
 /// The round keys `K_0` to `K_32`: a short key is padded with a one bit and zeros; an affine recurrence makes words of
 /// it, and the S-boxes round keys of these.
@@ -414,21 +405,5 @@ fn decrypt<B: Isa, const G: usize>(b: B, keys: &[Quad; ROUND_KEYS], x: &mut [Gro
             None => return,
         }
         unmix(x);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::after_drop;
-
-    #[test]
-    fn a_dropped_schedule_leaves_no_round_key() {
-        let none = [[0; 4]; ROUND_KEYS];
-        let schedule = || Schedule::new(&[0xa5; 32]);
-        assert!(schedule().encrypting.iter().all(|key| *key != [0; 4]));
-        assert!(schedule().decrypting.iter().all(|key| *key != [0; 4]));
-        assert_eq!(after_drop(schedule(), |schedule| &schedule.encrypting), none);
-        assert_eq!(after_drop(schedule(), |schedule| &schedule.decrypting), none);
     }
 }
