@@ -77,63 +77,84 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
         }
     }
     let laid = match schedule {
-        Schedule::Single | Schedule::Blocks => Laid::Single,
-        Schedule::Auto | Schedule::Refill if blocks - longest < least_blocks(longest) => Laid::Single,
-        Schedule::Auto | Schedule::Refill => Laid::Refilled,
-        Schedule::Comb(p) => Laid::Comb(p.clamp(1, backend.lanes())),
+        Schedule::Single | Schedule::Blocks => None,
+        Schedule::Auto | Schedule::Refill if blocks - longest < least_blocks(longest) => None,
+        Schedule::Auto | Schedule::Refill => Some(Laid::Refilled),
+        Schedule::Comb(p) => Some(Laid::Comb(p.clamp(1, backend.lanes()))),
     };
-    if !order.is_empty() {
-        backend.run(Comb::<M, S, K, C, T> { strands, order: &mut order, laid, shared, chain: PhantomData });
+    let chain = PhantomData::<M>;
+    // Kernels of their own, so that the stack has room for the lanes of one of them at a time.
+    match laid {
+        _ if order.is_empty() => {}
+        Some(laid) if shared => {
+            backend.run(Comb::<M, S, K, C, T, true> { strands, order: &mut order, laid, chain });
+        }
+        Some(laid) if const { M::INTERLEAVES_KEYS } => {
+            backend.run(Comb::<M, S, K, C, T, false> { strands, order: &mut order, laid, chain });
+        }
+        _ => backend.run(OneByOne::<M, S, K, C, T> { strands, order: &order, chain }),
     }
 }
 
 /// How strands are laid into the lanes.
 #[derive(Clone, Copy, PartialEq)]
 enum Laid {
-    /// One after the other.
-    Single,
     /// In groups of so many.
     Comb(usize),
     /// Into lanes that take the next strand as soon as theirs has ended.
     Refilled,
 }
 
-struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
+/// Strands that go one after the other.
+struct OneByOne<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
     strands: &'s mut [Strand<'a, S, K, C>],
-    order: &'s mut Order,
-    laid: Laid,
-    shared: bool,
+    order: &'s Order,
     chain: PhantomData<M>,
 }
 
 impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize> Kernel
-    for Comb<'_, '_, M, S, K, C, T>
+    for OneByOne<'_, '_, M, S, K, C, T>
 {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        if self.laid == Laid::Single || !(self.shared || M::INTERLEAVES_KEYS) {
-            for place in self.order.places() {
-                let strand = &mut self.strands[place];
-                single::<M, B, S, K, C, T>(b, strand);
-            }
-            return;
+        for place in self.order.places() {
+            single::<M, B, S, K, C, T>(b, &mut self.strands[place]);
         }
+    }
+}
+
+/// Strands that go side by side, under one key or each under its own.
+struct Comb<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize, const SHARED: bool> {
+    strands: &'s mut [Strand<'a, S, K, C>],
+    order: &'s mut Order,
+    laid: Laid,
+    chain: PhantomData<M>,
+}
+
+impl<M, const S: usize, const K: usize, const C: usize, const T: usize, const SHARED: bool> Kernel
+    for Comb<'_, '_, M, S, K, C, T, SHARED>
+where
+    M: Chain<S, K, C, T>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
         self.order.sort();
         let first = self.order.places().next().expect("a strand");
         let Strand { keys, constants, .. } = self.strands[first];
         // Registers of chains, and the lanes that they have.
-        match (self.shared, const { (B::CHAINS, B::BLOCKS) }) {
-            (true, (8, _)) => self.fly::<B, _, 8, 32>(b, keys, constants),
-            (false, (8, _)) if const { M::INTERLEAVES_KEYS } => {
-                self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like), constants);
-            }
-            (true, (12, 1)) => self.fly::<B, _, 12, 16>(b, keys, constants),
-            (false, (12, 1)) if const { M::INTERLEAVES_KEYS } => {
-                self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like), constants);
-            }
-            _ => unreachable!("8 registers of chains, or 12 of one block"),
+        if const { SHARED && B::CHAINS == 8 } {
+            self.fly::<B, _, 8, 32>(b, keys, constants);
+        } else if const { SHARED && B::CHAINS == 12 } {
+            self.fly::<B, _, 12, 16>(b, keys, constants);
+        } else if const { B::CHAINS == 8 } {
+            self.fly::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like), constants);
+        } else {
+            const { assert!(B::CHAINS == 12 && B::BLOCKS == 1 || B::CHAINS == 8) };
+            self.fly::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like), constants);
         }
     }
 }
@@ -168,8 +189,10 @@ fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C:
     }
 }
 
-impl<'a, M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>
-    Comb<'_, 'a, M, S, K, C, T>
+impl<'a, M, const S: usize, const K: usize, const C: usize, const T: usize, const SHARED: bool>
+    Comb<'_, 'a, M, S, K, C, T, SHARED>
+where
+    M: Chain<S, K, C, T>,
 {
     /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
