@@ -205,6 +205,13 @@ where
         for<'k> &'k A: RoundKeys<B>,
     {
         let mut scratch = Scratch::new();
+        let mut memory;
+        let squares: &mut [Square<B, W>] = if const { M::WRITES && B::BLOCKS > 1 } {
+            memory = [[[b.zero(); W]; 4]; 2];
+            &mut memory
+        } else {
+            &mut []
+        };
         let mut flight = Flight::<B, M, A, S, K, C, T, W, N> {
             b,
             rows: Rows::new(M::WRITES, &mut scratch),
@@ -214,7 +221,7 @@ where
             strand: [0; N],
             unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
             in_rest: 0,
-            squares: [[[b.zero(); W]; 4]; 2],
+            squares,
             keys,
             chain: PhantomData,
         };
@@ -251,7 +258,8 @@ struct Flight<
     unit: usize,
     // Lanes whose strand has come to its last bytes, less than a unit.
     in_rest: u64,
-    squares: [Square<B, W>; 2],
+    // Two, if chains write registers of more than a block.
+    squares: &'r mut [Square<B, W>],
     keys: [A; K],
     chain: PhantomData<M>,
 }
@@ -480,6 +488,7 @@ where
     fn advance_in_squares(&mut self, steps: usize) {
         let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
+        let squares: &mut [_; 2] = squares.first_chunk_mut().expect("memory for squares");
         let mut state = [[b.zero(); W]; S];
         load_lanes(b, memory, 0, &mut state);
         let leave_trail = *in_rest != 0;

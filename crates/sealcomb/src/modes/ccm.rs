@@ -29,7 +29,10 @@ impl Mode for Ccm {
     }
 }
 
+// Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
+
 /// `C_j = P_j ⊕ E_K(Ctr_j)`
+#[inline(never)]
 fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     keystream::<Be128>(batch, |message| Be128::skip(&counter(message.nonce), 1));
 }
@@ -102,6 +105,7 @@ fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
 }
 
 /// `Y ← E_K(Y ⊕ B)` for the block with which the additional data of a message begins, if it has any.
+#[inline(never)]
 fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
     let mut next = Column::new();
     for (message, y) in batch.messages.iter().zip(&*y) {
@@ -118,6 +122,7 @@ fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
 }
 
 /// `Y ← E_K(Y ⊕ B)` for all blocks of a part of the messages.
+#[inline(never)]
 pub(super) fn chain<'m, 'a>(
     batch: &'m Batch<'_, '_, 'a>,
     y: &mut [Block],
@@ -135,6 +140,7 @@ pub(super) fn chain<'m, 'a>(
 }
 
 /// The tag `Y ⊕ S_0`, as many bytes of it as the key's tags have; `S_0 = E_K(Ctr_0)`.
+#[inline(never)]
 fn set_tags(batch: &mut Batch<'_, '_, '_>, y: &[Block]) {
     let mut s0 = Column::new();
     s0.extend(batch.messages.iter().map(|message| counter(message.nonce)));

@@ -2,7 +2,7 @@
 
 use super::Mode;
 use crate::backend::{Backend, Isa};
-use crate::engine::layers::{self, Layers, Rho, Sum, absorb_nonce_and_aad};
+use crate::engine::layers::{self, Layers, Rho, Room, Sum, absorb_nonce_and_aad};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
@@ -45,7 +45,7 @@ impl Layers for Colm {
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column) {
-        absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8], states);
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
+        absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8], room, states);
     }
 }

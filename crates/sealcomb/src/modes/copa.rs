@@ -2,7 +2,7 @@
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, read_part};
-use crate::engine::layers::{self, Layers, Sum, absorb, add, doublings, each};
+use crate::engine::layers::{self, Layers, Room, Sum, absorb, add, doublings, each};
 use crate::engine::{Batch, Column, Material, Message, PADDING, join, skip};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::{Decrypt, Encrypt};
@@ -46,21 +46,13 @@ impl Layers for Copa {
 
     /// `S[0] = V ⊕ L`, where `V` authenticates the additional data, followed by the nonce.
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], last: &mut Column) {
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, last: &mut Column) {
         // The blocks that end in the nonce, if the data before it is ragged, and the last blocks.
         let mut straddling = Column::new();
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
         for message in messages {
-            let mut room = None;
-            let (acc, mut masks) = absorb::<Encrypt, Sum, B>(
-                b,
-                message.key,
-                &message.aad,
-                1,
-                THREE_CUBED,
-                [0; BLOCK],
-                &mut room,
-            );
+            let (acc, mut masks) =
+                absorb::<Encrypt, Sum, B>(b, message.key, &message.aad, 1, THREE_CUBED, [0; BLOCK], room);
             let ragged = &message.aad[message.aad.len() / BLOCK * BLOCK..];
             let (r, nonce) = (ragged.len(), read_part(message.nonce));
             let first = join(&read_part(ragged), r, &nonce);

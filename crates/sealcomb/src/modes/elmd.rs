@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::Mode;
 use crate::backend::{Backend, Isa};
-use crate::engine::layers::{self, Layers, Rho, absorb_nonce_and_aad};
+use crate::engine::layers::{self, Layers, Rho, Room, absorb_nonce_and_aad};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::rounds::{Cipher, Decrypt, DecryptSix, Encrypt, EncryptSix};
 
@@ -116,7 +116,7 @@ impl<P: Parameters> Layers for Elmd<P> {
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column) {
-        absorb_nonce_and_aad::<P::Encrypt, Rho, B>(b, messages, P::PARAM, states);
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
+        absorb_nonce_and_aad::<P::Encrypt, Rho, B>(b, messages, P::PARAM, room, states);
     }
 }

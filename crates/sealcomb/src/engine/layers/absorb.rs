@@ -73,6 +73,7 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
     param: [u8; 8],
+    room: &mut Room,
     states: &mut Column,
 ) {
     const THREE: u8 = 0b11;
@@ -89,9 +90,8 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     let mut shorts = Column::new();
     for (message, w) in messages.iter().zip(&mut *states) {
         let whole = message.aad.len() / BLOCK * BLOCK;
-        let mut room = None;
         let masks;
-        (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w, &mut room);
+        (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w, room);
         shorts.push(add(padded(&message.aad[whole..]), masks.block(0, THREE_TIMES_SEVEN)));
     }
     each::<C, B>(b, messages, &mut shorts);

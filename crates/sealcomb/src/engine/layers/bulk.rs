@@ -20,6 +20,7 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     b: B,
     schedule: Schedule,
     messages: &mut [&mut Message<'_>],
+    rooms: &mut [Room; 2],
     lasts: &mut [Last],
 ) {
     // Where a register has one block, there are no lanes to gain.
@@ -31,7 +32,7 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
         || !share_key(messages);
     if one_by_one {
         for (message, last) in messages.iter_mut().zip(lasts) {
-            alone::<M, B, OPENS>(b, message, last);
+            alone::<M, B, OPENS>(b, message, rooms, last);
         }
         return;
     }
@@ -42,10 +43,10 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     order.sort();
     let (groups, rest) = order.groups();
     for group in groups {
-        abreast::<M, B, OPENS>(b, messages, lasts, group);
+        abreast::<M, B, OPENS>(b, messages, rooms, lasts, group);
     }
     for i in rest {
-        alone::<M, B, OPENS>(b, messages[i], &mut lasts[i]);
+        alone::<M, B, OPENS>(b, messages[i], rooms, &mut lasts[i]);
     }
 }
 
@@ -55,6 +56,7 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
 fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     b: B,
     messages: &mut [&mut Message<'_>],
+    rooms: &mut [Room; 2],
     lasts: &mut [Last],
     group: [usize; GROUP],
 ) {
@@ -65,8 +67,7 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     let register = BLOCK * B::BLOCKS;
     let others = lasts[1].whole.next_multiple_of(register);
     let to = if longest > others + register { others } else { longest };
-    let mut rooms = [None, None];
-    let masks = masks::<M>(key, longest / BLOCK, 0, &mut rooms);
+    let masks = masks::<M>(key, longest / BLOCK, 0, rooms);
     let states = lasts.each_ref().map(|last| last.w);
     let mut run = Run::<M, B, Abreast<B>, GROUP>::new(b, key, masks, &states);
     let data = [
@@ -86,9 +87,13 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
 
 /// A message alone.
 #[inline(always)]
-fn alone<M: Layers, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>, last: &mut Last) {
-    let mut rooms = [None, None];
-    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags, &mut rooms);
+fn alone<M: Layers, B: Isa, const OPENS: bool>(
+    b: B,
+    message: &mut Message<'_>,
+    rooms: &mut [Room; 2],
+    last: &mut Last,
+) {
+    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags, rooms);
     let mut run = Run::<M, B, Alone<B>, 1>::new(b, message.key, masks, &[last.w]);
     if last.tags == 0 {
         let whole = last.whole;

@@ -26,6 +26,7 @@ use super::{Batch, Column, FLIGHT, Material, Message, PADDING, Schedule, share_k
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Wiped, read_part};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
+pub(crate) use crate::primitives::doublings::Room;
 use crate::primitives::rounds::Cipher;
 use crate::primitives::wipe;
 
@@ -62,8 +63,8 @@ pub(crate) trait Layers {
     /// Blocks between intermediate tags; 0 if there are none.
     const GAP: usize;
 
-    /// The mixing's state before the first block, from nonce and additional data.
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], states: &mut Column);
+    /// The mixing's state before the first block, from nonce and additional data; `room` is for their masks.
+    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column);
 }
 
 #[inline(always)]
@@ -179,14 +180,15 @@ impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        let mut rooms = [None, None];
         for messages in self.messages.chunks_mut(SIDE_BY_SIDE) {
             let mut start = Column::new();
-            M::start(b, messages, &mut start);
+            M::start(b, messages, &mut rooms[0], &mut start);
             let mut lasts = ArrayVec::<Last, SIDE_BY_SIDE>::new();
             for (message, w) in messages.iter().zip(&start) {
                 lasts.push(Last::new::<M, OPENS>(message, w));
             }
-            before_last::<M, B, OPENS>(b, self.schedule, messages, &mut lasts);
+            before_last::<M, B, OPENS>(b, self.schedule, messages, &mut rooms, &mut lasts);
             if OPENS {
                 open_last::<M, B>(b, messages, &mut lasts);
             } else {
