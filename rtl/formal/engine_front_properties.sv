@@ -261,7 +261,7 @@ module engine_front_checks #(
 
     logic was_emit = 1'b0, was_prepare = 1'b0, was_command = 1'b0;
     logic [96:0] prepare_before;
-    logic [130:0] command_before, command_now;
+    logic [129:0] command_before, command_now;
     logic [WIDTH+25:0] beat_before;
     logic [7:0] data_before;  // of the byte, which is any one
     logic [5:0] place_before;  // where it is among the bytes of beat_data

@@ -25,11 +25,11 @@ module gcm_sequence_properties (
     logic [127:0] step_counter;
     logic [31:0] step_size;
 
-    function automatic logic [12:0] blocks_of(input logic [15:0] bytes);
-        blocks_of = 13'((17'(bytes) + 17'd15) / 17'd16);
+    function automatic logic [12:0] blocks_of(input logic [15:0] length);
+        blocks_of = 13'((17'(length) + 17'd15) / 17'd16);
     endfunction
-    function automatic logic [4:0] last_of(input logic [15:0] bytes);
-        last_of = bytes == '0 ? 5'd0 : 5'(1 + (bytes - 1) % 16);
+    function automatic logic [4:0] last_of(input logic [15:0] length);
+        last_of = length == '0 ? 5'd0 : 5'(1 + (length - 1) % 16);
     endfunction
 
     gcm_sequence sequencer (
@@ -83,7 +83,7 @@ module gcm_sequence_properties (
     end
 
     logic was_step = 1'b0;
-    logic [179:0] step_before, step_now;
+    logic [175:0] step_before, step_now;
     assign step_now = {
         step_kind,
         step_open,

@@ -148,7 +148,7 @@ module packet_front_properties (
 
     logic begun = 1'b0;
     logic was_command = 1'b0, was_block = 1'b0, was_verdict = 1'b0, was_beat = 1'b0;
-    logic [43:0] command_before, command_now;
+    logic [42:0] command_before, command_now;
     logic [135:0] block_before, block_now;
     logic error_before;
     logic [146:0] beat_before, beat_now;

@@ -70,7 +70,7 @@ module ghash #(
             store <= 1'b0;
             wanted <= 1'b0;
         end else begin
-            store <= load_valid && load_ready || made;
+            store <= (load_valid && load_ready) || made;
             if (load_valid && load_ready) loading <= 1'b1;
             else if (store && which == TOP_POWER) loading <= 1'b0;
             if (store) wanted <= which != TOP_POWER;

@@ -167,6 +167,7 @@ module ocb3 #(
     logic [3:0] encrypt_slot;
     logic [127:0] encrypt_key;
     logic [127:0] decrypt_key;
+    logic [3:0] step_slot;
     logic table_read;
     logic [3:0] table_slot;
     logic [3:0] table_index;
@@ -222,7 +223,6 @@ module ocb3 #(
     logic step_done;
     logic [2:0] step_kind;
     logic step_open;
-    logic [3:0] step_slot;
     logic [4:0] step_bytes;
     logic step_last;
     logic step_barren;

@@ -82,8 +82,8 @@ module ecb #(
             slot_loaded <= '0;
         end else begin
             key_busy <= key_take || (key_busy && !key_done);
-            for (int slot = 0; slot < SLOTS; slot = slot + 1) begin
-                if (key_take && s_key_slot == 4'(slot)) slot_loaded[slot] <= 1'b1;
+            for (int s = 0; s < SLOTS; s = s + 1) begin
+                if (key_take && s_key_slot == 4'(s)) slot_loaded[s] <= 1'b1;
             end
         end
     end
