@@ -21,7 +21,9 @@ pub(crate) fn of_all(results: &[Measurement], backend: &str) -> Vec<Cost> {
             .collect();
         if let Some((cycles_per_message, cycles_per_byte)) = line(&points) {
             let (algorithm, direction, schedule) = key(first);
-            costs.push(Cost { algorithm, direction, schedule, cycles_per_message, cycles_per_byte });
+            let off = |&(x, y): &(f64, f64)| (cycles_per_message + cycles_per_byte * x - y).abs() / y;
+            let off_by = points.iter().map(off).fold(0.0, f64::max);
+            costs.push(Cost { algorithm, direction, schedule, cycles_per_message, cycles_per_byte, off_by });
         }
     }
     costs
@@ -32,15 +34,24 @@ fn key(m: &Measurement) -> (&'static str, super::results::Direction, ScheduleNam
 }
 
 /// Intercept and slope of the line that fits best, each point's error taken in proportion to its height: so short
-/// messages, which fix the intercept, count as much as long ones.
+/// messages, which fix the intercept, count as much as long ones. Neither is below zero, since nothing costs less than
+/// nothing: where a free line would begin there, as long messages cost more a byte than short ones, the best line
+/// through zero is taken, and where it would fall, the best level one.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let weighted = |f: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| f(x, y) / (y * y)).sum::<f64>();
     let (n, x, y) = (weighted(|_, _| 1.0), weighted(|x, _| x), weighted(|_, y| y));
     let (xx, xy) = (weighted(|x, _| x * x), weighted(|x, y| x * y));
     let spread = n * xx - x * x;
     let slope = (n * xy - x * y) / spread;
+    let intercept = (y - slope * x) / n;
     let fits = points.iter().any(|point| point.0.to_bits() != points[0].0.to_bits());
-    fits.then(|| ((y - slope * x) / n, slope))
+    fits.then_some(if intercept < 0.0 {
+        (0.0, xy / xx)
+    } else if slope < 0.0 {
+        (y / n, 0.0)
+    } else {
+        (intercept, slope)
+    })
 }
 
 #[cfg(test)]
@@ -51,6 +62,14 @@ mod tests {
     fn points_on_a_line_give_that_line() {
         let (intercept, slope) = line(&[(64.0, 42.0), (128.0, 74.0), (2048.0, 1034.0)]).unwrap();
         assert!((intercept - 10.0).abs() < 1e-6 && (slope - 0.5).abs() < 1e-9, "{intercept} + {slope} x");
+    }
+
+    #[test]
+    fn no_cost_is_below_zero() {
+        let (intercept, slope) = line(&[(64.0, 10.0), (512.0, 90.0), (8192.0, 3000.0)]).unwrap();
+        assert!(intercept.to_bits() == 0 && slope > 0.15, "{intercept} + {slope} x");
+        let (intercept, slope) = line(&[(64.0, 42.0), (128.0, 40.0)]).unwrap();
+        assert!(intercept > 39.0 && slope.to_bits() == 0, "{intercept} + {slope} x");
     }
 
     #[test]

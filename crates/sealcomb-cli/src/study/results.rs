@@ -81,7 +81,7 @@ pub(crate) enum ScheduleName {
     Blocks,
 }
 
-/// What batches of one algorithm cost on this study's backend: so much a message and so much a byte.
+/// What batches of one algorithm cost on this study's backend: so much a message and so much a byte, neither below zero.
 #[derive(Serialize, Debug)]
 pub(crate) struct Cost {
     pub(crate) algorithm: &'static str,
@@ -89,6 +89,8 @@ pub(crate) struct Cost {
     pub(crate) schedule: ScheduleName,
     pub(crate) cycles_per_message: f64,
     pub(crate) cycles_per_byte: f64,
+    /// The part of its cost by which the length that fits worst differs from that.
+    pub(crate) off_by: f64,
 }
 
 /// An instruction of a backend.
