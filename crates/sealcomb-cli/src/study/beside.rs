@@ -3,13 +3,13 @@
 use super::papers::{self, LENGTHS, Pair, PaperMode};
 use super::plan::{MAIN_LENGTH, SWEPT};
 use super::results::{Direction, Measurement, ScheduleName, Study};
-use super::tables::{cpb, speed_up, table};
+use super::table::{Table, cpb, speed_up, table};
 use super::workload::Lengths;
 use sealcomb::{Algorithm, Work};
 
 /// All tables of the papers that the study has numbers for.
-pub(crate) fn text(study: &Study) -> String {
-    let tables = [
+pub(crate) fn tables(study: &Study) -> Vec<Table> {
+    vec![
         work(study),
         fixed_length(study),
         realistic_mix(study),
@@ -19,8 +19,7 @@ pub(crate) fn text(study: &Study) -> String {
         instructions(study),
         doubling(study),
         multiplication(study),
-    ];
-    tables.concat()
+    ]
 }
 
 /// The papers' modes that were measured here.
@@ -55,7 +54,7 @@ fn pair(pair: Option<Pair>) -> [String; 2] {
     [figure(pair.single), pair.comb.map_or_else(|| "-".to_owned(), figure)]
 }
 
-fn work(study: &Study) -> String {
+fn work(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let (calls, multiplications) = paper.work?;
         let algorithm = Algorithm::by_id(paper.id).ok()?;
@@ -77,7 +76,7 @@ fn work(study: &Study) -> String {
     )
 }
 
-fn fixed_length(study: &Study) -> String {
+fn fixed_length(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let lengths = Lengths::Fixed(MAIN_LENGTH);
         let single = sealed(study, paper.id, ScheduleName::Single, lengths)?;
@@ -111,7 +110,7 @@ fn fixed_length(study: &Study) -> String {
     )
 }
 
-fn realistic_mix(study: &Study) -> String {
+fn realistic_mix(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let single = sealed(study, paper.id, ScheduleName::Single, Lengths::Mix)?;
         let batch = sealed(study, paper.id, ScheduleName::Auto, Lengths::Mix)?;
@@ -139,7 +138,7 @@ fn realistic_mix(study: &Study) -> String {
     )
 }
 
-fn single_by_length(study: &Study) -> String {
+fn single_by_length(study: &Study) -> Table {
     by_length(
         study,
         "One message after the other, by length: here (2014: table 4 / 2015: table 6, if another)",
@@ -148,7 +147,7 @@ fn single_by_length(study: &Study) -> String {
     )
 }
 
-fn batch_by_length(study: &Study) -> String {
+fn batch_by_length(study: &Study) -> Table {
     by_length(
         study,
         "Several messages, by length: here (2014: table 4 / 2015: table 7, if another)",
@@ -163,7 +162,7 @@ fn by_length(
     title: &str,
     schedule: ScheduleName,
     theirs: impl Fn(&papers::ByLength, usize) -> String,
-) -> String {
+) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let figures = paper.by_length.as_ref()?;
         let ours = LENGTHS.map(|bytes| sealed(study, paper.id, schedule, Lengths::Fixed(bytes)));
@@ -180,7 +179,7 @@ fn by_length(
 }
 
 /// CBC in comb windows over the number of messages in flight.
-fn parallel_cbc(study: &Study) -> String {
+fn parallel_cbc(study: &Study) -> Table {
     let mut swept: Vec<&Measurement> = study
         .on(study.machine.backend)
         .filter(|m| (m.algorithm, m.schedule, m.direction) == (SWEPT, ScheduleName::Comb, Direction::Seal))
@@ -189,7 +188,7 @@ fn parallel_cbc(study: &Study) -> String {
     let mut degrees: Vec<usize> = swept.iter().map(|m| m.lanes).collect();
     degrees.dedup();
     if degrees.len() < 2 {
-        return String::new();
+        return Table::default();
     }
     let find =
         |lanes, lengths| swept.iter().find(|m| m.lanes == lanes && m.lengths == lengths).map(|m| m.cpb);
@@ -217,7 +216,7 @@ fn parallel_cbc(study: &Study) -> String {
     )
 }
 
-fn instructions(study: &Study) -> String {
+fn instructions(study: &Study) -> Table {
     let rows = study.instructions.iter().map(|i| {
         let theirs = papers::INSTRUCTIONS.iter().find(|(name, ..)| *name == i.operation);
         vec![
@@ -245,7 +244,7 @@ fn instructions(study: &Study) -> String {
     )
 }
 
-fn doubling(study: &Study) -> String {
+fn doubling(study: &Study) -> Table {
     let rows = study.field.iter().map(|operation| {
         let theirs = papers::DOUBLINGS.iter().find(|(name, _)| *name == operation.operation);
         vec![
@@ -265,7 +264,7 @@ fn doubling(study: &Study) -> String {
 }
 
 /// The two methods of multiplication in the modes that the papers compare them in.
-fn multiplication(study: &Study) -> String {
+fn multiplication(study: &Study) -> Table {
     let rows = study.chains.iter().filter(|chain| chain.method == "classical").filter_map(|classical| {
         let haswell = study
             .chains

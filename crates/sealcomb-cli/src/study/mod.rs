@@ -10,6 +10,7 @@ mod papers;
 mod plan;
 mod report;
 mod results;
+mod table;
 mod tables;
 mod workload;
 

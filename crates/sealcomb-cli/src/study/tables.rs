@@ -3,25 +3,25 @@
 use super::beside;
 use super::plan::is_main;
 use super::results::{Direction, Measurement, ScheduleName, Study};
+use super::table::{Table, cpb, speed_up, table};
 use super::workload::{BATCH, Lengths};
-use comfy_table::{CellAlignment, Table, presets::UTF8_FULL_CONDENSED};
 use sealcomb::Backend;
 
 /// All tables that the study has numbers for.
 pub(crate) fn text(study: &Study) -> String {
-    let mut tables = vec![machine(study)];
+    let mut tables = Vec::new();
     for lengths in main_lengths(study) {
         tables.push(modes(study, lengths));
     }
     tables.push(by_length(study, ScheduleName::Single));
     tables.push(by_length(study, ScheduleName::Auto));
-    tables.push(beside::text(study));
+    tables.extend(beside::tables(study));
     for lengths in main_lengths(study) {
         tables.push(schedules(study, lengths));
         tables.push(backends(study, lengths));
     }
     tables.push(peers(study));
-    tables.concat()
+    tables.iter().fold(machine(study), |text, table| text + &table.to_string())
 }
 
 fn machine(study: &Study) -> String {
@@ -35,7 +35,7 @@ fn machine(study: &Study) -> String {
 }
 
 /// Every algorithm at one length, single and batched.
-fn modes(study: &Study, lengths: Lengths) -> String {
+fn modes(study: &Study, lengths: Lengths) -> Table {
     let rows = study.algorithms().into_iter().filter_map(|id| {
         let cell = |direction, schedule| study.find(id, direction, schedule, lengths);
         let single = cell(Direction::Seal, ScheduleName::Single)?;
@@ -60,7 +60,7 @@ fn modes(study: &Study, lengths: Lengths) -> String {
 }
 
 /// Every algorithm over all lengths, sealing.
-fn by_length(study: &Study, schedule: ScheduleName) -> String {
+fn by_length(study: &Study, schedule: ScheduleName) -> Table {
     let all: Vec<Lengths> = lengths_of(study);
     let rows = study.algorithms().into_iter().map(|id| {
         let mut row = vec![id.to_owned()];
@@ -87,7 +87,7 @@ fn by_length(study: &Study, schedule: ScheduleName) -> String {
 }
 
 /// The ways to schedule a batch, and what many keys cost.
-fn schedules(study: &Study, lengths: Lengths) -> String {
+fn schedules(study: &Study, lengths: Lengths) -> Table {
     let schedules = [
         ScheduleName::Single,
         ScheduleName::Blocks,
@@ -121,7 +121,7 @@ fn schedules(study: &Study, lengths: Lengths) -> String {
 }
 
 /// The same batches on every backend that this CPU has.
-fn backends(study: &Study, lengths: Lengths) -> String {
+fn backends(study: &Study, lengths: Lengths) -> Table {
     let backends: Vec<&str> = Backend::available().map(Backend::name).collect();
     let rows = study.algorithms().into_iter().map(|id| {
         let mut row = vec![id.to_owned()];
@@ -143,7 +143,7 @@ fn backends(study: &Study, lengths: Lengths) -> String {
 }
 
 /// Other libraries, sealing one message after the other.
-fn peers(study: &Study) -> String {
+fn peers(study: &Study) -> Table {
     let all = lengths_of(study);
     let mut header = vec!["algorithm".to_owned(), "library".to_owned()];
     header.extend(all.iter().map(Lengths::to_string));
@@ -179,26 +179,6 @@ fn peers(study: &Study) -> String {
     table("Other libraries, sealing", &header, rows)
 }
 
-pub(crate) fn table<H: ToString>(
-    title: &str,
-    header: &[H],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) -> String {
-    let mut rows = rows.into_iter().peekable();
-    if rows.peek().is_none() {
-        return String::new();
-    }
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_header(header.iter().map(H::to_string)).add_rows(rows);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    if let Some(names) = table.column_mut(0) {
-        names.set_cell_alignment(CellAlignment::Left);
-    }
-    format!("\n{title}\n{table}\n")
-}
-
 /// The lengths that everything was compared at.
 fn main_lengths(study: &Study) -> Vec<Lengths> {
     lengths_of(study).into_iter().filter(|lengths| is_main(*lengths)).collect()
@@ -225,14 +205,4 @@ fn caption(lengths: Lengths) -> String {
 /// In a place where there can be no number.
 fn none() -> String {
     "-".to_owned()
-}
-
-/// How many times as fast.
-pub(crate) fn speed_up(single: f64, batch: f64) -> String {
-    format!("× {:.1}", single / batch)
-}
-
-/// Three significant digits, or more.
-pub(crate) fn cpb(value: f64) -> String {
-    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
