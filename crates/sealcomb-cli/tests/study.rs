@@ -23,6 +23,13 @@ fn small_study(backend: &str) -> (String, Value, String) {
     )
 }
 
+/// What the report is drawn from.
+fn report_data(report: &str) -> Value {
+    let (_, data) = report.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    serde_json::from_str(data).unwrap()
+}
+
 fn best() -> &'static str {
     sealcomb::Backend::best().name()
 }
@@ -173,10 +180,34 @@ fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
     for reference in ["http://", "https://", "src=", "@import", "<link"] {
         assert!(!report.contains(reference), "{reference}");
     }
-    let (_, data) = report.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
-    let (data, _) = data.split_once("</script>").unwrap();
-    let data: Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data["study"], study);
+    assert_eq!(report_data(&report)["study"], study);
+}
+
+#[test]
+fn the_report_has_the_tables_of_the_papers_that_the_terminal_has() {
+    let (text, _, report) = small_study(best());
+    let tables = report_data(&report)["tables"].clone();
+    let titles: Vec<&str> =
+        tables.as_array().unwrap().iter().map(|table| table["title"].as_str().unwrap()).collect();
+    for beginning in ["Messages of 2048 bytes (2015", "Realistic mix", "CBC in comb windows", "Instructions"]
+    {
+        assert!(titles.iter().any(|title| title.starts_with(beginning)), "{beginning}: {titles:?}");
+    }
+    for title in titles {
+        assert!(text.contains(title), "{title}");
+    }
+}
+
+#[test]
+fn no_cost_in_the_json_is_below_zero() {
+    let (_, study, _) = small_study(best());
+    let costs = study["costs"].as_array().unwrap();
+    assert!(!costs.is_empty());
+    for cost in costs {
+        for name in ["cycles_per_message", "cycles_per_byte", "off_by"] {
+            assert!(cost[name].as_f64().unwrap() >= 0.0, "{cost}");
+        }
+    }
 }
 
 #[test]
