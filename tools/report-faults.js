@@ -1,0 +1,151 @@
+/* For check-report: find() says what is wrong with the page of `sealcomb study --report` as it stands, in a list of
+   sentences; make has a fault of each kind, to be made in a good page. */
+({
+find() {
+  const found = [];
+  const fault = (kind, what) => found.push(`${kind}: ${what}`);
+  const quote = (text) => `"${text.trim().replace(/\s+/g, " ").slice(0, 50)}"`;
+  const seen = (element) => element.checkVisibility({ visibilityProperty: true });
+  const inside = (inner, outer, slack = 1) =>
+    inner.left >= outer.left - slack && inner.right <= outer.right + slack && inner.top >= outer.top - slack && inner.bottom <= outer.bottom + slack;
+  const apart = (a, b, slack = 1) =>
+    a.right <= b.left + slack || b.right <= a.left + slack || a.bottom <= b.top + slack || b.bottom <= a.top + slack;
+
+  /* The page is as wide as the window. */
+  const root = document.documentElement;
+  if (root.scrollWidth > innerWidth) {
+    const widest = [...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5 && !e.closest(".scroll"));
+    fault("overflow", `the page is ${root.scrollWidth} wide in a window of ${innerWidth}: ${widest.slice(0, 3).map((e) => `${e.tagName}.${e.className}`).join(", ")}`);
+  }
+
+  /* Every piece of text on one line, with the element that it stands in. */
+  const pieces = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (walker.nextNode()) {
+    const node = walker.currentNode, element = node.parentElement;
+    if (!node.data.trim() || element.closest("script, noscript, select, #tip") || !seen(element)) continue;
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) if (box.width > 0.5 && box.height > 0.5) pieces.push({ text: node.data, element, box });
+  }
+
+  /* No text is cut by what it stands in. What is scrolled out of sight as a whole is none. */
+  const styles = new Map();
+  const clips = (element) => {
+    if (!styles.has(element)) {
+      const style = getComputedStyle(element), x = style.overflowX, y = style.overflowY;
+      styles.set(element, x === "visible" && y === "visible" ? null : { scrolls: x === "auto" || x === "scroll" });
+    }
+    return styles.get(element);
+  };
+  const visible = pieces.filter(({ text, element, box }) => {
+    for (let outer = element; outer && outer !== document.body; outer = outer.parentElement) {
+      const clip = clips(outer);
+      if (!clip) continue;
+      const frame = outer.getBoundingClientRect();
+      let { left } = frame;
+      const stays = clip.scrolls && outer.querySelector("th");
+      if (stays && element.closest("tr")?.cells[0] !== element.closest("th, td")) left = stays.getBoundingClientRect().right;
+      const room = { left, right: frame.right, top: frame.top, bottom: frame.bottom };
+      if (inside(box, room)) continue;
+      if (!clip.scrolls || !(box.right <= room.left + 1 || box.left >= room.right - 1)) fault("cut", `${quote(text)} in ${outer.tagName}.${outer.getAttribute("class")}`);
+      return false;
+    }
+    return true;
+  });
+
+  /* No text stands on other text. Lines of one paragraph may touch. */
+  const bodies = visible.map(({ text, box }) => ({ text, left: box.left, right: box.right, top: box.top + box.height * 0.18, bottom: box.bottom - box.height * 0.18 }))
+    .sort((a, b) => a.top - b.top);
+  bodies.forEach((a, i) => {
+    for (let j = i + 1; j < bodies.length && bodies[j].top < a.bottom; j++)
+      if (!apart(a, bodies[j])) fault("overlap", `${quote(a.text)} and ${quote(bodies[j].text)}`);
+  });
+
+  /* No mark of a chart runs through a label, and each stays in its chart. */
+  for (const chart of document.querySelectorAll("figure svg[role=img]")) {
+    const frame = chart.getBoundingClientRect();
+    const labels = [...chart.querySelectorAll("text")].map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }));
+    for (const mark of chart.querySelectorAll("[data-series]")) {
+      const name = mark.dataset.series;
+      let boxes = [mark.getBoundingClientRect()];
+      if (mark.tagName === "polyline") {
+        const points = [...mark.points].map((p) => ({ x: p.x + frame.left, y: p.y + frame.top }));
+        boxes = points.flatMap((p, i) => (i === 0 ? [] : Array.from({ length: 21 }, (_, t) => {
+          const x = points[i - 1].x + ((p.x - points[i - 1].x) * t) / 20, y = points[i - 1].y + ((p.y - points[i - 1].y) * t) / 20;
+          return { left: x, right: x, top: y, bottom: y };
+        })));
+      }
+      for (const box of boxes) {
+        if (!inside(box, frame, 2)) { fault("outside", `a mark of ${name} in ${quote(chart.getAttribute("aria-label"))}`); break; }
+        const struck = labels.find((label) => !apart(label.box, box, 1.5));
+        if (struck) { fault("struck", `${quote(struck.text)} by a mark of ${name} in ${quote(chart.getAttribute("aria-label"))}`); break; }
+      }
+    }
+  }
+
+  /* A legend names what is drawn, and all of it. */
+  for (const figure of document.querySelectorAll("figure")) {
+    if (!seen(figure)) continue;
+    const named = new Set([...figure.querySelectorAll("[data-legend]")].map((e) => e.dataset.legend));
+    const drawn = new Set([...figure.querySelectorAll("[data-series]")].map((e) => e.dataset.series));
+    for (const name of named) if (!drawn.has(name)) fault("legend", `"${name}" is named and not drawn`);
+    for (const name of drawn) if (!named.has(name)) fault("legend", `"${name}" is drawn and not named`);
+  }
+
+  /* Nothing costs less than nothing. */
+  for (const cell of document.querySelectorAll("td"))
+    if (/^[-−–]\s*\d/.test(cell.textContent.trim())) fault("negative", `${quote(cell.textContent)} in the table of ${quote(cell.closest("section").querySelector("h2").textContent)}`);
+
+  /* The papers sealed, with AES-128: where something else is shown, their figures are not. */
+  for (const scope of document.querySelectorAll(".scope")) {
+    const section = scope.closest("section");
+    if (section.hidden || !/opening|Serpent|AES-(192|256)/.test(scope.textContent.replace(/\(.*\)/, ""))) continue;
+    if (/201[45]/.test(section.innerText)) fault("papers", `figures of the papers under "${scope.textContent}"`);
+  }
+
+  /* Heat maps are those of the cipher that is chosen, and their axes have titles. */
+  const cipher = document.querySelector("#cipher").value;
+  for (const map of document.querySelectorAll(".maps > div")) {
+    const title = map.querySelector("h3").textContent;
+    if (!title.startsWith(cipher)) fault("cipher", `a heat map of ${title} where ${cipher} is chosen`);
+    if ([...map.querySelectorAll("text")].filter((label) => /[a-z]{4}/.test(label.textContent)).length < 2) fault("axes", `no titles at the heat map of ${title}`);
+  }
+
+  /* Text stands out from what is behind it, as WCAG asks for (4.5 to 1). */
+  const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const light = (color) => {
+    const [red, green, blue] = color.match(/[\d.]+/g).slice(0, 3).map((value) => channel(value / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const judged = new Set();
+  for (const { text, element } of visible) {
+    const color = element.closest("svg") ? getComputedStyle(element).fill : getComputedStyle(element).color;
+    let behind = element, ground = "";
+    for (; behind && !ground; behind = behind.parentElement) {
+      const own = getComputedStyle(behind).backgroundColor;
+      if (own.startsWith("rgb(")) ground = own;
+    }
+    const pair = `${color} on ${ground}`;
+    if (!ground || judged.has(pair)) continue;
+    judged.add(pair);
+    const [bright, dark] = [light(color), light(ground)].sort((a, b) => b - a), ratio = (bright + 0.05) / (dark + 0.05);
+    if (ratio < 4.5) fault("contrast", `${ratio.toFixed(1)} to 1 at ${quote(text)}: ${pair}`);
+  }
+  return found;
+},
+
+make: {
+  overflow: () => document.querySelector("#speed").insertAdjacentHTML("beforeend", '<div style="width:3000px">wide</div>'),
+  overlap: () => document.querySelector("h2").insertAdjacentHTML("afterend", '<b style="position:absolute;margin-top:-24px">on it</b>'),
+  cut: () => { document.querySelector("#bound td").innerHTML = '<div style="overflow:hidden;width:20px">0.123456</div>'; },
+  struck: () => document.querySelector("#speed svg[role=img] [data-series=batch]").setAttribute("cx", 20),
+  outside: () => document.querySelector("#speed svg[role=img] [data-series=batch]").setAttribute("cx", -40),
+  legend: () => document.querySelector(".legend").insertAdjacentHTML("beforeend", '<span data-legend="ghost">ghost</span>'),
+  negative: () => { document.querySelector("#costs td").textContent = "-12"; },
+  papers: () => { document.querySelector("#speed .scope").textContent = "AES-128 · opening"; },
+  cipher: () => { document.querySelector(".maps h3").textContent = "Serpent-128-OCB3"; },
+  axes: () => document.querySelector(".maps > div").querySelectorAll("text").forEach((label) => label.remove()),
+  contrast: () => { document.querySelector("#speed .scope").style.color = "rgb(200, 200, 200)"; },
+},
+})
