@@ -1,0 +1,140 @@
+"""study-tables must write what the study says, and refuse tables that are not that, or of other kernels."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOOL = Path(__file__).resolve().parent.parent / "study-tables"
+KERNEL = (
+    '/// Adds.\nfn add() {\n    asm!("add"); // fast\n}\n\n#[cfg(test)]\nmod tests {\n    fn one() {}\n}\n'
+)
+README = "# Speed\n\n<!-- study:begin -->\nnothing\n<!-- study:end -->\n\nThe end.\n"
+PERFORMANCE = "# Reached\n\n<!-- reached:begin -->\n<!-- reached:end -->\n"
+
+
+def modes() -> list[str]:
+    names = re.search(r"^MODES = \((.*?)^\)", TOOL.read_text(), re.DOTALL | re.MULTILINE)[1]
+    return re.findall(r'"([^"]+)"', names)
+
+
+def study(fastest: float = 0.25) -> dict:
+    """What `sealcomb study --json` writes, in little."""
+    results = []
+    for mode in modes():
+        for backend, cpb in (("portable", 12.0), ("aesni", 0.5), ("vaes512", fastest)):
+            for lengths in (2048, "mix"):
+                for schedule in ("single", "auto") if backend == "vaes512" else ("auto",):
+                    result = {"algorithm": f"aes128-{mode}", "backend": backend, "lengths": lengths}
+                    result |= {"schedule": schedule, "direction": "seal", "keys": 1, "bound_cpb": 0.2}
+                    result["cpb"] = cpb * (10 if schedule == "single" else 1)
+                    results.append(result)
+                    results.append(result | {"direction": "open", "cpb": 99.0})
+    return {"machine": {"cpu": "A CPU", "backend": "vaes512"}, "results": results}
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for part in ("backend", "primitives", "engine", "modes"):
+            (self.root / "crates/sealcomb/src" / part).mkdir(parents=True)
+            (self.root / "crates/sealcomb/src" / part / "mod.rs").write_text(KERNEL)
+        (self.root / "docs").mkdir()
+        (self.root / "README.md").write_text(README)
+        (self.root / "docs/performance.md").write_text(PERFORMANCE)
+        self.kernel = self.root / "crates/sealcomb/src/modes/mod.rs"
+
+    def run_tool(self, *options: str, load: float = 0.0) -> subprocess.CompletedProcess:
+        """The tool, on a machine with this load, whose cargo writes the study above."""
+        (self.root / "made.json").write_text(json.dumps(study()))
+        cargo = self.root / "bin/cargo"
+        cargo.parent.mkdir(exist_ok=True)
+        cargo.write_text(
+            '#!/bin/sh\n[ "$1 $2 $3 $4" = "run --release -- study" ] || exit 9\n'
+            f'[ "$5 $6 $7" = "--lengths 2048,mix --json" ] && cp {self.root}/made.json "$8"\n'
+        )
+        cargo.chmod(0o755)
+        path = f"{cargo.parent}:{os.environ['PATH']}"
+        run = f"import os, runpy, sys; os.getloadavg = lambda: ({load},) * 3; sys.argv = sys.argv[1:]; "
+        run += "runpy.run_path(sys.argv[0], run_name='__main__')"
+        command = [sys.executable, "-c", run, TOOL, "--root", self.root, *options]
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, env=os.environ | {"PATH": path}
+        )
+
+    def measured(self):
+        result = self.run_tool("--measure")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def assert_check(self, status: int, *words: str):
+        result = self.run_tool("--check")
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_tables_have_the_studys_numbers_and_where_they_come_from(self):
+        self.measured()
+        readme = (self.root / "README.md").read_text()
+        self.assertIn("| `aes128-gcm` | 12.0 (0.02) | 0.500 (0.40) | 0.250 (0.80) |", readme)
+        self.assertIn("on this CPU: A CPU.", readme)
+        self.assertRegex(readme, r"<!-- written by .* kernels [0-9a-f]{16} -->")
+        self.assertTrue(readme.startswith("# Speed\n") and readme.endswith("\nThe end.\n"))
+        performance = (self.root / "docs/performance.md").read_text()
+        self.assertIn(
+            "| `aes128-cbc` | 0.200 | 0.250 | 0.80 | 0.250 | 0.80 | 10.0 | 0.40, 0.40 |", performance
+        )
+        self.assert_check(0)
+
+    def test_a_number_that_was_edited_is_refused(self):
+        self.measured()
+        readme = self.root / "README.md"
+        readme.write_text(readme.read_text().replace("0.250 (0.80)", "0.249 (0.80)", 1))
+        self.assert_check(1, "README.md", "tools/study-tables")
+
+    def test_a_study_that_was_edited_is_refused(self):
+        self.measured()
+        file = self.root / "docs/study.json"
+        file.write_text(file.read_text().replace('"cpb": 0.25,', '"cpb": 0.15,', 1))
+        self.assert_check(1, "README.md")
+
+    def test_tables_of_other_kernels_are_refused_with_the_command_that_mends_it(self):
+        for old, new in (('"add"', '"sub"'), ("fn add", "fn sum"), ("}\n\n#", "} fn more() {}\n#")):
+            with self.subTest(new):
+                self.kernel.write_text(KERNEL)
+                self.measured()
+                self.kernel.write_text(KERNEL.replace(old, new, 1))
+                self.assert_check(1, "kernels have changed", "tools/study-tables --measure")
+
+    def test_a_new_or_missing_file_of_kernels_is_noticed(self):
+        self.measured()
+        other = self.kernel.with_name("other.rs")
+        other.write_text(KERNEL)
+        self.assert_check(1, "kernels have changed")
+        other.unlink()
+        self.assert_check(0)
+
+    def test_comments_layout_and_tests_may_change(self):
+        self.measured()
+        for old, new in (("/// Adds.", '/// Sums // up: "it\'s"'), ("    ", " "), ("fn one", "fn two")):
+            with self.subTest(new):
+                self.kernel.write_text(KERNEL.replace(old, new))
+                self.assert_check(0)
+
+    def test_without_a_study_the_check_fails(self):
+        self.assert_check(1, "tools/study-tables --measure")
+
+    def test_a_busy_machine_is_not_measured(self):
+        result = self.run_tool("--measure", load=2.5)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("busy", result.stderr)
+        self.assertFalse((self.root / "docs/study.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
