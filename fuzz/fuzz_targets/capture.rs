@@ -12,6 +12,8 @@ mod packet;
 mod replay;
 #[path = "../../crates/sealcomb-cli/src/esp/sa.rs"]
 mod sa;
+#[path = "../../crates/sealcomb-cli/src/esp/sa_file.rs"]
+mod sa_file;
 #[path = "../../crates/sealcomb-cli/src/esp/transform.rs"]
 mod transform;
 
@@ -26,8 +28,8 @@ const ASSOCIATIONS: &str = include_str!("../../captures/sa.toml");
 fuzz_target!(|bytes: &[u8]| {
     let records = records(bytes);
     let packets = || records.iter().filter_map(|record| ip::packet(record.link, &record.frame).ok());
-    let mut sealer = Sealer::new(sa::parse("sa.toml", ASSOCIATIONS).unwrap());
-    let mut opener = Opener::new(sa::parse("sa.toml", ASSOCIATIONS).unwrap());
+    let mut sealer = Sealer::new(sa_file::parse("sa.toml", ASSOCIATIONS).unwrap().associations);
+    let mut opener = Opener::new(sa_file::parse("sa.toml", ASSOCIATIONS).unwrap().associations);
 
     let foreign: Vec<Incoming<'_>> = packets().filter_map(Incoming::find).collect();
     opener.open(&foreign).unwrap();

@@ -23,7 +23,7 @@ Examples:
   sealcomb vectors testvectors/*.json            known answers through every backend
   sealcomb esp seal in.pcap out.pcap --sa sa.toml   IP packets of a capture as ESP packets
 
-Exit status: 0 if all went well, 1 if known answers failed, 2 for bad input.
+Exit status: 0 if all went well, 1 if known answers failed or packets were lost, 2 for bad input.
 SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`.";
 
 /// Batch authenticated encryption with AES: study it, check it, use it.
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
         Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
-        Command::Esp(args) => esp::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Esp(args) => esp::run(args),
     };
     outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))
 }

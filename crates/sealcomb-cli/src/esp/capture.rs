@@ -1,16 +1,22 @@
-//! Captures: reading pcap and pcapng record by record, writing pcap that appears under its name only when it is whole.
+//! Captures: reading pcap and pcapng record by record, writing one that appears under its name only when it is whole.
 
-use std::fs::{File, Permissions};
-use std::io::{self, BufWriter, Read, Write};
+use std::fmt;
+use std::fs::Permissions;
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapParser, PcapWriter};
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
-use pcap_file::pcapng::{Block, PcapNgReader};
+use pcap_file::pcapng::blocks::{
+    ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, PACKET_BLOCK, SECTION_HEADER_BLOCK,
+    SIMPLE_PACKET_BLOCK,
+};
+use pcap_file::pcapng::{Block, PcapNgParser, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use tempfile::NamedTempFile;
 
@@ -20,95 +26,318 @@ use super::ip;
 pub(crate) struct Record {
     /// Counted from 1, as capture viewers do.
     pub(crate) number: u64,
-    /// Since 1970.
+    /// Since 1970; 0 if it lies before that.
     pub(crate) time: Duration,
     /// What the frame begins with.
     pub(crate) link: DataLink,
-    /// The captured bytes; fewer than the packet had if the capture was made with a snap length.
+    /// The captured bytes; fewer than the packet had if the capture was made with a snap length, and at most
+    /// [`FRAME_BYTES`].
     pub(crate) frame: Vec<u8>,
 }
 
-enum Format<R: Read> {
-    Pcap(PcapReader<R>),
-    PcapNg(PcapNgReader<R>),
+/// What is kept of a frame: more than the longest IP packet, with the headers before it.
+const FRAME_BYTES: usize = 1 << 17;
+/// The longest record of a pcap file and the longest packet block of a pcapng file that is read: far above what capture
+/// programs write. It bounds the memory that a wrong length can take. Blocks without packets may have any length.
+const RECORD_BYTES: u32 = 64 << 20;
+/// The header of a pcap file, and of a packet in it.
+const PCAP_HEADER_BYTES: usize = 24;
+const PCAP_PACKET_HEADER_BYTES: usize = 16;
+/// The shortest block of a pcapng file: type, length, and the length again.
+const BLOCK_BYTES: usize = 12;
+
+enum Format {
+    Pcap(PcapParser),
+    PcapNg(PcapNgParser),
 }
 
 /// A capture that is being read.
 pub(crate) struct Capture<R: Read> {
-    format: Format<io::Chain<io::Cursor<[u8; 4]>, R>>,
+    source: BufReader<R>,
+    format: Format,
+    name: String,
+    /// Packets read so far.
+    records: u64,
+    /// Bytes before the record or block that is read next.
+    offset: u64,
+    /// The record or block that is read, as far as it has come.
+    bytes: Vec<u8>,
+    end: Option<End>,
+    /// Packets so far whose time lies before 1970.
+    early: u64,
+}
+
+/// How a capture has ended.
+#[derive(Clone, Copy)]
+enum End {
+    Whole,
+    Truncated,
+}
+
+/// That a capture ends within a packet, as it does when the program that wrote it was stopped.
+pub(crate) struct Truncation {
     name: String,
     records: u64,
+    offset: u64,
+}
+
+impl fmt::Display for Truncation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, records, offset } = self;
+        write!(
+            f,
+            "{name}: the file ends within what begins at byte {offset}, after packet {records}: it was cut off"
+        )
+    }
 }
 
 /// The first four bytes of a pcapng file: a section header block.
-const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const PCAPNG: [u8; 4] = SECTION_HEADER_BLOCK.to_be_bytes();
 /// What a pcap file begins with: microseconds or nanoseconds, in the byte order of the machine that wrote it.
 const PCAP: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
 
 impl<R: Read> Capture<R> {
     /// Reads the file header. `name` is what errors call the capture.
-    pub(crate) fn new(name: &Path, mut source: R) -> Result<Self> {
+    pub(crate) fn new(name: &Path, source: R) -> Result<Self> {
         let name = name.display().to_string();
-        let mut magic = [0; 4];
-        source
-            .read_exact(&mut magic)
-            .map_err(|error| explain(&error))
-            .with_context(|| format!("{name}: file header"))?;
-        let source = io::Cursor::new(magic).chain(source);
-        let format = if magic == PCAPNG {
-            PcapNgReader::new(source).map(Format::PcapNg)
-        } else if PCAP.contains(&u32::from_le_bytes(magic)) {
-            PcapReader::new(source).map(Format::Pcap)
-        } else {
-            bail!("{name}: neither a pcap nor a pcapng file");
-        };
-        let format =
-            format.map_err(|error| unreadable(&error)).with_context(|| format!("{name}: file header"))?;
-        Ok(Self { format, name, records: 0 })
+        let mut source = BufReader::new(source);
+        let mut bytes = Vec::new();
+        let (format, offset) =
+            file_header(&mut source, &mut bytes).with_context(|| format!("{name}: file header"))?;
+        Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0 })
     }
 
     /// Whether times are finer than the microseconds of a classic pcap file.
     pub(crate) fn has_nanoseconds(&self) -> bool {
         match &self.format {
-            Format::Pcap(reader) => reader.header().ts_resolution == TsResolution::NanoSecond,
+            Format::Pcap(parser) => parser.header().ts_resolution == TsResolution::NanoSecond,
             Format::PcapNg(_) => true,
         }
     }
 
-    /// The next packet, `None` after the last one.
+    /// The next packet, `None` after the last whole one.
     pub(crate) fn next(&mut self) -> Result<Option<Record>> {
-        let number = self.records + 1;
-        let record = match &mut self.format {
-            Format::Pcap(reader) => next_of_pcap(reader, number),
-            Format::PcapNg(reader) => next_of_pcapng(reader, number),
+        if self.end.is_some() {
+            return Ok(None);
+        }
+        let record = match self.format {
+            Format::Pcap(_) => self.next_of_pcap(),
+            Format::PcapNg(_) => self.next_of_pcapng(),
         };
-        let record = record.with_context(|| format!("{}: record {number}", self.name))?;
+        let place = || format!("{}: record {}, at byte {}", self.name, self.records + 1, self.offset);
+        let record = record.with_context(place)?;
         self.records += u64::from(record.is_some());
         Ok(record)
     }
+
+    /// After the last packet: whether the file ended within another one.
+    pub(crate) fn truncation(&self) -> Option<Truncation> {
+        let Self { ref name, records, offset, .. } = *self;
+        matches!(self.end, Some(End::Truncated)).then(|| Truncation { name: name.clone(), records, offset })
+    }
+
+    /// Packets so far whose time lies before 1970.
+    pub(crate) fn early(&self) -> u64 {
+        self.early
+    }
+
+    /// Reads a header of `len` bytes, with which a record or block begins. `false` at the end of the file.
+    fn begin(&mut self, len: usize) -> Result<bool> {
+        self.bytes.clear();
+        let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
+        if !is_whole {
+            self.end = Some(if self.bytes.is_empty() { End::Whole } else { End::Truncated });
+        }
+        Ok(is_whole)
+    }
+
+    /// Reads on until there are `len` bytes. `false` if the file ends before.
+    fn go_on(&mut self, len: usize) -> Result<bool> {
+        let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
+        if !is_whole {
+            self.end = Some(End::Truncated);
+        }
+        Ok(is_whole)
+    }
+
+    fn next_of_pcap(&mut self) -> Result<Option<Record>> {
+        if !self.begin(PCAP_PACKET_HEADER_BYTES)? {
+            return Ok(None);
+        }
+        let Format::Pcap(parser) = &self.format else { unreachable!("of a pcap file") };
+        let header = parser.header();
+        let captured = number(&self.bytes[8..12], header.endianness);
+        check_length(captured)?;
+        if !self.go_on(PCAP_PACKET_HEADER_BYTES + captured as usize)? {
+            return Ok(None);
+        }
+        let Format::Pcap(parser) = &self.format else { unreachable!("of a pcap file") };
+        // Raw, because the checked form refuses packets that are longer than the snap length.
+        let (_, packet) = parser.next_raw_packet(&self.bytes).map_err(|error| corrupt(&error))?;
+        let nanoseconds = match header.ts_resolution {
+            TsResolution::MicroSecond => u64::from(packet.ts_frac) * 1000,
+            TsResolution::NanoSecond => u64::from(packet.ts_frac),
+        };
+        if nanoseconds >= 1_000_000_000 {
+            bail!("its time has a fraction of more than a second");
+        }
+        if packet.incl_len > packet.orig_len {
+            bail!("more bytes captured than the packet had");
+        }
+        let record = Record {
+            number: self.records + 1,
+            time: Duration::from_secs(packet.ts_sec.into()) + Duration::from_nanos(nanoseconds),
+            link: link_of_pcap(header.datalink)?,
+            frame: frame(&packet.data),
+        };
+        self.offset += self.bytes.len() as u64;
+        Ok(Some(record))
+    }
+
+    fn next_of_pcapng(&mut self) -> Result<Option<Record>> {
+        while self.begin(BLOCK_BYTES)? {
+            let Format::PcapNg(parser) = &self.format else { unreachable!("of a pcapng file") };
+            let (kind, len) = block_header(&self.bytes, parser.section().endianness)?;
+            let is_used = [
+                SECTION_HEADER_BLOCK,
+                INTERFACE_DESCRIPTION_BLOCK,
+                ENHANCED_PACKET_BLOCK,
+                PACKET_BLOCK,
+                SIMPLE_PACKET_BLOCK,
+            ]
+            .contains(&kind);
+            let record = if is_used {
+                check_length(len)?;
+                if self.go_on(len as usize)? { self.block()? } else { None }
+            } else {
+                self.pass_over(u64::from(len) - BLOCK_BYTES as u64)?;
+                None
+            };
+            if self.end.is_some() {
+                break;
+            }
+            self.offset += u64::from(len);
+            if record.is_some() {
+                return Ok(record);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Passes over the next bytes, however many.
+    fn pass_over(&mut self, len: u64) -> Result<()> {
+        if io::copy(&mut self.source.by_ref().take(len), &mut io::sink())? < len {
+            self.end = Some(End::Truncated);
+        }
+        Ok(())
+    }
+
+    /// Takes a block that is there whole. The packet, if it has one.
+    fn block(&mut self) -> Result<Option<Record>> {
+        let Format::PcapNg(parser) = &mut self.format else { unreachable!("of a pcapng file") };
+        if self.bytes[..4] == PCAPNG {
+            // A new section, which may have another byte order and has interfaces of its own.
+            *parser = section(&self.bytes)?;
+            return Ok(None);
+        }
+        // Which interface, its units since 1970, and the bytes.
+        let (_, block) = parser.next_block(&self.bytes).map_err(|error| corrupt(&error))?;
+        let (interface, units, original_len, data) = match &block {
+            // The parser hands the file's units on as if they were nanoseconds.
+            Block::EnhancedPacket(packet) => {
+                (packet.interface_id, packet.timestamp.as_nanos(), packet.original_len, &packet.data)
+            }
+            Block::Packet(packet) => {
+                (packet.interface_id.into(), packet.timestamp.into(), packet.original_len, &packet.data)
+            }
+            // Has no time, and comes with its padding.
+            Block::SimplePacket(packet) => (0, 0, packet.original_len, &packet.data),
+            _ => return Ok(None),
+        };
+        let frame = frame(&data[..data.len().min(original_len as usize)]);
+        let interface = usize::try_from(interface).ok().and_then(|id| parser.interfaces().get(id));
+        let interface = interface.context("its interface is not described")?;
+        let time = time_of_pcapng(interface, units);
+        self.early += u64::from(time.is_none());
+        Ok(Some(Record {
+            number: self.records + 1,
+            time: time.unwrap_or_default(),
+            link: supported(interface.linktype)?,
+            frame,
+        }))
+    }
 }
 
-fn next_of_pcap<R: Read>(reader: &mut PcapReader<R>, number: u64) -> Result<Option<Record>> {
-    let PcapHeader { datalink, ts_resolution, .. } = reader.header();
-    // Raw, because the checked form refuses packets that are longer than the snap length.
-    let Some(packet) = reader.next_raw_packet() else { return Ok(None) };
-    let packet = packet.map_err(|error| unreadable(&error))?;
-    let nanoseconds = match ts_resolution {
-        TsResolution::MicroSecond => u64::from(packet.ts_frac) * 1000,
-        TsResolution::NanoSecond => u64::from(packet.ts_frac),
+/// Reads until there are `len` bytes. `false` if the source ends before. No more memory is taken than there are bytes.
+fn fill(source: &mut impl Read, bytes: &mut Vec<u8>, len: usize) -> io::Result<bool> {
+    source.take((len - bytes.len()) as u64).read_to_end(bytes)?;
+    Ok(bytes.len() == len)
+}
+
+/// The format, and how long the file header was.
+fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u64)> {
+    let ends = || anyhow!("the file ends within it: there is nothing to read");
+    if !fill(source, bytes, 4)? {
+        return Err(ends());
+    }
+    let format = if bytes[..] == PCAPNG {
+        if !fill(source, bytes, BLOCK_BYTES)? {
+            return Err(ends());
+        }
+        let (_, len) = block_header(bytes, Endianness::Little)?;
+        check_length(len)?;
+        if !fill(source, bytes, len as usize)? {
+            return Err(ends());
+        }
+        Format::PcapNg(section(bytes)?)
+    } else if PCAP.contains(&number(bytes, Endianness::Little)) {
+        if !fill(source, bytes, PCAP_HEADER_BYTES)? {
+            return Err(ends());
+        }
+        Format::Pcap(PcapParser::new(bytes).map_err(|error| corrupt(&error))?.1)
+    } else {
+        bail!("neither a pcap nor a pcapng file");
     };
-    if nanoseconds >= 1_000_000_000 {
-        bail!("its time has a fraction of more than a second");
+    Ok((format, bytes.len() as u64))
+}
+
+/// A parser for what follows a section header block.
+fn section(block: &[u8]) -> Result<PcapNgParser> {
+    Ok(PcapNgParser::new(block).map_err(|error| corrupt(&error))?.1)
+}
+
+/// The type and the length of a block. The byte order is the section's, which a section header says itself.
+fn block_header(bytes: &[u8], endianness: Endianness) -> Result<(u32, u32)> {
+    const MAGIC: u32 = 0x1a2b_3c4d;
+    let kind = number(&bytes[..4], endianness);
+    let endianness = match number(&bytes[8..12], Endianness::Little) {
+        _ if kind != SECTION_HEADER_BLOCK => endianness,
+        MAGIC => Endianness::Little,
+        magic if magic == MAGIC.swap_bytes() => Endianness::Big,
+        _ => bail!("corrupt: a section header without its magic number"),
+    };
+    let len = number(&bytes[4..8], endianness);
+    if len < BLOCK_BYTES as u32 || !len.is_multiple_of(4) {
+        bail!("corrupt: a block cannot have {len} bytes");
     }
-    if packet.incl_len > packet.orig_len {
-        bail!("more bytes captured than the packet had");
+    Ok((kind, len))
+}
+
+fn number(bytes: &[u8], endianness: Endianness) -> u32 {
+    let bytes = *bytes.first_chunk().expect("a field of 4 bytes");
+    if endianness == Endianness::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+}
+
+fn check_length(len: u32) -> Result<()> {
+    if len > RECORD_BYTES {
+        bail!("it says that it has {len} bytes, and up to {RECORD_BYTES} are read: is its length corrupt?");
     }
-    Ok(Some(Record {
-        number,
-        time: Duration::from_secs(packet.ts_sec.into()) + Duration::from_nanos(nanoseconds),
-        link: link_of_pcap(datalink)?,
-        frame: packet.data.into_owned(),
-    }))
+    Ok(())
+}
+
+/// What is kept of a frame.
+fn frame(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(FRAME_BYTES)].to_vec()
 }
 
 /// The link type: the upper bits of the header's field tell of a frame check sequence, which lies behind the IP packet.
@@ -120,39 +349,8 @@ fn supported(link: DataLink) -> Result<DataLink> {
     if ip::knows(link) { Ok(link) } else { bail!("link type {} is not supported", u32::from(link)) }
 }
 
-fn next_of_pcapng<R: Read>(reader: &mut PcapNgReader<R>, number: u64) -> Result<Option<Record>> {
-    // Which interface, its units since 1970, and the bytes.
-    let (interface, units, original_len, mut frame) = loop {
-        let Some(block) = reader.next_block() else { return Ok(None) };
-        match block.map_err(|error| unreadable(&error))? {
-            Block::EnhancedPacket(packet) => {
-                // The reader hands the file's units on as if they were nanoseconds.
-                let units = packet.timestamp.as_nanos();
-                break (packet.interface_id, units, packet.original_len, packet.data.into_owned());
-            }
-            Block::Packet(packet) => {
-                let id = u32::from(packet.interface_id);
-                break (id, packet.timestamp.into(), packet.original_len, packet.data.into_owned());
-            }
-            // Has no time.
-            Block::SimplePacket(packet) => {
-                break (0, 0, packet.original_len, packet.data.into_owned());
-            }
-            _ => {}
-        }
-    };
-    let interface = usize::try_from(interface).ok().and_then(|id| reader.interfaces().get(id));
-    let interface = interface.context("its interface is not described")?;
-    frame.truncate(original_len as usize); // a simple packet block comes with its padding
-    Ok(Some(Record {
-        number,
-        time: time_of_pcapng(interface, units)?,
-        link: supported(interface.linktype)?,
-        frame,
-    }))
-}
-
-fn time_of_pcapng(interface: &InterfaceDescriptionBlock<'_>, units: u128) -> Result<Duration> {
+/// A packet's time, to the nanosecond. `None`: it lies before 1970.
+fn time_of_pcapng(interface: &InterfaceDescriptionBlock<'_>, units: u128) -> Option<Duration> {
     let mut per_second: Option<u128> = Some(1_000_000);
     let mut offset = 0;
     for option in &interface.options {
@@ -165,62 +363,112 @@ fn time_of_pcapng(interface: &InterfaceDescriptionBlock<'_>, units: u128) -> Res
             _ => {}
         }
     }
-    // Any finer unit would not fit the multiplication below, and nothing measures it.
-    let per_second = per_second
-        .filter(|&units| units <= u128::from(u64::MAX))
-        .context("its interface counts time in absurdly small units")?;
-    let seconds = i128::try_from(units / per_second)? + i128::from(offset);
-    let seconds = u64::try_from(seconds).context("its time lies before 1970")?;
-    let nanoseconds = (units % per_second) * 1_000_000_000 / per_second;
-    Ok(Duration::new(seconds, u32::try_from(nanoseconds)?))
+    // A packet has 64 bits of units: if they are too small for this type, all of them are less than a nanosecond.
+    let (seconds, nanoseconds) = per_second
+        .map_or((0, 0), |per_second| (units / per_second, (units % per_second) * 1_000_000_000 / per_second));
+    let seconds = u128::checked_add_signed(seconds, offset.into())?;
+    Some(Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), nanoseconds as u32))
 }
 
-fn unreadable(error: &PcapError) -> anyhow::Error {
+fn corrupt(error: &PcapError) -> anyhow::Error {
     match error {
-        PcapError::IoError(error) => explain(error),
-        PcapError::IncompleteBuffer => explain(&io::ErrorKind::UnexpectedEof.into()),
+        PcapError::IncompleteBuffer => anyhow!("corrupt: a field reaches beyond its block"),
         PcapError::InvalidField(what) => anyhow!("corrupt: {what}"),
         other => anyhow!("corrupt: {other}"),
     }
 }
 
-fn explain(error: &io::Error) -> anyhow::Error {
-    if error.kind() == io::ErrorKind::UnexpectedEof {
-        anyhow!("the file ends inside it, or its length is corrupt")
-    } else {
-        anyhow!("{error}")
-    }
+/// Who may read a capture that is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Readers {
+    /// Those that the user's umask lets.
+    Any,
+    /// Its owner alone.
+    Owner,
 }
 
-/// The lengths of the IP packets of a capture, as their headers declare them: a capture that holds only the beginning
-/// of each packet serves as well. What is not IP is passed over.
-pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
-    let file = File::open(path).with_context(|| path.display().to_string())?;
-    let mut capture = Capture::new(path, file)?;
-    let mut lengths = Vec::new();
-    while let Some(record) = capture.next()? {
-        let header = ip::payload(record.link, &record.frame).and_then(ip::Header::parse);
-        lengths.extend(header.and_then(|header| header.packet_len()));
-    }
-    Ok(lengths)
-}
-
-/// A pcap file of IP packets without link-layer headers, being written beside its final name.
+/// A capture of IP packets without link-layer headers, being written beside its final name.
 pub(crate) struct Writer {
-    pcap: PcapWriter<BufWriter<NamedTempFile>>,
+    target: Target,
     path: PathBuf,
+    /// Packets so far whose time the format cannot hold.
+    late: u64,
 }
 
-/// What a file made by `File::create` would get, before the umask.
+type Buffer = BufWriter<NamedTempFile>;
+
+enum Target {
+    Pcap(PcapWriter<Buffer>),
+    PcapNg(PcapNgWriter<Buffer>),
+}
+
+impl Target {
+    fn new(buffer: Buffer, is_pcapng: bool, nanoseconds: bool) -> Result<Self, PcapError> {
+        if !is_pcapng {
+            let header = PcapHeader {
+                snaplen: SNAP_BYTES,
+                datalink: DataLink::RAW,
+                ts_resolution: if nanoseconds { TsResolution::NanoSecond } else { TsResolution::MicroSecond },
+                endianness: Endianness::Little,
+                ..PcapHeader::default()
+            };
+            return PcapWriter::with_header(buffer, header).map(Self::Pcap);
+        }
+        let mut writer = PcapNgWriter::with_endianness(buffer, Endianness::Little)?;
+        writer.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype: DataLink::RAW,
+            snaplen: SNAP_BYTES,
+            options: vec![InterfaceDescriptionOption::IfTsResol(9)], // 10^-9 s
+        })?;
+        Ok(Self::PcapNg(writer))
+    }
+
+    /// The last time that it can hold: in the year 2106, or in 2554.
+    fn last_time(&self) -> Duration {
+        match self {
+            Self::Pcap(_) => Duration::new(u32::MAX.into(), 999_999_999),
+            Self::PcapNg(_) => Duration::from_nanos(u64::MAX),
+        }
+    }
+
+    fn write(&mut self, time: Duration, packet: &[u8]) -> Result<(), PcapError> {
+        let original_len = packet.len() as u32;
+        match self {
+            Self::Pcap(pcap) => pcap.write_packet(&PcapPacket::new(time, original_len, packet))?,
+            Self::PcapNg(pcapng) => pcapng.write_pcapng_block(EnhancedPacketBlock {
+                interface_id: 0,
+                timestamp: time,
+                original_len,
+                data: packet.into(),
+                options: vec![],
+            })?,
+        };
+        Ok(())
+    }
+
+    fn into_buffer(self) -> Buffer {
+        match self {
+            Self::Pcap(pcap) => pcap.into_writer(),
+            Self::PcapNg(pcapng) => pcapng.into_inner(),
+        }
+    }
+}
+
+/// What viewers are told that packets have at most.
+const SNAP_BYTES: u32 = 262_144;
+
+/// What a file made by `File::create` would get, before the umask. A temporary file is its owner's alone.
 #[cfg(unix)]
-fn permissions() -> Permissions {
+fn any_readers() -> Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 impl Writer {
-    /// Opens a temporary file in the directory of `path`.
-    pub(crate) fn create(path: &Path, nanoseconds: bool) -> Result<Self> {
+    /// Opens a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, and pcap
+    /// otherwise.
+    pub(crate) fn create(path: &Path, nanoseconds: bool, readers: Readers) -> Result<Self> {
         let name = || path.display().to_string();
+        let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
         // Behind a symbolic link the file that it leads to is replaced, not the link.
         let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if path.exists() && !path.is_file() {
@@ -236,36 +484,35 @@ impl Writer {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".sealcomb-");
         #[cfg(unix)]
-        let builder = builder.permissions(permissions());
+        if readers == Readers::Any {
+            builder.permissions(any_readers());
+        }
         let file = builder.tempfile_in(directory).map_err(|error| unwritable(&error)).with_context(name)?;
-        let header = PcapHeader {
-            snaplen: 262_144,
-            datalink: DataLink::RAW,
-            ts_resolution: if nanoseconds { TsResolution::NanoSecond } else { TsResolution::MicroSecond },
-            endianness: Endianness::Little,
-            ..PcapHeader::default()
-        };
-        let pcap = PcapWriter::with_header(BufWriter::new(file), header)
-            .map_err(|error| not_written(&error))
-            .with_context(name)?;
-        Ok(Self { pcap, path: path.clone() })
+        let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds);
+        let target = target.map_err(|error| not_written(&error)).with_context(name)?;
+        Ok(Self { target, path: path.clone(), late: 0 })
     }
 
-    /// Appends one IP packet.
+    /// Appends one IP packet. A time that is too late for the format becomes the last one that it can hold.
     pub(crate) fn write(&mut self, time: Duration, packet: &[u8]) -> Result<()> {
-        let len = u32::try_from(packet.len())?;
-        self.pcap
-            .write_packet(&PcapPacket::new(time, len, packet))
+        let last = self.target.last_time();
+        self.late += u64::from(time > last);
+        self.target
+            .write(time.min(last), packet)
             .map_err(|error| not_written(&error))
-            .with_context(|| self.path.display().to_string())?;
-        Ok(())
+            .with_context(|| self.path.display().to_string())
+    }
+
+    /// Packets so far whose time the format cannot hold.
+    pub(crate) fn late(&self) -> u64 {
+        self.late
     }
 
     /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<()> {
-        let Self { pcap, path } = self;
+        let Self { target, path, .. } = self;
         let name = || path.display().to_string();
-        let mut buffer = pcap.into_writer();
+        let mut buffer = target.into_buffer();
         buffer.flush().map_err(|error| unwritable(&error)).with_context(name)?;
         let file = buffer.into_inner().map_err(|error| unwritable(error.error())).with_context(name)?;
         file.persist(&path).map_err(|error| unwritable(&error.error)).with_context(name)?;

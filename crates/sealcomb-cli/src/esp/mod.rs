@@ -1,6 +1,6 @@
 //! `sealcomb esp`: the IP packets of a capture into ESP tunnel packets (RFC 4303) and back.
 //!
-//! Sequence numbers have 32 bits; extended sequence numbers are not supported.
+//! `packet`, `replay`, `transform` and `sa` are the protocol, and know of no files; the rest is the command.
 
 mod capture;
 mod ip;
@@ -8,29 +8,32 @@ mod packet;
 mod replay;
 mod report;
 mod sa;
+mod sa_file;
+mod sequences;
 mod speed;
 #[cfg(test)]
 mod tests;
 mod transform;
 
-use std::fmt;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use sealcomb::Backend;
 
 use crate::stdout;
-use capture::{Capture, Record, Writer};
+use capture::{Capture, Readers, Record, Writer};
 use report::{Done, Opened, Sealed};
+use sa_file::SaFile;
+use sequences::Sequences;
 use speed::Meter;
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
-
-pub(crate) use capture::packet_lengths;
 
 /// Turn the IP packets of a capture into ESP tunnel packets (RFC 4303) and back
 #[derive(Args, Debug)]
@@ -42,22 +45,42 @@ pub(crate) struct EspArgs {
 #[derive(Subcommand, Debug)]
 enum EspCommand {
     /// Seal each IP packet of a capture into an ESP packet
-    ///
-    /// Every run counts sequence numbers from the SA's `sequence` (1 if not given), and the counter modes make their
-    /// nonces of them: an SA's key must serve for one run only, or the next run must go on where the last one ended.
-    Seal(Transform),
+    #[command(after_help = SEAL_STATUS)]
+    Seal(Seal),
     /// Verify ESP packets and give back the IP packets in them
     ///
     /// Forged and replayed packets are dropped and counted.
-    Open(Transform),
+    #[command(after_help = OPEN_STATUS)]
+    Open(Open),
 }
+
+const SEAL_STATUS: &str = "\
+Sequence numbers: the counter modes make their nonces of them, and a nonce that comes twice under one key gives the \
+plaintext away. So each run goes on where the last one ended, by a file FILE.sequence beside the SA file; it must \
+not be lost, nor an older copy come back.
+
+Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were too long for \
+the tunnel or clipped by the capture, or the capture was cut off; 2 for bad input, with no output written.
+
+Examples:
+  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
+  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml --state /var/lib/sealcomb/numbers";
+
+const OPEN_STATUS: &str = "\
+Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, packets were forged, replayed, malformed, of \
+an unknown SPI, outside their SA's selector or clipped by the capture, or the capture was cut off; 2 for bad input, \
+with no output written.
+
+Example:
+  sealcomb esp open sealed.pcap opened.pcap --sa sa.toml";
 
 #[derive(Args, Debug)]
 struct Transform {
     /// Capture to read: pcap or pcapng; Ethernet, Linux cooked, loopback or raw IP
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
-    /// Capture to write: pcap, raw IP (ESP does not carry link-layer headers)
+    /// Capture to write: raw IP (ESP does not carry link-layer headers), as pcapng if its name ends in .pcapng, else as
+    /// pcap
     #[arg(value_name = "OUT.pcap")]
     output: PathBuf,
     /// Security associations, in TOML
@@ -68,22 +91,64 @@ struct Transform {
     burst: u16,
 }
 
+#[derive(Args, Debug)]
+struct Seal {
+    #[command(flatten)]
+    transform: Transform,
+    /// Where to keep the sequence numbers that keys have used [default: the SA file's name and .sequence]
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Number the packets of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
+    /// whoever keeps the numbers elsewhere. The same numbers must never serve twice under one key
+    #[arg(long, value_name = "N", conflicts_with = "state", value_parser = clap::value_parser!(u64).range(1..))]
+    start_sequence: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+struct Open {
+    #[command(flatten)]
+    transform: Transform,
+    /// For SAs with `esn`: the sequence number near which the capture begins, since packets carry its low half only
+    /// [default: the SA's `sequence`, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    start_sequence: Option<u64>,
+}
+
 /// Runs the command. An error is one line that names the file and the place in it.
-pub(crate) fn run(args: EspArgs) -> Result<()> {
+pub(crate) fn run(args: EspArgs) -> Result<ExitCode> {
     match args.command {
-        EspCommand::Seal(transform) => seal(&transform),
-        EspCommand::Open(transform) => open(&transform),
+        EspCommand::Seal(args) => seal(&args),
+        EspCommand::Open(args) => open(&args),
     }
 }
 
-fn seal(args: &Transform) -> Result<()> {
-    let mut sealer = Sealer::new(sa::read(&args.sa)?);
+fn seal(args: &Seal) -> Result<ExitCode> {
+    let Seal { transform: args, state, start_sequence } = args;
+    let SaFile { associations, keys_are_public } = read_associations(&args.sa)?;
+    let mut sealer = Sealer::new(match *start_sequence {
+        None => associations,
+        Some(first) => starting_at(first, associations)?,
+    });
+    if start_sequence.is_some() && !keys_are_public {
+        warn("--start-sequence: the same numbers must never serve twice under one key");
+    }
     let mut capture = open_capture(&args.input)?;
-    let mut writer = Writer::create(&args.output, capture.has_nanoseconds())?;
+    let mut writer = Writer::create(&args.output, capture.has_nanoseconds(), Readers::Any)?;
+    let mut sequences = match start_sequence {
+        Some(_) => None,
+        None => Some(take_sequences(state.as_deref(), &args.sa)?),
+    };
+    if let Some(sequences) = &sequences {
+        sealer.go_on(|key| sequences.last(key));
+    }
+
     let mut report = Sealed::default();
     let mut meter = Meter::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst) = outgoing(&sealer, &records, &mut report);
+        if let Some(sequences) = &mut sequences {
+            sequences.reserve(sealer.highest(&burst))?;
+        }
         let sealed = meter.measure(|| sealer.seal(&burst)).with_context(|| place(&args.input, &records))?;
         for ((time, outgoing), esp) in times.into_iter().zip(&burst).zip(sealed) {
             let Some(esp) = esp else {
@@ -94,12 +159,87 @@ fn seal(args: &Transform) -> Result<()> {
             writer.write(time, &esp)?;
         }
     }
-    writer.finish()?;
+    if let Some(sequences) = &mut sequences {
+        sequences.settle(sealer.used())?;
+    }
+    let numbers =
+        |Used { spi, first, last, .. }: Used| format!("SA {spi:#x}: sequence numbers {first} to {last}");
     let mut lines = vec![report.to_string()];
-    let numbers = |Used { spi, first, last }| format!("SA {spi:#x}: sequence numbers {first} to {last}");
     lines.extend(sealer.used().map(numbers));
     lines.extend(speed(&meter, &report.done, args.burst)?);
-    stdout::print(&(lines.join("\n") + "\n"))
+    conclude(args, &capture, writer, lines, report.failures())
+}
+
+/// The associations of an SA file. If others can read it, a warning says so.
+fn read_associations(path: &Path) -> Result<SaFile> {
+    let (file, is_exposed) = sa_file::read(path)?;
+    if is_exposed && !file.keys_are_public {
+        warn(format!(
+            "{0}: others than its owner can read its keys: chmod 600 {0}, or write keys-are-public = true on its \
+             first line if they are no secret",
+            path.display()
+        ));
+    }
+    Ok(file)
+}
+
+/// Has all associations begin at a number.
+fn starting_at(first: u64, mut associations: Vec<sa::Sa>) -> Result<Vec<sa::Sa>> {
+    for sa in &mut associations {
+        let last = sa.last();
+        if first > last {
+            bail!(
+                "--start-sequence {first}: SA {:#x} has no `esn = true`, so its numbers end at {last}",
+                sa.spi
+            );
+        }
+        sa.first = first;
+    }
+    Ok(associations)
+}
+
+fn take_sequences(state: Option<&Path>, sa_file: &Path) -> Result<Sequences> {
+    let path = state.map_or_else(|| sequences::beside(sa_file), |path| Ok(path.to_owned()))?;
+    let waiting = || warn(format!("waiting for another run that uses {}", path.display()));
+    Sequences::open(&path, waiting)
+}
+
+/// Gives the output its name, tells what was done, and says with the exit status whether all went well.
+fn conclude(
+    args: &Transform,
+    capture: &Capture<impl Read>,
+    writer: Writer,
+    mut lines: Vec<String>,
+    failures: Option<String>,
+) -> Result<ExitCode> {
+    let displaced = capture.early() + writer.late();
+    writer.finish()?;
+    if displaced > 0 {
+        warn(format!(
+            "{}: the times of {displaced} packets do not fit into the format, and are the nearest that do; pcap holds \
+             those from 1970 to 2106, pcapng to 2554",
+            args.output.display()
+        ));
+    }
+    let truncation = capture.truncation();
+    if let Some(truncation) = &truncation {
+        warn(truncation);
+    }
+    if let Some(failures) = &failures {
+        warn(format!("{}: {failures}", args.input.display()));
+    }
+    let failed = truncation.is_some() || failures.is_some();
+    if failed {
+        let reasons: Vec<String> =
+            failures.into_iter().chain(truncation.map(|_| "the capture was cut off".into())).collect();
+        lines.push(format!("exit status 1: {}", reasons.join(", ")));
+    }
+    stdout::print(&(lines.join("\n") + "\n"))?;
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn warn(what: impl Display) {
+    eprintln!("sealcomb: warning: {what}");
 }
 
 /// The packets to seal of a burst of records, with their times.
@@ -121,10 +261,15 @@ fn outgoing<'a>(
     packets.into_iter().unzip()
 }
 
-fn open(args: &Transform) -> Result<()> {
-    let mut opener = Opener::new(sa::read(&args.sa)?);
+fn open(args: &Open) -> Result<ExitCode> {
+    let Open { transform: args, start_sequence } = args;
+    let mut associations = read_associations(&args.sa)?.associations;
+    for sa in associations.iter_mut().filter(|sa| sa.extended) {
+        sa.first = start_sequence.unwrap_or(sa.first);
+    }
+    let mut opener = Opener::new(associations);
     let mut capture = open_capture(&args.input)?;
-    let mut writer = Writer::create(&args.output, capture.has_nanoseconds())?;
+    let mut writer = Writer::create(&args.output, capture.has_nanoseconds(), Readers::Owner)?;
     let mut report = Opened::default();
     let mut meter = Meter::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
@@ -140,10 +285,9 @@ fn open(args: &Transform) -> Result<()> {
             }
         }
     }
-    writer.finish()?;
     let mut lines = vec![report.to_string()];
     lines.extend(speed(&meter, &report.done, args.burst)?);
-    stdout::print(&(lines.join("\n") + "\n"))
+    conclude(args, &capture, writer, lines, report.failures())
 }
 
 /// The packets to open of a burst of records, with their times.
@@ -185,10 +329,27 @@ fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result<Option<Vec
 }
 
 /// Which records a burst is of.
-fn place(input: &Path, records: &[Record]) -> impl fmt::Display + Send + Sync + 'static {
+fn place(input: &Path, records: &[Record]) -> impl Display + Send + Sync + 'static {
     let first = records.first().map_or(0, |record| record.number);
     let last = records.last().map_or(0, |record| record.number);
     format!("{}: records {first} to {last}", input.display())
+}
+
+/// The lengths of the IP packets of a capture, as their headers declare them: a capture that holds only the beginning
+/// of each packet serves as well. What is not IP is passed over. A capture that was cut off serves up to there, with a
+/// warning.
+pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    let mut capture = Capture::new(path, file)?;
+    let mut lengths = Vec::new();
+    while let Some(record) = capture.next()? {
+        let header = ip::payload(record.link, &record.frame).and_then(ip::Header::parse);
+        lengths.extend(header.and_then(|header| header.packet_len()));
+    }
+    if let Some(truncation) = capture.truncation() {
+        warn(truncation);
+    }
+    Ok(lengths)
 }
 
 /// How fast it went, if there was anything to do.

@@ -5,6 +5,9 @@
 //!                 └────── header ─────────┘    └───────────────── body, encrypted ───────────────┘
 //!                 └────────────────────────── covered by the ICV ────────────────────────────────┘
 //! ```
+//!
+//! The ICV covers the high half of an extended sequence number too, which is not sent (section 2.2.1): for a combined
+//! mode it stands between the SPI and the low half (RFC 4106, section 5), for others behind the next header.
 
 use etherparse::{IpNumber, IpSlice, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
 
@@ -13,37 +16,99 @@ use super::sa::{Suite, Tunnel};
 
 /// SPI and sequence number.
 const HEADER_BYTES: usize = 8;
+/// Of an extended sequence number, half of which is sent.
+const HALF_BYTES: usize = 4;
 /// Pad length and next header.
 const TRAILER_BYTES: usize = 2;
 /// Of the outer header.
 const HOP_LIMIT: u8 = 64;
 
+/// A packet's sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sequence {
+    /// All that there is of it is sent.
+    Short(u32),
+    /// The low half is sent.
+    Extended(u64),
+}
+
+impl Sequence {
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Short(number) => number.into(),
+            Self::Extended(number) => number,
+        }
+    }
+
+    /// What is sent.
+    fn low(self) -> u32 {
+        self.number() as u32
+    }
+
+    /// What the ICV covers without its being sent.
+    fn high(self) -> Option<[u8; HALF_BYTES]> {
+        match self {
+            Self::Short(_) => None,
+            Self::Extended(number) => Some(((number >> 32) as u32).to_be_bytes()),
+        }
+    }
+}
+
 /// Lengths that depend on the cipher suite.
 #[derive(Clone, Copy)]
 struct Sizes {
     iv: usize,
+    /// What is covered between next header and ICV and not sent.
+    unsent: usize,
     icv: usize,
     alignment: usize,
 }
 
 impl Sizes {
-    fn of(suite: &Suite) -> Self {
-        Self { iv: suite.iv_bytes(), icv: suite.icv_bytes(), alignment: suite.alignment() }
+    fn of(suite: &Suite, sequence: Sequence) -> Self {
+        let is_unsent_behind = suite.auth().is_some() && sequence.high().is_some();
+        Self {
+            iv: suite.iv_bytes(),
+            unsent: if is_unsent_behind { HALF_BYTES } else { 0 },
+            icv: suite.icv_bytes(),
+            alignment: suite.alignment(),
+        }
+    }
+}
+
+/// A few bytes, joined of parts: up to the 16 of a block.
+pub(crate) struct Short {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl Short {
+    pub(crate) fn joined(parts: &[&[u8]]) -> Self {
+        let mut short = Self { bytes: [0; 16], len: 0 };
+        for part in parts {
+            short.bytes[short.len..short.len + part.len()].copy_from_slice(part);
+            short.len += part.len();
+        }
+        short
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }
 
 /// An IP packet that carries ESP.
 pub(crate) struct EspPacket {
+    /// With the part that is covered and not sent, so that all that the ICV covers lies together.
     bytes: Vec<u8>,
     /// Where the SPI begins.
     start: usize,
+    sequence: Sequence,
     sizes: Sizes,
 }
 
 /// The parts that a cipher works on.
 pub(crate) struct Parts<'a> {
-    /// SPI and sequence number: what the combined modes authenticate beside the body.
-    pub(crate) header: &'a [u8],
     pub(crate) iv: &'a [u8],
     pub(crate) body: &'a mut [u8],
     pub(crate) icv: &'a mut [u8],
@@ -55,29 +120,38 @@ impl EspPacket {
     pub(crate) fn lay_out(
         tunnel: Tunnel,
         spi: u32,
-        sequence: u32,
+        sequence: Sequence,
         iv: &[u8],
         suite: &Suite,
         inner: &[u8],
     ) -> Option<Self> {
-        let sizes = Sizes::of(suite);
+        let sizes = Sizes::of(suite, sequence);
         let inner_header = ip::Header::parse(inner)?;
         let padding =
             (inner.len() + TRAILER_BYTES).next_multiple_of(sizes.alignment) - inner.len() - TRAILER_BYTES;
         let esp_bytes = HEADER_BYTES + iv.len() + inner.len() + padding + TRAILER_BYTES + sizes.icv;
 
-        let mut bytes = Vec::with_capacity(Ipv6Header::LEN + esp_bytes);
-        write_outer_header(&mut bytes, tunnel, sequence, esp_bytes, &inner_header)?;
+        let mut bytes = Vec::with_capacity(Ipv6Header::LEN + esp_bytes + sizes.unsent);
+        write_outer_header(&mut bytes, tunnel, sequence.low(), esp_bytes, &inner_header)?;
         let start = bytes.len();
         bytes.extend(spi.to_be_bytes());
-        bytes.extend(sequence.to_be_bytes());
+        bytes.extend(sequence.low().to_be_bytes());
         bytes.extend(iv);
         bytes.extend(inner);
         bytes.extend((1..).take(padding)); // RFC 4303, section 2.4: padding counts 1, 2, 3, …
         bytes.push(u8::try_from(padding).ok()?);
         bytes.push(inner_header.ip_number().0);
         bytes.resize(start + esp_bytes, 0);
-        Some(Self { bytes, start, sizes })
+        Some(Self { bytes, start, sequence, sizes }.with_unsent())
+    }
+
+    /// Inserts what is covered and not sent.
+    fn with_unsent(mut self) -> Self {
+        let at = self.bytes.len() - self.sizes.icv;
+        if let (HALF_BYTES, Some(high)) = (self.sizes.unsent, self.sequence.high()) {
+            self.bytes.splice(at..at, high);
+        }
+        self
     }
 
     /// The SPI and where it begins, if the IP packet carries ESP whole, not a fragment of it.
@@ -93,27 +167,41 @@ impl EspPacket {
         Some((spi, packet.len() - esp.len()))
     }
 
-    /// Takes an IP packet whose SPI begins at `start` as one of this suite. `None`: its length cannot be right.
-    pub(crate) fn received(bytes: Vec<u8>, start: usize, suite: &Suite) -> Option<Self> {
-        let sizes = Sizes::of(suite);
-        let body = bytes.len().checked_sub(start + HEADER_BYTES + sizes.iv + sizes.icv)?;
-        (body >= TRAILER_BYTES && body.is_multiple_of(sizes.alignment)).then_some(Self {
-            bytes,
-            start,
-            sizes,
-        })
+    /// The sequence number that stands behind an SPI at `start`: all of it or its low half. `None`: the packet ends
+    /// before.
+    pub(crate) fn sent_sequence(packet: &[u8], start: usize) -> Option<u32> {
+        let field = packet.get(start + 4..)?.first_chunk()?;
+        Some(u32::from_be_bytes(*field))
     }
 
-    pub(crate) fn sequence(&self) -> u32 {
-        let field = self.bytes[self.start + 4..].first_chunk().expect("a packet has a header");
-        u32::from_be_bytes(*field)
+    /// Takes an IP packet whose SPI begins at `start` as one of this suite and sequence number. `None`: its length
+    /// cannot be right.
+    pub(crate) fn received(bytes: Vec<u8>, start: usize, sequence: Sequence, suite: &Suite) -> Option<Self> {
+        let sizes = Sizes::of(suite, sequence);
+        let body = bytes.len().checked_sub(start + HEADER_BYTES + sizes.iv + sizes.icv)?;
+        let is_possible = body >= TRAILER_BYTES && body.is_multiple_of(sizes.alignment);
+        is_possible.then(|| Self { bytes, start, sequence, sizes }.with_unsent())
+    }
+
+    pub(crate) fn sequence(&self) -> Sequence {
+        self.sequence
+    }
+
+    /// What the combined modes authenticate beside the body.
+    pub(crate) fn additional_data(&self) -> Short {
+        let (spi, low) = self.bytes[self.start..self.start + HEADER_BYTES].split_at(4);
+        match self.sequence.high() {
+            None => Short::joined(&[spi, low]),
+            Some(high) => Short::joined(&[spi, &high, low]),
+        }
     }
 
     pub(crate) fn parts(&mut self) -> Parts<'_> {
-        let (header, rest) = self.bytes[self.start..].split_at_mut(HEADER_BYTES);
+        let (_, rest) = self.bytes[self.start..].split_at_mut(HEADER_BYTES);
         let (iv, rest) = rest.split_at_mut(self.sizes.iv);
-        let (body, icv) = rest.split_at_mut(rest.len() - self.sizes.icv);
-        Parts { header, iv, body, icv }
+        let (rest, icv) = rest.split_at_mut(rest.len() - self.sizes.icv);
+        let (body, _) = rest.split_at_mut(rest.len() - self.sizes.unsent);
+        Parts { iv, body, icv }
     }
 
     /// What an integrity algorithm apart from the cipher covers, and the ICV.
@@ -123,8 +211,10 @@ impl EspPacket {
         (covered, icv)
     }
 
-    /// The whole IP packet.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
+    /// The whole IP packet, as it is sent.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        let icv = self.bytes.len() - self.sizes.icv;
+        self.bytes.drain(icv - self.sizes.unsent..icv);
         self.bytes
     }
 
@@ -168,7 +258,7 @@ fn trailer(body: &[u8]) -> Option<(usize, IpNumber)> {
 fn write_outer_header(
     out: &mut Vec<u8>,
     tunnel: Tunnel,
-    sequence: u32,
+    low: u32,
     payload_bytes: usize,
     inner: &ip::Header<'_>,
 ) -> Option<()> {
@@ -182,7 +272,7 @@ fn write_outer_header(
             outer.dscp = inner.dscp();
             outer.dont_fragment = inner.dont_fragment();
             if !outer.dont_fragment {
-                outer.identification = sequence as u16; // tells fragments of neighbouring packets apart
+                outer.identification = low as u16; // tells fragments of neighbouring packets apart
             }
             outer.header_checksum = outer.calc_header_checksum();
             out.extend(outer.to_bytes());

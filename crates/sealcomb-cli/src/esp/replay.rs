@@ -1,32 +1,49 @@
-//! The anti-replay window of RFC 4303, section 3.4.3.
+//! The anti-replay window of RFC 4303, section 3.4.3, and how it finds the half of an extended sequence number that
+//! packets do not carry (appendix A2).
 
 /// Remembers which of the latest sequence numbers have come.
 pub(crate) struct Window {
     /// The highest number that verified so far; the right edge.
-    highest: u32,
+    highest: u64,
     /// Whether a number within the window has come, at the number modulo the window's size.
     seen: Vec<bool>,
 }
 
 impl Window {
-    pub(crate) fn new(size: usize) -> Self {
-        Self { highest: 0, seen: vec![false; size] }
+    /// A window of `size` numbers for a sender whose first packet has the number `first`, which is 1 or more.
+    pub(crate) fn new(size: usize, first: u64) -> Self {
+        Self { highest: first - 1, seen: vec![false; size] }
+    }
+
+    /// The extended number of a packet that carries its low half: of the numbers with this low half, the one that lies
+    /// within the window or else the next one above it. `None`: there is no such number, below 0 or above 64 bits.
+    ///
+    /// A number that has fallen out of the window is thus taken for one 2^32 above it, and its packet does not verify.
+    pub(crate) fn extend(&self, low: u32) -> Option<u64> {
+        const SUBSPACE: u64 = 1 << 32;
+        let size = self.seen.len() as u64;
+        let Some(left) = self.highest.checked_sub(size - 1) else {
+            // The window still reaches below 0, and no number does.
+            return Some(low.into());
+        };
+        let number = left & !(SUBSPACE - 1) | u64::from(low);
+        if number >= left { Some(number) } else { number.checked_add(SUBSPACE) }
     }
 
     /// Whether a packet of this number can still be new. Asked before verification: it spares the work for a packet
     /// that is certain to be dropped, and changes nothing.
-    pub(crate) fn admits(&self, sequence: u32) -> bool {
+    pub(crate) fn admits(&self, sequence: u64) -> bool {
         if sequence > self.highest {
             return true;
         }
-        let age = (self.highest - sequence) as usize;
+        let age = self.highest - sequence;
         // A sender's first packet has number 1.
-        sequence != 0 && age < self.seen.len() && !self.seen[self.slot(sequence)]
+        sequence != 0 && age < self.seen.len() as u64 && !self.seen[self.slot(sequence)]
     }
 
     /// Takes note of a verified packet, moving the window up if need be. `false`: a packet of this number came before
     /// it, or it is too old to tell.
-    pub(crate) fn accept(&mut self, sequence: u32) -> bool {
+    pub(crate) fn accept(&mut self, sequence: u64) -> bool {
         if !self.admits(sequence) {
             return false;
         }
@@ -38,9 +55,9 @@ impl Window {
         true
     }
 
-    fn move_up(&mut self, highest: u32) {
+    fn move_up(&mut self, highest: u64) {
         let distance = highest - self.highest;
-        if distance as usize >= self.seen.len() {
+        if distance >= self.seen.len() as u64 {
             self.seen.fill(false);
         } else {
             for skipped in self.highest + 1..=highest {
@@ -51,8 +68,8 @@ impl Window {
         self.highest = highest;
     }
 
-    fn slot(&self, sequence: u32) -> usize {
-        sequence as usize % self.seen.len()
+    fn slot(&self, sequence: u64) -> usize {
+        (sequence % self.seen.len() as u64) as usize
     }
 }
 
@@ -64,14 +81,16 @@ mod tests {
 
     use super::*;
 
+    const SUBSPACE: u64 = 1 << 32;
+
     #[test]
     fn zero_is_no_sequence_number() {
-        assert!(!Window::new(64).accept(0));
+        assert!(!Window::new(64, 1).accept(0));
     }
 
     #[test]
     fn the_window_reaches_back_exactly_its_size() {
-        let mut window = Window::new(64);
+        let mut window = Window::new(64, 1);
         assert!(window.accept(100));
         assert!(!window.accept(36));
         assert!(window.accept(37));
@@ -79,24 +98,117 @@ mod tests {
 
     #[test]
     fn the_last_sequence_number_is_accepted_once() {
-        let mut window = Window::new(64);
-        assert!(window.accept(u32::MAX));
-        assert!(!window.accept(u32::MAX));
-        assert!(window.accept(u32::MAX - 63));
-        assert!(!window.accept(u32::MAX - 64));
+        for last in [u64::from(u32::MAX), u64::MAX] {
+            let mut window = Window::new(64, 1);
+            assert!(window.accept(last));
+            assert!(!window.accept(last));
+            assert!(window.accept(last - 63));
+            assert!(!window.accept(last - 64));
+        }
+    }
+
+    #[test]
+    fn the_high_half_goes_up_as_the_low_one_starts_again() {
+        let mut window = Window::new(64, 1);
+        assert!(window.accept(SUBSPACE - 3));
+        assert_eq!(window.extend(u32::MAX), Some(SUBSPACE - 1));
+        assert_eq!(window.extend(0), Some(SUBSPACE));
+        assert_eq!(window.extend(5), Some(SUBSPACE + 5));
+        assert!(window.accept(SUBSPACE + 5));
+        assert_eq!(window.extend(u32::MAX), Some(SUBSPACE - 1), "late, and still within the window");
+        assert_eq!(window.extend(u32::MAX - 70), Some(2 * SUBSPACE - 71), "too late");
+    }
+
+    #[test]
+    fn the_first_numbers_have_a_high_half_of_0() {
+        let window = Window::new(64, 1);
+        for low in [1, 2, 1 << 31, u32::MAX] {
+            assert_eq!(window.extend(low), Some(low.into()));
+        }
+    }
+
+    #[test]
+    fn a_window_begins_where_its_sender_does() {
+        let window = Window::new(64, SUBSPACE * 7 - 2);
+        assert_eq!(window.extend(u32::MAX - 1), Some(SUBSPACE * 7 - 2));
+        assert_eq!(window.extend(3), Some(SUBSPACE * 7 + 3));
+    }
+
+    #[test]
+    fn no_number_goes_beyond_64_bits() {
+        let window = Window::new(64, u64::MAX);
+        assert_eq!(window.extend(u32::MAX), Some(u64::MAX));
+        assert_eq!(window.extend(0), None);
+        let mut window = window;
+        assert!(window.accept(u64::MAX));
+        assert_eq!(window.extend(u32::MAX - 63), Some(u64::MAX - 63));
+        assert_eq!(window.extend(u32::MAX - 64), None);
+    }
+
+    /// RFC 4303, appendix A2.1 and A2.2, as it is printed: by the low halves and two cases.
+    fn extend_by_the_book(highest: u64, size: u32, low: u32) -> Option<u64> {
+        let (top_low, top_high) = (highest as u32, (highest >> 32) as u32);
+        let bottom_low = top_low.wrapping_sub(size - 1);
+        let high = if top_low >= size - 1 {
+            if low >= bottom_low { Some(top_high) } else { top_high.checked_add(1) }
+        } else if low >= bottom_low {
+            top_high.checked_sub(1)
+        } else {
+            Some(top_high)
+        };
+        high.map(|high| u64::from(high) << 32 | u64::from(low))
+    }
+
+    /// Numbers of all sizes, most of them near the ends of subspaces.
+    fn numbers() -> impl Strategy<Value = u64> {
+        let near = |middle: u64| (0_u64..300).prop_map(move |i| middle.wrapping_add(i).wrapping_sub(150));
+        prop_oneof![
+            near(SUBSPACE),
+            near(SUBSPACE * 2),
+            near(SUBSPACE << 31),
+            near(u64::MAX - 150),
+            any::<u64>(),
+            0_u64..1000,
+        ]
     }
 
     proptest! {
         #[test]
+        fn the_high_half_is_that_of_the_book(highest in numbers(), size in 32_u32..100, low in numbers()) {
+            let mut window = Window::new(size as usize, 1);
+            window.move_up(highest);
+            let low = low as u32;
+            // Below the first subspace the book has nothing; there the number is the low half, which may be new.
+            let expected = extend_by_the_book(highest, size, low).or((highest < size.into()).then_some(low.into()));
+            prop_assert_eq!(window.extend(low), expected);
+        }
+
+        #[test]
+        fn what_is_in_the_window_or_less_than_a_subspace_above_it_is_found(
+            highest in numbers(),
+            size in 32_u64..100,
+            distance in 0..SUBSPACE,
+        ) {
+            let mut window = Window::new(size as usize, 1);
+            window.move_up(highest);
+            let left = highest.saturating_sub(size - 1);
+            if let Some(number) = left.checked_add(distance) {
+                prop_assert_eq!(window.extend(number as u32), Some(number));
+            }
+        }
+
+        #[test]
         fn agrees_with_a_list_of_all_numbers_seen(
             size in 32_usize..100,
-            numbers in prop::collection::vec(prop_oneof![0_u32..300, 1000_u32..1200], 1..400),
+            base in prop_oneof![Just(0), Just(SUBSPACE - 150), Just(u64::MAX - 1200)],
+            numbers in prop::collection::vec(prop_oneof![0_u64..300, 1000_u64..1200], 1..400),
         ) {
-            let mut window = Window::new(size);
+            let mut window = Window::new(size, 1);
             let mut seen = HashSet::new();
             let mut highest = 0;
             for number in numbers {
-                let in_window = number > highest || ((highest - number) as usize) < size;
+                let number = base + number;
+                let in_window = number > highest || highest - number < size as u64;
                 let is_new = number != 0 && in_window && !seen.contains(&number);
                 prop_assert_eq!(window.admits(number), is_new);
                 prop_assert_eq!(window.accept(number), is_new);

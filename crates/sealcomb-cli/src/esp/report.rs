@@ -29,6 +29,16 @@ impl Done {
     }
 }
 
+const CLIPPED: &str = "clipped by the capture";
+
+/// Why the exit status is 1, if it is: how many packets should have been sealed or opened and were not.
+fn failures(done: &Done, verb: &str, lost: &[(u64, &str)]) -> Option<String> {
+    let nothing = (done.packets == 0).then(|| format!("nothing was {verb}"));
+    let lost = lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let reasons: Vec<String> = nothing.into_iter().chain(lost).collect();
+    (!reasons.is_empty()).then(|| reasons.join(", "))
+}
+
 /// What `seal` did.
 #[derive(Default)]
 pub(crate) struct Sealed {
@@ -37,13 +47,21 @@ pub(crate) struct Sealed {
     pub(crate) too_long: u64,
 }
 
+impl Sealed {
+    /// Why the exit status is 1, if it is.
+    pub(crate) fn failures(&self) -> Option<String> {
+        let lost = [(self.done.clipped, CLIPPED), (self.too_long, "too long for the tunnel")];
+        failures(&self.done, "sealed", &lost)
+    }
+}
+
 impl fmt::Display for Sealed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { done: Done { packets, bytes, not_ip, clipped }, unprotected, too_long } = self;
         writeln!(f, "sealed {packets} packets of {bytes} bytes together")?;
         write!(
             f,
-            "passed over: {not_ip} not IP, {clipped} clipped by the capture, {unprotected} that no SA protects, \
+            "passed over: {not_ip} not IP, {clipped} {CLIPPED}, {unprotected} that no SA protects, \
              {too_long} too long for the tunnel"
         )
     }
@@ -73,6 +91,19 @@ impl Opened {
             Dropped::OutsideSelector => self.outside_selector += 1,
         }
     }
+
+    /// Why the exit status is 1, if it is. Dummies are dropped as they should be.
+    pub(crate) fn failures(&self) -> Option<String> {
+        let lost = [
+            (self.done.clipped, CLIPPED),
+            (self.forged, "forged"),
+            (self.replayed, "replayed"),
+            (self.malformed, "malformed"),
+            (self.unknown_spi, "of unknown SPI"),
+            (self.outside_selector, "outside their SA's selector"),
+        ];
+        failures(&self.done, "opened", &lost)
+    }
 }
 
 impl fmt::Display for Opened {
@@ -80,7 +111,7 @@ impl fmt::Display for Opened {
         let Self { done: Done { packets, bytes, not_ip, clipped }, not_esp, .. } = self;
         let Self { forged, replayed, malformed, unknown_spi, outside_selector, dummies, .. } = self;
         writeln!(f, "opened {packets} packets of {bytes} bytes together")?;
-        writeln!(f, "passed over: {not_ip} not IP, {clipped} clipped by the capture, {not_esp} not ESP")?;
+        writeln!(f, "passed over: {not_ip} not IP, {clipped} {CLIPPED}, {not_esp} not ESP")?;
         write!(
             f,
             "dropped: {forged} forged, {replayed} replayed, {malformed} malformed, {unknown_spi} of unknown SPI, \

@@ -16,9 +16,9 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use sealcomb::{Algorithm, Key};
 
-use super::capture::{Capture, Record, packet_lengths};
+use super::capture::{Capture, Record};
 use super::transform::{Dropped, Incoming, Opener, Sealer};
-use super::{ip, sa};
+use super::{ip, packet_lengths, sa, sa_file};
 
 fn captures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures")
@@ -29,7 +29,7 @@ fn shipped(name: &str) -> Vec<u8> {
 }
 
 fn associations() -> Vec<sa::Sa> {
-    sa::read(&captures().join("sa.toml")).unwrap()
+    sa_file::read(&captures().join("sa.toml")).unwrap().0.associations
 }
 
 /// The records of a capture, up to the first that cannot be read.
@@ -149,8 +149,12 @@ fn pcapng_times_are_in_the_units_of_their_interface() {
     assert_eq!(time_of(3 << 19, vec![IfTsResol(0x94)]), one_and_a_half);
     assert_eq!(time_of(500_000, vec![IfTsOffset(1)]), one_and_a_half);
     assert_eq!(time_of(2_500_000, vec![IfTsOffset(u64::MAX)]), one_and_a_half, "an offset of -1");
-    assert_eq!(time_of(1, vec![IfTsOffset(u64::MAX)]), None, "before 1970");
-    assert_eq!(time_of(1, vec![IfTsResol(127)]), None, "absurd units");
+    assert_eq!(time_of(u64::MAX, vec![IfTsResol(127)]), Some(Duration::ZERO), "absurd units");
+    let last = Duration::new(18_446_744_073, 709_551_615);
+    assert_eq!(time_of(u64::MAX, vec![IfTsResol(9)]), Some(last), "in the year 2554");
+    let far = Duration::from_secs(u64::MAX);
+    assert_eq!(time_of(u64::MAX, vec![IfTsResol(0), IfTsOffset(1)]), Some(far));
+    assert_eq!(time_of(1, vec![IfTsOffset(u64::MAX)]), Some(Duration::ZERO), "before 1970");
 }
 
 // ---- Input that nobody means
@@ -205,7 +209,7 @@ proptest! {
     fn a_wrong_sa_file_gives_one_line(mutations in mutations()) {
         let mut text = shipped("sa.toml");
         mutate(&mut text, mutations);
-        if let Err(error) = sa::parse("sa.toml", &String::from_utf8_lossy(&text)) {
+        if let Err(error) = sa_file::parse("sa.toml", &String::from_utf8_lossy(&text)) {
             let line = format!("{error:#}");
             prop_assert!(line.starts_with("sa.toml:"));
             prop_assert!(line.lines().count() == 1, "{}", line);

@@ -9,44 +9,50 @@ use sealcomb::{OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use sha2::Sha256;
 
 use super::ip;
-use super::packet::{EspPacket, NoInner};
+use super::packet::{EspPacket, NoInner, Sequence, Short};
 use super::replay::Window;
-use super::sa::{Auth, Sa, Suite};
+use super::sa::{Auth, Fingerprint, Sa, Suite};
 
 /// A mode's nonce, made of what the association and the packet hold of it.
-struct Nonce {
-    bytes: [u8; 16],
-    len: usize,
+fn nonce(suite: &Suite, iv: &[u8]) -> Short {
+    match suite {
+        Suite::Aead { salt, .. } => Short::joined(&[salt, iv]),
+        Suite::Cbc { .. } => Short::joined(&[iv]),
+        Suite::Ctr { nonce, .. } => Short::joined(&[nonce, iv, &1_u32.to_be_bytes()]),
+    }
 }
 
-impl Nonce {
-    fn new(parts: &[&[u8]]) -> Self {
-        let mut nonce = Self { bytes: [0; 16], len: 0 };
-        for part in parts {
-            nonce.bytes[nonce.len..nonce.len + part.len()].copy_from_slice(part);
-            nonce.len += part.len();
-        }
-        nonce
-    }
+/// What a cipher is given beside the body.
+struct Given {
+    nonce: Short,
+    additional_data: Short,
+}
 
-    fn of(suite: &Suite, iv: &[u8]) -> Self {
-        match suite {
-            Suite::Aead { salt, .. } => Self::new(&[salt, iv]),
-            Suite::Cbc { .. } => Self::new(&[iv]),
-            Suite::Ctr { nonce, .. } => Self::new(&[nonce, iv, &1_u32.to_be_bytes()]),
-        }
-    }
-
-    fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
+impl Given {
+    fn to(suite: &Suite, packet: &mut EspPacket) -> Self {
+        Self { nonce: nonce(suite, packet.parts().iv), additional_data: packet.additional_data() }
     }
 }
 
 /// The sending end of an association.
 struct Sender {
     sa: Sa,
-    /// The next sequence number; `None` after the last one, since it must never wrap.
-    next: Option<u32>,
+    /// The first sequence number, and the next one; `None` after the last one, since it must never wrap.
+    first: Option<u64>,
+    next: Option<u64>,
+}
+
+impl Sender {
+    fn after(&self, number: u64) -> Option<u64> {
+        (number < self.sa.last()).then(|| number + 1)
+    }
+
+    /// The last number that was used, if any was.
+    fn used(&self) -> Option<Used> {
+        let (sa, first) = (&self.sa, self.first?);
+        let last = self.next.map_or(sa.last(), |next| next - 1);
+        (last >= first).then_some(Used { spi: sa.spi, fingerprint: sa.fingerprint, first, last })
+    }
 }
 
 /// An inner packet on its way out, with the association that protects it.
@@ -64,8 +70,9 @@ impl Outgoing<'_> {
 /// The sequence numbers that an association has used.
 pub(crate) struct Used {
     pub(crate) spi: u32,
-    pub(crate) first: u32,
-    pub(crate) last: u32,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// Turns inner packets into ESP packets.
@@ -74,9 +81,30 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
+    /// Sequence numbers begin where the associations say.
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
-        let senders = associations.into_iter().map(|sa| Sender { next: Some(sa.sequence), sa });
-        Self { senders: senders.collect() }
+        let sender = |sa: Sa| Sender { first: Some(sa.first), next: Some(sa.first), sa };
+        Self { senders: associations.into_iter().map(sender).collect() }
+    }
+
+    /// Has each association go on after the number that its key has used last, `None` if it used none. An association
+    /// that says a higher number begins there all the same.
+    pub(crate) fn go_on(&mut self, last: impl Fn(Fingerprint) -> Option<u64>) {
+        for sender in &mut self.senders {
+            if let Some(last) = last(sender.sa.fingerprint).filter(|last| *last >= sender.sa.first) {
+                sender.first = sender.after(last);
+                sender.next = sender.first;
+            }
+        }
+    }
+
+    /// For each association of the burst the highest sequence number that sealing the burst may use.
+    pub(crate) fn highest<'a>(&'a self, burst: &'a [Outgoing<'_>]) -> impl Iterator<Item = (&'a Sa, u64)> {
+        self.senders.iter().enumerate().filter_map(move |(i, Sender { sa, next, .. })| {
+            let packets = burst.iter().filter(|outgoing| outgoing.sender == i).count() as u64;
+            let next = (*next).filter(|_| packets > 0)?;
+            Some((sa, next.saturating_add(packets - 1).min(sa.last())))
+        })
     }
 
     /// The first association whose selector the packet meets.
@@ -87,10 +115,7 @@ impl Sealer {
 
     /// The sequence numbers used so far, by association; those that sealed nothing are left out.
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
-        self.senders.iter().filter_map(|Sender { sa, next }| {
-            let last = next.map_or(u32::MAX, |next| next - 1);
-            (last >= sa.sequence).then_some(Used { spi: sa.spi, first: sa.sequence, last })
-        })
+        self.senders.iter().filter_map(Sender::used)
     }
 
     /// One ESP packet for each of the burst, in order; `None` where it would be longer than IP packets can be.
@@ -110,17 +135,20 @@ impl Sealer {
         let mut unpredictable = self.unpredictable(burst)?.into_iter();
         let mut packets = Vec::with_capacity(burst.len());
         for outgoing in burst {
-            let Sender { sa, next } = &mut self.senders[outgoing.sender];
-            let Some(sequence) = *next else {
-                bail!("SA {:#x}: sequence numbers are used up; it needs a new key", sa.spi);
+            let sender = &mut self.senders[outgoing.sender];
+            let sa = &sender.sa;
+            let Some(number) = sender.next else {
+                bail!("SA {:#x}: its key's sequence numbers are used up; it needs a new key", sa.spi);
             };
-            // In the counter modes an IV must never come twice under a key, and the sequence number never does.
-            let counter = u64::from(sequence).to_be_bytes();
+            // In the counter modes an IV must never come twice under a key, and the sequence number never does: all of
+            // its 64 bits, whether they are sent or not.
+            let counter = number.to_be_bytes();
             let random = if sa.suite.is_cbc() { unpredictable.next() } else { None };
             let iv = random.as_ref().map_or(&counter[..], |random| random);
+            let sequence = sequence(sa, number);
             let packet = EspPacket::lay_out(sa.tunnel, sa.spi, sequence, iv, &sa.suite, outgoing.inner);
             if packet.is_some() {
-                *next = sequence.checked_add(1);
+                sender.next = sender.after(number);
             }
             packets.push(packet);
         }
@@ -136,22 +164,26 @@ impl Sealer {
     }
 }
 
+fn sequence(sa: &Sa, number: u64) -> Sequence {
+    if sa.extended { Sequence::Extended(number) } else { Sequence::Short(number as u32) }
+}
+
 fn protects(sa: &Sa, inner: &[u8]) -> bool {
     let Some(header) = ip::Header::parse(inner) else { return false };
     sa.selector.is_none_or(|selector| selector.contains(&header.destination()))
 }
 
 fn encrypt(packets: &mut [(&Suite, &mut EspPacket)]) -> Result<()> {
-    let nonces: Vec<Nonce> =
-        packets.iter_mut().map(|(suite, packet)| Nonce::of(suite, packet.parts().iv)).collect();
+    let given: Vec<Given> = packets.iter_mut().map(|(suite, packet)| Given::to(suite, packet)).collect();
     let mut jobs: Vec<SealJob<'_>> = packets
         .iter_mut()
-        .zip(&nonces)
-        .map(|((suite, packet), nonce)| {
+        .zip(&given)
+        .map(|((suite, packet), Given { nonce, additional_data })| {
             let parts = packet.parts();
             match suite {
                 Suite::Aead { key, .. } => {
-                    SealJob::in_place(key, nonce.as_slice(), parts.header, parts.body, parts.icv)
+                    let (nonce, additional_data) = (nonce.as_slice(), additional_data.as_slice());
+                    SealJob::in_place(key, nonce, additional_data, parts.body, parts.icv)
                 }
                 Suite::Cbc { key, .. } | Suite::Ctr { key, .. } => {
                     SealJob::in_place(key, nonce.as_slice(), b"", parts.body, &mut [])
@@ -189,6 +221,23 @@ struct Receiver {
     window: Window,
 }
 
+impl Receiver {
+    /// An extended number is found from those that came before it, so the sender's first one must be known. One that
+    /// is sent whole may be any.
+    fn new(sa: Sa) -> Self {
+        Self { window: Window::new(sa.window, if sa.extended { sa.first } else { 1 }), sa }
+    }
+
+    /// The number of a packet that carries `sent`; `None` if it can be none.
+    fn sequence(&self, sent: u32) -> Option<Sequence> {
+        if self.sa.extended {
+            self.window.extend(sent).map(Sequence::Extended)
+        } else {
+            Some(Sequence::Short(sent))
+        }
+    }
+}
+
 /// Why a received packet is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
@@ -198,7 +247,7 @@ pub(crate) enum Dropped {
     Malformed,
     /// Its sequence number came before, or is too old to tell.
     Replayed,
-    /// Its ICV is wrong.
+    /// Its ICV is wrong. An extended sequence number that is too old is taken for another one and ends here too.
     Forged,
     /// It is meant to be: it only hides when there is traffic.
     Dummy,
@@ -237,8 +286,7 @@ pub(crate) struct Opener {
 
 impl Opener {
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
-        let receivers = associations.into_iter().map(|sa| Receiver { window: Window::new(sa.window), sa });
-        Self { receivers: receivers.collect() }
+        Self { receivers: associations.into_iter().map(Receiver::new).collect() }
     }
 
     /// The inner packet of each of the burst, in order, or why there is none.
@@ -256,10 +304,13 @@ impl Opener {
             .iter()
             .position(|receiver| receiver.sa.spi == incoming.spi)
             .ok_or(Dropped::UnknownSpi)?;
-        let Receiver { sa, window } = &self.receivers[receiver];
-        let packet = EspPacket::received(incoming.packet.to_vec(), incoming.start, &sa.suite)
+        let Incoming { packet, start, .. } = *incoming;
+        let sent = EspPacket::sent_sequence(packet, start).ok_or(Dropped::Malformed)?;
+        let found = &self.receivers[receiver];
+        let sequence = found.sequence(sent).ok_or(Dropped::Replayed)?;
+        let packet = EspPacket::received(packet.to_vec(), start, sequence, &found.sa.suite)
             .ok_or(Dropped::Malformed)?;
-        if !window.admits(packet.sequence()) {
+        if !found.window.admits(sequence.number()) {
             return Err(Dropped::Replayed);
         }
         Ok(Received { receiver, packet, verified: false })
@@ -267,15 +318,16 @@ impl Opener {
 
     /// Verifies every packet; those of combined modes are decrypted by it.
     fn verify(&self, burst: &mut [Result<Received, Dropped>]) -> Result<()> {
-        let nonces = self.nonces(burst);
+        let given = self.given(burst);
         let mut jobs = Vec::new();
         let mut outcomes = Vec::new(); // beside `jobs`
-        for (received, nonce) in burst.iter_mut().flatten().zip(&nonces) {
+        for (received, Given { nonce, additional_data }) in burst.iter_mut().flatten().zip(&given) {
             let Received { receiver, packet, verified } = received;
             let suite = &self.receivers[*receiver].sa.suite;
             if let Suite::Aead { key, .. } = suite {
+                let (nonce, additional_data) = (nonce.as_slice(), additional_data.as_slice());
                 let parts = packet.parts();
-                jobs.push(OpenJob::in_place(key, nonce.as_slice(), parts.header, parts.body, parts.icv));
+                jobs.push(OpenJob::in_place(key, nonce, additional_data, parts.body, parts.icv));
                 outcomes.push(verified);
                 continue;
             }
@@ -300,9 +352,9 @@ impl Opener {
 
     /// Decrypts the verified packets of those suites whose cipher did not verify.
     fn decrypt(&self, burst: &mut [Result<Received, Dropped>]) -> Result<()> {
-        let nonces = self.nonces(burst);
+        let given = self.given(burst);
         let mut jobs: Vec<OpenJob<'_>> = Vec::new();
-        for (received, nonce) in burst.iter_mut().flatten().zip(&nonces) {
+        for (received, Given { nonce, .. }) in burst.iter_mut().flatten().zip(&given) {
             let suite = &self.receivers[received.receiver].sa.suite;
             if let (true, Suite::Cbc { key, .. } | Suite::Ctr { key, .. }) = (received.verified, suite) {
                 jobs.push(OpenJob::in_place(key, nonce.as_slice(), b"", received.packet.parts().body, &[]));
@@ -312,14 +364,12 @@ impl Opener {
         Ok(())
     }
 
-    /// The nonces of the packets that are not dropped yet.
-    fn nonces(&self, burst: &mut [Result<Received, Dropped>]) -> Vec<Nonce> {
-        let packets = burst.iter_mut().flatten();
-        packets
-            .map(|Received { receiver, packet, .. }| {
-                Nonce::of(&self.receivers[*receiver].sa.suite, packet.parts().iv)
-            })
-            .collect()
+    /// For each packet that is not dropped yet.
+    fn given(&self, burst: &mut [Result<Received, Dropped>]) -> Vec<Given> {
+        let given = |received: &mut Received| {
+            Given::to(&self.receivers[received.receiver].sa.suite, &mut received.packet)
+        };
+        burst.iter_mut().flatten().map(given).collect()
     }
 
     fn deliver(&mut self, received: Received) -> Result<Vec<u8>, Dropped> {
@@ -328,7 +378,7 @@ impl Opener {
             return Err(Dropped::Forged);
         }
         // Only now: a forged packet must not move the window (RFC 4303, section 3.4.3).
-        if !window.accept(received.packet.sequence()) {
+        if !window.accept(received.packet.sequence().number()) {
             return Err(Dropped::Replayed);
         }
         let inner = received.packet.into_inner().map_err(|reason| match reason {

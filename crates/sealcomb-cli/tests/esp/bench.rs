@@ -7,19 +7,66 @@ use std::process::{Command, Output};
 use pcap_file::DataLink;
 use tempfile::TempDir;
 
-use crate::captures::{Packet, read, write};
+use crate::captures::{Packet, mixed, read, write};
 
-/// A folder for the files of one test, with an SA file.
+/// A folder for the files of one test, with an SA file that others cannot read.
 pub(crate) struct Bench {
     folder: TempDir,
     backend: Option<String>,
 }
 
+/// How a run ended.
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) report: Report,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    fn of(output: Output) -> Self {
+        Self {
+            status: output.status.code().unwrap(),
+            report: Report(String::from_utf8(output.stdout).unwrap()),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// That all went well, without a word on standard error (nor a progress bar, away from a terminal).
+    pub(crate) fn assert_well(&self) {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{}", self.report.0);
+    }
+
+    /// That something was lost: status 1, which the summary's last line tells too, and one warning; `what` in both.
+    pub(crate) fn assert_lost(&self, what: &str) {
+        let Self { status, report: Report(report), stderr } = self;
+        assert_eq!(*status, 1, "{report}{stderr}");
+        let last = report.lines().last().unwrap();
+        assert!(last.starts_with("exit status 1: ") && last.contains(what), "{what}: {report}");
+        assert!(stderr.starts_with("sealcomb: warning: ") && stderr.contains(what), "{what}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+
+    /// That it was refused: status 2, one line, no report. The line.
+    pub(crate) fn assert_refused(self) -> String {
+        assert_eq!((self.status, self.report.0.as_str()), (2, ""), "{}", self.stderr);
+        assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
+        self.stderr
+    }
+}
+
 impl Bench {
     pub(crate) fn with_sa(associations: &str) -> Self {
         let bench = Self { folder: TempDir::new().unwrap(), backend: None };
-        fs::write(bench.path("sa.toml"), associations).unwrap();
+        bench.write_sa(associations);
         bench
+    }
+
+    /// Replaces the SA file.
+    pub(crate) fn write_sa(&self, associations: &str) {
+        fs::write(self.path("sa.toml"), associations).unwrap();
+        #[cfg(unix)]
+        fs::set_permissions(self.path("sa.toml"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
     }
 
     /// Has later calls use a backend.
@@ -35,55 +82,71 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    fn run(&self, direction: &str, input: &Path, output: &Path, more: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_sealcomb"))
+    /// The command, ready to run.
+    pub(crate) fn command(&self, direction: &str, input: &Path, output: &Path) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
+        command
             .args(["esp", direction])
             .args([input, output])
             .arg("--sa")
             .arg(self.path("sa.toml"))
-            .args(more)
-            .envs(self.backend.iter().map(|backend| ("SEALCOMB_BACKEND", backend)))
-            .output()
-            .unwrap()
+            .envs(self.backend.iter().map(|backend| ("SEALCOMB_BACKEND", backend)));
+        command
     }
 
-    fn succeed(&self, direction: &str, input: &Path, output: &Path, more: &[&str]) -> Report {
-        let Output { status, stdout, stderr } = self.run(direction, input, output, more);
-        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
-        assert!(stderr.is_empty(), "no progress bar away from a terminal");
-        Report(String::from_utf8(stdout).unwrap())
+    pub(crate) fn run(&self, direction: &str, input: &Path, output: &Path, more: &[&str]) -> Run {
+        Run::of(self.command(direction, input, output).args(more).output().unwrap())
+    }
+
+    /// Seals a capture, well or with losses.
+    pub(crate) fn try_seal(&self, input: &Path, more: &[&str]) -> (Vec<Packet>, Run) {
+        let output = self.path("sealed.pcap");
+        let run = self.run("seal", input, &output, more);
+        assert!(run.status < 2, "{}", run.stderr);
+        (read(&output), run)
+    }
+
+    /// Opens packets, which first become a raw IP capture; well or with losses.
+    pub(crate) fn try_open(&self, packets: &[Packet], more: &[&str]) -> (Vec<Packet>, Run) {
+        let (input, output) = (self.path("to-open.pcap"), self.path("opened.pcap"));
+        write(&input, DataLink::RAW, packets);
+        let run = self.run("open", &input, &output, more);
+        assert!(run.status < 2, "{}", run.stderr);
+        (read(&output), run)
     }
 
     /// Seals a capture.
     pub(crate) fn seal(&self, input: &Path, more: &[&str]) -> (Vec<Packet>, Report) {
-        let output = self.path("sealed.pcap");
-        let report = self.succeed("seal", input, &output, more);
-        (read(&output), report)
+        let (packets, run) = self.try_seal(input, more);
+        run.assert_well();
+        (packets, run.report)
     }
 
-    /// Opens packets, which first become a raw IP capture.
+    /// Seals the shipped capture from sequence number 1, whatever was sealed before.
+    pub(crate) fn seal_anew(&self, more: &[&str]) -> Vec<Packet> {
+        let _ = fs::remove_file(self.path("sa.toml.sequence"));
+        self.seal(&mixed(), more).0
+    }
+
+    /// Opens packets.
     pub(crate) fn open(&self, packets: &[Packet], more: &[&str]) -> (Vec<Packet>, Report) {
-        let (input, output) = (self.path("to-open.pcap"), self.path("opened.pcap"));
-        write(&input, DataLink::RAW, packets);
-        let report = self.succeed("open", &input, &output, more);
-        (read(&output), report)
+        let (packets, run) = self.try_open(packets, more);
+        run.assert_well();
+        (packets, run.report)
     }
 
-    /// Does what must fail: with status 2, one line, and nothing left behind. The line.
+    /// Does what must be refused, with nothing left behind but used-up sequence numbers. The line.
     pub(crate) fn fail(&self, direction: &str, input: &Path, output: &Path) -> String {
         let before = self.listing();
-        let Output { status, stdout, stderr } = self.run(direction, input, output, &[]);
-        let stderr = String::from_utf8(stderr).unwrap();
-        assert_eq!(status.code(), Some(2), "{stderr}");
-        assert_eq!(String::from_utf8(stdout).unwrap(), "");
-        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        let line = self.run(direction, input, output, &[]).assert_refused();
         assert_eq!(self.listing(), before);
-        stderr
+        line
     }
 
     fn listing(&self) -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> =
-            fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let entries = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path());
+        let is_state = |path: &PathBuf| path.to_string_lossy().contains(".sequence");
+        let mut paths: Vec<PathBuf> = entries.filter(|path| !is_state(path)).collect();
         paths.sort();
         paths
     }

@@ -3,8 +3,12 @@
 mod bad_input;
 mod bench;
 mod captures;
+mod cut_off;
 mod demonstration;
 mod drops;
+mod extended;
+mod formats;
 mod round_trips;
+mod secrets;
 mod sequence_numbers;
 mod suites;

@@ -1,16 +1,132 @@
 //! Sequence numbers, of which the nonces of the counter modes are made, never come twice.
 
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+
 use crate::bench::Bench;
-use crate::captures::{inner_packets, mixed};
-use crate::suites::gcm;
+use crate::captures::{PACKETS, Packet, inner_packets, mixed, read};
+use crate::suites::{CMAC, HMAC, IPV4, association, gcm};
+
+/// Of a packet in an IPv4 tunnel.
+fn sequence(packet: &Packet) -> u32 {
+    u32::from_be_bytes(packet.1[24..28].try_into().unwrap())
+}
+
+/// Of a packet in an IPv4 tunnel and a counter mode.
+fn iv(packet: &Packet) -> u64 {
+    u64::from_be_bytes(packet.1[28..36].try_into().unwrap())
+}
+
+fn numbers(packets: &[Packet]) -> (u32, u32) {
+    (sequence(&packets[0]), sequence(packets.last().unwrap()))
+}
 
 #[test]
-fn they_go_on_where_the_association_says() {
+fn they_begin_where_the_association_says() {
     let bench = Bench::with_sa(&(gcm() + "sequence = 70000"));
     let (sealed, report) = bench.seal(&mixed(), &[]);
-    assert_eq!(sealed[0].1[24..28], 70_000_u32.to_be_bytes());
+    assert_eq!(numbers(&sealed), (70_000, 73_097));
     assert!(report.0.contains("SA 0x1001: sequence numbers 70000 to 73097\n"), "{}", report.0);
     assert!(bench.open(&sealed, &[]).0 == inner_packets());
+}
+
+#[test]
+fn sealing_again_never_makes_a_nonce_anew() {
+    for sa in [
+        gcm(),
+        association(IPV4, "aes-ccm", 16, "salt = \"cafeba\""),
+        association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{HMAC}")),
+        association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{CMAC}\nesn = true")),
+    ] {
+        let bench = Bench::with_sa(&sa);
+        let mut ivs = HashSet::new();
+        for run in 0..3 {
+            let (sealed, _) = bench.seal(&mixed(), &[]);
+            assert_eq!(numbers(&sealed), (run * 3098 + 1, (run + 1) * 3098), "no number is left out either");
+            ivs.extend(sealed.iter().map(iv));
+        }
+        assert_eq!(ivs.len(), 3 * PACKETS, "{sa}");
+    }
+}
+
+#[test]
+fn they_go_on_for_the_key_whatever_else_is_changed() {
+    let bench = Bench::with_sa(&gcm());
+    let (first, _) = bench.seal(&mixed(), &[]);
+    let mut from = sequence(first.last().unwrap());
+    for changed in [
+        gcm().replace("0x1001", "0x2002"),
+        gcm().replace("cafebabe", "cafebabf"),
+        gcm() + "sequence = 5",
+        // GCM's and CTR's counter blocks are alike, so one key must not give both the same numbers.
+        association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{HMAC}")),
+        gcm() + "esn = true",
+        gcm(),
+    ] {
+        bench.write_sa(&changed);
+        let (sealed, _) = bench.seal(&mixed(), &[]);
+        assert_eq!(sequence(&sealed[0]), from + 1, "{changed}");
+        from = sequence(sealed.last().unwrap());
+    }
+    // A number further on is taken.
+    bench.write_sa(&(gcm() + "sequence = 1000000"));
+    assert_eq!(sequence(&bench.seal(&mixed(), &[]).0[0]), 1_000_000);
+}
+
+#[test]
+fn a_new_key_begins_anew_and_an_old_one_that_comes_back_does_not() {
+    let bench = Bench::with_sa(&gcm());
+    bench.seal(&mixed(), &[]);
+    bench.write_sa(&gcm().replace("070e15", "080e15"));
+    assert_eq!(numbers(&bench.seal(&mixed(), &[]).0), (1, 3098));
+    bench.write_sa(&gcm());
+    assert_eq!(numbers(&bench.seal(&mixed(), &[]).0), (3099, 6196));
+}
+
+#[test]
+fn the_state_says_nothing_of_the_key() {
+    let bench = Bench::with_sa(&gcm());
+    bench.seal(&mixed(), &[]);
+    let state = fs::read_to_string(bench.path("sa.toml.sequence")).unwrap();
+    let key = "070e151c232a31383f464d545b626970";
+    for piece in key.as_bytes().windows(4) {
+        assert!(!state.contains(std::str::from_utf8(piece).unwrap()), "{state}");
+    }
+    assert!(state.contains(": 3098\n"), "{state}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_sa_file_finds_its_state() {
+    let bench = Bench::with_sa(&gcm());
+    bench.seal(&mixed(), &[]);
+    fs::create_dir(bench.path("elsewhere")).unwrap();
+    let link = bench.path("elsewhere/link.toml");
+    std::os::unix::fs::symlink(bench.path("sa.toml"), &link).unwrap();
+    let output = bench.path("out.pcap");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"));
+    command.args(["esp", "seal"]).args([&mixed(), &output]).arg("--sa").arg(link);
+    assert!(command.output().unwrap().status.success());
+    assert_eq!(numbers(&read(&output)), (3099, 6196));
+}
+
+#[test]
+fn a_start_that_is_given_is_taken_and_leaves_the_state_alone() {
+    let bench = Bench::with_sa(&gcm());
+    let start = ["--start-sequence", "77"];
+    for _ in 0..2 {
+        let (sealed, run) = bench.try_seal(&mixed(), &start);
+        assert_eq!((run.status, numbers(&sealed)), (0, (77, 3174)));
+        assert!(run.stderr.contains("must never serve twice under one key"), "{}", run.stderr);
+    }
+    assert!(!bench.path("sa.toml.sequence").exists());
+    let output = bench.path("out.pcap");
+    let line = bench.run("seal", &mixed(), &output, &["--start-sequence", "4294967296"]).assert_refused();
+    assert!(line.contains("--start-sequence 4294967296: SA 0x1001 has no `esn = true`"), "{line}");
+    bench.run("seal", &mixed(), &output, &["--start-sequence", "0"]).assert_refused();
 }
 
 #[test]
@@ -18,10 +134,183 @@ fn the_last_one_is_used_and_then_no_other() {
     // The capture's 3098 packets end at 2^32 - 1.
     let bench = Bench::with_sa(&(gcm() + "sequence = 4294964198"));
     let (sealed, _) = bench.seal(&mixed(), &[]);
-    assert_eq!(sealed.last().unwrap().1[24..28], u32::MAX.to_be_bytes());
+    assert_eq!(sequence(sealed.last().unwrap()), u32::MAX);
     assert!(bench.open(&sealed, &[]).0 == inner_packets());
+    for _ in 0..2 {
+        let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+        assert!(
+            line.contains("SA 0x1001") && line.contains("used up") && line.contains("a new key"),
+            "{line}"
+        );
+    }
 
     let bench = Bench::with_sa(&(gcm() + "sequence = 4294964199"));
     let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
     assert!(line.contains("mixed.pcap") && line.contains("SA 0x1001") && line.contains("used up"), "{line}");
+}
+
+#[test]
+fn what_a_failed_run_has_used_is_used_up() {
+    let bench = Bench::with_sa(&gcm());
+    let mut capture = fs::read(mixed()).unwrap();
+    let len = capture.len();
+    // The last record says that it is longer than the packet was.
+    capture.truncate(len - 4);
+    capture.extend([0xff; 4]);
+    let input = bench.path("corrupt.pcap");
+    capture.extend([0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 2]);
+    fs::write(&input, capture).unwrap();
+    bench.fail("seal", &input, &bench.path("out.pcap"));
+    let (sealed, _) = bench.seal(&mixed(), &[]);
+    assert!(sequence(&sealed[0]) > 3098);
+}
+
+/// A run that reads its capture from a pipe, has got its first packets and goes on when it gets more.
+#[cfg(unix)]
+fn waiting_run(bench: &Bench, output: &str, packets: usize) -> (Child, Vec<u8>) {
+    let capture = fs::read(mixed()).unwrap();
+    let mut command = bench.command("seal", "/dev/stdin".as_ref(), &bench.path(output));
+    let mut child = command
+        .args(["--burst", "1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (begin, rest) = capture.split_at(packets * 100);
+    child.stdin.as_mut().unwrap().write_all(begin).unwrap();
+    (child, rest.to_vec())
+}
+
+/// Waits until a run has reserved numbers.
+#[cfg(unix)]
+fn await_state(bench: &Bench) {
+    for _ in 0..6000 {
+        if bench.path("sa.toml.sequence").exists() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("no number was reserved");
+}
+
+#[cfg(unix)]
+#[test]
+fn numbers_are_reserved_before_packets_are_sealed_under_them() {
+    let bench = Bench::with_sa(&gcm());
+    let (mut child, _) = waiting_run(&bench, "first.pcap", 100);
+    await_state(&bench);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (sealed, _) = bench.seal(&mixed(), &[]);
+    assert!(sequence(&sealed[0]) > 100, "{}", sequence(&sealed[0]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_run_waits_for_the_first() {
+    use std::io::Read;
+
+    let bench = Bench::with_sa(&gcm());
+    let (mut first, rest) = waiting_run(&bench, "first.pcap", 100);
+    await_state(&bench);
+    let mut second = bench
+        .command("seal", &mixed(), &bench.path("second.pcap"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = vec![0; 30];
+    second.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
+    assert!(String::from_utf8_lossy(&said).starts_with("sealcomb: warning: waiting for"), "{said:?}");
+    assert!(!bench.path("second.pcap").exists());
+    first.stdin.take().unwrap().write_all(&rest).unwrap();
+    assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
+    assert_eq!(numbers(&read(&bench.path("first.pcap"))), (1, 3098));
+    assert_eq!(numbers(&read(&bench.path("second.pcap"))), (3099, 6196));
+}
+
+#[test]
+fn many_runs_at_once_share_no_number() {
+    let bench = Bench::with_sa(&gcm());
+    let outputs: Vec<_> = (0..6).map(|i| bench.path(&format!("{i}.pcap"))).collect();
+    let spawn = |output: &PathBuf| {
+        bench.command("seal", &mixed(), output).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let children: Vec<Child> = outputs.iter().map(spawn).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let all: HashSet<u32> =
+        outputs.iter().flat_map(|output| read(output)).map(|packet| sequence(&packet)).collect();
+    assert_eq!(all.len(), 6 * PACKETS);
+    assert_eq!(all.iter().max(), Some(&(6 * 3098)));
+}
+
+#[test]
+fn a_state_that_cannot_be_kept_is_refused_with_what_to_do() {
+    let output = |bench: &Bench| bench.path("out.pcap");
+    let assert_told = |line: &str| {
+        assert!(line.contains("--state FILE") && line.contains("--start-sequence N"), "{line}");
+    };
+
+    let bench = Bench::with_sa(&gcm());
+    fs::create_dir(bench.path("sa.toml.sequence")).unwrap();
+    assert_told(&bench.fail("seal", &mixed(), &output(&bench)));
+    // Another place will do.
+    let place = bench.path("numbers");
+    let place = place.to_str().unwrap();
+    for from in [1, 3099] {
+        assert_eq!(sequence(&bench.seal(&mixed(), &["--state", place]).0[0]), from);
+    }
+    let nowhere = bench.path("no-such-folder/numbers");
+    let nowhere = ["--state", nowhere.to_str().unwrap()];
+    let line = bench.run("seal", &mixed(), &output(&bench), &nowhere).assert_refused();
+    assert!(line.contains("no-such-folder/numbers"), "{line}");
+    assert_told(&line);
+    let both = ["--state", place, "--start-sequence", "1"];
+    bench.run("seal", &mixed(), &output(&bench), &both).assert_refused();
+}
+
+#[cfg(unix)]
+#[test]
+fn an_sa_file_from_a_pipe_has_no_place_for_a_state() {
+    let bench = Bench::with_sa(&gcm());
+    let run = |more: &[&str]| {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"))
+            .args(["esp", "seal"])
+            .args([mixed(), bench.path("out.pcap")])
+            .args(["--sa", "/dev/stdin"])
+            .args(more)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(gcm().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (status, line) = run(&[]);
+    assert!(status == 2 && line.contains("--state FILE") && line.contains("--start-sequence N"), "{line}");
+    assert_eq!(run(&["--start-sequence", "1"]).0, 0);
+    assert_eq!(run(&["--state", bench.path("numbers").to_str().unwrap()]).0, 0);
+}
+
+#[test]
+fn a_damaged_state_is_refused_and_never_taken_for_none() {
+    let bench = Bench::with_sa(&gcm());
+    bench.seal(&mixed(), &[]);
+    let state = fs::read_to_string(bench.path("sa.toml.sequence")).unwrap();
+    for damaged in [
+        String::new(),
+        state[..state.len() / 2].into(),
+        state.replace("3098", "-1"),
+        state.replace("3098", "18446744073709551616"),
+        state.replace("last", "least"),
+    ] {
+        fs::write(bench.path("sa.toml.sequence"), &damaged).unwrap();
+        let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+        assert!(line.contains("sa.toml.sequence: not a state file"), "{damaged}\n{line}");
+    }
 }
