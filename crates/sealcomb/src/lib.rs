@@ -107,5 +107,5 @@ pub use key::Key;
 
 /// The README's example is tested as if it stood here.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
