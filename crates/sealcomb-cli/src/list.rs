@@ -4,7 +4,7 @@ use crate::machine;
 use crate::stdout;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Status};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Parallel, Status};
 use std::collections::HashSet;
 
 /// Columns of the table of notes, whose text is wrapped.
@@ -21,31 +21,31 @@ pub(crate) struct ListArgs {
 /// Prints the lists.
 pub(crate) fn run(args: &ListArgs) -> Result<()> {
     let lists = if args.markdown {
-        format!("{}\n", algorithms(presets::ASCII_MARKDOWN))
+        format!("{}\n", markdown())
     } else {
         format!(
             "{}\n\n{}\n\n{}\n\n{}\n",
             machine::cpu_name(),
             backends(Backend::selected()?),
-            algorithms(presets::UTF8_FULL_CONDENSED),
+            algorithms(),
             notes()
         )
     };
     stdout::print(&lists)
 }
 
-/// How far to trust each mode and why, and what its user must know; once for all its key sizes.
+/// Where each mode is defined, how far to trust it and why, and what its user must know; once for all its key sizes.
 fn notes() -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_FULL)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH)
-        .set_header(["mode", "status", "because", "to know"]);
+        .set_header(["mode", "specification", "status", "because", "to know"]);
     let mut seen = HashSet::new();
-    for Algorithm { mode, status, reason, note, .. } in ALGORITHMS {
-        if seen.insert((mode, reason, note)) {
-            table.add_row([mode, status_name(*status), reason, note]);
+    for Algorithm { mode, spec, status, reason, note, .. } in ALGORITHMS {
+        if seen.insert((mode, spec, reason, note)) {
+            table.add_row([mode, spec, status_name(*status), reason, note]);
         }
     }
     table
@@ -84,21 +84,76 @@ fn lacking(backend: &str) -> String {
     }
 }
 
-fn algorithms(style: comfy_table::TableStyle) -> Table {
+/// The algorithms' sizes and properties, no wider than a terminal.
+fn algorithms() -> Table {
     let mut table = Table::new();
-    table.load_style(style).set_header(["id", "kind", "key", "nonce", "tag", "status", "specification"]);
-    for algorithm in ALGORITHMS {
-        table.add_row([
-            algorithm.id.to_owned(),
-            kind(algorithm.kind).to_owned(),
-            algorithm.key_bytes.to_string(),
-            nonce(algorithm),
-            tags(algorithm.tag),
-            status_name(algorithm.status).to_owned(),
-            algorithm.spec.to_owned(),
-        ]);
-    }
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header([
+        "id",
+        "kind",
+        "key",
+        "nonce",
+        "tag",
+        "parallel",
+        "E⁻¹-free",
+        "online",
+        "status",
+    ]);
+    table.add_rows(ALGORITHMS.iter().map(|algorithm| {
+        [sizes(algorithm), properties(algorithm), vec![status_name(algorithm.status).to_owned()]].concat()
+    }));
     table
+}
+
+/// The same, with the specification, for documents.
+fn markdown() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN).set_header([
+        "id",
+        "kind",
+        "key",
+        "nonce",
+        "tag",
+        "parallel",
+        "E⁻¹-free",
+        "online",
+        "status",
+        "specification",
+    ]);
+    table.add_rows(ALGORITHMS.iter().map(|algorithm| {
+        let trust = vec![status_name(algorithm.status).to_owned(), algorithm.spec.to_owned()];
+        [sizes(algorithm), properties(algorithm), trust].concat()
+    }));
+    table
+}
+
+fn sizes(algorithm: &Algorithm) -> Vec<String> {
+    vec![
+        algorithm.id.to_owned(),
+        kind(algorithm.kind).to_owned(),
+        algorithm.key_bytes.to_string(),
+        nonce(algorithm),
+        tags(algorithm.tag),
+    ]
+}
+
+fn properties(algorithm: &Algorithm) -> Vec<String> {
+    let structure = algorithm.structure;
+    [parallel(structure.parallel), yes(structure.inverse_free), yes(structure.online)]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+/// In which directions the blocks of one message can go side by side.
+pub(crate) fn parallel(parallel: Parallel) -> &'static str {
+    match parallel {
+        Parallel::Both => "yes",
+        Parallel::Opening => "opening",
+        Parallel::Neither => "no",
+    }
+}
+
+pub(crate) fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
 }
 
 fn kind(kind: Kind) -> &'static str {
@@ -128,9 +183,26 @@ fn nonce(algorithm: &Algorithm) -> String {
     }
 }
 
+/// `4, 8, 12-16`.
 fn tags(sizes: &[usize]) -> String {
-    match sizes {
-        [] => "-".to_owned(),
-        sizes => sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    let runs = sizes.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, _, .., last] => format!("{first}-{last}"),
+        run => run.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    });
+    let runs = runs.collect::<Vec<_>>().join(", ");
+    if runs.is_empty() { "-".to_owned() } else { runs }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_in_a_row_are_written_as_a_range() {
+        assert_eq!(tags(&[4, 8, 12, 13, 14, 15, 16]), "4, 8, 12-16");
+        assert_eq!(tags(&[4, 6, 8]), "4, 6, 8");
+        assert_eq!(tags(&[15, 16]), "15, 16");
+        assert_eq!(tags(&[16]), "16");
+        assert_eq!(tags(&[]), "-");
     }
 }

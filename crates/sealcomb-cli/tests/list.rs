@@ -20,10 +20,43 @@ fn every_backend_is_listed_and_the_best_is_in_use() {
 
 #[test]
 fn every_algorithm_is_listed_with_its_specification() {
-    let run = sealcomb(&["list"]);
+    let run = sealcomb(&["list", "--markdown"]);
     for algorithm in ALGORITHMS {
         let line = run.stdout.lines().find(|line| line.split_whitespace().any(|word| word == algorithm.id));
         assert!(line.is_some_and(|line| line.contains(algorithm.spec)), "{}", algorithm.id);
+    }
+}
+
+/// The cells of an algorithm's row.
+fn cells<'a>(list: &'a str, id: &str) -> Vec<&'a str> {
+    let row = list.lines().find(|line| line.split_whitespace().any(|word| word == id)).expect(id);
+    row.split(['│', '┆', '|']).map(str::trim).filter(|cell| !cell.is_empty()).collect()
+}
+
+/// As the papers' tables of modes print it, and SP 800-38A for what they leave out.
+#[test]
+fn every_algorithm_is_listed_with_how_it_is_built() {
+    for arguments in [&["list"][..], &["list", "--markdown"]] {
+        let run = sealcomb(arguments);
+        for (id, parallel, inverse_free, online) in [
+            ("aes128-gcm", "yes", "yes", "yes"),
+            ("aes128-gcm-siv", "yes", "yes", "no"),
+            ("aes128-ccm", "no", "yes", "no"),
+            ("aes256-ocb3-t128", "yes", "no", "yes"),
+            ("aes128-copa", "yes", "no", "yes"),
+            ("aes192-cbc", "opening", "no", "yes"),
+            ("aes128-cfb128", "opening", "yes", "yes"),
+        ] {
+            assert_eq!(cells(&run.stdout, id)[5..8], [parallel, inverse_free, online], "{id}");
+        }
+    }
+}
+
+#[test]
+fn the_lists_are_no_wider_than_a_terminal() {
+    let run = sealcomb(&["list"]);
+    for line in run.stdout.lines() {
+        assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
     }
 }
 
@@ -32,7 +65,7 @@ fn every_mode_is_listed_with_its_status_and_the_reason_for_it() {
     let run = sealcomb(&["list"]);
     let words: Vec<&str> = run.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
     for algorithm in ALGORITHMS {
-        for text in [algorithm.mode, algorithm.reason, algorithm.note] {
+        for text in [algorithm.mode, algorithm.spec, algorithm.reason, algorithm.note] {
             let missing: Vec<&str> = text.split_whitespace().filter(|word| !words.contains(word)).collect();
             assert!(missing.is_empty(), "{}: {missing:?}", algorithm.id);
         }

@@ -63,6 +63,30 @@ pub struct Work {
     pub multiplications: u32,
 }
 
+/// In which directions the blocks of one message can go side by side. Where they can't, each waits for a call of the block
+/// cipher on the one before, and only several messages fill the CPU's units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parallel {
+    /// Sealing and opening.
+    Both,
+    /// Opening alone.
+    Opening,
+    /// Neither.
+    Neither,
+}
+
+/// How a mode is built: what decides where it can be fast, and what sender and receiver must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Structure {
+    /// Where the blocks of one message can go side by side.
+    pub parallel: Parallel,
+    /// Whether opening, like sealing, only ever encrypts with the block cipher.
+    pub inverse_free: bool,
+    /// Whether sealing can begin, and give out ciphertext, before the end of the message is known. For a MAC: whether
+    /// authenticating can begin.
+    pub online: bool,
+}
+
 /// An algorithm: a mode of operation with a block cipher of one key size.
 ///
 /// ```
@@ -102,6 +126,8 @@ pub struct Algorithm {
     pub tweaked: bool,
     /// What a block costs.
     pub work: Work,
+    /// How the mode is built.
+    pub structure: Structure,
     /// Rounds of a call of the block cipher.
     pub rounds: u32,
     /// How far it can be trusted.
@@ -314,6 +340,26 @@ const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] 
 /// No work but what a line names.
 const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
 
+/// Blocks side by side, the cipher in one direction, one pass over the message.
+const PARALLEL: Structure = Structure { parallel: Parallel::Both, inverse_free: true, online: true };
+/// The same, with a block cipher that is inverted to open.
+const INVERTED: Structure = Structure { inverse_free: false, ..PARALLEL };
+/// A ciphertext of which each block depends on the whole message.
+const TWO_PASSES: Structure = Structure { online: false, ..PARALLEL };
+#[cfg(any(feature = "hazmat", feature = "research"))]
+const TWO_PASSES_INVERTED: Structure = Structure { online: false, ..INVERTED };
+/// Block after block.
+const SERIAL: Structure = Structure { parallel: Parallel::Neither, ..PARALLEL };
+#[cfg(feature = "research")]
+const SERIAL_INVERTED: Structure = Structure { parallel: Parallel::Neither, ..INVERTED };
+/// Its first block has the message's length in it.
+const CCM: Structure = Structure { online: false, ..SERIAL };
+/// Chained by the ciphertext, which the receiver has.
+#[cfg(feature = "hazmat")]
+const CHAINED: Structure = Structure { parallel: Parallel::Opening, ..PARALLEL };
+#[cfg(feature = "hazmat")]
+const CHAINED_INVERTED: Structure = Structure { parallel: Parallel::Opening, ..INVERTED };
+
 /// The lengths of messages that a mode takes, up to its limits, and by how much it makes them longer.
 struct Takes {
     whole_blocks: bool,
@@ -340,7 +386,7 @@ const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 macro_rules! catalog {
     ($($cfg:meta => $code:expr, $mode:literal, $id:literal, $kind:ident,
        $cipher:ident [$($bits:literal $(+ $more:literal)?),*], nonce $nonce:expr, $nonce_bytes:literal,
-       tag $tag:expr, $tag_bytes:literal, takes $takes:expr, $work:expr, $limits:expr, $spec:literal,
+       tag $tag:expr, $tag_bytes:literal, takes $takes:expr, $work:expr, $structure:expr, $limits:expr, $spec:literal,
        $status:ident, $reason:literal, $note:literal;)*) => {
         /// Every algorithm of this build.
         pub static ALGORITHMS: &[Algorithm] = &[$($(
@@ -361,6 +407,7 @@ macro_rules! catalog {
                 least_message_bytes: $takes.least,
                 tweaked: $takes.tweak,
                 work: $work,
+                structure: $structure,
                 rounds: catalog!(@rounds $cipher $bits),
                 status: Status::$status,
                 reason: $reason,
@@ -384,145 +431,147 @@ macro_rules! catalog {
 
 catalog! {
     all() => gcm::AES, "GCM", "gcm", Aead, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
-        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        Work { calls: 1, multiplications: 1, ..IDLE }, PARALLEL, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.";
     feature = "research" => gcm::SERPENT, "GCM", "gcm", Aead, serpent [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16,
-        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, PARALLEL, Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         "NIST SP 800-38D; Serpent (Anderson, Biham, Knudsen 1998)",
         Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
         "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.";
     all() => gcm_siv::GcmSiv, "GCM-SIV", "gcm-siv", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
-        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
+        Work { calls: 1, multiplications: 1, ..IDLE }, TWO_PASSES, Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
         "RFC 8452", Standard, "RFC 8452 (2019), of the IRTF's crypto forum",
         "A nonce used twice reveals only whether the messages are equal.";
     all() => ccm::Ccm, "CCM", "ccm", Aead, aes [128, 192, 256], nonce CCM_NONCES, 12, tag CCM_TAGS, 16, takes ANY,
-        Work { calls: 2, ..IDLE }, Limits::BesideNonce, "NIST SP 800-38C", Standard, "NIST SP 800-38C (2004)",
+        Work { calls: 2, ..IDLE }, CCM, Limits::BesideNonce, "NIST SP 800-38C", Standard, "NIST SP 800-38C (2004)",
         "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) bytes.";
     all() => cmac::Cmac, "CMAC", "cmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16, takes ANY,
-        Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
+        Work { calls: 1, ..IDLE }, SERIAL, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
         "At most 2^48 messages a key.";
     feature = "research" => pmac::Pmac, "PMAC", "pmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "Black, Rogaway, EUROCRYPT 2002", Research,
+        takes ANY, Work { calls: 1, ..IDLE }, PARALLEL, Limits::None, "Black, Rogaway, EUROCRYPT 2002", Research,
         "published, proven up to the birthday bound, no attack known; NIST chose CMAC",
         "At most 2^48 blocks a key.";
     all() => gcm::AES, "GMAC", "gmac", Mac, aes [128, 192, 256], nonce GCM_NONCES, 12, tag GCM_TAGS, 16, takes ANY,
-        Work { multiplications: 1, ..IDLE }, Limits::Fixed { message: 0, aad: GCM_AAD },
+        Work { multiplications: 1, ..IDLE }, PARALLEL, Limits::Fixed { message: 0, aad: GCM_AAD },
         "NIST SP 800-38D", Standard, "NIST SP 800-38D (2007)",
         "A nonce used twice under a key reveals the authentication key.";
     all() => ocb3::AES, "OCB3-T64", "ocb3-t64", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[8], 8, takes ANY,
-        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        Work { calls: 1, ..IDLE }, INVERTED, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
     all() => ocb3::AES, "OCB3-T96", "ocb3-t96", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[12], 12, takes ANY,
-        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        Work { calls: 1, ..IDLE }, INVERTED, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
     all() => ocb3::AES, "OCB3-T128", "ocb3-t128", Aead, aes [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16, takes ANY,
-        Work { calls: 1, ..IDLE }, OCB_LIMITS, "RFC 7253", Standard,
+        Work { calls: 1, ..IDLE }, INVERTED, OCB_LIMITS, "RFC 7253", Standard,
         "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other algorithms.";
     feature = "research" => ocb3::SERPENT, "OCB3", "ocb3", Aead, serpent [128, 192, 256], nonce OCB_NONCES, 12, tag &[16], 16,
-        takes ANY, Work { calls: 1, ..IDLE }, OCB_LIMITS,
+        takes ANY, Work { calls: 1, ..IDLE }, INVERTED, OCB_LIMITS,
         "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
         Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
         "A nonce must not be used twice under a key; at most 2^48 blocks a key.";
     feature = "research" => otr::Otr::Parallel, "OTR-P", "otr-p", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
-        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
+        Work { calls: 1, ..IDLE }, PARALLEL, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), parallel AD", Research,
         "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
         "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
     feature = "research" => otr::Otr::Serial, "OTR-S", "otr-s", Aead, aes [128, 256], nonce TWELVE, 12, tag &[16], 16, takes ANY,
-        Work { calls: 1, ..IDLE }, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), serial AD", Research,
+        Work { calls: 1, ..IDLE }, PARALLEL, Limits::None, "AES-OTR v3 (Minematsu, CAESAR), serial AD", Research,
         "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other fields than these",
         "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.";
     feature = "research" => poet::POET, "POET", "poet", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
-        Work { calls: 3, ..IDLE }, Limits::None, "CAESAR round 2, POET v2", Research,
+        Work { calls: 3, ..IDLE }, SERIAL_INVERTED, Limits::None, "CAESAR round 2, POET v2", Research,
         "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition of security are \
          shown by Hoang et al., CRYPTO 2015",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "research" => poet::POET_AES4, "POET-AES4", "poet-aes4", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16],
-        16, takes ANY, Work { calls: 1, rounds: 8, ..IDLE }, Limits::None, "CAESAR round 2, POET v2", Research,
+        16, takes ANY, Work { calls: 1, rounds: 8, ..IDLE }, SERIAL_INVERTED, Limits::None, "CAESAR round 2, POET v2", Research,
         "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition of security are \
          shown by Hoang et al., CRYPTO 2015",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "research" => poet_g::POET_G, "POET-G", "poet-g", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16,
-        takes ANY, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None, "CAESAR round 1, POET v1", Broken,
+        takes ANY, Work { calls: 1, multiplications: 2, ..IDLE }, INVERTED, Limits::None, "CAESAR round 1, POET v1", Broken,
         "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, Tischhauser)",
         "Large classes of weak keys, and universal forgeries: for study only.";
     feature = "research" => mcoe_g::McoeG, "McOE-G", "mcoe-g", Aead, aes [128 + 128], nonce ONE_BLOCK, 16, tag &[16], 16,
-        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
+        takes ANY, Work { calls: 1, multiplications: 1, ..IDLE }, SERIAL_INVERTED, Limits::None,
         "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644", Research,
         "published, proven, no attack known; how additional data is hashed and how bits are ordered is this library's own",
         "A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "research" => cobra::Cobra, "COBRA", "cobra", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes ANY,
-        Work { calls: 1, multiplications: 1, ..IDLE }, Limits::None,
+        Work { calls: 1, multiplications: 1, ..IDLE }, PARALLEL, Limits::None,
         "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's", Broken,
         "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by its designers",
         "Can be forged where a nonce is used twice: for study only.";
     feature = "research" => julius::JuliusEcb, "Julius-ECB", "julius-ecb", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16],
-        16, takes PADDED, Work { calls: 1, multiplications: 2, ..IDLE }, Limits::None,
+        16, takes PADDED, Work { calls: 1, multiplications: 2, ..IDLE }, TWO_PASSES_INVERTED, Limits::None,
         "CAESAR round 1, Julius v1.0, regular Julius-ECB; as its code, with the multiplication put right",
         Broken, "universal forgeries under weak keys (Abdelraheem, Beelen, Bogdanov, Tischhauser, EUROCRYPT 2015)",
         "A nonce used twice reveals only whether the messages are equal; the receiver must be told a message's length.";
     feature = "research" => cloc::Cloc, "CLOC", "cloc", Aead, aes [128], nonce TWELVE, 12, tag &[8], 8, takes ANY,
-        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
+        Work { calls: 2, ..IDLE }, SERIAL, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
         "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound (designers, DIAC 2016)",
         "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "research" => silc::Silc, "SILC", "silc", Aead, aes [128], nonce TWELVE, 12, tag &[8], 8, takes ANY,
-        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
+        Work { calls: 2, ..IDLE }, SERIAL, Limits::None, "CAESAR round 3, CLOC and SILC v3", Research,
         "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound (designers, DIAC 2016)",
         "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their beginnings.";
     feature = "research" => jambu::Jambu, "JAMBU", "jambu", Aead, aes [128], nonce EIGHT, 8, tag &[8], 8, takes ANY,
-        Work { calls: 2, ..IDLE }, Limits::None, "CAESAR round 3, JAMBU v2", Research,
+        Work { calls: 2, ..IDLE }, SERIAL, Limits::None, "CAESAR round 3, JAMBU v2", Research,
         "a third-round candidate of CAESAR that was not chosen; what it claimed for repeated nonces falls to 2^32 queries \
          (Peyrin, Sim, Wang, Zhang, FSE 2015)",
         "Tags have 8 bytes. A nonce must not be used twice under a key.";
     feature = "hazmat" => ecb::AES, "ECB", "ecb", Cipher, aes [128, 192, 256], nonce NO_NONCE, 0, tag &[], 0,
-        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
+        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, INVERTED, Limits::None,
+        "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "Equal blocks stay equal: a building block, not a way to encrypt.";
     all(feature = "hazmat", feature = "research") => ecb::SERPENT, "ECB", "ecb", Cipher, serpent [128, 192, 256],
-        nonce NO_NONCE, 0, tag &[], 0, takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None,
+        nonce NO_NONCE, 0, tag &[], 0, takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, INVERTED, Limits::None,
         "Serpent (Anderson, Biham, Knudsen 1998); NIST SP 800-38A",
         Research, "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
         "Equal blocks stay equal: a building block, not a way to encrypt. Bytes stand in the NESSIE order.";
     feature = "hazmat" => cbc::Cbc, "CBC", "cbc", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
-        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
+        takes WHOLE_BLOCKS, Work { calls: 1, ..IDLE }, CHAINED_INVERTED, Limits::None,
+        "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "The IV must be unpredictable; not authenticated; padding is the caller's.";
     feature = "hazmat" => cfb::Cfb, "CFB128", "cfb128", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
+        takes ANY, Work { calls: 1, ..IDLE }, CHAINED, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "The IV must be unpredictable; not authenticated.";
     feature = "hazmat" => ofb::Ofb, "OFB", "ofb", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
+        takes ANY, Work { calls: 1, ..IDLE }, SERIAL, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "An IV must not be used twice under a key; not authenticated.";
     feature = "hazmat" => ctr::Ctr, "CTR", "ctr", Cipher, aes [128, 192, 256], nonce ONE_BLOCK, 16, tag &[], 0,
-        takes ANY, Work { calls: 1, ..IDLE }, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
+        takes ANY, Work { calls: 1, ..IDLE }, PARALLEL, Limits::None, "NIST SP 800-38A", Standard, "NIST SP 800-38A (2001)",
         "No counter block may be used twice under a key; the whole block counts; not authenticated.";
     feature = "hazmat" => eme2::Eme2, "EME2", "eme2", Cipher, aes [128 + 256, 256 + 256], nonce NO_NONCE, 0, tag &[], 0,
-        takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
+        takes WIDE_BLOCK, Work { calls: 2, ..IDLE }, TWO_PASSES_INVERTED, Limits::None, "IEEE Std 1619.2", Standard, "IEEE Std 1619.2-2010",
         "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the cipher's.";
     all() => colm::Colm, "COLM0", "colm0", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes ANY,
-        Work { calls: 2, ..IDLE }, Limits::None, "COLM v1 (CAESAR, third round)",
+        Work { calls: 2, ..IDLE }, INVERTED, Limits::None, "COLM v1 (CAESAR, third round)",
         Portfolio, "CAESAR's final portfolio (2019), defense in depth, second choice",
         "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
     feature = "research" => copa::Copa, "COPA", "copa", Aead, aes [128], nonce ONE_BLOCK, 16, tag &[16], 16, takes FLAGGED,
-        Work { calls: 2, ..IDLE }, Limits::None, "AES-COPA v2 (CAESAR, second round)",
+        Work { calls: 2, ..IDLE }, INVERTED, Limits::None, "AES-COPA v2 (CAESAR, second round)",
         Research, "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
         "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
     feature = "research" => elmd::FULL, "ELmD", "elmd", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16, takes FLAGGED,
-        Work { calls: 2, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 10 rounds",
+        Work { calls: 2, ..IDLE }, INVERTED, Limits::None, "ELmD v2.0 (CAESAR, second round), 10 rounds",
         Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.";
     feature = "research" => elmd::SIX_ROUNDS, "ELmD(6,6)", "elmd66", Aead, aes [128], nonce EIGHT, 8, tag &[16], 16,
-        takes FLAGGED, Work { rounds: 12, ..IDLE }, Limits::None, "ELmD v2.0 (CAESAR, second round), 6 rounds",
+        takes FLAGGED, Work { rounds: 12, ..IDLE }, INVERTED, Limits::None, "ELmD v2.0 (CAESAR, second round), 6 rounds",
         Broken, "key recovery over 60 bits below the key's strength (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         "Six rounds of AES a layer: for study alone.";
     feature = "research" => elmd::INTERMEDIATE_TAGS, "ELmD with intermediate tags", "elmd-it127", Aead, aes [128],
-        nonce EIGHT, 8, tag &[16], 16, takes TAGGED, Work { calls: 2, ..IDLE }, Limits::None,
+        nonce EIGHT, 8, tag &[16], 16, takes TAGGED, Work { calls: 2, ..IDLE }, INVERTED, Limits::None,
         "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
         Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         "As ELmD; the tags within the ciphertext are verified with the last one, before anything is released.";
     feature = "research" => elmd::VARIABLE_TAG, "ELmD with a variable tag", "elmd-vartag", Aead, aes [128],
-        nonce EIGHT, 8, tag &[16], 16, takes ANY, Work { calls: 2, ..IDLE }, Limits::None,
+        nonce EIGHT, 8, tag &[16], 16, takes ANY, Work { calls: 2, ..IDLE }, INVERTED, Limits::None,
         "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
         Research, "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
         "As ELmD, with a ciphertext as long as the message.";
@@ -570,6 +619,30 @@ mod tests {
         }
         assert_eq!(algorithm.check(12, 16, 0, 16), Ok(()));
         assert_eq!(algorithm.padded_bytes(17), 17);
+    }
+
+    /// What never decrypts with the block cipher opens without the keys for that; what does, finds every tag wrong or
+    /// another message.
+    #[test]
+    fn what_is_inverse_free_opens_without_the_keys_of_the_inverse_cipher() {
+        use crate::{Backend, Key};
+        for backend in Backend::available() {
+            for algorithm in ALGORITHMS.iter().filter(|a| a.cipher == Cipher::Aes && a.kind != Kind::Mac) {
+                let mut key = Key::with_backend(algorithm, &vec![7; algorithm.key_bytes], backend).unwrap();
+                let message: Vec<u8> = (0..96).collect();
+                let nonce = vec![9; algorithm.nonce_bytes];
+                let sealed = key.seal(&nonce, b"", &message).unwrap();
+                if !key.material_mut().aes.spoil_decrypting() {
+                    continue;
+                }
+                let opened = key.open(&nonce, b"", &sealed);
+                assert_eq!(
+                    opened.is_ok_and(|opened| opened == message),
+                    algorithm.structure.inverse_free,
+                    "{algorithm:?}"
+                );
+            }
+        }
     }
 
     fn expanding(expansion: Expansion) -> Algorithm {

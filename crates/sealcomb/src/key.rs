@@ -93,6 +93,11 @@ impl Key {
         &self.0.material
     }
 
+    #[cfg(test)]
+    pub(crate) fn material_mut(&mut self) -> &mut Material {
+        &mut self.0.material
+    }
+
     /// Encrypts `data` in place and writes the tag, of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors

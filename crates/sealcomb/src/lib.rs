@@ -100,7 +100,7 @@ pub mod reference;
 
 pub use backend::Backend;
 pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
-pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Range, Status, Work};
+pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;

@@ -1,6 +1,6 @@
 //! The catalog's own promises, for every algorithm.
 
-use sealcomb::{ALGORITHMS, BatchError, Key, Kind, SealJob, seal_batch};
+use sealcomb::{ALGORITHMS, Algorithm, BatchError, Key, Kind, Parallel, SealJob, seal_batch};
 
 #[test]
 fn every_algorithm_has_an_id_of_its_own_and_says_why_it_has_its_status() {
@@ -33,5 +33,39 @@ fn a_job_is_refused_exactly_as_the_catalog_says() {
                 job.map_or_else(Err, |job| seal_batch(&mut [job]).map_err(|BatchError { error, .. }| error));
             assert_eq!(sealed, expected, "{} {} {aad_bytes} {message}", algorithm.id, nonce.len());
         }
+    }
+}
+
+/// A ciphertext whose beginning is the same whatever comes after can be sent as the message comes in, and no other. CCM's
+/// can too, but the first block that it authenticates has the message's length.
+#[test]
+fn what_is_online_begins_alike_where_messages_begin_alike() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac) {
+        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).expect("the key's length is right");
+        let beginning = |bytes: usize, last: u8| {
+            let mut message = vec![0x5a; bytes];
+            message[bytes - 1] = last;
+            key.seal(&vec![2; algorithm.nonce_bytes], b"", &message).unwrap()[..64].to_vec()
+        };
+        let sealed = [beginning(256, 1), beginning(256, 2), beginning(320, 3)];
+        let alike = sealed.iter().all(|other| *other == sealed[0]);
+        let knows_its_length = algorithm.mode == "CCM";
+        assert_eq!(alike && !knows_its_length, algorithm.structure.online, "{}", algorithm.id);
+    }
+    assert!(ALGORITHMS.iter().all(|algorithm| algorithm.kind != Kind::Mac || algorithm.structure.online));
+}
+
+/// As SP 800-38A to -D, RFC 7253 and RFC 8452 define them.
+#[test]
+fn the_standards_modes_are_parallel_where_their_equations_allow_it() {
+    let parallel = |id| Algorithm::by_id(id).unwrap().structure.parallel;
+    for mode in ["ecb", "ctr", "gcm", "gmac", "gcm-siv", "ocb3-t128"] {
+        assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Both, "{mode}");
+    }
+    for mode in ["cbc", "cfb128"] {
+        assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Opening, "{mode}");
+    }
+    for mode in ["ofb", "cmac", "ccm"] {
+        assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Neither, "{mode}");
     }
 }

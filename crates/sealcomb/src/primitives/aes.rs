@@ -48,6 +48,13 @@ impl Schedule {
     pub(crate) fn decrypting(&self) -> Shared<'_> {
         Shared { keys: &self.decrypting, schedule: self }
     }
+
+    /// Makes the round keys for [`Isa::decrypt`] wrong. False where the backend has others.
+    #[cfg(test)]
+    pub(crate) fn spoil_decrypting(&mut self) -> bool {
+        self.decrypting.fill([0x55; BLOCK]);
+        self.soft.is_none()
+    }
 }
 
 struct Expand<'a> {
