@@ -5,6 +5,7 @@
 mod esp;
 mod list;
 mod machine;
+mod names;
 mod output;
 mod stdout;
 mod study;
@@ -44,6 +45,9 @@ enum Command {
     Vectors(vectors::VectorsArgs),
     /// Turn the IP packets of a capture into IPsec ESP packets, and back
     Esp(esp::EspArgs),
+    /// What `study` runs to count instructions
+    #[command(hide = true)]
+    CountInstructions(study::CountArgs),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
         Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Vectors(args) => vectors::run(&args),
+        Command::CountInstructions(args) => study::count_instructions(&args).map(|()| ExitCode::SUCCESS),
         Command::Esp(args) => esp::run(args),
     };
     outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))

@@ -40,6 +40,8 @@ pub enum Op {
     AesInvLast,
     /// `InvMixColumns`, of which the round keys of the inverse cipher are made.
     AesInvMix,
+    /// What helps to expand a key (`AESKEYGENASSIST`), made of other instructions where registers have several blocks.
+    AesKeyAssist,
     /// A carry-less product of 64-bit halves.
     Clmul,
     /// A byte shuffle.
@@ -125,13 +127,21 @@ pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u6
     }
 }
 
-/// Takes `pairs` pairs of blocks through the chain of a mode, in one register or in eight side by side: what the mode
-/// costs a block in the bulk of a message, all of it in registers. Returns how many blocks those are.
-pub fn chain(backend: Backend, mode: Chained, method: Multiply, batched: bool, pairs: u64) -> u64 {
+/// Takes `messages` messages of `pairs` pairs of blocks through a mode, one after the other, in one register or in eight
+/// side by side: what the mode's start, its chain and its tag cost, all of it in registers. Returns how many blocks those
+/// are.
+pub fn chain(
+    backend: Backend,
+    mode: Chained,
+    method: Multiply,
+    batched: bool,
+    pairs: u64,
+    messages: u64,
+) -> u64 {
     if batched {
-        backend.run(Chain::<8> { mode, method, pairs })
+        backend.run(Chain::<8> { mode, method, pairs, messages })
     } else {
-        backend.run(Chain::<1> { mode, method, pairs })
+        backend.run(Chain::<1> { mode, method, pairs, messages })
     }
 }
 
@@ -156,6 +166,7 @@ impl<const R: usize> Kernel for Repeat<R> {
                     Op::AesInvRound => b.aes_inv_round(x[r], key),
                     Op::AesInvLast => b.aes_inv_last(x[r], key),
                     Op::AesInvMix => b.aes_inv_mix(x[r]),
+                    Op::AesKeyAssist => b.aes_key_assist(x[r]),
                     Op::Clmul => b.mul_low(x[r], key),
                     Op::Shuffle => b.shuffle(x[r], &order),
                 };
@@ -276,6 +287,7 @@ struct Chain<const R: usize> {
     mode: Chained,
     method: Multiply,
     pairs: u64,
+    messages: u64,
 }
 
 impl<const R: usize> Kernel for Chain<R> {
@@ -284,41 +296,67 @@ impl<const R: usize> Kernel for Chain<R> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
         let key = b.splat(&black_box([3; BLOCK]));
-        let mut chain = [key; R];
-        for _ in 0..self.pairs {
+        let mut tags = [key; R];
+        for _ in 0..self.messages {
             match self.mode {
-                Chained::McoeG => {
-                    self.mcoe_g(b, key, &mut chain);
-                    self.mcoe_g(b, key, &mut chain);
-                }
-                Chained::Cobra => self.cobra(b, key, &mut chain),
+                Chained::McoeG => self.mcoe_g(b, key, &mut tags),
+                Chained::Cobra => self.cobra(b, key, &mut tags),
             }
         }
-        consume(b, &chain);
-        2 * self.pairs * (R * B::BLOCKS) as u64
+        consume(b, &tags);
+        2 * self.messages * self.pairs * (R * B::BLOCKS) as u64
     }
 }
 
 impl<const R: usize> Chain<R> {
+    /// `τ = E(N), U = τ ⊕ N`, the blocks, `T = E(τ ⊕ h) ⊕ h` where `h = U K2`. The nonce is the tag before.
+    #[inline(always)]
+    fn mcoe_g<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
+        let mut tau = *nonces;
+        ten_rounds(b, key, &mut tau);
+        let mut u = sum(b, tau, *nonces);
+        for _ in 0..2 * self.pairs {
+            self.mcoe_g_block(b, key, &mut u);
+        }
+        let h = self.products(b, u, key);
+        let mut tags = sum(b, tau, h);
+        ten_rounds(b, key, &mut tags);
+        *nonces = sum(b, tags, h);
+    }
+
+    /// `V = L² ⊕ N L`, the pairs of blocks, `T = E(E(Σ) ⊕ N)` where `Σ` is the sum of what the pairs' calls give.
+    #[inline(always)]
+    fn cobra<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
+        let mut v = self.products(b, *nonces, key);
+        let mut checksum = [key; R];
+        for _ in 0..self.pairs {
+            self.cobra_pair(b, key, &mut v, &mut checksum);
+        }
+        ten_rounds(b, key, &mut checksum);
+        let mut tags = sum(b, checksum, *nonces);
+        ten_rounds(b, key, &mut tags);
+        *nonces = tags;
+    }
+
     /// `h = U K2, C = E(M ⊕ h) ⊕ h, U = M ⊕ C`
     #[inline(always)]
-    fn mcoe_g<B: Isa>(&self, b: B, key: B::V, u: &mut [B::V; R]) {
+    fn mcoe_g_block<B: Isa>(&self, b: B, key: B::V, u: &mut [B::V; R]) {
         let h = self.products(b, *u, key);
-        let mut c = add(b, h, [key; R]);
+        let mut c = sum(b, h, [key; R]);
         ten_rounds(b, key, &mut c);
-        *u = add(b, add(b, c, h), [key; R]);
+        *u = sum(b, sum(b, c, h), [key; R]);
     }
 
     /// `X = M ⊕ V, Y = M' ⊕ X L, ρ = E(Y), σ = E(X ⊕ ρ), V = Y L`
     #[inline(always)]
-    fn cobra<B: Isa>(&self, b: B, key: B::V, v: &mut [B::V; R]) {
-        let x = add(b, *v, [key; R]);
-        let y = add(b, self.products(b, x, key), [key; R]);
+    fn cobra_pair<B: Isa>(&self, b: B, key: B::V, v: &mut [B::V; R], checksum: &mut [B::V; R]) {
+        let x = sum(b, *v, [key; R]);
+        let y = sum(b, self.products(b, x, key), [key; R]);
         let mut rho = y;
         ten_rounds(b, key, &mut rho);
-        let mut sigma = add(b, x, rho);
+        let mut sigma = sum(b, x, rho);
         ten_rounds(b, key, &mut sigma);
-        consume(b, &sigma);
+        *checksum = sum(b, *checksum, sum(b, rho, sigma));
         *v = self.products(b, y, key);
     }
 
@@ -336,7 +374,7 @@ impl<const R: usize> Chain<R> {
 }
 
 #[inline(always)]
-fn add<B: Isa, const R: usize>(b: B, x: [B::V; R], y: [B::V; R]) -> [B::V; R] {
+fn sum<B: Isa, const R: usize>(b: B, x: [B::V; R], y: [B::V; R]) -> [B::V; R] {
     let mut x = x;
     for r in 0..R {
         x[r] = b.xor(x[r], y[r]);
@@ -357,11 +395,11 @@ fn ten_rounds<B: Isa, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
 /// Makes the compiler believe that the results are used.
 #[inline(always)]
 fn consume<B: Isa, const R: usize>(b: B, x: &[B::V; R]) {
-    let mut sum = b.zero();
+    let mut all = b.zero();
     for r in 0..R {
-        sum = b.xor(sum, x[r]);
+        all = b.xor(all, x[r]);
     }
-    black_box(b.first(b.fold(sum)));
+    black_box(b.first(b.fold(all)));
 }
 
 #[cfg(test)]
@@ -383,6 +421,28 @@ mod tests {
                 Double::Compare => gf128::double_branching(b, v, TopBit::Compare),
                 Double::Spread => b.reverse(gf128::double(b, b.reverse(v))),
             })
+        }
+    }
+
+    struct Assist([u8; BLOCK]);
+
+    impl Kernel for Assist {
+        type Output = [u8; BLOCK];
+
+        #[inline(always)]
+        fn run<B: Isa>(self, b: B) -> [u8; BLOCK] {
+            b.first(b.aes_key_assist(b.one(&self.0)))
+        }
+    }
+
+    /// The key of FIPS 197, appendix A.1: of its last word, `SubWord(RotWord)` plus the constant is `8b84eb01`.
+    #[test]
+    fn the_key_assistant_gives_what_the_next_round_key_is_made_of() {
+        let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();
+        for backend in Backend::available() {
+            let [.., s0, s1, s2, s3, r0, r1, r2, r3] = backend.run(Assist(key));
+            assert_eq!([r0, r1, r2, r3], [0x8b, 0x84, 0xeb, 0x01], "{backend:?}");
+            assert_eq!([s0, s1, s2, s3], [0x01, 0x8a, 0x84, 0xeb], "{backend:?}");
         }
     }
 

@@ -109,6 +109,21 @@ impl Bench {
     }
 }
 
+/// Seals one message twice: once so that all is in its place, then within `around`.
+pub(crate) fn seal_once<E>(
+    keys: &[Key],
+    bytes: usize,
+    around: impl FnOnce(&mut dyn FnMut()) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut batch = Message::batches(keys[0].algorithm(), &[vec![bytes]]).concat();
+    let mut jobs = seal_jobs(keys, &mut batch);
+    let mut seal = || {
+        seal_batch_with(Schedule::Auto, &mut jobs).expect("a message of a length that the algorithm takes");
+    };
+    seal();
+    around(&mut seal)
+}
+
 /// An output that has room for the message, as far as its length can be known.
 fn room(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
     let most = algorithm.message_bytes_at_most(message.data.len()).expect("the ciphertext of a message");

@@ -2,23 +2,28 @@
 
 use super::papers::{self, LENGTHS, Pair, PaperMode};
 use super::plan::{MAIN_LENGTH, SWEPT};
-use super::results::{Direction, Measurement, ScheduleName, Study};
+use super::results::{Direction, Measurement, MultiplicationChain, Number, ScheduleName, Study};
 use super::table::{Table, cpb, speed_up, table};
 use super::workload::Lengths;
-use sealcomb::{Algorithm, Work};
+use crate::list::{parallel, yes};
+use sealcomb::Algorithm;
 
 /// All tables of the papers that the study has numbers for.
 pub(crate) fn tables(study: &Study) -> Vec<Table> {
     vec![
-        work(study),
+        character(study),
         fixed_length(study),
         realistic_mix(study),
         single_by_length(study),
         batch_by_length(study),
         parallel_cbc(study),
+        best_parallelism(study),
         instructions(study),
         doubling(study),
         multiplication(study),
+        counted(study),
+        near_the_vaes_bound(study),
+        headlines(study),
     ]
 }
 
@@ -54,25 +59,35 @@ fn pair(pair: Option<Pair>) -> [String; 2] {
     [figure(pair.single), pair.comb.map_or_else(|| "-".to_owned(), figure)]
 }
 
-fn work(study: &Study) -> Table {
+/// What holds here, and what the papers say if it is something else.
+fn or_theirs(ours: &str, theirs: &str) -> String {
+    if ours == theirs { ours.to_owned() } else { format!("{ours} ({theirs})") }
+}
+
+/// The papers' tables of modes.
+fn character(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
-        let (calls, multiplications) = paper.work?;
-        let algorithm = Algorithm::by_id(paper.id).ok()?;
-        let Work { calls: our_calls, rounds, multiplications: our_multiplications, .. } = algorithm.work;
-        debug_assert_eq!(rounds, 0, "the papers' modes call AES with all its rounds");
+        let ((calls, multiplications), theirs) = (paper.work?, paper.character?);
+        let Algorithm { work, structure, .. } = Algorithm::by_id(paper.id).ok()?;
+        debug_assert_eq!(work.rounds, 0, "the papers' modes call AES with all its rounds");
         Some(vec![
             paper.name.to_owned(),
-            algorithm.id.to_owned(),
-            our_calls.to_string(),
-            our_multiplications.to_string(),
-            calls.to_string(),
-            multiplications.to_string(),
+            theirs.year.to_string(),
+            or_theirs(parallel(structure.parallel), yes(theirs.parallel)),
+            or_theirs(yes(structure.inverse_free), yes(theirs.inverse_free)),
+            yes(structure.online).to_owned(),
+            or_theirs(&work.calls.to_string(), &calls.to_string()),
+            or_theirs(&work.multiplications.to_string(), &multiplications.to_string()),
+            yes(theirs.resists_misuse).to_owned(),
+            theirs.description.to_owned(),
         ])
     });
-    table(
-        "Work for 16 bytes (2014: table 1; 2015: table 2, which count one chain of CLOC and SILC, and half blocks of JAMBU)",
-        &["mode", "algorithm", "AES calls", "multiplications", "paper: calls", "multiplications"],
-        rows,
+    let header =
+        ["mode", "year", "parallel", "E⁻¹-free", "online", "E", "M", "resists\nmisuse", "description"];
+    table("Authenticated modes (2014: table 1; 2015: table 2)", &header, rows).with_note(
+        "E, M: calls of AES and multiplications for 16 bytes. In parentheses: the papers, where they say otherwise. Of CLOC and\n\
+         SILC they count one chain of two, and of JAMBU half blocks; their tables call POET parallel and Julius not, but their\n\
+         texts comb POET and not Julius. \"Online\" is the catalog's word, not the papers'.",
     )
 }
 
@@ -98,13 +113,13 @@ fn fixed_length(study: &Study) -> Table {
             "single",
             "batch",
             "speed-up",
-            "2014: messages",
-            "single",
-            "multiple",
-            "2015: single",
-            "comb",
-            "Skylake: single",
-            "comb",
+            "2014\nmessages",
+            "2014\nsingle",
+            "2014\nmultiple",
+            "2015\nsingle",
+            "2015\ncomb",
+            "Skylake\nsingle",
+            "Skylake\ncomb",
         ],
         rows,
     )
@@ -114,25 +129,27 @@ fn realistic_mix(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let single = sealed(study, paper.id, ScheduleName::Single, Lengths::Mix)?;
         let batch = sealed(study, paper.id, ScheduleName::Auto, Lengths::Mix)?;
-        let Pair { single: theirs, comb } = paper.haswell_mix;
+        let Pair { single: theirs, comb: theirs_comb } = paper.haswell_mix;
         let mut row = vec![paper.name.to_owned(), cpb(single), cpb(batch), speed_up(single, batch)];
         row.extend(pair(Some(paper.haswell_mix)));
-        row.push(comb.map_or_else(|| "-".to_owned(), |comb| speed_up(theirs, comb)));
-        row.extend(pair(paper.skylake_mix));
+        row.push(theirs_comb.map_or_else(|| "-".to_owned(), |comb| speed_up(theirs, comb)));
+        let [single, comb] = pair(paper.skylake_mix);
+        let illegible = theirs_comb.is_some() && paper.character.is_none();
+        row.extend([single, if illegible { "?".to_owned() } else { comb }]);
         Some(row)
     });
     table(
-        "Realistic mix of packet lengths (2015: tables 1, 4 and 5)",
+        "Realistic mix of packet lengths (2015: tables 1, 4 and 5; ?: not legible in the paper's text)",
         &[
             "mode",
             "single",
             "batch",
             "speed-up",
-            "2015: single",
-            "comb",
-            "speed-up",
-            "Skylake: single",
-            "comb",
+            "2015\nsingle",
+            "2015\ncomb",
+            "2015\nspeed-up",
+            "Skylake\nsingle",
+            "Skylake\ncomb",
         ],
         rows,
     )
@@ -216,6 +233,34 @@ fn parallel_cbc(study: &Study) -> Table {
     )
 }
 
+/// Of the heat maps over the comb's degree of parallelism, the best of each length.
+fn best_parallelism(study: &Study) -> Table {
+    let Some(first) = study.comb_heat.first() else { return Table::default() };
+    let rows = study.comb_heat.iter().map(|map| {
+        let best = |column: usize| {
+            let cells = map.messages.iter().zip(&map.cpb).map(|(messages, row)| (row[column], messages));
+            let best = cells.min_by(|a, b| a.0.total_cmp(&b.0));
+            best.map_or_else(String::new, |(cost, messages)| format!("{}:{messages}", cpb(cost)))
+        };
+        let theirs = papers::MODES.iter().find(|paper| paper.id == map.algorithm);
+        let theirs =
+            theirs.and_then(|paper| paper.by_length.as_ref()).map(|by_length| by_length.messages.to_string());
+        let mode = Algorithm::by_id(map.algorithm).map_or(map.algorithm, |algorithm| algorithm.mode);
+        let mut row = vec![mode.to_owned()];
+        row.extend((0..map.lengths.len()).map(best));
+        row.push(theirs.unwrap_or_default());
+        row
+    });
+    let mut header = vec!["mode".to_owned()];
+    header.extend(first.lengths.iter().map(usize::to_string));
+    header.push("2014".to_owned());
+    table(
+        "By the comb, by length: cycles per byte and the best of 1 to 16 messages in flight (2014: table 4)",
+        &header,
+        rows,
+    )
+}
+
 fn instructions(study: &Study) -> Table {
     let rows = study.instructions.iter().map(|i| {
         let theirs = papers::INSTRUCTIONS.iter().find(|(name, ..)| *name == i.operation);
@@ -263,25 +308,186 @@ fn doubling(study: &Study) -> Table {
     )
 }
 
-/// The two methods of multiplication in the modes that the papers compare them in.
+/// The two methods of multiplication in the modes that the papers compare them in, over the length of the messages.
 fn multiplication(study: &Study) -> Table {
-    let rows = study.chains.iter().filter(|chain| chain.method == "classical").filter_map(|classical| {
-        let haswell = study
-            .chains
-            .iter()
-            .find(|c| (c.backend, c.mode, c.method) == (classical.backend, classical.mode, "Haswell"))?;
+    let Some(first) = study.chains.first() else { return Table::default() };
+    let mut header = ["mode", "backend", "messages", "multiplication"].map(str::to_owned).to_vec();
+    header.extend(first.lengths.iter().map(usize::to_string));
+    header.push("endless".to_owned());
+    let mut rows = Vec::new();
+    for chain in study.chains.iter().filter(|chain| chain.method == "classical") {
+        let Some(haswell) = other_method(study, chain) else { continue };
+        for (messages, batched) in [("single", false), ("8 registers", true)] {
+            for chain in [chain, haswell] {
+                let (by_length, endless) = if batched {
+                    (&chain.batched_by_length, chain.batched)
+                } else {
+                    (&chain.single_by_length, chain.single)
+                };
+                let names = [chain.mode, chain.backend, messages, chain.method].map(str::to_owned);
+                let numbers = by_length.iter().copied().chain([endless]).map(cpb);
+                rows.push(names.into_iter().chain(numbers).collect());
+            }
+        }
+    }
+    table(
+        "Two modes by either multiplication, in registers, by length (2014: figure 2; 2015: figure 5)",
+        &header,
+        rows,
+    )
+    .with_note(faster_multiplication(study))
+}
+
+fn other_method<'s>(study: &'s Study, chain: &MultiplicationChain) -> Option<&'s MultiplicationChain> {
+    study
+        .chains
+        .iter()
+        .find(|c| (c.backend, c.mode) == (chain.backend, chain.mode) && c.method != chain.method)
+}
+
+/// Which multiplication is the faster one, here and in the papers.
+fn faster_multiplication(study: &Study) -> String {
+    let papers = papers::FASTER_MULTIPLICATION
+        .map(|(year, single, batched)| format!("{year}: {single} for single messages, {batched} for eight"));
+    let faster = |chain: &MultiplicationChain, cost: fn(&MultiplicationChain) -> f64| {
+        let other = other_method(study, chain)?;
+        Some(if cost(other) < cost(chain) { other.method } else { chain.method })
+    };
+    let here: Vec<String> = study
+        .chains
+        .iter()
+        .filter(|chain| chain.backend == study.machine.backend && chain.method == "classical")
+        .filter_map(|chain| {
+            let (single, batched) = (faster(chain, |c| c.single)?, faster(chain, |c| c.batched)?);
+            Some(format!("{}: {single} for single messages, {batched} for eight", chain.mode))
+        })
+        .collect();
+    format!(
+        "Which is faster, the papers' texts contradict one another. {}.\nHere, on {}: {}",
+        papers.join("; "),
+        study.machine.backend,
+        here.join("; ")
+    )
+}
+
+/// What the VAES paper counts, beside what a call takes here.
+fn counted(study: &Study) -> Table {
+    let measured = |id| study.results.iter().any(|m| m.algorithm == id);
+    let rows = papers::COUNTED.iter().filter(|counted| measured(counted.id)).map(|counted| {
+        let here = |backend| {
+            study
+                .instruction_counts
+                .iter()
+                .find(|c| (c.algorithm, c.backend, c.bytes) == (counted.id, backend, counted.bytes))
+                .map(|c| c.instructions as f64)
+        };
+        let (narrow, wide) = (here("aesni"), here(study.machine.backend));
+        let (legacy, vectorized) = (f64::from(counted.legacy), f64::from(counted.vectorized));
+        let per_block = |instructions: f64| format!("{:.2}", instructions * 16.0 / counted.bytes as f64);
+        vec![
+            counted.name.to_owned(),
+            counted.bytes.to_string(),
+            format!("{legacy:.0} / {vectorized:.0}"),
+            format!("{} / {}", per_block(legacy), per_block(vectorized)),
+            format!("× {:.2}", counted.ratio),
+            counted.id.to_owned(),
+            narrow.zip(wide).map_or_else(String::new, |(narrow, wide)| format!("{narrow:.0} / {wide:.0}")),
+            narrow.zip(wide).map_or_else(String::new, |(narrow, wide)| {
+                format!("{} / {}", per_block(narrow), per_block(wide))
+            }),
+            narrow.zip(wide).map_or_else(String::new, |(narrow, wide)| format!("× {:.2}", narrow / wide)),
+        ]
+    });
+    table(
+        &format!(
+            "Instructions of a call: AES-NI / VAES (2018: table 1), and here aesni / {}",
+            study.machine.backend
+        ),
+        &[
+            "2018",
+            "bytes",
+            "instructions",
+            "per block",
+            "ratio",
+            "here",
+            "instructions",
+            "per block",
+            "ratio",
+        ],
+        rows,
+    )
+}
+
+/// What the VAES paper expects of registers of four blocks, beside what there is.
+fn near_the_vaes_bound(study: &Study) -> Table {
+    let rows = ["aes128-ctr", "aes128-cbc", "aes128-gcm", "aes128-gcm-siv"].into_iter().filter_map(|id| {
+        let longest = study
+            .on(study.machine.backend)
+            .filter(|m| m.algorithm == id && matches!(m.lengths, Lengths::Fixed(_)));
+        let lengths = longest.max_by_key(|m| bytes(m.lengths))?.lengths;
+        let batch = study.find(id, Direction::Seal, ScheduleName::Auto, lengths)?;
         Some(vec![
-            classical.mode.to_owned(),
-            classical.backend.to_owned(),
-            cpb(classical.single),
-            cpb(haswell.single),
-            cpb(classical.batched),
-            cpb(haswell.batched),
+            id.to_owned(),
+            lengths.to_string(),
+            maybe(sealed(study, id, ScheduleName::Single, lengths)),
+            cpb(batch.cpb),
+            maybe(batch.bound_cpb),
+            figure(papers::VAES_BOUND),
         ])
     });
     table(
-        "The bulk of two modes by either multiplication, in registers (2014: figure 2; 2015: figure 5)",
-        &["mode", "backend", "single: classical", "Haswell", "8 registers: classical", "Haswell"],
+        "What VAES is for, at the longest length (2018: 0.16 cycles per byte for all of them)",
+        &["algorithm", "bytes", "single", "batch", "bound here", "2018"],
         rows,
+    )
+}
+
+fn bytes(lengths: Lengths) -> usize {
+    match lengths {
+        Lengths::Fixed(bytes) => bytes,
+        Lengths::Mix | Lengths::Trace => 0,
+    }
+}
+
+/// Whether what the papers say first and last holds here.
+fn headlines(study: &Study) -> Table {
+    let number = |number: &Number| {
+        let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode);
+        let how = match number.schedule {
+            Some(ScheduleName::Single) => " single",
+            Some(_) => " batch",
+            None => "",
+        };
+        let backend = number.backend.filter(|backend| *backend != study.machine.backend);
+        format!(
+            "{mode}{how}{} {}",
+            backend.map_or_else(String::new, |name| format!(" {name}")),
+            cpb(number.cpb)
+        )
+    };
+    let cell = |numbers: &[Number]| numbers.iter().map(number).collect::<Vec<_>>().join("\n");
+    let at = |numbers: &[Number]| {
+        let lengths = numbers.first().and_then(|number| number.lengths);
+        lengths.map_or_else(String::new, |lengths| lengths.to_string())
+    };
+    let rows = study.headlines.iter().map(|headline| {
+        vec![
+            headline.paper.to_string(),
+            headline.claim.to_owned(),
+            yes(headline.holds).to_owned(),
+            at(&headline.numbers),
+            cell(&headline.numbers),
+            cell(&headline.papers),
+        ]
+    });
+    table(
+        "What the papers say, and whether it holds on this CPU",
+        &["paper", "claim", "holds", "bytes", "here", "the paper"],
+        rows,
+    )
+    .of_text()
+    .with_note(
+        "Of several algorithms or lengths: those that speak most against the claim. Near: at most 15 % slower; about: a tenth\n\
+         less counts; that is what the papers' own figures need.",
     )
 }

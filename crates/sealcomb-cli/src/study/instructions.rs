@@ -23,20 +23,32 @@ const PRODUCTS_PER_MULTIPLICATION: u32 = 3;
 /// Bytes of a block.
 const BLOCK: f64 = 16.0;
 
-const OPERATIONS: [(Op, &str); 7] = [
+/// Bytes of two blocks.
+const PAIR: usize = 32;
+
+const OPERATIONS: [(Op, &str); 8] = [
     (Op::AesRound, "aesenc"),
     (Op::AesInvRound, "aesdec"),
     (Op::AesLast, "aesenclast"),
     (Op::AesInvLast, "aesdeclast"),
     (Op::AesInvMix, "aesimc"),
+    (Op::AesKeyAssist, KEY_ASSIST),
     (Op::Clmul, "pclmulqdq"),
     (Op::Shuffle, "pshufb"),
 ];
+
+/// No CPU has it for more than one block.
+const KEY_ASSIST: &str = "aeskeygenassist";
+
+/// Bytes of the messages that go through the chains of multiplications: the papers' lengths.
+const CHAIN_LENGTHS: [usize; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
+const QUICK_CHAIN_LENGTHS: [usize; 3] = [128, 1024, 8192];
 
 /// Latency and throughput of the instructions that modes are made of.
 pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instruction> {
     OPERATIONS
         .into_iter()
+        .filter(|(_, operation)| *operation != KEY_ASSIST || backend.blocks() == 1)
         .map(|(op, operation)| {
             let latency = bench.clock.measure(bench.samples, || probe::latency(backend, op, CHAINED));
             let blocks_per_cycle = rate(bench, || probe::throughput(backend, op, TIMES));
@@ -91,15 +103,35 @@ pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<Field
 }
 
 /// The modes whose chains of multiplications the papers measure with either method.
-pub(crate) fn multiplication_chains(bench: &mut Bench, backend: Backend) -> Vec<MultiplicationChain> {
+pub(crate) fn multiplication_chains(
+    bench: &mut Bench,
+    backend: Backend,
+    quick: bool,
+) -> Vec<MultiplicationChain> {
+    let lengths = if quick { &QUICK_CHAIN_LENGTHS[..] } else { &CHAIN_LENGTHS[..] };
     let mut chains = Vec::new();
     for (chained, mode) in [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")] {
         for (multiply, method) in [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")] {
-            let mut cpb = |batched| {
-                1.0 / BLOCK / rate(bench, || probe::chain(backend, chained, multiply, batched, TIMES))
+            let mut cpb = |batched, pairs, messages| {
+                let run = || probe::chain(backend, chained, multiply, batched, pairs, messages);
+                let lanes = if batched { 1.0 } else { backend.blocks() as f64 };
+                lanes / BLOCK / rate(bench, run)
             };
-            let (single, batched) = (cpb(false) * backend.blocks() as f64, cpb(true));
-            chains.push(MultiplicationChain { backend: backend.name(), mode, method, single, batched });
+            let mut by_length = |batched| -> Vec<f64> {
+                let pairs = lengths.iter().map(|bytes| (bytes / PAIR) as u64);
+                pairs.map(|pairs| cpb(batched, pairs, TIMES.div_ceil(pairs))).collect()
+            };
+            let (single_by_length, batched_by_length) = (by_length(false), by_length(true));
+            chains.push(MultiplicationChain {
+                backend: backend.name(),
+                mode,
+                method,
+                single: cpb(false, TIMES, 1),
+                batched: cpb(true, TIMES, 1),
+                lengths: lengths.to_vec(),
+                single_by_length,
+                batched_by_length,
+            });
         }
     }
     chains

@@ -5,6 +5,8 @@
 mod bench;
 mod beside;
 mod cost;
+mod counting;
+mod headlines;
 mod instructions;
 mod papers;
 mod plan;
@@ -19,10 +21,11 @@ use crate::output::Output;
 use crate::stdout;
 use anyhow::Result;
 use bench::Bench;
+pub(crate) use counting::{CountArgs, run as count_instructions};
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
 use plan::{Item, Plan, Way};
-use results::{Conditions, Direction, HeatMap, Instruction, Machine, Measurement, Study};
+use results::{Axis, Conditions, Direction, HeatMap, Instruction, Machine, Measurement, Study};
 use sealcomb::{Algorithm, Backend, Schedule};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
@@ -34,7 +37,7 @@ const SCHEMA: &str = "sealcomb-study/1";
 /// Arguments of `sealcomb study`.
 #[derive(clap::Args)]
 pub(crate) struct StudyArgs {
-    /// Measure these modes or algorithms only, for instance gcm,cbc or aes256-gcm
+    /// Measure these modes, families of modes or algorithms only, for instance gcm,cbc or otr or aes256-gcm
     #[arg(long, value_delimiter = ',')]
     modes: Vec<String>,
     /// Measure these message lengths only: bytes, or mix for realistic packet lengths
@@ -71,7 +74,9 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
 
 fn measure(plan: &Plan) -> Study {
     let items = plan.items();
-    let cells = plan.heated().count() * plan.heat_messages().len() * plan.heat_lengths.len();
+    let maps = plan.heat_maps();
+    let rows: usize = maps.iter().map(|(_, axis)| plan.heat_messages(*axis).len()).sum();
+    let cells = rows * plan.heat_lengths.len();
     let clock = Clock::new().with_patience(plan.patience(items.len() + cells));
     let mut bench = Bench { clock, samples: plan.samples };
     let progress = progress_bar(items.len() + cells);
@@ -84,7 +89,7 @@ fn measure(plan: &Plan) -> Study {
     {
         instructions.extend(instructions::instructions(&mut bench, backend));
         field.extend(instructions::field_operations(&mut bench, backend));
-        chains.extend(instructions::multiplication_chains(&mut bench, backend));
+        chains.extend(instructions::multiplication_chains(&mut bench, backend, plan.quick));
     }
     let machine = Machine {
         cpu: machine::cpu_name(),
@@ -100,13 +105,12 @@ fn measure(plan: &Plan) -> Study {
         results.push(measure_item(&mut bench, &mut bounds, plan, item));
         progress.inc(1);
     }
-    let heat = if plan.heat_lengths.is_empty() {
-        Vec::new()
-    } else {
-        plan.heated().map(|algorithm| heat_map(&mut bench, plan, algorithm, &progress)).collect()
-    };
+    let (heat, comb_heat) = maps
+        .into_iter()
+        .map(|(algorithm, axis)| heat_map(&mut bench, plan, algorithm, axis, &progress))
+        .partition(|map| map.axis == Axis::Batch);
     progress.finish_and_clear();
-    Study {
+    let mut study = Study {
         schema: SCHEMA,
         machine,
         conditions: Conditions {
@@ -117,30 +121,39 @@ fn measure(plan: &Plan) -> Study {
             trace: plan.trace.clone(),
         },
         costs: cost::of_all(&results, plan.backend.name()),
+        instruction_counts: counting::instructions(&results, plan.backend),
         results,
         instructions,
         field,
         chains,
         heat,
-    }
+        comb_heat,
+        headlines: Vec::new(),
+    };
+    study.headlines = headlines::of(&study);
+    study
 }
 
 fn heat_map(
     bench: &mut Bench,
     plan: &Plan,
     algorithm: &'static Algorithm,
+    axis: Axis,
     progress: &ProgressBar,
 ) -> HeatMap {
     progress.set_message(algorithm.name);
     let keys = bench::keys(algorithm, plan.backend, 1);
     let mut cell = |messages, bytes| {
-        let lengths = Workload::at_once(bytes, messages).batches(algorithm);
+        let (schedule, workload) = match axis {
+            Axis::Batch => (Schedule::Auto, Workload::at_once(bytes, messages)),
+            Axis::Parallelism => (Schedule::Comb(messages), Workload::fixed(bytes)),
+        };
         progress.inc(1);
-        bench.time(&keys, Direction::Seal, Schedule::Auto, &lengths).median
+        bench.time(&keys, Direction::Seal, schedule, &workload.batches(algorithm)).median
     };
-    let (messages, lengths) = (plan.heat_messages(), plan.heat_lengths.clone());
+    let (messages, lengths) = (plan.heat_messages(axis), plan.heat_lengths.clone());
     let cpb = messages.iter().map(|&n| lengths.iter().map(|&bytes| cell(n, bytes)).collect()).collect();
-    HeatMap { algorithm: algorithm.id, backend: plan.backend.name(), messages, lengths, cpb }
+    HeatMap { algorithm: algorithm.id, backend: plan.backend.name(), axis, messages, lengths, cpb }
 }
 
 fn rate_of(instructions: &[Instruction], backend: Backend, operation: &str) -> f64 {

@@ -1,11 +1,13 @@
 //! What is measured, in which order.
 
 use super::StudyArgs;
-use super::results::{Direction, ScheduleName};
+use super::papers;
+use super::results::{Axis, Direction, ScheduleName};
 use super::workload::{BATCH, Lengths, Workload};
 use crate::esp;
-use anyhow::{Context, Result, ensure};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
+use crate::names::{self, Named};
+use anyhow::{Context, Result};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Parallel, Schedule};
 use sealcomb_peers::{Peer, peers};
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -28,6 +30,10 @@ const QUICK_SWEEP: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const HEAT_MESSAGES: RangeInclusive<usize> = 1..=32;
 const HEAT_LENGTHS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 const QUICK_HEAT_LENGTHS: [usize; 3] = [64, 512, 2048];
+
+/// The papers' heat maps: so many messages in flight in the comb's windows.
+const HEAT_PARALLELISM: RangeInclusive<usize> = 1..=16;
+const QUICK_HEAT_PARALLELISM: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// The longest that a study may take, and the longest to spend on one number.
 const TIME: Duration = Duration::from_secs(17 * 60);
@@ -138,9 +144,31 @@ impl Plan {
             .filter(|algorithm| algorithm.cipher_key_bytes == 16)
     }
 
-    /// The messages at once of a heat map.
-    pub(crate) fn heat_messages(&self) -> Vec<usize> {
-        if self.quick { QUICK_SWEEP.to_vec() } else { HEAT_MESSAGES.collect() }
+    /// Those among them that get one over the comb's degrees of parallelism, too: what is sealed block after block, and
+    /// the authenticated modes that the papers draw.
+    pub(crate) fn combed(&self) -> impl Iterator<Item = &'static Algorithm> {
+        let drawn = |id| papers::MODES.iter().any(|paper| paper.id == id && paper.by_length.is_some());
+        self.heated()
+            .filter(move |algorithm| algorithm.structure.parallel != Parallel::Both || drawn(algorithm.id))
+    }
+
+    /// The rows of a heat map.
+    pub(crate) fn heat_messages(&self, axis: Axis) -> Vec<usize> {
+        match (axis, self.quick) {
+            (Axis::Batch, true) => QUICK_SWEEP.to_vec(),
+            (Axis::Batch, false) => HEAT_MESSAGES.collect(),
+            (Axis::Parallelism, true) => QUICK_HEAT_PARALLELISM.to_vec(),
+            (Axis::Parallelism, false) => HEAT_PARALLELISM.collect(),
+        }
+    }
+
+    /// The heat maps, those over batches first.
+    pub(crate) fn heat_maps(&self) -> Vec<(&'static Algorithm, Axis)> {
+        if self.heat_lengths.is_empty() {
+            return Vec::new();
+        }
+        let batches = self.heated().map(|algorithm| (algorithm, Axis::Batch));
+        batches.chain(self.combed().map(|algorithm| (algorithm, Axis::Parallelism))).collect()
     }
 
     /// Every number to measure, each once.
@@ -200,25 +228,22 @@ pub(crate) fn is_main(lengths: Lengths) -> bool {
     lengths == Lengths::Fixed(MAIN_LENGTH) || !matches!(lengths, Lengths::Fixed(_))
 }
 
-/// The algorithms that `--modes` names, by mode or by id; without it all (`--quick`: those with the shortest key).
+/// The algorithms that `--modes` names; without it all. `--quick`: only those with the shortest key, unless a name tells
+/// another.
 fn chosen_algorithms(modes: &[String], quick: bool) -> Result<Vec<&'static Algorithm>> {
-    let named = |algorithm: &Algorithm, name: &str| {
-        algorithm.id.eq_ignore_ascii_case(name)
-            || algorithm.mode.eq_ignore_ascii_case(name) && !(quick && algorithm.cipher_key_bytes != 16)
-    };
-    for name in modes {
-        ensure!(
-            ALGORITHMS.iter().any(|algorithm| named(algorithm, name)),
-            "no mode or algorithm is called \"{name}\"; `sealcomb list` names those there are"
-        );
+    let wanted = |named: &Named| named.with_key_size || !quick || named.algorithm.cipher_key_bytes == 16;
+    if modes.is_empty() {
+        return Ok(ALGORITHMS
+            .iter()
+            .filter(|algorithm| !quick || algorithm.cipher_key_bytes == 16)
+            .collect());
     }
-    Ok(ALGORITHMS
-        .iter()
-        .filter(|algorithm| match modes {
-            [] => !(quick && algorithm.cipher_key_bytes != 16),
-            modes => modes.iter().any(|name| named(algorithm, name)),
-        })
-        .collect())
+    let mut chosen = HashSet::new();
+    for name in modes {
+        let named = names::algorithms(name)?;
+        chosen.extend(named.into_iter().filter(wanted).map(|named| named.algorithm.id));
+    }
+    Ok(ALGORITHMS.iter().filter(|algorithm| chosen.contains(algorithm.id)).collect())
 }
 
 /// The lengths that `--lengths` names, else the papers' and the mix; a capture takes the place of the mix.

@@ -14,7 +14,12 @@ pub(crate) struct Study {
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) field: Vec<FieldOperation>,
     pub(crate) chains: Vec<MultiplicationChain>,
+    /// Over batches.
     pub(crate) heat: Vec<HeatMap>,
+    /// Over the comb's degrees of parallelism.
+    pub(crate) comb_heat: Vec<HeatMap>,
+    pub(crate) instruction_counts: Vec<InstructionCount>,
+    pub(crate) headlines: Vec<Headline>,
 }
 
 /// The CPU and what it can do at most.
@@ -119,27 +124,84 @@ pub(crate) struct FieldOperation {
     pub(crate) independent: f64,
 }
 
-/// The bulk of a mode with a chain of multiplications, by one method, in cycles per byte.
+/// A mode with a chain of multiplications, by one method, in cycles per byte.
 #[derive(Serialize, Debug)]
 pub(crate) struct MultiplicationChain {
     pub(crate) backend: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) method: &'static str,
-    /// In one register.
+    /// In one register, of a message without end.
     pub(crate) single: f64,
     /// In eight registers side by side.
     pub(crate) batched: f64,
+    /// The same for whole messages of these lengths, one after the other.
+    pub(crate) lengths: Vec<usize>,
+    pub(crate) single_by_length: Vec<f64>,
+    pub(crate) batched_by_length: Vec<f64>,
 }
 
-/// What sealing costs by the number of messages that are handed over at once, and by their length.
+/// What sealing costs by a number of messages, and by their length.
 #[derive(Serialize, Debug)]
 pub(crate) struct HeatMap {
     pub(crate) algorithm: &'static str,
     pub(crate) backend: &'static str,
+    pub(crate) axis: Axis,
+    /// So many messages for each row.
     pub(crate) messages: Vec<usize>,
     pub(crate) lengths: Vec<usize>,
     /// Cycles per byte, a row for each number of messages.
     pub(crate) cpb: Vec<Vec<f64>>,
+}
+
+/// Which number of messages a heat map is over.
+#[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Axis {
+    /// Messages that are handed over at once.
+    Batch,
+    /// Messages in flight in the comb's windows: the papers' degree of parallelism. The batch is as large as everywhere.
+    Parallelism,
+}
+
+/// What a call that seals one message takes.
+#[derive(Serialize, Debug)]
+pub(crate) struct InstructionCount {
+    pub(crate) algorithm: &'static str,
+    pub(crate) backend: &'static str,
+    pub(crate) bytes: usize,
+    pub(crate) instructions: u64,
+}
+
+/// Something that a paper says first or last, and whether it holds on this CPU.
+#[derive(Serialize, Debug)]
+pub(crate) struct Headline {
+    pub(crate) claim: &'static str,
+    /// The paper's year: 2014, 2015 or 2018.
+    pub(crate) paper: u32,
+    pub(crate) holds: bool,
+    /// What was measured for it: two numbers of which the first is to be so many times the second, or one that is to be
+    /// near the paper's. Where the claim is about several algorithms or lengths, those that speak against it most.
+    pub(crate) numbers: Vec<Number>,
+    /// The paper's own, with its own worst case.
+    pub(crate) papers: Vec<Number>,
+}
+
+/// A number that a claim stands on.
+#[derive(Serialize, Clone, PartialEq, Debug)]
+pub(crate) struct Number {
+    /// None for a bound that is no algorithm's.
+    pub(crate) algorithm: Option<&'static str>,
+    pub(crate) backend: Option<&'static str>,
+    pub(crate) schedule: Option<ScheduleName>,
+    pub(crate) lengths: Option<Lengths>,
+    pub(crate) cpb: f64,
+}
+
+impl Number {
+    /// A bound that is no algorithm's.
+    pub(crate) fn bound(cpb: f64) -> Self {
+        Self { algorithm: None, backend: None, schedule: None, lengths: None, cpb }
+    }
 }
 
 impl Study {

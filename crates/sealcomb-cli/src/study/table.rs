@@ -1,8 +1,12 @@
 //! A table of the study: the same on the terminal and in the report.
 
-use comfy_table::{CellAlignment, Table as Grid, presets::UTF8_FULL_CONDENSED};
+use comfy_table::presets::{UTF8_FULL, UTF8_FULL_CONDENSED};
+use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use serde::Serialize;
 use std::fmt;
+
+/// Columns of a terminal that a table is made for.
+const WIDTH: u16 = 118;
 
 /// A title, the names of the columns, and rows of as many cells. Without rows it is no table, and prints as nothing.
 #[derive(Serialize, Default, Debug)]
@@ -10,6 +14,21 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
+    /// What there is to say under it.
+    pub(crate) note: String,
+    /// Whether the cells are text, to be wrapped where it is too long.
+    #[serde(skip)]
+    text: bool,
+}
+
+impl Table {
+    pub(crate) fn with_note(self, note: impl Into<String>) -> Self {
+        Self { note: note.into(), ..self }
+    }
+
+    pub(crate) fn of_text(self) -> Self {
+        Self { text: true, ..self }
+    }
 }
 
 pub(crate) fn table<H: ToString>(
@@ -21,6 +40,7 @@ pub(crate) fn table<H: ToString>(
         title: title.to_owned(),
         header: header.iter().map(H::to_string).collect(),
         rows: rows.into_iter().collect(),
+        ..Table::default()
     }
 }
 
@@ -31,13 +51,18 @@ impl fmt::Display for Table {
         }
         let mut grid = Grid::new();
         grid.load_style(UTF8_FULL_CONDENSED).set_header(&self.header).add_rows(&self.rows);
-        for column in grid.column_iter_mut() {
-            column.set_cell_alignment(CellAlignment::Right);
+        if self.text {
+            grid.load_style(UTF8_FULL).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+        } else {
+            for column in grid.column_iter_mut() {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+            if let Some(names) = grid.column_mut(0) {
+                names.set_cell_alignment(CellAlignment::Left);
+            }
         }
-        if let Some(names) = grid.column_mut(0) {
-            names.set_cell_alignment(CellAlignment::Left);
-        }
-        writeln!(f, "\n{}\n{grid}", self.title)
+        writeln!(f, "\n{}\n{grid}", self.title)?;
+        if self.note.is_empty() { Ok(()) } else { writeln!(f, "{}", self.note) }
     }
 }
 
@@ -66,5 +91,19 @@ mod tests {
         for part in ["\nModes\n", "mode", "CBC", "0.250"] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn a_note_stands_under_its_table_and_nowhere_without_one() {
+        let modes = |rows| table("Modes", &["mode"], rows).with_note("a note");
+        assert!(modes(vec![vec!["CBC".to_owned()]]).to_string().ends_with("\na note\n"));
+        assert_eq!(modes(vec![]).to_string(), "");
+    }
+
+    #[test]
+    fn a_table_of_text_is_no_wider_than_a_terminal() {
+        let long = ["word"; 60].join(" ");
+        let text = table("Text", &["one", "two"], [vec![long.clone(), long]]).of_text().to_string();
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
     }
 }

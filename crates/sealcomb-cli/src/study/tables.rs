@@ -78,7 +78,7 @@ fn by_length(study: &Study, schedule: ScheduleName) -> Table {
     });
     let mut header = vec!["algorithm".to_owned()];
     header.extend(all.iter().map(Lengths::to_string));
-    header.extend(["cycles/message".to_owned(), "+ cycles/byte".to_owned()]);
+    header.extend(["cycles\n/message".to_owned(), "cycles\n/byte".to_owned()]);
     let title = match schedule {
         ScheduleName::Single => "Sealing one message after the other, by length",
         _ => "Sealing batches, by length",

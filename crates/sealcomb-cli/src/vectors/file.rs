@@ -1,5 +1,6 @@
 //! A file of known answers.
 
+use crate::names::did_you_mean;
 use anyhow::{Context, Result, bail, ensure};
 use sealcomb::{Algorithm, Kind};
 use serde::Deserialize;
@@ -92,7 +93,10 @@ impl WrittenTest {
         let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
         let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
         let Ok(algorithm) = Algorithm::by_id(&name) else {
-            bail!("unknown algorithm \"{name}\"; `sealcomb list` names those there are");
+            bail!(
+                "unknown algorithm \"{name}\"{}; `sealcomb list` names those there are",
+                did_you_mean(&name)
+            );
         };
         let msg = msg.or(pt);
         let need = |field: Option<Bytes>, name: &str| match field {

@@ -45,6 +45,7 @@ impl Isa for Aesni {
         aes_inv_round(x, key) = _mm_aesdec_si128;
         aes_inv_last(x, key) = _mm_aesdeclast_si128;
         aes_inv_mix(x) = _mm_aesimc_si128;
+        aes_key_assist(x) = _mm_aeskeygenassist_si128::<1>;
     }
 
     #[inline(always)]

@@ -1,0 +1,232 @@
+//! The names by which people call algorithms. All of them come from the catalog.
+//!
+//! `gcm`, `GCM-SIV`, `gcmsiv`, `aes-gcm`, `AES-128-GCM` and `aes128-gcm` mean what they seem to. A name that is no mode's
+//! own may be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the end of a longer name (`siv`).
+
+use anyhow::{Result, bail};
+use sealcomb::{ALGORITHMS, Algorithm, Cipher};
+use std::collections::BTreeSet;
+
+/// How alike a name must be to one that there is, 1 being the same, to be taken for a slip.
+const ALIKE: f64 = 0.6;
+
+/// Letters of the shortest end of a name that is one: a single letter or a number says too little.
+const SHORTEST_END: usize = 3;
+
+/// Suggestions for one name, at most.
+const SUGGESTIONS: usize = 3;
+
+/// How a name fits an algorithm, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Fit {
+    /// It is the mode's name or the algorithm's.
+    Own,
+    /// The mode's name begins with it, or it is the block cipher's.
+    Family,
+    /// The mode's name ends with it.
+    End,
+}
+
+/// An algorithm that a name means.
+#[derive(Clone, Copy)]
+pub(crate) struct Named {
+    pub(crate) algorithm: &'static Algorithm,
+    /// Whether the name tells the size of the key, too.
+    pub(crate) with_key_size: bool,
+}
+
+/// The algorithms that a name means, in the catalog's order: those that it fits best among those with the same cipher.
+///
+/// # Errors
+/// If there are none; the message has the names that are nearly the same.
+pub(crate) fn algorithms(name: &str) -> Result<Vec<Named>> {
+    let fits: Vec<(Fit, Named)> = ALGORITHMS.iter().filter_map(|algorithm| fit(algorithm, name)).collect();
+    let best = |cipher: Cipher| {
+        fits.iter().filter(|(_, named)| named.algorithm.cipher == cipher).map(|(fit, _)| *fit).min()
+    };
+    let named: Vec<Named> = fits
+        .iter()
+        .filter(|(fit, named)| best(named.algorithm.cipher) == Some(*fit))
+        .map(|(_, named)| *named)
+        .collect();
+    if named.is_empty() {
+        bail!(
+            "no mode or algorithm is called \"{name}\"{}; `sealcomb list` names those there are",
+            did_you_mean(name)
+        );
+    }
+    Ok(named)
+}
+
+/// ", did you mean ...", if there are names that are nearly the same.
+pub(crate) fn did_you_mean(name: &str) -> String {
+    let plain_name = plain(name);
+    let mut alike: Vec<(f64, String)> = all()
+        .into_iter()
+        .map(|other| (strsim::normalized_damerau_levenshtein(&plain_name, &plain(&other)), other))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .collect();
+    alike.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let quoted: Vec<String> =
+        alike.into_iter().take(SUGGESTIONS).map(|(_, name)| format!("\"{name}\"")).collect();
+    if quoted.is_empty() { String::new() } else { format!(": did you mean {}?", quoted.join(" or ")) }
+}
+
+/// Every name of its own that a mode or an algorithm has, and every family's, in the letters of ids.
+fn all() -> BTreeSet<String> {
+    let names = |algorithm: &Algorithm| {
+        let mode = mode(algorithm);
+        let family = mode.find(|c: char| !c.is_ascii_alphabetic()).map(|end| mode[..end].to_owned());
+        [Some(algorithm.id.to_owned()), Some(mode.to_owned()), family].into_iter().flatten()
+    };
+    ALGORITHMS.iter().flat_map(names).collect()
+}
+
+/// What an algorithm's id says of its mode: `gcm-siv` of `aes128-gcm-siv`.
+fn mode(algorithm: &Algorithm) -> &'static str {
+    algorithm.id.split_once('-').map_or(algorithm.id, |(_, mode)| mode)
+}
+
+/// Small letters and digits alone: how people put hyphens and capitals tells nothing.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn fit(algorithm: &'static Algorithm, name: &str) -> Option<(Fit, Named)> {
+    let name = plain(name);
+    let cipher_and_size = plain(algorithm.id.split('-').next()?);
+    let cipher = cipher_and_size.trim_end_matches(|c: char| c.is_ascii_digit());
+    [("", false), (cipher, false), (cipher_and_size.as_str(), true)]
+        .into_iter()
+        .filter_map(|(prefix, with_key_size)| {
+            let rest = name.strip_prefix(prefix)?;
+            let fit = match rest {
+                "" => (!prefix.is_empty()).then_some(Fit::Family),
+                rest => fit_of_mode(algorithm, rest),
+            };
+            Some((fit?, Named { algorithm, with_key_size }))
+        })
+        .min_by_key(|(fit, _)| *fit)
+}
+
+/// How a name without a cipher fits an algorithm's mode.
+fn fit_of_mode(algorithm: &Algorithm, name: &str) -> Option<Fit> {
+    let words = words(mode(algorithm));
+    let begins = |count| words[..count].concat() == name;
+    let ends = |count| words[count..].concat() == name;
+    if name == plain(algorithm.mode) || begins(words.len()) {
+        Some(Fit::Own)
+    } else if (1..words.len()).any(begins) {
+        Some(Fit::Family)
+    } else if name.len() >= SHORTEST_END && (1..words.len()).any(ends) {
+        Some(Fit::End)
+    } else {
+        None
+    }
+}
+
+/// What a name is made of: letters or digits in a row. `otr-p` is `otr`, `p`; `cfb128` is `cfb`, `128`.
+fn words(name: &str) -> Vec<&str> {
+    name.split('-')
+        .flat_map(|part| {
+            let digits = part.find(|c: char| c.is_ascii_digit()).unwrap_or(part.len());
+            let (letters, digits) = part.split_at(digits);
+            [letters, digits].into_iter().filter(|word| !word.is_empty())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(name: &str) -> Vec<&'static str> {
+        algorithms(name)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|named| named.algorithm.id)
+            .filter(|id| !id.contains("192") && !id.contains("256"))
+            .collect()
+    }
+
+    #[test]
+    fn modes_are_known_by_the_names_that_people_write() {
+        for (name, expected) in [
+            ("gcm", &["aes128-gcm", "serpent128-gcm"][..]),
+            ("GCM-SIV", &["aes128-gcm-siv"]),
+            ("gcmsiv", &["aes128-gcm-siv"]),
+            ("siv", &["aes128-gcm-siv"]),
+            ("cfb", &["aes128-cfb128"]),
+            ("cfb128", &["aes128-cfb128"]),
+            ("otr", &["aes128-otr-p", "aes128-otr-s"]),
+            ("julius", &["aes128-julius-ecb"]),
+            ("ecb", &["aes128-ecb", "serpent128-ecb"]),
+            ("ocb", &["aes128-ocb3-t64", "aes128-ocb3-t96", "aes128-ocb3-t128", "serpent128-ocb3"]),
+            ("OCB3", &["aes128-ocb3-t64", "aes128-ocb3-t96", "aes128-ocb3-t128", "serpent128-ocb3"]),
+            ("colm", &["aes128-colm0"]),
+            ("mcoe", &["aes128-mcoe-g"]),
+            ("McOE-G", &["aes128-mcoe-g"]),
+            ("poet", &["aes128-poet"]),
+            ("poet-g", &["aes128-poet-g"]),
+            ("elmd", &["aes128-elmd"]),
+            ("ELmD(6,6)", &["aes128-elmd66"]),
+            ("eme", &["aes128-eme2"]),
+            ("copa", &["aes128-copa"]),
+            ("aes-ocb3", &["aes128-ocb3-t64", "aes128-ocb3-t96", "aes128-ocb3-t128"]),
+            ("AES-128-GCM", &["aes128-gcm"]),
+            ("aes_128_gcm", &["aes128-gcm"]),
+            ("serpent-gcm", &["serpent128-gcm"]),
+        ] {
+            assert_eq!(ids(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_key_size_means_all_of_them() {
+        let sizes = |name: &str| -> Vec<usize> {
+            algorithms(name).unwrap().iter().map(|named| named.algorithm.cipher_key_bytes).collect()
+        };
+        assert_eq!(sizes("aes-cbc"), [16, 24, 32]);
+        assert_eq!(sizes("aes256-cbc"), [32]);
+    }
+
+    #[test]
+    fn every_name_of_the_catalog_means_its_algorithm() {
+        for algorithm in ALGORITHMS {
+            for name in [algorithm.id, algorithm.name, algorithm.mode] {
+                let named = algorithms(name).unwrap();
+                assert!(named.iter().any(|named| named.algorithm.id == algorithm.id), "{name}");
+            }
+            assert_eq!(algorithms(algorithm.id).unwrap().len(), 1, "{}", algorithm.id);
+        }
+    }
+
+    #[test]
+    fn a_ciphers_name_means_all_that_it_is_used_in() {
+        assert!(algorithms("serpent").unwrap().iter().all(|named| named.algorithm.cipher == Cipher::Serpent));
+        let with_128_bits = ALGORITHMS.iter().filter(|algorithm| algorithm.id.starts_with("aes128-")).count();
+        assert_eq!(algorithms("aes128").unwrap().len(), with_128_bits);
+    }
+
+    #[test]
+    fn a_name_that_is_nearly_right_gets_suggestions() {
+        for (name, meant) in [
+            ("gmc", "gcm"),
+            ("gcm-siw", "gcm-siv"),
+            ("juliu", "julius"),
+            ("aes128gmc", "aes128-gcm"),
+            ("cobr", "cobra"),
+        ] {
+            let error = algorithms(name).err().unwrap().to_string();
+            assert!(error.contains(&format!("\"{meant}\"")) && error.contains("did you mean"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nonsense_gets_none() {
+        for name in ["rot13", "", "-", "xyzzy", "g", "8"] {
+            let error = algorithms(name).err().unwrap().to_string();
+            assert!(!error.contains("did you mean"), "{error}");
+        }
+    }
+}
