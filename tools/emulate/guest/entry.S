@@ -69,6 +69,36 @@ system_call_entry:
     movq program_stack(%rip), %rsp
     jmp *%rcx
 
+# The interrupt that ../emulate writes over the program's CPUID instructions where AVX-512 is to be hidden.
+    .globl cpuid_entry
+cpuid_entry:
+    pushq %rax
+    pushq %rcx
+    pushq %rdx
+    pushq %rbx
+    pushq %rsi
+    pushq %rdi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    movq %rsp, %rdi
+    subq $8, %rsp
+    cld
+    call cpuid_without_avx512
+    addq $8, %rsp
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rdi
+    popq %rsi
+    popq %rbx
+    popq %rdx
+    popq %rcx
+    popq %rax
+    iretq
+
 # Exceptions, all fatal, on a stack of their own. Each stub is 16 bytes and makes the frame uniform:
 # vector, error code (0 where the CPU pushes none), then what the CPU pushed.
     .macro stub vector, has_error

@@ -4,13 +4,14 @@
 #include <elf.h>
 #include <sys/mman.h>
 
-enum { VECTORS = 32, STUB_BYTES = 16, INTERRUPT_GATE = 0x8e, CODE = 0x18, TASK = 0x28 };
+enum { VECTORS = 32, CPUID_VECTOR = 32, STUB_BYTES = 16, INTERRUPT_GATE = 0x8e, CODE = 0x18, TASK = 0x28 };
 enum { STAR = 0xc0000081, LSTAR = 0xc0000082, SYSCALL_MASK = 0xc0000084, MASKED_FLAGS = 0x700 };
 enum { INVALID_OPCODE = 6 };
 
 // entry.S
 extern void system_call_entry(void);
 extern void __attribute__((noreturn)) run(uint64_t instruction, uint64_t stack);
+extern void cpuid_entry(void);
 extern uint8_t exception_stubs[], exception_stack_top[];
 
 struct gate {
@@ -24,7 +25,7 @@ struct table_pointer {
     uint64_t base;
 } __attribute__((packed));
 
-static struct gate gates[VECTORS];
+static struct gate gates[VECTORS + 1];
 static uint64_t descriptors[7];
 static uint32_t task_state[26];
 
@@ -51,6 +52,10 @@ void exception(const struct trap *t) {
     leave(t->vector == INVALID_OPCODE ? 132 : 139);
 }
 
+static struct gate gate_to(uint64_t address) {
+    return (struct gate){address, CODE, 1, INTERRUPT_GATE, address >> 16, address >> 32, 0};
+}
+
 static void load_descriptor_tables(void) {
     uint64_t state = (uint64_t)task_state, stack = (uint64_t)exception_stack_top & ~15UL;
     task_state[9] = stack; // interrupt stack 1
@@ -63,10 +68,8 @@ static void load_descriptor_tables(void) {
     struct table_pointer pointer = {sizeof descriptors - 1, (uint64_t)descriptors};
     __asm__ volatile("lgdt %0; ltr %1" ::"m"(pointer), "r"((uint16_t)TASK));
 
-    for (int i = 0; i < VECTORS; i++) {
-        uint64_t stub = (uint64_t)exception_stubs + STUB_BYTES * i;
-        gates[i] = (struct gate){stub, CODE, 1, INTERRUPT_GATE, stub >> 16, stub >> 32, 0};
-    }
+    for (int i = 0; i < VECTORS; i++) gates[i] = gate_to((uint64_t)exception_stubs + STUB_BYTES * i);
+    gates[CPUID_VECTOR] = gate_to((uint64_t)cpuid_entry);
     pointer = (struct table_pointer){sizeof gates - 1, (uint64_t)gates};
     __asm__ volatile("lidt %0" ::"m"(pointer));
 
@@ -161,6 +164,7 @@ void kernel(void) {
     print(1, "", 0);
     start_paging();
     const struct parameters *parameters = read_parameters();
+    limit_saved_state(parameters->saved);
     struct program program = load_segments((const Elf64_Ehdr *)IMAGE);
     free_memory(parameters, &program);
     run(program.entry, build_stack(parameters, &program));

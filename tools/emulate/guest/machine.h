@@ -30,6 +30,7 @@ struct parameters {
     uint64_t memory_bytes;
     uint64_t argument_count;
     uint64_t environment_count;
+    uint64_t saved; // XCR0 at most; 0 for a system without XSAVE
     char strings[];
 };
 
@@ -47,6 +48,16 @@ static inline void write_msr(uint32_t msr, uint64_t value) {
     __asm__ volatile("wrmsr" ::"c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)));
 }
 
+static inline uint64_t read_xcr0(void) {
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+static inline void write_xcr0(uint64_t value) {
+    __asm__ volatile("xsetbv" ::"c"(0), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)));
+}
+
 static inline uint64_t read_tsc(void) {
     uint32_t low, high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
@@ -54,6 +65,9 @@ static inline uint64_t read_tsc(void) {
 }
 
 static inline uint64_t page_up(uint64_t address) { return (address + PAGE - 1) & ~(PAGE - 1); }
+
+// cpuid.c
+void limit_saved_state(uint64_t saved);
 
 // console.c
 void print(int descriptor, const void *bytes, size_t count);

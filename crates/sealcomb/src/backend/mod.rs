@@ -8,6 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+#[cfg(target_arch = "x86_64")]
+mod features;
 mod isa;
 mod part;
 mod portable;
@@ -43,8 +45,6 @@ pub(crate) trait Kernel {
 #[cfg(target_arch = "x86_64")]
 macro_rules! token {
     ($(#[$doc:meta])* $Token:ident, [$($feature:tt),*]) => {
-        cpufeatures::new!(cpu, $($feature),*);
-
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq)]
         pub(crate) struct $Token(());
@@ -53,7 +53,9 @@ macro_rules! token {
             pub(super) const NEEDS: &'static [&'static str] = &[$($feature),*];
 
             pub(super) fn detect() -> Option<Self> {
-                cpu::get().then_some(Self(()))
+                const NEEDED: $crate::backend::features::Features =
+                    $crate::backend::features::Features::named($Token::NEEDS);
+                $crate::backend::features::Features::usable().contain(NEEDED).then_some(Self(()))
             }
 
             #[inline(always)]
