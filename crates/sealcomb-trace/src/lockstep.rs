@@ -1,0 +1,251 @@
+//! Processes that differ in their secrets, executed side by side.
+
+use crate::process::{Process, Registers, Stop};
+use crate::report::{Difference, Kind, Report};
+use crate::symbols::Symbols;
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::personality::{self, Persona};
+use nix::unistd::Pid;
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+/// Two extremes and two that are random.
+const SECRETS: usize = 4;
+const LONGEST_INSTRUCTION: usize = 15;
+const LONGEST_NAME: usize = 1000;
+
+/// Runs `PROGRAM BACKEND SECRET ...` with each secret.
+pub(crate) fn run(program: &str, arguments: &[String]) -> io::Result<Report> {
+    // All processes inherit both: equal addresses, and one CPU, which hands a step on sooner than another CPU would.
+    personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
+    stay_on_one_cpu()?;
+    let processes = (0..SECRETS)
+        .map(|secret| {
+            let mut arguments = arguments.to_vec();
+            arguments.insert(1, secret.to_string());
+            Process::start(program, &arguments)
+        })
+        .collect::<io::Result<Vec<_>>>()?;
+    let mut report = Report::default();
+    let mut stop = next_mark(&processes)?;
+    if stop == Stop::Exit {
+        return Ok(report);
+    }
+    let symbols = Symbols::of(program, processes[0].base()?)?;
+    let mut code = Code::default();
+    while stop == Stop::Trap {
+        let name = name(&processes)?;
+        let mut operation =
+            Operation { processes: &processes, code: &mut code, differences: Vec::new(), before: None };
+        report.instructions += operation.compare()?;
+        report.add(name, operation.differences, &symbols);
+        each(&processes, Process::go_on)?;
+        stop = next_mark(&processes)?;
+    }
+    let functions: HashSet<_> = code.0.keys().map(|&address| symbols.function(address)).collect();
+    report.count_entries(&arguments[0], &symbols, &functions);
+    Ok(report)
+}
+
+fn stay_on_one_cpu() -> io::Result<()> {
+    let allowed = sched_getaffinity(Pid::from_raw(0))?;
+    let mut one = CpuSet::new();
+    if let Some(cpu) = (0..CpuSet::count()).rev().find(|&cpu| allowed.is_set(cpu).unwrap_or(false)) {
+        one.set(cpu)?;
+        sched_setaffinity(Pid::from_raw(0), &one)?;
+    }
+    Ok(())
+}
+
+fn each(processes: &[Process], what: impl Fn(&Process) -> io::Result<()>) -> io::Result<()> {
+    processes.iter().try_for_each(what)
+}
+
+/// Waits for all; they stop for the same reason.
+fn next_mark(processes: &[Process]) -> io::Result<Stop> {
+    let stops = processes.iter().map(Process::wait).collect::<io::Result<Vec<_>>>()?;
+    let mut stops = stops.into_iter();
+    let first = stops.next().unwrap_or(Stop::Exit);
+    if stops.any(|stop| stop != first) {
+        return Err(io::Error::other("with some secrets the program ends earlier than with others"));
+    }
+    Ok(first)
+}
+
+/// The operation that begins, the same for all.
+fn name(processes: &[Process]) -> io::Result<String> {
+    let mut names = processes.iter().map(|process| {
+        let (address, length) = process.registers()?.name();
+        let mut text = vec![0; length.min(LONGEST_NAME)];
+        process.read(address, &mut text)?;
+        String::from_utf8(text).map_err(io::Error::other)
+    });
+    let first = names.next().unwrap_or(Ok(String::new()))?;
+    for name in names {
+        let name = name?;
+        if name != first {
+            return Err(io::Error::other(format!("the secrets run different operations: {first}, {name}")));
+        }
+    }
+    if first.is_empty() {
+        return Err(io::Error::other("an operation ends that did not begin"));
+    }
+    Ok(first)
+}
+
+/// Instructions, decoded once.
+#[derive(Default)]
+struct Code(HashMap<u64, Decoded>);
+
+#[derive(Clone, Copy)]
+struct Decoded {
+    instruction: Instruction,
+    /// Whether it uses memory that an operand names, or its time depends on its operands.
+    is_looked_at: bool,
+}
+
+impl Code {
+    fn at(&mut self, address: u64, process: &Process) -> io::Result<Decoded> {
+        if let Some(&decoded) = self.0.get(&address) {
+            return Ok(decoded);
+        }
+        let mut bytes = [0; LONGEST_INSTRUCTION];
+        let count = process.read(address, &mut bytes)?;
+        let instruction = Decoder::with_ip(64, &bytes[..count], address, DecoderOptions::NONE).decode();
+        if instruction.is_invalid() {
+            return Err(io::Error::other(format!("an instruction that cannot be decoded, at {address:#x}")));
+        }
+        let decoded = Decoded {
+            instruction,
+            is_looked_at: divides(&instruction)
+                || (!is_without_access(&instruction)
+                    && (0..instruction.op_count()).any(|operand| is_memory(&instruction, operand))),
+        };
+        self.0.insert(address, decoded);
+        Ok(decoded)
+    }
+}
+
+fn divides(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
+}
+
+/// It names an address and does not go there.
+fn is_without_access(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop)
+}
+
+fn is_memory(instruction: &Instruction, operand: u32) -> bool {
+    !matches!(
+        instruction.op_kind(operand),
+        OpKind::Register
+            | OpKind::NearBranch16
+            | OpKind::NearBranch32
+            | OpKind::NearBranch64
+            | OpKind::FarBranch16
+            | OpKind::FarBranch32
+            | OpKind::Immediate8
+            | OpKind::Immediate8_2nd
+            | OpKind::Immediate16
+            | OpKind::Immediate32
+            | OpKind::Immediate64
+            | OpKind::Immediate8to16
+            | OpKind::Immediate8to32
+            | OpKind::Immediate8to64
+            | OpKind::Immediate32to64
+    )
+}
+
+/// An operation, from one mark to the next.
+struct Operation<'a> {
+    processes: &'a [Process],
+    code: &'a mut Code,
+    differences: Vec<Difference>,
+    /// What all executed last.
+    before: Option<Instruction>,
+}
+
+impl Operation<'_> {
+    /// Executes it to its end and returns how many instructions that were. After another way was taken, there is nothing
+    /// more to compare.
+    fn compare(&mut self) -> io::Result<u64> {
+        let mut count = 0;
+        loop {
+            let registers = self.processes.iter().map(Process::registers).collect::<io::Result<Vec<_>>>()?;
+            let address = registers[0].instruction();
+            if differ(&registers, |registers| (registers.instruction(), registers.stack())) {
+                self.differences.push(Difference { kind: Kind::Way, at: self.before });
+                each(self.processes, Process::go_on)?;
+                return match next_mark(self.processes)? {
+                    Stop::Trap => Ok(count),
+                    Stop::Exit => Err(io::Error::other("the program ended within an operation")),
+                };
+            }
+            let Decoded { instruction, is_looked_at } = self.code.at(address, &self.processes[0])?;
+            if instruction.mnemonic() == Mnemonic::Int3 {
+                each(self.processes, Process::go_on)?;
+                next_mark(self.processes)?;
+                return Ok(count);
+            }
+            if is_looked_at {
+                self.look_at(&instruction, &registers)?;
+            }
+            each(self.processes, Process::step)?;
+            if next_mark(self.processes)? == Stop::Exit {
+                return Err(io::Error::other("the program ended within an operation"));
+            }
+            self.before = Some(instruction);
+            count += 1;
+        }
+    }
+
+    fn look_at(&mut self, instruction: &Instruction, registers: &[Registers]) -> io::Result<()> {
+        let mut divisors = None;
+        for operand in 0..instruction.op_count() {
+            if !is_memory(instruction, operand) {
+                let register = instruction.op_register(operand);
+                divisors =
+                    Some(registers.iter().map(|registers| registers.value(register)).collect::<Vec<_>>());
+                continue;
+            }
+            let addresses: Vec<_> =
+                registers.iter().map(|registers| address(instruction, operand, registers)).collect();
+            if addresses.iter().any(|&address| address.is_none() || address != addresses[0]) {
+                self.differences.push(Difference { kind: Kind::Address, at: Some(*instruction) });
+                return Ok(());
+            }
+            if divides(instruction) {
+                let mut values = vec![Some([0; 8]); registers.len()];
+                for ((process, address), value) in
+                    self.processes.iter().zip(&addresses).zip(values.iter_mut().flatten())
+                {
+                    let size = instruction.memory_size().size();
+                    process.read(address.unwrap_or(0), &mut value[..size])?;
+                }
+                divisors = Some(values.into_iter().map(|value| value.map(u64::from_ne_bytes)).collect());
+            }
+        }
+        if divides(instruction) {
+            let dividends_differ = differ(registers, |registers| {
+                (registers.value(iced_x86::Register::RAX), registers.value(iced_x86::Register::RDX))
+            });
+            if dividends_differ
+                || divisors.is_none_or(|divisors| divisors.iter().any(|value| *value != divisors[0]))
+            {
+                self.differences.push(Difference { kind: Kind::Division, at: Some(*instruction) });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn differ<T: PartialEq>(registers: &[Registers], what: impl Fn(&Registers) -> T) -> bool {
+    let first = what(&registers[0]);
+    registers[1..].iter().any(|registers| what(registers) != first)
+}
+
+/// The address of an operand; none where it is in a vector register.
+fn address(instruction: &Instruction, operand: u32, registers: &Registers) -> Option<u64> {
+    instruction.virtual_address(operand, 0, |register, _, _| registers.value(register))
+}
