@@ -68,6 +68,13 @@ pub enum Error {
         /// The backend's name.
         name: &'static str,
     },
+    /// The backend exists, but was not compiled into this program.
+    BackendNotBuilt {
+        /// The backend's name.
+        name: &'static str,
+        /// What a build needs to have it, as Rust's `cfg` says it: a feature, or another architecture.
+        needs: &'static str,
+    },
 }
 
 impl fmt::Display for Error {
@@ -114,6 +121,9 @@ impl fmt::Display for Error {
             }
             Self::BackendUnavailable { name } => {
                 write!(f, "this CPU lacks the instructions of the backend {name}")
+            }
+            Self::BackendNotBuilt { name, needs } => {
+                write!(f, "the backend {name} is not in this build; it needs {needs}")
             }
         }
     }

@@ -88,7 +88,7 @@ macro_rules! backends {
                 $($(#[cfg($cfg)])? $name => <$Token>::detect()
                     .map(|token| Backend(Token::$Variant(token)))
                     .ok_or(Error::BackendUnavailable { name: $name }),)*
-                $($(#[cfg(not($cfg))] $name => Err(Error::BackendUnavailable { name: $name }),)?)*
+                $($(#[cfg(not($cfg))] $name => Err(Error::BackendNotBuilt { name: $name, needs: stringify!($cfg) }),)?)*
                 _ => Err(Error::UnknownBackend),
             }
         }
@@ -183,7 +183,8 @@ impl Backend {
     /// The backend of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownBackend`] for a name that isn't listed, [`Error::BackendUnavailable`] where the CPU lacks it.
+    /// [`Error::UnknownBackend`] for a name that isn't listed, [`Error::BackendUnavailable`] where the CPU lacks it,
+    /// [`Error::BackendNotBuilt`] where this build does.
     pub fn named(name: &str) -> Result<Self, Error> {
         detect(name)
     }
@@ -192,7 +193,7 @@ impl Backend {
     /// The variable is read once, on the first call; without the feature `std` it isn't read.
     ///
     /// # Errors
-    /// As [`Backend::named`], when the variable names no backend or one that this CPU lacks.
+    /// As [`Backend::named`], when the variable names no backend, or one that this CPU or this build lacks.
     pub fn selected() -> Result<Self, Error> {
         #[cfg(feature = "std")]
         {

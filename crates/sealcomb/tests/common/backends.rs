@@ -3,12 +3,12 @@
 use sealcomb::Backend;
 use std::sync::Once;
 
-/// The backends that this CPU has; says once which it lacks.
+/// The backends that this CPU has; says once which are skipped, and why.
 pub(crate) fn available() -> Vec<Backend> {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
-        for name in Backend::names().filter(|name| Backend::named(name).is_err()) {
-            println!("skipped: backend {name}, which this CPU lacks");
+        for error in Backend::names().filter_map(|name| Backend::named(name).err()) {
+            println!("skipped: {error}");
         }
     });
     Backend::available().collect()
