@@ -58,7 +58,7 @@ fn what_is_online_begins_alike_where_messages_begin_alike() {
 /// As SP 800-38A to -D, RFC 7253 and RFC 8452 define them.
 #[test]
 fn the_standards_modes_are_parallel_where_their_equations_allow_it() {
-    let parallel = |id| Algorithm::by_id(id).unwrap().structure.parallel;
+    let parallel = |id: &str| Algorithm::by_id(id).unwrap().structure.parallel;
     for mode in ["ecb", "ctr", "gcm", "gmac", "gcm-siv", "ocb3-t128"] {
         assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Both, "{mode}");
     }
