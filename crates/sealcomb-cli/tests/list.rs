@@ -89,7 +89,11 @@ fn a_forced_backend_is_in_use() {
 
 #[test]
 fn a_backend_of_no_name_is_refused() {
-    sealcomb_on("nonsense", &["list"]).assert_refused(&["backend"]);
+    for command in
+        [&["list"] as &[&str], &["list", "--markdown"], &["study", "--quick"], &["vectors", "no-such-file"]]
+    {
+        sealcomb_on("nonsense", command).assert_refused(&["SEALCOMB_BACKEND", "no backend has this name"]);
+    }
 }
 
 #[test]

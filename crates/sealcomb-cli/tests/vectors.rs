@@ -1,9 +1,15 @@
 //! `sealcomb vectors`.
 #![allow(missing_docs, unreachable_pub, dead_code)]
 
+#[path = "../../sealcomb/examples/known_answers.rs"]
+mod known_answers;
 mod run;
 
-use run::{Run, file, sealcomb};
+use run::{Run, file, sealcomb, sealcomb_on};
+use sealcomb::{ALGORITHMS, Backend};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
 
 /// NIST SP 800-38B, D.1, examples 1 and 2.
 const CMAC: &str = r#"{
@@ -67,6 +73,20 @@ fn right_answers_pass_for_a_block_cipher_a_cipher_a_mac_and_an_aead() {
 }
 
 #[test]
+fn the_answers_of_the_models_pass_for_every_algorithm() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = vec!["vectors".into()];
+    for algorithm in ALGORITHMS {
+        let path = folder.path().join(algorithm.id).with_extension("json");
+        fs::write(&path, known_answers::file(algorithm)).unwrap();
+        arguments.push(path.into_os_string());
+    }
+    let run = sealcomb(&arguments);
+    assert_eq!((run.status, totals(&run).1), (0, 0), "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout.lines().filter(|line| line.contains(" tests: ")).count(), ALGORITHMS.len());
+}
+
+#[test]
 fn several_files_are_added_up() {
     let (_first_folder, first) = file("ecb.json", ECB);
     let (_second_folder, second) = file("gcm.json", GCM);
@@ -81,6 +101,68 @@ fn a_wrong_tag_fails_with_status_1_and_names_the_test() {
     assert_eq!(run.status, 1, "{}", run.stdout);
     assert!(passed > 0 && failed > 0);
     assert!(run.stdout.contains("test two"), "{}", run.stdout);
+}
+
+/// A file of the folder `testvectors`.
+fn published(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../testvectors", name].iter().collect()
+}
+
+/// Sealing and opening, alone and in batches, in place and elsewhere.
+const WAYS: usize = 6;
+
+#[test]
+fn a_wrong_tag_among_many_right_ones_is_blamed_alone_and_once_for_each_way_of_a_backend() {
+    let right = fs::read_to_string(published("aes128-gcm.json")).unwrap();
+    let wrong = right.replace("\"tag\": \"077931", "\"tag\": \"077932");
+    assert_ne!(wrong, right);
+    for backend in Backend::available() {
+        let (_folder, path) = file("answers.json", &wrong);
+        let run = sealcomb_on(backend.name(), &["vectors".as_ref(), path.as_os_str()]);
+        // Where a batch forged its tag anyway, nothing is said of it.
+        let failed = totals(&run).1;
+        assert!(run.status == 1 && (3..=WAYS).contains(&failed), "{}", run.stdout);
+        let failures: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("  failed: ")).collect();
+        let blamed = format!("  failed: {} test 2: ", backend.name());
+        assert!(failures.iter().all(|failure| failure.starts_with(&blamed)), "{}", run.stdout);
+        assert_eq!(failures.iter().collect::<BTreeSet<_>>().len(), failed, "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_forced_backend_is_the_only_one_that_is_checked() {
+    let (_folder, path) = file("answers.json", &GCM.replace("0388dace", "0388dacf"));
+    for backend in Backend::available() {
+        let run = sealcomb_on(backend.name(), &["vectors".as_ref(), path.as_os_str()]);
+        let failures: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("  failed: ")).collect();
+        let blamed = format!("  failed: {} test 2", backend.name());
+        assert!(
+            !failures.is_empty() && failures.iter().all(|failure| failure.starts_with(&blamed)),
+            "{}",
+            run.stdout
+        );
+        assert!(run.stdout.contains(&format!("only {}", backend.name())), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn a_forced_backend_that_is_not_there_is_refused_with_the_reason() {
+    let (_folder, path) = file("answers.json", GCM);
+    let refused = |backend| sealcomb_on(backend, &["vectors".as_ref(), path.as_os_str()]);
+    refused("nonsense").assert_refused(&["SEALCOMB_BACKEND", "no backend has this name", "portable, "]);
+    for error in Backend::names().filter_map(|name| Some((name, Backend::named(name).err()?))) {
+        let (name, error) = error;
+        refused(name).assert_refused(&["SEALCOMB_BACKEND", &error.to_string()]);
+    }
+}
+
+#[test]
+fn backends_that_are_skipped_are_told_with_the_reason() {
+    let run = check(GCM);
+    let told: Vec<&str> = run.stdout.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    let skipped: Vec<String> =
+        Backend::names().filter_map(|name| Backend::named(name).err()).map(|why| why.to_string()).collect();
+    assert_eq!(told, skipped);
 }
 
 #[test]

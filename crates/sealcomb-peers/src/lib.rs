@@ -14,7 +14,7 @@
 
 #[cfg(feature = "native")]
 mod aws_lc_rs;
-#[cfg(feature = "native")]
+#[cfg(feature = "openssl")]
 mod openssl;
 #[cfg(feature = "native")]
 mod ring;
@@ -54,9 +54,14 @@ impl Peer {
 /// # Panics
 /// If the algorithm takes keys of another length.
 pub fn peers(algorithm: &str, key: &[u8]) -> Vec<Peer> {
-    #[cfg(feature = "native")]
-    let native = [ring::peer(algorithm, key), aws_lc_rs::peer(algorithm, key), openssl::peer(algorithm, key)];
-    #[cfg(not(feature = "native"))]
-    let native: [Option<Peer>; 0] = [];
-    rustcrypto::peer(algorithm, key).into_iter().chain(native.into_iter().flatten()).collect()
+    let made = [
+        rustcrypto::peer(algorithm, key),
+        #[cfg(feature = "native")]
+        ring::peer(algorithm, key),
+        #[cfg(feature = "native")]
+        aws_lc_rs::peer(algorithm, key),
+        #[cfg(feature = "openssl")]
+        openssl::peer(algorithm, key),
+    ];
+    made.into_iter().flatten().collect()
 }

@@ -3,6 +3,7 @@
 //! `packet`, `replay`, `transform` and `sa` are the protocol, and know of no files; the rest is the command.
 
 mod capture;
+pub(crate) mod fuzz;
 mod ip;
 mod packet;
 mod replay;

@@ -3,7 +3,8 @@
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
 use sealcomb::{
-    Backend, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch, open_batch_with, seal_batch,
+    Backend, BatchError, Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch, open_batch_with,
+    seal_batch,
 };
 use std::collections::HashMap;
 use std::slice;
@@ -18,6 +19,7 @@ const SEED: u64 = 0x5ea1_c0b5;
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
+    /// Each test stands here once for each backend and way of processing it that gave another answer.
     pub(crate) failures: Vec<String>,
 }
 
@@ -31,8 +33,11 @@ impl Tally {
     fn count(&mut self, passed: bool, failure: impl FnOnce() -> String) {
         if passed {
             self.passed += 1;
-        } else {
-            self.failures.push(failure());
+            return;
+        }
+        let failure = failure();
+        if !self.failures.contains(&failure) {
+            self.failures.push(failure);
         }
     }
 }
@@ -194,8 +199,8 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let sealed = seal_batch(&mut jobs).is_ok();
-        self.count_sealed(cases, &results, sealed, "sealing in a batch, in place");
+        let sealed = seal_batch(&mut jobs);
+        self.count_sealed(cases, sealed, &results, "sealing in a batch, in place");
     }
 
     fn seal_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
@@ -212,15 +217,30 @@ impl Checks {
                     .expect("an output as long as the ciphertext"),
             })
             .collect();
-        let sealed = seal_batch(&mut jobs).is_ok();
-        self.count_sealed(cases, &results, sealed, "sealing in a batch, elsewhere");
+        let sealed = seal_batch(&mut jobs);
+        self.count_sealed(cases, sealed, &results, "sealing in a batch, elsewhere");
     }
 
-    fn count_sealed(&mut self, cases: &[Case<'_>], results: &[(Vec<u8>, Vec<u8>)], sealed: bool, what: &str) {
+    /// Each job by what it gave itself: a wrong answer says nothing against its neighbours.
+    fn count_sealed(
+        &mut self,
+        cases: &[Case<'_>],
+        sealed: Result<(), BatchError>,
+        results: &[(Vec<u8>, Vec<u8>)],
+        what: &str,
+    ) {
+        if let Err(error) = sealed {
+            return self.count_misuse(cases, error, what);
+        }
         for (&case, (data, tag)) in cases.iter().zip(results) {
-            let passed = sealed && *data == case.test.ciphertext && *tag == case.test.tag;
+            let passed = *data == case.test.ciphertext && *tag == case.test.tag;
             self.count(case, what, passed);
         }
+    }
+
+    /// A batch of which nothing was processed, since one job makes no sense.
+    fn count_misuse(&mut self, cases: &[Case<'_>], error: BatchError, what: &str) {
+        self.count(cases[error.index], &format!("{what}: {}", error.error), false);
     }
 
     fn open_batch_in_place(&mut self, cases: &[Case<'_>]) {
@@ -237,9 +257,9 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let refused = open_batch(&mut jobs).ok();
+        let refused = open_batch(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
-        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "in place");
+        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "in a batch, in place");
     }
 
     fn open_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
@@ -252,21 +272,25 @@ impl Checks {
             .zip(&tags)
             .map(|((case, output), tag)| case.open_elsewhere(output, tag))
             .collect();
-        let refused = open_batch(&mut jobs).ok();
+        let refused = open_batch(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
-        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "elsewhere");
+        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "in a batch, elsewhere");
     }
 
+    /// Each job by its own verdict and output, and the batch by its count of the verdicts.
     fn count_opened(
         &mut self,
         cases: &[Case<'_>],
         forged: &[bool],
-        refused: Option<usize>,
+        refused: Result<usize, BatchError>,
         verdicts: &[Verdict],
         outputs: &[Vec<u8>],
         place: &str,
     ) {
-        let counted = refused == Some(forged.iter().filter(|&&forged| forged).count());
+        let refused = match refused {
+            Ok(refused) => refused,
+            Err(error) => return self.count_misuse(cases, error, &format!("opening {place}")),
+        };
         for (((&case, &forged), &verdict), output) in cases.iter().zip(forged).zip(verdicts).zip(outputs) {
             let (what, expected, right) = if forged {
                 ("refusing a forged message", Verdict::Forged, is_zero(output))
@@ -275,9 +299,13 @@ impl Checks {
             } else {
                 ("opening", Verdict::Verified, case.is_message(output))
             };
-            let passed = counted && verdict == expected && right;
-            self.count(case, &format!("{what} in a batch, {place}"), passed);
+            self.count(case, &format!("{what} {place}"), verdict == expected && right);
         }
+        let told = verdicts.iter().filter(|&&verdict| verdict == Verdict::Forged).count();
+        let backend = cases[0].key.backend().name();
+        self.tally.count(refused == told, || {
+            format!("{backend}: a batch of {}, {place}: {told} refused, {refused} counted", cases.len())
+        });
     }
 
     /// Which messages of a batch to forge: about a third; of a cipher none, it verifies nothing.
@@ -307,4 +335,46 @@ impl Checks {
 
 fn is_zero(bytes: &[u8]) -> bool {
     bytes.iter().all(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two tests of GCM under one key, the designers' cases 1 and 2.
+    const FILE: &str = r#"{"algorithm": "aes128-gcm", "tests": [
+        {"id": 1, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000", "msg": "",
+         "ct": "", "tag": "58e2fccefa7e3061367f1d57a4e7455a"},
+        {"id": 2, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000",
+         "msg": "00000000000000000000000000000000", "ct": "0388dace60b6a392f328c2b971b2fe78",
+         "tag": "ab6e47d42cec13bdf53a67b21257bddf"}]}"#;
+
+    /// What is blamed if opening the two, the first one forged, gives these verdicts and this second message, and counts
+    /// so many forgeries.
+    fn blamed(verdicts: [Verdict; 2], second_output: &[u8], refused: usize) -> Vec<String> {
+        let file = VectorFile::parse(FILE.as_bytes(), "file").unwrap();
+        let keys = Keys::of(&file, Backend::best()).unwrap();
+        let cases: Vec<_> = file.tests.iter().map(|test| Case { test, key: keys.of_test(test) }).collect();
+        let mut checks = Checks { tally: Tally::default(), random: fastrand::Rng::with_seed(0) };
+        let outputs = [vec![], second_output.to_vec()];
+        checks.count_opened(&cases, &[true, false], Ok(refused), &verdicts, &outputs, "in a batch");
+        let prefix = format!("{} ", Backend::best().name());
+        checks.tally.failures.iter().map(|failure| failure.replace(&prefix, "")).collect()
+    }
+
+    #[test]
+    fn a_neighbour_that_a_forged_job_disturbs_is_blamed() {
+        let (forged, good) = (Verdict::Forged, Verdict::Verified);
+        assert_eq!(blamed([forged, good], &[0; 16], 1), Vec::<String>::new());
+        assert_eq!(blamed([forged, good], &[1; 16], 1), ["test 2: opening in a batch"]);
+        assert_eq!(blamed([forged, forged], &[0; 16], 2), ["test 2: opening in a batch"]);
+        assert_eq!(blamed([good, good], &[0; 16], 0), ["test 1: refusing a forged message in a batch"]);
+    }
+
+    #[test]
+    fn a_batch_that_miscounts_its_forgeries_is_blamed_itself() {
+        let blamed = blamed([Verdict::Forged, Verdict::Verified], &[0; 16], 2);
+        assert_eq!(blamed.len(), 1);
+        assert!(blamed[0].ends_with("a batch of 2, in a batch: 1 refused, 2 counted"), "{blamed:?}");
+    }
 }

@@ -77,7 +77,7 @@ impl VectorFile {
         Self::parse(&text, &name).with_context(|| name.clone())
     }
 
-    fn parse(text: &[u8], name: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &[u8], name: &str) -> Result<Self> {
         let written: Written = serde_json::from_slice(text)?;
         let Written { algorithm, tests } = written;
         ensure!(!tests.is_empty(), "no tests in it");

@@ -2,12 +2,14 @@
 
 mod check;
 mod file;
+pub(crate) mod fuzz;
 
 use crate::stdout;
 use anyhow::Result;
 use check::Tally;
 use file::VectorFile;
 use sealcomb::Backend;
+use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -17,7 +19,7 @@ const FAILURES_TOLD: usize = 10;
 /// Arguments of `sealcomb vectors`.
 #[derive(clap::Args)]
 pub(crate) struct VectorsArgs {
-    /// Files of known answers in JSON
+    /// Files of known answers in JSON; testvectors/README.md has the format
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -26,14 +28,12 @@ pub(crate) struct VectorsArgs {
 pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     let files: Vec<VectorFile> =
         args.files.iter().map(|path| VectorFile::read(path)).collect::<Result<_>>()?;
-    let skipped: Vec<&str> = Backend::names().filter(|name| Backend::named(name).is_err()).collect();
-    if !skipped.is_empty() {
-        stdout::print(&format!("skipped, this CPU lacks their instructions: {}\n", skipped.join(", ")))?;
-    }
+    let (backends, remarks) = backends()?;
+    stdout::print(&remarks)?;
     let mut total = Tally::default();
     for file in &files {
         let mut of_file = Tally::default();
-        for backend in Backend::available() {
+        for &backend in &backends {
             of_file.add(check::check(file, backend)?);
         }
         stdout::print(&report(file, &of_file))?;
@@ -41,6 +41,18 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     }
     stdout::print(&format!("{} passed, {} failed\n", total.passed, total.failures.len()))?;
     Ok(if total.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The backends to check: the one that the variable `SEALCOMB_BACKEND` names, else all that there are. With them, what
+/// to say of the others, line by line.
+fn backends() -> Result<(Vec<Backend>, String)> {
+    if env::var_os("SEALCOMB_BACKEND").is_some() {
+        let backend = Backend::selected()?;
+        return Ok((vec![backend], format!("only {}, as SEALCOMB_BACKEND says\n", backend.name())));
+    }
+    let skipped = Backend::names().filter_map(|name| Backend::named(name).err());
+    let remarks: Vec<String> = skipped.map(|why| format!("skipped: {why}\n")).collect();
+    Ok((Backend::available().collect(), remarks.concat()))
 }
 
 /// What a file's checks gave, and the first of its failures.

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod esp;
+#[doc(hidden)]
+pub mod fuzz;
 mod list;
 mod machine;
 mod names;
@@ -12,6 +14,7 @@ mod study;
 mod vectors;
 
 use clap::{Parser, Subcommand};
+use sealcomb::Backend;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -25,7 +28,7 @@ Examples:
   sealcomb esp seal in.pcap out.pcap --sa sa.toml   IP packets of a capture as ESP packets
 
 Exit status: 0 if all went well, 1 if known answers failed or packets were lost, 2 for bad input.
-SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`.";
+SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`; `vectors` then checks that one alone.";
 
 /// Batch authenticated encryption with AES: study it, check it, use it.
 #[derive(Parser)]
@@ -50,11 +53,15 @@ enum Command {
     CountInstructions(study::CountArgs),
 }
 
-fn main() -> ExitCode {
+/// Runs the command with the arguments of this process.
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(refusal) => return explain(&refusal),
     };
+    if let Err(error) = Backend::selected() {
+        return complain(&format!("SEALCOMB_BACKEND: {error}"));
+    }
     let outcome = match cli.command {
         Command::Study(args) => study::run(&args).map(|()| ExitCode::SUCCESS),
         Command::List(args) => list::run(&args).map(|()| ExitCode::SUCCESS),

@@ -1,0 +1,185 @@
+//! Fuzz targets: captures, SA files, and the packets of a burst.
+
+use std::cell::RefCell;
+use std::mem;
+use std::path::Path;
+
+use pcap_file::DataLink;
+
+use super::capture::Capture;
+use super::transform::{Incoming, Opener, Sealer};
+use super::{ip, sa_file};
+use crate::fuzz::{kind, outcome};
+
+const ASSOCIATIONS: &str = include_str!("../../../../captures/sa.toml");
+
+/// Inner destinations that the associations protect, and their SPIs.
+const DESTINATIONS: [(&[u8], u32); 5] = [
+    (&[192, 0, 2, 1], 0x1001),
+    (&[192, 0, 2, 2], 0x1002),
+    (&[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 0x1003),
+    (&[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], 0x1004),
+    (&[0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 0x1005),
+];
+
+/// An IP protocol of no meaning to this command.
+const UDP: u8 = 17;
+const ESP: u8 = 50;
+
+/// Any bytes as a capture.
+pub fn capture(bytes: &[u8]) -> u64 {
+    /// Of how many records the outcome tells.
+    const TOLD: usize = 3;
+    let mut ways = Vec::new();
+    let mut capture = match Capture::new(Path::new("capture"), bytes) {
+        Ok(capture) => capture,
+        Err(error) => return outcome(kind(&format_args!("{error:#}"))),
+    };
+    let end = loop {
+        let record = match capture.next() {
+            Ok(Some(record)) => record,
+            Ok(None) => break String::new(),
+            Err(error) => break kind(&format_args!("{error:#}")),
+        };
+        let packet = ip::packet(record.link, &record.frame);
+        assert!(packet.is_ok_and(|packet| packet.len() <= record.frame.len()) || packet.is_err());
+        let found =
+            packet.map(|packet| Incoming::find(packet).is_some()).map_err(|why| mem::discriminant(&why));
+        if ways.len() < TOLD {
+            ways.push((u32::from(record.link), found));
+        }
+    };
+    outcome((capture.has_nanoseconds(), ways, end))
+}
+
+/// Any text as an SA file. What is wrong with it must be told in one line.
+pub fn associations(bytes: &[u8]) -> u64 {
+    let Ok(text) = str::from_utf8(bytes) else { return 0 };
+    match sa_file::parse("sa.toml", text) {
+        Ok(file) => {
+            let suites = file.associations.iter().map(|sa| mem::discriminant(&sa.suite));
+            outcome((file.keys_are_public, suites.collect::<Vec<_>>()))
+        }
+        Err(error) => {
+            let line = format!("{error:#}");
+            assert!(line.starts_with("sa.toml:") && line.lines().count() == 1, "{line}");
+            outcome(kind(&line))
+        }
+    }
+}
+
+thread_local! {
+    /// Both ends of the demonstration's associations. They stay from one input to the next, since keys take long to
+    /// make: only the sequence numbers go up.
+    static ENDS: RefCell<(Sealer, Opener)> = {
+        let associations = || sa_file::parse("sa.toml", ASSOCIATIONS).expect("the demonstration's associations").associations;
+        RefCell::new((Sealer::new(associations()), Opener::new(associations())))
+    };
+}
+
+/// A burst of packets: foreign ones are taken for sealed ones, others are sealed and, some of them changed on the way,
+/// opened again.
+pub fn packets(bytes: &[u8]) -> u64 {
+    ENDS.with_borrow_mut(|(sealer, opener)| {
+        let burst = Burst::read(bytes);
+        let foreign: Vec<_> = burst.foreign.iter().filter_map(|packet| Incoming::find(packet)).collect();
+        let opened = opener.open(&foreign).expect("a burst");
+        let refused: Vec<_> = opened
+            .iter()
+            .map(|opened| mem::discriminant(opened.as_ref().expect_err("nobody can forge an ICV")))
+            .collect();
+
+        let (inner, outgoing): (Vec<_>, Vec<_>) = burst
+            .inner
+            .iter()
+            .filter_map(|(inner, change)| Some(((inner, change), sealer.select(inner)?)))
+            .unzip();
+        let sealed = sealer.seal(&outgoing).expect("a burst");
+        let mut sent = Vec::new();
+        for ((inner, change), mut esp) in
+            inner.into_iter().zip(sealed).filter_map(|(inner, esp)| Some((inner, esp?)))
+        {
+            let (_, start) = find(&esp).expect("what was sealed is ESP");
+            let at = change.map(|(at, bits)| {
+                let at = at % esp.len();
+                esp[at] ^= bits;
+                at
+            });
+            sent.push((inner, esp, at.is_some_and(|at| at >= start), at.is_some()));
+        }
+        let arrived: Vec<_> = sent.iter().filter_map(|sent| Some((sent, Incoming::find(&sent.1)?))).collect();
+        let (arrived, incoming): (Vec<_>, Vec<_>) = arrived.into_iter().unzip();
+        let opened = opener.open(&incoming).expect("a burst");
+        let mut ways = Vec::new();
+        for ((inner, _, is_forged, is_changed), opened) in arrived.into_iter().zip(opened) {
+            match &opened {
+                Ok(message) => assert!(message == *inner && !is_forged, "a changed packet was opened"),
+                Err(why) => assert!(*is_changed, "{why:?}: a good packet was refused"),
+            }
+            ways.push((opened.err().map(|why| mem::discriminant(&why)), *is_forged));
+        }
+        outcome((refused, ways))
+    })
+}
+
+/// The SPI of an ESP packet and where it begins.
+fn find(packet: &[u8]) -> Option<(u32, usize)> {
+    super::packet::EspPacket::find(packet)
+}
+
+/// The packets of an input.
+#[derive(Default)]
+struct Burst {
+    foreign: Vec<Vec<u8>>,
+    /// With each, at which byte the sealed packet is changed on its way, and which bits of it.
+    inner: Vec<(Vec<u8>, Option<(usize, u8)>)>,
+}
+
+impl Burst {
+    /// Each packet is written as a byte that says what it is, the number of its bytes, and these.
+    fn read(mut input: &[u8]) -> Self {
+        let mut burst = Self::default();
+        while let Some((&[kind, bytes], rest)) = input.split_first_chunk() {
+            let (content, rest) = rest.split_at(usize::from(bytes).min(rest.len()));
+            input = rest;
+            let (destination, spi) = DESTINATIONS[usize::from(kind >> 3) % DESTINATIONS.len()];
+            match kind & 7 {
+                0 => burst.foreign.push(content.to_vec()),
+                1 | 2 => {
+                    burst.foreign.push(ip_packet(destination, ESP, &[&spi.to_be_bytes(), content].concat()))
+                }
+                3 => {
+                    if let Ok(inner) = ip::packet(DataLink::RAW, content) {
+                        burst.inner.push((inner.to_vec(), None));
+                    }
+                }
+                4 | 5 => burst.inner.push((ip_packet(destination, UDP, content), None)),
+                _ => {
+                    let at = content.first_chunk().map_or(0, |at| usize::from(u16::from_le_bytes(*at)));
+                    let bits = content.get(2).copied().unwrap_or(1).max(1);
+                    burst.inner.push((ip_packet(destination, UDP, content), Some((at, bits))));
+                }
+            }
+        }
+        burst
+    }
+}
+
+/// An IP packet of the version that the destination's length tells.
+fn ip_packet(destination: &[u8], protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(payload.len()).expect("a short payload");
+    let mut packet = Vec::with_capacity(40 + payload.len());
+    if destination.len() == 4 {
+        packet.extend([0x45, 0]);
+        packet.extend((20 + len).to_be_bytes());
+        packet.extend([0, 0, 0, 0, 64, protocol, 0, 0, 198, 51, 100, 7]);
+    } else {
+        packet.extend([0x60, 0, 0, 0]);
+        packet.extend(len.to_be_bytes());
+        packet.extend([protocol, 64]);
+        packet.extend([0xfe; 16]);
+    }
+    packet.extend(destination);
+    packet.extend(payload);
+    packet
+}

@@ -1,0 +1,161 @@
+//! A batch sealed and opened, each job compared with the model's answer.
+
+use super::job::{Forgery, Job};
+use sealcomb::{Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
+
+/// What stands in an output behind the result, and must stay.
+const REST: [u8; 3] = [0xa5; 3];
+
+/// The jobs give the model's ciphertexts and tags, and write nothing else.
+pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
+    let slices: Vec<_> = jobs.iter().map(|job| slices(&job.aad, job.slices)).collect();
+    let mut results: Vec<_> = jobs
+        .iter()
+        .map(|job| (buffer(job, &job.message, job.ciphertext.len()), vec![0x5a; job.tag.len()]))
+        .collect();
+    let mut batch: Vec<_> = jobs
+        .iter()
+        .zip(keys)
+        .zip(&slices)
+        .zip(&mut results)
+        .map(|(((job, key), aad), (data, tag))| {
+            let (nonce, aad) = (&job.nonce[..], &aad[..]);
+            if job.algorithm.kind == Kind::Mac {
+                SealJob::mac(key, nonce, aad, tag)
+            } else if job.in_place {
+                SealJob::in_buffer(key, nonce, aad, data, job.message.len(), tag).expect("room enough")
+            } else {
+                SealJob::new(key, nonce, aad, &job.message, data, tag).expect("room enough")
+            }
+        })
+        .collect();
+    seal_batch_with(schedule, &mut batch).expect("sizes that the algorithms take");
+    drop(batch);
+    for (i, ((job, key), (data, tag))) in jobs.iter().zip(keys).zip(&results).enumerate() {
+        let expected = with_rest(job, &job.ciphertext);
+        assert!(
+            *data == expected && *tag == job.tag,
+            "{:?}, {schedule:?}, sealing job {i} of {}: byte {:?} of {job:?}",
+            key.backend(),
+            jobs.len(),
+            first_difference(data, &expected)
+        );
+    }
+}
+
+/// The jobs give the messages, those that were changed nothing but a verdict.
+pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
+    let received: Vec<_> = jobs.iter().map(Received::of).collect();
+    let slices: Vec<_> =
+        jobs.iter().zip(&received).map(|(job, received)| slices(&received.aad, job.slices)).collect();
+    let mut results: Vec<_> = jobs
+        .iter()
+        .zip(&received)
+        .map(|(job, received)| buffer(job, &received.ciphertext, room(job)))
+        .collect();
+    let mut batch: Vec<_> = jobs
+        .iter()
+        .zip(keys)
+        .zip(&received)
+        .zip(&slices)
+        .zip(&mut results)
+        .map(|((((job, key), received), aad), data)| {
+            let Received { nonce, ciphertext, tag, .. } = received;
+            let aad = &aad[..];
+            if job.algorithm.kind == Kind::Mac {
+                OpenJob::mac(key, nonce, aad, tag)
+            } else if job.in_place {
+                OpenJob::in_buffer(key, nonce, aad, data, job.message.len(), tag).expect("room enough")
+            } else {
+                OpenJob::new(key, nonce, aad, ciphertext, data, tag).expect("room enough")
+            }
+        })
+        .collect();
+    let refused = open_batch_with(schedule, &mut batch).expect("sizes that the algorithms take");
+    let verdicts: Vec<_> = batch.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
+    drop(batch);
+    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "{jobs:?}");
+    for (i, ((job, key), (data, verdict))) in
+        jobs.iter().zip(keys).zip(results.iter().zip(verdicts)).enumerate()
+    {
+        let is_good = job.forged.is_none();
+        let mut message = if is_good { job.message.clone() } else { Vec::new() };
+        let expected_verdict = match job.algorithm.kind {
+            Kind::Cipher => Verdict::Unauthenticated,
+            Kind::Mac | Kind::Aead if is_good => Verdict::Verified,
+            Kind::Mac | Kind::Aead => Verdict::Forged,
+        };
+        let bytes = message.len();
+        message.resize(room(job), 0);
+        let expected = with_rest(job, &message);
+        assert!(
+            *data == expected && verdict == (expected_verdict, bytes),
+            "{:?}, {schedule:?}, opening job {i} of {}: {verdict:?}, byte {:?} of {job:?}",
+            key.backend(),
+            jobs.len(),
+            first_difference(data, &expected)
+        );
+    }
+}
+
+/// What comes to the opener.
+struct Received {
+    nonce: Vec<u8>,
+    aad: Vec<u8>,
+    ciphertext: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+impl Received {
+    fn of(job: &Job) -> Self {
+        let Job { nonce, aad, ciphertext, tag, .. } = job;
+        let mut received =
+            Self { nonce: nonce.clone(), aad: aad.clone(), ciphertext: ciphertext.clone(), tag: tag.clone() };
+        let flipped = match job.forged {
+            None => return received,
+            Some(Forgery::Nonce(bit)) => (&mut received.nonce, bit),
+            Some(Forgery::Aad(bit)) => (&mut received.aad, bit),
+            Some(Forgery::Ciphertext(bit)) => (&mut received.ciphertext, bit),
+            Some(Forgery::Tag(bit)) => (&mut received.tag, bit),
+        };
+        let (bytes, bit) = flipped;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        received
+    }
+}
+
+/// So many slices of about equal length.
+fn slices(aad: &[u8], n: usize) -> Vec<&[u8]> {
+    let border = |i: usize| i * aad.len() / n;
+    (0..n).map(|i| &aad[border(i)..border(i + 1)]).collect()
+}
+
+/// The bytes of an output that opening needs.
+fn room(job: &Job) -> usize {
+    let Job { algorithm, message, ciphertext, in_place, .. } = job;
+    if *in_place {
+        ciphertext.len()
+    } else if algorithm.needs_message_bytes() {
+        message.len()
+    } else {
+        algorithm.message_bytes_at_most(ciphertext.len()).expect("the ciphertext of a message")
+    }
+}
+
+/// An output as it is before: the input where the job is in place, else other bytes.
+fn buffer(job: &Job, input: &[u8], room: usize) -> Vec<u8> {
+    let mut buffer = if job.in_place { input.to_vec() } else { Vec::new() };
+    buffer.resize(room, 0x5a);
+    with_rest(job, &buffer)
+}
+
+/// The result with the rest behind it that an output apart may have; not where the length of the output tells that of the
+/// message.
+fn with_rest(job: &Job, result: &[u8]) -> Vec<u8> {
+    let rest: &[u8] = if job.in_place || job.algorithm.needs_message_bytes() { &[] } else { &REST };
+    [result, rest].concat()
+}
+
+fn first_difference(got: &[u8], expected: &[u8]) -> Option<usize> {
+    got.iter().zip(expected).position(|(got, expected)| got != expected)
+}

@@ -1,0 +1,183 @@
+//! A job with the model's answer; its sizes and its nonce often lie at a border.
+
+use super::{Choices, KeyName};
+use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
+use std::fmt;
+
+/// Bytes of the groups that the backends take at once: 1 to 8 registers of 1, 2 or 4 blocks, and two such groups.
+const GROUPS: [usize; 12] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
+
+/// Keys of an algorithm: nothing but zeros, nothing but ones, and others.
+const KEYS: usize = 4;
+
+/// A message with all that the model makes of it.
+pub(super) struct Job {
+    pub(super) algorithm: &'static Algorithm,
+    /// Which of the algorithm's keys.
+    number: usize,
+    pub(super) key: Vec<u8>,
+    pub(super) nonce: Vec<u8>,
+    pub(super) aad: Vec<u8>,
+    pub(super) message: Vec<u8>,
+    pub(super) ciphertext: Vec<u8>,
+    pub(super) tag: Vec<u8>,
+    /// What is changed before the job is opened.
+    pub(super) forged: Option<Forgery>,
+    pub(super) in_place: bool,
+    /// In how many slices the additional data is given.
+    pub(super) slices: usize,
+}
+
+/// Which bit of what is flipped.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Forgery {
+    Nonce(usize),
+    Aad(usize),
+    Ciphertext(usize),
+    Tag(usize),
+}
+
+impl Job {
+    /// One to two hundred jobs of one algorithm, a few, or all.
+    pub(super) fn batch(choices: &mut Choices<'_>) -> Vec<Self> {
+        let first = choices.below(ALGORITHMS.len());
+        let algorithms = choices.pick(&[1, 1, 1, 1, 1, 2, 5, ALGORITHMS.len()]);
+        let keys = choices.pick(&[1, 1, 2, KEYS]);
+        // The most jobs, and of how many blocks the longest of them may be, so that no batch takes long.
+        let (most, blocks) =
+            choices.pick(&[(1, 130), (2, 130), (8, 66), (20, 34), (40, 18), (70, 10), (200, 4)]);
+        let jobs = 1 + choices.below(most);
+        (0..jobs)
+            .map(|_| {
+                let algorithm = &ALGORITHMS[(first + choices.below(algorithms)) % ALGORITHMS.len()];
+                Self::new(algorithm, keys, 16 * blocks, choices)
+            })
+            .collect()
+    }
+
+    fn new(algorithm: &'static Algorithm, keys: usize, longest: usize, choices: &mut Choices<'_>) -> Self {
+        let number = choices.below(keys);
+        let long = length(longest, choices);
+        let short = if choices.below(3) == 0 { 0 } else { length(longest.min(320), choices) };
+        let message = match algorithm.kind {
+            Kind::Mac => 0,
+            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.least_message_bytes),
+        };
+        let aad = match algorithm.kind {
+            Kind::Mac => long,
+            Kind::Cipher if !algorithm.tweaked => 0,
+            Kind::Cipher | Kind::Aead => short,
+        };
+        let tag_bytes = if choices.below(2) == 0 || algorithm.tag.is_empty() {
+            algorithm.tag_bytes
+        } else {
+            choices.pick(algorithm.tag)
+        };
+        let nonce = nonce(algorithm, message.div_ceil(16), choices);
+        let (key, aad, message) = (key(algorithm, number), choices.fill(aad), choices.fill(message));
+        let (ciphertext, tag) = reference::seal(algorithm.id, &key, &nonce, &aad, &message, tag_bytes)
+            .expect("the model takes what the catalog allows");
+        let flags = choices.byte();
+        let mut job = Self {
+            algorithm,
+            number,
+            key,
+            nonce,
+            aad,
+            message,
+            ciphertext,
+            tag,
+            forged: None,
+            in_place: flags & 1 == 0,
+            slices: 1 + usize::from(flags >> 1) % 4,
+        };
+        if choices.below(4) == 0 {
+            job.forged = job.forgery(choices);
+        }
+        job
+    }
+
+    /// A bit to flip, if the algorithm would notice. Where tags are short, and guessed at times, it is one of the tag.
+    fn forgery(&self, choices: &mut Choices<'_>) -> Option<Forgery> {
+        if self.algorithm.kind == Kind::Cipher {
+            return None;
+        }
+        let kind = choices.below(8);
+        let mut bit = |bytes: &[u8]| choices.dice.usize(..8 * bytes.len());
+        Some(match kind {
+            0 if self.tag.len() >= 8 && !self.nonce.is_empty() => Forgery::Nonce(bit(&self.nonce)),
+            1 if self.tag.len() >= 8 && !self.aad.is_empty() => Forgery::Aad(bit(&self.aad)),
+            2 | 3 if self.tag.len() >= 8 && !self.ciphertext.is_empty() => {
+                Forgery::Ciphertext(bit(&self.ciphertext))
+            }
+            _ => Forgery::Tag(bit(&self.tag)),
+        })
+    }
+
+    pub(super) fn key_name(&self) -> KeyName {
+        (self.algorithm.id, self.number)
+    }
+}
+
+/// What is needed to see a failure again; the bytes of the message do not matter.
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(self.algorithm.id)
+            .field("key", &self.number)
+            .field("nonce", &format_args!("{:02x?}", self.nonce))
+            .field("aad", &self.aad.len())
+            .field("message", &self.message.len())
+            .field("tag", &self.tag.len())
+            .field("forged", &self.forged)
+            .field("in_place", &self.in_place)
+            .field("slices", &self.slices)
+            .finish_non_exhaustive()
+    }
+}
+
+fn key(algorithm: &Algorithm, number: usize) -> Vec<u8> {
+    match number {
+        0 => vec![0; algorithm.key_bytes],
+        1 => vec![0xff; algorithm.key_bytes],
+        _ => {
+            let mut key = vec![0; algorithm.key_bytes];
+            fastrand::Rng::with_seed(number as u64).fill(&mut key);
+            key
+        }
+    }
+}
+
+/// A length up to `longest`: a small one, one near the border of a group or of a group and some blocks, or any.
+fn length(longest: usize, choices: &mut Choices<'_>) -> usize {
+    let near = |border: usize, choices: &mut Choices<'_>| {
+        (border + choices.pick(&[0, 0, 1, 15, 16, 17])).saturating_sub(16)
+    };
+    let length = match choices.below(8) {
+        0 | 1 => choices.below(65),
+        2..5 => 16 + near(choices.pick(&GROUPS), choices),
+        5 | 6 => near(choices.pick(&GROUPS) + 16 * choices.below(9), choices),
+        _ => 8 * choices.below(256) + choices.below(16),
+    };
+    length.min(longest)
+}
+
+/// A nonce, often one whose counter overflows within the message: `blocks` is the length of this.
+fn nonce(algorithm: &Algorithm, blocks: usize, choices: &mut Choices<'_>) -> Vec<u8> {
+    let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
+    let bytes = if choices.below(3) > 0 { algorithm.nonce_bytes } else { min + choices.below(max - min + 1) };
+    match choices.below(8) {
+        0 => vec![0; bytes],
+        1 => vec![0xff; bytes],
+        2 => [vec![0x80; bytes.min(1)], vec![0; bytes.saturating_sub(1)]].concat(),
+        3 => [vec![0x7f; bytes.min(1)], vec![0xff; bytes.saturating_sub(1)]].concat(),
+        // The last 4, 8 or 16 bytes of a block, as a number, are up to so many blocks before their end.
+        4..7 => {
+            let mut nonce = choices.fill(bytes);
+            let width = choices.pick(&[4, 8, 16]).min(bytes);
+            let before = choices.below((blocks + 3).min(256)) as u128;
+            nonce[bytes - width..].copy_from_slice(&before.wrapping_neg().to_be_bytes()[16 - width..]);
+            nonce
+        }
+        _ => choices.fill(bytes),
+    }
+}

@@ -1,0 +1,133 @@
+//! Fuzz targets: functions of any bytes that panic where something does not hold that must.
+//!
+//! libFuzzer runs them (`fuzz/libfuzzer`, with a nightly compiler), and so does a [`Campaign`] of the runner in `tests`, on
+//! any compiler. Both start from the inputs in `corpus`.
+#![forbid(unsafe_code)]
+
+mod campaign;
+pub mod differential;
+mod mutate;
+
+pub use campaign::{Campaign, Report, last};
+
+/// A function to fuzz, and what helps to find inputs for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its folder in `corpus`.
+    pub name: &'static str,
+    /// Takes any bytes. What it returns is equal for inputs that went the same way.
+    pub run: fn(&[u8]) -> u64,
+    /// The most bytes that make sense to it.
+    pub longest: usize,
+    /// Whether it reads text.
+    pub text: bool,
+    /// What inputs are made of.
+    pub words: &'static [&'static [u8]],
+}
+
+/// All targets.
+pub const TARGETS: [Target; 5] = [CAPTURE, PACKETS, ASSOCIATIONS, ANSWERS, DIFFERENTIAL];
+
+/// A capture, pcap or pcapng.
+pub const CAPTURE: Target = Target {
+    name: "capture",
+    run: sealcomb_cli::fuzz::capture,
+    longest: 1024,
+    text: false,
+    words: &[
+        b"\xd4\xc3\xb2\xa1\x02\0\x04\0",
+        b"\xa1\xb2\xc3\xd4\0\x02\0\x04",
+        b"\x4d\x3c\xb2\xa1\x02\0\x04\0",
+        b"\x0a\x0d\x0d\x0a",
+        b"\x4d\x3c\x2b\x1a\x01\0\0\0",
+        b"\x1a\x2b\x3c\x4d\0\x01\0\0",
+        b"\x01\0\0\0\x14\0\0\0\x01\0\0\0",
+        b"\x02\0\0\0",
+        b"\x03\0\0\0",
+        b"\x06\0\0\0",
+        b"\x09\0\x01\0\x06\0\0\0",
+        b"\x09\0\x01\0\x89\0\0\0",
+        b"\x0e\0\x08\0\xff\xff\xff\xff\xff\xff\xff\xff",
+        b"\x65\0\0\0",
+        b"\x71\0\0\0",
+        b"\x14\x01\0\0",
+        b"\x08\0\x45\0",
+        b"\x81\0\0\x05",
+        b"\x86\xdd\x60\0",
+    ],
+};
+
+/// The packets of a burst, sealed and opened as ESP.
+pub const PACKETS: Target =
+    Target { name: "packets", run: sealcomb_cli::fuzz::packets, longest: 512, text: false, words: &[] };
+
+/// An SA file.
+pub const ASSOCIATIONS: Target = Target {
+    name: "sa",
+    run: sealcomb_cli::fuzz::associations,
+    longest: 400,
+    text: true,
+    words: &[
+        b"[[sa]]\n",
+        b"spi = 0x1001\n",
+        b"source = \"192.0.2.1\"\n",
+        b"destination = \"2001:db8::1\"\n",
+        b"match = \"::/0\"\n",
+        b"match = \"192.0.2.0/24\"\n",
+        b"cipher = \"aes-gcm\"\n",
+        b"cipher = \"aes-ccm\"\n",
+        b"cipher = \"aes-cbc\"\n",
+        b"cipher = \"aes-ctr\"\n",
+        b"key = \"000102030405060708090a0b0c0d0e0f\"\n",
+        b"key = 000102030405060708090a0b0c0d0e0f\n",
+        b"salt = \"cafebabe\"\n",
+        b"icv = 8\n",
+        b"auth = \"hmac-sha-256-128\"\n",
+        b"auth = \"aes-cmac-96\"\n",
+        b"auth-key = \"101112131415161718191a1b1c1d1e1f\"\n",
+        b"sequence = 4294967295\n",
+        b"window = 64\n",
+        b"\"\"\"",
+        b"'",
+        b"\\u0000",
+        b"# ",
+    ],
+};
+
+/// A file of known answers.
+pub const ANSWERS: Target = Target {
+    name: "answers",
+    run: sealcomb_cli::fuzz::known_answers,
+    longest: 512,
+    text: true,
+    words: &[
+        b"\"algorithm\": \"aes128-",
+        b"\"tests\": [",
+        b"{\"id\": 1, ",
+        b"\"key\": \"",
+        b"\"nonce\": \"",
+        b"\"aad\": \"",
+        b"\"tweak\": \"",
+        b"\"msg\": \"\"",
+        b"\"pt\": \"00\"",
+        b"\"ct\": \"\"",
+        b"\"tag\": \"\"",
+        b"00000000000000000000000000000000",
+        b"null",
+        b"-1",
+        b"18446744073709551616",
+        b"\\ud800",
+        b"gcm",
+        b"cbc",
+        b"ocb3-t128",
+        b"julius-ecb",
+        b"elmd-vartag",
+        b"eme2",
+        b"cmac",
+        b"serpent",
+    ],
+};
+
+/// Batches of jobs on every backend beside the models and other libraries.
+pub const DIFFERENTIAL: Target =
+    Target { name: "differential", run: differential::run, longest: 160, text: false, words: &[] };
