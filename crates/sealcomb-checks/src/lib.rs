@@ -1,0 +1,350 @@
+//! Jobs of every algorithm, whose bytes lie wherever a check wants them.
+
+use std::ops::DerefMut;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use sealcomb::{
+    Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
+    seal_batch_with,
+};
+
+/// Lengths around those of blocks, and of what the backends take at once.
+pub const BORDERS: [usize; 24] = [
+    0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023,
+];
+
+/// Every way to lay out a batch.
+pub const SCHEDULES: [Schedule; 6] = [
+    Schedule::Auto,
+    Schedule::Single,
+    Schedule::Comb(7),
+    Schedule::Comb(16),
+    Schedule::Refill,
+    Schedule::Blocks,
+];
+
+/// What a buffer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A key, before it is expanded.
+    Key,
+    /// A nonce.
+    Nonce,
+    /// Additional data; what a MAC authenticates is some, too.
+    Aad,
+    /// A message to seal, perhaps where its ciphertext goes.
+    Message,
+    /// A ciphertext to open, perhaps where its message goes.
+    Ciphertext,
+    /// A tag that came with a ciphertext.
+    Tag,
+    /// Room for a ciphertext, a message or a tag.
+    Output,
+}
+
+/// A call of the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Call {
+    /// A key is expanded.
+    NewKey,
+    /// A single message is sealed.
+    Seal,
+    /// A single message is opened.
+    Open,
+    /// A batch is sealed.
+    SealBatch,
+    /// A batch is opened.
+    OpenBatch,
+    /// Keys are dropped.
+    DropKeys,
+}
+
+/// Where a check keeps the bytes that it hands to the library, and what it does around the library's calls.
+pub trait Memory {
+    /// Some of it.
+    type Buffer: DerefMut<Target = [u8]>;
+
+    /// A buffer that holds these bytes, and nothing behind them.
+    fn hold(&mut self, role: Role, bytes: &[u8]) -> Self::Buffer;
+
+    /// The bytes of a result, as anyone may see them; the check is done with the place where they were.
+    fn publish(&mut self, result: &mut [u8]) -> Vec<u8>;
+
+    /// A verdict or a length, which is public whatever it depends on.
+    fn public<T>(&mut self, value: T) -> T {
+        value
+    }
+
+    /// Makes a call of the library.
+    fn call<R>(&mut self, _: Call, call: impl FnOnce() -> R) -> R {
+        call()
+    }
+}
+
+/// The sizes of a job, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// The nonce.
+    pub nonce: usize,
+    /// The additional data.
+    pub aad: usize,
+    /// The message.
+    pub message: usize,
+}
+
+impl Sizes {
+    /// A job of about these sizes, which the algorithm takes: messages of a MAC are additional data.
+    pub fn of(algorithm: &Algorithm, nonce: usize, aad: usize, message: usize) -> Self {
+        let nonce = nonce.clamp(algorithm.nonce.min, algorithm.nonce.max);
+        match algorithm.kind {
+            Kind::Mac => Self { nonce, aad: message, message: 0 },
+            Kind::Cipher if !algorithm.tweaked => {
+                Self { nonce, aad: 0, message: algorithm.padded_bytes(message) }
+            }
+            _ => Self { nonce, aad, message: algorithm.padded_bytes(message) },
+        }
+    }
+}
+
+/// Messages to seal and to open together. `Debug` shows all that is needed to do it again.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Of all of them.
+    pub algorithm: &'static Algorithm,
+    /// Of all keys.
+    pub backend: Backend,
+    /// How many keys the jobs take in turn.
+    pub keys: usize,
+    /// Bytes of every tag.
+    pub tag: usize,
+    /// How the batch is laid out.
+    pub schedule: Schedule,
+    /// Whether results go where the input was.
+    pub in_place: bool,
+    /// A job each.
+    pub jobs: Vec<Sizes>,
+    /// What keys and messages are made of.
+    pub secrets: u64,
+    /// What nonces, additional data and forgeries are made of.
+    pub seed: u64,
+}
+
+struct Job<M: Memory> {
+    sizes: Sizes,
+    nonce: M::Buffer,
+    aad: M::Buffer,
+    message: Vec<u8>,
+    ciphertext: Vec<u8>,
+    tag: Vec<u8>,
+    forged: bool,
+}
+
+impl Case {
+    /// Seals all jobs and opens them, as they are and with forgeries among them; alone too, if there is but one.
+    ///
+    /// # Panics
+    /// If a message does not come back, or a forged one does.
+    pub fn run<M: Memory>(&self, memory: &mut M) {
+        let mut rng = StdRng::seed_from_u64(self.seed);
+        let mut secrets = StdRng::seed_from_u64(self.secrets);
+        let keys: Vec<Box<Key>> = (0..self.keys)
+            .map(|_| self.key(memory, &random_bytes(&mut secrets, self.algorithm.key_bytes)))
+            .collect();
+        let mut jobs: Vec<Job<M>> = self
+            .jobs
+            .iter()
+            .map(|&sizes| Job {
+                sizes,
+                nonce: memory.hold(Role::Nonce, &random_bytes(&mut rng, sizes.nonce)),
+                aad: memory.hold(Role::Aad, &random_bytes(&mut rng, sizes.aad)),
+                message: random_bytes(&mut secrets, sizes.message),
+                ciphertext: Vec::new(),
+                tag: Vec::new(),
+                forged: false,
+            })
+            .collect();
+        self.seal(memory, &keys, &mut jobs);
+        self.open(memory, &keys, &jobs);
+        if let [job] = &jobs[..] {
+            self.alone(memory, &keys[0], job);
+        }
+        if self.algorithm.kind != Kind::Cipher {
+            self.forge(&mut jobs);
+            self.open(memory, &keys, &jobs);
+            if let [job] = &jobs[..] {
+                self.alone_and_forged(memory, &keys[0], job);
+            }
+        }
+        memory.call(Call::DropKeys, || drop(keys));
+    }
+
+    /// Changes a bit of a tag or a ciphertext of every third job, the first included.
+    fn forge<M: Memory>(&self, jobs: &mut [Job<M>]) {
+        for (i, job) in jobs.iter_mut().enumerate().step_by(3) {
+            job.forged = true;
+            let the_tag = (self.seed as usize + i).is_multiple_of(2) || job.ciphertext.is_empty();
+            let forged = if the_tag { &mut job.tag } else { &mut job.ciphertext };
+            let at = self.seed as usize % (8 * forged.len());
+            forged[at / 8] ^= 1 << (at % 8);
+        }
+    }
+
+    fn key<M: Memory>(&self, memory: &mut M, key: &[u8]) -> Box<Key> {
+        let key = memory.hold(Role::Key, key);
+        memory.call(Call::NewKey, || {
+            let key =
+                Key::with_backend(self.algorithm, &key, self.backend).expect("a key of the right length");
+            Box::new(match self.algorithm.kind {
+                Kind::Cipher => key,
+                _ => key.with_tag_bytes(self.tag).expect("a tag's length from the catalog"),
+            })
+        })
+    }
+
+    fn seal<M: Memory>(&self, memory: &mut M, keys: &[Box<Key>], jobs: &mut [Job<M>]) {
+        let mut buffers: Vec<_> = jobs
+            .iter()
+            .map(|Job { message, .. }| {
+                let room = vec![0; self.algorithm.ciphertext_bytes(message.len())];
+                let tag = memory.hold(Role::Output, &vec![0; self.tag]);
+                if self.in_place {
+                    let mut buffer = message.clone();
+                    buffer.resize(room.len(), 0);
+                    (None, memory.hold(Role::Message, &buffer), tag)
+                } else {
+                    (Some(memory.hold(Role::Message, message)), memory.hold(Role::Output, &room), tag)
+                }
+            })
+            .collect();
+        let mut batch: Vec<_> = jobs
+            .iter()
+            .zip(&mut buffers)
+            .zip(keys.iter().cycle())
+            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| match input {
+                Some(input) => SealJob::new(key, nonce, &**aad, input, output, tag),
+                None => SealJob::in_buffer(key, nonce, &**aad, output, message.len(), tag),
+            })
+            .collect::<Result<_, _>>()
+            .expect("room for the ciphertexts");
+        memory
+            .call(Call::SealBatch, || seal_batch_with(self.schedule, &mut batch))
+            .expect("sizes that the algorithm takes");
+        drop(batch);
+        for (job, (_, output, tag)) in jobs.iter_mut().zip(&mut buffers) {
+            job.ciphertext = memory.publish(output);
+            job.tag = memory.publish(tag);
+        }
+    }
+
+    fn open<M: Memory>(&self, memory: &mut M, keys: &[Box<Key>], jobs: &[Job<M>]) {
+        let mut buffers: Vec<_> = jobs
+            .iter()
+            .map(|Job { message, ciphertext, tag, .. }| {
+                let tag = memory.hold(Role::Tag, tag);
+                let input = memory.hold(Role::Ciphertext, ciphertext);
+                if self.in_place {
+                    return (None, input, tag);
+                }
+                let room = if self.algorithm.needs_message_bytes() {
+                    message.len()
+                } else {
+                    self.algorithm.message_bytes_at_most(ciphertext.len()).expect("a message's ciphertext")
+                };
+                (Some(input), memory.hold(Role::Output, &vec![0x5A; room]), tag)
+            })
+            .collect();
+        let mut batch: Vec<_> = jobs
+            .iter()
+            .zip(&mut buffers)
+            .zip(keys.iter().cycle())
+            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| match input {
+                Some(input) => OpenJob::new(key, nonce, &**aad, input, output, tag),
+                None => OpenJob::in_buffer(key, nonce, &**aad, output, message.len(), tag),
+            })
+            .collect::<Result<_, _>>()
+            .expect("room for the messages");
+        let forged = memory
+            .call(Call::OpenBatch, || open_batch_with(self.schedule, &mut batch))
+            .expect("sizes that the algorithm takes");
+        let ends: Vec<_> =
+            batch.iter().map(|job| memory.public((job.verdict(), job.message_bytes()))).collect();
+        drop(batch);
+        assert_eq!(forged, jobs.iter().filter(|job| job.forged).count(), "{self:?}");
+        for ((job, (_, output, _)), (verdict, bytes)) in jobs.iter().zip(&mut buffers).zip(ends) {
+            assert_eq!(verdict, self.expected(job), "{:?} of {self:?}", job.sizes);
+            let mut expected = if job.forged { Vec::new() } else { job.message.clone() };
+            assert_eq!(bytes, expected.len(), "{:?} of {self:?}", job.sizes);
+            let opened = memory.publish(output);
+            // Where a ciphertext is longer than its message, and where a message was refused, are zeros.
+            expected.resize(opened.len(), 0);
+            assert_eq!(opened, expected, "{:?} of {self:?}", job.sizes);
+        }
+    }
+
+    fn expected<M: Memory>(&self, job: &Job<M>) -> Verdict {
+        match self.algorithm.kind {
+            Kind::Cipher => Verdict::Unauthenticated,
+            _ if job.forged => Verdict::Forged,
+            _ => Verdict::Verified,
+        }
+    }
+
+    /// The single message's own ways through the library, which must come to the same.
+    fn alone<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
+        let Job { nonce, aad, message, ciphertext, tag, .. } = job;
+        let both = [&ciphertext[..], tag].concat();
+        let input = memory.hold(Role::Message, message);
+        let sealed = memory.call(Call::Seal, || key.seal(nonce, aad, &input));
+        let mut sealed = sealed.expect("sizes that the algorithm takes");
+        assert_eq!(memory.publish(&mut sealed), both, "{self:?}");
+        if !self.algorithm.needs_message_bytes() {
+            let input = memory.hold(Role::Ciphertext, &both);
+            let opened = memory.call(Call::Open, || key.open(nonce, aad, &input));
+            let mut opened = opened.expect("a sealed message");
+            assert_eq!(memory.publish(&mut opened), *message, "{self:?}");
+        }
+        if self.algorithm.expands() {
+            return;
+        }
+        let mut data = memory.hold(Role::Message, message);
+        let mut output = memory.hold(Role::Output, &vec![0; self.tag]);
+        memory
+            .call(Call::Seal, || key.seal_in_place(nonce, aad, &mut data, &mut output))
+            .expect("sizes that the algorithm takes");
+        assert_eq!([memory.publish(&mut data), memory.publish(&mut output)].concat(), both, "{self:?}");
+        let mut data = memory.hold(Role::Ciphertext, ciphertext);
+        let tag = memory.hold(Role::Tag, tag);
+        memory.call(Call::Open, || key.open_in_place(nonce, aad, &mut data, &tag)).expect("a sealed message");
+        assert_eq!(memory.publish(&mut data), *message, "{self:?}");
+    }
+
+    fn alone_and_forged<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
+        let Job { nonce, aad, ciphertext, tag, .. } = job;
+        let input = memory.hold(Role::Ciphertext, &[&ciphertext[..], tag].concat());
+        let opened = memory.call(Call::Open, || key.open(nonce, aad, &input));
+        assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
+        if self.algorithm.expands() {
+            return;
+        }
+        let mut data = memory.hold(Role::Ciphertext, ciphertext);
+        let tag = memory.hold(Role::Tag, tag);
+        let opened = memory.call(Call::Open, || key.open_in_place(nonce, aad, &mut data, &tag));
+        assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
+        assert!(memory.publish(&mut data).iter().all(|byte| *byte == 0), "{self:?}");
+    }
+}
+
+fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
+    let mut string = vec![0; bytes];
+    rng.fill_bytes(&mut string);
+    string
+}
+
+/// The backends that this CPU has; says once which it lacks.
+pub fn backends() -> Vec<Backend> {
+    for name in Backend::names().filter(|name| Backend::named(name).is_err()) {
+        println!("skipped: backend {name}, which this CPU lacks");
+    }
+    Backend::available().collect()
+}

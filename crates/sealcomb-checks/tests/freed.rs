@@ -1,0 +1,223 @@
+//! What the library leaves in memory that it gives back. Everything is done twice, with other keys and other messages:
+//! what then differs in freed memory depends on a secret.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+use std::ptr;
+use std::sync::Arc;
+
+use sealcomb::aead::{Aes256Ccm, Aes256GcmSiv, KeyInit};
+use sealcomb::mac::{Aes256Cmac, Mac};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, Schedule};
+use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
+
+const ARENA: usize = 32 << 20;
+const FRESH: u8 = 0xC7;
+
+/// Memory that is handed out once, so that what is freed stays as it was.
+#[derive(Clone, Copy)]
+struct Arena {
+    start: *mut u8,
+    used: usize,
+}
+
+impl Arena {
+    fn has(self, place: *mut u8) -> bool {
+        (self.start.addr()..self.start.addr() + ARENA).contains(&place.addr())
+    }
+}
+
+thread_local! {
+    static HERE: Cell<Arena> = const { Cell::new(Arena { start: ptr::null_mut(), used: 0 }) };
+    static IN_USE: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Allocator;
+
+// SAFETY: what is not the arena's is the system's. The arena hands out parts of memory that it owns, aligned, each once.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !IN_USE.get() {
+            // SAFETY: the caller's.
+            return unsafe { System.alloc(layout) };
+        }
+        let arena = HERE.get();
+        let place = (arena.start.addr() + arena.used).next_multiple_of(layout.align()) - arena.start.addr();
+        let used = place + layout.size();
+        if used > ARENA {
+            return ptr::null_mut();
+        }
+        HERE.set(Arena { used, ..arena });
+        arena.start.wrapping_add(place)
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        if !HERE.get().has(place) {
+            // SAFETY: the caller's, and it came from there.
+            unsafe { System.dealloc(place, layout) }
+        }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// Does some work whose memory comes from an arena, and returns what is left in it.
+fn left_by(work: impl FnOnce()) -> Vec<u8> {
+    let mut arena = HERE.get();
+    if arena.start.is_null() {
+        // Of this thread for as long as the process lives: both times it is the same memory.
+        arena.start = vec![FRESH; ARENA].leak().as_mut_ptr();
+    }
+    // SAFETY: the arena's memory, in which nothing lives.
+    unsafe { arena.start.write_bytes(FRESH, arena.used) };
+    HERE.set(Arena { used: 0, ..arena });
+    work();
+    let used = HERE.get().used;
+    // SAFETY: the arena's memory, all of it written at the beginning.
+    unsafe { std::slice::from_raw_parts(arena.start, used) }.to_vec()
+}
+
+/// Runs a call with the arena in use.
+fn in_arena<R>(call: impl FnOnce() -> R) -> R {
+    IN_USE.set(true);
+    let result = call();
+    IN_USE.set(false);
+    result
+}
+
+/// Where what is left by some work with one secret differs from what is left with another.
+fn differences(work: impl Fn(u64)) -> Vec<usize> {
+    let (first, second) = (left_by(|| work(1)), left_by(|| work(2)));
+    assert_eq!(first.len(), second.len(), "as much memory whatever the secret");
+    first.iter().zip(&second).enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect()
+}
+
+/// Library calls use the arena, and nothing else.
+struct Watched;
+
+impl Memory for Watched {
+    type Buffer = Vec<u8>;
+
+    fn hold(&mut self, _: Role, bytes: &[u8]) -> Vec<u8> {
+        bytes.to_vec()
+    }
+
+    /// Wipes the result, which may be in the arena: it is its owner's, and he is done with it.
+    fn publish(&mut self, result: &mut [u8]) -> Vec<u8> {
+        let copy = result.to_vec();
+        result.fill(0);
+        black_box(result);
+        copy
+    }
+
+    fn call<R>(&mut self, _: Call, call: impl FnOnce() -> R) -> R {
+        in_arena(call)
+    }
+}
+
+/// Fails with a line for each algorithm and backend that left something.
+fn must_be_clean(what: &str, work: impl Fn(&'static Algorithm, Backend, u64)) {
+    let mut guilty = 0;
+    for backend in backends() {
+        for algorithm in ALGORITHMS {
+            let found = differences(|secret| work(algorithm, backend, secret));
+            if let [first, ..] = found[..] {
+                println!(
+                    "{what}: {algorithm:?} on {backend:?} leaves {} bytes, the first at {first}",
+                    found.len()
+                );
+                guilty += 1;
+            }
+        }
+    }
+    assert_eq!(guilty, 0, "{what}: algorithms and backends that leave something of a secret");
+}
+
+fn key_of(algorithm: &'static Algorithm, backend: Backend, secret: u64) -> Key {
+    // On the stack, so that it is not in the arena.
+    let mut key = [0; 64];
+    for (i, byte) in key.iter_mut().enumerate() {
+        *byte = (secret as u8).wrapping_mul(167).wrapping_add(i as u8 * 29 + 1);
+    }
+    Key::with_backend(algorithm, &key[..algorithm.key_bytes], backend).expect("a key of the right length")
+}
+
+#[test]
+fn a_secret_in_freed_memory_is_found() {
+    let secret = |secret: u64| in_arena(|| drop(black_box(Box::new([secret; 4]))));
+    assert_eq!(differences(secret), [0, 8, 16, 24]);
+    assert_eq!(differences(|secret| in_arena(|| drop(black_box(Box::new([secret / 4; 4]))))), []);
+}
+
+#[test]
+fn a_dropped_key_leaves_nothing_wherever_it_was() {
+    must_be_clean("in a box", |algorithm, backend, secret| {
+        in_arena(|| drop(black_box(Box::new(key_of(algorithm, backend, secret)))));
+    });
+    must_be_clean("shared", |algorithm, backend, secret| {
+        in_arena(|| drop(black_box(Arc::new(key_of(algorithm, backend, secret)))));
+    });
+    must_be_clean("in a vector", |algorithm, backend, secret| {
+        in_arena(|| {
+            let mut keys = Vec::with_capacity(3);
+            keys.extend((0..3).map(|i| key_of(algorithm, backend, secret + i)));
+            keys.truncate(1);
+            drop(black_box(keys));
+        });
+    });
+    must_be_clean("with another tag", |algorithm, backend, secret| {
+        let Some(tag_bytes) = algorithm.tag.first() else { return };
+        in_arena(|| {
+            let key = key_of(algorithm, backend, secret).with_tag_bytes(*tag_bytes);
+            drop(black_box(Box::new(key.expect("a tag's length from the catalog"))));
+        });
+    });
+}
+
+#[test]
+fn the_types_with_others_traits_leave_nothing() {
+    let found = differences(|secret| {
+        let key = [secret as u8; 32];
+        in_arena(|| {
+            drop(black_box(Box::new(Aes256GcmSiv::new(&key.into()))));
+            drop(black_box(Box::new(Aes256Ccm::new(&key.into()))));
+            let mac = Aes256Cmac::new(&key.into()).chain_update(&key[..27]);
+            drop(black_box(Box::new(mac)));
+        });
+    });
+    assert_eq!(found, []);
+}
+
+#[test]
+fn a_key_that_cannot_be_made_leaves_nothing() {
+    must_be_clean("too short", |algorithm, backend, secret| {
+        let key = [secret as u8; 64];
+        in_arena(|| assert!(Key::with_backend(algorithm, &key[..algorithm.key_bytes - 1], backend).is_err()));
+    });
+    must_be_clean("with an impossible tag", |algorithm, backend, secret| {
+        in_arena(|| assert!(key_of(algorithm, backend, secret).with_tag_bytes(99).is_err()));
+    });
+}
+
+#[test]
+fn sealing_and_opening_leave_nothing_of_keys_and_messages() {
+    must_be_clean("sealed and opened", |algorithm, backend, secrets| {
+        let sizes = |message| Sizes::of(algorithm, algorithm.nonce_bytes, message / 2, message);
+        let batch = |lengths: &[usize]| lengths.iter().map(|bytes| sizes(*bytes)).collect();
+        let lengths: Vec<_> = (0..70).map(|i| i * i % 300).collect();
+        for (keys, schedule, in_place, jobs) in [
+            (1, Schedule::Auto, false, batch(&[77])),
+            (1, Schedule::Auto, true, batch(&[256])),
+            (1, Schedule::Auto, true, batch(&lengths)),
+            (70, Schedule::Auto, false, batch(&lengths)),
+            (9, Schedule::Comb(16), false, batch(&lengths)),
+            (9, Schedule::Refill, true, batch(&lengths)),
+        ] {
+            let tag = algorithm.tag_bytes;
+            Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets, seed: 5 }
+                .run(&mut Watched);
+        }
+    });
+}

@@ -1,0 +1,193 @@
+//! Every buffer that the library gets ends where a page begins that nobody may touch, or begins where one ends. Reading
+//! or writing beyond it kills the process.
+
+use std::env;
+use std::hint::black_box;
+use std::ops::{Deref, DerefMut};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use region::{Allocation, Protection};
+use sealcomb::{ALGORITHMS, Algorithm, Backend};
+use sealcomb_checks::{BORDERS, Case, Memory, Role, SCHEDULES, Sizes, backends};
+
+/// What stands between a buffer and the page's other end.
+const REST: u8 = 0xE9;
+
+/// Bytes between two pages that may not be touched, at one of them.
+struct Guarded {
+    allocation: Allocation,
+    start: usize,
+    bytes: usize,
+}
+
+impl Guarded {
+    fn new(bytes: &[u8], at_end: bool) -> Self {
+        let page = region::page::size();
+        let room = bytes.len().next_multiple_of(page);
+        let mut allocation = region::alloc(room + 2 * page, Protection::READ_WRITE).expect("memory");
+        let start = if at_end { page + room - bytes.len() } else { page };
+        let first = allocation.as_mut_ptr::<u8>();
+        // SAFETY: the whole allocation may be written still, and nobody refers to it.
+        unsafe { first.write_bytes(REST, room + 2 * page) };
+        for guard in [first, first.wrapping_add(page + room)] {
+            // SAFETY: the first and the last page are the allocation's own, and nobody refers to them.
+            unsafe { region::protect(guard, page, Protection::NONE) }.expect("a page of one's own");
+        }
+        let mut guarded = Self { allocation, start, bytes: bytes.len() };
+        guarded.copy_from_slice(bytes);
+        guarded
+    }
+
+    /// The pages between the guards.
+    fn inner(&self) -> &[u8] {
+        let page = region::page::size();
+        // SAFETY: these pages can be read, and were written.
+        unsafe {
+            std::slice::from_raw_parts(
+                self.allocation.as_ptr::<u8>().add(page),
+                self.allocation.len() - 2 * page,
+            )
+        }
+    }
+}
+
+impl Deref for Guarded {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let start = self.start - region::page::size();
+        &self.inner()[start..start + self.bytes]
+    }
+}
+
+impl DerefMut for Guarded {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: between the guards, borrowed for as long as the allocation is.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.allocation.as_mut_ptr::<u8>().add(self.start), self.bytes)
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let start = self.start - region::page::size();
+        let inner = self.inner();
+        let rest = [&inner[..start], &inner[start + self.bytes..]].concat();
+        assert!(rest.iter().all(|byte| *byte == REST), "something was written beside a buffer");
+    }
+}
+
+/// Every buffer at a guard page, one at its end and the next at its beginning.
+struct AtGuards {
+    at_end: bool,
+}
+
+impl Memory for AtGuards {
+    type Buffer = Guarded;
+
+    fn hold(&mut self, _: Role, bytes: &[u8]) -> Guarded {
+        self.at_end = !self.at_end;
+        Guarded::new(bytes, self.at_end)
+    }
+
+    fn publish(&mut self, result: &mut [u8]) -> Vec<u8> {
+        result.to_vec()
+    }
+}
+
+/// A job of lengths that are now and then a border's.
+fn draw(algorithm: &Algorithm, rng: &mut StdRng) -> Sizes {
+    let mut length = |most| match rng.random_range(0..3) {
+        0 => rng.random_range(0..=most),
+        _ => BORDERS[rng.random_range(0..BORDERS.len())].min(most),
+    };
+    let (aad, message) = (length(300), length(1100));
+    let nonce = match rng.random_range(0..4) {
+        0 => rng.random_range(0..40),
+        _ => algorithm.nonce_bytes,
+    };
+    Sizes::of(algorithm, nonce, aad, message)
+}
+
+fn cases(algorithm: &'static Algorithm, backend: Backend, many: usize) -> Vec<Case> {
+    let mut rng = StdRng::seed_from_u64(algorithm.id.len() as u64);
+    let mut cases = Vec::new();
+    let mut add = |rng: &mut StdRng, schedule, in_place, jobs: Vec<Sizes>| {
+        let keys = [1, jobs.len()][rng.random_range(0..2)];
+        let tag = *algorithm.tag.get(rng.random_range(0..algorithm.tag.len().max(1))).unwrap_or(&0);
+        let seed = rng.random_range(0..1 << 32);
+        cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
+    };
+    for (i, message) in BORDERS.into_iter().enumerate() {
+        let aad = BORDERS[(i * 7 + 2) % 17];
+        let nonce = if i % 5 == 0 { 1 + i } else { algorithm.nonce_bytes };
+        for in_place in [false, true] {
+            add(&mut rng, SCHEDULES[0], in_place, vec![Sizes::of(algorithm, nonce, aad, message)]);
+        }
+    }
+    for i in 0..many {
+        for schedule in SCHEDULES {
+            let count = [2, 5, 9, 17, 33, 70][rng.random_range(0..6)];
+            let jobs = (0..count).map(|_| draw(algorithm, &mut rng)).collect();
+            add(&mut rng, schedule, i % 2 == 0, jobs);
+        }
+    }
+    cases
+}
+
+#[test]
+fn nothing_beyond_a_buffer_is_touched() {
+    // How many random batches for each schedule.
+    let many = env::var("SEALCOMB_CHECKS_BATCHES").map_or(1, |many| many.parse().expect("a number"));
+    let mut jobs = 0;
+    for backend in backends() {
+        for algorithm in ALGORITHMS {
+            for case in cases(algorithm, backend, many) {
+                // Where it is killed, the last line names the case.
+                println!("{case:?}");
+                case.run(&mut AtGuards { at_end: jobs % 2 == 0 });
+                jobs += case.jobs.len();
+            }
+        }
+    }
+    println!("{jobs} jobs");
+}
+
+/// What a child process does that must be killed: the environment says at which end it touches a byte too many.
+#[test]
+#[ignore = "kills its process"]
+fn touch_a_byte_too_many() {
+    let buffer = Guarded::new(&[1; 33], env::var("GUARD").as_deref() == Ok("end"));
+    let place = if buffer.start == region::page::size() {
+        buffer.as_ptr().wrapping_sub(1)
+    } else {
+        buffer.as_ptr().wrapping_add(33)
+    };
+    // SAFETY: none; that is what is tried.
+    if env::var("TOUCH").as_deref() == Ok("write") {
+        unsafe { place.cast_mut().write_volatile(1) };
+    } else {
+        black_box(unsafe { place.read_volatile() });
+    }
+}
+
+#[test]
+fn a_byte_too_many_is_fatal() {
+    const SIGSEGV: i32 = 11;
+    for guard in ["start", "end"] {
+        for touch in ["read", "write"] {
+            let status = Command::new(env::current_exe().expect("this program"))
+                .args(["--exact", "touch_a_byte_too_many", "--ignored"])
+                .envs([("GUARD", guard), ("TOUCH", touch)])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .expect("this program again");
+            assert_eq!(status.signal(), Some(SIGSEGV), "{touch} at the {guard}: {status}");
+        }
+    }
+}

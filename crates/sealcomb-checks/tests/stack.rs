@@ -1,0 +1,162 @@
+//! How much stack the library takes: it says so in its documentation, and a thread may have no more.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::process::Command;
+use std::ptr;
+use std::thread;
+
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Schedule, Status};
+use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
+
+/// The stack that the library promises to be enough for the algorithms that it has without further features.
+const STANDARD: usize = 32 << 10;
+/// And for all others.
+const ANY: usize = 96 << 10;
+/// What a thread of the standard library needs for itself: its local storage, and the calls down to ours.
+const THREAD: usize = 8 << 10;
+
+fn promised(algorithm: &Algorithm) -> usize {
+    let in_every_build =
+        matches!(algorithm.status, Status::Standard | Status::Portfolio) && algorithm.kind != Kind::Cipher;
+    if in_every_build { STANDARD } else { ANY }
+}
+
+/// Makes each call on a stack of its own, and looks how much of it was written.
+struct Painted {
+    stack: Vec<u64>,
+    deepest: BTreeMap<Call, usize>,
+}
+
+const PAINT: u64 = 0xA5C3_96F0_5A3C_690F;
+
+impl Painted {
+    fn new() -> Self {
+        Self { stack: vec![PAINT; (1 << 20) / 8], deepest: BTreeMap::new() }
+    }
+}
+
+impl Memory for Painted {
+    type Buffer = Vec<u8>;
+
+    fn hold(&mut self, _: Role, bytes: &[u8]) -> Vec<u8> {
+        bytes.to_vec()
+    }
+
+    fn publish(&mut self, result: &mut [u8]) -> Vec<u8> {
+        result.to_vec()
+    }
+
+    fn call<R>(&mut self, kind: Call, call: impl FnOnce() -> R) -> R {
+        let bytes = size_of_val(&self.stack[..]);
+        let base = self.stack.as_mut_ptr();
+        // SAFETY: the stack is this vector's memory, aligned, of many pages, and nobody else's until the call is over.
+        let result = unsafe { psm::on_stack(base.cast(), bytes, call) };
+        // SAFETY: within the vector. The call wrote there behind the compiler's back.
+        let is_fresh = |i: &usize| unsafe { ptr::read_volatile(base.add(*i)) } == PAINT;
+        let fresh = (0..self.stack.len()).take_while(is_fresh).count();
+        assert!(fresh > self.stack.len() / 8, "the stack was hardly enough");
+        self.stack[fresh..].fill(PAINT);
+        let deepest = self.deepest.entry(kind).or_default();
+        *deepest = (*deepest).max(bytes - 8 * fresh);
+        result
+    }
+}
+
+/// Plain memory, and calls on the stack of the thread.
+struct Plain;
+
+impl Memory for Plain {
+    type Buffer = Vec<u8>;
+
+    fn hold(&mut self, _: Role, bytes: &[u8]) -> Vec<u8> {
+        bytes.to_vec()
+    }
+
+    fn publish(&mut self, result: &mut [u8]) -> Vec<u8> {
+        result.to_vec()
+    }
+}
+
+/// Messages alone, and batches of more than fly together.
+fn cases(algorithm: &'static Algorithm, backend: Backend) -> Vec<Case> {
+    let case = |keys, schedule, in_place, jobs| {
+        let tag = algorithm.tag_bytes;
+        Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: 1, seed: 2 }
+    };
+    let sizes = |nonce, message| Sizes::of(algorithm, nonce, message / 2, message);
+    let usual = algorithm.nonce_bytes;
+    let mut cases = Vec::new();
+    for (message, nonce) in [0, 1, 16, 33, 256, 1000, 33_000].into_iter().flat_map(|m| [(m, usual), (m, 29)])
+    {
+        cases.push(case(1, Schedule::Auto, message % 2 == 0, vec![sizes(nonce, message)]));
+    }
+    let mixed: Vec<_> =
+        (0..150).map(|i| sizes(if i % 5 == 0 { 1 } else { usual }, BORDERS[i * 7 % 24])).collect();
+    for schedule in SCHEDULES {
+        for keys in [1, 128] {
+            cases.push(case(keys, schedule, keys == 1, mixed.clone()));
+        }
+    }
+    for message in [0, 1, 40, 2100] {
+        cases.push(case(128, Schedule::Auto, true, vec![sizes(usual, message); 130]));
+        cases.push(case(1, Schedule::Auto, false, vec![sizes(usual, message); 130]));
+    }
+    cases
+}
+
+#[test]
+fn no_call_takes_more_stack_than_is_promised() {
+    let mut offences = Vec::new();
+    println!(
+        "{:20} {:10} {:?}",
+        "algorithm",
+        "backend",
+        [Call::NewKey, Call::Seal, Call::Open, Call::SealBatch, Call::OpenBatch, Call::DropKeys]
+    );
+    for backend in backends() {
+        for algorithm in ALGORITHMS {
+            let mut memory = Painted::new();
+            for case in cases(algorithm, backend) {
+                case.run(&mut memory);
+            }
+            let deepest: Vec<_> = memory.deepest.values().map(|bytes| format!("{bytes:7}")).collect();
+            println!("{:20} {:10} {}", algorithm.id, backend.name(), deepest.join(" "));
+            if memory.deepest.values().any(|bytes| *bytes > promised(algorithm)) {
+                offences.push(format!("{algorithm:?} on {backend:?}"));
+            }
+        }
+    }
+    assert!(offences.is_empty(), "more than is promised: {offences:?}");
+}
+
+/// The child of the next test, which a stack that is too small kills.
+#[test]
+#[ignore = "the next test runs it with an algorithm"]
+fn run_in_a_small_thread() {
+    let algorithm = Algorithm::by_id(&env::var("ALGORITHM").expect("a name")).expect("a listed algorithm");
+    let cases: Vec<_> = backends().into_iter().flat_map(|backend| cases(algorithm, backend)).collect();
+    let bytes = env::var("STACK").expect("a number").parse().expect("a number");
+    let run = move || cases.iter().for_each(|case| case.run(&mut Plain));
+    thread::Builder::new().stack_size(bytes).spawn(run).expect("a thread").join().expect("no panic");
+}
+
+fn survives(algorithm: &Algorithm, stack: usize) -> bool {
+    Command::new(env::current_exe().expect("this program"))
+        .args(["--exact", "run_in_a_small_thread", "--ignored"])
+        .env("ALGORITHM", algorithm.id)
+        .env("STACK", stack.to_string())
+        .output()
+        .expect("this program again")
+        .status
+        .success()
+}
+
+#[test]
+fn every_algorithm_runs_on_a_thread_with_the_stack_that_is_promised() {
+    let gcm = Algorithm::by_id("aes128-gcm").expect("a listed algorithm");
+    assert!(!survives(gcm, 16 << 10), "a stack that is too small must be noticed");
+    let dead: Vec<_> =
+        ALGORITHMS.iter().filter(|algorithm| !survives(algorithm, promised(algorithm) + THREAD)).collect();
+    assert!(dead.is_empty(), "the stack is not enough for {dead:?}");
+}
