@@ -22,7 +22,12 @@ impl<const N: usize> Portable<N> {
 
     #[inline(always)]
     pub(super) fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-        kernel.run(self)
+        // A function of its own, as for every backend: within its caller it would take the stack of all of them.
+        #[inline(never)]
+        fn enter<K: Kernel, const N: usize>(token: Portable<N>, kernel: K) -> K::Output {
+            kernel.run(token)
+        }
+        enter(self, kernel)
     }
 }
 

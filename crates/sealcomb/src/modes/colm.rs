@@ -2,8 +2,8 @@
 
 use super::Mode;
 use crate::backend::{Backend, Isa};
-use crate::engine::layers::{self, Layers, Rho, Room, Sum, absorb_nonce_and_aad};
-use crate::engine::{Batch, Column, Material, Message};
+use crate::engine::layers::{self, Column, Layers, Rho, Room, Sum, absorb_nonce_and_aad};
+use crate::engine::{Batch, Material, Message};
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
 pub(crate) struct Colm;

@@ -2,8 +2,8 @@
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, read_part};
-use crate::engine::layers::{self, Layers, Room, Sum, absorb, add, doublings, each};
-use crate::engine::{Batch, Column, Material, Message, PADDING, join, skip};
+use crate::engine::layers::{self, Column, Layers, Room, Sum, absorb, add, doublings, each};
+use crate::engine::{Batch, Material, Message, PADDING, join, skip};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::{Decrypt, Encrypt};
 

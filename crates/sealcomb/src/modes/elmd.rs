@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use super::Mode;
 use crate::backend::{Backend, Isa};
-use crate::engine::layers::{self, Layers, Rho, Room, absorb_nonce_and_aad};
-use crate::engine::{Batch, Column, Material, Message};
+use crate::engine::layers::{self, Column, Layers, Rho, Room, absorb_nonce_and_aad};
+use crate::engine::{Batch, Material, Message};
 use crate::primitives::rounds::{Cipher, Decrypt, DecryptSix, Encrypt, EncryptSix};
 
 /// ELmD(r, g, f).

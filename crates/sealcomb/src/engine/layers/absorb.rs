@@ -1,9 +1,9 @@
 //! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
 
 use super::mixing::{Mixing, State, mix_block};
-use super::{add, doublings, each, padded};
+use super::{Column, add, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, read_part};
-use crate::engine::{Column, Material, Message, join};
+use crate::engine::{Material, Message, join};
 use crate::primitives::doublings::{Masks, Room, Window};
 use crate::primitives::rounds::Cipher;
 

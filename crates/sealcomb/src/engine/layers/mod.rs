@@ -22,7 +22,7 @@ use last::{Last, open_last, seal_last};
 use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
-use super::{Batch, Column, FLIGHT, Material, Message, PADDING, Schedule, share_key};
+use super::{Batch, FLIGHT, Material, Message, PADDING, Schedule, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Wiped, read_part};
 use crate::primitives::aes::Schedule as AesSchedule;
 use crate::primitives::doublings::Doublings;
@@ -35,6 +35,9 @@ const GROUP: usize = REGISTERS / 2;
 
 /// Messages that go through the layers side by side: a flight would take more of the stack than all other modes do.
 const SIDE_BY_SIDE: usize = FLIGHT / 2;
+
+/// A block of each of them.
+pub(crate) type Column = ArrayVec<Block, SIDE_BY_SIDE>;
 
 /// A mode of two layers.
 ///
