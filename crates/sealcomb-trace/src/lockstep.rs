@@ -10,21 +10,30 @@ use nix::unistd::Pid;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// Two extremes and two that are random.
-const SECRETS: usize = 4;
+/// The first are extremes, those after them random.
+fn secrets(extent: &str) -> usize {
+    if extent == "full" { 4 } else { 3 }
+}
+
 const LONGEST_INSTRUCTION: usize = 15;
 const LONGEST_NAME: usize = 1000;
 
-/// Runs `PROGRAM BACKEND SECRET ...` with each secret.
-pub(crate) fn run(program: &str, arguments: &[String]) -> io::Result<Report> {
+/// Runs the program for a backend with each secret, on one CPU: the one of this number, or as many on.
+pub(crate) fn run(
+    program: &str,
+    backend: &str,
+    extent: &str,
+    ids: &[String],
+    cpu: usize,
+) -> io::Result<Report> {
     // All processes inherit both: equal addresses, and one CPU, which hands a step on sooner than another CPU would.
     personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
-    stay_on_one_cpu()?;
-    let processes = (0..SECRETS)
+    stay_on(cpu)?;
+    let processes = (0..secrets(extent))
         .map(|secret| {
-            let mut arguments = arguments.to_vec();
-            arguments.insert(1, secret.to_string());
-            Process::start(program, &arguments)
+            let secret = secret.to_string();
+            let words = [backend, &secret, extent];
+            Process::start(program, words.into_iter().chain(ids.iter().map(String::as_str)))
         })
         .collect::<io::Result<Vec<_>>>()?;
     let mut report = Report::default();
@@ -44,18 +53,18 @@ pub(crate) fn run(program: &str, arguments: &[String]) -> io::Result<Report> {
         stop = next_mark(&processes)?;
     }
     let functions: HashSet<_> = code.0.keys().map(|&address| symbols.function(address)).collect();
-    report.count_entries(&arguments[0], &symbols, &functions);
+    report.count_entries(backend, &symbols, &functions);
     Ok(report)
 }
 
-fn stay_on_one_cpu() -> io::Result<()> {
-    let allowed = sched_getaffinity(Pid::from_raw(0))?;
+/// One of the CPUs that this thread may use, counted around.
+fn stay_on(cpu: usize) -> io::Result<()> {
+    let this = Pid::from_raw(0);
+    let allowed = sched_getaffinity(this)?;
+    let allowed: Vec<_> = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false)).collect();
     let mut one = CpuSet::new();
-    if let Some(cpu) = (0..CpuSet::count()).rev().find(|&cpu| allowed.is_set(cpu).unwrap_or(false)) {
-        one.set(cpu)?;
-        sched_setaffinity(Pid::from_raw(0), &one)?;
-    }
-    Ok(())
+    one.set(allowed[cpu % allowed.len()])?;
+    Ok(sched_setaffinity(this, &one)?)
 }
 
 fn each(processes: &[Process], what: impl Fn(&Process) -> io::Result<()>) -> io::Result<()> {
@@ -167,8 +176,8 @@ struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    /// Executes it to its end and returns how many instructions that were. After another way was taken, there is nothing
-    /// more to compare.
+    /// Executes it to its end and returns how many instructions that were. Once the ways part, there is nothing more to
+    /// compare.
     fn compare(&mut self) -> io::Result<u64> {
         let mut count = 0;
         loop {

@@ -27,7 +27,7 @@ pub(crate) enum Stop {
 
 impl Process {
     /// Starts a program, which waits for a byte of input. Nothing but its arguments differs from others.
-    pub(crate) fn start(program: &str, arguments: &[String]) -> io::Result<Self> {
+    pub(crate) fn start<'a>(program: &str, arguments: impl Iterator<Item = &'a str>) -> io::Result<Self> {
         let mut child = Command::new(program).args(arguments).env_clear().stdin(Stdio::piped()).spawn()?;
         let pid = Pid::from_raw(child.id().cast_signed());
         ptrace::seize(pid, Options::PTRACE_O_EXITKILL)?;

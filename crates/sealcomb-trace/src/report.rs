@@ -84,7 +84,7 @@ fn place(instruction: &Instruction, symbols: &Symbols) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.operations + self.controls == 0 {
-            return writeln!(f, "no operation was traced");
+            return writeln!(f, "skipped: not on this CPU");
         }
         for ((kind, place), operations) in &self.leaks {
             let what = match kind {
