@@ -87,6 +87,8 @@ pub const ASSOCIATIONS: Target = Target {
         b"auth-key = \"101112131415161718191a1b1c1d1e1f\"\n",
         b"sequence = 4294967295\n",
         b"window = 64\n",
+        b"esn = true\n",
+        b"keys-are-public = true\n",
         b"\"\"\"",
         b"'",
         b"\\u0000",

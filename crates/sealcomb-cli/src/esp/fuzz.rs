@@ -1,4 +1,5 @@
 //! Fuzz targets: captures, SA files, and the packets of a burst.
+#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
 
 use std::cell::RefCell;
 use std::mem;
@@ -11,15 +12,22 @@ use super::transform::{Incoming, Opener, Sealer};
 use super::{ip, sa_file};
 use crate::fuzz::{kind, outcome};
 
-const ASSOCIATIONS: &str = include_str!("../../../../captures/sa.toml");
+/// Those of the demonstration, and one with long sequence numbers.
+const ASSOCIATIONS: &str = concat!(
+    include_str!("../../../../captures/sa.toml"),
+    "[[sa]]\nspi = 0x1006\nsource = \"203.0.113.1\"\ndestination = \"203.0.113.2\"\nmatch = \"198.18.0.0/15\"\n\
+     cipher = \"aes-gcm\"\nkey = \"00112233445566778899aabbccddeeff\"\nsalt = \"cafe0006\"\nesn = true\n\
+     sequence = 0xfffffff0\n",
+);
 
 /// Inner destinations that the associations protect, and their SPIs.
-const DESTINATIONS: [(&[u8], u32); 5] = [
+const DESTINATIONS: [(&[u8], u32); 6] = [
     (&[192, 0, 2, 1], 0x1001),
     (&[192, 0, 2, 2], 0x1002),
     (&[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 0x1003),
     (&[0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2], 0x1004),
     (&[0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 0x1005),
+    (&[198, 18, 0, 1], 0x1006),
 ];
 
 /// An IP protocol of no meaning to this command.
@@ -52,27 +60,34 @@ pub fn capture(bytes: &[u8]) -> u64 {
     outcome((capture.has_nanoseconds(), ways, end))
 }
 
-/// Any text as an SA file. What is wrong with it must be told in one line.
+/// Any text as an SA file. What is wrong with it must be told in one line, which has nothing that looks like a key.
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("sa.toml", text) {
         Ok(file) => {
-            let suites = file.associations.iter().map(|sa| mem::discriminant(&sa.suite));
-            outcome((file.keys_are_public, suites.collect::<Vec<_>>()))
+            let suites: Vec<_> = file.associations.iter().map(|sa| mem::discriminant(&sa.suite)).collect();
+            outcome((suites, file.keys_are_public))
         }
         Err(error) => {
             let line = format!("{error:#}");
             assert!(line.starts_with("sa.toml:") && line.lines().count() == 1, "{line}");
+            assert!(!line.split(|c: char| !c.is_ascii_hexdigit()).any(looks_like_key), "{line}");
             outcome(kind(&line))
         }
     }
 }
 
+/// Whether hexadecimal digits may be a part of a key, and not just a number.
+fn looks_like_key(digits: &str) -> bool {
+    digits.len() >= 8 && digits.contains(|c: char| !c.is_ascii_digit())
+}
+
 thread_local! {
-    /// Both ends of the demonstration's associations. They stay from one input to the next, since keys take long to
+    /// Both ends of the associations. They stay from one input to the next, since keys take long to
     /// make: only the sequence numbers go up.
     static ENDS: RefCell<(Sealer, Opener)> = {
-        let associations = || sa_file::parse("sa.toml", ASSOCIATIONS).expect("the demonstration's associations").associations;
+        let associations =
+            || sa_file::parse("sa.toml", ASSOCIATIONS).expect("associations as they should be").associations;
         RefCell::new((Sealer::new(associations()), Opener::new(associations())))
     };
 }
@@ -127,12 +142,14 @@ fn find(packet: &[u8]) -> Option<(u32, usize)> {
     super::packet::EspPacket::find(packet)
 }
 
+/// At which byte a sealed packet is changed on its way, and which bits of it.
+type Change = (usize, u8);
+
 /// The packets of an input.
 #[derive(Default)]
 struct Burst {
     foreign: Vec<Vec<u8>>,
-    /// With each, at which byte the sealed packet is changed on its way, and which bits of it.
-    inner: Vec<(Vec<u8>, Option<(usize, u8)>)>,
+    inner: Vec<(Vec<u8>, Option<Change>)>,
 }
 
 impl Burst {
@@ -146,7 +163,7 @@ impl Burst {
             match kind & 7 {
                 0 => burst.foreign.push(content.to_vec()),
                 1 | 2 => {
-                    burst.foreign.push(ip_packet(destination, ESP, &[&spi.to_be_bytes(), content].concat()))
+                    burst.foreign.push(ip_packet(destination, ESP, &[&spi.to_be_bytes(), content].concat()));
                 }
                 3 => {
                     if let Ok(inner) = ip::packet(DataLink::RAW, content) {

@@ -1,4 +1,5 @@
 //! Fuzz target: files of known answers.
+#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
 
 use super::check;
 use super::file::VectorFile;
