@@ -28,11 +28,13 @@ struct Painted {
     deepest: BTreeMap<Call, usize>,
 }
 
+/// More than anything takes.
+const STACK: usize = 256 << 10;
 const PAINT: u64 = 0xA5C3_96F0_5A3C_690F;
 
 impl Painted {
     fn new() -> Self {
-        Self { stack: vec![PAINT; (1 << 20) / 8], deepest: BTreeMap::new() }
+        Self { stack: vec![PAINT; STACK / 8], deepest: BTreeMap::new() }
     }
 }
 
@@ -87,21 +89,16 @@ fn cases(algorithm: &'static Algorithm, backend: Backend) -> Vec<Case> {
     let sizes = |nonce, message| Sizes::of(algorithm, nonce, message / 2, message);
     let usual = algorithm.nonce_bytes;
     let mut cases = Vec::new();
-    for (message, nonce) in [0, 1, 16, 33, 256, 1000, 33_000].into_iter().flat_map(|m| [(m, usual), (m, 29)])
-    {
+    for (message, nonce) in [(0, usual), (33, 29), (1000, usual)] {
         cases.push(case(1, Schedule::Auto, message % 2 == 0, vec![sizes(nonce, message)]));
     }
     let mixed: Vec<_> =
-        (0..150).map(|i| sizes(if i % 5 == 0 { 1 } else { usual }, BORDERS[i * 7 % 24])).collect();
+        (0..150).map(|i| sizes(if i % 5 == 0 { 1 } else { usual }, BORDERS[i * 7 % 18])).collect();
     for schedule in SCHEDULES {
-        for keys in [1, 128] {
-            cases.push(case(keys, schedule, keys == 1, mixed.clone()));
-        }
+        cases.push(case(3, schedule, true, mixed.clone()));
     }
-    for message in [0, 1, 40, 2100] {
-        cases.push(case(128, Schedule::Auto, true, vec![sizes(usual, message); 130]));
-        cases.push(case(1, Schedule::Auto, false, vec![sizes(usual, message); 130]));
-    }
+    cases.push(case(1, Schedule::Auto, false, mixed));
+    cases.push(case(3, Schedule::Auto, false, vec![sizes(usual, 64); 130]));
     cases
 }
 
@@ -154,8 +151,8 @@ fn survives(algorithm: &Algorithm, stack: usize) -> bool {
 
 #[test]
 fn every_algorithm_runs_on_a_thread_with_the_stack_that_is_promised() {
-    let gcm = Algorithm::by_id("aes128-gcm").expect("a listed algorithm");
-    assert!(!survives(gcm, 16 << 10), "a stack that is too small must be noticed");
+    let hungry = Algorithm::by_id("aes128-poet-g").expect("a listed algorithm");
+    assert!(!survives(hungry, 16 << 10), "a stack that is too small must be noticed");
     let dead: Vec<_> =
         ALGORITHMS.iter().filter(|algorithm| !survives(algorithm, promised(algorithm) + THREAD)).collect();
     assert!(dead.is_empty(), "the stack is not enough for {dead:?}");

@@ -25,7 +25,9 @@ impl Memory for Poisoned {
 
     fn hold(&mut self, role: Role, bytes: &[u8]) -> Vec<u8> {
         let mut buffer = bytes.to_vec();
-        if matches!(role, Role::Key | Role::Message) {
+        if matches!(role, Role::Key | Role::Message)
+            || env::var_os("POISON_ALL").is_some() && matches!(role, Role::Nonce | Role::Aad)
+        {
             mark(&mut buffer, MemState::Undefined);
         }
         buffer
@@ -134,10 +136,8 @@ fn main() {
         {
             let mut memory = Poisoned::default();
             case.run(&mut memory);
-            assert!(
-                memory.secret_results >= case.jobs.len(),
-                "the secrets do not reach the results of {case:?}"
-            );
+            let expected = case.jobs.iter().filter(|sizes| sizes.message + case.tag > 0).count();
+            assert!(memory.secret_results >= expected, "secrets do not reach the results of {case:?}");
             batches += 1;
         }
         println!("{}: done", backend.name());
