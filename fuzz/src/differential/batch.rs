@@ -1,6 +1,6 @@
 //! A batch sealed and opened, each job compared with the model's answer.
 
-use super::job::{Forgery, Job};
+use super::job::{Job, Received};
 use sealcomb::{Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 
 /// What stands in an output behind the result, and must stay.
@@ -45,7 +45,7 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
 
 /// The jobs give the messages, those that were changed nothing but a verdict.
 pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
-    let received: Vec<_> = jobs.iter().map(Received::of).collect();
+    let received: Vec<_> = jobs.iter().map(|job| Received::of(job, job.forged)).collect();
     let slices: Vec<_> =
         jobs.iter().zip(&received).map(|(job, received)| slices(&received.aad, job.slices)).collect();
     let mut results: Vec<_> = jobs
@@ -74,7 +74,6 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
     let refused = open_batch_with(schedule, &mut batch).expect("sizes that the algorithms take");
     let verdicts: Vec<_> = batch.iter().map(|job| (job.verdict(), job.message_bytes())).collect();
     drop(batch);
-    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "{jobs:?}");
     for (i, ((job, key), (data, verdict))) in
         jobs.iter().zip(keys).zip(results.iter().zip(verdicts)).enumerate()
     {
@@ -96,32 +95,7 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             first_difference(data, &expected)
         );
     }
-}
-
-/// What comes to the opener.
-struct Received {
-    nonce: Vec<u8>,
-    aad: Vec<u8>,
-    ciphertext: Vec<u8>,
-    tag: Vec<u8>,
-}
-
-impl Received {
-    fn of(job: &Job) -> Self {
-        let Job { nonce, aad, ciphertext, tag, .. } = job;
-        let mut received =
-            Self { nonce: nonce.clone(), aad: aad.clone(), ciphertext: ciphertext.clone(), tag: tag.clone() };
-        let flipped = match job.forged {
-            None => return received,
-            Some(Forgery::Nonce(bit)) => (&mut received.nonce, bit),
-            Some(Forgery::Aad(bit)) => (&mut received.aad, bit),
-            Some(Forgery::Ciphertext(bit)) => (&mut received.ciphertext, bit),
-            Some(Forgery::Tag(bit)) => (&mut received.tag, bit),
-        };
-        let (bytes, bit) = flipped;
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        received
-    }
+    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "forged jobs counted");
 }
 
 /// So many slices of about equal length.

@@ -97,25 +97,53 @@ impl Job {
         job
     }
 
-    /// A bit to flip, if the algorithm would notice. Where tags are short, and guessed at times, it is one of the tag.
+    /// A bit to flip, if the model notices it: modes that multiply by a part of their key do not where that is zero, and
+    /// short tags are guessed at times.
     fn forgery(&self, choices: &mut Choices<'_>) -> Option<Forgery> {
         if self.algorithm.kind == Kind::Cipher {
             return None;
         }
         let kind = choices.below(8);
         let mut bit = |bytes: &[u8]| choices.dice.usize(..8 * bytes.len());
-        Some(match kind {
-            0 if self.tag.len() >= 8 && !self.nonce.is_empty() => Forgery::Nonce(bit(&self.nonce)),
-            1 if self.tag.len() >= 8 && !self.aad.is_empty() => Forgery::Aad(bit(&self.aad)),
-            2 | 3 if self.tag.len() >= 8 && !self.ciphertext.is_empty() => {
-                Forgery::Ciphertext(bit(&self.ciphertext))
-            }
+        let forgery = match kind {
+            0 if !self.nonce.is_empty() => Forgery::Nonce(bit(&self.nonce)),
+            1 if !self.aad.is_empty() => Forgery::Aad(bit(&self.aad)),
+            2 | 3 if !self.ciphertext.is_empty() => Forgery::Ciphertext(bit(&self.ciphertext)),
             _ => Forgery::Tag(bit(&self.tag)),
-        })
+        };
+        let Received { nonce, aad, ciphertext, tag } = Received::of(self, Some(forgery));
+        let opened = reference::open(self.algorithm.id, &self.key, &nonce, &aad, &ciphertext, &tag);
+        opened.is_none().then_some(forgery)
     }
 
     pub(super) fn key_name(&self) -> KeyName {
         (self.algorithm.id, self.number)
+    }
+}
+
+/// What comes to the opener.
+pub(super) struct Received {
+    pub(super) nonce: Vec<u8>,
+    pub(super) aad: Vec<u8>,
+    pub(super) ciphertext: Vec<u8>,
+    pub(super) tag: Vec<u8>,
+}
+
+impl Received {
+    /// The job's, changed in one bit if it is forged.
+    pub(super) fn of(job: &Job, forged: Option<Forgery>) -> Self {
+        let Job { nonce, aad, ciphertext, tag, .. } = job;
+        let mut received =
+            Self { nonce: nonce.clone(), aad: aad.clone(), ciphertext: ciphertext.clone(), tag: tag.clone() };
+        let (bytes, bit) = match forged {
+            None => return received,
+            Some(Forgery::Nonce(bit)) => (&mut received.nonce, bit),
+            Some(Forgery::Aad(bit)) => (&mut received.aad, bit),
+            Some(Forgery::Ciphertext(bit)) => (&mut received.ciphertext, bit),
+            Some(Forgery::Tag(bit)) => (&mut received.tag, bit),
+        };
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        received
     }
 }
 

@@ -3,8 +3,9 @@
 //!
 //! usage: poison [--long] [WORD...]
 //!
-//! WORD leaves but the algorithms with one of these words in their names. Nonces and additional data are not secrets,
-//! nor are ciphertexts and tags that come with a message. Everything that depends on a key is tainted by the key.
+//! WORD leaves but the algorithms with one of these words in their names. Everything that depends on a key is tainted by
+//! the key. Ciphertexts, and the tags that come with them, are no secrets. Nonces and additional data need not be, yet
+//! nothing depends on their bytes either, but where a counter begins with a nonce: there it is left defined.
 
 use std::env;
 use std::hint::black_box;
@@ -13,11 +14,21 @@ use crabgrind::memcheck::{self, MemState};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
-/// Memory in which keys and messages are undefined, as memcheck sees it.
-#[derive(Default)]
+/// The modes whose counter blocks begin with the nonce, byte for byte, in the half that may overflow.
+const COUNT_ON_FROM_THE_NONCE: [&str; 2] = ["CTR", "CCM"];
+
+/// Memory in which what a caller may want to be secret is undefined, as memcheck sees it.
 struct Poisoned {
+    /// Whether that holds for nonces.
+    nonces: bool,
     /// Results that depended on a secret.
     secret_results: usize,
+}
+
+impl Poisoned {
+    fn of(algorithm: &Algorithm) -> Self {
+        Self { nonces: !COUNT_ON_FROM_THE_NONCE.contains(&algorithm.mode), secret_results: 0 }
+    }
 }
 
 impl Memory for Poisoned {
@@ -25,9 +36,12 @@ impl Memory for Poisoned {
 
     fn hold(&mut self, role: Role, bytes: &[u8]) -> Vec<u8> {
         let mut buffer = bytes.to_vec();
-        if matches!(role, Role::Key | Role::Message)
-            || env::var_os("POISON_ALL").is_some() && matches!(role, Role::Nonce | Role::Aad)
-        {
+        let is_secret = match role {
+            Role::Key | Role::Message | Role::Aad => true,
+            Role::Nonce => self.nonces,
+            Role::Ciphertext | Role::Tag | Role::Output => false,
+        };
+        if is_secret {
             mark(&mut buffer, MemState::Undefined);
         }
         buffer
@@ -103,10 +117,11 @@ fn cases(algorithm: &'static Algorithm, backend: Backend, long: bool) -> Vec<Cas
         let tag = algorithm.tag_bytes;
         cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
     };
-    let sizes =
-        |i: usize, message| Sizes::of(algorithm, algorithm.nonce_bytes, BORDERS[(5 * i) % 14], message);
+    // The usual nonces, and the least and longer ones.
+    let nonces = [algorithm.nonce_bytes, algorithm.nonce_bytes, algorithm.nonce.min, 29];
+    let sizes = |i: usize, message| Sizes::of(algorithm, nonces[i % 4], BORDERS[(5 * i) % 14], message);
     let jobs = |count: usize| (0..count).map(|i| sizes(i, BORDERS[(7 * i + 3) % BORDERS.len()])).collect();
-    let singles = if long { &BORDERS[..] } else { &[0, 17, 100] };
+    let singles = if long { &BORDERS[..] } else { &[0, 17, 100, 300] };
     for (i, &message) in singles.iter().enumerate() {
         add(1, Schedule::Auto, i % 2 == 0, vec![sizes(i, message)]);
     }
@@ -134,7 +149,7 @@ fn main() {
         for case in
             ALGORITHMS.iter().filter(wanted).flat_map(|algorithm| cases(algorithm, backend, !long.is_empty()))
         {
-            let mut memory = Poisoned::default();
+            let mut memory = Poisoned::of(case.algorithm);
             case.run(&mut memory);
             let expected = case.jobs.iter().filter(|sizes| sizes.message + case.tag > 0).count();
             assert!(memory.secret_results >= expected, "secrets do not reach the results of {case:?}");
