@@ -167,10 +167,11 @@ fn touch_a_byte_too_many() {
     } else {
         buffer.as_ptr().wrapping_add(33)
     };
-    // SAFETY: none; that is what is tried.
     if env::var("TOUCH").as_deref() == Ok("write") {
+        // SAFETY: none. The page may not be touched, and the process ends here.
         unsafe { place.cast_mut().write_volatile(1) };
     } else {
+        // SAFETY: as above.
         black_box(unsafe { place.read_volatile() });
     }
 }

@@ -7,7 +7,6 @@
 //! - Drucker, Gueron, Krasnov, "Making AES great again: the forthcoming vectorized AES instruction", 2018: what
 //!   instructions on registers of four blocks would give, told by counting them.
 
-use sealcomb::Algorithm;
 use serde::Serialize;
 
 /// The message lengths of the tables by length.
@@ -284,7 +283,7 @@ pub(crate) const DOUBLINGS: [(&str, f64); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sealcomb::{ALGORITHMS, Parallel};
+    use sealcomb::{ALGORITHMS, Algorithm, Parallel};
 
     #[test]
     fn the_modes_that_a_standard_defines_are_found_by_their_ids() {
