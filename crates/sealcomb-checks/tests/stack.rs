@@ -140,7 +140,7 @@ fn run_in_a_small_thread() {
     };
     let run = move || {
         if cases.is_empty() {
-            black_box([1; 64 << 10]);
+            black_box(&mut [1_u8; 64 << 10]);
         }
         cases.iter().for_each(|case| case.run(&mut Plain));
     };
