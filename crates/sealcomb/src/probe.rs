@@ -158,19 +158,26 @@ impl<const R: usize> Kernel for Repeat<R> {
         let order = black_box([3; BLOCK]);
         let key = b.splat(&order);
         let mut x = [key; R];
-        for _ in 0..self.times {
-            for r in 0..R {
-                x[r] = match self.op {
-                    Op::AesRound => b.aes_round(x[r], key),
-                    Op::AesLast => b.aes_last(x[r], key),
-                    Op::AesInvRound => b.aes_inv_round(x[r], key),
-                    Op::AesInvLast => b.aes_inv_last(x[r], key),
-                    Op::AesInvMix => b.aes_inv_mix(x[r]),
-                    Op::AesKeyAssist => b.aes_key_assist(x[r]),
-                    Op::Clmul => b.mul_low(x[r], key),
-                    Op::Shuffle => b.shuffle(x[r], &order),
-                };
-            }
+        // A loop for each instruction: one that asked for it each time would cost more than the instruction.
+        macro_rules! repeat {
+            ($v:ident => $step:expr) => {
+                for _ in 0..self.times {
+                    for r in 0..R {
+                        let $v = x[r];
+                        x[r] = $step;
+                    }
+                }
+            };
+        }
+        match self.op {
+            Op::AesRound => repeat!(v => b.aes_round(v, key)),
+            Op::AesLast => repeat!(v => b.aes_last(v, key)),
+            Op::AesInvRound => repeat!(v => b.aes_inv_round(v, key)),
+            Op::AesInvLast => repeat!(v => b.aes_inv_last(v, key)),
+            Op::AesInvMix => repeat!(v => b.aes_inv_mix(v)),
+            Op::AesKeyAssist => repeat!(v => b.aes_key_assist(v)),
+            Op::Clmul => repeat!(v => b.mul_low(v, key)),
+            Op::Shuffle => repeat!(v => b.shuffle(v, &order)),
         }
         consume(b, &x);
         self.times * (R * B::BLOCKS) as u64

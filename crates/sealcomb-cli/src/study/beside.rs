@@ -359,14 +359,14 @@ fn faster_multiplication(study: &Study) -> String {
         .filter(|chain| chain.backend == study.machine.backend && chain.method == "classical")
         .filter_map(|chain| {
             let (single, batched) = (faster(chain, |c| c.single)?, faster(chain, |c| c.batched)?);
-            Some(format!("{}: {single} for single messages, {batched} for eight", chain.mode))
+            let (mode, backend) = (chain.mode, chain.backend);
+            Some(format!("here, {mode} on {backend}: {single} for single messages, {batched} for eight"))
         })
         .collect();
     format!(
-        "Which is faster, the papers' texts contradict one another. {}.\nHere, on {}: {}",
-        papers.join("; "),
-        study.machine.backend,
-        here.join("; ")
+        "The faster one, of which the papers' texts contradict one another:\n{}\n{}",
+        papers.join("\n"),
+        here.join("\n")
     )
 }
 
@@ -451,7 +451,7 @@ fn bytes(lengths: Lengths) -> usize {
 
 /// Whether what the papers say first and last holds here.
 fn headlines(study: &Study) -> Table {
-    let number = |number: &Number| {
+    let label = |number: &Number| {
         let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode);
         let how = match number.schedule {
             Some(ScheduleName::Single) => " single",
@@ -459,13 +459,12 @@ fn headlines(study: &Study) -> Table {
             None => "",
         };
         let backend = number.backend.filter(|backend| *backend != study.machine.backend);
-        format!(
-            "{mode}{how}{} {}",
-            backend.map_or_else(String::new, |name| format!(" {name}")),
-            cpb(number.cpb)
-        )
+        format!("{mode}{how}{}", backend.map_or_else(String::new, |name| format!(" {name}")))
     };
-    let cell = |numbers: &[Number]| numbers.iter().map(number).collect::<Vec<_>>().join("\n");
+    let cell = |numbers: &[Number], digits: fn(f64) -> String| {
+        let lines = numbers.iter().map(|number| format!("{} {}", label(number), digits(number.cpb)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
     let at = |numbers: &[Number]| {
         let lengths = numbers.first().and_then(|number| number.lengths);
         lengths.map_or_else(String::new, |lengths| lengths.to_string())
@@ -476,8 +475,8 @@ fn headlines(study: &Study) -> Table {
             headline.claim.to_owned(),
             yes(headline.holds).to_owned(),
             at(&headline.numbers),
-            cell(&headline.numbers),
-            cell(&headline.papers),
+            cell(&headline.numbers, cpb),
+            cell(&headline.papers, figure),
         ]
     });
     table(
