@@ -57,7 +57,7 @@ class Tables(unittest.TestCase):
         cargo.parent.mkdir(exist_ok=True)
         cargo.write_text(
             '#!/bin/sh\n[ "$1 $2 $3 $4" = "run --release -- study" ] || exit 9\n'
-            f'[ "$5 $6 $7" = "--lengths 2048,mix --json" ] && cp {self.root}/made.json "$8"\n'
+            f'[ "$5 $6 $7 $9" = "--lengths 2048,mix --modes --json" ] && cp {self.root}/made.json "${{10}}"\n'
         )
         cargo.chmod(0o755)
         path = f"{cargo.parent}:{os.environ['PATH']}"
