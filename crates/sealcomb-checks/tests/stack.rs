@@ -142,13 +142,16 @@ fn run_in_a_small_thread() {
         if cases.is_empty() {
             take_64_kib();
         }
-        cases.iter().for_each(|case| case.run(&mut Plain));
+        for case in &cases {
+            case.run(&mut Plain);
+        }
     };
     thread::Builder::new().stack_size(stack).spawn(run).expect("a thread").join().expect("no panic");
 }
 
 /// Apart, or its caller would take them in any case.
 #[inline(never)]
+#[expect(clippy::large_stack_arrays, reason = "that is what it is for")]
 fn take_64_kib() {
     black_box(&mut [1_u8; 64 << 10]);
 }
