@@ -4,7 +4,7 @@ use crate::machine;
 use crate::stdout;
 use anyhow::Result;
 use comfy_table::{ContentArrangement, Table, presets};
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Parallel, Status};
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Kind, Parallel, Status};
 use std::collections::HashSet;
 
 /// Columns of the table of notes, whose text is wrapped.
@@ -67,7 +67,7 @@ fn backends(selected: Backend) -> Table {
                 backend.lanes().to_string(),
                 if backend == selected { "in use" } else { "available" }.to_owned(),
             ],
-            Err(_) => [name.to_owned(), "-".to_owned(), "-".to_owned(), lacking(name)],
+            Err(error) => [name.to_owned(), "-".to_owned(), "-".to_owned(), lacking(name, error)],
         };
         table.add_row(row);
     }
@@ -75,12 +75,10 @@ fn backends(selected: Backend) -> Table {
 }
 
 /// Why this CPU, or this build, cannot run a backend.
-fn lacking(backend: &str) -> String {
-    let missing = machine::missing(Backend::needs(backend));
-    if missing.is_empty() {
-        "not in this build".to_owned()
-    } else {
-        format!("missing: {}", missing.join(", "))
+fn lacking(backend: &str, error: Error) -> String {
+    match error {
+        Error::BackendNotBuilt { .. } => "not in this build".to_owned(),
+        _ => format!("missing: {}", machine::missing(Backend::needs(backend)).join(", ")),
     }
 }
 
