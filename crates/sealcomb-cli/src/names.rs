@@ -155,7 +155,7 @@ mod tests {
             ("gcm", &["aes128-gcm", "serpent128-gcm"][..]),
             ("GCM-SIV", &["aes128-gcm-siv"]),
             ("gcmsiv", &["aes128-gcm-siv"]),
-            ("siv", &["aes128-gcm-siv"]),
+            ("siv", &["aes128-siv"]),
             ("cfb", &["aes128-cfb128"]),
             ("cfb128", &["aes128-cfb128"]),
             ("otr", &["aes128-otr-p", "aes128-otr-s"]),

@@ -5,6 +5,7 @@ use aead::{AeadInOut, KeyInit, inout::InOutBuf};
 use aes::{Aes128, Aes192, Aes256};
 use aes_gcm::AesGcm;
 use aes_gcm_siv::AesGcmSiv;
+use aes_siv::{Aes128SivAead, Aes256SivAead};
 use ccm::Ccm;
 use cipher::{
     Array, BlockCipherEncrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, StreamCipher, array::sizes::U16,
@@ -19,6 +20,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
     let (size, mode) = algorithm.split_once('-')?;
     match size {
         "aes128" => match mode {
+            "siv" => Some(aead::<Aes128SivAead>("aes-siv", key)),
             "gcm-siv" => Some(aead::<AesGcmSiv<Aes128>>("aes-gcm-siv", key)),
             "gcm" => Some(aead::<AesGcm<Aes128, U12>>("aes-gcm", key)),
             "ccm" => Some(aead::<Ccm<Aes128, U16, U12>>("ccm", key)),
@@ -32,6 +34,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             _ => encryption::<Aes192>(mode, key),
         },
         "aes256" => match mode {
+            "siv" => Some(aead::<Aes256SivAead>("aes-siv", key)),
             "gcm-siv" => Some(aead::<AesGcmSiv<Aes256>>("aes-gcm-siv", key)),
             "gcm" => Some(aead::<AesGcm<Aes256, U12>>("aes-gcm", key)),
             "ccm" => Some(aead::<Ccm<Aes256, U16, U12>>("ccm", key)),

@@ -27,6 +27,7 @@ mod tests {
             "aes",
             "aes-gcm",
             "aes-gcm-siv",
+            "aes-siv",
             "aws-lc-rs",
             "cbc",
             "ccm",

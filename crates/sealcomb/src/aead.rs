@@ -1,7 +1,7 @@
 //! The AEADs as types of RustCrypto's crate `aead`, for code that is written over its traits.
 //!
-//! Each type has the usual sizes: a nonce of 12 bytes, a tag of 16. A [`crate::Key`] takes the other sizes that
-//! [`crate::ALGORITHMS`] lists. A sealed message equals, byte for byte, that of any other crate for the algorithm.
+//! Each type has the usual sizes: a nonce of 12 bytes, or of 16 for AES-SIV, and a tag of 16. A [`crate::Key`] takes the
+//! other sizes that [`crate::ALGORITHMS`] lists. A sealed message equals, byte for byte, that of any other crate for the algorithm.
 //!
 //! ```
 //! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
@@ -37,7 +37,7 @@
 pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 
 use ::aead::TagPosition;
-use ::aead::consts::{U12, U16, U24, U32};
+use ::aead::consts::{U12, U16, U24, U32, U64};
 use ::aead::inout::InOutBuf;
 use zeroize::ZeroizeOnDrop;
 
@@ -45,8 +45,8 @@ use crate::{Key, batch};
 
 /// Declares the types, each with its id in the catalog and the size of its key.
 macro_rules! types {
-    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
-        #[doc = concat!($name, " with nonces of 12 bytes and tags of 16.")]
+    ($($Type:ident = $name:literal, $id:literal, $KeySize:ty, $NonceSize:ty;)*) => {$(
+        #[doc = concat!($name, ".")]
         #[derive(Debug, ZeroizeOnDrop)]
         pub struct $Type(Key);
 
@@ -67,7 +67,7 @@ macro_rules! types {
         }
 
         impl AeadCore for $Type {
-            type NonceSize = U12;
+            type NonceSize = $NonceSize;
             type TagSize = U16;
             const TAG_POSITION: TagPosition = TagPosition::Postfix;
         }
@@ -106,12 +106,14 @@ macro_rules! types {
 }
 
 types! {
-    Aes128Gcm = "AES-128-GCM", "aes128-gcm", U16;
-    Aes192Gcm = "AES-192-GCM", "aes192-gcm", U24;
-    Aes256Gcm = "AES-256-GCM", "aes256-gcm", U32;
-    Aes128GcmSiv = "AES-128-GCM-SIV", "aes128-gcm-siv", U16;
-    Aes256GcmSiv = "AES-256-GCM-SIV", "aes256-gcm-siv", U32;
-    Aes128Ccm = "AES-128-CCM", "aes128-ccm", U16;
-    Aes192Ccm = "AES-192-CCM", "aes192-ccm", U24;
-    Aes256Ccm = "AES-256-CCM", "aes256-ccm", U32;
+    Aes128Gcm = "AES-128-GCM", "aes128-gcm", U16, U12;
+    Aes192Gcm = "AES-192-GCM", "aes192-gcm", U24, U12;
+    Aes256Gcm = "AES-256-GCM", "aes256-gcm", U32, U12;
+    Aes128GcmSiv = "AES-128-GCM-SIV", "aes128-gcm-siv", U16, U12;
+    Aes256GcmSiv = "AES-256-GCM-SIV", "aes256-gcm-siv", U32, U12;
+    Aes128Siv = "AES-128-SIV, with keys of 32 bytes", "aes128-siv", U32, U16;
+    Aes256Siv = "AES-256-SIV, with keys of 64 bytes", "aes256-siv", U64, U16;
+    Aes128Ccm = "AES-128-CCM", "aes128-ccm", U16, U12;
+    Aes192Ccm = "AES-192-CCM", "aes192-ccm", U24, U12;
+    Aes256Ccm = "AES-256-CCM", "aes256-ccm", U32, U12;
 }

@@ -8,32 +8,67 @@ use ctutils::CtEq;
 
 use crate::backend::{Block, Span, read_part, write_part};
 use crate::catalog::Kind;
-use crate::engine::{Batch, FLIGHT, Message, Schedule, head};
+use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule, head};
 use crate::modes::Mode;
-use crate::{BatchError, Error, Forged, Key};
+use crate::{Algorithm, BatchError, Error, Forged, Key};
 
-/// Additional data: one slice, or several that are authenticated as if they were one.
+/// Additional data: one slice, or several that are authenticated as if they were one; or the associated strings of AES-SIV.
 #[derive(Clone, Debug)]
-pub struct Aad<'a>(Cow<'a, [u8]>);
+pub struct Aad<'a>(AssociatedData<'a>);
+
+impl<'a> Aad<'a> {
+    /// Any number of strings that AES-SIV authenticates one by one, so that none is not one empty string, and where one ends
+    /// and the next begins counts too (RFC 5297, section 2.4). Other algorithms take them as if they were one, joined in
+    /// memory of its own.
+    ///
+    /// A slice that is given as it is, not through this function, is one string to AES-SIV.
+    ///
+    /// ```
+    /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_batch};
+    ///
+    /// let key = Key::new(Algorithm::by_id("aes256-siv")?, &[7; 64])?;
+    /// let strings: [&[u8]; 2] = [b"table", b"column"];
+    /// let (mut value, mut tag) = (*b"value", [0; 16]);
+    /// seal_batch(&mut [SealJob::in_place(&key, b"", Aad::strings(&strings), &mut value, &mut tag)]).unwrap();
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    pub fn strings(strings: &'a [&'a [u8]]) -> Self {
+        Self(AssociatedData::Several(strings))
+    }
+
+    /// As an algorithm takes it.
+    #[inline]
+    fn of(self, algorithm: &Algorithm) -> AssociatedData<'a> {
+        match self.0 {
+            AssociatedData::Several(strings) if !algorithm.strings => joined(strings),
+            aad => aad,
+        }
+    }
+}
+
+#[cold]
+fn joined<'a>(strings: &[&[u8]]) -> AssociatedData<'a> {
+    AssociatedData::One(Cow::Owned(strings.concat()))
+}
 
 impl<'a> From<&'a [u8]> for Aad<'a> {
     #[inline]
     fn from(slice: &'a [u8]) -> Self {
-        Self(Cow::Borrowed(slice))
+        Self(AssociatedData::One(Cow::Borrowed(slice)))
     }
 }
 
 impl<'a, const N: usize> From<&'a [u8; N]> for Aad<'a> {
     #[inline]
     fn from(array: &'a [u8; N]) -> Self {
-        Self(Cow::Borrowed(array))
+        Self(AssociatedData::One(Cow::Borrowed(array)))
     }
 }
 
 impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
     /// Joins the slices in memory of its own.
     fn from(slices: &'a [&'a [u8]]) -> Self {
-        Self(Cow::Owned(slices.concat()))
+        Self(joined(slices))
     }
 }
 
@@ -219,9 +254,9 @@ impl<'a> OpenJob<'a> {
 }
 
 #[inline]
-fn message<'a>(key: &'a Key, nonce: &'a [u8], Aad(aad): Aad<'a>, data: Span<'a>) -> Message<'a> {
+fn message<'a>(key: &'a Key, nonce: &'a [u8], aad: Aad<'a>, data: Span<'a>) -> Message<'a> {
     let bytes = data.len();
-    Message { key: key.material(), nonce, aad, data, bytes, tag: [0; 16] }
+    Message { key: key.material(), nonce, aad: aad.of(key.algorithm()), data, bytes, tag: [0; 16] }
 }
 
 /// The first bytes of an output, if it has so many.
@@ -320,6 +355,7 @@ impl<'a> Direction<'a> for SealJob<'a> {
     fn check(&self) -> Result<(), Error> {
         let Message { nonce, aad, data, .. } = &self.message;
         check(self.key, nonce, self.tag.len(), aad.len(), data.len())?;
+        check_strings(nonce, aad)?;
         check_room(self.key, data.len(), data.room())
     }
 
@@ -344,7 +380,8 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     #[inline(always)]
     fn check(&self) -> Result<(), Error> {
         let Message { nonce, aad, .. } = &self.message;
-        check(self.key, nonce, self.tag.len(), aad.len(), self.most.unwrap_or(0))
+        check(self.key, nonce, self.tag.len(), aad.len(), self.most.unwrap_or(0))?;
+        check_strings(nonce, aad)
     }
 
     fn message(&mut self) -> Option<&mut Message<'a>> {
@@ -429,6 +466,18 @@ fn check_closely(
         return Err(Error::TagLength { got: tag_bytes });
     }
     key.algorithm().check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
+}
+
+/// The most associated strings of AES-SIV, a nonce among them (RFC 5297, section 2.6).
+const STRINGS: usize = 126;
+
+/// Finds out whether there are no more associated strings than that.
+#[inline(always)]
+fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
+    if aad.strings() + usize::from(!nonce.is_empty()) > STRINGS {
+        return Err(Error::TooManyStrings { limit: STRINGS });
+    }
+    Ok(())
 }
 
 /// Finds out whether there is room for the ciphertext of a message.

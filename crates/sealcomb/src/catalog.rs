@@ -1,6 +1,6 @@
 //! The list of algorithms. Every table, name and size that users see is derived from it.
 
-use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3};
+use crate::modes::{Mode, ccm, cmac, colm, gcm, gcm_siv, ocb3, siv};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 #[cfg(feature = "research")]
@@ -124,6 +124,8 @@ pub struct Algorithm {
     pub least_message_bytes: usize,
     /// Whether it is a cipher with a tweak: what a job has as additional data.
     pub tweaked: bool,
+    /// Whether it tells several associated strings apart: [`Aad::strings`](crate::Aad::strings).
+    pub strings: bool,
     /// What a block costs.
     pub work: Work,
     /// How the mode is built.
@@ -313,6 +315,8 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
+/// RFC 5297, section 3: a nonce is one more string, or none.
+const SIV_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
 /// SP 800-38D allows IVs up to 2^64 - 1 bits.
@@ -352,8 +356,8 @@ const TWO_PASSES_INVERTED: Structure = Structure { online: false, ..INVERTED };
 const SERIAL: Structure = Structure { parallel: Parallel::Neither, ..PARALLEL };
 #[cfg(feature = "research")]
 const SERIAL_INVERTED: Structure = Structure { parallel: Parallel::Neither, ..INVERTED };
-/// Its first block has the message's length in it.
-const CCM: Structure = Structure { online: false, ..SERIAL };
+/// Its first block has the message's length in it, or what encrypts comes from all of it.
+const SERIAL_TWO_PASSES: Structure = Structure { online: false, ..SERIAL };
 /// Chained by the ciphertext, which the receiver has.
 #[cfg(feature = "hazmat")]
 const CHAINED: Structure = Structure { parallel: Parallel::Opening, ..PARALLEL };
@@ -365,10 +369,14 @@ struct Takes {
     whole_blocks: bool,
     least: usize,
     tweak: bool,
+    strings: bool,
     expansion: Expansion,
 }
 
-const ANY: Takes = Takes { whole_blocks: false, least: 0, tweak: false, expansion: Expansion::None };
+const ANY: Takes =
+    Takes { whole_blocks: false, least: 0, tweak: false, strings: false, expansion: Expansion::None };
+/// Several associated strings.
+const STRINGS: Takes = Takes { strings: true, ..ANY };
 #[cfg(feature = "hazmat")]
 const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
 /// A block or more, and a tweak.
@@ -406,6 +414,7 @@ macro_rules! catalog {
                 whole_blocks: $takes.whole_blocks,
                 least_message_bytes: $takes.least,
                 tweaked: $takes.tweak,
+                strings: $takes.strings,
                 work: $work,
                 structure: $structure,
                 rounds: catalog!(@rounds $cipher $bits),
@@ -444,8 +453,11 @@ catalog! {
         "RFC 8452", Standard, "RFC 8452 (2019), of the IRTF's crypto forum",
         "A nonce used twice reveals only whether the messages are equal.";
     all() => ccm::Ccm, "CCM", "ccm", Aead, aes [128, 192, 256], nonce CCM_NONCES, 12, tag CCM_TAGS, 16, takes ANY,
-        Work { calls: 2, ..IDLE }, CCM, Limits::BesideNonce, "NIST SP 800-38C", Standard, "NIST SP 800-38C (2004)",
+        Work { calls: 2, ..IDLE }, SERIAL_TWO_PASSES, Limits::BesideNonce, "NIST SP 800-38C", Standard, "NIST SP 800-38C (2004)",
         "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) bytes.";
+    all() => siv::Siv, "SIV", "siv", Aead, aes [128 + 128, 192 + 192, 256 + 256], nonce SIV_NONCES, 16, tag &[16], 16,
+        takes STRINGS, Work { calls: 2, ..IDLE }, SERIAL_TWO_PASSES, Limits::None, "RFC 5297", Standard, "RFC 5297 (2008), of the IETF",
+        "Without a nonce, equal messages with equal additional data stay equal; at most 2^48 messages a key, which is K1 and K2.";
     all() => cmac::Cmac, "CMAC", "cmac", Mac, aes [128, 192, 256], nonce NO_NONCE, 0, tag CMAC_TAGS, 16, takes ANY,
         Work { calls: 1, ..IDLE }, SERIAL, Limits::None, "NIST SP 800-38B", Standard, "NIST SP 800-38B (2005)",
         "At most 2^48 messages a key.";

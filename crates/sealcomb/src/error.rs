@@ -40,6 +40,11 @@ pub enum Error {
         /// The most bytes that the additional data may have.
         limit: u64,
     },
+    /// AES-SIV takes no more associated strings than that, a nonce among them (RFC 5297, section 2.6).
+    TooManyStrings {
+        /// The most strings.
+        limit: usize,
+    },
     /// ECB and CBC take whole 16-byte blocks; padding is the caller's.
     NotWholeBlocks {
         /// Bytes that were given.
@@ -97,6 +102,9 @@ impl fmt::Display for Error {
             }
             Self::AadTooLong { limit } => {
                 write!(f, "additional data over this mode's limit of {limit} bytes")
+            }
+            Self::TooManyStrings { limit } => {
+                write!(f, "more than {limit} associated strings, with the nonce")
             }
             Self::NotWholeBlocks { got } => {
                 write!(f, "message of {got} bytes; this mode takes whole blocks of 16 bytes")

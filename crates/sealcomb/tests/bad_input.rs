@@ -131,6 +131,7 @@ fn modes_take_the_nonces_of_their_standards() {
     assert_eq!(takes("gcm"), (1..=200).collect::<Vec<_>>());
     assert_eq!(takes("gmac"), (1..=200).collect::<Vec<_>>());
     assert_eq!(takes("gcm-siv"), [12]);
+    assert_eq!(takes("siv"), (0..=200).collect::<Vec<_>>());
     assert_eq!(takes("cloc"), [12]);
     assert_eq!(takes("silc"), [12]);
     assert_eq!(takes("jambu"), [8]);

@@ -115,6 +115,11 @@ fn gcm_siv_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn siv_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-siv" "aes256-siv"]);
+}
+
+#[test]
 fn poet_mcoe_g_and_cobra_hold_singly_and_in_batches() {
     must_hold(&answers!["aes128-poet" "aes128-poet-aes4" "aes128-poet-g" "aes128-mcoe-g" "aes128-cobra"]);
 }

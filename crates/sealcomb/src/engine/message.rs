@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use core::ops::Deref;
 
 use arrayvec::ArrayVec;
 
@@ -53,11 +54,49 @@ impl Material {
     }
 }
 
+/// The additional data of a message: one string of bytes, as which it also reads, or, for the mode that tells strings apart,
+/// any number of them, of which nothing can be read but string by string.
+#[derive(Clone, Debug)]
+pub(crate) enum AssociatedData<'a> {
+    One(Cow<'a, [u8]>),
+    Several(&'a [&'a [u8]]),
+}
+
+impl AssociatedData<'_> {
+    /// How many strings there are.
+    pub(crate) fn strings(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Several(strings) => strings.len(),
+        }
+    }
+
+    /// The string of this number, counted from 0.
+    pub(crate) fn string(&self, number: usize) -> &[u8] {
+        match self {
+            Self::One(string) => string,
+            Self::Several(strings) => strings[number],
+        }
+    }
+}
+
+impl Deref for AssociatedData<'_> {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::One(string) => string,
+            Self::Several(_) => &[],
+        }
+    }
+}
+
 /// A message to seal or open.
 pub(crate) struct Message<'a> {
     pub(crate) key: &'a Material,
     pub(crate) nonce: &'a [u8],
-    pub(crate) aad: Cow<'a, [u8]>,
+    pub(crate) aad: AssociatedData<'a>,
     pub(crate) data: Span<'a>,
     /// Bytes of the message. When opening: as many as it can have, until the mode finds that it has fewer.
     pub(crate) bytes: usize,

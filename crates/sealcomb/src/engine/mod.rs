@@ -19,7 +19,8 @@ pub(crate) use lanes::Lanes;
 #[cfg(feature = "hazmat")]
 pub(crate) use message::chain;
 pub(crate) use message::{
-    Batch, Column, Material, Message, PADDING, encrypt_for_each, head, join, share_key, skip, split, xor,
+    AssociatedData, Batch, Column, Material, Message, PADDING, encrypt_for_each, head, join, share_key, skip,
+    split, xor,
 };
 
 /// Messages that are laid out together; longer batches go in parts of this size.

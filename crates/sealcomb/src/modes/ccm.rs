@@ -1,14 +1,11 @@
 //! CCM (SP 800-38C): CBC-MAC of the message, then counter mode, with the standard's letters: `B` the blocks that are
 //! authenticated, `Y` their chain, `Ctr` the counter blocks, `S0` the mask of the tag.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use super::cmac::CbcMac;
+use super::cmac::chain;
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::blocks::keystream;
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, Column, FLIGHT, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, Column, Message, encrypt_for_each, xor};
 use crate::primitives::counter::{Be128, Counter};
 
 pub(crate) struct Ccm;
@@ -95,9 +92,9 @@ fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>, y: &mut Column) {
     }
     let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;
     if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
-        chain(batch, y, |message| Span::from(&message.aad[rest(message)..]));
+        chain(batch, |key| &key.aes, y, |message| Span::from(&message.aad[rest(message)..]));
     }
-    chain(batch, y, |message| plaintext::<OPENS>(message));
+    chain(batch, |key| &key.aes, y, |message| plaintext::<OPENS>(message));
 }
 
 fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
@@ -118,24 +115,6 @@ fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
         if !message.aad.is_empty() {
             *y = *next;
         }
-    }
-}
-
-/// `Y ← E_K(Y ⊕ B)` for all blocks of a part of the messages.
-#[inline(never)]
-pub(super) fn chain<'m, 'a>(
-    batch: &'m Batch<'_, '_, 'a>,
-    y: &mut [Block],
-    part: impl Fn(&'m Message<'a>) -> Span<'m>,
-) {
-    let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
-    for (message, y) in batch.messages.iter().zip(y.iter()) {
-        let keys = [message.key.aes.encrypting()];
-        strands.push(Strand { keys, constants: [], state: [*y], data: part(message) });
-    }
-    CbcMac::run(batch.backend, batch.schedule, &mut strands);
-    for (y, strand) in y.iter_mut().zip(&strands) {
-        *y = strand.state[0];
     }
 }
 

@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use super::ccm::chain;
+use super::cmac::chain;
 use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, Strand};
 use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask};
@@ -119,10 +119,15 @@ fn absorb(batch: &Batch<'_, '_, '_>, s: &mut Column) {
         return;
     }
     let whole = |message: &Message<'_>| message.aad.len() / BLOCK * BLOCK;
-    chain(batch, s, |message| {
-        let a = after_first(message);
-        Span::from(&a[..a.len() / BLOCK * BLOCK])
-    });
+    chain(
+        batch,
+        |key| &key.aes,
+        s,
+        |message| {
+            let a = after_first(message);
+            Span::from(&a[..a.len() / BLOCK * BLOCK])
+        },
+    );
     let ends = messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
     let mut last = Column::new();
     blocks_at(batch.backend, ends, &mut last);

@@ -16,7 +16,7 @@ impl Mode for Cmac {
     /// `L = E_K(0)`, `K1 = 2 L`, `K2 = 4 L`
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let mut material = Material::plain(Schedule::new(backend, key));
-        let subkeys = backend.run(Subkeys { aes: &material.aes });
+        let subkeys = subkeys(backend, &material.aes);
         material.subkeys[..2].copy_from_slice(&subkeys);
         material
     }
@@ -24,7 +24,7 @@ impl Mode for Cmac {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
         for message in batch.messages.iter() {
-            let data = Span::from(&message.aad[..chained(message)]);
+            let data = Span::from(&message.aad[..chained(&message.aad)]);
             let keys = [message.key.aes.encrypting()];
             strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
         }
@@ -41,7 +41,7 @@ impl Mode for Cmac {
     }
 }
 
-/// `C_j = E_K(C_{j-1} ⊕ M_j)`, of which only the last `C` counts: the chain of CMAC and of CCM.
+/// `C_j = E_K(C_{j-1} ⊕ M_j)`, of which only the last `C` counts: the chain of CMAC, and of CCM, CLOC, SILC and SIV.
 pub(crate) struct CbcMac;
 
 impl Chain<1> for CbcMac {
@@ -69,7 +69,7 @@ impl Kernel for LastBlocks<'_, '_, '_> {
         let Self { messages, blocks } = self;
         for (message, block) in messages.iter().zip(&mut *blocks) {
             let [k1, k2, ..] = &message.key.subkeys;
-            let rest = &message.aad[chained(message)..];
+            let rest = &message.aad[chained(&message.aad)..];
             let k = if rest.len() == BLOCK { k1 } else { k2 };
             let m = b.xor(b.load_bytes(rest), b.one(&PADDING[rest.len()]));
             *block = b.first(b.xor3(m, b.one(k), b.one(block)));
@@ -82,8 +82,32 @@ impl Kernel for LastBlocks<'_, '_, '_> {
 }
 
 /// Bytes before the last block, which is never empty unless the message is.
-fn chained(message: &Message<'_>) -> usize {
-    message.aad.len().saturating_sub(1) / BLOCK * BLOCK
+pub(super) fn chained(message: &[u8]) -> usize {
+    message.len().saturating_sub(1) / BLOCK * BLOCK
+}
+
+/// `C ← E_K(C ⊕ M)` for all blocks of a part of the messages, those that have a `C`, under the keys that `aes` finds.
+#[inline(never)]
+pub(super) fn chain<'m, 'a>(
+    batch: &'m Batch<'_, '_, 'a>,
+    aes: impl Fn(&'m Material) -> &'m Schedule,
+    c: &mut [Block],
+    part: impl Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
+    for (message, c) in batch.messages.iter().zip(c.iter()) {
+        let keys = [aes(message.key).encrypting()];
+        strands.push(Strand { keys, constants: [], state: [*c], data: part(message) });
+    }
+    CbcMac::run(batch.backend, batch.schedule, &mut strands);
+    for (c, strand) in c.iter_mut().zip(&strands) {
+        *c = strand.state[0];
+    }
+}
+
+/// `K1` and `K2`
+pub(super) fn subkeys(backend: Backend, aes: &Schedule) -> [Block; 2] {
+    backend.run(Subkeys { aes })
 }
 
 struct Subkeys<'a> {

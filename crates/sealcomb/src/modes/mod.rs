@@ -43,6 +43,7 @@ pub(crate) mod poet;
 pub(crate) mod poet_g;
 #[cfg(feature = "research")]
 pub(crate) mod silc;
+pub(crate) mod siv;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};

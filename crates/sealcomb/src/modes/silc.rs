@@ -1,8 +1,8 @@
 //! SILC (submission to CAESAR, version 3) with its letters: CLOC with other tweaks of the chains' ends.
 
 use super::Mode;
-use super::ccm::chain;
 use super::cloc::{beyond_end, crypt, cut};
+use super::cmac::chain;
 use crate::backend::{Block, Span, read_part};
 use crate::engine::once::{self, Once};
 use crate::engine::{Batch, Column, Lanes};
@@ -39,7 +39,7 @@ fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
     s.extend(batch.messages.iter().map(|message| nonce_block(message.nonce)));
     once::run::<First, 1>(batch, [s]);
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        chain(batch, s, |message| Span::from(&*message.aad));
+        chain(batch, |key| &key.aes, s, |message| Span::from(&*message.aad));
     }
     len.extend(batch.messages.iter().map(|message| length(message.aad.len())));
     once::run::<Length, 2>(batch, [s, len]);

@@ -40,6 +40,7 @@ pub mod poet;
 mod reduced_aes;
 pub mod serpent;
 pub mod silc;
+pub mod siv;
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};
@@ -203,6 +204,7 @@ fn seal_with<C: BlockCipher>(
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
+        "siv" => siv::seal(cipher, &C::with_key(own)?, &[aad, nonce][..strings(nonce)], msg),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
         "otr-p" => otr::seal(cipher, otr::Ad::Parallel, nonce, aad, msg, tag_bytes),
         "otr-s" => otr::seal(cipher, otr::Ad::Serial, nonce, aad, msg, tag_bytes),
@@ -249,6 +251,7 @@ fn open_with<C: BlockCipher>(
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
+        "siv" => siv::open(cipher, &C::with_key(own)?, &[aad, nonce][..strings(nonce)], ct, block(tag)),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::open(cipher, nonce, aad, ct, tag),
         "otr-p" => otr::open(cipher, otr::Ad::Parallel, nonce, aad, ct, tag),
         "otr-s" => otr::open(cipher, otr::Ad::Serial, nonce, aad, ct, tag),
@@ -273,7 +276,12 @@ fn open_with<C: BlockCipher>(
 
 /// Whether a mode takes a key of its own, a nonce, additional data, a message and a tag of so many bytes.
 fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
-    if own != if mode == "mcoe-g" { 16 } else { 0 } {
+    let own_bytes = match mode {
+        "mcoe-g" => 16,
+        "siv" => C::KEY_BYTES,
+        _ => 0,
+    };
+    if own != own_bytes {
         return false;
     }
     match mode {
@@ -288,6 +296,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
                 && matches!(tag, 4 | 6 | 8 | 10 | 12 | 14 | 16)
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
+        "siv" => tag == 16,
         "gcm-siv" | "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,
         "ocb3-t96" => matches!(nonce, 1..=15) && tag == 12,
@@ -303,6 +312,11 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
         }
         _ => false,
     }
+}
+
+/// The associated strings of SIV: the additional data, and a nonce where there is one (RFC 5297, section 3).
+fn strings(nonce: &[u8]) -> usize {
+    if nonce.is_empty() { 1 } else { 2 }
 }
 
 /// The bitwise sum of two blocks.
