@@ -9,7 +9,7 @@
 //! C ← P ⊕ CTR(K2, V without bits 31 and 63)
 //! ```
 //!
-//! All that is a chain is CMAC's, and goes through the comb.
+//! All that is a chain is CMAC's, and goes through the comb. `D` and then `V` are in the message's tag.
 
 use alloc::boxed::Box;
 
@@ -37,23 +37,15 @@ impl Mode for Siv {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut d = Column::new();
-        hash_strings(batch, &mut d);
-        hash_message(batch, &mut d, |message| message.data.input());
-        for (message, v) in batch.messages.iter_mut().zip(&d) {
-            message.tag = *v;
-        }
+        hash_strings(batch);
+        hash_message(batch, |message| message.data.input());
         encrypt(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         encrypt(batch);
-        let mut d = Column::new();
-        hash_strings(batch, &mut d);
-        hash_message(batch, &mut d, |message| message.data.output());
-        for (message, v) in batch.messages.iter_mut().zip(&d) {
-            message.tag = *v;
-        }
+        hash_strings(batch);
+        hash_message(batch, |message| message.data.output());
     }
 }
 
@@ -85,19 +77,21 @@ fn encrypt(batch: &mut Batch<'_, '_, '_>) {
     keystream::<Be128>(batch, |message| (u128::from_be_bytes(message.tag) & CLEAR).to_be_bytes());
 }
 
-/// `D` of each message after its associated strings (section 2.4): the additional data, then a nonce if there is one
-/// (section 3).
+/// Leaves `D` in each message's tag, as it is after the associated strings (section 2.4): the additional data, then a nonce
+/// if there is one (section 3).
 #[inline(never)]
-fn hash_strings(batch: &Batch<'_, '_, '_>, d: &mut Column) {
-    d.extend(batch.messages.iter().map(|message| message.key.subkeys[2]));
+fn hash_strings(batch: &mut Batch<'_, '_, '_>) {
+    for message in batch.messages.iter_mut() {
+        message.tag = message.key.subkeys[2];
+    }
     let most = batch.messages.iter().map(|message| strings(message)).max().unwrap_or(0);
     for i in 0..most {
         let mut macs = Column::new();
         cmac(batch, |message| string(message, i), &mut macs);
-        for ((message, d), mac) in batch.messages.iter().zip(&mut *d).zip(&macs) {
+        for (message, mac) in batch.messages.iter_mut().zip(&macs) {
             if i < strings(message) {
-                *d = double(d);
-                xor(d, mac);
+                message.tag = double(&message.tag);
+                xor(&mut message.tag, mac);
             }
         }
     }
@@ -133,18 +127,28 @@ fn cmac<'m, 'a>(
     if messages.iter().any(|message| !whole(message).is_empty()) {
         chain(batch, mac, macs, |message| Span::from(whole(message)));
     }
-    let mut last = Loose::new();
-    for (message, c) in messages.iter().zip(&mut *macs) {
-        let rest = &string(message)[whole(message).len()..];
-        xor(c, &last_block(message.key, &read_part(rest), rest.len()));
-        last.push(mac(message.key), *c);
-    }
-    last.encrypt(batch.backend);
-    macs.clear();
-    macs.extend(last.blocks.iter().copied());
+    let lasts = messages.iter().map(|message| (message.key, &string(message)[whole(message).len()..]));
+    last_of_strings(batch.backend, lasts, macs);
     while macs.len() < batch.messages.len() {
         macs.push(macs[0]);
     }
+}
+
+/// The last call of CMAC for strings of which this is left.
+#[inline(never)]
+fn last_of_strings<'m>(
+    backend: Backend,
+    rests: impl Iterator<Item = (&'m Material, &'m [u8])>,
+    macs: &mut [Block],
+) {
+    let mut last = Loose::new();
+    for ((key, rest), c) in rests.zip(&*macs) {
+        let mut x = last_block(key, &read_part(rest), rest.len());
+        xor(&mut x, c);
+        last.push(mac(key), x);
+    }
+    last.encrypt(backend);
+    macs.copy_from_slice(&last.blocks);
 }
 
 /// What CMAC adds before its last call of the cipher: `S ⊕ K'`, or, where `S` isn't a whole block, `(S ‖ 10…0) ⊕ K''`.
@@ -155,54 +159,75 @@ fn last_block(key: &Material, s: &Block, bytes: usize) -> Block {
     block
 }
 
-/// `V` of each message from its `D`.
+/// Where the block begins that the last 16 bytes of a message begin in, to which `D` is added.
+fn before_end(message: &Message<'_>) -> usize {
+    message.data.len().saturating_sub(BLOCK) / BLOCK * BLOCK
+}
+
+/// Makes `V` of the `D` in each message's tag.
 #[inline(never)]
-fn hash_message<'m, 'a>(
-    batch: &'m Batch<'_, '_, 'a>,
-    d: &mut Column,
-    plaintext: impl Fn(&'m Message<'a>) -> Span<'m>,
-) {
-    // `D` reaches the last 16 bytes, which are in the last one or two blocks; those before them are as they are.
-    let before = |message: &Message<'_>| message.data.len().saturating_sub(BLOCK) / BLOCK * BLOCK;
+fn hash_message<'a>(batch: &mut Batch<'_, '_, 'a>, plaintext: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>) {
     let mut c = Column::new();
     c.extend(batch.messages.iter().map(|_| [0; BLOCK]));
-    if batch.messages.iter().any(|message| before(message) > 0) {
-        chain(batch, mac, &mut c, |message| plaintext(message).first(before(message)));
+    if batch.messages.iter().any(|message| before_end(message) > 0) {
+        chain(batch, mac, &mut c, |message| plaintext(message).first(before_end(message)));
     }
-
-    let mut second_last = Loose::new();
-    for ((message, c), d) in batch.messages.iter().zip(&mut c).zip(&*d) {
-        let at = before(message);
-        if message.data.len() - at > BLOCK {
-            xor(c, &plaintext(message).block(at));
-            xor(c, &join(&[0; BLOCK], message.data.len() - at - BLOCK, d));
-            second_last.push(mac(message.key), *c);
-        }
+    second_last(batch, &plaintext, &mut c);
+    last_of_messages(batch, &plaintext, &mut c);
+    for (message, v) in batch.messages.iter_mut().zip(&c) {
+        message.tag = *v;
     }
-    second_last.encrypt(batch.backend);
+}
 
-    let mut second_last = second_last.blocks.iter();
+/// The block that holds the beginning of the last 16 bytes, where they are in two.
+#[inline(never)]
+fn second_last<'a>(
+    batch: &Batch<'_, '_, 'a>,
+    plaintext: &impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+    c: &mut [Block],
+) {
+    let bytes_in_last =
+        |message: &Message<'_>| (message.data.len() - before_end(message)).saturating_sub(BLOCK);
+    let in_two = || batch.messages.iter().enumerate().filter(|(_, message)| bytes_in_last(message) > 0);
+    let mut blocks = Loose::new();
+    for (i, message) in in_two() {
+        let mut x = plaintext(message).block(before_end(message));
+        xor(&mut x, &join(&[0; BLOCK], bytes_in_last(message), &message.tag));
+        xor(&mut x, &c[i]);
+        blocks.push(mac(message.key), x);
+    }
+    blocks.encrypt(batch.backend);
+    for ((i, _), block) in in_two().zip(&blocks.blocks) {
+        c[i] = *block;
+    }
+}
+
+/// The last call of CMAC.
+#[inline(never)]
+fn last_of_messages<'a>(
+    batch: &Batch<'_, '_, 'a>,
+    plaintext: &impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+    c: &mut [Block],
+) {
     let mut last = Loose::new();
-    for ((message, c), d) in batch.messages.iter().zip(&mut c).zip(&*d) {
-        let bytes = message.data.len() - before(message);
-        let mut s = plaintext(message).block(before(message) + if bytes > BLOCK { BLOCK } else { 0 });
-        let bytes = if bytes > BLOCK {
-            *c = *second_last.next().expect("a block for each such message");
-            xor(&mut s, &skip(d, 2 * BLOCK - bytes));
-            bytes - BLOCK
-        } else if bytes == BLOCK {
-            xor(&mut s, d);
-            bytes
+    for (message, c) in batch.messages.iter().zip(&*c) {
+        let (at, d) = (before_end(message), &message.tag);
+        let bytes = message.data.len() - at;
+        let (mut x, bytes) = if bytes > BLOCK {
+            let mut x = plaintext(message).block(at + BLOCK);
+            xor(&mut x, &skip(d, 2 * BLOCK - bytes));
+            (x, bytes - BLOCK)
         } else {
-            xor(&mut s, &PADDING[bytes]);
-            xor(&mut s, &double(d));
-            BLOCK
+            let mut x = plaintext(message).block(at);
+            xor(&mut x, &PADDING[bytes]);
+            xor(&mut x, &if bytes == BLOCK { *d } else { double(d) });
+            (x, BLOCK)
         };
-        xor(c, &last_block(message.key, &s, bytes));
-        last.push(mac(message.key), *c);
+        xor(&mut x, c);
+        last.push(mac(message.key), last_block(message.key, &x, bytes));
     }
     last.encrypt(batch.backend);
-    d.copy_from_slice(&last.blocks);
+    c.copy_from_slice(&last.blocks);
 }
 
 /// `2 D` in CMAC's field.
