@@ -1,0 +1,64 @@
+"""AES-based authenticated encryption of many messages at once, and of Arrow columns.
+
+* `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are those of pyca's `cryptography`, with
+  `encrypt_many` and `decrypt_many` beside `encrypt` and `decrypt`.
+* `seal_column` and `open_column` take and give Arrow columns, under a `Keyset`.
+* `keys_from_env`, `keys_from_file`, `keys_from_wrapped`: where keysets come from, on a cluster too.
+"""
+
+from sealcomb import algorithms
+from sealcomb._sealcomb import (
+    AESCCM,
+    AESGCM,
+    AESGCMSIV,
+    AESOCB3,
+    AESSIV,
+    CMAC,
+    Keyset,
+    inspect_column,
+    open_column,
+    open_column_counted,
+    reseal_column,
+    seal_column,
+)
+from sealcomb.exceptions import (
+    AlreadyFinalized,
+    ForgedMessages,
+    ForgedRow,
+    InvalidSignature,
+    InvalidTag,
+    KeysetError,
+    LimitReached,
+    NotSealed,
+    UnknownKey,
+)
+from sealcomb.keys import KeyProvider, keys_from_env, keys_from_file, keys_from_wrapped
+
+__all__ = [
+    "AESCCM",
+    "AESGCM",
+    "AESGCMSIV",
+    "AESOCB3",
+    "AESSIV",
+    "CMAC",
+    "AlreadyFinalized",
+    "ForgedMessages",
+    "ForgedRow",
+    "InvalidSignature",
+    "InvalidTag",
+    "KeyProvider",
+    "Keyset",
+    "KeysetError",
+    "LimitReached",
+    "NotSealed",
+    "UnknownKey",
+    "algorithms",
+    "inspect_column",
+    "keys_from_env",
+    "keys_from_file",
+    "keys_from_wrapped",
+    "open_column",
+    "open_column_counted",
+    "reseal_column",
+    "seal_column",
+]

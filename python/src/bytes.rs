@@ -1,0 +1,118 @@
+//! Arguments that are bytes: `bytes` as it is, anything else with the buffer protocol as a copy, which nobody can change
+//! while it is read.
+
+use std::ops::Deref;
+
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyString};
+
+/// An argument that lives as long as the call.
+pub(crate) enum Bytes<'a> {
+    Borrowed(&'a [u8]),
+    Copied(Vec<u8>),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
+            Self::Copied(bytes) => bytes,
+        }
+    }
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Bytes<'a> {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyBytes>() {
+            Ok(Self::Borrowed(object.extract()?))
+        } else {
+            copied(&object).map(Self::Copied)
+        }
+    }
+}
+
+/// An item of a list, which somebody may take out of the list meanwhile.
+pub(crate) enum Item {
+    Bytes(PyBackedBytes),
+    Copied(Vec<u8>),
+}
+
+impl Deref for Item {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Copied(bytes) => bytes,
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Item {
+    type Error = PyErr;
+
+    #[inline]
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match object.cast::<PyBytes>() {
+            Ok(bytes) => Ok(Self::Bytes(bytes.to_owned().into())),
+            Err(_) => copied(&object).map(Self::Copied),
+        }
+    }
+}
+
+/// A buffer that a result is written to; its bytes are written in one go when the whole result is there.
+pub(crate) struct Output(PyBuffer<u8>);
+
+impl Output {
+    pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<usize> {
+        self.0.copy_from_slice(py, bytes)?;
+        Ok(bytes.len())
+    }
+
+    pub(crate) fn check_length(&self, needed: usize) -> PyResult<()> {
+        if self.0.len_bytes() == needed {
+            return Ok(());
+        }
+        Err(PyValueError::new_err(format!("buffer must be {needed} bytes")))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Output {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let buffer = PyBuffer::get(&object).map_err(|_| not_a_buffer(&object))?;
+        if buffer.readonly() {
+            return Err(PyTypeError::new_err("Buffer is not writable."));
+        }
+        contiguous(buffer).map(Self)
+    }
+}
+
+#[cold]
+fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    contiguous(PyBuffer::get(object).map_err(|_| not_a_buffer(object))?)?.to_vec(object.py())
+}
+
+fn contiguous(buffer: PyBuffer<u8>) -> PyResult<PyBuffer<u8>> {
+    if !buffer.is_c_contiguous() {
+        return Err(PyBufferError::new_err("Buffer is not contiguous."));
+    }
+    Ok(buffer)
+}
+
+/// Says what pyca says.
+fn not_a_buffer(object: &Bound<'_, PyAny>) -> PyErr {
+    let hint =
+        if object.is_instance_of::<PyString>() { "\nDid you mean to pass a bytestring instead?" } else { "" };
+    PyTypeError::new_err(format!("Cannot convert \"{}\" instance to a buffer.{hint}", object.get_type()))
+}

@@ -1,0 +1,798 @@
+//! Columns: Arrow in, Arrow out.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray,
+    GenericStringArray, LargeBinaryArray, OffsetSizeTrait,
+};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
+use arrow_select::concat::concat;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3_arrow::input::AnyArray;
+use pyo3_arrow::{PyArray, PyChunkedArray};
+use sealcomb::BatchError;
+use zeroize::Zeroizing;
+
+use crate::bytes::Bytes;
+use crate::envelope::{self, Aads, BATCH, Nonces, Reason};
+use crate::errors::{ForgedRow, NotSealed, UnknownKey, misuse};
+use crate::keyset::{Keyset, NamedKey};
+use crate::work;
+
+/// Rows, and bytes of output, after which a task ends and the next begins.
+const TASK_ROWS: usize = 16 * BATCH;
+const TASK_BYTES: usize = 1 << 20;
+
+/// The values of a chunk, whatever its type.
+enum Values {
+    Binary(BinaryArray),
+    LargeBinary(LargeBinaryArray),
+    View(BinaryViewArray),
+    Fixed(FixedSizeBinaryArray),
+    Null(ArrayRef),
+}
+
+impl Values {
+    /// The values of an array, or nothing if they are no bytes.
+    fn new(array: &ArrayRef) -> Option<Self> {
+        Some(match array.data_type() {
+            DataType::Binary => Self::Binary(array.as_binary().clone()),
+            DataType::LargeBinary => Self::LargeBinary(array.as_binary().clone()),
+            DataType::BinaryView => Self::View(array.as_binary_view().clone()),
+            DataType::FixedSizeBinary(_) => Self::Fixed(array.as_fixed_size_binary().clone()),
+            DataType::Utf8 => Self::Binary(array.as_string().clone().into()),
+            DataType::LargeUtf8 => Self::LargeBinary(array.as_string().clone().into()),
+            DataType::Utf8View => Self::View(array.as_string_view().clone().to_binary_view()),
+            DataType::Null => Self::Null(array.clone()),
+            _ => return None,
+        })
+    }
+
+    fn array(&self) -> &dyn Array {
+        match self {
+            Self::Binary(array) => array,
+            Self::LargeBinary(array) => array,
+            Self::View(array) => array,
+            Self::Fixed(array) => array,
+            Self::Null(array) => array,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.array().len()
+    }
+
+    /// Which rows are null, for a result with the same nulls.
+    fn nulls(&self) -> Option<NullBuffer> {
+        self.array().logical_nulls()
+    }
+
+    /// The bytes of a row that isn't null.
+    #[inline]
+    fn bytes(&self, row: usize) -> &[u8] {
+        match self {
+            Self::Binary(array) => array.value(row),
+            Self::LargeBinary(array) => array.value(row),
+            Self::View(array) => array.value(row),
+            Self::Fixed(array) => {
+                let size = array.value_size();
+                &array.value_data()[row * size..][..size]
+            }
+            Self::Null(_) => &[],
+        }
+    }
+
+    /// The bytes of a row, or nothing if it is null.
+    #[inline]
+    fn get(&self, row: usize) -> Option<&[u8]> {
+        let null = match self {
+            Self::Binary(array) => array.is_null(row),
+            Self::LargeBinary(array) => array.is_null(row),
+            Self::View(array) => array.is_null(row),
+            Self::Fixed(array) => array.is_null(row),
+            Self::Null(_) => true,
+        };
+        (!null).then(|| self.bytes(row))
+    }
+}
+
+/// A column that came in.
+struct Column {
+    name: String,
+    chunks: Vec<Values>,
+    /// Whether it came as chunks, however many.
+    chunked: bool,
+    /// Whether its type has offsets of 64 bits.
+    large: bool,
+    /// Whether it is text.
+    text: bool,
+}
+
+impl Column {
+    /// Takes what `function` was given.
+    fn import(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Self> {
+        let (arrays, name, data_type, chunked) = arrays(object, function)?;
+        let chunks = arrays.iter().map(Values::new).collect::<Option<Vec<_>>>();
+        let empty = arrow_array::new_empty_array(&data_type);
+        let (Some(chunks), Some(_)) = (chunks, Values::new(&empty)) else {
+            let hint = match data_type {
+                DataType::Dictionary(..) | DataType::RunEndEncoded(..) => "decode it to plain values first",
+                DataType::Struct(_) => "give one column of the table",
+                _ => "cast it to text or bytes first",
+            };
+            return Err(PyTypeError::new_err(format!(
+                "{function} takes a column of bytes or text (Binary, LargeBinary, BinaryView, FixedSizeBinary, Utf8, \
+                 LargeUtf8, Utf8View), not {data_type}: {hint}"
+            )));
+        };
+        let large = matches!(data_type, DataType::LargeBinary | DataType::LargeUtf8);
+        let text = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+        Ok(Self { name, chunks, chunked, large, text })
+    }
+
+    /// Takes a column of sealed values.
+    fn sealed(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Self> {
+        let column = Self::import(object, function)?;
+        if column.text {
+            return Err(PyTypeError::new_err(format!(
+                "{function} takes a sealed column, which is binary, not text: seal it first, or decode it if it is \
+                 base64 or hex"
+            )));
+        }
+        Ok(column)
+    }
+
+    fn rows(&self) -> usize {
+        self.chunks.iter().map(Values::len).sum()
+    }
+
+    /// Rows that aren't null.
+    fn values(&self) -> usize {
+        self.chunks.iter().map(|values| values.len() - values.array().logical_null_count()).sum()
+    }
+
+    /// Gives a result back as an object of the library that the column came from, if that is pyarrow or polars, else of
+    /// arro3. Without chunks, the type says what they would be.
+    fn export<'py>(
+        self,
+        like: &Bound<'py, PyAny>,
+        chunks: Vec<ArrayRef>,
+        empty: &DataType,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = like.py();
+        let data_type = chunks.first().map_or(empty, |chunk| chunk.data_type()).clone();
+        let field = Arc::new(Field::new(&self.name, data_type, true));
+        let module = like.get_type().module()?;
+        let library = module.to_str()?.split('.').next().unwrap_or_default();
+        if self.chunked {
+            let result = PyChunkedArray::try_new(chunks, field)?;
+            match library {
+                "pyarrow" => py.import("pyarrow")?.call_method1("chunked_array", (result,)),
+                "polars" => py.import("polars")?.call_method1("Series", (self.name, result)),
+                _ => Ok(result.into_arro3(py)?),
+            }
+        } else {
+            let chunk = chunks.into_iter().next().expect("an array is one chunk");
+            let result = PyArray::new(chunk, field);
+            match library {
+                "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
+                _ => result.into_arro3(py),
+            }
+        }
+    }
+}
+
+type Imported = (Vec<ArrayRef>, String, DataType, bool);
+
+fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
+    let py = object.py();
+    if !object.hasattr(intern!(py, "__arrow_c_array__"))? && !object.hasattr(intern!(py, "__arrow_c_stream__"))? {
+        return Err(PyTypeError::new_err(format!(
+            "{function} takes an Arrow array (of pyarrow, polars, arro3, nanoarrow, ...), not {}",
+            object.get_type()
+        )));
+    }
+    match object.extract::<AnyArray>()? {
+        AnyArray::Array(array) => {
+            let (array, field) = array.into_inner();
+            Ok((vec![array], field.name().clone(), field.data_type().clone(), false))
+        }
+        AnyArray::Stream(stream) => {
+            let reader = stream.into_reader()?;
+            let field = reader.field();
+            let arrays = reader.collect::<Result<_, _>>().map_err(misuse)?;
+            Ok((arrays, field.name().clone(), field.data_type().clone(), true))
+        }
+    }
+}
+
+/// What is authenticated with every value of a column and must be the same when it is opened.
+struct Context<'a> {
+    context: &'a [u8],
+    /// One chunk of ids for each chunk of the column.
+    ids: Option<Vec<Ids>>,
+}
+
+/// The row ids beside a chunk.
+enum Ids {
+    Bytes(Values),
+    Integers(Box<dyn Fn(usize) -> [u8; 8] + Sync>),
+}
+
+impl<'a> Context<'a> {
+    fn new(
+        context: &'a [u8],
+        row_ids: Option<&Bound<'_, PyAny>>,
+        column: &Column,
+        function: &str,
+    ) -> PyResult<Self> {
+        let Some(row_ids) = row_ids else { return Ok(Self { context, ids: None }) };
+        let (arrays, ..) = arrays(row_ids, function)?;
+        let (rows, got) = (column.rows(), arrays.iter().map(Array::len).sum::<usize>());
+        if rows != got {
+            return Err(PyValueError::new_err(format!("{got} row_ids for {rows} rows; give one for each")));
+        }
+        if arrays.iter().any(|array| array.logical_null_count() > 0) {
+            return Err(PyValueError::new_err("row_ids has nulls; give each row an id"));
+        }
+        let ids = aligned(arrays, &column.chunks)?.iter().map(Ids::new).collect::<PyResult<_>>()?;
+        Ok(Self { context, ids: Some(ids) })
+    }
+
+    /// The associated data of some rows of a chunk.
+    fn aads(&self, chunk: usize, rows: Range<usize>) -> Aads<'_> {
+        let Some(ids) = &self.ids else { return Aads::Same(self.context) };
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+        for row in rows {
+            bytes.extend_from_slice(&(self.context.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(self.context);
+            match &ids[chunk] {
+                Ids::Bytes(values) => bytes.extend_from_slice(values.bytes(row)),
+                Ids::Integers(id) => bytes.extend_from_slice(&id(row)),
+            }
+            ends.push(bytes.len());
+        }
+        Aads::Each(bytes, ends)
+    }
+}
+
+impl Ids {
+    /// Integers of any width become eight bytes, so that a column may change its width and still open.
+    fn new(array: &ArrayRef) -> PyResult<Self> {
+        macro_rules! integers {
+            ($Type:ty as $wide:ty) => {{
+                let values = array.as_primitive::<$Type>().values().clone();
+                Self::Integers(Box::new(move |row| <$wide>::from(values[row]).to_be_bytes()))
+            }};
+        }
+        Ok(match array.data_type() {
+            DataType::Int8 => integers!(Int8Type as i64),
+            DataType::Int16 => integers!(Int16Type as i64),
+            DataType::Int32 => integers!(Int32Type as i64),
+            DataType::Int64 => integers!(Int64Type as i64),
+            DataType::UInt8 => integers!(UInt8Type as u64),
+            DataType::UInt16 => integers!(UInt16Type as u64),
+            DataType::UInt32 => integers!(UInt32Type as u64),
+            DataType::UInt64 => integers!(UInt64Type as u64),
+            other => Self::Bytes(Values::new(array).ok_or_else(|| {
+                PyTypeError::new_err(format!("row_ids are integers, bytes or text, not {other}; cast them first"))
+            })?),
+        })
+    }
+}
+
+/// The same ids in chunks as long as those of the column.
+fn aligned(ids: Vec<ArrayRef>, chunks: &[Values]) -> PyResult<Vec<ArrayRef>> {
+    let lengths = || chunks.iter().map(Values::len);
+    if ids.iter().map(Array::len).eq(lengths()) {
+        return Ok(ids);
+    }
+    let ids = match &ids[..] {
+        [] => return Ok(Vec::new()),
+        [one] => one.clone(),
+        several => concat(&several.iter().map(AsRef::as_ref).collect::<Vec<_>>()).map_err(misuse)?,
+    };
+    let mut start = 0;
+    Ok(lengths()
+        .map(|length| {
+            start += length;
+            ids.slice(start - length, length)
+        })
+        .collect())
+}
+
+/// Some rows of a chunk, and where their results go.
+struct Task<'a> {
+    chunk: usize,
+    rows: Range<usize>,
+    out: &'a mut [u8],
+}
+
+/// The offsets and values of a chunk that comes out.
+struct Slots<O> {
+    offsets: Vec<O>,
+    values: Vec<u8>,
+}
+
+impl<O: OffsetSizeTrait> Slots<O> {
+    /// Slots of these lengths, all zero, whose sum fits.
+    fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> Self {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        let mut end = 0;
+        offsets.push(O::usize_as(0));
+        offsets.extend(lengths.map(|length| {
+            end += length;
+            O::usize_as(end)
+        }));
+        Self { offsets, values: vec![0; end] }
+    }
+
+    /// Divides the rows into tasks, with the slots that are theirs.
+    fn tasks(&mut self, chunk: usize) -> (&[O], Vec<Task<'_>>) {
+        let (offsets, mut out) = (&self.offsets[..], &mut self.values[..]);
+        let mut tasks = Vec::new();
+        let (mut start, rows) = (0, offsets.len() - 1);
+        while start < rows {
+            let begin = offsets[start].as_usize();
+            let most = &offsets[start + 1..(start + TASK_ROWS).min(rows) + 1];
+            let full = most.partition_point(|end| end.as_usize() - begin <= TASK_BYTES);
+            let end = start + full.max(1);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - begin);
+            out = rest;
+            tasks.push(Task { chunk, rows: start..end, out: own });
+            start = end;
+        }
+        (offsets, tasks)
+    }
+
+    fn binary(self, nulls: Option<NullBuffer>) -> ArrayRef {
+        let (offsets, values) = self.buffers();
+        Arc::new(GenericBinaryArray::<O>::new(offsets, values, nulls))
+    }
+
+    /// Text, or the row that isn't.
+    fn text(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, usize> {
+        let (offsets, values) = self.buffers();
+        match GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls) {
+            Ok(array) => Ok(Arc::new(array)),
+            Err(_) => Err(offsets
+                .windows(2)
+                .position(|ends| std::str::from_utf8(&values[ends[0].as_usize()..ends[1].as_usize()]).is_err())
+                .unwrap_or_default()),
+        }
+    }
+
+    fn buffers(self) -> (OffsetBuffer<O>, Buffer) {
+        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), Buffer::from_vec(self.values))
+    }
+}
+
+/// Why a call ends without a result.
+enum Failure {
+    Unopened { chunk: usize, row: usize, reason: Reason },
+    Misuse { chunk: usize, row: usize, error: BatchError },
+}
+
+impl Failure {
+    fn raise(self, keyset: &Keyset) -> PyErr {
+        match self {
+            Self::Misuse { chunk, row, error } => {
+                PyValueError::new_err(format!("chunk {chunk}, row {}: {}", row + error.index, error.error))
+            }
+            Self::Unopened { chunk, row, reason: Reason::Forged(id) } => ForgedRow::new_err((
+                format!(
+                    "the value did not verify under key {id}: it was changed, or sealed with another context or row \
+                     id. Open it with those it was sealed with; forged=\"null\" gives a null in its place"
+                ),
+                chunk,
+                row,
+            )),
+            Self::Unopened { chunk, row, reason: Reason::UnknownKey(id) } => {
+                UnknownKey::new_err((format!("the value was sealed under {}", keyset.missing(id)), chunk, row, id))
+            }
+            Self::Unopened { chunk, row, reason: Reason::NotSealed(bytes) } => NotSealed::new_err((
+                format!(
+                    "{bytes} bytes that are no sealed value: it was cut short, or never sealed. inspect_column tells \
+                     whether a column is sealed"
+                ),
+                chunk,
+                row,
+            )),
+        }
+    }
+}
+
+/// What becomes of rows that don't open.
+#[derive(Clone, Copy, PartialEq)]
+enum Forged {
+    Raise,
+    Null,
+}
+
+impl Forged {
+    fn parse(forged: &str) -> PyResult<Self> {
+        match forged {
+            "raise" => Ok(Self::Raise),
+            "null" => Ok(Self::Null),
+            _ => Err(PyValueError::new_err(format!("forged={forged:?}; take \"raise\" or \"null\""))),
+        }
+    }
+}
+
+/// The rows that were not opened, by chunk: false in a bitmap that is there once a row is.
+struct Unopened {
+    forged: Forged,
+    chunks: Mutex<Vec<Option<BooleanBufferBuilder>>>,
+}
+
+impl Unopened {
+    fn new(forged: Forged, column: &Column) -> Self {
+        Self { forged, chunks: Mutex::new(column.chunks.iter().map(|_| None).collect()) }
+    }
+
+    /// Notes rows of a chunk that has `length`, if that is what the caller wants.
+    fn note(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Failure> {
+        let Some(&(row, reason)) = rows.first() else { return Ok(()) };
+        if self.forged == Forged::Raise {
+            return Err(Failure::Unopened { chunk, row, reason });
+        }
+        let mut chunks = self.chunks.lock().expect("nobody panics while noting rows");
+        let opened = chunks[chunk].get_or_insert_with(|| {
+            let mut all = BooleanBufferBuilder::new(length);
+            all.append_n(length, true);
+            all
+        });
+        rows.iter().for_each(|(row, _)| opened.set_bit(*row, false));
+        Ok(())
+    }
+
+    /// The nulls of each chunk, with those rows among them, and how many rows they are.
+    fn nulls(self, column: &Column) -> (Vec<Option<NullBuffer>>, usize) {
+        let mut count = 0;
+        let chunks = self.chunks.into_inner().expect("nobody panics while noting rows");
+        let nulls = chunks.into_iter().zip(&column.chunks).map(|(opened, values)| {
+            let opened = opened.map(|mut bits| NullBuffer::new(bits.finish()));
+            count += opened.as_ref().map_or(0, NullBuffer::null_count);
+            NullBuffer::union(values.nulls().as_ref(), opened.as_ref())
+        });
+        (nulls.collect(), count)
+    }
+}
+
+/// Whether results of these lengths take offsets of 64 bits.
+fn large(column: &Column, length: impl Fn(&[u8]) -> usize) -> bool {
+    let most = i32::MAX as usize;
+    column.large
+        || column.chunks.iter().any(|values| {
+            let lengths = (0..values.len()).filter_map(|row| values.get(row)).map(&length);
+            lengths.sum::<usize>() > most
+        })
+}
+
+/// Makes a slot for every row, and has `batch` fill them: it gets a chunk, some of its rows, the offsets of all slots of
+/// the chunk, the slots of those rows, and the task's source of random numbers.
+fn fill<O: OffsetSizeTrait>(
+    py: Python<'_>,
+    threads: usize,
+    column: &Column,
+    length: impl Fn(&[u8]) -> usize + Sync,
+    batch: impl Fn(usize, Range<usize>, &[O], &mut [u8], &mut Nonces) -> Result<(), Failure> + Sync,
+) -> PyResult<Result<Vec<Slots<O>>, Failure>> {
+    let mut slots: Vec<Slots<O>> = py.detach(|| {
+        let slots = column.chunks.iter().map(|values| {
+            let lengths = (0..values.len()).map(|row| values.get(row).map_or(0, &length));
+            Slots::new(lengths, values.len())
+        });
+        slots.collect()
+    });
+    let (offsets, tasks): (Vec<_>, Vec<_>) =
+        slots.iter_mut().enumerate().map(|(chunk, slots)| slots.tasks(chunk)).unzip();
+    let failure = work::run(py, threads, tasks.into_iter().flatten().collect(), |task: Task<'_>| {
+        let offsets = offsets[task.chunk];
+        let mut nonces = Nonces::default();
+        let (mut start, mut out) = (task.rows.start, task.out);
+        while start < task.rows.end {
+            let end = (start + BATCH).min(task.rows.end);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - offsets[start].as_usize());
+            out = rest;
+            batch(task.chunk, start..end, offsets, own, &mut nonces)?;
+            start = end;
+        }
+        Ok(())
+    })?;
+    Ok(failure.map_or(Ok(slots), Err))
+}
+
+#[inline]
+fn slot<O: OffsetSizeTrait>(offsets: &[O], row: usize) -> usize {
+    offsets[row + 1].as_usize() - offsets[row].as_usize()
+}
+
+/// Seals a column.
+///
+/// # Errors
+/// Exceptions as `_sealcomb.pyi` lists them; so do the functions below.
+#[pyfunction]
+#[pyo3(
+    signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, threads=None)"
+)]
+pub(crate) fn seal_column<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    keyset: &Bound<'py, Keyset>,
+    context: Bytes<'_>,
+    row_ids: Option<&Bound<'py, PyAny>>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    const NAME: &str = "seal_column";
+    let keyset = keyset.get();
+    let threads = work::threads(threads)?;
+    let column = Column::import(array, NAME)?;
+    let context = Context::new(&context, row_ids, &column, NAME)?;
+    let key = keyset.primary_key();
+    key.count(column.values() as u64)?;
+    let overhead = key.kind.overhead();
+    let chunks = if py.detach(|| large(&column, |value| value.len() + overhead)) {
+        sealed::<i64>(py, threads, &column, key, &context)?
+    } else {
+        sealed::<i32>(py, threads, &column, key, &context)?
+    };
+    let chunks = chunks.map_err(|failure| failure.raise(keyset))?;
+    column.export(array, chunks, &DataType::Binary)
+}
+
+fn sealed<O: OffsetSizeTrait>(
+    py: Python<'_>,
+    threads: usize,
+    column: &Column,
+    key: &NamedKey,
+    context: &Context<'_>,
+) -> PyResult<Result<Vec<ArrayRef>, Failure>> {
+    let overhead = key.kind.overhead();
+    let slots = fill::<O>(
+        py,
+        threads,
+        column,
+        |value| value.len() + overhead,
+        |chunk, rows, offsets, out, nonces| {
+            let values = &column.chunks[chunk];
+            let aads = context.aads(chunk, rows.clone());
+            let start = rows.start;
+            envelope::seal(key, nonces, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
+                .map_err(|error| Failure::Misuse { chunk, row: start, error })
+        },
+    )?;
+    Ok(slots.map(|slots| {
+        slots.into_iter().zip(&column.chunks).map(|(slots, values)| slots.binary(values.nulls())).collect()
+    }))
+}
+
+/// Opens a column.
+#[pyfunction]
+#[pyo3(
+    signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, forged = "raise", as_type = "binary", threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, forged='raise', as_type='binary', threads=None)"
+)]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn open_column<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    keyset: &Bound<'py, Keyset>,
+    context: Bytes<'_>,
+    row_ids: Option<&Bound<'py, PyAny>>,
+    forged: &str,
+    as_type: &str,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = Options { function: "open_column", forged, threads };
+    Ok(open_with(py, array, keyset.get(), &context, row_ids, as_type, options)?.0)
+}
+
+/// Opens a column, with nulls for what does not open, and counts that.
+#[pyfunction]
+#[pyo3(
+    signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, as_type = "binary", threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, as_type='binary', threads=None)"
+)]
+pub(crate) fn open_column_counted<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    keyset: &Bound<'py, Keyset>,
+    context: Bytes<'_>,
+    row_ids: Option<&Bound<'py, PyAny>>,
+    as_type: &str,
+    threads: Option<usize>,
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let options = Options { function: "open_column_counted", forged: "null", threads };
+    open_with(py, array, keyset.get(), &context, row_ids, as_type, options)
+}
+
+/// What a call says beside its column.
+struct Options<'a> {
+    function: &'static str,
+    forged: &'a str,
+    threads: Option<usize>,
+}
+
+fn open_with<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    keyset: &Keyset,
+    context: &[u8],
+    row_ids: Option<&Bound<'py, PyAny>>,
+    as_type: &str,
+    Options { function, forged, threads }: Options<'_>,
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let text = match as_type {
+        "binary" => false,
+        "utf8" => true,
+        _ => return Err(PyValueError::new_err(format!("as_type={as_type:?}; take \"binary\" or \"utf8\""))),
+    };
+    let threads = work::threads(threads)?;
+    let column = Column::sealed(array, function)?;
+    let context = Context::new(context, row_ids, &column, function)?;
+    let unopened = Unopened::new(Forged::parse(forged)?, &column);
+    let (chunks, count) = if py.detach(|| large(&column, |value| envelope::opened_bytes(keyset, value))) {
+        opened::<i64>(py, threads, &column, keyset, &context, unopened, text)?
+    } else {
+        opened::<i32>(py, threads, &column, keyset, &context, unopened, text)?
+    };
+    let empty = if text { DataType::Utf8 } else { DataType::Binary };
+    Ok((column.export(array, chunks, &empty)?, count))
+}
+
+fn opened<O: OffsetSizeTrait>(
+    py: Python<'_>,
+    threads: usize,
+    column: &Column,
+    keyset: &Keyset,
+    context: &Context<'_>,
+    unopened: Unopened,
+    text: bool,
+) -> PyResult<(Vec<ArrayRef>, usize)> {
+    let slots = fill::<O>(
+        py,
+        threads,
+        column,
+        |value| envelope::opened_bytes(keyset, value),
+        |chunk, rows, offsets, out, _| {
+            let values = &column.chunks[chunk];
+            let aads = context.aads(chunk, rows.clone());
+            let start = rows.start;
+            let rows =
+                envelope::open(keyset, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
+                    .map_err(|error| Failure::Misuse { chunk, row: start, error })?;
+            unopened.note(chunk, values.len(), &rows)
+        },
+    )?;
+    let slots = slots.map_err(|failure| failure.raise(keyset))?;
+    let (nulls, count) = unopened.nulls(column);
+    let chunks = slots.into_iter().zip(nulls).enumerate().map(|(chunk, (slots, nulls))| {
+        if text { py.detach(|| slots.text(nulls)).map_err(|row| not_text(chunk, row)) } else { Ok(slots.binary(nulls)) }
+    });
+    Ok((chunks.collect::<PyResult<_>>()?, count))
+}
+
+fn not_text(chunk: usize, row: usize) -> PyErr {
+    PyValueError::new_err(format!(
+        "chunk {chunk}, row {row}: the value is not text in UTF-8; as_type=\"binary\" gives its bytes"
+    ))
+}
+
+/// Opens a column and seals it under the primary key.
+#[pyfunction]
+#[pyo3(
+    signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, new_context = None, new_row_ids = None, forged = "raise", threads = None),
+    text_signature = "(array, keyset, *, context=b'', row_ids=None, new_context=None, new_row_ids=None, forged='raise', threads=None)"
+)]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn reseal_column<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyAny>,
+    keyset: &Bound<'py, Keyset>,
+    context: Bytes<'_>,
+    row_ids: Option<&Bound<'py, PyAny>>,
+    new_context: Option<Bytes<'_>>,
+    new_row_ids: Option<&Bound<'py, PyAny>>,
+    forged: &str,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    const NAME: &str = "reseal_column";
+    let keyset = keyset.get();
+    let threads = work::threads(threads)?;
+    let column = Column::sealed(array, NAME)?;
+    let new = Context::new(
+        new_context.as_deref().unwrap_or(&context),
+        new_row_ids.or(row_ids),
+        &column,
+        NAME,
+    )?;
+    let old = Context::new(&context, row_ids, &column, NAME)?;
+    let unopened = Unopened::new(Forged::parse(forged)?, &column);
+    keyset.primary_key().count(column.values() as u64)?;
+    let overhead = keyset.primary_key().kind.overhead();
+    let chunks = if py.detach(|| large(&column, |value| envelope::opened_bytes(keyset, value) + overhead)) {
+        resealed::<i64>(py, threads, &column, keyset, [&old, &new], unopened)?
+    } else {
+        resealed::<i32>(py, threads, &column, keyset, [&old, &new], unopened)?
+    };
+    column.export(array, chunks, &DataType::Binary)
+}
+
+fn resealed<O: OffsetSizeTrait>(
+    py: Python<'_>,
+    threads: usize,
+    column: &Column,
+    keyset: &Keyset,
+    [old, new]: [&Context<'_>; 2],
+    unopened: Unopened,
+) -> PyResult<Vec<ArrayRef>> {
+    let key = keyset.primary_key();
+    let overhead = key.kind.overhead();
+    let slots = fill::<O>(
+        py,
+        threads,
+        column,
+        |value| envelope::opened_bytes(keyset, value) + overhead,
+        |chunk, rows, offsets, out, nonces| {
+            let values = &column.chunks[chunk];
+            let start = rows.start;
+            let misuse = |error| Failure::Misuse { chunk, row: start, error };
+            // The opened values of the batch, one after the other.
+            let length = |row| slot(offsets, row).saturating_sub(overhead);
+            let mut ends = Vec::with_capacity(rows.len() + 1);
+            ends.push(0);
+            ends.extend(rows.clone().scan(0, |end, row| {
+                *end += length(row);
+                Some(*end)
+            }));
+            let mut plain = Zeroizing::new(vec![0; ends[rows.len()]]);
+            let aads = old.aads(chunk, rows.clone());
+            let bad = envelope::open(keyset, rows.clone(), |row| values.get(row), length, &aads, &mut plain)
+                .map_err(misuse)?;
+            unopened.note(chunk, values.len(), &bad)?;
+            let value = |row: usize| {
+                let bad = bad.binary_search_by_key(&row, |(row, _)| *row).is_ok();
+                (!bad && values.get(row).is_some()).then(|| &plain[ends[row - start]..ends[row - start + 1]])
+            };
+            let aads = new.aads(chunk, rows.clone());
+            envelope::seal(key, nonces, rows, value, |row| slot(offsets, row), &aads, out).map_err(misuse)
+        },
+    )?;
+    let slots = slots.map_err(|failure| failure.raise(keyset))?;
+    let (nulls, _) = unopened.nulls(column);
+    Ok(slots.into_iter().zip(nulls).map(|(slots, nulls)| slots.binary(nulls)).collect())
+}
+
+/// Counts the values of a sealed column by key.
+#[pyfunction]
+pub(crate) fn inspect_column(
+    py: Python<'_>,
+    array: &Bound<'_, PyAny>,
+) -> PyResult<Option<BTreeMap<u32, usize>>> {
+    let (arrays, _, data_type, _) = arrays(array, "inspect_column")?;
+    if Values::new(&arrow_array::new_empty_array(&data_type)).is_none() {
+        return Ok(None);
+    }
+    py.detach(|| {
+        let mut counts = BTreeMap::new();
+        for values in arrays.iter().filter_map(Values::new) {
+            for value in (0..values.len()).filter_map(|row| values.get(row)) {
+                let Some(id) = envelope::key_id(value) else { return Ok(None) };
+                *counts.entry(id).or_default() += 1;
+            }
+        }
+        Ok(Some(counts))
+    })
+}

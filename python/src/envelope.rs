@@ -1,0 +1,203 @@
+//! Sealed values: the bytes that stand in a sealed column, as Tink defines them.
+//!
+//! A byte 1, four bytes of key id, then the nonce (which Tink calls IV), the ciphertext and the tag of AES-GCM or
+//! AES-GCM-SIV, or the synthetic IV and the ciphertext of AES-SIV.
+
+use std::mem;
+use std::ops::Range;
+
+use rand::Rng;
+use rand::rngs::StdRng;
+use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+
+use crate::keyset::{Keyset, Kind, NamedKey};
+
+/// Bytes of the prefix, of a nonce, of a tag or synthetic IV.
+pub(crate) const PREFIX: usize = 5;
+pub(crate) const IV: usize = 12;
+pub(crate) const TAG: usize = 16;
+
+/// Values that the library gets at once.
+pub(crate) const BATCH: usize = 512;
+
+/// The first byte of what Tink seals.
+const VERSION: u8 = 1;
+
+/// Random nonces for one batch after the other.
+pub(crate) struct Nonces {
+    /// Seeded by the operating system for this call, since a generator that lived on would say the same twice in a
+    /// process that was forked.
+    rng: Option<StdRng>,
+    batch: [[u8; IV]; BATCH],
+}
+
+impl Default for Nonces {
+    fn default() -> Self {
+        Self { rng: None, batch: [[0; IV]; BATCH] }
+    }
+}
+
+impl Nonces {
+    fn renew(&mut self, count: usize) {
+        let rng = self.rng.get_or_insert_with(rand::make_rng);
+        rng.fill_bytes(self.batch[..count].as_flattened_mut());
+    }
+}
+
+/// The associated data of a batch's rows.
+pub(crate) enum Aads<'a> {
+    Same(&'a [u8]),
+    /// One after the other, with their ends.
+    Each(Vec<u8>, Vec<usize>),
+}
+
+impl Aads<'_> {
+    #[inline]
+    fn of(&self, index: usize) -> &[u8] {
+        match self {
+            Self::Same(context) => context,
+            Self::Each(bytes, ends) => {
+                let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+                &bytes[start..ends[index]]
+            }
+        }
+    }
+}
+
+/// Why a row was not opened.
+#[derive(Clone, Copy)]
+pub(crate) enum Reason {
+    /// It did not verify under the key with this id.
+    Forged(u32),
+    /// The keyset has no key with this id.
+    UnknownKey(u32),
+    /// So many bytes are no sealed value.
+    NotSealed(usize),
+}
+
+/// What a sealed value says of itself.
+pub(crate) struct Sealed<'k, 'v> {
+    key: &'k NamedKey,
+    nonce: &'v [u8],
+    ciphertext: &'v [u8],
+    tag: &'v [u8],
+}
+
+/// The id of the key that sealed a value.
+#[inline]
+pub(crate) fn key_id(envelope: &[u8]) -> Option<u32> {
+    match envelope {
+        [VERSION, a, b, c, d, rest @ ..] if rest.len() >= TAG => Some(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => None,
+    }
+}
+
+#[inline]
+fn parse<'k, 'v>(keyset: &'k Keyset, envelope: &'v [u8]) -> Result<Sealed<'k, 'v>, Reason> {
+    let id = key_id(envelope).ok_or(Reason::NotSealed(envelope.len()))?;
+    let key = keyset.key(id).ok_or(Reason::UnknownKey(id))?;
+    if envelope.len() < key.kind.overhead() {
+        return Err(Reason::NotSealed(envelope.len()));
+    }
+    let body = &envelope[PREFIX..];
+    Ok(match key.kind {
+        Kind::Gcm | Kind::GcmSiv => {
+            let (nonce, body) = body.split_at(IV);
+            let (ciphertext, tag) = body.split_at(body.len() - TAG);
+            Sealed { key, nonce, ciphertext, tag }
+        }
+        Kind::Siv => {
+            let (tag, ciphertext) = body.split_at(TAG);
+            Sealed { key, nonce: &[], ciphertext, tag }
+        }
+    })
+}
+
+/// Bytes of the value in an envelope, if it is one that the keyset opens; 0 or any other number where it isn't.
+#[inline]
+pub(crate) fn opened_bytes(keyset: &Keyset, envelope: &[u8]) -> usize {
+    match keyset.overhead() {
+        Some(overhead) => envelope.len().saturating_sub(overhead),
+        None => parse(keyset, envelope).map_or(0, |sealed| sealed.ciphertext.len()),
+    }
+}
+
+/// Seals a batch of rows, each into its slot of `out`; the slots lie one after the other.
+///
+/// # Errors
+/// What the library says of a value that is too long for the algorithm.
+pub(crate) fn seal<'v>(
+    key: &NamedKey,
+    nonces: &mut Nonces,
+    rows: Range<usize>,
+    value: impl Fn(usize) -> Option<&'v [u8]>,
+    slot: impl Fn(usize) -> usize,
+    aads: &Aads<'_>,
+    mut out: &mut [u8],
+) -> Result<(), BatchError> {
+    let [a, b, c, d] = key.id.to_be_bytes();
+    let prefix = [VERSION, a, b, c, d];
+    if key.kind != Kind::Siv {
+        nonces.renew(rows.len());
+    }
+    let mut jobs = Vec::with_capacity(rows.len());
+    for (index, (row, nonce)) in rows.zip(&nonces.batch).enumerate() {
+        let (envelope, rest) = mem::take(&mut out).split_at_mut(slot(row));
+        out = rest;
+        let Some(value) = value(row) else { continue };
+        let (head, body) = envelope.split_at_mut(PREFIX);
+        head.copy_from_slice(&prefix);
+        let (nonce, ciphertext, tag) = match key.kind {
+            Kind::Gcm | Kind::GcmSiv => {
+                let (iv, body) = body.split_at_mut(IV);
+                iv.copy_from_slice(nonce);
+                let (ciphertext, tag) = body.split_at_mut(value.len());
+                (&*iv, ciphertext, tag)
+            }
+            Kind::Siv => {
+                let (tag, ciphertext) = body.split_at_mut(TAG);
+                (&[][..], ciphertext, tag)
+            }
+        };
+        let job = SealJob::new(&key.key, nonce, aads.of(index), value, ciphertext, tag);
+        jobs.push(job.map_err(|error| BatchError { index, error })?);
+    }
+    seal_batch(&mut jobs)
+}
+
+/// Opens a batch of rows, each into its slot of `out`; the slots lie one after the other. Returns the rows that were not
+/// opened, whose slots are zero, in their order.
+///
+/// # Errors
+/// What the library says of a value that is too long for the algorithm.
+pub(crate) fn open<'v>(
+    keyset: &Keyset,
+    rows: Range<usize>,
+    envelope: impl Fn(usize) -> Option<&'v [u8]>,
+    slot: impl Fn(usize) -> usize,
+    aads: &Aads<'_>,
+    mut out: &mut [u8],
+) -> Result<Vec<(usize, Reason)>, BatchError> {
+    let mut unopened = Vec::new();
+    let mut jobs = Vec::with_capacity(rows.len());
+    let mut opening = Vec::with_capacity(rows.len());
+    for (index, row) in rows.enumerate() {
+        let (value, rest) = mem::take(&mut out).split_at_mut(slot(row));
+        out = rest;
+        let Some(envelope) = envelope(row) else { continue };
+        match parse(keyset, envelope) {
+            Err(reason) => unopened.push((row, reason)),
+            Ok(Sealed { key, nonce, ciphertext, tag }) => {
+                let job = OpenJob::new(&key.key, nonce, aads.of(index), ciphertext, value, tag);
+                jobs.push(job.map_err(|error| BatchError { index, error })?);
+                opening.push((row, key.id));
+            }
+        }
+    }
+    if open_batch(&mut jobs)? > 0 {
+        let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
+        unopened.extend(forged.map(|(_, (row, id))| (*row, Reason::Forged(*id))));
+        unopened.sort_unstable_by_key(|(row, _)| *row);
+    }
+    Ok(unopened)
+}

@@ -1,0 +1,19 @@
+//! The package's exceptions, which `sealcomb/exceptions.py` declares.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::{PyErr, import_exception};
+
+import_exception!(sealcomb.exceptions, AlreadyFinalized);
+import_exception!(sealcomb.exceptions, ForgedMessages);
+import_exception!(sealcomb.exceptions, ForgedRow);
+import_exception!(sealcomb.exceptions, InvalidSignature);
+import_exception!(sealcomb.exceptions, InvalidTag);
+import_exception!(sealcomb.exceptions, KeysetError);
+import_exception!(sealcomb.exceptions, LimitReached);
+import_exception!(sealcomb.exceptions, NotSealed);
+import_exception!(sealcomb.exceptions, UnknownKey);
+
+/// What the library says of sizes that an algorithm does not take.
+pub(crate) fn misuse(error: impl std::fmt::Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

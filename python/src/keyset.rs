@@ -1,0 +1,307 @@
+//! Keysets: the keys that open a column, and the one that seals it.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{LazyLock, Mutex};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rand::rngs::SysRng;
+use rand::TryRng;
+use sealcomb::{Algorithm, Key};
+use zeroize::Zeroizing;
+
+use crate::bytes::Bytes;
+use crate::envelope::{IV, PREFIX, TAG};
+use crate::errors::{KeysetError, LimitReached, misuse};
+use crate::tink::{self, RawKey, RawKeyset};
+
+/// What a key is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// AES-GCM with random nonces.
+    Gcm,
+    /// AES-GCM-SIV with random nonces.
+    GcmSiv,
+    /// AES-SIV, deterministic.
+    Siv,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Self; 3] = [Self::Gcm, Self::GcmSiv, Self::Siv];
+
+    /// The policy whose primary has this kind of key.
+    fn policy(self) -> &'static str {
+        match self {
+            Self::Gcm => "gcm",
+            Self::GcmSiv => "random",
+            Self::Siv => "deterministic",
+        }
+    }
+
+    fn of_policy(policy: &str) -> PyResult<Self> {
+        Self::ALL.into_iter().find(|kind| kind.policy() == policy).ok_or_else(|| {
+            PyValueError::new_err(format!("policy {policy:?}; take \"random\", \"deterministic\" or \"gcm\""))
+        })
+    }
+
+    /// The library's algorithm for a key of so many bytes.
+    fn algorithm(self, key_bytes: usize) -> Option<&'static Algorithm> {
+        let id = match (self, key_bytes) {
+            (Self::Gcm, 16) => "aes128-gcm",
+            (Self::Gcm, 32) => "aes256-gcm",
+            (Self::GcmSiv, 16) => "aes128-gcm-siv",
+            (Self::GcmSiv, 32) => "aes256-gcm-siv",
+            (Self::Siv, 64) => "aes256-siv",
+            _ => return None,
+        };
+        Some(Algorithm::by_id(id).expect("the catalog has it"))
+    }
+
+    fn sizes(self) -> &'static str {
+        match self {
+            Self::Gcm | Self::GcmSiv => "32 bytes (or 16)",
+            Self::Siv => "64 bytes",
+        }
+    }
+
+    /// Bytes of a new key.
+    fn new_bytes(self) -> usize {
+        match self {
+            Self::Gcm | Self::GcmSiv => 32,
+            Self::Siv => 64,
+        }
+    }
+
+    /// Bytes that a sealed value has more than the value.
+    pub(crate) fn overhead(self) -> usize {
+        match self {
+            Self::Gcm | Self::GcmSiv => PREFIX + IV + TAG,
+            Self::Siv => PREFIX + TAG,
+        }
+    }
+}
+
+/// A key with what is told of it.
+pub(crate) struct NamedKey {
+    pub(crate) id: u32,
+    pub(crate) kind: Kind,
+    pub(crate) key: Key,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+impl NamedKey {
+    fn new(RawKey { id, kind, bytes }: RawKey) -> PyResult<Self> {
+        let Some(algorithm) = kind.algorithm(bytes.len()) else {
+            return Err(KeysetError::new_err(format!(
+                "key {id} has {} bytes; the policy {} takes keys of {}",
+                bytes.len(),
+                kind.policy(),
+                kind.sizes(),
+            )));
+        };
+        let key = Key::new(algorithm, &bytes).map_err(misuse)?;
+        Ok(Self { id, kind, key, bytes })
+    }
+
+    /// Counts values that are about to be sealed, where random nonces of 12 bytes are only good for so many.
+    pub(crate) fn count(&self, values: u64) -> PyResult<()> {
+        if self.kind != Kind::Gcm {
+            return Ok(());
+        }
+        let mut counters = COUNTERS.lock().expect("nobody panics while counting");
+        let Counters { hasher, sealed } = &mut *counters;
+        let sealed = sealed.entry(hasher.hash_one(&*self.bytes)).or_default();
+        let total = sealed.saturating_add(values);
+        if total > LIMIT {
+            return Err(LimitReached::new_err(format!(
+                "key {} has sealed {sealed} values in this process, and with {values} more it would be over 2^32, \
+                 where random nonces of AES-GCM begin to repeat; rotate the key, or take the policy \"random\", which \
+                 is made for more",
+                self.id,
+            )));
+        }
+        *sealed = total;
+        Ok(())
+    }
+}
+
+/// Values that a key may seal with random nonces under AES-GCM (NIST SP 800-38D, 8.3).
+const LIMIT: u64 = 1 << 32;
+
+/// How many values each AES-GCM key has sealed in this process, in whatever keysets it is. A keyed hash stands for the
+/// key; should two keys ever have the same, they are counted as one.
+struct Counters {
+    hasher: RandomState,
+    sealed: HashMap<u64, u64>,
+}
+
+static COUNTERS: LazyLock<Mutex<Counters>> =
+    LazyLock::new(|| Mutex::new(Counters { hasher: RandomState::new(), sealed: HashMap::new() }));
+
+/// A primary key, which seals, and others, which open what they had sealed.
+#[pyclass(frozen, module = "sealcomb")]
+pub(crate) struct Keyset {
+    keys: HashMap<u32, NamedKey>,
+    primary: u32,
+    disabled: HashSet<u32>,
+    /// Bytes that every sealed value has more than its value, if all keys agree.
+    overhead: Option<usize>,
+}
+
+impl Keyset {
+    fn new(RawKeyset { primary, keys: raw, disabled }: RawKeyset) -> PyResult<Self> {
+        let mut seen = HashSet::new();
+        let ids = raw.iter().map(|key| key.id).chain(disabled.iter().copied());
+        for id in ids {
+            if !seen.insert(id) {
+                return Err(KeysetError::new_err(if id == primary {
+                    format!("the keyset has two primaries, both with the id {id}; leave one")
+                } else {
+                    format!("two keys have the id {id}; leave one")
+                }));
+            }
+        }
+        if disabled.contains(&primary) {
+            return Err(KeysetError::new_err(format!(
+                "the primary key {primary} is disabled; enable it, or make another key the primary"
+            )));
+        }
+        let keys = raw.into_iter().map(|key| Ok((key.id, NamedKey::new(key)?))).collect::<PyResult<HashMap<_, _>>>()?;
+        if !keys.contains_key(&primary) {
+            return Err(KeysetError::new_err(format!("the primary is key {primary}, which the keyset doesn't have")));
+        }
+        let overhead = keys[&primary].kind.overhead();
+        let overhead = keys.values().all(|key| key.kind.overhead() == overhead).then_some(overhead);
+        Ok(Self { keys, primary, disabled: disabled.into_iter().collect(), overhead })
+    }
+
+    pub(crate) fn primary_key(&self) -> &NamedKey {
+        &self.keys[&self.primary]
+    }
+
+    #[inline]
+    pub(crate) fn key(&self, id: u32) -> Option<&NamedKey> {
+        self.keys.get(&id)
+    }
+
+    pub(crate) fn overhead(&self) -> Option<usize> {
+        self.overhead
+    }
+
+    /// What to do about a value that was sealed under a key that isn't there.
+    pub(crate) fn missing(&self, id: u32) -> String {
+        if self.disabled.contains(&id) {
+            format!("key {id}, which is disabled in this keyset: enable it to open what it has sealed")
+        } else {
+            let ids = self.ids().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            format!("key {id}, which is not in this keyset (it has {ids}): add it to open what it has sealed")
+        }
+    }
+
+    fn ids(&self) -> Vec<u32> {
+        let mut ids: Vec<u32> = self.keys.keys().copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    fn raw(&self) -> impl Iterator<Item = RawKey> {
+        self.ids().into_iter().map(|id| {
+            let NamedKey { kind, bytes, .. } = &self.keys[&id];
+            RawKey { id, kind: *kind, bytes: bytes.clone() }
+        })
+    }
+
+    /// A new key, with an id that is not among those taken.
+    fn new_key(kind: Kind, taken: impl Fn(u32) -> bool) -> PyResult<RawKey> {
+        let mut bytes = Zeroizing::new(vec![0; kind.new_bytes()]);
+        SysRng.try_fill_bytes(&mut bytes).map_err(misuse)?;
+        loop {
+            let id = SysRng.try_next_u32().map_err(misuse)?;
+            if id != 0 && !taken(id) {
+                return Ok(RawKey { id, kind, bytes });
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Keyset {
+    #[staticmethod]
+    fn from_tink_json(text: &str) -> PyResult<Self> {
+        Self::new(tink::from_json(text)?)
+    }
+
+    #[staticmethod]
+    fn from_tink_binary(data: Bytes<'_>) -> PyResult<Self> {
+        Self::new(tink::from_binary(&data)?)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (keys, primary, policy = "random"))]
+    fn from_keys(keys: &Bound<'_, PyDict>, primary: u32, policy: &str) -> PyResult<Self> {
+        let kind = Kind::of_policy(policy)?;
+        let mut raw = Vec::with_capacity(keys.len());
+        for (id, bytes) in keys {
+            let bytes = Zeroizing::new(bytes.extract::<Bytes<'_>>()?.to_vec());
+            raw.push(RawKey { id: id.extract()?, kind, bytes });
+        }
+        Self::new(RawKeyset { primary, keys: raw, disabled: Vec::new() })
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (policy = "random"))]
+    fn generate(policy: &str) -> PyResult<Self> {
+        let key = Self::new_key(Kind::of_policy(policy)?, |_| false)?;
+        Self::new(RawKeyset { primary: key.id, keys: vec![key], disabled: Vec::new() })
+    }
+
+    fn rotated(&self) -> PyResult<Self> {
+        let taken = |id| self.keys.contains_key(&id) || self.disabled.contains(&id);
+        let key = Self::new_key(self.primary_key().kind, taken)?;
+        let primary = key.id;
+        let keys = self.raw().chain([key]).collect();
+        Self::new(RawKeyset { primary, keys, disabled: self.disabled.iter().copied().collect() })
+    }
+
+    fn secret_tink_json(&self) -> String {
+        let keys = self.ids();
+        let keys = keys.iter().map(|id| &self.keys[id]).map(|key| (key.id, key.kind, &**key.bytes));
+        tink::to_json(self.primary, keys).to_string()
+    }
+
+    #[getter]
+    fn primary(&self) -> u32 {
+        self.primary
+    }
+
+    #[getter]
+    fn key_ids(&self) -> Vec<u32> {
+        self.ids()
+    }
+
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.primary_key().kind.policy()
+    }
+
+    fn __repr__(&self) -> String {
+        let (primary, ids, policy) = (self.primary, self.ids(), self.policy());
+        format!("Keyset(primary={primary}, key_ids={ids:?}, policy='{policy}')")
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __reduce_ex__(&self, _args: &Bound<'_, PyAny>) -> PyResult<()> {
+        Err(PyTypeError::new_err(
+            "a Keyset is not pickled or copied, so that keys stay where they were fetched; send a KeyProvider \
+             (keys_from_env, keys_from_file, keys_from_wrapped, or a function of yours), and call it where the data is",
+        ))
+    }
+}
+
+/// The encrypted keyset in a file of Tink's.
+#[pyfunction]
+pub(crate) fn encrypted_keyset(text: &str) -> PyResult<Option<Vec<u8>>> {
+    tink::encrypted_keyset(text)
+}

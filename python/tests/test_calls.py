@@ -1,0 +1,157 @@
+"""Calls as such: Ctrl-C, processes that fork, threads beside them, memory."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+
+def run(code, timeout=120):
+    """Runs a program, and gives what it prints."""
+    program = textwrap.dedent(code)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+HUGE = """
+    import numpy as np, pyarrow as pa, sealcomb
+    value = pa.array([bytes(1 << 20)], pa.binary_view())
+    views = np.tile(np.frombuffer(value.buffers()[1], np.uint8)[:16], 4000)
+    column = pa.Array.from_buffers(pa.binary_view(), 4000, [None, pa.py_buffer(views), value.buffers()[2]])
+    keyset = sealcomb.Keyset.generate("deterministic")
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c_ends_a_long_call(threads):
+    """4 GB take seconds; the signal comes after one, and the call ends well before it would."""
+    code = textwrap.dedent(HUGE) + textwrap.dedent(f"""
+        import os, signal, threading, time
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            sealcomb.seal_column(column, keyset, threads={threads})
+        except KeyboardInterrupt:
+            print(time.monotonic() - start)
+    """)
+    assert float(run(code)) < 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_works_and_chooses_other_nonces():
+    code = """
+        import os, pyarrow as pa, sealcomb
+        column = pa.array([b"value"] * 50_000)
+        keyset = sealcomb.Keyset.generate()
+        sealcomb.seal_column(column, keyset, threads=2)
+        children = []
+        for _ in range(3):
+            end, out = os.pipe()
+            if os.fork() == 0:
+                sealed = sealcomb.seal_column(column, keyset, threads=2)
+                os.write(out, sealed[0].as_py()[5:17] + sealed[49_999].as_py()[5:17])
+                os._exit(0)
+            children.append(end)
+        nonces = [os.read(end, 24) for end in children]
+        sealed = sealcomb.seal_column(column, keyset, threads=2)
+        nonces.append(b"".join(sealed[row].as_py()[5:17] for row in (0, 49_999)))
+        print(len({nonce for both in nonces for nonce in (both[:12], both[12:])}))
+    """
+    assert run(code) == "8"
+
+
+def test_other_threads_of_python_run_meanwhile():
+    code = textwrap.dedent(HUGE) + textwrap.dedent("""
+        import threading, time
+        ticks = []
+        def tick():
+            while not done:
+                ticks.append(time.monotonic())
+                time.sleep(0.001)
+        done = False
+        thread = threading.Thread(target=tick)
+        thread.start()
+        start = time.monotonic()
+        sealcomb.seal_column(column.slice(0, 1500), keyset, threads=1)
+        took = time.monotonic() - start
+        done = True
+        thread.join()
+        gaps = [b - a for a, b in zip(ticks, ticks[1:])]
+        print(max(gaps) / took)
+    """)
+    assert float(run(code)) < 0.5
+
+
+def test_several_threads_of_python_may_seal_at_once():
+    import pyarrow as pa  # noqa: PLC0415
+
+    import sealcomb  # noqa: PLC0415
+
+    keyset = sealcomb.Keyset.generate("deterministic")
+    column = pa.array([str(row).encode() for row in range(30_000)])
+    expected = sealcomb.seal_column(column, keyset)
+    results = []
+    threads = [
+        threading.Thread(target=lambda: results.append(sealcomb.seal_column(column, keyset) == expected))
+        for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 6
+
+
+PEAK = """
+    import resource, numpy as np, pyarrow as pa, sealcomb
+    rows = 4_000_000
+    offsets = np.arange(rows + 1, dtype=np.int32) * 64
+    data = np.ones(rows * 64, np.uint8)
+    column = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+    keyset = sealcomb.Keyset.generate("random")
+    sealed = sealcomb.seal_column(column.slice(0, 10), keyset)
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = peak()
+    sealed = sealcomb.seal_column(column, keyset)
+    print(peak() - before - sum(buffer.size for buffer in sealed.buffers() if buffer))
+    before = peak()
+    opened = sealcomb.open_column(sealed, keyset)
+    print(peak() - before - sum(buffer.size for buffer in opened.buffers() if buffer))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is Linux's to tell")
+def test_a_call_takes_its_output_and_64_mb():
+    assert all(int(more) < 64_000_000 for more in run(PEAK).split())
+
+
+def test_a_program_without_cryptography_and_pyarrow_works():
+    code = """
+        import sys
+        for missing in ("cryptography", "pyarrow", "numpy", "polars"):
+            sys.modules[missing] = None
+        import arro3.core
+        import sealcomb
+        cipher = sealcomb.AESGCM(bytes(16))
+        try:
+            cipher.decrypt(bytes(12), bytes(16), None)
+        except sealcomb.InvalidTag:
+            pass
+        assert cipher.decrypt_many([bytes(12)], cipher.encrypt_many([bytes(12)], [b"m"])) == [b"m"]
+        mac = sealcomb.CMAC(sealcomb.algorithms.AES(bytes(16)))
+        mac.finalize()
+        try:
+            mac.finalize()
+        except sealcomb.AlreadyFinalized:
+            pass
+        column = arro3.core.Array([b"value", None], arro3.core.DataType.binary())
+        keyset = sealcomb.Keyset.generate()
+        print(sealcomb.open_column(sealcomb.seal_column(column, keyset), keyset) == column)
+    """
+    assert run(code) == "True"

@@ -1,0 +1,584 @@
+"""Columns: every Arrow type that holds bytes, whole, sliced and in chunks, and what must not open."""
+
+import itertools
+import pickle
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sealcomb
+from sealcomb import Keyset, open_column, open_column_counted, reseal_column, seal_column
+
+KEYSETS = {
+    "random": Keyset.from_keys({11: bytes(range(32))}, 11),
+    "deterministic": Keyset.from_keys({12: bytes(range(64))}, 12, "deterministic"),
+    "gcm": Keyset.from_keys({13: bytes(range(32))}, 13, "gcm"),
+}
+OVERHEAD = {"random": 33, "deterministic": 21, "gcm": 33}
+RANDOM = KEYSETS["random"]
+each_policy = pytest.mark.parametrize("policy", KEYSETS)
+
+TEXT_TYPES = [pa.utf8(), pa.large_utf8(), pa.string_view()]
+TYPES = [pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(5), *TEXT_TYPES]
+each_type = pytest.mark.parametrize("type_", TYPES, ids=str)
+VALUES = [b"", b"a", None, b"value", b"a longer value that no view holds inline", None, b"\x01", b"last"]
+
+
+def column_of(type_, values=VALUES):
+    """Values of a type; one of a fixed width has them filled up or cut."""
+    if pa.types.is_fixed_size_binary(type_):
+        values = [value if value is None else value.ljust(5, b".")[:5] for value in values]
+    if type_ in TEXT_TYPES:
+        values = [value if value is None else value.decode() for value in values]
+    return pa.array(values, type_)
+
+
+def as_bytes(array):
+    return [value.encode() if isinstance(value, str) else value for value in array.to_pylist()]
+
+
+@each_policy
+@each_type
+def test_each_type_comes_back(type_, policy):
+    column = column_of(type_)
+    sealed = seal_column(column, KEYSETS[policy], context=b"context")
+    assert sealed.type == (pa.large_binary() if "large" in str(type_) else pa.binary())
+    sealed.validate(full=True)
+    opened = open_column(sealed, KEYSETS[policy], context=b"context")
+    opened.validate(full=True)
+    assert opened.type == sealed.type
+    assert opened.to_pylist() == as_bytes(column)
+    assert [value and len(value) for value in sealed.to_pylist()] == [
+        value if value is None else len(value) + OVERHEAD[policy] for value in as_bytes(column)
+    ]
+
+
+@each_type
+@pytest.mark.parametrize(("start", "length"), [(0, 8), (1, 4), (3, 5), (7, 1), (8, 0), (2, 1)])
+def test_slices(type_, start, length):
+    column = column_of(type_).slice(start, length)
+    sealed = seal_column(column, RANDOM)
+    assert open_column(sealed, RANDOM).to_pylist() == as_bytes(column)
+    for again, rest in itertools.product(range(length + 1), repeat=2):
+        part = sealed.slice(again, rest)
+        assert open_column(part, RANDOM).to_pylist() == as_bytes(column.slice(again, rest))
+
+
+@each_type
+@pytest.mark.parametrize("cuts", [[], [0], [8], [3], [1, 1, 5], [2, 4, 6]])
+def test_chunks_stay_chunks(type_, cuts):
+    column = column_of(type_)
+    ends = [0, *cuts, 8]
+    chunked = pa.chunked_array([column.slice(a, b - a) for a, b in itertools.pairwise(ends)])
+    sealed = seal_column(chunked, RANDOM)
+    opened = open_column(sealed, RANDOM)
+    assert isinstance(opened, pa.ChunkedArray)
+    assert [len(chunk) for chunk in opened.chunks] == [len(chunk) for chunk in chunked.chunks]
+    assert opened.to_pylist() == as_bytes(column)
+
+
+@each_policy
+@each_type
+@pytest.mark.parametrize("values", [[], [None], [None] * 1000, [b""] * 3], ids=len)
+def test_empty_and_all_null(type_, policy, values):
+    column = column_of(type_, values)
+    sealed = seal_column(column, KEYSETS[policy])
+    assert sealed.null_count == column.null_count
+    assert open_column(sealed, KEYSETS[policy]).to_pylist() == as_bytes(column)
+
+
+def test_no_chunks_at_all():
+    sealed = seal_column(pa.chunked_array([], pa.utf8()), RANDOM)
+    assert sealed.type == pa.binary()
+    assert sealed.num_chunks == 0
+    assert open_column(sealed, RANDOM, as_type="utf8").type == pa.utf8()
+
+
+def test_nulls_without_a_type():
+    sealed = seal_column(pa.nulls(3), RANDOM)
+    assert sealed.type == pa.binary()
+    assert sealed.null_count == 3
+    assert open_column(pa.nulls(3), RANDOM).to_pylist() == [None] * 3
+    assert seal_column(pa.nulls(0), RANDOM).to_pylist() == []
+
+
+def test_what_hides_under_a_null_is_not_sealed():
+    values = pa.array([b"seen", b"hidden", b"seen"])
+    validity = pa.array([True, False, True]).buffers()[1]
+    column = pa.Array.from_buffers(pa.binary(), 3, [validity, *values.buffers()[1:]])
+    sealed = seal_column(column, KEYSETS["deterministic"])
+    assert sealed.to_pylist()[1] is None
+    assert sealed.buffers()[2].size == 2 * (4 + 21)
+
+
+@each_policy
+@given(values=st.lists(st.none() | st.binary(max_size=300), max_size=60), context=st.binary(max_size=20))
+def test_any_values(policy, values, context):
+    column = pa.array(values, pa.binary())
+    sealed = seal_column(column, KEYSETS[policy], context=context)
+    assert open_column(sealed, KEYSETS[policy], context=context) == column
+
+
+def many(rows, seed=1, longest=200):
+    """A column of random values, with nulls."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(0, longest, rows)
+    data = random.bytes(int(lengths.sum()))
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    mask = pa.array(random.random(rows) > 0.1)
+    return pa.Array.from_buffers(
+        pa.binary(), rows, [mask.buffers()[1], pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+
+
+LONG = many(60_000)
+
+
+@each_policy
+def test_a_long_column(policy):
+    sealed = seal_column(LONG, KEYSETS[policy], context=b"c")
+    assert open_column(sealed, KEYSETS[policy], context=b"c") == LONG
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16, None])
+def test_threads_change_nothing(threads):
+    keyset = KEYSETS["deterministic"]
+    sealed = seal_column(LONG, keyset, threads=1)
+    chunked = pa.chunked_array([LONG.slice(0, 20_000), LONG.slice(20_000, 1), LONG.slice(20_001)])
+    assert seal_column(LONG, keyset, threads=threads) == sealed
+    assert seal_column(chunked, keyset, threads=threads).combine_chunks() == sealed
+    assert open_column(sealed, keyset, threads=threads) == LONG
+    random = seal_column(LONG, RANDOM, threads=threads)
+    assert [len(value or b"") for value in random.to_pylist()] == [
+        len(value) + 33 if value is not None else 0 for value in LONG.to_pylist()
+    ]
+
+
+@each_policy
+def test_which_policies_show_equal_values(policy):
+    sealed = seal_column(pa.array([b"same"] * 1000), KEYSETS[policy]).to_pylist()
+    assert len(set(sealed)) == (1 if policy == "deterministic" else 1000)
+    if policy != "deterministic":
+        assert len({value[5:17] for value in sealed}) == 1000
+
+
+def test_nonces_do_not_come_again_in_later_calls():
+    column = pa.array([b""] * 3000)
+    nonces = {value[5:17] for _ in range(20) for value in seal_column(column, RANDOM).to_pylist()}
+    assert len(nonces) == 60_000
+
+
+ROW_IDS = [
+    pa.array(range(8), pa.int64()),
+    pa.array(range(8), pa.uint8()),
+    pa.array([f"row {index}" for index in range(8)]),
+    pa.array([f"row {index}" for index in range(8)], pa.string_view()),
+    pa.array([bytes([index]) * 16 for index in range(8)], pa.binary(16)),
+    pa.chunked_array([pa.array(range(3)), pa.array(range(3, 8))]),
+]
+
+
+@pytest.mark.parametrize("row_ids", ROW_IDS, ids=lambda ids: str(ids.type))
+def test_row_ids_tie_a_value_to_its_row(row_ids):
+    column = column_of(pa.binary())
+    sealed = seal_column(column, RANDOM, context=b"c", row_ids=row_ids)
+    assert open_column(sealed, RANDOM, context=b"c", row_ids=row_ids) == column
+    half = sealed.slice(4)
+    assert open_column(half, RANDOM, context=b"c", row_ids=row_ids.slice(4)) == column.slice(4)
+    order = pa.array([1, 0, 2, 3, 4, 5, 6, 7])
+    opened, forged = open_column_counted(sealed.take(order), RANDOM, context=b"c", row_ids=row_ids)
+    assert forged == 2
+    assert opened.to_pylist() == [None, None, *column.to_pylist()[2:]]
+    ids = pa.array([row_ids.to_pylist()[row] for row in order.to_pylist()], row_ids.type)
+    moved = open_column(sealed.take(order), RANDOM, context=b"c", row_ids=ids)
+    assert moved == column.take(order)
+    with pytest.raises(sealcomb.ForgedRow):
+        open_column(sealed, RANDOM, context=b"c")
+    chunked = pa.chunked_array([column.slice(0, 1), column.slice(1, 6), column.slice(7)])
+    again = seal_column(chunked, KEYSETS["deterministic"], row_ids=row_ids)
+    assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], row_ids=row_ids)
+
+
+def test_integer_ids_of_any_width_are_the_same():
+    column = pa.array([b"a", b"b", b"c"])
+    results = [
+        seal_column(column, KEYSETS["deterministic"], row_ids=pa.array([0, 1, 127], type_))
+        for type_ in (
+            pa.int8(),
+            pa.int16(),
+            pa.int32(),
+            pa.int64(),
+            pa.uint8(),
+            pa.uint16(),
+            pa.uint32(),
+            pa.uint64(),
+        )
+    ]
+    assert all(result == results[0] for result in results)
+
+
+def test_context_and_row_ids_do_not_run_into_each_other():
+    column = pa.array([b"value"])
+    sealed = seal_column(column, RANDOM, context=b"ab", row_ids=pa.array([b"c"]))
+    for context, row_id in ((b"a", b"bc"), (b"abc", b""), (b"", b"abc")):
+        with pytest.raises(sealcomb.ForgedRow):
+            open_column(sealed, RANDOM, context=context, row_ids=pa.array([row_id]))
+
+
+@pytest.mark.parametrize(
+    ("row_ids", "error", "text"),
+    [
+        (pa.array([1, 2]), ValueError, "2 row_ids for 8 rows; give one for each"),
+        (pa.array([1, None, 3, 4, 5, 6, 7, 8]), ValueError, "row_ids has nulls; give each row an id"),
+        (pa.array([1.0] * 8), TypeError, "row_ids are integers, bytes or text, not Float64; cast them first"),
+        (list(range(8)), TypeError, "takes an Arrow array .* not <class 'list'>"),
+    ],
+)
+def test_row_ids_that_are_not_usable(row_ids, error, text):
+    with pytest.raises(error, match=text):
+        seal_column(column_of(pa.binary()), RANDOM, row_ids=row_ids)
+
+
+def test_each_library_gets_its_own_back():
+    values = [b"one", None, b"three"]
+    assert isinstance(seal_column(pa.array(values), RANDOM), pa.Array)
+    assert isinstance(seal_column(pa.chunked_array([values]), RANDOM), pa.ChunkedArray)
+    series = seal_column(pl.Series("ssn", values), RANDOM)
+    assert isinstance(series, pl.Series)
+    assert series.name == "ssn"
+    assert open_column(series, RANDOM).to_list() == values
+    other = seal_column(Foreign(pa.array(values)), RANDOM)
+    assert type(other).__module__.startswith("arro3")
+    assert pa.array(open_column(other, RANDOM)).to_pylist() == values
+    stream = seal_column(ForeignStream(pa.chunked_array([values, values])), RANDOM)
+    assert pa.chunked_array(open_column(stream, RANDOM)).to_pylist() == values * 2
+
+
+class Foreign:
+    """An array of a library that we have never heard of."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.array.__arrow_c_array__(requested_schema)
+
+
+class ForeignStream:
+    """A stream of arrays of such a library."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.array.__arrow_c_stream__(requested_schema)
+
+
+def test_polars_text():
+    series = pl.Series("names", ["Zoë", None, "a name that is longer than twelve bytes"] * 1000)
+    opened = open_column(seal_column(series, RANDOM), RANDOM, as_type="utf8")
+    assert opened.to_list() == series.to_list()
+    assert opened.dtype == pl.String
+
+
+def test_what_the_input_was_stays():
+    column = column_of(pa.binary())
+    before = [buffer and buffer.to_pybytes() for buffer in column.buffers()]
+    seal_column(column, RANDOM)
+    assert [buffer and buffer.to_pybytes() for buffer in column.buffers()] == before
+
+
+@pytest.mark.parametrize("type_", TEXT_TYPES, ids=str)
+def test_text_comes_back_as_text(type_):
+    column = pa.array(["", "Zoë", None, "文字"], type_)
+    opened = open_column(seal_column(column, RANDOM), RANDOM, as_type="utf8")
+    assert opened.type == (pa.large_utf8() if type_ == pa.large_utf8() else pa.utf8())
+    assert opened.to_pylist() == column.to_pylist()
+    opened.validate(full=True)
+
+
+def test_text_that_is_none_is_named():
+    column = pa.chunked_array([[b"text"], [b"text", None, b"\xc3", b"\xa9"]])
+    sealed = seal_column(column, RANDOM)
+    with pytest.raises(
+        ValueError, match='chunk 1, row 2: the value is not text in UTF-8; as_type="binary"'
+    ) as caught:
+        open_column(sealed, RANDOM, as_type="utf8")
+    assert "\\xc3" not in str(caught.value)
+    # Together the two would be a letter.
+    assert open_column(sealed, RANDOM) == column
+
+
+def flip(sealed, row, byte=-1):
+    """The column with a bit of one value flipped."""
+    values = sealed.to_pylist()
+    changed = bytearray(values[row])
+    changed[byte] ^= 1
+    values[row] = bytes(changed)
+    return pa.array(values, sealed.type)
+
+
+@each_policy
+def test_a_forged_row_is_named(policy):
+    sealed = seal_column(LONG, KEYSETS[policy])
+    row = LONG.to_pylist().index(LONG.to_pylist()[40_000])
+    bad = flip(flip(sealed, row), 50_001 if LONG[50_001].is_valid else 50_002)
+    for threads in (1, 2, 5):
+        with pytest.raises(
+            sealcomb.ForgedRow, match=f"chunk 0, row {row}: the value did not verify under key"
+        ) as caught:
+            open_column(bad, KEYSETS[policy], threads=threads)
+        assert (caught.value.chunk, caught.value.row) == (0, row)
+        assert isinstance(caught.value, sealcomb.InvalidTag)
+        chunked = pa.chunked_array([bad.slice(0, 10), bad.slice(10)])
+        with pytest.raises(sealcomb.ForgedRow) as caught:
+            open_column(chunked, KEYSETS[policy], threads=threads)
+        assert (caught.value.chunk, caught.value.row) == (1, row - 10)
+
+
+@each_policy
+def test_forged_rows_become_null_and_are_counted(policy):
+    keyset = KEYSETS[policy]
+    sealed = seal_column(LONG, keyset)
+    rows = [row for row in (0, 1, 2, 511, 512, 513, 8191, 8192, 59_999) if LONG[row].is_valid]
+    bad = sealed
+    for row in rows:
+        bad = flip(bad, row, byte=row % 16 - 16)
+    expected = [None if row in rows else value for row, value in enumerate(LONG.to_pylist())]
+    for threads in (1, 3):
+        opened, count = open_column_counted(bad, keyset, threads=threads)
+        assert count == len(rows)
+        assert opened.to_pylist() == expected
+        opened.validate(full=True)
+        assert open_column(bad, keyset, forged="null", threads=threads) == opened
+    # Nothing of a forged value is beneath its null.
+    offsets = np.frombuffer(opened.buffers()[1], np.int32)
+    data = opened.buffers()[2].to_pybytes()
+    assert all(not any(data[offsets[row] : offsets[row + 1]]) for row in rows)
+    assert open_column_counted(sealed, keyset) == (LONG, 0)
+
+
+@each_policy
+def test_each_bit_of_a_sealed_value_counts(policy):
+    keyset = KEYSETS[policy]
+    sealed = seal_column(pa.array([b"value"]), keyset, context=b"context")[0].as_py()
+    changed = []
+    for bit in range(len(sealed) * 8):
+        value = bytearray(sealed)
+        value[bit // 8] ^= 1 << bit % 8
+        changed.append(bytes(value))
+    opened, count = open_column_counted(pa.array(changed), keyset, context=b"context")
+    assert count == len(changed)
+    assert opened.null_count == len(changed)
+
+
+@each_policy
+def test_cut_values_do_not_open(policy):
+    keyset = KEYSETS[policy]
+    sealed = seal_column(pa.array([b"value"]), keyset)[0].as_py()
+    for length in range(len(sealed)):
+        with pytest.raises((sealcomb.NotSealed, sealcomb.ForgedRow)) as caught:
+            open_column(pa.array([None, sealed[:length]]), keyset)
+        assert (caught.value.chunk, caught.value.row) == (0, 1)
+        if length < OVERHEAD[policy]:
+            assert isinstance(caught.value, sealcomb.NotSealed)
+            assert f"{length} bytes that are no sealed value: it was cut short, or never sealed" in str(
+                caught.value
+            )
+    assert open_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset)[
+        1
+    ] == len(sealed)
+
+
+def test_a_column_that_was_never_sealed_says_so():
+    with pytest.raises(sealcomb.NotSealed, match="inspect_column tells whether a column is sealed"):
+        open_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
+
+
+def test_an_unknown_key_is_named():
+    sealed = seal_column(pa.array([b"value"]), RANDOM)
+    keyset = Keyset.from_keys({1: bytes(32), 2: bytes(32)}, 1)
+    with pytest.raises(
+        sealcomb.UnknownKey,
+        match=r"the value was sealed under key 11, which is not in this keyset \(it has 1, 2\): add it",
+    ) as caught:
+        open_column(sealed, keyset)
+    assert caught.value.key_id == 11
+    assert isinstance(caught.value, sealcomb.KeysetError)
+
+
+def test_another_context_does_not_open():
+    sealed = seal_column(pa.array([b"value"]), RANDOM, context=b"people.ssn")
+    for context in (b"", b"people.note", b"people.ssn "):
+        with pytest.raises(sealcomb.ForgedRow, match="sealed with another context or row id"):
+            open_column(sealed, RANDOM, context=context)
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        (pa.array([1, 2]), "not Int64: cast it to text or bytes first"),
+        (pa.array([1.5]), "not Float64: cast it"),
+        (pa.array(["a"]).dictionary_encode(), "not Dictionary.*: decode it to plain values first"),
+        (pa.table({"a": ["b"]}), "not Struct.*: give one column of the table"),
+        (pa.array([["a"]]), "not List"),
+        (pa.chunked_array([], pa.int64()), "not Int64: cast it"),
+        ([b"value"], "takes an Arrow array .* not <class 'list'>"),
+        (np.zeros(4, np.uint8), "takes an Arrow array"),
+        (None, "takes an Arrow array"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("function", [seal_column, open_column, reseal_column])
+def test_columns_of_other_types_are_refused(column, text, function):
+    with pytest.raises(TypeError, match=f"{function.__name__} takes.*{text.removeprefix('takes ')}"):
+        function(column, RANDOM)
+
+
+@pytest.mark.parametrize("type_", TEXT_TYPES, ids=str)
+def test_text_holds_no_sealed_values(type_):
+    with pytest.raises(TypeError, match="takes a sealed column, which is binary, not text: seal it first"):
+        open_column(pa.array(["text"], type_), RANDOM)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"forged": "ignore"}, ValueError, 'take "raise" or "null"'),
+        ({"as_type": "text"}, ValueError, 'take "binary" or "utf8"'),
+        ({"threads": 0}, ValueError, "threads must be 1 or more"),
+        ({"context": "text"}, TypeError, "Did you mean to pass a bytestring"),
+    ],
+)
+def test_options_that_are_not_usable(options, error, text):
+    with pytest.raises(error, match=text):
+        open_column(pa.array([], pa.binary()), RANDOM, **options)
+
+
+def test_a_view_into_one_buffer_may_become_larger_than_32_bits_can_tell():
+    """Views show the same bytes again and again, so that a small column becomes one of over 2 GiB."""
+    value = bytes(1 << 20)
+    column = pa.array([value], pa.binary_view())
+    views = np.tile(np.frombuffer(column.buffers()[1], np.uint8)[:16], 2060)
+    column = pa.Array.from_buffers(pa.binary_view(), 2060, [None, pa.py_buffer(views), column.buffers()[2]])
+    sealed = seal_column(column, KEYSETS["gcm"])
+    assert sealed.type == pa.large_binary()
+    assert len(sealed[2059].as_py()) == (1 << 20) + 33
+    opened = open_column(sealed, KEYSETS["gcm"])
+    assert opened.type == pa.large_binary()
+    assert opened[2059].as_py() == value
+
+
+MIXED = '{"primaryKeyId": %d, "key": [%s]}'
+
+
+def mixed(primary):
+    """One keyset with the keys of all policies."""
+    keys = [keyset.secret_tink_json() for keyset in KEYSETS.values()]
+    return Keyset.from_tink_json(
+        MIXED % (primary, ",".join(text[text.index("[") + 1 : text.rindex("]")] for text in keys))
+    )
+
+
+@pytest.mark.parametrize("primary", [11, 12, 13])
+def test_a_keyset_with_all_kinds_of_keys_opens_what_any_has_sealed(primary):
+    parts = [seal_column(LONG.slice(0, 700), keyset) for keyset in KEYSETS.values()]
+    values = [value for row in zip(*(part.to_pylist() for part in parts), strict=True) for value in row]
+    column = pa.array(values, pa.binary())
+    expected = [value for value in LONG.slice(0, 700).to_pylist() for _ in range(3)]
+    keyset = mixed(primary)
+    assert open_column(column, keyset).to_pylist() == expected
+    resealed = reseal_column(column, keyset)
+    valid = 700 - LONG.slice(0, 700).null_count
+    assert sealcomb.inspect_column(column) == {11: valid, 12: valid, 13: valid}
+    assert sealcomb.inspect_column(resealed) == {primary: 3 * valid}
+    assert open_column(resealed, keyset).to_pylist() == expected
+    cut = [value if value is None else value[: index % len(value)] for index, value in enumerate(values)]
+    opened, count = open_column_counted(pa.array(cut, pa.binary()), keyset)
+    assert opened.null_count == len(cut)
+    assert count == 3 * valid
+
+
+@each_policy
+def test_resealing_moves_a_column_to_the_primary_key(policy):
+    old = KEYSETS[policy]
+    new = old.rotated()
+    sealed = seal_column(LONG, old, context=b"c")
+    resealed = reseal_column(sealed, new, context=b"c")
+    assert open_column(resealed, new, context=b"c") == LONG
+    assert sealcomb.inspect_column(resealed) == {new.primary: len(LONG) - LONG.null_count}
+    moved = reseal_column(sealed, new, context=b"c", new_context=b"d")
+    assert open_column(moved, new, context=b"d") == LONG
+
+
+def test_resealing_ties_values_to_rows():
+    ids = pa.array(range(8))
+    column = column_of(pa.binary())
+    sealed = seal_column(column, RANDOM, context=b"c")
+    tied = reseal_column(sealed, RANDOM, context=b"c", new_row_ids=ids)
+    assert open_column(tied, RANDOM, context=b"c", row_ids=ids) == column
+    again = reseal_column(tied, RANDOM, context=b"c", row_ids=ids, new_context=b"")
+    assert open_column(again, RANDOM, row_ids=ids) == column
+
+
+@each_policy
+def test_resealing_does_not_make_forged_rows_genuine(policy):
+    keyset = KEYSETS[policy]
+    sealed = flip(seal_column(pa.array([b"one", b"two", None, b"four"]), keyset), 1)
+    with pytest.raises(sealcomb.ForgedRow) as caught:
+        reseal_column(sealed, keyset)
+    assert caught.value.row == 1
+    resealed = reseal_column(sealed, keyset, forged="null")
+    assert open_column(resealed, keyset).to_pylist() == [b"one", None, None, b"four"]
+    resealed.validate(full=True)
+
+
+def test_inspecting():
+    sealed = seal_column(pa.array([b"a", None, b"b"]), RANDOM)
+    assert sealcomb.inspect_column(sealed) == {11: 2}
+    assert sealcomb.inspect_column(pa.chunked_array([sealed, sealed])) == {11: 4}
+    assert sealcomb.inspect_column(pl.Series([b"a"])) is None
+    assert sealcomb.inspect_column(pa.array([b"plain"])) is None
+    assert sealcomb.inspect_column(pa.array(["plain"])) is None
+    assert sealcomb.inspect_column(pa.array([1])) is None
+    assert sealcomb.inspect_column(pa.array([None], pa.binary())) == {}
+    assert sealcomb.inspect_column(pa.concat_arrays([sealed, pa.array([b"plain"])])) is None
+    with pytest.raises(TypeError, match="takes an Arrow array"):
+        sealcomb.inspect_column([b"a"])
+
+
+def test_a_key_of_gcm_seals_so_many_values_and_no_more():
+    """An array of a fixed width of 0 takes no memory, however long it is, and its result is never made."""
+    keyset = Keyset.generate("gcm")
+    rows = 1 << 32
+    column = pa.Array.from_buffers(pa.binary(0), rows, [None, pa.py_buffer(b"")])
+    seal_column(pa.array([b"value"]), keyset)
+    # The same key is the same key, whatever keyset it is in.
+    again = Keyset.from_tink_json(keyset.secret_tink_json())
+    with pytest.raises(sealcomb.LimitReached, match=r"has sealed 1 values .* rotate the key"):
+        seal_column(column, again)
+    sealed = seal_column(pa.array([None, b"value"]), keyset)
+    with pytest.raises(sealcomb.LimitReached, match="has sealed 2 values"):
+        seal_column(column, keyset)
+    assert open_column(sealed, keyset).to_pylist() == [None, b"value"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sealcomb.ForgedRow("reason", 1, 2),
+        sealcomb.NotSealed("reason", 1, 2),
+        sealcomb.UnknownKey("reason", 1, 2, 3),
+        sealcomb.ForgedMessages([1, 2]),
+    ],
+    ids=repr,
+)
+def test_exceptions_survive_a_process(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)

@@ -1,0 +1,126 @@
+"""Tink opens what we seal, and the other way round."""
+
+import base64
+import io
+import json
+
+import pyarrow as pa
+import pytest
+import tink
+from hypothesis import given
+from hypothesis import strategies as st
+from tink import aead, cleartext_keyset_handle, daead, secret_key_access
+
+import sealcomb
+
+aead.register()
+daead.register()
+TEMPLATES = {
+    "AES128_GCM": aead.aead_key_templates.AES128_GCM,
+    "AES256_GCM": aead.aead_key_templates.AES256_GCM,
+    "AES128_GCM_SIV": aead.aead_key_templates.AES128_GCM_SIV,
+    "AES256_GCM_SIV": aead.aead_key_templates.AES256_GCM_SIV,
+    "AES256_SIV": daead.deterministic_aead_key_templates.AES256_SIV,
+}
+POLICIES = {"GCM": "gcm", "GCM_SIV": "random", "SIV": "deterministic"}
+
+
+def json_of(handle):
+    text = io.StringIO()
+    cleartext_keyset_handle.write(tink.JsonKeysetWriter(text), handle)
+    return text.getvalue()
+
+
+class Tink:
+    """Seals and opens one value with Tink."""
+
+    def __init__(self, text, deterministic):
+        handle = tink.json_proto_keyset_format.parse(text, secret_key_access.TOKEN)
+        self.primitive = handle.primitive(daead.DeterministicAead if deterministic else aead.Aead)
+        self.deterministic = deterministic
+
+    def seal(self, value, context):
+        if self.deterministic:
+            return self.primitive.encrypt_deterministically(value, context)
+        return self.primitive.encrypt(value, context)
+
+    def open(self, sealed, context):
+        if self.deterministic:
+            return self.primitive.decrypt_deterministically(sealed, context)
+        return self.primitive.decrypt(sealed, context)
+
+
+HANDLES = {name: tink.new_keyset_handle(template) for name, template in TEMPLATES.items()}
+values = st.lists(st.none() | st.binary(max_size=100), max_size=20)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+@given(column=values, context=st.binary(max_size=30))
+def test_both_directions(name, column, context):
+    text = json_of(HANDLES[name])
+    keyset, other = sealcomb.Keyset.from_tink_json(text), Tink(text, name.endswith("256_SIV"))
+    assert keyset.policy == POLICIES[name.split("_", 1)[1]]
+    ours = sealcomb.seal_column(pa.array(column, pa.binary()), keyset, context=context)
+    assert [each if each is None else other.open(each, context) for each in ours.to_pylist()] == column
+    theirs = pa.array([each if each is None else other.seal(each, context) for each in column], pa.binary())
+    assert sealcomb.open_column(theirs, keyset, context=context).to_pylist() == column
+    if keyset.policy == "deterministic":
+        assert ours == theirs
+
+
+@pytest.mark.parametrize("row_id", [b"", b"row 7", 7, -7, 1 << 40])
+def test_row_ids_are_part_of_the_associated_data(row_id):
+    text = json_of(HANDLES["AES256_GCM_SIV"])
+    keyset, other = sealcomb.Keyset.from_tink_json(text), Tink(text, False)
+    sealed = sealcomb.seal_column(
+        pa.array([b"value"]), keyset, context=b"table.column", row_ids=pa.array([row_id])
+    )
+    id_bytes = row_id if isinstance(row_id, bytes) else row_id.to_bytes(8, "big", signed=True)
+    context = (12).to_bytes(8, "big") + b"table.column" + id_bytes
+    assert other.open(sealed[0].as_py(), context) == b"value"
+
+
+@pytest.mark.parametrize("policy", ["random", "deterministic", "gcm"])
+def test_tink_takes_keysets_that_we_made(policy):
+    keyset = sealcomb.Keyset.generate(policy).rotated()
+    other = Tink(keyset.secret_tink_json(), policy == "deterministic")
+    sealed = sealcomb.seal_column(pa.array([b"value"]), keyset, context=b"c")
+    assert other.open(sealed[0].as_py(), b"c") == b"value"
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_a_rotated_keyset_of_tinks_opens_old_and_new(name):
+    old = json.loads(json_of(HANDLES[name]))
+    new = json.loads(json_of(tink.new_keyset_handle(TEMPLATES[name])))
+    both = json.dumps({"primaryKeyId": new["primaryKeyId"], "key": old["key"] + new["key"]})
+    deterministic = name.endswith("256_SIV")
+    sealed = [Tink(json.dumps(keyset), deterministic).seal(b"value", b"") for keyset in (old, new)]
+    keyset = sealcomb.Keyset.from_tink_json(both)
+    assert sealcomb.open_column(pa.array(sealed), keyset).to_pylist() == [b"value"] * 2
+    assert sealcomb.inspect_column(pa.array(sealed)) == {old["primaryKeyId"]: 1, new["primaryKeyId"]: 1}
+    assert sealcomb.inspect_column(sealcomb.reseal_column(pa.array(sealed), keyset)) == {
+        new["primaryKeyId"]: 2
+    }
+
+
+def test_raw_keys_of_tinks_are_refused():
+    handle = tink.new_keyset_handle(aead.aead_key_templates.AES256_GCM_RAW)
+    with pytest.raises(sealcomb.KeysetError, match="output prefix RAW"):
+        sealcomb.Keyset.from_tink_json(json_of(handle))
+
+
+def test_other_keys_of_tinks_are_refused():
+    handle = tink.new_keyset_handle(aead.aead_key_templates.XCHACHA20_POLY1305)
+    with pytest.raises(sealcomb.KeysetError, match="columns take AesGcmSivKey"):
+        sealcomb.Keyset.from_tink_json(json_of(handle))
+
+
+def test_keysets_that_tink_wrapped(tmp_path):
+    """Tink wraps a keyset with an AEAD, which stands for the KMS's here."""
+    wrapping = tink.new_keyset_handle(aead.aead_key_templates.AES128_GCM).primitive(aead.Aead)
+    handle = HANDLES["AES256_GCM_SIV"]
+    text = tink.json_proto_keyset_format.serialize_encrypted(handle, wrapping, b"")
+    (tmp_path / "notes.json").write_text(text)
+    keyset = sealcomb.keys_from_wrapped(tmp_path, lambda wrapped: wrapping.decrypt(wrapped, b""))("notes")
+    assert keyset.primary == json.loads(json_of(handle))["primaryKeyId"]
+    assert base64.b64decode(json.loads(text)["encryptedKeyset"])
