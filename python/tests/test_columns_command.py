@@ -1,0 +1,609 @@
+"""The command ``sealcomb-columns``: formats, refusals, and outputs that are whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from sealcomb import Keyset, columns, open_column
+
+ROWS = 50_000
+FORMATS = ("parquet", "arrow", "arrows", "csv")
+BAD_INPUT, BAD_COMMAND, BAD_FILE, SOME_FORGED = 1, 2, 3, 4
+BOTH = ("--column", "ssn", "--column", "note")
+
+
+@pytest.fixture(scope="module")
+def keysets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of keysets: one, the same rotated, one of another policy, and one that is strange to the rest."""
+    folder = tmp_path_factory.mktemp("keysets")
+    first = Keyset.generate("random")
+    for name, keyset in {
+        "keys": first,
+        "rotated": first.rotated(),
+        "deterministic": Keyset.generate("deterministic"),
+        "strange": Keyset.generate("random"),
+    }.items():
+        file = folder / f"{name}.json"
+        file.touch(mode=0o600)
+        file.write_text(keyset.secret_tink_json())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    table = pa.table(
+        {
+            "id": pa.array(range(ROWS), pa.int64()),
+            "ssn": [f"{row:09}" if row % 7 else None for row in range(ROWS)],
+            "note": pa.array(['né, "x"\n' * (row % 5) for row in range(ROWS)], pa.large_string()),
+            "kind": pa.array(["a", "b"] * (ROWS // 2)).dictionary_encode(),
+            "price": pa.array([row / 4 for row in range(ROWS)]),
+        }
+    )
+    return table.replace_schema_metadata({"made by": "us"})
+
+
+@pytest.fixture
+def work(tmp_path: Path, people: pa.Table) -> Path:
+    """A folder with the table in each format."""
+    pq.write_table(people, tmp_path / "people.parquet", row_group_size=20_000, compression="zstd")
+    with pa.ipc.new_file(str(tmp_path / "people.arrow"), people.schema) as file:
+        file.write_table(people, max_chunksize=20_000)
+    with pa.ipc.new_stream(str(tmp_path / "people.arrows"), people.schema) as stream:
+        stream.write_table(people, max_chunksize=20_000)
+    pa.csv.write_csv(people, tmp_path / "people.csv")
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
+    """The exit status of the command, and all that it printed."""
+    try:
+        status = columns.main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        status = int(str(end.code))
+    printed = capsys.readouterr()
+    return status, printed.out + printed.err
+
+
+def load(path: Path) -> pa.Table:
+    match path.suffix:
+        case ".parquet":
+            return pq.read_table(path)
+        case ".arrow":
+            return pa.ipc.open_file(str(path)).read_all()
+        case ".arrows":
+            return pa.ipc.open_stream(str(path)).read_all()
+        case _:
+            return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(newlines_in_values=True))
+
+
+def leftovers(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+# ---- formats
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_is_sealed_opens_as_it_was(
+    form: str, work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, sealed, opened = (work / f"{name}.{form}" for name in ("people", "sealed", "opened"))
+    how = ("--keyset", keysets / "keys.json", *BOTH, "--context", "people.{column}", "--row-id", "id")
+    assert run(capsys, "seal", source, sealed, *how) == (0, "")
+    assert run(capsys, "open", sealed, opened, *how) == (0, "")
+    assert load(opened).equals(load(source))
+    if form != "csv":
+        assert load(opened).schema.equals(people.schema, check_metadata=form != "parquet")
+        assert load(sealed).schema.metadata == {b"made by": b"us"}
+        assert load(sealed)["ssn"].null_count == people["ssn"].null_count
+        assert load(sealed)["price"].equals(people["price"])
+    text = sealed.read_bytes()
+    assert b"000000001" not in text
+    assert leftovers(work) == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_formats_may_change_on_the_way(
+    form: str, work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = ("--keyset", keysets / "deterministic.json")
+    sealed, opened = work / f"sealed.{form}", work / "opened.parquet"
+    assert run(capsys, "seal", work / "people.parquet", sealed, *keys, *BOTH) == (0, "")
+    assert run(capsys, "open", sealed, opened, *keys, *BOTH) == (0, "")
+    for name in ("ssn", "note"):
+        assert load(opened)[name].to_pylist() == people[name].to_pylist()
+
+
+def test_the_library_opens_what_the_command_sealed(
+    work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys, sealed = keysets / "keys.json", work / "sealed.parquet"
+    how = ("--keyset", keys, "--column", "ssn", "--context", "people.{column}")
+    assert run(capsys, "seal", work / "people.parquet", sealed, *how) == (0, "")
+    keyset = Keyset.from_tink_json(keys.read_text())
+    opened = open_column(load(sealed)["ssn"], keyset, context=b"people.ssn", as_type="utf8")
+    assert opened.to_pylist() == people["ssn"].to_pylist()
+
+
+def test_the_default_context_is_the_name_of_the_column(
+    work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys, sealed = keysets / "keys.json", work / "sealed.parquet"
+    assert run(capsys, "seal", work / "people.parquet", sealed, "--keyset", keys, *BOTH)[0] == 0
+    opened = open_column(load(sealed)["note"], Keyset.from_tink_json(keys.read_text()), context=b"note")
+    assert opened[1].as_py() == people["note"][1].as_py().encode()
+
+
+def test_row_groups_and_compression_stay(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed, opened = work / "sealed.parquet", work / "opened.parquet"
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+    assert run(capsys, "open", sealed, opened, *how)[0] == 0
+    for path, ssn in ((sealed, "UNCOMPRESSED"), (opened, "ZSTD")):
+        about = pq.ParquetFile(path).metadata
+        assert [about.row_group(group).num_rows for group in range(about.num_row_groups)] == [
+            20_000,
+            20_000,
+            10_000,
+        ]
+        codecs = {
+            about.row_group(0).column(at).path_in_schema: about.row_group(0).column(at) for at in range(5)
+        }
+        assert codecs["ssn"].compression == ssn
+        assert codecs["price"].compression == "ZSTD"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_empty_table_passes(
+    form: str, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, sealed, opened = (work / f"{name}.{form}" for name in ("empty", "sealed", "opened"))
+    empty = pa.table({"ssn": pa.array([], pa.string()), "n": pa.array([], pa.int8())})
+    if form == "parquet":
+        pq.write_table(empty, source)
+    elif form == "csv":
+        source.write_text("ssn,n\n")
+    else:
+        with (pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream)(str(source), empty.schema):
+            pass
+    how = ("--keyset", keysets / "keys.json", "--column", "ssn")
+    assert run(capsys, "seal", source, sealed, *how) == (0, "")
+    assert run(capsys, "open", sealed, opened, *how) == (0, "")
+    assert run(capsys, "inspect", sealed)[0] == 0
+    assert load(opened).schema.names == ["ssn", "n"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.string(),
+        pa.large_string(),
+        pa.binary(),
+        pa.large_binary(),
+        pa.binary(4),
+        pa.string_view(),
+        pa.binary_view(),
+    ],
+    ids=str,
+)
+def test_a_column_comes_back_as_its_type(
+    kind: pa.DataType, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pa.table({"x": pa.array([b"abcd", None, b"efgh"]).cast(kind)})
+    with pa.ipc.new_file(str(tmp_path / "in.arrow"), table.schema) as file:
+        file.write_table(table)
+    how = ("--keyset", keysets / "keys.json", "--column", "x")
+    assert run(capsys, "seal", tmp_path / "in.arrow", tmp_path / "sealed.arrow", *how) == (0, "")
+    assert run(capsys, "open", tmp_path / "sealed.arrow", tmp_path / "out.arrow", *how) == (0, "")
+    assert load(tmp_path / "out.arrow").equals(table)
+
+
+def test_a_column_of_categories_is_sealed_as_its_values(
+    work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--keyset", keysets / "keys.json", "--column", "kind")
+    assert run(capsys, "seal", work / "people.arrow", work / "sealed.arrow", *how) == (0, "")
+    assert run(capsys, "open", work / "sealed.arrow", work / "opened.arrow", *how) == (0, "")
+    assert load(work / "opened.arrow")["kind"].to_pylist() == people["kind"].to_pylist()
+
+
+def test_text_in_csv_stays_as_it_is_written(
+    tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text('zip,when,ssn\n00501,2026-01-02,"a ""b"""\n,,\n"","",""\n')
+    how = ("--keyset", keysets / "keys.json", "--column", "ssn")
+    assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how) == (0, "")
+    assert run(capsys, "open", tmp_path / "sealed.csv", tmp_path / "out.csv", *how) == (0, "")
+    assert (tmp_path / "out.csv").read_text() == (
+        '"zip","when","ssn"\n"00501","2026-01-02","a ""b"""\n,,\n"","",""\n'
+    )
+
+
+# ---- reseal and inspect
+
+
+def test_reseal_moves_to_the_primary_key(
+    work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = keysets / "keys.json", keysets / "rotated.json"
+    sealed, fresh, opened = work / "sealed.parquet", work / "fresh.parquet", work / "opened.parquet"
+    assert run(capsys, "seal", work / "people.parquet", sealed, "--keyset", old, *BOTH)[0] == 0
+    assert run(capsys, "reseal", sealed, fresh, "--keyset", new, *BOTH) == (0, "")
+    primary = Keyset.from_tink_json(new.read_text()).primary
+    status, shown = run(capsys, "inspect", fresh, "--keyset", new)
+    assert status == 0
+    assert shown.count(f"{primary} (primary)") == len(BOTH) // 2
+    status, shown = run(capsys, "open", fresh, opened, "--keyset", old, *BOTH)
+    assert status == BAD_INPUT
+    assert str(primary) in shown
+    assert run(capsys, "open", fresh, opened, "--keyset", new, *BOTH) == (0, "")
+    assert load(opened)["ssn"].equals(people["ssn"])
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_inspect_shows_what_is_sealed_and_under_which_keys(
+    form: str, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed = work / f"sealed.{form}"
+    assert (
+        run(
+            capsys,
+            "seal",
+            work / "people.parquet",
+            sealed,
+            "--keyset",
+            keysets / "keys.json",
+            "--column",
+            "ssn",
+        )[0]
+        == 0
+    )
+    key = Keyset.from_tink_json((keysets / "keys.json").read_text()).primary
+    for keyset, note in (("keys", " (primary)"), ("rotated", ""), ("strange", " (unknown)")):
+        status, shown = run(capsys, "inspect", sealed, "--keyset", keysets / f"{keyset}.json")
+        assert status == 0
+        lines = {line.split()[0]: line.split()[2:] for line in shown.splitlines()}
+        values = ROWS - (ROWS + 6) // 7
+        assert " ".join(lines["ssn"]) == f"{values} {ROWS - values} yes {key}{note}: {values}"
+        assert lines["note"] == [str(ROWS), "0", "no"]
+        assert lines["id"] == [str(ROWS), "0", "no"]
+
+
+# ---- what does not open
+
+
+def test_a_forged_value_is_named_by_file_group_column_and_row(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    sealed, bad, opened = work / "sealed.parquet", work / "bad.parquet", work / "opened.parquet"
+    assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+    table = load(sealed)
+    values = table["note"].to_pylist()
+    values[41_234] = values[41_234][:-1] + bytes([values[41_234][-1] ^ 1])
+    table = table.set_column(2, table.schema.field("note"), pa.array(values, table.schema.field("note").type))
+    pq.write_table(table, bad, row_group_size=20_000)
+    status, shown = run(capsys, "open", bad, opened, *how)
+    assert status == BAD_INPUT
+    assert f"{bad}: row group 2, column 'note', row 1234: " in shown
+    assert not opened.exists()
+    assert leftovers(work) == []
+
+    status, shown = run(capsys, "open", bad, opened, *how, "--forged", "null")
+    assert status == SOME_FORGED
+    assert "column 'note': 1 forged values are null" in shown
+    assert load(opened)["note"][41_234].as_py() is None
+    assert load(opened)["note"].null_count == 1
+
+
+def test_another_context_row_or_column_does_not_open(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = ("--keyset", keysets / "keys.json", "--column", "ssn")
+    sealed, opened = work / "sealed.parquet", work / "opened.parquet"
+    how = ("--context", "people.{column}", "--row-id", "id")
+    assert run(capsys, "seal", work / "people.parquet", sealed, *keys, *how)[0] == 0
+    for other in (
+        ("--row-id", "id"),
+        ("--context", "people.{column}"),
+        ("--context", "p.{column}", "--row-id", "id"),
+    ):
+        status, shown = run(capsys, "open", sealed, opened, *keys, *other)
+        assert status == BAD_INPUT
+        assert "row group 0, column 'ssn', row 1: " in shown
+    table = load(sealed)
+    order = [0, 2, 1, *range(3, ROWS)]
+    pq.write_table(
+        table.set_column(1, table.schema.field("ssn"), table["ssn"].take(order)), work / "swapped.parquet"
+    )
+    assert run(capsys, "open", work / "swapped.parquet", opened, *keys, *how)[0] == BAD_INPUT
+    assert not opened.exists()
+
+
+def test_a_keyset_without_the_key_is_said_to_be_so(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed = work / "sealed.csv"
+    assert run(capsys, "seal", work / "people.csv", sealed, "--keyset", keysets / "keys.json", *BOTH)[0] == 0
+    status, shown = run(capsys, "open", sealed, work / "out.csv", "--keyset", keysets / "strange.json", *BOTH)
+    assert status == BAD_INPUT
+    assert str(Keyset.from_tink_json((keysets / "keys.json").read_text()).primary) in shown
+    assert f"{sealed}: column 'ssn', row 1: " in shown
+
+
+def test_csv_that_is_not_base64_is_named_by_row(
+    tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("ssn\n\n%%%\n")
+    status, shown = run(
+        capsys,
+        "open",
+        tmp_path / "in.csv",
+        tmp_path / "o.csv",
+        "--keyset",
+        keysets / "keys.json",
+        "--column",
+        "ssn",
+    )
+    assert status == BAD_INPUT
+    assert "column 'ssn', row 0: not base64" in shown
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "arrows"])
+def test_a_file_cut_short_leaves_nothing(
+    form: str, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (work / f"people.{form}").read_bytes()
+    cut, out = work / f"cut.{form}", work / f"out.{form}"
+    for size in (0, 3, 100, len(whole) // 2, len(whole) - 9):
+        cut.write_bytes(whole[:size])
+        status, shown = run(capsys, "seal", cut, out, "--keyset", keysets / "keys.json", *BOTH)
+        assert status == BAD_INPUT, size
+        assert str(cut) in shown
+        assert not out.exists()
+        assert leftovers(work) == []
+
+
+def test_a_damaged_row_group_is_named_with_its_column(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = work / "people.parquet", work / "out.parquet"
+    price = pq.ParquetFile(path).metadata.row_group(1).column(4)
+    data = bytearray(path.read_bytes())
+    at = price.dictionary_page_offset or price.data_page_offset
+    data[at : at + price.total_compressed_size] = bytes(price.total_compressed_size)
+    path.write_bytes(data)
+    status, shown = run(capsys, "seal", path, out, "--keyset", keysets / "keys.json", *BOTH)
+    assert status == BAD_INPUT
+    assert f"{path}: row group 1, column 'price', row 0 or soon after cannot be read" in shown
+    assert not out.exists()
+
+
+def test_a_flipped_byte_in_what_the_command_wrote_is_found(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sealed, out = work / "sealed.parquet", work / "out.parquet"
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+    price = pq.ParquetFile(sealed).metadata.row_group(2).column(4)
+    data = bytearray(sealed.read_bytes())
+    data[price.data_page_offset + price.total_compressed_size // 4] ^= 1
+    sealed.write_bytes(data)
+    status, shown = run(capsys, "open", sealed, out, *how)
+    assert status == BAD_INPUT
+    assert "row group 2, column 'price'" in shown
+
+
+def test_columns_that_cannot_be_sealed_are_refused(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = work / "people.parquet", work / "out.parquet"
+    keys = ("--keyset", keysets / "keys.json")
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "absent")
+    assert (status, "'absent'" in shown, "id, ssn, note" in shown) == (BAD_INPUT, True, True)
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "price")
+    assert (status, "'price'" in shown, "cast" in shown) == (BAD_INPUT, True, True)
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "absent")
+    assert (status, "'absent'" in shown) == (BAD_INPUT, True)
+    status, shown = run(capsys, "seal", source, out, *keys, "--column", "ssn", "--row-id", "ssn")
+    assert status == BAD_COMMAND
+    status, shown = run(capsys, "seal", source, out, *keys, *BOTH, "--context", "people")
+    assert (status, "{column}" in shown) == (BAD_COMMAND, True)
+    assert run(capsys, "seal", source, out, *keys, "--column", "ssn")[0] == 0
+    status, shown = run(capsys, "seal", out, work / "twice.parquet", *keys, "--column", "ssn")
+    assert (status, "sealed already" in shown) == (BAD_INPUT, True)
+
+
+def test_a_keyset_that_is_none_is_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = work / "keys.json"
+    keys.touch(mode=0o600)
+    for text in ("", "{}", "not json", json.dumps({"primaryKeyId": 1, "key": []})):
+        keys.write_text(text)
+        status, shown = run(capsys, "seal", work / "people.csv", work / "out.csv", "--keyset", keys, *BOTH)
+        assert status == BAD_INPUT
+        assert str(keys) in shown
+        assert not (work / "out.csv").exists()
+
+
+def test_the_command_line_is_checked(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ("--keyset", keysets / "keys.json")
+    assert run(capsys, "seal")[0] == BAD_COMMAND
+    assert run(capsys, "seal", work / "people.parquet", work / "out.parquet", *keys)[0] == BAD_COMMAND
+    assert run(capsys, "seal", work / "people.parquet", work / "out.txt", *keys, *BOTH)[0] == BAD_COMMAND
+    assert (
+        run(capsys, "seal", work / "people.parquet", work / "o.csv", *keys, *BOTH, "--threads", "0")[0]
+        == BAD_COMMAND
+    )
+    status, shown = run(capsys, "--help")
+    assert (status, "exit status:" in shown, "examples:" in shown) == (0, True, True)
+
+
+# ---- files
+
+
+def test_an_output_that_is_there_is_replaced_only_by_force(
+    work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, how = work / "people.parquet", ("--keyset", keysets / "keys.json", *BOTH)
+    before = path.read_bytes()
+    status, shown = run(capsys, "seal", path, path, *how)
+    assert (status, "--force" in shown) == (BAD_FILE, True)
+    assert path.read_bytes() == before
+    path.chmod(0o640)
+    assert run(capsys, "seal", path, path, *how, "--force") == (0, "")
+    assert stat.filemode(path.stat().st_mode) == "-rw-r-----"
+    assert run(capsys, "open", path, path, *how, "--force") == (0, "")
+    assert load(path)["note"].equals(people["note"])
+    (work / "folder.parquet").mkdir()
+    assert run(capsys, "seal", path, work / "folder.parquet", *how, "--force")[0] == BAD_FILE
+
+
+def test_a_link_stays_a_link(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (work / "real").mkdir()
+    link = work / "out.parquet"
+    link.symlink_to(work / "real" / "out.parquet")
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    assert run(capsys, "seal", work / "people.parquet", link, *how) == (0, "")
+    assert link.is_symlink()
+    assert load(link).num_rows == ROWS
+
+
+def test_what_is_opened_is_for_its_owner_alone(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    sealed, opened = work / "sealed.parquet", work / "opened.parquet"
+    umask = os.umask(0o022)
+    try:
+        assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+        assert run(capsys, "open", sealed, opened, *how)[0] == 0
+    finally:
+        os.umask(umask)
+    assert stat.filemode(sealed.stat().st_mode) == "-rw-r--r--"
+    assert stat.filemode(opened.stat().st_mode) == "-rw-------"
+
+
+def test_a_keyset_that_others_may_read_is_warned_of(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = work / "keys.json"
+    keys.write_text((keysets / "keys.json").read_text())
+    keys.chmod(0o644)
+    status, shown = run(capsys, "seal", work / "people.csv", work / "out.csv", "--keyset", keys, *BOTH)
+    assert (status, "chmod 600" in shown) == (0, True)
+
+
+def test_files_that_are_not_there(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = ("--keyset", keysets / "keys.json")
+    for form in FORMATS:
+        status, shown = run(capsys, "seal", work / f"absent.{form}", work / "out.parquet", *keys, *BOTH)
+        assert (status, "No such file" in shown) == (BAD_FILE, True)
+    out = work / "absent" / "out.parquet"
+    status, shown = run(capsys, "seal", work / "people.parquet", out, *keys, *BOTH)
+    assert (status, "No such file" in shown) == (BAD_FILE, True)
+    status, shown = run(
+        capsys, "seal", work / "people.parquet", work / "o.csv", "--keyset", work / "absent", *BOTH
+    )
+    assert (status, "No such file" in shown) == (BAD_FILE, True)
+
+
+# ---- in a process of its own
+
+COMMAND = (sys.executable, "-m", "sealcomb.columns")
+
+
+def seal_command(work: Path, keysets: Path, out: Path, *before: str) -> list[str]:
+    keys = str(keysets / "keys.json")
+    return [*(before or COMMAND), "seal", str(work / "people.parquet"), str(out), "--keyset", keys, *BOTH]
+
+
+def without_privileges() -> tuple[str, ...]:
+    """Root may read everything, unless it gives its capabilities away."""
+    return ("setpriv", "--bounding-set=-all", "--inh-caps=-all", *COMMAND) if os.geteuid() == 0 else COMMAND
+
+
+def test_no_permission(work: Path, keysets: Path) -> None:
+    out = work / "locked" / "out.parquet"
+    out.parent.mkdir(mode=0o500)
+    ended = subprocess.run(
+        seal_command(work, keysets, out, *without_privileges()), capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, "Permission denied" in ended.stderr) == (BAD_FILE, True), ended.stderr
+    (work / "people.parquet").chmod(0)
+    ended = subprocess.run(
+        seal_command(work, keysets, work / "out.parquet", *without_privileges()),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, "Permission denied" in ended.stderr) == (BAD_FILE, True), ended.stderr
+    assert not (work / "out.parquet").exists()
+    assert leftovers(work) == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_leaves_nothing(form: str, work: Path, keysets: Path) -> None:
+    out = work / f"out.{form}"
+
+    def small_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    ended = subprocess.run(
+        seal_command(work, keysets, out), capture_output=True, text=True, check=False, preexec_fn=small_files
+    )
+    assert (ended.returncode, str(out) in ended.stderr) == (BAD_FILE, True), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not out.exists()
+    assert leftovers(work) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_leaves_nothing(sent: signal.Signals, status: int, work: Path, keysets: Path) -> None:
+    """The signal comes in the middle: with the sixth piece of a column."""
+    script = f"""
+import itertools, os, sys
+from sealcomb import columns
+seal, calls = columns.seal_column, itertools.count()
+def interrupted(*arguments, **more):
+    if next(calls) == 6:
+        os.kill(os.getpid(), {int(sent)})
+    return seal(*arguments, **more)
+columns.seal_column = interrupted
+sys.exit(columns.main())
+"""
+    out = work / "out.parquet"
+    command = seal_command(work, keysets, out, sys.executable, "-c", script)
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == status, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not out.exists()
+    assert leftovers(work) == []
+
+
+def test_the_keyset_may_come_from_standard_input(work: Path, keysets: Path) -> None:
+    out = work / "out.parquet"
+    command = [*COMMAND, "seal", str(work / "people.parquet"), str(out), "--keyset", "-", *BOTH]
+    ended = subprocess.run(
+        command, input=(keysets / "keys.json").read_text(), capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert load(out).num_rows == ROWS

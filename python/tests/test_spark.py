@@ -1,0 +1,572 @@
+"""The Spark module on a cluster of its own: a master, two workers and their executors, each a JVM."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import psutil
+import pyarrow as pa
+import pyspark
+import pytest
+import sealcomb.spark
+from pyspark import TaskContext, cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import BinaryType, StringType
+from sealcomb import Keyset, keys_from_file, open_column
+
+WORKERS = ("127.0.0.2", "127.0.0.3")
+QUICK_START = "-XX:TieredStopAtLevel=1"
+ROWS = 20_000
+SECOND = 2
+NONCE = slice(5, 17)
+BOTH = {"ssn": "ids", "note": "notes"}
+AES_KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def keysets() -> dict[str, Keyset]:
+    return {
+        "ids": Keyset.generate("deterministic"),
+        "notes": Keyset.generate("random"),
+        "fast": Keyset.generate("gcm"),
+        "old": Keyset.from_keys({7: AES_KEY}, primary=7, policy="gcm"),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(keysets: dict[str, Keyset], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the executors find the keysets, apart from all that Spark writes."""
+    folder = tmp_path_factory.mktemp("secrets")
+    for name, keyset in keysets.items():
+        file = folder / f"{name}.json"
+        file.touch(mode=0o600)
+        file.write_text(keyset.secret_tink_json())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def keys(folder: Path) -> sealcomb.spark.KeyProvider:
+    return keys_from_file(folder)
+
+
+class Cluster:
+    """A master and two workers, each a JVM on an address of its own: Spark speculates on another one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.home.mkdir()
+        for entry in Path(pyspark.__file__).parent.iterdir():
+            (self.home / entry.name).symlink_to(entry)
+        self.port = free_port()
+        self.url = f"spark://127.0.0.1:{self.port}"
+        self.master = self.start("master.Master", "127.0.0.1", "--port", str(self.port))
+        wait_for(self.port)
+        self.workers = {address: self.worker(address) for address in WORKERS}
+
+    def worker(self, address: str) -> subprocess.Popen[bytes]:
+        return self.start("worker.Worker", address, "--cores", "1", "--memory", "1g", self.url)
+
+    def start(self, part: str, address: str, *more: str) -> subprocess.Popen[bytes]:
+        environment = os.environ | {
+            "SPARK_HOME": str(self.home),
+            "SPARK_LOCAL_IP": address,
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
+            "SPARK_WORKER_DIR": str(self.folder / "work"),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{part}"]
+        options = ["--host", address, "--webui-port", "0", *more]
+        with (self.folder / f"{part}-{address}.log").open("ab") as log:
+            return subprocess.Popen([*command, *options], env=environment, stdout=log, stderr=log)
+
+    def kill(self, what: str, address: str) -> None:
+        """Kills an executor, which its worker starts anew, or a worker, whose executor ends with it."""
+        worker = self.workers[address]
+        if what == "worker":
+            worker.kill()
+            worker.wait()
+            self.workers[address] = self.worker(address)
+            return
+        for process in psutil.Process(worker.pid).children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
+                    process.kill()
+
+    def stop(self) -> None:
+        for process in (*self.workers.values(), self.master):
+            process.terminate()
+        for process in (*self.workers.values(), self.master):
+            process.wait(timeout=30)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def wait_for(port: int) -> None:
+    for _ in range(600):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.1)
+    raise TimeoutError("Spark's master does not come up")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """All that Spark writes is in its folder: event log, logs and files of the executors, shuffles."""
+    cluster = Cluster(tmp_path_factory.mktemp("spark"))
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def spark(cluster: Cluster) -> Iterator[SparkSession]:
+    os.environ["SPARK_HOME"] = str(cluster.home)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    (cluster.folder / "events").mkdir()
+    options = {
+        "spark.ui.enabled": False,
+        "spark.executor.memory": "512m",
+        "spark.driver.extraJavaOptions": QUICK_START,
+        "spark.executor.extraJavaOptions": QUICK_START,
+        "spark.sql.codegen.wholeStage": False,
+        "spark.sql.adaptive.enabled": False,
+        "spark.eventLog.enabled": True,
+        "spark.eventLog.dir": (cluster.folder / "events").as_uri(),
+        "spark.eventLog.compress": False,
+        "spark.local.dir": cluster.folder / "local",
+        "spark.sql.shuffle.partitions": 2,
+        "spark.sql.warehouse.dir": cluster.folder / "warehouse",
+        "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+        "spark.task.maxFailures": 3,
+        "spark.speculation": True,
+        "spark.speculation.interval": "200ms",
+        "spark.speculation.multiplier": 2,
+        "spark.speculation.quantile": 0.5,
+        "spark.speculation.minTaskRuntime": "3s",
+        "spark.speculation.efficiency.enabled": False,
+    }
+    builder = SparkSession.builder.master(cluster.url).appName("sealcomb")
+    for name, value in options.items():
+        builder = builder.config(name, str(value).lower() if isinstance(value, bool) else str(value))
+    session = builder.getOrCreate()
+    session.range(2, numPartitions=2).count()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def people(spark: SparkSession) -> DataFrame:
+    return spark.range(ROWS).selectExpr(
+        "id",
+        "concat('s', id % 1000) AS ssn",
+        "if(id % 3 = 0, null, concat('note ', id)) AS note",
+        "timestamp_seconds(id) AS at",
+    )
+
+
+def sorted_rows(df: DataFrame, *columns: str) -> list[tuple[object, ...]]:
+    return sorted((tuple(row) for row in df.select("id", *columns).collect()), key=lambda row: row[0])  # type: ignore[arg-type,return-value]
+
+
+# ---- DataFrames
+
+
+def test_what_is_sealed_opens_as_it_was(
+    people: DataFrame, keys: sealcomb.spark.KeyProvider, keysets: dict[str, Keyset]
+) -> None:
+    how = {"context": "people.{column}", "row_id": "id"}
+    sealed = sealcomb.spark.seal(people, BOTH, keys, **how)
+    assert [field.dataType for field in sealed.schema][1:3] == [BinaryType(), BinaryType()]
+    opened = sealcomb.spark.open(sealed, BOTH, keys, **how)
+    assert opened.dtypes == people.dtypes
+    assert sorted_rows(opened, "ssn", "note", "at") == sorted_rows(people, "ssn", "note", "at")
+    rows = sealed.limit(10).toArrow()
+    assert (
+        open_column(rows["ssn"], keysets["ids"], context=b"people.ssn", row_ids=rows["id"])[0].as_py()
+        == b"s0"
+    )
+
+
+def test_a_column_of_bytes_stays_one(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    raw = people.selectExpr("id", "cast(ssn AS binary) AS ssn")
+    opened = sealcomb.spark.open(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
+    assert opened.dtypes == raw.dtypes
+    assert sorted_rows(opened, "ssn") == sorted_rows(raw, "ssn")
+
+
+def test_parquet_remembers_which_columns_were_strings(
+    spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "sealed")
+    sealcomb.spark.seal(people, BOTH, keys).write.parquet(path)
+    opened = sealcomb.spark.open(spark.read.parquet(path), BOTH, keys)
+    assert opened.dtypes == people.dtypes
+    assert sorted_rows(opened, "ssn", "note") == sorted_rows(people, "ssn", "note")
+
+
+def test_equal_values_of_a_deterministic_column_join(
+    people: DataFrame, keys: sealcomb.spark.KeyProvider
+) -> None:
+    sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "ids"}, keys, context="ssn")
+    others = sealcomb.spark.seal(
+        people.selectExpr("ssn AS key").distinct(), {"key": "ids"}, keys, context="ssn"
+    )
+    assert sealed.select("ssn").distinct().count() == people.select("ssn").distinct().count()
+    assert sealed.join(others, sealed.ssn == others.key).count() == ROWS
+
+
+def test_values_of_a_random_column_differ(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "notes"}, keys)
+    assert sealed.select("ssn").distinct().count() == ROWS
+
+
+def test_reseal_moves_to_the_primary_key(
+    people: DataFrame, keysets: dict[str, Keyset], tmp_path: Path
+) -> None:
+    old, new = keysets["notes"], keysets["notes"].rotated()
+    for name, keyset in (("old", old), ("new", new)):
+        (tmp_path / f"{name}.json").write_text(keyset.secret_tink_json())
+        (tmp_path / f"{name}.json").chmod(0o600)
+    keys = keys_from_file(tmp_path)
+    sealed = sealcomb.spark.seal(people, {"note": "old"}, keys)
+    fresh = sealcomb.spark.reseal(sealed, {"note": "new"}, keys)
+    ids = fresh.where("note IS NOT NULL").selectExpr("hex(substring(note, 2, 4)) AS id").distinct().collect()
+    assert [row.id for row in ids] == [f"{new.primary:08X}"]
+    opened = sealcomb.spark.open(fresh, {"note": "new"}, keys)
+    assert sorted_rows(opened, "note") == sorted_rows(people, "note")
+
+
+# ---- SQL
+
+
+def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    context = "people.note"
+    spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context=context))
+    spark.udf.register("open_note", sealcomb.spark.open_udf(keys, "notes", context=context, returns="string"))
+    people.createOrReplaceTempView("people")
+    spark.sql("SELECT id, seal_note(note) AS note FROM people").createOrReplaceTempView("sealed")
+    opened = spark.sql("SELECT id, open_note(note) AS note FROM sealed")
+    assert opened.dtypes == [("id", "bigint"), ("note", "string")]
+    assert sorted_rows(opened, "note") == sorted_rows(people, "note")
+
+
+def test_a_deterministic_function_groups(
+    spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider
+) -> None:
+    seal = sealcomb.spark.seal_udf(keys, "ids", context="people.ssn", policy="deterministic")
+    spark.udf.register("seal_ssn", seal)
+    people.createOrReplaceTempView("people")
+    counts = spark.sql(
+        "SELECT seal_ssn(ssn) AS ssn, count(*) AS n FROM people GROUP BY seal_ssn(ssn)"
+    ).collect()
+    assert {row.n for row in counts} == {ROWS // 1000}
+
+
+# ---- what does not work
+
+
+def test_columns_of_other_types_are_refused(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    with pytest.raises(TypeError, match="column 'id' is bigint, not string or binary: cast"):
+        sealcomb.spark.seal(people, {"id": "ids"}, keys)
+    with pytest.raises(TypeError, match="column 'note' is string, not binary"):
+        sealcomb.spark.open(people, {"note": "notes"}, keys)
+    with pytest.raises(ValueError, match="no columns are named 'absent'; there are id, ssn"):
+        sealcomb.spark.seal(people, {"absent": "ids"}, keys)
+    with pytest.raises(ValueError, match="'nowhere'"):
+        sealcomb.spark.seal(people, {"ssn": "ids"}, keys, row_id="nowhere")
+    with pytest.raises(ValueError, match="2 columns are named 'ssn'"):
+        sealcomb.spark.seal(people.select("ssn", "ssn"), {"ssn": "ids"}, keys)
+    with pytest.raises(ValueError, match=r"must contain \{column\}"):
+        sealcomb.spark.seal(people, BOTH, keys, context="people")
+
+
+def test_keys_instead_of_a_provider_are_refused(people: DataFrame, keysets: dict[str, Keyset]) -> None:
+    with pytest.raises(TypeError, match="key provider"):
+        sealcomb.spark.seal(people, {"ssn": "ids"}, keysets["ids"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="pickle"):
+        sealcomb.spark.seal(people, {"ssn": "ids"}, lambda name: keysets[name])
+
+
+def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    forged = sealed.withColumn("note", F.expr("if(id = 12346, substring(note, 1, length(note) - 1), note)"))
+    with pytest.raises(Exception, match=r"ForgedRow") as failure:
+        sealcomb.spark.open(forged, BOTH, keys).collect()
+    assert "column 'note', partition 1, row 2346" in str(failure.value)
+    opened = sealcomb.spark.open(forged, BOTH, keys, forged="null")
+    nulls = opened.where("note IS NULL AND id % 3 != 0").collect()
+    assert [row.id for row in nulls] == [12346]
+
+
+def test_another_context_does_not_open(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    sealed = sealcomb.spark.seal(people, {"note": "notes"}, keys, context="people.{column}")
+    with pytest.raises(Exception, match="ForgedRow"):
+        sealcomb.spark.open(sealed, {"note": "notes"}, keys, context="animals.{column}").collect()
+
+
+def test_the_policy_gcm_is_refused(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    with pytest.raises(
+        Exception, match="'fast' has the policy 'gcm'; here it must be random or deterministic"
+    ):
+        sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
+
+
+def test_a_name_that_the_provider_does_not_know(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+    with pytest.raises(Exception, match=r"missing"):
+        sealcomb.spark.seal(people, {"ssn": "missing"}, keys).collect()
+
+
+# ---- other people's formats
+
+
+def old_key(name: str) -> Keyset:
+    """A provider as a program would write it, that knows one key."""
+    assert name == "old"
+    return Keyset.from_keys({7: bytes(range(32))}, primary=7, policy="gcm")
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.mark.parametrize("aad", [b"", b"people"])
+def test_what_aes_encrypt_made_opens(people: DataFrame, aad: bytes) -> None:
+    key, text = f"X'{AES_KEY.hex()}'", aad.decode()
+    theirs = people.selectExpr("id", f"aes_encrypt(note, {key}, 'GCM', 'DEFAULT', '', '{text}') AS note")
+    opened = sealcomb.spark.open_aes_encrypt(theirs, {"note": "old"}, old_key, aad=aad)
+    assert sorted_rows(opened.selectExpr("id", "string(note) AS note"), "note") == sorted_rows(people, "note")
+    with pytest.raises(Exception, match="ForgedRow"):
+        sealcomb.spark.open_aes_encrypt(theirs, {"note": "old"}, old_key, aad=b"another").collect()
+
+
+@pytest.mark.parametrize("aad", [b"", b"people"])
+def test_aes_decrypt_opens_what_we_sealed_for_it(people: DataFrame, aad: bytes) -> None:
+    key, text = f"X'{AES_KEY.hex()}'", aad.decode()
+    ours = sealcomb.spark.seal_aes_encrypt(people, {"note": "old"}, old_key, aad=aad)
+    opened = ours.selectExpr("id", f"string(aes_decrypt(note, {key}, 'GCM', 'DEFAULT', '{text}')) AS note")
+    assert sorted_rows(opened, "note") == sorted_rows(people, "note")
+
+
+def test_aes_encrypt_takes_a_keyset_of_the_policy_gcm(
+    people: DataFrame, keys: sealcomb.spark.KeyProvider
+) -> None:
+    with pytest.raises(Exception, match="'notes' has the policy 'random'; here it must be gcm"):
+        sealcomb.spark.seal_aes_encrypt(people, {"note": "notes"}, keys).collect()
+
+
+# ---- tasks that run twice
+
+
+class Attempts:
+    """Notes each attempt at a batch and its nonces in a folder; it comes after ``seal``.
+
+    The first attempt at ``stuck`` waits until there is a second one; the others wait for ``seconds``.
+    """
+
+    def __init__(self, folder: Path, *, stuck: int | None = None, seconds: float = 0.0) -> None:
+        self.folder, self.stuck, self.seconds = folder, stuck, seconds
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        assert task is not None
+        for count, batch in enumerate(batches):
+            nonces = [value[NONCE] for value in batch.column("ssn").to_pylist()]
+            worker = os.environ["SPARK_LOCAL_IP"]
+            name = f"{task.partitionId()}-{task.taskAttemptId()}-{count}-{worker}"
+            (self.folder / name).write_bytes(b"".join(nonces))
+            time.sleep(self.seconds)
+            if (task.partitionId(), task.attemptNumber()) == (self.stuck, 0):
+                end = time.monotonic() + 60
+                while len(list(self.folder.glob(f"{self.stuck}-*"))) < SECOND and time.monotonic() < end:
+                    time.sleep(0.1)
+            yield batch
+
+
+def noted(folder: Path) -> dict[tuple[int, int], list[bytes]]:
+    """The nonces by partition and attempt."""
+    found: dict[tuple[int, int], list[bytes]] = {}
+    for file in folder.iterdir():
+        partition, attempt = map(int, file.name.split("-")[:2])
+        data = file.read_bytes()
+        found.setdefault((partition, attempt), []).extend(
+            data[at : at + 12] for at in range(0, len(data), 12)
+        )
+    return found
+
+
+def check_attempts(folder: Path) -> None:
+    """Some task ran twice, and no nonce was drawn twice."""
+    attempts = noted(folder)
+    assert len(attempts) > len({partition for partition, _ in attempts}), "no task ran twice"
+    nonces = [nonce for some in attempts.values() for nonce in some]
+    assert len(set(nonces)) == len(nonces)
+
+
+def rows_once(sealed: DataFrame, keys: sealcomb.spark.KeyProvider, path: Path) -> list[tuple[object, ...]]:
+    sealed.write.parquet(str(path))
+    stored = sealed.sparkSession.read.parquet(str(path))
+    return sorted_rows(sealcomb.spark.open(stored, {"ssn": "notes"}, keys), "ssn")
+
+
+@pytest.mark.parametrize("what", ["executor", "worker"])
+def test_what_is_killed_loses_nothing_and_repeats_no_nonce(
+    what: str, cluster: Cluster, spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+) -> None:
+    attempts = tmp_path / "attempts"
+    attempts.mkdir()
+    people = spark.range(0, ROWS, 1, 8).selectExpr("id", "concat('s', id) AS ssn")
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    slow = sealed.mapInArrow(Attempts(attempts, stuck=2, seconds=0.3), sealed.schema)
+    killed = Event()
+
+    def kill_in_the_middle() -> None:
+        while not (begun := list(attempts.glob("2-*"))):
+            time.sleep(0.05)
+        cluster.kill(what, begun[0].name.split("-")[-1])
+        killed.set()
+
+    Thread(target=kill_in_the_middle, daemon=True).start()
+    rows = rows_once(slow, keys, tmp_path / "sealed")
+    assert killed.is_set()
+    assert rows == [(row, f"s{row}") for row in range(ROWS)]
+    check_attempts(attempts)
+
+
+def test_speculative_tasks_repeat_no_nonce(
+    spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+) -> None:
+    (tmp_path / "attempts").mkdir()
+    people = spark.range(0, ROWS, 1, 4).selectExpr("id", "concat('s', id) AS ssn")
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    slow = sealed.mapInArrow(Attempts(tmp_path / "attempts", stuck=2), sealed.schema)
+    assert rows_once(slow, keys, tmp_path / "sealed") == [(row, f"s{row}") for row in range(ROWS)]
+    check_attempts(tmp_path / "attempts")
+
+
+def test_a_task_that_fails_is_tried_again(
+    spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+) -> None:
+    (tmp_path / "attempts").mkdir()
+
+    def fails_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            if TaskContext.get().attemptNumber() == 0:  # type: ignore[union-attr]
+                raise RuntimeError("the first attempt fails after its first batch")
+
+    people = spark.range(0, ROWS, 1, 2).selectExpr("id", "concat('s', id) AS ssn")
+    sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
+    noting = sealed.mapInArrow(Attempts(tmp_path / "attempts"), sealed.schema)
+    rows = rows_once(noting.mapInArrow(fails_once, sealed.schema), keys, tmp_path / "sealed")
+    assert rows == [(row, f"s{row}") for row in range(ROWS)]
+    check_attempts(tmp_path / "attempts")
+
+
+# ---- no key leaves the executors
+
+
+def forms(secret: bytes) -> list[bytes]:
+    """A key as bytes, as hex, as a list of numbers, and as base64 in all three alignments."""
+    texts = [base64.b64encode(b"." * shift + secret)[4 if shift else 0 : -4] for shift in range(3)]
+    listed = ", ".join(map(str, secret)).encode()
+    return [secret, secret.hex().encode(), secret.hex().upper().encode(), listed, *texts]
+
+
+def secrets(folder: Path) -> list[bytes]:
+    """The raw keys in the keysets' files, which have them after a protobuf's tag and length.
+
+    Not that of ``old``: a key that is written into SQL, as ``aes_encrypt`` wants it, is in Spark's plans.
+    """
+    found = []
+    for file in (folder / "ids.json", folder / "notes.json"):
+        for key in json.loads(file.read_text())["key"]:
+            data = base64.b64decode(key["keyData"]["value"])
+            size = 64 if "AesSiv" in key["keyData"]["typeUrl"] else 32
+            at = data.index(bytes([size]))
+            found.append(data[at + 1 : at + 1 + size])
+            assert len(found[-1]) == size
+    return found
+
+
+def test_no_key_is_in_what_is_pickled(
+    people: DataFrame, keys: sealcomb.spark.KeyProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pickled: list[bytes] = []
+    dumps = cloudpickle.dumps
+
+    def noted_dumps(*arguments: object, **more: object) -> bytes:
+        pickled.append(dumps(*arguments, **more))
+        return pickled[-1]
+
+    monkeypatch.setattr(cloudpickle, "dumps", noted_dumps)
+    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    sealcomb.spark.open(sealed, BOTH, keys).count()
+    sealed.select(sealcomb.spark.open_udf(keys, "notes", context="note")("note")).count()
+    assert pickled
+    for form in (form for secret in secrets(folder) for form in forms(secret)):
+        assert not any(form in data for data in pickled)
+
+
+def test_no_key_is_in_plans_and_in_what_spark_wrote(
+    people: DataFrame, keys: sealcomb.spark.KeyProvider, folder: Path, cluster: Cluster
+) -> None:
+    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    assert sealed.repartition(3).count() == ROWS
+    with pytest.raises(Exception, match="ForgedRow") as failure:
+        sealcomb.spark.open(sealed, BOTH, keys, context="other.{column}").collect()
+    plan = sealed._jdf.queryExecution().toString() + str(failure.value)
+    files = [
+        file for file in cluster.folder.rglob("*") if file.is_file() and cluster.home not in file.parents
+    ]
+    assert any("events" in file.parts for file in files)
+    assert any(file.name == "stderr" for file in files)
+    everything = plan.encode() + b"".join(file.read_bytes() for file in files)
+    assert b"MapInArrow SealcombColumns" in everything
+    for form in (form for secret in secrets(folder) for form in forms(secret)):
+        assert form not in everything
+
+
+def test_the_provider_is_called_in_the_executors_only(
+    people: DataFrame, tmp_path: Path, folder: Path
+) -> None:
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    def keys(name: str) -> Keyset:
+        (calls / f"{os.getpid()}-{name}-{time.monotonic_ns()}").touch()
+        return keys_from_file(folder)(name)
+
+    sealed = sealcomb.spark.seal(people, BOTH, keys)
+    assert not list(calls.iterdir())
+    assert sealed.count() == ROWS
+    assert sealcomb.spark.open(sealed, BOTH, keys).count() == ROWS
+    seen = [tuple(file.name.split("-")[:2]) for file in calls.iterdir()]
+    assert str(os.getpid()) not in {process for process, _ in seen}
+    assert len(set(seen)) == len(seen), "a worker keeps a keyset that it has fetched"
+
+
+def test_work_without_a_session_pickles(keys: sealcomb.spark.KeyProvider) -> None:
+    work = sealcomb.spark.seal_udf(keys, "notes", context="x").func
+    assert pickle.loads(pickle.dumps(work)).__self__ == work.__self__
+    assert StringType() == sealcomb.spark.open_udf(keys, "notes", context="x", returns="string").returnType
+    with pytest.raises(ValueError, match="context"):
+        sealcomb.spark.open_udf(keys, "notes", context="people.{column}")
+    with pytest.raises(ValueError, match="policy"):
+        sealcomb.spark.seal_udf(keys, "notes", context="x", policy="gcm")  # type: ignore[arg-type]
