@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from sealcomb import (
     ForgedRow,
@@ -37,7 +37,7 @@ from sealcomb import (
 )
 
 try:
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
     from pyarrow import csv, parquet
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -414,7 +414,7 @@ class Work:
                 array = reseal_column(array, self.keyset, context=aad, row_ids=ids, threads=self.threads)
             else:
                 plain = self.plain_type(notes.pop(TYPE_KEY, b"").decode(), array.type)
-                as_type = "utf8" if plain in TEXT else "binary"
+                as_type: Literal["utf8", "binary"] = "utf8" if plain in TEXT else "binary"
                 if self.forged == "null":
                     nullable = True
                     array, count = open_column_counted(

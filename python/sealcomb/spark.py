@@ -24,16 +24,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame
-from pyspark.sql.functions import arrow_udf
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, StructType
 from pyspark.sql.udf import UserDefinedFunction
 
 from sealcomb import (
     ForgedRow,
+    KeyProvider,
     Keyset,
     KeysetError,
     NotSealed,
@@ -52,9 +53,6 @@ __all__ = [
     "seal_aes_encrypt",
     "seal_udf",
 ]
-
-KeyProvider = Callable[[str], Keyset]
-"""Gives the keyset of a name, where the data is. It is pickled, so it must hold no keys."""
 
 KEYSET_SECONDS = 600
 STRING_MARK = "sealcomb.string"
@@ -139,7 +137,7 @@ def seal_udf(
     if policy not in ("random", "deterministic"):
         raise ValueError(f"policy must be 'random' or 'deterministic', not {policy!r}")
     work = SealcombValues(_pickled(keys), keyset, _whole(context), policy=policy)
-    udf = arrow_udf(work.seal, BinaryType())
+    udf: UserDefinedFunction = arrow_udf(work.seal, BinaryType())
     return udf if policy == "deterministic" else udf.asNondeterministic()
 
 
@@ -159,7 +157,8 @@ def open_udf(
     if returns not in ("binary", "string"):
         raise ValueError(f"returns must be 'binary' or 'string', not {returns!r}")
     work = SealcombValues(_pickled(keys), keyset, _whole(context), forged=forged, string=returns == "string")
-    return arrow_udf(work.open, StringType() if work.string else BinaryType())
+    udf: UserDefinedFunction = arrow_udf(work.open, StringType() if work.string else BinaryType())
+    return udf
 
 
 def open_aes_encrypt(
@@ -227,7 +226,8 @@ def _pickled(keys: KeyProvider) -> bytes:
         raise TypeError(
             "keys must be a key provider, a callable that gives the keyset of a name in the executors"
         )
-    return bytes(cloudpickle.dumps(keys))
+    pickled: bytes = cloudpickle.dumps(keys)  # type: ignore[no-untyped-call]
+    return pickled
 
 
 def _field(df: DataFrame, name: str) -> StructField:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+
 from sealcomb import Keyset, columns, open_column
 
 ROWS = 50_000

@@ -19,12 +19,14 @@ import psutil
 import pyarrow as pa
 import pyspark
 import pytest
-import sealcomb.spark
 from pyspark import TaskContext, cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, StringType
-from sealcomb import Keyset, keys_from_file, open_column
+from test_engines import run_examples
+
+import sealcomb.spark
+from sealcomb import KeyProvider, Keyset, keys_from_file, open_column
 
 WORKERS = ("127.0.0.2", "127.0.0.3")
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -57,7 +59,7 @@ def folder(keysets: dict[str, Keyset], tmp_path_factory: pytest.TempPathFactory)
 
 
 @pytest.fixture(scope="module")
-def keys(folder: Path) -> sealcomb.spark.KeyProvider:
+def keys(folder: Path) -> KeyProvider:
     return keys_from_file(folder)
 
 
@@ -190,7 +192,7 @@ def sorted_rows(df: DataFrame, *columns: str) -> list[tuple[object, ...]]:
 
 
 def test_what_is_sealed_opens_as_it_was(
-    people: DataFrame, keys: sealcomb.spark.KeyProvider, keysets: dict[str, Keyset]
+    people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]
 ) -> None:
     how = {"context": "people.{column}", "row_id": "id"}
     sealed = sealcomb.spark.seal(people, BOTH, keys, **how)
@@ -205,7 +207,7 @@ def test_what_is_sealed_opens_as_it_was(
     )
 
 
-def test_a_column_of_bytes_stays_one(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_a_column_of_bytes_stays_one(people: DataFrame, keys: KeyProvider) -> None:
     raw = people.selectExpr("id", "cast(ssn AS binary) AS ssn")
     opened = sealcomb.spark.open(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
     assert opened.dtypes == raw.dtypes
@@ -213,7 +215,7 @@ def test_a_column_of_bytes_stays_one(people: DataFrame, keys: sealcomb.spark.Key
 
 
 def test_parquet_remembers_which_columns_were_strings(
-    spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+    spark: SparkSession, people: DataFrame, keys: KeyProvider, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "sealed")
     sealcomb.spark.seal(people, BOTH, keys).write.parquet(path)
@@ -222,9 +224,7 @@ def test_parquet_remembers_which_columns_were_strings(
     assert sorted_rows(opened, "ssn", "note") == sorted_rows(people, "ssn", "note")
 
 
-def test_equal_values_of_a_deterministic_column_join(
-    people: DataFrame, keys: sealcomb.spark.KeyProvider
-) -> None:
+def test_equal_values_of_a_deterministic_column_join(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "ids"}, keys, context="ssn")
     others = sealcomb.spark.seal(
         people.selectExpr("ssn AS key").distinct(), {"key": "ids"}, keys, context="ssn"
@@ -233,7 +233,7 @@ def test_equal_values_of_a_deterministic_column_join(
     assert sealed.join(others, sealed.ssn == others.key).count() == ROWS
 
 
-def test_values_of_a_random_column_differ(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_values_of_a_random_column_differ(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people.select("id", "ssn"), {"ssn": "notes"}, keys)
     assert sealed.select("ssn").distinct().count() == ROWS
 
@@ -257,7 +257,7 @@ def test_reseal_moves_to_the_primary_key(
 # ---- SQL
 
 
-def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
     context = "people.note"
     spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context=context))
     spark.udf.register("open_note", sealcomb.spark.open_udf(keys, "notes", context=context, returns="string"))
@@ -268,9 +268,7 @@ def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: sealcom
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
-def test_a_deterministic_function_groups(
-    spark: SparkSession, people: DataFrame, keys: sealcomb.spark.KeyProvider
-) -> None:
+def test_a_deterministic_function_groups(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
     seal = sealcomb.spark.seal_udf(keys, "ids", context="people.ssn", policy="deterministic")
     spark.udf.register("seal_ssn", seal)
     people.createOrReplaceTempView("people")
@@ -280,10 +278,17 @@ def test_a_deterministic_function_groups(
     assert {row.n for row in counts} == {ROWS // 1000}
 
 
+def test_the_example_of_the_page_runs(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_examples("Keys", "Spark", spark=spark)
+
+
 # ---- what does not work
 
 
-def test_columns_of_other_types_are_refused(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_columns_of_other_types_are_refused(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(TypeError, match="column 'id' is bigint, not string or binary: cast"):
         sealcomb.spark.seal(people, {"id": "ids"}, keys)
     with pytest.raises(TypeError, match="column 'note' is string, not binary"):
@@ -305,7 +310,7 @@ def test_keys_instead_of_a_provider_are_refused(people: DataFrame, keysets: dict
         sealcomb.spark.seal(people, {"ssn": "ids"}, lambda name: keysets[name])
 
 
-def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people, BOTH, keys)
     forged = sealed.withColumn("note", F.expr("if(id = 12346, substring(note, 1, length(note) - 1), note)"))
     with pytest.raises(Exception, match=r"ForgedRow") as failure:
@@ -316,20 +321,20 @@ def test_a_forged_row_fails_the_job_or_is_null(people: DataFrame, keys: sealcomb
     assert [row.id for row in nulls] == [12346]
 
 
-def test_another_context_does_not_open(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> None:
     sealed = sealcomb.spark.seal(people, {"note": "notes"}, keys, context="people.{column}")
     with pytest.raises(Exception, match="ForgedRow"):
         sealcomb.spark.open(sealed, {"note": "notes"}, keys, context="animals.{column}").collect()
 
 
-def test_the_policy_gcm_is_refused(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(
         Exception, match="'fast' has the policy 'gcm'; here it must be random or deterministic"
     ):
         sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
 
 
-def test_a_name_that_the_provider_does_not_know(people: DataFrame, keys: sealcomb.spark.KeyProvider) -> None:
+def test_a_name_that_the_provider_does_not_know(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(Exception, match=r"missing"):
         sealcomb.spark.seal(people, {"ssn": "missing"}, keys).collect()
 
@@ -364,9 +369,7 @@ def test_aes_decrypt_opens_what_we_sealed_for_it(people: DataFrame, aad: bytes) 
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
-def test_aes_encrypt_takes_a_keyset_of_the_policy_gcm(
-    people: DataFrame, keys: sealcomb.spark.KeyProvider
-) -> None:
+def test_aes_encrypt_takes_a_keyset_of_the_policy_gcm(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(Exception, match="'notes' has the policy 'random'; here it must be gcm"):
         sealcomb.spark.seal_aes_encrypt(people, {"note": "notes"}, keys).collect()
 
@@ -419,7 +422,7 @@ def check_attempts(folder: Path) -> None:
     assert len(set(nonces)) == len(nonces)
 
 
-def rows_once(sealed: DataFrame, keys: sealcomb.spark.KeyProvider, path: Path) -> list[tuple[object, ...]]:
+def rows_once(sealed: DataFrame, keys: KeyProvider, path: Path) -> list[tuple[object, ...]]:
     sealed.write.parquet(str(path))
     stored = sealed.sparkSession.read.parquet(str(path))
     return sorted_rows(sealcomb.spark.open(stored, {"ssn": "notes"}, keys), "ssn")
@@ -427,7 +430,7 @@ def rows_once(sealed: DataFrame, keys: sealcomb.spark.KeyProvider, path: Path) -
 
 @pytest.mark.parametrize("what", ["executor", "worker"])
 def test_what_is_killed_loses_nothing_and_repeats_no_nonce(
-    what: str, cluster: Cluster, spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
+    what: str, cluster: Cluster, spark: SparkSession, keys: KeyProvider, tmp_path: Path
 ) -> None:
     attempts = tmp_path / "attempts"
     attempts.mkdir()
@@ -449,9 +452,7 @@ def test_what_is_killed_loses_nothing_and_repeats_no_nonce(
     check_attempts(attempts)
 
 
-def test_speculative_tasks_repeat_no_nonce(
-    spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
-) -> None:
+def test_speculative_tasks_repeat_no_nonce(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
     (tmp_path / "attempts").mkdir()
     people = spark.range(0, ROWS, 1, 4).selectExpr("id", "concat('s', id) AS ssn")
     sealed = sealcomb.spark.seal(people, {"ssn": "notes"}, keys)
@@ -460,9 +461,7 @@ def test_speculative_tasks_repeat_no_nonce(
     check_attempts(tmp_path / "attempts")
 
 
-def test_a_task_that_fails_is_tried_again(
-    spark: SparkSession, keys: sealcomb.spark.KeyProvider, tmp_path: Path
-) -> None:
+def test_a_task_that_fails_is_tried_again(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
     (tmp_path / "attempts").mkdir()
 
     def fails_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -506,7 +505,7 @@ def secrets(folder: Path) -> list[bytes]:
 
 
 def test_no_key_is_in_what_is_pickled(
-    people: DataFrame, keys: sealcomb.spark.KeyProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
+    people: DataFrame, keys: KeyProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pickled: list[bytes] = []
     dumps = cloudpickle.dumps
@@ -525,7 +524,7 @@ def test_no_key_is_in_what_is_pickled(
 
 
 def test_no_key_is_in_plans_and_in_what_spark_wrote(
-    people: DataFrame, keys: sealcomb.spark.KeyProvider, folder: Path, cluster: Cluster
+    people: DataFrame, keys: KeyProvider, folder: Path, cluster: Cluster
 ) -> None:
     sealed = sealcomb.spark.seal(people, BOTH, keys)
     assert sealed.repartition(3).count() == ROWS
@@ -562,7 +561,7 @@ def test_the_provider_is_called_in_the_executors_only(
     assert len(set(seen)) == len(seen), "a worker keeps a keyset that it has fetched"
 
 
-def test_work_without_a_session_pickles(keys: sealcomb.spark.KeyProvider) -> None:
+def test_work_without_a_session_pickles(keys: KeyProvider) -> None:
     work = sealcomb.spark.seal_udf(keys, "notes", context="x").func
     assert pickle.loads(pickle.dumps(work)).__self__ == work.__self__
     assert StringType() == sealcomb.spark.open_udf(keys, "notes", context="x", returns="string").returnType

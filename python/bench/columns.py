@@ -1,0 +1,262 @@
+"""Measures columns and messages beside loops over pyca, in one run, and prints the table of docs/columns.md.
+
+    python bench/columns.py [--quick] [--write ../docs/columns.md]
+
+Each line is the median of rounds that take turns. A loop over pyca has fewer values, and its time is scaled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+import duckdb
+import page
+import polars as pl
+import pyarrow as pa
+from cryptography.hazmat.primitives.ciphers import aead as pyca
+
+import sealcomb
+from sealcomb import Keyset, open_column, seal_column
+
+CONTEXT = b"people.note"
+KEY, LONG_KEY = bytes(range(32)), bytes(range(64))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison; ``ratio`` is how many times faster we are, or what the goal speaks of."""
+
+    what: str
+    ours: str
+    theirs: str
+    ratio: float
+    goal: str
+
+
+def seconds(*works: Callable[[], object], rounds: int) -> list[float]:
+    """The median time of each, in rounds that take turns."""
+    for work in works:
+        work()
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for work, mine in zip(works, times, strict=True):
+            start = time.perf_counter()
+            work()
+            mine.append(time.perf_counter() - start)
+    return [median(mine) for mine in times]
+
+
+def values(count: int, size: int) -> pa.Array:
+    data = os.urandom(count * size)
+    offsets = pa.array(range(0, (count + 1) * size, size), pa.int32())
+    return pa.Array.from_buffers(pa.binary(), count, [None, offsets.buffers()[1], pa.py_buffer(data)])
+
+
+def rate(count: int, size: int, time_taken: float) -> str:
+    return f"{count / time_taken / 1e6:.2f} M/s, {count * size / time_taken / 1e9:.2f} GB/s"
+
+
+def columns(options: argparse.Namespace) -> list[Line]:
+    """A column under each policy beside a loop, on one thread and two."""
+    lines = []
+    for size, count in ((64, 2_000_000 // options.scale), (1024, 250_000 // options.scale)):
+        array = values(count, size)
+        few = array.slice(0, count // 20).to_pylist()
+        keysets = {
+            "random": Keyset.from_keys({1: KEY}, primary=1),
+            "deterministic": Keyset.from_keys({1: LONG_KEY}, primary=1, policy="deterministic"),
+        }
+        gcm_siv, siv = pyca.AESGCMSIV(KEY), pyca.AESSIV(LONG_KEY)
+        loops: dict[str, Callable[[], object]] = {
+            "random": lambda cipher=gcm_siv, few=few: [
+                cipher.encrypt(os.urandom(12), v, CONTEXT) for v in few
+            ],
+            "deterministic": lambda cipher=siv, few=few: [cipher.encrypt(v, [CONTEXT]) for v in few],
+        }
+        alone: dict[str, float] = {}
+        for policy, keyset in keysets.items():
+            one, two, loop = seconds(
+                lambda k=keyset, a=array: seal_column(a, k, context=CONTEXT, threads=1),
+                lambda k=keyset, a=array: seal_column(a, k, context=CONTEXT, threads=2),
+                loops[policy],
+                rounds=options.rounds,
+            )
+            loop *= count / len(few)
+            alone[policy] = one
+            name = f"seal {size}-byte values, `{policy}`"
+            goal = "≥ 20" if (policy, size) == ("random", 64) else "≥ 8" if policy == "deterministic" else ""
+            theirs = f"loop over pyca, {rate(count, size, loop)}"
+            lines.append(Line(f"{name}, one thread", rate(count, size, one), theirs, loop / one, goal))
+            goal = "≥ 1.8 on two cores" if policy == "random" else ""
+            lines.append(Line(f"{name}, two threads", rate(count, size, two), "one thread", one / two, goal))
+            sealed = seal_column(array, keyset, context=CONTEXT)
+            (opened,) = seconds(
+                lambda s=sealed, k=keyset: open_column(s, k, context=CONTEXT, threads=1),
+                rounds=options.rounds,
+            )
+            name = f"open {size}-byte values, `{policy}`, one thread"
+            lines.append(Line(name, rate(count, size, opened), "sealing", one / opened, ""))
+        slower = alone["random"] / alone["deterministic"]
+        name = f"`deterministic` beside `random`, {size} bytes, one thread"
+        lines.append(Line(name, rate(count, size, alone["deterministic"]), "`random`", slower, "≥ 0.4"))
+    return lines
+
+
+def messages(options: argparse.Namespace) -> list[Line]:
+    """A list of messages, and one message, beside pyca."""
+    lines = []
+    count = 100_000 // options.scale
+    data = values(count, 64).to_pylist()
+    nonces = [row.to_bytes(12, "big") for row in range(count)]
+    ours, theirs = sealcomb.AESGCM(KEY), pyca.AESGCM(KEY)
+    many, loop = seconds(
+        lambda: ours.encrypt_many(nonces, data, CONTEXT),
+        lambda: [theirs.encrypt(nonce, value, CONTEXT) for nonce, value in zip(nonces, data, strict=True)],
+        rounds=options.rounds,
+    )
+    text = f"loop over pyca, {rate(count, 64, loop)}"
+    lines.append(Line("`AESGCM.encrypt_many`, 64 bytes", rate(count, 64, many), text, loop / many, "≥ 5"))
+    for size in (64, 1024):
+        message, nonce, calls = bytes(size), bytes(12), 20_000 // options.scale
+        one, other = seconds(
+            lambda m=message, n=nonce, c=calls: [ours.encrypt(n, m, CONTEXT) for _ in range(c)],
+            lambda m=message, n=nonce, c=calls: [theirs.encrypt(n, m, CONTEXT) for _ in range(c)],
+            rounds=2 * options.rounds,
+        )
+        nanoseconds = [f"{taken / calls * 1e9:.0f} ns" for taken in (one, other)]
+        name = f"one `AESGCM.encrypt`, {size} bytes"
+        lines.append(Line(name, nanoseconds[0], f"pyca, {nanoseconds[1]}", other / one, "≥ 1"))
+    return lines
+
+
+def engines(options: argparse.Namespace) -> list[Line]:
+    """DuckDB and Polars beside the bare call: how many times longer they take."""
+    count = 2_000_000 // options.scale
+    people = pa.table({"note": values(count, 64)})
+    keyset = Keyset.from_keys({1: KEY}, primary=1)
+
+    def seal(note: object) -> object:
+        return seal_column(note, keyset, context=CONTEXT)
+
+    db = duckdb.connect()
+    options_of_udf = {"type": "arrow", "null_handling": "special", "side_effects": True}
+    db.create_function(
+        "seal", seal, ["BLOB"], "BLOB", type="arrow", null_handling="special", side_effects=True
+    )
+    db.create_function("same", lambda note: note, ["BLOB"], "BLOB", **options_of_udf)
+    db.sql("CREATE TABLE stored AS SELECT note FROM people")
+    frame = pl.DataFrame(people)
+    expression = pl.col("note").map_batches(seal, return_dtype=pl.Binary)
+    bare, by_polars, polars_bare = seconds(
+        lambda: seal(people["note"]),
+        lambda: frame.lazy().select(expression).collect(),
+        lambda: seal(frame["note"]),
+        rounds=options.rounds,
+    )
+    by_duckdb, without = seconds(
+        lambda: db.sql("SELECT seal(note) AS note FROM stored").to_arrow_table(),
+        lambda: db.sql("SELECT same(note) AS note FROM stored").to_arrow_table(),
+        rounds=options.rounds,
+    )
+    db.close()
+    return [
+        Line(
+            "Polars",
+            f"{by_polars:.3f} s",
+            f"bare call, {polars_bare:.3f} s",
+            by_polars / polars_bare,
+            "≤ 1.3",
+        ),
+        Line("DuckDB", f"{by_duckdb:.3f} s", f"bare call, {bare:.3f} s", by_duckdb / bare, "≤ 1.3"),
+        Line(
+            "DuckDB, less the same query with a function that does nothing",
+            f"{by_duckdb - without:.3f} s",
+            f"bare call, {bare:.3f} s",
+            (by_duckdb - without) / bare,
+            "",
+        ),
+    ]
+
+
+MEMORY = """
+import re, sys
+import pyarrow as pa
+from sealcomb import Keyset, seal_column
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", open("/proc/self/status").read())[1]) * 1024
+size, count = 64, int(sys.argv[1])
+offsets = pa.array(range(0, (count + 1) * size, size), pa.int32())
+array = pa.Array.from_buffers(pa.binary(), count, [None, offsets.buffers()[1], pa.py_buffer(bytearray(b"x") * (size * count))])
+open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+before = peak()
+sealed = seal_column(array, Keyset.generate(), context=b"people.note")
+print((peak() - before - sealed.nbytes) / 1e6, sealed.nbytes / 1e6)
+"""  # noqa: E501
+
+
+def memory(options: argparse.Namespace) -> list[Line]:
+    """What a call takes beside its input and output, in a process of its own."""
+    command = [sys.executable, "-c", MEMORY, str(4_000_000 // options.scale)]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    beside, output = map(float, printed.split())
+    return [
+        Line(
+            "memory of a call, beside input and output",
+            f"{beside:.0f} MB",
+            f"output, {output:.0f} MB",
+            beside,
+            "≤ 64 MB",
+        )
+    ]
+
+
+def processor() -> str:
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.MULTILINE)
+    return found[1] if found else platform.processor()
+
+
+def table(lines: list[Line]) -> str:
+    text = ["| | here | beside | ratio | goal |", "|---|---:|---:|---:|---|"]
+    text += [
+        f"| {line.what} | {line.ours} | {line.theirs} | {line.ratio:.2f} | {line.goal} |" for line in lines
+    ]
+    versions = ", ".join(
+        f"{name} {version(name)}" for name in ("cryptography", "pyarrow", "polars", "duckdb")
+    )
+    text += ["", f"{processor()}, {os.cpu_count()} processors; {versions}."]
+    return "\n".join(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a tenth of the values, three rounds")
+    parser.add_argument(
+        "--write", metavar="FILE", type=Path, help="put the table between the page's two marks"
+    )
+    options = parser.parse_args()
+    options.scale, options.rounds = (10, 3) if options.quick else (1, 7)
+    lines = []
+    for part in (columns, messages, engines, memory):
+        print(f"{part.__name__} ...", file=sys.stderr)
+        lines += part(options)
+    text = table(lines)
+    print(text)
+    if options.write:
+        page.write(options.write, "columns", text)
+
+
+if __name__ == "__main__":
+    main()
