@@ -16,9 +16,11 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import duckdb
 import page
@@ -67,6 +69,16 @@ def rate(count: int, size: int, time_taken: float) -> str:
     return f"{count / time_taken / 1e6:.2f} M/s, {count * size / time_taken / 1e9:.2f} GB/s"
 
 
+def loop_gcm_siv(values: list[bytes]) -> list[bytes]:
+    cipher = pyca.AESGCMSIV(KEY)
+    return [cipher.encrypt(os.urandom(12), value, CONTEXT) for value in values]
+
+
+def loop_siv(values: list[bytes]) -> list[bytes]:
+    cipher = pyca.AESSIV(LONG_KEY)
+    return [cipher.encrypt(value, [CONTEXT]) for value in values]
+
+
 def columns(options: argparse.Namespace) -> list[Line]:
     """A column under each policy beside a loop, on one thread and two."""
     lines = []
@@ -77,20 +89,12 @@ def columns(options: argparse.Namespace) -> list[Line]:
             "random": Keyset.from_keys({1: KEY}, primary=1),
             "deterministic": Keyset.from_keys({1: LONG_KEY}, primary=1, policy="deterministic"),
         }
-        gcm_siv, siv = pyca.AESGCMSIV(KEY), pyca.AESSIV(LONG_KEY)
-        loops: dict[str, Callable[[], object]] = {
-            "random": lambda cipher=gcm_siv, few=few: [
-                cipher.encrypt(os.urandom(12), v, CONTEXT) for v in few
-            ],
-            "deterministic": lambda cipher=siv, few=few: [cipher.encrypt(v, [CONTEXT]) for v in few],
-        }
+        loops = {"random": partial(loop_gcm_siv, few), "deterministic": partial(loop_siv, few)}
         alone: dict[str, float] = {}
         for policy, keyset in keysets.items():
+            seal = partial(seal_column, array, keyset, context=CONTEXT)
             one, two, loop = seconds(
-                lambda k=keyset, a=array: seal_column(a, k, context=CONTEXT, threads=1),
-                lambda k=keyset, a=array: seal_column(a, k, context=CONTEXT, threads=2),
-                loops[policy],
-                rounds=options.rounds,
+                partial(seal, threads=1), partial(seal, threads=2), loops[policy], rounds=options.rounds
             )
             loop *= count / len(few)
             alone[policy] = one
@@ -100,17 +104,20 @@ def columns(options: argparse.Namespace) -> list[Line]:
             lines.append(Line(f"{name}, one thread", rate(count, size, one), theirs, loop / one, goal))
             goal = "≥ 1.8 on two cores" if policy == "random" else ""
             lines.append(Line(f"{name}, two threads", rate(count, size, two), "one thread", one / two, goal))
-            sealed = seal_column(array, keyset, context=CONTEXT)
-            (opened,) = seconds(
-                lambda s=sealed, k=keyset: open_column(s, k, context=CONTEXT, threads=1),
-                rounds=options.rounds,
-            )
+            unseal = partial(open_column, seal(), keyset, context=CONTEXT, threads=1)
+            (opened,) = seconds(unseal, rounds=options.rounds)
             name = f"open {size}-byte values, `{policy}`, one thread"
             lines.append(Line(name, rate(count, size, opened), "sealing", one / opened, ""))
         slower = alone["random"] / alone["deterministic"]
         name = f"`deterministic` beside `random`, {size} bytes, one thread"
         lines.append(Line(name, rate(count, size, alone["deterministic"]), "`random`", slower, "≥ 0.4"))
     return lines
+
+
+def one_by_one(encrypt: Callable[[bytes, bytes, bytes], bytes], message: bytes, calls: int) -> None:
+    nonce = bytes(12)
+    for _ in range(calls):
+        encrypt(nonce, message, CONTEXT)
 
 
 def messages(options: argparse.Namespace) -> list[Line]:
@@ -128,12 +135,9 @@ def messages(options: argparse.Namespace) -> list[Line]:
     text = f"loop over pyca, {rate(count, 64, loop)}"
     lines.append(Line("`AESGCM.encrypt_many`, 64 bytes", rate(count, 64, many), text, loop / many, "≥ 5"))
     for size in (64, 1024):
-        message, nonce, calls = bytes(size), bytes(12), 20_000 // options.scale
-        one, other = seconds(
-            lambda m=message, n=nonce, c=calls: [ours.encrypt(n, m, CONTEXT) for _ in range(c)],
-            lambda m=message, n=nonce, c=calls: [theirs.encrypt(n, m, CONTEXT) for _ in range(c)],
-            rounds=2 * options.rounds,
-        )
+        calls = 20_000 // options.scale
+        works = [partial(one_by_one, cipher.encrypt, bytes(size), calls) for cipher in (ours, theirs)]
+        one, other = seconds(*works, rounds=2 * options.rounds)
         nanoseconds = [f"{taken / calls * 1e9:.0f} ns" for taken in (one, other)]
         name = f"one `AESGCM.encrypt`, {size} bytes"
         lines.append(Line(name, nanoseconds[0], f"pyca, {nanoseconds[1]}", other / one, "≥ 1"))
@@ -146,15 +150,13 @@ def engines(options: argparse.Namespace) -> list[Line]:
     people = pa.table({"note": values(count, 64)})
     keyset = Keyset.from_keys({1: KEY}, primary=1)
 
-    def seal(note: object) -> object:
+    def seal(note: Any) -> Any:
         return seal_column(note, keyset, context=CONTEXT)
 
     db = duckdb.connect()
-    options_of_udf = {"type": "arrow", "null_handling": "special", "side_effects": True}
-    db.create_function(
-        "seal", seal, ["BLOB"], "BLOB", type="arrow", null_handling="special", side_effects=True
-    )
-    db.create_function("same", lambda note: note, ["BLOB"], "BLOB", **options_of_udf)
+    how: Any = {"type": "arrow", "null_handling": "special", "side_effects": True}
+    db.create_function("seal", seal, ["BLOB"], "BLOB", **how)
+    db.create_function("same", lambda note: note, ["BLOB"], "BLOB", **how)
     db.sql("CREATE TABLE stored AS SELECT note FROM people")
     frame = pl.DataFrame(people)
     expression = pl.col("note").map_batches(seal, return_dtype=pl.Binary)

@@ -76,7 +76,7 @@ def main() -> None:
             f"| {size / 1e9:.2f} GB of Parquet, {rows / 1e6:.1f} million rows | time | | peak of memory |"
         ]
         text += ["|---|---:|---:|---:|"]
-        how = ("--keyset", keys, *(part for column in LENGTHS for part in ("--column", column)))
+        how = ("--keyset", str(keys), *(part for column in LENGTHS for part in ("--column", column)))
         for verb, source, out in (
             ("seal", "in.parquet", "sealed.parquet"),
             ("reseal", "sealed.parquet", "fresh.parquet"),

@@ -62,7 +62,7 @@ exit status:
   1  IN or the keyset is not what it should be: cut short, forged, another key, a column that is not there
   2  the command line is wrong
   3  a file cannot be read or written: permission, disk full, OUT exists
-  4  done with --forged null, and some values were forged
+  4  done with --forged null, and some values did not open
   130, 143  interrupted, terminated; OUT is as it was before
 """
 
@@ -205,20 +205,22 @@ def names_damage(path: Path, group: int) -> Iterator[None]:
 
 
 def read_csv(path: Path) -> Source:
-    file = pa.OSFile(str(path))
     size = max(1, path.stat().st_size)
-    reader = csv.open_csv(
-        file,
-        read_options=csv.ReadOptions(block_size=4 << 20),
-        parse_options=csv.ParseOptions(newlines_in_values=True),
-        # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
-        convert_options=csv.ConvertOptions(
-            default_column_type=pa.string(),
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
+    how = {
+        "read_options": csv.ReadOptions(block_size=4 << 20),
+        "parse_options": csv.ParseOptions(newlines_in_values=True),
+    }
+    with csv.open_csv(str(path), **how) as header:
+        names = header.schema.names
+    file = pa.OSFile(str(path))
+    # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
+    convert_options = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
     )
+    reader = csv.open_csv(file, convert_options=convert_options, **how)
 
     def pieces() -> Iterator[Piece]:
         first = 0
@@ -490,7 +492,8 @@ def change(options: argparse.Namespace) -> int:
     for name, count in work.nulled.items():
         if count:
             print(
-                f"{options.input}: column {name!r}: {count} forged values are null in {out}", file=sys.stderr
+                f"{options.input}: column {name!r}: {count} values did not open and are null in {out}",
+                file=sys.stderr,
             )
     return SOME_FORGED if work.nulled.total() else 0
 
@@ -672,7 +675,7 @@ def parser() -> argparse.ArgumentParser:
                 "--forged",
                 choices=("raise", "null"),
                 default="raise",
-                help="end at a forged value (default), or make it null and go on",
+                help="end at a value that does not open (default), or make it null and go on",
             )
     look = verbs.add_parser(
         "inspect",

@@ -306,7 +306,7 @@ def test_a_forged_value_is_named_by_file_group_column_and_row(
 
     status, shown = run(capsys, "open", bad, opened, *how, "--forged", "null")
     assert status == SOME_FORGED
-    assert "column 'note': 1 forged values are null" in shown
+    assert "column 'note': 1 values did not open and are null" in shown
     assert load(opened)["note"][41_234].as_py() is None
     assert load(opened)["note"].null_count == 1
 

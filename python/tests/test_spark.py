@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import psutil
 import pyarrow as pa
@@ -90,7 +91,7 @@ class Cluster:
             "SPARK_WORKER_DIR": str(self.folder / "work"),
             "PYSPARK_PYTHON": sys.executable,
         }
-        command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{part}"]
+        command = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{part}"]
         options = ["--host", address, "--webui-port", "0", *more]
         with (self.folder / f"{part}-{address}.log").open("ab") as log:
             return subprocess.Popen([*command, *options], env=environment, stdout=log, stderr=log)
@@ -185,7 +186,7 @@ def people(spark: SparkSession) -> DataFrame:
 
 
 def sorted_rows(df: DataFrame, *columns: str) -> list[tuple[object, ...]]:
-    return sorted((tuple(row) for row in df.select("id", *columns).collect()), key=lambda row: row[0])  # type: ignore[arg-type,return-value]
+    return sorted((tuple(row) for row in df.select("id", *columns).collect()), key=lambda row: row[0])
 
 
 # ---- DataFrames
@@ -194,7 +195,7 @@ def sorted_rows(df: DataFrame, *columns: str) -> list[tuple[object, ...]]:
 def test_what_is_sealed_opens_as_it_was(
     people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]
 ) -> None:
-    how = {"context": "people.{column}", "row_id": "id"}
+    how: Any = {"context": "people.{column}", "row_id": "id"}
     sealed = sealcomb.spark.seal(people, BOTH, keys, **how)
     assert [field.dataType for field in sealed.schema][1:3] == [BinaryType(), BinaryType()]
     opened = sealcomb.spark.open(sealed, BOTH, keys, **how)
@@ -348,7 +349,7 @@ def old_key(name: str) -> Keyset:
     return Keyset.from_keys({7: bytes(range(32))}, primary=7, policy="gcm")
 
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize("aad", [b"", b"people"])
@@ -508,7 +509,7 @@ def test_no_key_is_in_what_is_pickled(
     people: DataFrame, keys: KeyProvider, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pickled: list[bytes] = []
-    dumps = cloudpickle.dumps
+    dumps: Any = cloudpickle.dumps
 
     def noted_dumps(*arguments: object, **more: object) -> bytes:
         pickled.append(dumps(*arguments, **more))
@@ -562,7 +563,7 @@ def test_the_provider_is_called_in_the_executors_only(
 
 
 def test_work_without_a_session_pickles(keys: KeyProvider) -> None:
-    work = sealcomb.spark.seal_udf(keys, "notes", context="x").func
+    work: Any = sealcomb.spark.seal_udf(keys, "notes", context="x").func
     assert pickle.loads(pickle.dumps(work)).__self__ == work.__self__
     assert StringType() == sealcomb.spark.open_udf(keys, "notes", context="x", returns="string").returnType
     with pytest.raises(ValueError, match="context"):
