@@ -1,6 +1,7 @@
 //! Columns: Arrow in, Arrow out.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -15,6 +16,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
+use bytes::BytesMut;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -23,7 +25,7 @@ use pyo3_arrow::{PyArray, PyChunkedArray};
 use sealcomb::BatchError;
 use zeroize::Zeroizing;
 
-use crate::bytes::Bytes;
+use crate::arguments::Bytes;
 use crate::envelope::{self, Aads, BATCH, Nonces, Reason};
 use crate::errors::{ForgedRow, NotSealed, UnknownKey, misuse};
 use crate::keyset::{Keyset, NamedKey};
@@ -32,6 +34,9 @@ use crate::work;
 /// Rows, and bytes of output, after which a task ends and the next begins.
 const TASK_ROWS: usize = 16 * BATCH;
 const TASK_BYTES: usize = 1 << 20;
+
+/// Bytes of output after which a batch ends: they stay in the cache from their zeroing to their sealing.
+const BATCH_BYTES: usize = 1 << 17;
 
 /// The values of a chunk, whatever its type.
 enum Values {
@@ -75,6 +80,17 @@ impl Values {
     /// Which rows are null, for a result with the same nulls.
     fn nulls(&self) -> Option<NullBuffer> {
         self.array().logical_nulls()
+    }
+
+    /// Bytes of all rows together, or more.
+    fn bytes_at_most(&self) -> usize {
+        match self {
+            Self::Binary(array) => array.value_data().len(),
+            Self::LargeBinary(array) => array.value_data().len(),
+            Self::View(array) => array.lengths().map(|length| length as usize).sum(),
+            Self::Fixed(array) => array.value_data().len(),
+            Self::Null(_) => 0,
+        }
     }
 
     /// The bytes of a row that isn't null.
@@ -196,7 +212,9 @@ type Imported = (Vec<ArrayRef>, String, DataType, bool);
 
 fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
     let py = object.py();
-    if !object.hasattr(intern!(py, "__arrow_c_array__"))? && !object.hasattr(intern!(py, "__arrow_c_stream__"))? {
+    if !object.hasattr(intern!(py, "__arrow_c_array__"))?
+        && !object.hasattr(intern!(py, "__arrow_c_stream__"))?
+    {
         return Err(PyTypeError::new_err(format!(
             "{function} takes an Arrow array (of pyarrow, polars, arro3, nanoarrow, ...), not {}",
             object.get_type()
@@ -285,7 +303,9 @@ impl Ids {
             DataType::UInt32 => integers!(UInt32Type as u64),
             DataType::UInt64 => integers!(UInt64Type as u64),
             other => Self::Bytes(Values::new(array).ok_or_else(|| {
-                PyTypeError::new_err(format!("row_ids are integers, bytes or text, not {other}; cast them first"))
+                PyTypeError::new_err(format!(
+                    "row_ids are integers, bytes or text, not {other}; cast them first"
+                ))
             })?),
         })
     }
@@ -315,17 +335,28 @@ fn aligned(ids: Vec<ArrayRef>, chunks: &[Values]) -> PyResult<Vec<ArrayRef>> {
 struct Task<'a> {
     chunk: usize,
     rows: Range<usize>,
-    out: &'a mut [u8],
+    part: &'a mut BytesMut,
 }
 
-/// The offsets and values of a chunk that comes out.
+/// The offsets and values of a chunk that comes out. The values are one piece of memory, of which each task has a part
+/// while it is filled.
 struct Slots<O> {
     offsets: Vec<O>,
-    values: Vec<u8>,
+    parts: Vec<BytesMut>,
+    tasks: Vec<Range<usize>>,
+}
+
+/// The next rows from `start` on: so many that they are at most `rows`, and their slots take `bytes` or less, if that is
+/// possible.
+fn portion<O: OffsetSizeTrait>(offsets: &[O], start: usize, rows: usize, bytes: usize) -> Range<usize> {
+    let begin = offsets[start].as_usize();
+    let ends = &offsets[start + 1..];
+    let full = ends[..rows.min(ends.len())].partition_point(|end| end.as_usize() - begin <= bytes);
+    start..start + full.max(1)
 }
 
 impl<O: OffsetSizeTrait> Slots<O> {
-    /// Slots of these lengths, all zero, whose sum fits.
+    /// Slots of these lengths, whose sum fits.
     fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> Self {
         let mut offsets = Vec::with_capacity(rows + 1);
         let mut end = 0;
@@ -334,25 +365,23 @@ impl<O: OffsetSizeTrait> Slots<O> {
             end += length;
             O::usize_as(end)
         }));
-        Self { offsets, values: vec![0; end] }
+        let mut values = BytesMut::with_capacity(end);
+        let (mut parts, mut tasks) = (Vec::new(), Vec::new());
+        let mut start = 0;
+        while start < rows {
+            let task = portion(&offsets, start, TASK_ROWS, TASK_BYTES);
+            let rest = values.split_off(offsets[task.end].as_usize() - offsets[start].as_usize());
+            parts.push(mem::replace(&mut values, rest));
+            start = task.end;
+            tasks.push(task);
+        }
+        Self { offsets, parts, tasks }
     }
 
-    /// Divides the rows into tasks, with the slots that are theirs.
-    fn tasks(&mut self, chunk: usize) -> (&[O], Vec<Task<'_>>) {
-        let (offsets, mut out) = (&self.offsets[..], &mut self.values[..]);
-        let mut tasks = Vec::new();
-        let (mut start, rows) = (0, offsets.len() - 1);
-        while start < rows {
-            let begin = offsets[start].as_usize();
-            let most = &offsets[start + 1..(start + TASK_ROWS).min(rows) + 1];
-            let full = most.partition_point(|end| end.as_usize() - begin <= TASK_BYTES);
-            let end = start + full.max(1);
-            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - begin);
-            out = rest;
-            tasks.push(Task { chunk, rows: start..end, out: own });
-            start = end;
-        }
-        (offsets, tasks)
+    /// The offsets, and the tasks that fill the slots.
+    fn tasks(&mut self, chunk: usize) -> (&[O], impl Iterator<Item = Task<'_>>) {
+        let tasks = self.tasks.iter().zip(&mut self.parts);
+        (&self.offsets, tasks.map(move |(rows, part)| Task { chunk, rows: rows.clone(), part }))
     }
 
     fn binary(self, nulls: Option<NullBuffer>) -> ArrayRef {
@@ -367,13 +396,20 @@ impl<O: OffsetSizeTrait> Slots<O> {
             Ok(array) => Ok(Arc::new(array)),
             Err(_) => Err(offsets
                 .windows(2)
-                .position(|ends| std::str::from_utf8(&values[ends[0].as_usize()..ends[1].as_usize()]).is_err())
+                .position(|ends| {
+                    std::str::from_utf8(&values[ends[0].as_usize()..ends[1].as_usize()]).is_err()
+                })
                 .unwrap_or_default()),
         }
     }
 
     fn buffers(self) -> (OffsetBuffer<O>, Buffer) {
-        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), Buffer::from_vec(self.values))
+        // Full parts that lie side by side become one without a copy.
+        let values = self.parts.into_iter().reduce(|mut values, part| {
+            values.unsplit(part);
+            values
+        });
+        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), values.unwrap_or_default().freeze().into())
     }
 }
 
@@ -397,9 +433,12 @@ impl Failure {
                 chunk,
                 row,
             )),
-            Self::Unopened { chunk, row, reason: Reason::UnknownKey(id) } => {
-                UnknownKey::new_err((format!("the value was sealed under {}", keyset.missing(id)), chunk, row, id))
-            }
+            Self::Unopened { chunk, row, reason: Reason::UnknownKey(id) } => UnknownKey::new_err((
+                format!("the value was sealed under {}", keyset.missing(id)),
+                chunk,
+                row,
+                id,
+            )),
             Self::Unopened { chunk, row, reason: Reason::NotSealed(bytes) } => NotSealed::new_err((
                 format!(
                     "{bytes} bytes that are no sealed value: it was cut short, or never sealed. inspect_column tells \
@@ -469,13 +508,13 @@ impl Unopened {
     }
 }
 
-/// Whether results of these lengths take offsets of 64 bits.
-fn large(column: &Column, length: impl Fn(&[u8]) -> usize) -> bool {
+/// Whether results of these lengths, each at most `added` bytes over its value's, take offsets of 64 bits.
+fn large(column: &Column, added: usize, length: impl Fn(&[u8]) -> usize) -> bool {
     let most = i32::MAX as usize;
     column.large
         || column.chunks.iter().any(|values| {
-            let lengths = (0..values.len()).filter_map(|row| values.get(row)).map(&length);
-            lengths.sum::<usize>() > most
+            let exactly = || (0..values.len()).filter_map(|row| values.get(row)).map(&length).sum::<usize>();
+            values.bytes_at_most() + values.len() * added > most && exactly() > most
         })
 }
 
@@ -497,16 +536,17 @@ fn fill<O: OffsetSizeTrait>(
     });
     let (offsets, tasks): (Vec<_>, Vec<_>) =
         slots.iter_mut().enumerate().map(|(chunk, slots)| slots.tasks(chunk)).unzip();
-    let failure = work::run(py, threads, tasks.into_iter().flatten().collect(), |task: Task<'_>| {
-        let offsets = offsets[task.chunk];
+    let tasks: Vec<Task<'_>> = tasks.into_iter().flatten().collect();
+    let failure = work::run(py, threads, tasks, |Task { chunk, rows, part }| {
+        let offsets = offsets[chunk];
         let mut nonces = Nonces::default();
-        let (mut start, mut out) = (task.rows.start, task.out);
-        while start < task.rows.end {
-            let end = (start + BATCH).min(task.rows.end);
-            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - offsets[start].as_usize());
-            out = rest;
-            batch(task.chunk, start..end, offsets, own, &mut nonces)?;
-            start = end;
+        let mut start = rows.start;
+        while start < rows.end {
+            let rows = portion(&offsets[..=rows.end], start, BATCH, BATCH_BYTES);
+            start = rows.end;
+            let filled = part.len();
+            part.resize(offsets[rows.end].as_usize() - offsets[rows.start].as_usize() + filled, 0);
+            batch(chunk, rows, offsets, &mut part[filled..], &mut nonces)?;
         }
         Ok(())
     })?;
@@ -543,7 +583,7 @@ pub(crate) fn seal_column<'py>(
     let key = keyset.primary_key();
     key.count(column.values() as u64)?;
     let overhead = key.kind.overhead();
-    let chunks = if py.detach(|| large(&column, |value| value.len() + overhead)) {
+    let chunks = if py.detach(|| large(&column, overhead, |value| value.len() + overhead)) {
         sealed::<i64>(py, threads, &column, key, &context)?
     } else {
         sealed::<i32>(py, threads, &column, key, &context)?
@@ -643,7 +683,7 @@ fn open_with<'py>(
     let column = Column::sealed(array, function)?;
     let context = Context::new(context, row_ids, &column, function)?;
     let unopened = Unopened::new(Forged::parse(forged)?, &column);
-    let (chunks, count) = if py.detach(|| large(&column, |value| envelope::opened_bytes(keyset, value))) {
+    let (chunks, count) = if py.detach(|| large(&column, 0, |value| envelope::opened_bytes(keyset, value))) {
         opened::<i64>(py, threads, &column, keyset, &context, unopened, text)?
     } else {
         opened::<i32>(py, threads, &column, keyset, &context, unopened, text)?
@@ -679,7 +719,11 @@ fn opened<O: OffsetSizeTrait>(
     let slots = slots.map_err(|failure| failure.raise(keyset))?;
     let (nulls, count) = unopened.nulls(column);
     let chunks = slots.into_iter().zip(nulls).enumerate().map(|(chunk, (slots, nulls))| {
-        if text { py.detach(|| slots.text(nulls)).map_err(|row| not_text(chunk, row)) } else { Ok(slots.binary(nulls)) }
+        if text {
+            py.detach(|| slots.text(nulls)).map_err(|row| not_text(chunk, row))
+        } else {
+            Ok(slots.binary(nulls))
+        }
     });
     Ok((chunks.collect::<PyResult<_>>()?, count))
 }
@@ -712,21 +756,18 @@ pub(crate) fn reseal_column<'py>(
     let keyset = keyset.get();
     let threads = work::threads(threads)?;
     let column = Column::sealed(array, NAME)?;
-    let new = Context::new(
-        new_context.as_deref().unwrap_or(&context),
-        new_row_ids.or(row_ids),
-        &column,
-        NAME,
-    )?;
+    let new =
+        Context::new(new_context.as_deref().unwrap_or(&context), new_row_ids.or(row_ids), &column, NAME)?;
     let old = Context::new(&context, row_ids, &column, NAME)?;
     let unopened = Unopened::new(Forged::parse(forged)?, &column);
     keyset.primary_key().count(column.values() as u64)?;
     let overhead = keyset.primary_key().kind.overhead();
-    let chunks = if py.detach(|| large(&column, |value| envelope::opened_bytes(keyset, value) + overhead)) {
-        resealed::<i64>(py, threads, &column, keyset, [&old, &new], unopened)?
-    } else {
-        resealed::<i32>(py, threads, &column, keyset, [&old, &new], unopened)?
-    };
+    let chunks =
+        if py.detach(|| large(&column, overhead, |value| envelope::opened_bytes(keyset, value) + overhead)) {
+            resealed::<i64>(py, threads, &column, keyset, [&old, &new], unopened)?
+        } else {
+            resealed::<i32>(py, threads, &column, keyset, [&old, &new], unopened)?
+        };
     column.export(array, chunks, &DataType::Binary)
 }
 

@@ -1,18 +1,19 @@
 //! Keysets: the keys that open a column, and the one that seals it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex};
 
+use hashbrown::HashMap;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use rand::rngs::SysRng;
+use pyo3::types::PyMapping;
 use rand::TryRng;
+use rand::rngs::SysRng;
 use sealcomb::{Algorithm, Key};
 use zeroize::Zeroizing;
 
-use crate::bytes::Bytes;
+use crate::arguments::Bytes;
 use crate::envelope::{IV, PREFIX, TAG};
 use crate::errors::{KeysetError, LimitReached, misuse};
 use crate::tink::{self, RawKey, RawKeyset};
@@ -168,9 +169,14 @@ impl Keyset {
                 "the primary key {primary} is disabled; enable it, or make another key the primary"
             )));
         }
-        let keys = raw.into_iter().map(|key| Ok((key.id, NamedKey::new(key)?))).collect::<PyResult<HashMap<_, _>>>()?;
+        let keys = raw
+            .into_iter()
+            .map(|key| Ok((key.id, NamedKey::new(key)?)))
+            .collect::<PyResult<HashMap<_, _>>>()?;
         if !keys.contains_key(&primary) {
-            return Err(KeysetError::new_err(format!("the primary is key {primary}, which the keyset doesn't have")));
+            return Err(KeysetError::new_err(format!(
+                "the primary is key {primary}, which the keyset doesn't have"
+            )));
         }
         let overhead = keys[&primary].kind.overhead();
         let overhead = keys.values().all(|key| key.kind.overhead() == overhead).then_some(overhead);
@@ -240,12 +246,13 @@ impl Keyset {
 
     #[staticmethod]
     #[pyo3(signature = (keys, primary, policy = "random"))]
-    fn from_keys(keys: &Bound<'_, PyDict>, primary: u32, policy: &str) -> PyResult<Self> {
+    fn from_keys(keys: &Bound<'_, PyMapping>, primary: u32, policy: &str) -> PyResult<Self> {
         let kind = Kind::of_policy(policy)?;
-        let mut raw = Vec::with_capacity(keys.len());
-        for (id, bytes) in keys {
+        let mut raw = Vec::new();
+        for item in keys.items()? {
+            let (id, bytes): (u32, Bound<'_, PyAny>) = item.extract()?;
             let bytes = Zeroizing::new(bytes.extract::<Bytes<'_>>()?.to_vec());
-            raw.push(RawKey { id: id.extract()?, kind, bytes });
+            raw.push(RawKey { id, kind, bytes });
         }
         Self::new(RawKeyset { primary, keys: raw, disabled: Vec::new() })
     }

@@ -3,7 +3,7 @@
 //! `sealcomb/_sealcomb.pyi` has the signatures and their documentation as Python sees them.
 #![forbid(unsafe_code)]
 
-mod bytes;
+mod arguments;
 mod column;
 mod envelope;
 mod errors;

@@ -12,13 +12,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
 
-use crate::bytes::Item;
+use crate::arguments::Item;
+use crate::envelope::BATCH;
 use crate::errors::ForgedMessages;
 use crate::pyca::{Aead, NonceRule};
 use crate::work;
 
-/// Messages that the library gets at once, and bytes of them after which a task ends.
-const BATCH: usize = 512;
+/// Bytes of results after which a task ends.
 const TASK_BYTES: usize = 1 << 18;
 
 /// Bytes of results in a list that are made before they become objects.
@@ -69,7 +69,9 @@ impl<'py> Many<'py> {
                 let [rows, width] = [array.shape()[0], array.shape()[1]];
                 Rows::Even { bytes: array.as_slice().expect("it was found contiguous"), width, rows }
             }
-            Self::Divided(bytes, width) => Rows::Even { bytes, width: *width, rows: bytes.len() / width.max(&1) },
+            Self::Divided(bytes, width) => {
+                Rows::Even { bytes, width: *width, rows: bytes.len() / width.max(&1) }
+            }
         }
     }
 }
@@ -89,7 +91,9 @@ fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray2<'p
         PyTypeError::new_err("an array must have two dimensions (a row for each message) and the type uint8")
     })?;
     if array.as_slice().is_err() {
-        return Err(PyValueError::new_err("the array is not contiguous; numpy.ascontiguousarray makes it so"));
+        return Err(PyValueError::new_err(
+            "the array is not contiguous; numpy.ascontiguousarray makes it so",
+        ));
     }
     Ok(Some(array))
 }
@@ -211,6 +215,10 @@ fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool
         return Ok(());
     }
     py.detach(|| {
+        // Counters come in order, and need no memory to be told apart.
+        if (1..nonces.len()).all(|row| nonces.get(row - 1) < nonces.get(row)) {
+            return Ok(());
+        }
         let mut seen: HashMap<&[u8], usize> = HashMap::with_capacity(nonces.len());
         for row in 0..nonces.len() {
             match seen.entry(nonces.get(row)) {
@@ -299,17 +307,24 @@ impl Call<'_> {
     }
 
     fn seal(&self, py: Python<'_>, rows: Range<usize>, out: &mut [u8]) -> PyResult<()> {
-        self.run(py, rows, out, |row| self.sealed_bytes(row), |rows, mut out| {
-            let start = rows.start;
-            let mut jobs = Vec::with_capacity(rows.len());
-            for row in rows {
-                let (own, rest) = mem::take(&mut out).split_at_mut(self.sealed_bytes(row));
-                out = rest;
-                let job = self.aead.seal_job(self.nonces.get(row), self.aads.of(row), self.data.get(row), own);
-                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
-            }
-            seal_batch(&mut jobs).map_err(|error| (start, error))
-        })
+        self.run(
+            py,
+            rows,
+            out,
+            |row| self.sealed_bytes(row),
+            |rows, mut out| {
+                let start = rows.start;
+                let mut jobs = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let (own, rest) = mem::take(&mut out).split_at_mut(self.sealed_bytes(row));
+                    out = rest;
+                    let job =
+                        self.aead.seal_job(self.nonces.get(row), self.aads.of(row), self.data.get(row), own);
+                    jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+                }
+                seal_batch(&mut jobs).map_err(|error| (start, error))
+            },
+        )
     }
 
     fn opened_bytes(&self, row: usize) -> usize {
@@ -317,33 +332,47 @@ impl Call<'_> {
     }
 
     /// Opens rows, and notes those that are forged.
-    fn open(&self, py: Python<'_>, rows: Range<usize>, out: &mut [u8], forged: &mut Vec<usize>) -> PyResult<()> {
+    fn open(
+        &self,
+        py: Python<'_>,
+        rows: Range<usize>,
+        out: &mut [u8],
+        forged: &mut Vec<usize>,
+    ) -> PyResult<()> {
         let found = Mutex::new(Vec::new());
-        self.run(py, rows, out, |row| self.opened_bytes(row), |rows, mut out| {
-            let start = rows.start;
-            let mut bad = Vec::new();
-            let (mut jobs, mut opening) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
-            for row in rows {
-                let (own, rest) = mem::take(&mut out).split_at_mut(self.opened_bytes(row));
-                out = rest;
-                let sealed = self.data.get(row);
-                if sealed.len() < self.aead.tag_bytes() {
-                    bad.push(row);
-                    continue;
+        self.run(
+            py,
+            rows,
+            out,
+            |row| self.opened_bytes(row),
+            |rows, mut out| {
+                let start = rows.start;
+                let mut bad = Vec::new();
+                let (mut jobs, mut opening) =
+                    (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+                for row in rows {
+                    let (own, rest) = mem::take(&mut out).split_at_mut(self.opened_bytes(row));
+                    out = rest;
+                    let sealed = self.data.get(row);
+                    if sealed.len() < self.aead.tag_bytes() {
+                        bad.push(row);
+                        continue;
+                    }
+                    let job = self.aead.open_job(self.nonces.get(row), self.aads.of(row), sealed, own);
+                    jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+                    opening.push(row);
                 }
-                let job = self.aead.open_job(self.nonces.get(row), self.aads.of(row), sealed, own);
-                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
-                opening.push(row);
-            }
-            if open_batch(&mut jobs).map_err(|error| (start, error))? > 0 {
-                let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
-                bad.extend(forged.map(|(_, row)| *row));
-            }
-            if !bad.is_empty() {
-                found.lock().expect("nobody panics while noting messages").extend(bad);
-            }
-            Ok(())
-        })?;
+                if open_batch(&mut jobs).map_err(|error| (start, error))? > 0 {
+                    let forged =
+                        jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
+                    bad.extend(forged.map(|(_, row)| *row));
+                }
+                if !bad.is_empty() {
+                    found.lock().expect("nobody panics while noting messages").extend(bad);
+                }
+                Ok(())
+            },
+        )?;
         let mut found = found.into_inner().expect("nobody panics while noting messages");
         found.sort_unstable();
         forged.append(&mut found);

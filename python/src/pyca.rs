@@ -11,7 +11,7 @@ use rand::rngs::SysRng;
 use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, open_batch, seal_batch};
 use zeroize::Zeroizing;
 
-use crate::bytes::{Bytes, Item, Output};
+use crate::arguments::{Bytes, Item, Output};
 use crate::errors::{AlreadyFinalized, InvalidSignature, InvalidTag, misuse};
 use crate::many;
 
@@ -511,7 +511,11 @@ impl Cmac {
             open_batch(&mut [OpenJob::mac(&self.key, &[], &message[..], signature)])
         });
         // A tag of another length is an error of the batch.
-        if forged == Ok(0) { Ok(()) } else { Err(InvalidSignature::new_err("Signature did not match digest.")) }
+        if forged == Ok(0) {
+            Ok(())
+        } else {
+            Err(InvalidSignature::new_err("Signature did not match digest."))
+        }
     }
 
     fn copy(&mut self) -> PyResult<Self> {

@@ -227,7 +227,9 @@ impl RawKeyset {
                 self.disabled.push(id);
                 return Ok(());
             }
-            Status::UnknownStatus => return Err(wrong(format!("key {id}: its status is not ENABLED or DISABLED"))),
+            Status::UnknownStatus => {
+                return Err(wrong(format!("key {id}: its status is not ENABLED or DISABLED")));
+            }
         }
         if prefix != OutputPrefix::Tink {
             return Err(wrong(format!(
@@ -243,8 +245,9 @@ impl RawKeyset {
                  (deterministic) and AesGcmKey (gcm)"
             ))
         })?;
-        let (version, bytes) = key_value(kind, value)
-            .ok_or_else(|| wrong(format!("key {id}: its value is no serialized {tink_name}; export the keyset again")))?;
+        let (version, bytes) = key_value(kind, value).ok_or_else(|| {
+            wrong(format!("key {id}: its value is no serialized {tink_name}; export the keyset again"))
+        })?;
         if version != 0 {
             return Err(wrong(format!("key {id} has version {version} of {tink_name}; only 0 is known")));
         }
@@ -277,7 +280,9 @@ fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
     }
     let named = ["missing field", "duplicate field"].iter().any(|known| reason.starts_with(known));
     let reason = if named { reason } else { format!("line {}, column {}", error.line(), error.column()) };
-    wrong(format!("this is no Tink keyset in JSON ({reason}); export it again, e.g. with tinkey convert-keyset"))
+    wrong(format!(
+        "this is no Tink keyset in JSON ({reason}); export it again, e.g. with tinkey convert-keyset"
+    ))
 }
 
 fn wrong(text: impl Into<String>) -> PyErr {
