@@ -1,7 +1,6 @@
 //! Columns: Arrow in, Arrow out.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +15,6 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
-use bytes::BytesMut;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -29,14 +27,12 @@ use crate::arguments::Bytes;
 use crate::envelope::{self, Aads, BATCH, Nonces, Reason};
 use crate::errors::{ForgedRow, NotSealed, UnknownKey, misuse};
 use crate::keyset::{Keyset, NamedKey};
+use crate::memory::Memory;
 use crate::work;
 
 /// Rows, and bytes of output, after which a task ends and the next begins.
 const TASK_ROWS: usize = 16 * BATCH;
 const TASK_BYTES: usize = 1 << 20;
-
-/// Bytes of output after which a batch ends: they stay in the cache from their zeroing to their sealing.
-const BATCH_BYTES: usize = 1 << 17;
 
 /// The values of a chunk, whatever its type.
 enum Values {
@@ -335,29 +331,18 @@ fn aligned(ids: Vec<ArrayRef>, chunks: &[Values]) -> PyResult<Vec<ArrayRef>> {
 struct Task<'a> {
     chunk: usize,
     rows: Range<usize>,
-    part: &'a mut BytesMut,
+    out: &'a mut [u8],
 }
 
-/// The offsets and values of a chunk that comes out. The values are one piece of memory, of which each task has a part
-/// while it is filled.
+/// The offsets and values of a chunk that comes out.
 struct Slots<O> {
     offsets: Vec<O>,
-    parts: Vec<BytesMut>,
-    tasks: Vec<Range<usize>>,
-}
-
-/// The next rows from `start` on: so many that they are at most `rows`, and their slots take `bytes` or less, if that is
-/// possible.
-fn portion<O: OffsetSizeTrait>(offsets: &[O], start: usize, rows: usize, bytes: usize) -> Range<usize> {
-    let begin = offsets[start].as_usize();
-    let ends = &offsets[start + 1..];
-    let full = ends[..rows.min(ends.len())].partition_point(|end| end.as_usize() - begin <= bytes);
-    start..start + full.max(1)
+    values: Memory,
 }
 
 impl<O: OffsetSizeTrait> Slots<O> {
-    /// Slots of these lengths, whose sum fits.
-    fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> Self {
+    /// Slots of these lengths, all zero, whose sum fits.
+    fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> PyResult<Self> {
         let mut offsets = Vec::with_capacity(rows + 1);
         let mut end = 0;
         offsets.push(O::usize_as(0));
@@ -365,23 +350,25 @@ impl<O: OffsetSizeTrait> Slots<O> {
             end += length;
             O::usize_as(end)
         }));
-        let mut values = BytesMut::with_capacity(end);
-        let (mut parts, mut tasks) = (Vec::new(), Vec::new());
-        let mut start = 0;
-        while start < rows {
-            let task = portion(&offsets, start, TASK_ROWS, TASK_BYTES);
-            let rest = values.split_off(offsets[task.end].as_usize() - offsets[start].as_usize());
-            parts.push(mem::replace(&mut values, rest));
-            start = task.end;
-            tasks.push(task);
-        }
-        Self { offsets, parts, tasks }
+        Ok(Self { offsets, values: Memory::zeroed(end)? })
     }
 
     /// The offsets, and the tasks that fill the slots.
-    fn tasks(&mut self, chunk: usize) -> (&[O], impl Iterator<Item = Task<'_>>) {
-        let tasks = self.tasks.iter().zip(&mut self.parts);
-        (&self.offsets, tasks.map(move |(rows, part)| Task { chunk, rows: rows.clone(), part }))
+    fn tasks(&mut self, chunk: usize) -> (&[O], Vec<Task<'_>>) {
+        let (offsets, mut out) = (&self.offsets[..], self.values.bytes());
+        let mut tasks = Vec::new();
+        let (mut start, rows) = (0, offsets.len() - 1);
+        while start < rows {
+            let begin = offsets[start].as_usize();
+            let ends = &offsets[start + 1..=(start + TASK_ROWS).min(rows)];
+            let full = ends.partition_point(|end| end.as_usize() - begin <= TASK_BYTES);
+            let end = start + full.max(1);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - begin);
+            out = rest;
+            tasks.push(Task { chunk, rows: start..end, out: own });
+            start = end;
+        }
+        (offsets, tasks)
     }
 
     fn binary(self, nulls: Option<NullBuffer>) -> ArrayRef {
@@ -404,12 +391,7 @@ impl<O: OffsetSizeTrait> Slots<O> {
     }
 
     fn buffers(self) -> (OffsetBuffer<O>, Buffer) {
-        // Full parts that lie side by side become one without a copy.
-        let values = self.parts.into_iter().reduce(|mut values, part| {
-            values.unsplit(part);
-            values
-        });
-        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), values.unwrap_or_default().freeze().into())
+        (OffsetBuffer::new(ScalarBuffer::from(self.offsets)), self.values.into())
     }
 }
 
@@ -491,7 +473,9 @@ impl Unopened {
             all.append_n(length, true);
             all
         });
-        rows.iter().for_each(|(row, _)| opened.set_bit(*row, false));
+        for (row, _) in rows {
+            opened.set_bit(*row, false);
+        }
         Ok(())
     }
 
@@ -527,26 +511,26 @@ fn fill<O: OffsetSizeTrait>(
     length: impl Fn(&[u8]) -> usize + Sync,
     batch: impl Fn(usize, Range<usize>, &[O], &mut [u8], &mut Nonces) -> Result<(), Failure> + Sync,
 ) -> PyResult<Result<Vec<Slots<O>>, Failure>> {
-    let mut slots: Vec<Slots<O>> = py.detach(|| {
+    let mut slots = py.detach(|| {
         let slots = column.chunks.iter().map(|values| {
             let lengths = (0..values.len()).map(|row| values.get(row).map_or(0, &length));
             Slots::new(lengths, values.len())
         });
-        slots.collect()
-    });
+        slots.collect::<PyResult<Vec<Slots<O>>>>()
+    })?;
     let (offsets, tasks): (Vec<_>, Vec<_>) =
         slots.iter_mut().enumerate().map(|(chunk, slots)| slots.tasks(chunk)).unzip();
     let tasks: Vec<Task<'_>> = tasks.into_iter().flatten().collect();
-    let failure = work::run(py, threads, tasks, |Task { chunk, rows, part }| {
+    let failure = work::run(py, threads, tasks, |Task { chunk, rows, mut out }| {
         let offsets = offsets[chunk];
         let mut nonces = Nonces::default();
         let mut start = rows.start;
         while start < rows.end {
-            let rows = portion(&offsets[..=rows.end], start, BATCH, BATCH_BYTES);
-            start = rows.end;
-            let filled = part.len();
-            part.resize(offsets[rows.end].as_usize() - offsets[rows.start].as_usize() + filled, 0);
-            batch(chunk, rows, offsets, &mut part[filled..], &mut nonces)?;
+            let end = (start + BATCH).min(rows.end);
+            let (own, rest) = out.split_at_mut(offsets[end].as_usize() - offsets[start].as_usize());
+            out = rest;
+            batch(chunk, start..end, offsets, own, &mut nonces)?;
+            start = end;
         }
         Ok(())
     })?;

@@ -299,6 +299,7 @@ impl Keyset {
     }
 
     #[pyo3(signature = (*_args))]
+    #[allow(clippy::unused_self)]
     fn __reduce_ex__(&self, _args: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err(
             "a Keyset is not pickled or copied, so that keys stay where they were fetched; send a KeyProvider \

@@ -9,6 +9,7 @@ mod envelope;
 mod errors;
 mod keyset;
 mod many;
+mod memory;
 mod pyca;
 mod tink;
 mod work;

@@ -52,7 +52,7 @@ impl<'py> Many<'py> {
             return Self::new(object, "nonces");
         }
         let bytes: Item = object.extract()?;
-        if messages == 0 || bytes.len() % messages != 0 {
+        if messages == 0 || !bytes.len().is_multiple_of(messages) {
             return Err(PyValueError::new_err(format!(
                 "nonces of {} bytes together can't be divided among {messages} messages",
                 bytes.len()

@@ -106,6 +106,8 @@ struct ProtoKeyData {
     value: Vec<u8>,
 }
 
+// The names are Tink's.
+#[allow(clippy::enum_variant_names)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[repr(i32)]

@@ -41,6 +41,11 @@ pub(crate) fn run<T: Send, E: Send>(
     })
 }
 
+/// Raises what a signal raises.
+fn look(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
 fn alone<T, E>(tasks: Vec<T>, work: impl Fn(T) -> Result<(), E>) -> PyResult<Option<E>> {
     let mut looked = Instant::now();
     for task in tasks {
@@ -48,7 +53,7 @@ fn alone<T, E>(tasks: Vec<T>, work: impl Fn(T) -> Result<(), E>) -> PyResult<Opt
             return Ok(Some(failure));
         }
         if looked.elapsed() >= LOOK {
-            Python::attach(|py| py.check_signals())?;
+            Python::attach(look)?;
             looked = Instant::now();
         }
     }
@@ -83,7 +88,7 @@ fn together<T: Send, E: Send>(
         }
         drop(working);
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if let Err(signal) = Python::attach(|py| py.check_signals()) {
+            if let Err(signal) = Python::attach(look) {
                 stop();
                 return Err(signal);
             }
