@@ -35,7 +35,7 @@ enum Many<'py> {
 impl<'py> Many<'py> {
     fn new(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
         if is_sequence(object) {
-            return Ok(Self::List(object.try_iter()?.map(|item| item?.extract()).collect::<PyResult<_>>()?));
+            return Ok(Self::List(items(object, |item| item.extract())?));
         }
         if let Some(array) = array(object)? {
             return Ok(Self::Array(array));
@@ -79,6 +79,17 @@ impl<'py> Many<'py> {
 /// Whether it has its items one by one.
 fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+}
+
+fn items(
+    sequence: &Bound<'_, PyAny>,
+    take: impl Fn(&Bound<'_, PyAny>) -> PyResult<Item>,
+) -> PyResult<Vec<Item>> {
+    let mut items = Vec::with_capacity(sequence.len()?);
+    for item in sequence.try_iter()? {
+        items.push(take(&item?)?);
+    }
+    Ok(items)
 }
 
 /// The array, if it is one of numpy's.
@@ -139,11 +150,14 @@ impl<'py> Associated<'py> {
         let Some(object) = object else { return Ok(Self::Same(Item::Copied(Vec::new()))) };
         if is_sequence(object) {
             // None is the same as nothing.
-            let items = object.try_iter()?.map(|item| {
-                let item = item?;
-                if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
-            });
-            let items = Many::List(items.collect::<PyResult<_>>()?);
+            let items =
+                items(
+                    object,
+                    |item| {
+                        if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
+                    },
+                )?;
+            let items = Many::List(items);
             same_number("associated_data", items.rows().len(), messages)?;
             Ok(Self::Each(items))
         } else if array(object)?.is_some() {
