@@ -11,6 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer
 
+__all__ = [
+    "AESCCM",
+    "AESGCM",
+    "AESGCMSIV",
+    "AESOCB3",
+    "AESSIV",
+    "CMAC",
+    "Keyset",
+    "encrypted_keyset",
+    "inspect_column",
+    "open_column",
+    "open_column_counted",
+    "reseal_column",
+    "seal_column",
+]
+
 _Bytes2D: TypeAlias = NDArray[np.uint8]
 _Policy: TypeAlias = Literal["random", "deterministic", "gcm"]
 

@@ -542,10 +542,7 @@ fn slot<O: OffsetSizeTrait>(offsets: &[O], row: usize) -> usize {
     offsets[row + 1].as_usize() - offsets[row].as_usize()
 }
 
-/// Seals a column.
-///
-/// # Errors
-/// Exceptions as `_sealcomb.pyi` lists them; so do the functions below.
+/// Seals every value of an Arrow column under the keyset's primary key.
 #[pyfunction]
 #[pyo3(
     signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, threads = None),
@@ -602,7 +599,7 @@ fn sealed<O: OffsetSizeTrait>(
     }))
 }
 
-/// Opens a column.
+/// Opens every value of a sealed Arrow column.
 #[pyfunction]
 #[pyo3(
     signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, forged = "raise", as_type = "binary", threads = None),
@@ -623,7 +620,7 @@ pub(crate) fn open_column<'py>(
     Ok(open_with(py, array, keyset.get(), &context, row_ids, as_type, options)?.0)
 }
 
-/// Opens a column, with nulls for what does not open, and counts that.
+/// Opens a column, with nulls for what does not open, and says how many that were.
 #[pyfunction]
 #[pyo3(
     signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, as_type = "binary", threads = None),
