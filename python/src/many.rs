@@ -15,7 +15,7 @@ use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
 use crate::arguments::Item;
 use crate::envelope::BATCH;
 use crate::errors::ForgedMessages;
-use crate::pyca::{Aead, NonceRule};
+use crate::pyca::{self, Aead, NonceRule};
 use crate::work;
 
 /// Bytes of results after which a task ends.
@@ -174,13 +174,11 @@ impl<'py> Associated<'py> {
         let list = object.cast::<PyList>()?;
         let lists = |item: &Bound<'_, PyAny>| item.is_none() || item.is_instance_of::<PyList>();
         if list.is_empty() || !list.iter().all(|item| lists(&item)) {
-            return Ok(Self::SameStrings(list.iter().map(|item| item.extract()).collect::<PyResult<_>>()?));
+            return Ok(Self::SameStrings(pyca::strings(Some(list))?));
         }
         same_number("associated_data", list.len(), messages)?;
-        let each = list.iter().map(|item| match item.cast::<PyList>() {
-            Ok(strings) => strings.iter().map(|string| string.extract()).collect(),
-            Err(_) => Ok(Vec::new()),
-        });
+        // What is no list is `None`.
+        let each = list.iter().map(|item| pyca::strings(item.cast().ok()));
         Ok(Self::EachStrings(each.collect::<PyResult<_>>()?))
     }
 }
@@ -195,12 +193,13 @@ enum Aads<'a> {
 
 impl<'a> Aads<'a> {
     fn new(associated: &'a Associated<'_>) -> Self {
-        let slices = |strings: &'a Vec<Item>| strings.iter().map(|string| &**string).collect::<Vec<_>>();
         match associated {
             Associated::Same(bytes) => Self::Same(bytes),
             Associated::Each(many) => Self::Each(many.rows()),
-            Associated::SameStrings(strings) => Self::SameStrings(slices(strings)),
-            Associated::EachStrings(each) => Self::EachStrings(each.iter().map(slices).collect()),
+            Associated::SameStrings(strings) => Self::SameStrings(pyca::slices(strings)),
+            Associated::EachStrings(each) => {
+                Self::EachStrings(each.iter().map(|strings| pyca::slices(strings)).collect())
+            }
         }
     }
 

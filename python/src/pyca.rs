@@ -364,11 +364,11 @@ nonce_class! {
 pub(crate) struct AesSiv(Aead);
 
 /// The associated strings of a message.
-fn strings(associated_data: Option<&Bound<'_, PyList>>) -> PyResult<Vec<Item>> {
+pub(crate) fn strings(associated_data: Option<&Bound<'_, PyList>>) -> PyResult<Vec<Item>> {
     associated_data.into_iter().flatten().map(|item| item.extract()).collect()
 }
 
-fn slices(strings: &[Item]) -> Vec<&[u8]> {
+pub(crate) fn slices(strings: &[Item]) -> Vec<&[u8]> {
     strings.iter().map(|string| &**string).collect()
 }
 

@@ -212,6 +212,14 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
     }
 }
 
+/// One block under one key, for what a key keeps.
+pub(crate) fn encrypt_alone(backend: Backend, aes: &AesSchedule, block: Block) -> Block {
+    let mut alone = Loose::new();
+    alone.push(aes, block);
+    alone.encrypt(backend);
+    alone.blocks[0]
+}
+
 /// Single blocks of many messages, to be encrypted at once under each message's key.
 pub(crate) struct Loose<'a, C = AesSchedule> {
     pub(crate) blocks: Column,

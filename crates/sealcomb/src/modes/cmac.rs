@@ -22,18 +22,10 @@ impl Mode for Cmac {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
-        for message in batch.messages.iter() {
-            let data = Span::from(&message.aad[..chained(&message.aad)]);
-            let keys = [message.key.aes.encrypting()];
-            strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
-        }
-        CbcMac::run(batch.backend, batch.schedule, &mut strands);
-
-        let mut chains = Column::new();
-        chains.extend(strands.iter().map(|strand| strand.state[0]));
-        drop(strands);
-        batch.backend.run(LastBlocks { messages: batch.messages, blocks: &mut chains });
+        let mut c = Column::new();
+        c.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+        chain(batch, |key| &key.aes, &mut c, |message| Span::from(&message.aad[..chained(&message.aad)]));
+        batch.backend.run(LastBlocks { messages: batch.messages, blocks: &mut c });
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -11,7 +11,7 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave, Wiped};
-use crate::engine::blocks::{Loose, Pass, pass};
+use crate::engine::blocks::{Pass, encrypt_alone, pass};
 use crate::engine::comb::Chain;
 use crate::engine::each::{self, Link};
 use crate::engine::{
@@ -28,7 +28,7 @@ impl Mode for JuliusEcb {
     /// The factor `δ`, and its powers
     fn key(&self, backend: Backend, key: &[u8]) -> Material {
         let aes = Schedule::new(backend, key);
-        let mut delta = encrypt_zero(backend, &aes);
+        let mut delta = encrypt_alone(backend, &aes, [0; BLOCK]);
         let mut material = Material::plain(aes);
         material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
         material.table = Some(backend.run(PowersOf { delta: &delta }));
@@ -99,13 +99,6 @@ impl Mode for JuliusEcb {
             }
         }
     }
-}
-
-fn encrypt_zero(backend: Backend, aes: &Schedule) -> Block {
-    let mut zero = Loose::new();
-    zero.push(aes, [0; BLOCK]);
-    zero.encrypt(backend);
-    zero.blocks[0]
 }
 
 /// The mask before the next block of each message of a flight.

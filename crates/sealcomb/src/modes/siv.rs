@@ -15,11 +15,12 @@ use alloc::boxed::Box;
 
 use super::Mode;
 use super::cmac::{chain, chained, subkeys};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span, Wiped, read_part};
-use crate::engine::blocks::{Loose, encrypt_block, keystream};
+use crate::backend::{BLOCK, Backend, Block, Span, Wiped, read_part};
+use crate::engine::blocks::{Loose, encrypt_alone, keystream};
 use crate::engine::{Batch, Column, Material, Message, PADDING, join, share_key, skip, xor};
 use crate::primitives::aes::Schedule;
 use crate::primitives::counter::Be128;
+use crate::primitives::gf128::{BigEndian, Field};
 
 pub(crate) struct Siv;
 
@@ -31,7 +32,7 @@ impl Mode for Siv {
         let mut material = Material::plain(Schedule::new(backend, k2));
         let [whole, padded] = subkeys(backend, &mac);
         // `0^128` is a whole block.
-        material.subkeys[..3].copy_from_slice(&[whole, padded, backend.run(Encrypt { aes: &mac, x: whole })]);
+        material.subkeys[..3].copy_from_slice(&[whole, padded, encrypt_alone(backend, &mac, whole)]);
         material.hash = Some(Box::new(Wiped::new(mac)));
         material
     }
@@ -46,21 +47,6 @@ impl Mode for Siv {
         encrypt(batch);
         hash_strings(batch);
         hash_message(batch, |message| message.data.output());
-    }
-}
-
-struct Encrypt<'a> {
-    aes: &'a Schedule,
-    x: Block,
-}
-
-impl Kernel for Encrypt<'_> {
-    type Output = Block;
-
-    #[inline(always)]
-    fn run<B: Isa>(mut self, b: B) -> Block {
-        encrypt_block(b, self.aes.encrypting(), &mut self.x);
-        self.x
     }
 }
 
@@ -90,7 +76,7 @@ fn hash_strings(batch: &mut Batch<'_, '_, '_>) {
         cmac(batch, |message| string(message, i), &mut macs);
         for (message, mac) in batch.messages.iter_mut().zip(&macs) {
             if i < strings(message) {
-                message.tag = double(&message.tag);
+                message.tag = BigEndian::double_block(&message.tag);
                 xor(&mut message.tag, mac);
             }
         }
@@ -220,7 +206,7 @@ fn last_of_messages<'a>(
         } else {
             let mut x = plaintext(message).block(at);
             xor(&mut x, &PADDING[bytes]);
-            xor(&mut x, &if bytes == BLOCK { *d } else { double(d) });
+            xor(&mut x, &if bytes == BLOCK { *d } else { BigEndian::double_block(d) });
             (x, BLOCK)
         };
         xor(&mut x, c);
@@ -228,10 +214,4 @@ fn last_of_messages<'a>(
     }
     last.encrypt(batch.backend);
     c.copy_from_slice(&last.blocks);
-}
-
-/// `2 D` in CMAC's field.
-fn double(d: &Block) -> Block {
-    let d = u128::from_be_bytes(*d);
-    (d << 1 ^ (d >> 127).wrapping_neg() & 0x87).to_be_bytes()
 }
