@@ -8,8 +8,9 @@ use ctutils::CtEq;
 
 use crate::backend::{Block, Span, read_part, write_part};
 use crate::catalog::Kind;
-use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule, head};
+use crate::engine::{AssociatedData, Batch, FLIGHT, Message, Schedule};
 use crate::modes::Mode;
+use crate::primitives::block::head;
 use crate::{Algorithm, BatchError, Error, Forged, Key};
 
 /// Additional data: one slice, or several that are authenticated as if they were one; or the associated strings of AES-SIV.

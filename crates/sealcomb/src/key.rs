@@ -48,9 +48,11 @@ impl Key {
         if key.len() != algorithm.key_bytes {
             return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
         }
-        let mut material = algorithm.code.key(backend, key);
-        material.tag_bytes = algorithm.tag_bytes;
-        Ok(Self(Wiped::new(Expanded { algorithm, backend, material })))
+        // Made where it stays, so that no copy of it is left elsewhere.
+        let mut expanded = Wiped::new(Expanded { algorithm, backend, material: Material::empty() });
+        algorithm.code.key(backend, key, &mut expanded.material);
+        expanded.material.tag_bytes = algorithm.tag_bytes;
+        Ok(Self(expanded))
     }
 
     /// The key of a type that stands for one algorithm and for a key of its size.

@@ -31,8 +31,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::backend::{BLOCK, Block, Wiped};
 use crate::engine::comb::{Chain, Strand};
-use crate::engine::xor;
-use crate::modes::cmac::CbcMac;
+use crate::modes::omac::{CbcMac, Omac};
+use crate::primitives::block::head;
 use crate::{Key, Schedule};
 
 /// A message on its way: the chain's state, and the bytes that may turn out to be its last block.
@@ -80,15 +80,7 @@ impl Stream {
 
     /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
     fn tag(&mut self, key: &Key) -> Block {
-        let [k1, k2, ..] = &key.material().subkeys;
-        let mut last = self.last;
-        if self.filled == BLOCK {
-            xor(&mut last, k1);
-        } else {
-            last[self.filled..].fill(0);
-            last[self.filled] = 0x80;
-            xor(&mut last, k2);
-        }
+        let last = Omac::of(key.material()).last(&head(&self.last, self.filled), self.filled);
         self.chain(key, &last);
         self.state
     }

@@ -11,6 +11,7 @@ mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
 mod isa;
+mod kept;
 mod part;
 mod portable;
 mod rows;
@@ -25,6 +26,7 @@ mod wiped;
 use core::fmt;
 
 pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
+pub(crate) use kept::Kept;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
 pub(crate) use rows::{LINE, Rows, Scratch, SquareAt};

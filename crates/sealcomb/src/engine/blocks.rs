@@ -9,9 +9,9 @@ use super::cipher::BlockCipher;
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Column, Message, share_key};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, Span};
-use crate::primitives::aes::Schedule as AesSchedule;
-use crate::primitives::cipher::Cipher;
+use crate::primitives::aes::KeySchedule;
 use crate::primitives::counter::{Counter, xor_keystream};
+use crate::primitives::permutation::Permutation;
 
 /// A mode's direction in which no block has to wait for another.
 pub(crate) trait Independent {
@@ -213,7 +213,7 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
 }
 
 /// One block under one key, for what a key keeps.
-pub(crate) fn encrypt_alone(backend: Backend, aes: &AesSchedule, block: Block) -> Block {
+pub(crate) fn encrypt_alone(backend: Backend, aes: &KeySchedule, block: Block) -> Block {
     let mut alone = Loose::new();
     alone.push(aes, block);
     alone.encrypt(backend);
@@ -221,7 +221,7 @@ pub(crate) fn encrypt_alone(backend: Backend, aes: &AesSchedule, block: Block) -
 }
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.
-pub(crate) struct Loose<'a, C = AesSchedule> {
+pub(crate) struct Loose<'a, C = KeySchedule> {
     pub(crate) blocks: Column,
     keys: ArrayVec<&'a C, FLIGHT>,
 }
@@ -275,7 +275,7 @@ impl<C: BlockCipher> Loose<'_, C> {
 /// Decrypts blocks that share a key.
 #[cfg(feature = "hazmat")]
 #[inline(always)]
-fn decrypt<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
+fn decrypt<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &mut [Block]) {
     pass(b, &mut blocks.as_flattened_mut().into(), &mut Decrypt { keys });
 }
 
@@ -285,7 +285,7 @@ struct Decrypt<K> {
 }
 
 #[cfg(feature = "hazmat")]
-impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+impl<B: Isa, K: Permutation<B>> Pass<B> for Decrypt<K> {
     const WRITES: bool = true;
 
     #[inline(always)]
@@ -310,7 +310,7 @@ impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
 /// Encrypts blocks under the AES keys of messages that have the same number of them, one message's after the other's.
 #[inline(always)]
 pub(crate) fn encrypt_each<B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
-    encrypt_each_by::<AesSchedule, B>(b, messages, blocks);
+    encrypt_each_by::<KeySchedule, B>(b, messages, blocks);
 }
 
 /// The same by any cipher.
@@ -335,7 +335,7 @@ pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
 
 /// Encrypts blocks that share a key.
 #[inline(always)]
-pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [Block]) {
+pub(crate) fn encrypt_blocks<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {
         return encrypt_block(b, keys, block);
     }
@@ -358,7 +358,7 @@ pub(crate) fn encrypt_blocks<B: Isa, K: Cipher<B>>(b: B, keys: K, blocks: &mut [
 
 /// Encrypts one block.
 #[inline(always)]
-pub(crate) fn encrypt_block<B: Isa, K: Cipher<B>>(b: B, keys: K, block: &mut Block) {
+pub(crate) fn encrypt_block<B: Isa, K: Permutation<B>>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
     keys.encrypt(b, &mut x);
     *block = b.first(x[0]);

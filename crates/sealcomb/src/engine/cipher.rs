@@ -1,22 +1,36 @@
 //! The block cipher as a parameter of a mode.
 
-use alloc::boxed::Box;
-
 use super::message::Material;
-use crate::backend::{Backend, Isa, Wiped};
-use crate::primitives::cipher::Cipher;
-use crate::primitives::{aes, serpent};
+use crate::backend::{Backend, Isa, Kept};
+use crate::primitives::aes;
+use crate::primitives::permutation::Permutation;
 
 /// A block cipher that a mode may be made of: the schedule of its round keys.
 pub(crate) trait BlockCipher: Sync + Sized + 'static {
     /// The cipher under this key in all lanes.
-    type Shared<'a, B: Isa>: Cipher<B>;
+    type Shared<'a, B: Isa>: Permutation<B>;
 
-    /// What a mode that needs nothing but the cipher keeps of a key.
-    fn key(backend: Backend, key: &[u8]) -> Material;
+    /// What a mode that needs nothing but the cipher keeps of a key, if it never decrypts with it.
+    fn key(backend: Backend, key: &[u8], material: &mut Material);
 
-    /// The schedule in what was kept.
+    /// The same if it does.
+    fn key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
+        Self::key(backend, key, material);
+    }
+
+    /// The schedule in what there is of a key.
     fn of(key: &Material) -> &Self;
+
+    /// Has a key keep what else the mode needs.
+    fn keep(material: &mut Material, kept: Kept) {
+        material.kept = kept;
+    }
+
+    /// Where that is.
+    #[inline(always)]
+    fn kept(key: &Material) -> &Kept {
+        &key.kept
+    }
 
     /// For encryption.
     fn encrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
@@ -25,11 +39,15 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
     fn decrypting<B: Isa>(&self) -> Self::Shared<'_, B>;
 }
 
-impl BlockCipher for aes::Schedule {
+impl BlockCipher for aes::KeySchedule {
     type Shared<'a, B: Isa> = aes::Shared<'a>;
 
-    fn key(backend: Backend, key: &[u8]) -> Material {
-        Material::plain(Self::new(backend, key))
+    fn key(backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
+    }
+
+    fn key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand_with_inverse(backend, key);
     }
 
     #[inline(always)]
@@ -44,31 +62,6 @@ impl BlockCipher for aes::Schedule {
 
     #[inline(always)]
     fn decrypting<B: Isa>(&self) -> aes::Shared<'_> {
-        self.decrypting()
-    }
-}
-
-impl BlockCipher for serpent::Schedule {
-    type Shared<'a, B: Isa> = serpent::Shared<'a>;
-
-    fn key(_: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(aes::Schedule::none());
-        material.serpent = Some(Box::new(Wiped::new(Self::new(key))));
-        material
-    }
-
-    #[inline(always)]
-    fn of(key: &Material) -> &Self {
-        key.serpent.as_deref().expect("a Serpent key has its schedule")
-    }
-
-    #[inline(always)]
-    fn encrypting<B: Isa>(&self) -> serpent::Shared<'_> {
-        self.encrypting()
-    }
-
-    #[inline(always)]
-    fn decrypting<B: Isa>(&self) -> serpent::Shared<'_> {
         self.decrypting()
     }
 }

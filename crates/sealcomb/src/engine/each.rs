@@ -1,105 +1,155 @@
-//! Single steps of chains: one block of each of many messages, the messages side by side in their order. What begins and
-//! ends many chains goes this way; the comb is for what differs in length.
+//! Steps that each of many messages takes once, on a block of its own or a few, the messages side by side in their
+//! order. What begins and ends chains goes this way; the comb is for what differs in length.
+//!
+//! ```text
+//! for as many messages under one key as the registers have lanes, then the next ones:
+//!     load a block of each from every column
+//!     take the step
+//!     store the blocks
+//! ```
 
 use core::marker::PhantomData;
 
-use super::comb::{Chain, LaneBlocks};
-use super::lanes::Registers;
-use super::message::{Batch, Material, Message, share_key};
-use crate::backend::{Block, Isa, Kernel, REGISTERS};
-use crate::primitives::aes::Shared;
+use arrayvec::ArrayVec;
 
-/// The keys and constants of a message's chain.
-#[derive(Clone, Copy)]
-pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
-    pub(crate) keys: [Shared<'a>; K],
-    pub(crate) constants: [&'a Block; C],
+use super::comb::{Chain, Link, encrypting};
+use super::lanes::{Lanes, Registers};
+use super::message::{Batch, Column, Material, Message, share_key};
+use crate::backend::{Block, Isa, Kernel, REGISTERS};
+
+/// What a mode does once with `N` blocks of each message.
+pub(crate) trait Once<const N: usize> {
+    fn step<L: Lanes>(lanes: L, x: &mut [L::Blocks; N]);
 }
 
-/// Takes one block of each message through its chain; `link` finds in a message's key what the chain needs.
-pub(crate) fn step<M: Chain<S, K, C>, const S: usize, const K: usize, const C: usize>(
+/// Takes all messages through such a step; the columns have their blocks.
+pub(crate) fn once<M: Once<N>, const N: usize>(batch: &Batch<'_, '_, '_>, columns: [&mut Column; N]) {
+    step::<AsChain<M>, N, 1, 0, 0>(batch, encrypting, columns, []);
+}
+
+/// Encrypts a block of each message under its key.
+pub(crate) fn encrypt(batch: &Batch<'_, '_, '_>, blocks: &mut Column) {
+    once::<Encrypt, 1>(batch, [blocks]);
+}
+
+struct Encrypt;
+
+impl Once<1> for Encrypt {
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [x]: &mut [L::Blocks; 1]) {
+        lanes.encrypt(x);
+    }
+}
+
+/// A chain whose messages have nothing but a state.
+struct AsChain<M>(PhantomData<M>);
+
+impl<M: Once<N>, const N: usize> Chain<N, 1, 0, 0> for AsChain<M> {
+    const WRITES: bool = false;
+
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; N], _: &mut [L::Blocks; 0]) {
+        M::step(lanes, state);
+    }
+}
+
+/// Takes each message one step through its chain, from the states in columns and with blocks in columns.
+pub(crate) fn step<M, const S: usize, const K: usize, const C: usize, const T: usize>(
     batch: &Batch<'_, '_, '_>,
     link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
-    states: &mut [[Block; S]],
-    blocks: &mut [Block],
-) {
-    let messages = &*batch.messages;
-    assert!(states.len() == messages.len() && blocks.len() == messages.len());
-    batch.backend.run(Step::<M, _, S> { messages, link, states, blocks, chain: PhantomData });
+    states: [&mut Column; S],
+    blocks: [&mut Column; T],
+) where
+    M: Chain<S, K, C, T>,
+{
+    let states = states.map(ArrayVec::as_mut_slice);
+    let blocks = blocks.map(ArrayVec::as_mut_slice);
+    batch.backend.run(Step::<M, _, S, T> {
+        messages: batch.messages,
+        link,
+        states,
+        blocks,
+        chain: PhantomData,
+    });
 }
 
-struct Step<'s, 'm, 'a, M, L, const S: usize> {
+struct Step<'s, 'm, 'a, M, L, const S: usize, const T: usize> {
     messages: &'s [&'m mut Message<'a>],
     link: L,
-    states: &'s mut [[Block; S]],
-    blocks: &'s mut [Block],
+    states: [&'s mut [Block]; S],
+    blocks: [&'s mut [Block]; T],
     chain: PhantomData<M>,
 }
 
-impl<M, L, const S: usize, const K: usize, const C: usize> Kernel for Step<'_, '_, '_, M, L, S>
+impl<M, L, const S: usize, const K: usize, const C: usize, const T: usize> Kernel
+    for Step<'_, '_, '_, M, L, S, T>
 where
-    M: Chain<S, K, C>,
+    M: Chain<S, K, C, T>,
     L: for<'k> Fn(&'k Material) -> Link<'k, K, C>,
 {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        let Self { messages, link, states, blocks, .. } = self;
+        let Self { messages, link, mut states, mut blocks, .. } = self;
         // Messages under different keys go one by one.
         let lanes = if share_key(messages) { REGISTERS * B::BLOCKS } else { 1 };
-        let parts = messages.chunks(lanes).zip(states.chunks_mut(lanes)).zip(blocks.chunks_mut(lanes));
-        for ((messages, states), blocks) in parts {
-            let link = link(messages[0].key);
-            if messages.len() <= B::BLOCKS {
-                advance::<B, M, 1, 4, S, K, C>(b, link, states, blocks);
+        for from in (0..messages.len()).step_by(lanes) {
+            let link = link(messages[from].key);
+            let group = from..messages.len().min(from + lanes);
+            let states = states.each_mut().map(|column| &mut column[group.clone()]);
+            let blocks = blocks.each_mut().map(|column| &mut column[group.clone()]);
+            if group.len() <= B::BLOCKS {
+                advance::<B, M, 1, S, K, C, T>(b, link, states, blocks);
             } else {
-                advance::<B, M, REGISTERS, { 4 * REGISTERS }, S, K, C>(b, link, states, blocks);
+                advance::<B, M, REGISTERS, S, K, C, T>(b, link, states, blocks);
             }
         }
     }
 }
 
-/// Takes as many messages as `R` registers have lanes, or fewer, one block further; the widest ones have `N` lanes.
+/// Takes as many messages as `R` registers have lanes, or fewer, one step further.
 #[inline(always)]
-fn advance<
-    B: Isa,
-    M: Chain<S, K, C>,
-    const R: usize,
-    const N: usize,
-    const S: usize,
-    const K: usize,
-    const C: usize,
->(
+fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
     link: Link<'_, K, C>,
-    states: &mut [[Block; S]],
-    blocks: &mut [Block],
-) {
-    let mut memory = [LaneBlocks([[0; 16]; N]); S];
-    for (lane, state) in states.iter().enumerate() {
-        for s in 0..S {
-            memory[s].0[lane] = state[s];
-        }
+    states: [&mut [Block]; S],
+    blocks: [&mut [Block]; T],
+) where
+    M: Chain<S, K, C, T>,
+{
+    let (mut state, mut x) = ([[b.zero(); R]; S], [[b.zero(); R]; T]);
+    for s in 0..S {
+        load(b, states[s], &mut state[s]);
     }
-    let (mut state, mut x) = ([[b.zero(); R]; S], [[b.zero(); R]]);
-    for r in 0..R {
-        for s in 0..S {
-            state[s][r] = b.load(&memory[s].0[r * B::BLOCKS..]);
-        }
-        x[0][r] = b.load_bytes(blocks[(r * B::BLOCKS).min(blocks.len())..].as_flattened());
+    for t in 0..T {
+        load(b, blocks[t], &mut x[t]);
     }
     M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &link.constants), &mut state, &mut x);
-    for r in 0..R {
-        for s in 0..S {
-            b.store(state[s][r], &mut memory[s].0[r * B::BLOCKS..]);
-        }
-        let at = (r * B::BLOCKS).min(blocks.len());
-        b.store_some(x[0][r], &mut blocks[at..]);
+    for (state, column) in state.iter().zip(states) {
+        store(b, state, column);
     }
-    for (lane, state) in states.iter_mut().enumerate() {
-        for s in 0..S {
-            state[s] = memory[s].0[lane];
+    for (x, column) in x.iter().zip(blocks) {
+        store(b, x, column);
+    }
+}
+
+/// Loads blocks, and zeros where there are no more.
+#[inline(always)]
+fn load<B: Isa, const R: usize>(b: B, blocks: &[Block], x: &mut [B::V; R]) {
+    for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
+        *x = if blocks.len() == B::BLOCKS { b.load(blocks) } else { b.load_bytes(blocks.as_flattened()) };
+    }
+}
+
+/// Stores as many blocks as there is room for.
+#[inline(always)]
+fn store<B: Isa, const R: usize>(b: B, x: &[B::V; R], blocks: &mut [Block]) {
+    for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
+        if blocks.len() == B::BLOCKS {
+            b.store(*x, blocks);
+        } else {
+            b.store_some(*x, blocks);
         }
     }
 }

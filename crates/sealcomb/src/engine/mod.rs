@@ -4,24 +4,15 @@
 pub(crate) mod blocks;
 mod cipher;
 pub(crate) mod comb;
-#[cfg(feature = "research")]
 pub(crate) mod each;
 mod lanes;
 pub(crate) mod layers;
 mod message;
-#[cfg(feature = "research")]
-pub(crate) mod once;
 mod order;
-mod windows;
 
 pub(crate) use cipher::BlockCipher;
 pub(crate) use lanes::Lanes;
-#[cfg(feature = "hazmat")]
-pub(crate) use message::chain;
-pub(crate) use message::{
-    AssociatedData, Batch, Column, Material, Message, PADDING, encrypt_for_each, head, join, share_key, skip,
-    split, xor,
-};
+pub(crate) use message::{AssociatedData, Batch, Column, Material, Message, share_key};
 
 /// Messages that are laid out together; longer batches go in parts of this size.
 pub(crate) const FLIGHT: usize = 128;

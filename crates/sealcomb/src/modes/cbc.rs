@@ -1,15 +1,20 @@
 //! CBC: cipher block chaining (SP 800-38A, section 6.2), without padding.
 
 use super::Mode;
+use crate::backend::Backend;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain};
+use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::{Batch, Lanes, Material};
 
 pub(crate) struct Cbc;
 
 impl Mode for Cbc {
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand_with_inverse(backend, key);
+    }
+
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        chain::<Encrypt>(batch);
+        from_nonces::<Encrypt>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -2,10 +2,11 @@
 //! authenticated, `Y` their chain, `Ctr` the counter blocks, `S0` the mask of the tag.
 
 use super::Mode;
-use super::cmac::chain;
+use super::omac::cbc_mac;
 use crate::backend::{BLOCK, Block, Span};
 use crate::engine::blocks::keystream;
-use crate::engine::{Batch, Column, Message, encrypt_for_each, xor};
+use crate::engine::{Batch, Column, Message, each};
+use crate::primitives::block::xor;
 use crate::primitives::counter::{Be128, Counter};
 
 pub(crate) struct Ccm;
@@ -84,17 +85,17 @@ fn first_of_aad(aad: &[u8]) -> (Block, usize) {
 }
 
 /// The last `Y` of each message: the chain over `B_0`, the additional data and the plaintext, each padded with zeros.
-fn authenticate<const OPENS: bool>(batch: &Batch<'_, '_, '_>, y: &mut Column) {
+fn authenticate<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, y: &mut Column) {
     y.extend(batch.messages.iter().map(|message| first_block(message)));
-    encrypt_for_each(batch, y);
+    each::encrypt(batch, y);
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
         begin_aad(batch, y);
     }
     let rest = |message: &Message<'_>| first_of_aad(&message.aad).1;
     if batch.messages.iter().any(|message| message.aad.len() > rest(message)) {
-        chain(batch, |key| &key.aes, y, |message| Span::from(&message.aad[rest(message)..]));
+        cbc_mac(batch, |key| &key.aes, y, |message| Span::from(&message.aad[rest(message)..]));
     }
-    chain(batch, |key| &key.aes, y, |message| plaintext::<OPENS>(message));
+    cbc_mac(batch, |key| &key.aes, y, |message| plaintext::<OPENS>(message));
 }
 
 fn plaintext<'m, const OPENS: bool>(message: &'m Message<'_>) -> Span<'m> {
@@ -110,7 +111,7 @@ fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
         xor(&mut block, y);
         next.push(block);
     }
-    encrypt_for_each(batch, &mut next);
+    each::encrypt(batch, &mut next);
     for ((message, y), next) in batch.messages.iter().zip(y).zip(&next) {
         if !message.aad.is_empty() {
             *y = *next;
@@ -123,7 +124,7 @@ fn begin_aad(batch: &Batch<'_, '_, '_>, y: &mut [Block]) {
 fn set_tags(batch: &mut Batch<'_, '_, '_>, y: &[Block]) {
     let mut s0 = Column::new();
     s0.extend(batch.messages.iter().map(|message| counter(message.nonce)));
-    encrypt_for_each(batch, &mut s0);
+    each::encrypt(batch, &mut s0);
     for ((message, y), s0) in batch.messages.iter_mut().zip(y).zip(&s0) {
         message.tag = *s0;
         xor(&mut message.tag, y);

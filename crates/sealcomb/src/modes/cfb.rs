@@ -2,14 +2,14 @@
 
 use super::Mode;
 use crate::engine::blocks::{self, Independent};
-use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain};
+use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::{Batch, Lanes};
 
 pub(crate) struct Cfb;
 
 impl Mode for Cfb {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        chain::<Encrypt>(batch);
+        from_nonces::<Encrypt>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

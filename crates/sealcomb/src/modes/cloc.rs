@@ -4,14 +4,13 @@
 //! `ENC` and `PRF` go side by side, as one chain. Its state is what their next calls of the cipher take, rather than what
 //! the last ones gave: `V` and `g2(V)` at first, `fix1(C_i)` and the sum of `C_i` and the chain later on.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use super::cmac::chain;
+use super::omac::cbc_mac;
 use crate::backend::{BLOCK, Block, Span, read_part};
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask};
-use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
+use crate::engine::comb::{Chain, chains, encrypting};
+use crate::engine::each::{Once, once};
+use crate::engine::{Batch, Column, Lanes, Message};
+use crate::primitives::block::{PADDING, bytes_mask, mask, whole, xor};
 
 pub(crate) struct Cloc;
 
@@ -36,7 +35,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         padding.push(PADDING[last_bytes(message)]);
         whole.push(mask(is_whole(message.data.len())));
     }
-    once::run::<Tag, 5>(batch, [&mut prf, &mut enc, &mut beyond, &mut padding, &mut whole]);
+    once::<Tag, 5>(batch, [&mut prf, &mut enc, &mut beyond, &mut padding, &mut whole]);
     for (message, tag) in batch.messages.iter_mut().zip(&prf) {
         message.tag = *tag;
     }
@@ -48,22 +47,22 @@ fn is_whole(bytes: usize) -> bool {
 }
 
 /// `V = HASH_K(N, A)` and `g2(V)`, into `s` and `n`.
-fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
-    let messages = &batch.messages;
-    blocks_at(batch.backend, messages.iter().map(|message| (Span::from(&*message.aad), 0)), s);
-    for (a1, message) in s.iter_mut().zip(messages.iter()) {
-        xor(a1, &PADDING[message.aad.len().min(BLOCK)]);
+fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
+    for message in batch.messages.iter() {
+        let mut a1 = read_part(&message.aad);
+        xor(&mut a1, &PADDING[message.aad.len().min(BLOCK)]);
+        s.push(a1);
     }
     let mut top = Column::new();
     top.extend(s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]));
-    once::run::<First, 2>(batch, [s, &mut top]);
+    once::<First, 2>(batch, [s, &mut top]);
     absorb(batch, s);
     let mut whole = Column::new();
-    for message in messages.iter() {
+    for message in batch.messages.iter() {
         n.push(nonce_block(message.nonce));
         whole.push(mask(is_whole(message.aad.len())));
     }
-    once::run::<Nonce, 3>(batch, [s, n, &mut whole]);
+    once::<Nonce, 3>(batch, [s, n, &mut whole]);
 }
 
 /// `param ‖ N ‖ 10…0`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
@@ -110,35 +109,28 @@ impl Once<5> for Tag {
 }
 
 /// `S ← E_K(S ⊕ A_i)` for the blocks of the additional data after the first, the last of them padded if it isn't whole.
-fn absorb(batch: &Batch<'_, '_, '_>, s: &mut Column) {
-    fn after_first<'m>(message: &'m Message<'_>) -> &'m [u8] {
-        message.aad.get(BLOCK..).unwrap_or_default()
-    }
-    let messages = &batch.messages;
-    if messages.iter().all(|message| after_first(message).is_empty()) {
+fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
+    if batch.messages.iter().all(|message| message.aad.len() <= BLOCK) {
         return;
     }
-    let whole = |message: &Message<'_>| message.aad.len() / BLOCK * BLOCK;
-    chain(
+    cbc_mac(
         batch,
         |key| &key.aes,
         s,
         |message| {
-            let a = after_first(message);
-            Span::from(&a[..a.len() / BLOCK * BLOCK])
+            let bytes = whole(message.aad.len());
+            Span::from(&message.aad[BLOCK.min(bytes)..bytes])
         },
     );
-    let ends = messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
-    let mut last = Column::new();
-    blocks_at(batch.backend, ends, &mut last);
-    let rest = |message: &Message<'_>| message.aad.len() - whole(message);
-    for (last, message) in last.iter_mut().zip(messages.iter()) {
-        xor(last, &PADDING[rest(message)]);
+    let (mut last, mut ragged) = (Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        let rest = &message.aad[whole(message.aad.len())..];
+        let mut block = read_part(rest);
+        xor(&mut block, &PADDING[rest.len()]);
+        last.push(block);
+        ragged.push(mask(message.aad.len() > BLOCK && !rest.is_empty()));
     }
-    let is_ragged = |message: &Message<'_>| whole(message) > 0 && rest(message) > 0;
-    let mut ragged = Column::new();
-    ragged.extend(messages.iter().map(|message| mask(is_ragged(message))));
-    once::run::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
+    once::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);
 }
 
 struct Absorb;
@@ -155,16 +147,7 @@ impl Once<3> for Absorb {
 /// `ENC` or `DEC` of all messages, and `PRF` up to its last call. The columns are what the ciphers take first; what is left
 /// in them is what they would take next, with zeros for padding.
 pub(super) fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, enc: &mut Column, prf: &mut Column) {
-    let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
-    for ((message, enc), prf) in batch.messages.iter_mut().zip(enc.iter()).zip(prf.iter()) {
-        let Message { key, data, .. } = &mut **message;
-        let keys = [key.aes.encrypting()];
-        strands.push(Strand { keys, constants: [], state: [*enc, *prf], data: data.reborrow() });
-    }
-    Crypt::<OPENS>::run(batch.backend, batch.schedule, &mut strands);
-    for ((strand, enc), prf) in strands.iter().zip(enc.iter_mut()).zip(prf.iter_mut()) {
-        [*enc, *prf] = strand.state;
-    }
+    chains::<Crypt<OPENS>, 2, 1, 0, 1>(batch, encrypting, [enc, prf], |message| message.data.reborrow());
 }
 
 /// `C_i = M_i ⊕ E_K(…)`, which `ENC` takes as `fix1(C_i)` next, and `PRF` added to its chain

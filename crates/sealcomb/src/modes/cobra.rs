@@ -4,16 +4,17 @@
 //!
 //! A chain of products goes from pair to pair; the Feistel rounds of a pair wait for nothing but its halves.
 
+use alloc::boxed::Box;
+
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use super::poet::{States, sum_blocks};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::encrypt_block;
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link};
-use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, PADDING, encrypt_for_each, head, xor};
-use crate::primitives::aes::Schedule;
+use super::poet::sum_blocks;
+use crate::backend::{BLOCK, Backend, Block, Kept, Span, Wiped};
+use crate::engine::blocks::encrypt_alone;
+use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
+use crate::primitives::block::{PADDING, add, before_last, head, xor};
 use crate::primitives::gf128::{BigEndian, Field, double_number, factor};
 
 pub(crate) struct Cobra;
@@ -21,18 +22,27 @@ pub(crate) struct Cobra;
 /// Bytes of a pair.
 const PAIR: usize = 2 * BLOCK;
 
+/// With what the masks begin.
+struct Masks {
+    /// `L' = 4 L`
+    first: Block,
+    /// `15 L'`
+    first_of_aad: Block,
+}
+
 impl Mode for Cobra {
-    /// `L = E_K(1)`, its factor, `L' = 4 L`, and `15 L'`, the first mask of the additional data
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(Schedule::new(backend, key));
-        let l = backend.run(One { aes: &material.aes });
+    /// `L = E_K(1)`, and its factor before it; kept beside them, [`Masks`]
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
+        let l = encrypt_alone(backend, &material.aes, (1u128).to_be_bytes());
         let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
-        material.subkeys[..6].copy_from_slice(&[l0, l1, l2, l, times::<4>(&l), times::<60>(&l)]);
-        material
+        material.subkeys = [l0, l1, l2, l];
+        let masks = Masks { first: times::<4>(&l), first_of_aad: times::<60>(&l) };
+        material.kept = Kept::new(Box::new(Wiped::new(masks)));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
+        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Column::new(), Sums::new(), Rests::new());
         hash_aad(batch, &mut a);
         first_values(batch, &mut v);
         pairs::<Encrypt>(batch, &mut v, &mut sums);
@@ -46,7 +56,7 @@ impl Mode for Cobra {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Values::new(), Sums::new(), Rests::new());
+        let (mut a, mut v, mut sums, mut rests) = (Column::new(), Column::new(), Sums::new(), Rests::new());
         hash_aad(batch, &mut a);
         first_values(batch, &mut v);
         pairs::<Decrypt>(batch, &mut v, &mut sums);
@@ -59,21 +69,6 @@ impl Mode for Cobra {
         for (message, tag) in batch.messages.iter_mut().zip(&tags) {
             message.tag = *tag;
         }
-    }
-}
-
-struct One<'a> {
-    aes: &'a Schedule,
-}
-
-impl Kernel for One<'_> {
-    type Output = Block;
-
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Block {
-        let mut l = (1u128).to_be_bytes();
-        encrypt_block(b, self.aes.encrypting(), &mut l);
-        l
     }
 }
 
@@ -91,22 +86,25 @@ fn times<const POLYNOMIAL: u8>(v: &Block) -> Block {
 
 /// `A = E_K(acc ⊕ A_a ⊕ 3 mask)`, or, where the last block isn't whole, with `A_a ‖ 10…0` and `5 mask`; 0 where there is no
 /// additional data.
-fn hash_aad(batch: &Batch<'_, '_, '_>, a: &mut Column) {
+fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
     if batch.messages.iter().all(|message| message.aad.is_empty()) {
         a.extend(batch.messages.iter().map(|_| [0; BLOCK]));
         return;
     }
-    let before_last = |message: &Message<'_>| message.aad.len().saturating_sub(1) / BLOCK * BLOCK;
-    let mut sums = States::new();
-    sums.extend(batch.messages.iter().map(|message| [[0; BLOCK], message.key.subkeys[5]]));
-    sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message)]);
-    for (message, [acc, mask]) in batch.messages.iter().zip(&sums) {
-        let (mut last, is_whole) = padded(&message.aad[before_last(message)..]);
+    let mut sums = [Column::new(), Column::new()];
+    for message in batch.messages.iter() {
+        sums[0].push([0; BLOCK]);
+        sums[1].push(message.key.kept.get::<Masks>().first_of_aad);
+    }
+    sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message.aad.len())]);
+    let [acc, mask] = &sums;
+    for ((message, acc), mask) in batch.messages.iter().zip(acc).zip(mask) {
+        let (mut last, is_whole) = padded(&message.aad[before_last(message.aad.len())..]);
         xor(&mut last, acc);
         xor(&mut last, &if is_whole { times::<3>(mask) } else { times::<5>(mask) });
         a.push(last);
     }
-    encrypt_for_each(batch, a);
+    each::encrypt(batch, a);
     for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
         if message.aad.is_empty() {
             *a = [0; BLOCK];
@@ -121,17 +119,14 @@ fn padded(bytes: &[u8]) -> (Block, bool) {
     (block, bytes.len() == BLOCK)
 }
 
-/// The chaining values of a flight's messages.
-type Values = ArrayVec<[Block; 1], FLIGHT>;
-
 /// `V = (L ⊕ N) L` of each message.
-fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Values) {
+fn first_values(batch: &Batch<'_, '_, '_>, v: &mut Column) {
     let mut nonces = Column::new();
     for message in batch.messages.iter() {
-        v.push([message.key.subkeys[3]]);
+        v.push(message.key.subkeys[3]);
         nonces.push(*nonce(message));
     }
-    each::step::<Hash, 1, 0, 3>(batch, link, v, &mut nonces);
+    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [&mut nonces]);
 }
 
 fn nonce<'a>(message: &Message<'a>) -> &'a Block {
@@ -161,26 +156,22 @@ struct Sum {
 type Sums = ArrayVec<Sum, FLIGHT>;
 
 /// Takes the whole pairs of each message through its chain.
-fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Values, sums: &mut Sums) {
-    let mut strands = ArrayVec::<Strand<'_, 3, 1, 4>, FLIGHT>::new();
-    for (message, [v]) in batch.messages.iter_mut().zip(&*v) {
-        let bytes = whole_pairs(message);
-        let Message { key, data, .. } = &mut **message;
-        let [l0, l1, l2, l, first_d, ..] = &key.subkeys;
-        strands.push(Strand {
-            keys: [key.aes.encrypting()],
-            constants: [l0, l1, l2, l],
-            state: [*v, *first_d, [0; BLOCK]],
-            data: data.part(0, bytes),
-        });
+fn pairs<M: Chain<3, 1, 4, 2>>(batch: &mut Batch<'_, '_, '_>, v: &mut Column, sums: &mut Sums) {
+    fn link(key: &Material) -> Link<'_, 1, 4> {
+        let [l0, l1, l2, l] = &key.subkeys;
+        Link { keys: [key.aes.encrypting()], constants: [l0, l1, l2, l] }
     }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    for (strand, [v]) in strands.iter().zip(v) {
-        let [last_v, d, sigma] = strand.state;
-        let mut s = d;
-        xor(&mut s, strand.constants[3]);
-        sums.push(Sum { sigma, s });
-        *v = last_v;
+    let (mut d, mut sigma) = (Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        d.push(message.key.kept.get::<Masks>().first);
+        sigma.push([0; BLOCK]);
+    }
+    chains::<M, 3, 1, 4, 2>(batch, link, [v, &mut d, &mut sigma], |message| {
+        let bytes = whole_pairs(message);
+        message.data.part(0, bytes)
+    });
+    for ((message, d), sigma) in batch.messages.iter().zip(&d).zip(&sigma) {
+        sums.push(Sum { sigma: *sigma, s: add(*d, message.key.subkeys[3]) });
     }
 }
 
@@ -292,7 +283,7 @@ fn has_rest(message: &Message<'_>) -> bool {
 fn compute_tags(
     batch: &Batch<'_, '_, '_>,
     a: &[Block],
-    v: &mut Values,
+    v: &mut Column,
     sums: &[Sum],
     rests: &[[Block; 2]],
     tags: &mut Column,
@@ -310,19 +301,19 @@ fn compute_tags(
         }
         xor(tag, sigma);
     }
-    encrypt_for_each(batch, tags);
+    each::encrypt(batch, tags);
     for (((message, sum), a), tag) in batch.messages.iter().zip(sums).zip(a).zip(&mut *tags) {
         xor(tag, nonce(message));
         xor(tag, a);
         xor(tag, &if has_rest(message) { times::<22>(&sum.s) } else { times::<5>(&sum.s) });
     }
-    encrypt_for_each(batch, tags);
+    each::encrypt(batch, tags);
 }
 
 /// `φ = E_K(Y ⊕ 2 S)` of each message's rest `F ‖ 10…0`, whose halves are `X` and `Y`; uses `V` up.
 fn hash_rests(
     batch: &Batch<'_, '_, '_>,
-    v: &mut Values,
+    v: &mut Column,
     sums: &[Sum],
     rests: &[[Block; 2]],
     phi: &mut Column,
@@ -339,12 +330,12 @@ fn hash_rests(
         x.push(f1);
         phi.push(f2);
     }
-    each::step::<Hash, 1, 0, 3>(batch, link, v, &mut x);
-    each::step::<Hash, 1, 0, 3>(batch, link, v, phi);
+    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [&mut x]);
+    each::step::<Hash, 1, 0, 3, 1>(batch, link, [v], [phi]);
     for (y, sum) in phi.iter_mut().zip(sums) {
         xor(y, &BigEndian::double_block(&sum.s));
     }
-    encrypt_for_each(batch, phi);
+    each::encrypt(batch, phi);
 }
 
 /// Adds `E_K(T ⊕ 26 S) ‖ E_K(T ⊕ 38 S)` to each message's rest.
@@ -372,5 +363,5 @@ fn keystream<const MULTIPLE: u8>(batch: &Batch<'_, '_, '_>, tags: &[Block], sums
         xor(&mut block, &times::<MULTIPLE>(s));
         z.push(block);
     }
-    encrypt_for_each(batch, z);
+    each::encrypt(batch, z);
 }

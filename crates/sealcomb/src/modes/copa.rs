@@ -2,8 +2,9 @@
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Isa, read_part};
-use crate::engine::layers::{self, Column, Layers, Room, Sum, absorb, add, doublings, each};
-use crate::engine::{Batch, Material, Message, PADDING, join, skip};
+use crate::engine::layers::{self, Column, Layers, Room, Sum, absorb, doublings, each};
+use crate::engine::{Batch, Material, Message};
+use crate::primitives::block::{PADDING, add, join, skip, whole};
 use crate::primitives::doublings::Masks;
 use crate::primitives::rounds::{Decrypt, Encrypt};
 
@@ -11,8 +12,8 @@ pub(crate) struct Copa;
 
 impl Mode for Copa {
     /// `L = E_K(0)`
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        layers::key::<Encrypt>(backend, key, 1)
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        layers::key::<Encrypt>(backend, key, 1, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -53,7 +54,7 @@ impl Layers for Copa {
         for message in messages {
             let (acc, mut masks) =
                 absorb::<Encrypt, Sum, B>(b, message.key, &message.aad, 1, THREE_CUBED, [0; BLOCK], room);
-            let ragged = &message.aad[message.aad.len() / BLOCK * BLOCK..];
+            let ragged = &message.aad[whole(message.aad.len())..];
             let (r, nonce) = (ragged.len(), read_part(message.nonce));
             let first = join(&read_part(ragged), r, &nonce);
             if is_ragged(message) {

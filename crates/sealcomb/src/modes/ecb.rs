@@ -7,18 +7,18 @@ use crate::backend::{Backend, Isa, Kernel};
 use crate::engine::blocks::{Pass, pass};
 use crate::engine::{Batch, BlockCipher, Material, Message};
 use crate::primitives::aes;
-use crate::primitives::cipher::Cipher;
+use crate::primitives::permutation::Permutation;
 
 /// ECB of a block cipher.
 pub(crate) struct Ecb<C>(PhantomData<C>);
 
-pub(crate) const AES: Ecb<aes::Schedule> = Ecb(PhantomData);
+pub(crate) const AES: Ecb<aes::KeySchedule> = Ecb(PhantomData);
 #[cfg(feature = "research")]
-pub(crate) const SERPENT: Ecb<crate::primitives::serpent::Schedule> = Ecb(PhantomData);
+pub(crate) const SERPENT: Ecb<crate::primitives::serpent::KeySchedule> = Ecb(PhantomData);
 
 impl<C: BlockCipher> Mode for Ecb<C> {
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        C::key(backend, key)
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        C::key_with_inverse(backend, key, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -52,7 +52,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
 
 struct Encrypt<K>(K);
 
-impl<B: Isa, K: Cipher<B>> Pass<B> for Encrypt<K> {
+impl<B: Isa, K: Permutation<B>> Pass<B> for Encrypt<K> {
     const WRITES: bool = true;
 
     /// `C_j = E_K(P_j)`
@@ -64,7 +64,7 @@ impl<B: Isa, K: Cipher<B>> Pass<B> for Encrypt<K> {
 
 struct Decrypt<K>(K);
 
-impl<B: Isa, K: Cipher<B>> Pass<B> for Decrypt<K> {
+impl<B: Isa, K: Permutation<B>> Pass<B> for Decrypt<K> {
     const WRITES: bool = true;
 
     /// `P_j = E_K⁻¹(C_j)`

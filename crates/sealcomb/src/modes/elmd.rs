@@ -6,7 +6,7 @@ use super::Mode;
 use crate::backend::{Backend, Isa};
 use crate::engine::layers::{self, Column, Layers, Rho, Room, absorb_nonce_and_aad};
 use crate::engine::{Batch, Material, Message};
-use crate::primitives::rounds::{Cipher, Decrypt, DecryptSix, Encrypt, EncryptSix};
+use crate::primitives::rounds::{Decrypt, DecryptSix, Encrypt, EncryptSix, LayerCipher};
 
 /// ELmD(r, g, f).
 pub(crate) struct Elmd<P>(PhantomData<P>);
@@ -23,8 +23,8 @@ pub(crate) const VARIABLE_TAG: Elmd<VariableTag> = Elmd(PhantomData);
 /// A set of parameters.
 pub(crate) trait Parameters: Sync {
     /// The cipher of `r` rounds.
-    type Encrypt: Cipher;
-    type Decrypt: Cipher;
+    type Encrypt: LayerCipher;
+    type Decrypt: LayerCipher;
     /// Calls that make `L` of zero.
     const CALLS: usize;
     /// `g`: blocks between intermediate tags; 0 if there are none.
@@ -81,8 +81,8 @@ impl Parameters for VariableTag {
 
 impl<P: Parameters> Mode for Elmd<P> {
     /// `L = E_K(0)`, or `E_K(E_K(0))` where the rounds are reduced
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        layers::key::<P::Encrypt>(backend, key, P::CALLS)
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        layers::key::<P::Encrypt>(backend, key, P::CALLS, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

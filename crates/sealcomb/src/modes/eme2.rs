@@ -2,10 +2,11 @@
 //! `mp`, `mm` and `mc` are the middle that everything passes through, `F` is the cipher or, decrypting, its inverse.
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, Span};
 use crate::engine::blocks::{Loose, Pass, pass};
-use crate::engine::{Batch, Column, Material, Message, PADDING};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::{Batch, Column, Material, Message};
+use crate::primitives::aes::Shared;
+use crate::primitives::block::{PADDING, whole};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::doublings::{Doublings, Masks};
 use crate::primitives::gf128::{short, times_short, times_x_to};
@@ -17,12 +18,11 @@ const GROUP: usize = 128 * BLOCK;
 
 impl Mode for Eme2 {
     /// `K_AD`, `K_ECB`, and the cipher's key
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         let (further, k_aes) = key.split_at(2 * BLOCK);
-        let mut material = Material::plain(Schedule::new(backend, k_aes));
+        material.aes.expand_with_inverse(backend, k_aes);
         material.subkeys[..2].as_flattened_mut().copy_from_slice(further);
-        material.doublings = Some(Doublings::little_endian(&material.subkeys[1]));
-        material
+        material.kept = Kept::new(Doublings::little_endian(&material.subkeys[1]));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -78,8 +78,7 @@ fn fits_table(message: &Message<'_>) -> bool {
 /// `2^i K_ECB` on their way, `i` from 0: out of the key's table, which has those of a group.
 #[inline(always)]
 fn table<'a>(message: &Message<'a>) -> Masks<'a> {
-    let doublings = message.key.doublings.as_deref().expect("an EME2 key has its doublings");
-    Masks::short(doublings)
+    Masks::short(message.key.kept.get::<Doublings>())
 }
 
 /// Masks on their way, out of a table or made.
@@ -93,7 +92,7 @@ impl<B: Isa> Sequence<B> for Masks<'_> {
     fn take<const R: usize>(&mut self, b: B, count: usize) -> [B::V; R] {
         let mut masks = [b.zero(); R];
         for r in 0..R {
-            masks[r] = self.window().register(b, r, 1);
+            masks[r] = self.ahead().register(b, r, 1);
         }
         self.go(b, count);
         masks
@@ -140,7 +139,7 @@ fn tweaks<B: Isa>(b: B, messages: &[&mut Message<'_>], t: &mut Column) {
             last.push(&key.aes, *k_ad);
             continue;
         }
-        let (whole, rest) = tweak.split_at(tweak.len() / BLOCK * BLOCK);
+        let (whole, rest) = tweak.split_at(whole(tweak.len()));
         let masks = Doubles::from(b, times_x_to(b, b.splat(k_ad), 1));
         let mut pieces = Pieces { keys: key.aes.encrypting(), masks, sum: b.zero() };
         pass(b, &mut whole.into(), &mut pieces);

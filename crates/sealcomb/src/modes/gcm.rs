@@ -5,28 +5,28 @@ use core::marker::PhantomData;
 use core::slice;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kernel, REGISTERS, Span, Weave, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each_by};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
-use crate::primitives::cipher::Cipher;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::gf128::GcmOrder;
 use crate::primitives::ghash::{Ghash, Table};
+use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
 /// GCM of a block cipher; as GMAC, its message is what the job has as additional data.
 pub(crate) struct Gcm<C>(PhantomData<C>);
 
-pub(crate) const AES: Gcm<aes::Schedule> = Gcm(PhantomData);
+pub(crate) const AES: Gcm<aes::KeySchedule> = Gcm(PhantomData);
 #[cfg(feature = "research")]
-pub(crate) const SERPENT: Gcm<crate::primitives::serpent::Schedule> = Gcm(PhantomData);
+pub(crate) const SERPENT: Gcm<crate::primitives::serpent::KeySchedule> = Gcm(PhantomData);
 
 impl<C: BlockCipher> Mode for Gcm<C> {
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = C::key(backend, key);
-        material.table = Some(backend.run(HashKey::<C> { key: &material, cipher: PhantomData }));
-        material
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        C::key(backend, key, material);
+        let table = backend.run(HashKey::<C> { key: material, cipher: PhantomData });
+        C::keep(material, Kept::new(table));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -51,7 +51,7 @@ impl<C: BlockCipher> Kernel for HashKey<'_, C> {
     fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
         let mut h = [0; BLOCK];
         encrypt_block(b, C::of(self.key).encrypting::<B>(), &mut h);
-        let table = Box::new(Wiped::new(Table::new::<GcmOrder, B>(b, &h)));
+        let table = Table::new::<GcmOrder, B>(b, &h);
         wipe(slice::from_mut(&mut h));
         table
     }
@@ -69,8 +69,10 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let mut masks = Column::new();
-        for message in self.messages.iter() {
-            masks.push(b.first(first_counter(b, table(message.key), message.nonce)));
+        for message in self.messages.iter_mut() {
+            // `J0` is kept where the tag will be: to hash a long IV takes longer than a short message.
+            message.tag = b.first(first_counter(b, table::<C>(message.key), message.nonce));
+            masks.push(message.tag);
         }
         encrypt_each_by::<C, B>(b, self.messages, &mut masks);
         for (message, mask) in self.messages.iter_mut().zip(&masks) {
@@ -81,8 +83,8 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
 }
 
 #[inline(always)]
-fn table(key: &Material) -> &Table {
-    key.table.as_deref().expect("a GCM key has its table")
+fn table<C: BlockCipher>(key: &Material) -> &Table {
+    C::kept(key).get()
 }
 
 /// `J0`, in the first lane: the IV and the number 1, or the hash of the IV where it hasn't 96 bits.
@@ -109,12 +111,11 @@ fn lengths(first: usize, second: usize) -> Block {
 /// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
 #[inline(always)]
 fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
-    let Message { key, nonce, aad, data, .. } = message;
+    let Message { key, aad, data, tag: j0, .. } = message;
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let data = &mut data.reborrow();
-    let (keys, table) = (C::of(key).encrypting::<B>(), table(key));
-    let j0 = b.spread(first_counter(b, table, nonce));
-    let mut counters = Counters::<B, Be32>::skipping(b, j0, 1);
+    let (keys, table) = (C::of(key).encrypting::<B>(), table::<C>(key));
+    let mut counters = Counters::<B, Be32>::skipping(b, b.splat(j0), 1);
     let mut hash = Ghash::new(b, table);
     let register = BLOCK * B::BLOCKS;
     let group = REGISTERS * register;

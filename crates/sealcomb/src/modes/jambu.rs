@@ -4,13 +4,12 @@
 //! Bytes stand as they do in memory, so that `V` is the first half of `S`. `R` is the first half of a block of its own,
 //! whose second half is zero. A step takes a whole block of input: two half blocks, one after the other.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use crate::backend::{BLOCK, Block, Span, read_part};
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::once::{self, Once, blocks_at, bytes_mask, mask, write_last};
-use crate::engine::{Batch, Column, FLIGHT, Lanes, Message, PADDING, xor};
+use crate::engine::comb::{Chain, chains, encrypting};
+use crate::engine::each::{Once, once};
+use crate::engine::{Batch, Column, Lanes, Message};
+use crate::primitives::block::{PADDING, bytes_mask, mask, whole, xor};
 
 const HALF: usize = BLOCK / 2;
 
@@ -32,7 +31,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         s.push(initial_state(message.nonce));
         r.push([0; BLOCK]);
     }
-    once::run::<Initialize, 2>(batch, [&mut s, &mut r]);
+    once::<Initialize, 2>(batch, [&mut s, &mut r]);
     associate(batch, &mut s, &mut r);
     crypt::<OPENS>(batch, &mut s, &mut r);
     for (message, tag) in batch.messages.iter_mut().zip(&s) {
@@ -45,73 +44,45 @@ fn initial_state(iv: &[u8]) -> Block {
     read_part(iv)
 }
 
-/// The bytes after a string's whole blocks; with the padding, which is never left out, they make one half block or two.
-fn rest(bytes: usize) -> usize {
-    bytes % BLOCK
-}
-
-/// Takes the additional data in.
-fn associate(batch: &Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
-    let whole = |message: &Message<'_>| message.aad.len() - rest(message.aad.len());
-    if batch.messages.iter().any(|message| whole(message) > 0) {
-        let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
-        for ((message, s), r) in batch.messages.iter().zip(s.iter()).zip(r.iter()) {
-            let data = Span::from(&message.aad[..whole(message)]);
-            strands.push(Strand {
-                keys: [message.key.aes.encrypting()],
-                constants: [],
-                state: [*s, *r],
-                data,
-            });
-        }
-        Associate::run(batch.backend, batch.schedule, &mut strands);
-        for ((strand, s), r) in strands.iter().zip(s.iter_mut()).zip(r.iter_mut()) {
-            [*s, *r] = strand.state;
-        }
+/// Takes the additional data in. The bytes after its whole blocks make one half block or two with the padding, which is never
+/// left out.
+fn associate(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
+    if batch.messages.iter().any(|message| message.aad.len() >= BLOCK) {
+        chains::<Associate, 2, 1, 0, 1>(batch, encrypting, [s, r], |message| {
+            Span::from(&message.aad[..whole(message.aad.len())])
+        });
     }
-    let ends = batch.messages.iter().map(|message| (Span::from(&*message.aad), whole(message)));
-    let mut a = Column::new();
-    blocks_at(batch.backend, ends, &mut a);
-    let mut two = Column::new();
-    for (a, message) in a.iter_mut().zip(batch.messages.iter()) {
-        let rest = rest(message.aad.len());
-        xor(a, &PADDING[rest]);
-        two.push(mask(rest >= HALF));
+    let (mut a, mut two) = (Column::new(), Column::new());
+    for message in batch.messages.iter() {
+        let rest = &message.aad[whole(message.aad.len())..];
+        let mut block = read_part(rest);
+        xor(&mut block, &PADDING[rest.len()]);
+        a.push(block);
+        two.push(mask(rest.len() >= HALF));
     }
-    once::run::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);
+    once::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);
 }
 
 /// Encrypts or decrypts the messages, and leaves the tags in `s`.
 fn crypt<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
-    let mut strands: ArrayVec<Strand<'_, 2>, FLIGHT> = ArrayVec::new();
-    for ((message, s), r) in batch.messages.iter_mut().zip(s.iter()).zip(r.iter()) {
-        let Message { key, data, .. } = &mut **message;
-        let data = data.part(0, data.len() - rest(data.len()));
-        strands.push(Strand { keys: [key.aes.encrypting()], constants: [], state: [*s, *r], data });
-    }
-    Crypt::<OPENS>::run(batch.backend, batch.schedule, &mut strands);
-    for ((strand, s), r) in strands.iter().zip(s.iter_mut()).zip(r.iter_mut()) {
-        [*s, *r] = strand.state;
-    }
-    drop(strands);
-
-    let rest = |message: &Message<'_>| rest(message.data.len());
-    let ends = batch.messages.iter().map(|message| {
-        let data = message.data.input();
-        let at = data.len() - rest(message);
-        (data, at)
+    let at = |message: &Message<'_>| whole(message.data.len());
+    chains::<Crypt<OPENS>, 2, 1, 0, 1>(batch, encrypting, [s, r], |message| {
+        message.data.part(0, whole(message.data.len()))
     });
-    let mut x = Column::new();
-    blocks_at(batch.backend, ends, &mut x);
-    let (mut bytes, mut padding, mut two) = (Column::new(), Column::new(), Column::new());
+    let (mut x, mut bytes) = (Column::new(), Column::new());
+    let (mut padding, mut two) = (Column::new(), Column::new());
     for message in batch.messages.iter() {
-        let rest = rest(message);
+        let rest = message.data.len() - at(message);
+        x.push(message.data.block(at(message)));
         bytes.push(bytes_mask(rest));
         padding.push(PADDING[rest]);
         two.push(mask(rest >= HALF));
     }
-    once::run::<Finish<OPENS>, 6>(batch, [s, r, &mut x, &mut bytes, &mut padding, &mut two]);
-    write_last(batch, &x);
+    once::<Finish<OPENS>, 6>(batch, [s, r, &mut x, &mut bytes, &mut padding, &mut two]);
+    for (message, x) in batch.messages.iter_mut().zip(&x) {
+        let at = at(message);
+        message.data.set_block(at, x);
+    }
 }
 
 /// `S = E_K(IV ‖ 0)`, `V ← V ⊕ 5`, `R = U`

@@ -7,17 +7,13 @@
 use alloc::boxed::Box;
 use core::slice;
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Span, Weave, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
 use crate::engine::blocks::{Pass, encrypt_alone, pass};
-use crate::engine::comb::Chain;
-use crate::engine::each::{self, Link};
-use crate::engine::{
-    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, head, join, skip, xor,
-};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::comb::{Chain, Link};
+use crate::engine::{Batch, Column, Lanes, Material, Message, each};
+use crate::primitives::aes::{KeySchedule, Shared};
+use crate::primitives::block::{head, join, skip, xor};
 use crate::primitives::gf128::{BigEndian, factor, multiply_reversed, split_factor};
 use crate::primitives::ghash::{KeyHash, Table};
 use crate::primitives::wipe;
@@ -26,14 +22,12 @@ pub(crate) struct JuliusEcb;
 
 impl Mode for JuliusEcb {
     /// The factor `δ`, and its powers
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let aes = Schedule::new(backend, key);
-        let mut delta = encrypt_alone(backend, &aes, [0; BLOCK]);
-        let mut material = Material::plain(aes);
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand_with_inverse(backend, key);
+        let mut delta = encrypt_alone(backend, &material.aes, [0; BLOCK]);
         material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
-        material.table = Some(backend.run(PowersOf { delta: &delta }));
+        material.kept = Kept::new(backend.run(PowersOf { delta: &delta }));
         wipe(slice::from_mut(&mut delta));
-        material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -43,21 +37,26 @@ impl Mode for JuliusEcb {
         let (mut b1, mut mu, mut tags) = (Column::new(), Column::new(), Column::new());
         b1.extend(batch.messages.iter().map(|message| first_block(message)));
         batch.backend.run(Seeds::<false> { messages: batch.messages, b1: &b1, out: &mut mu });
-        encrypt_for_each(batch, &mut mu);
+        each::encrypt(batch, &mut mu);
         tags.extend(mu.iter().copied());
-        encrypt_for_each(batch, &mut tags);
+        each::encrypt(batch, &mut tags);
 
-        let mut mask = Masks::new();
+        let mut mask = Column::new();
         for ((message, b1), mu) in batch.messages.iter().zip(&mut b1).zip(&mu) {
             xor(b1, &more_mask(message, mu));
-            mask.push([*mu]);
+            mask.push(*mu);
         }
-        each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), &mut mask, &mut b1);
+        each::step::<Encrypt, 1, 1, 3, 1>(
+            batch,
+            |key| link(key, KeySchedule::encrypting),
+            [&mut mask],
+            [&mut b1],
+        );
         for (i, message) in batch.messages.iter_mut().enumerate() {
             message.tag = tags[i];
             message.data.set_block(0, &b1[i]);
             if has_odd_body(message) {
-                mask[i] = [mu[i]];
+                mask[i] = mu[i];
             }
         }
         batch.backend.run(Rests::<false> { messages: batch.messages, masks: &mask });
@@ -65,22 +64,32 @@ impl Mode for JuliusEcb {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         // `C[0] = E_K(μ)`, and there `μ` masks a zero block.
-        let (mut mu, mut mask) = (Column::new(), Masks::new());
+        let (mut mu, mut mask) = (Column::new(), Column::new());
         for message in batch.messages.iter() {
             mu.push(message.tag);
-            mask.push([[0; BLOCK]]);
+            mask.push([0; BLOCK]);
         }
-        each::step::<Decrypt, 1, 1, 3>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut mu);
+        each::step::<Decrypt, 1, 1, 3, 1>(
+            batch,
+            |key| link(key, KeySchedule::decrypting),
+            [&mut mask],
+            [&mut mu],
+        );
         let mut b1 = Column::new();
         for ((message, mu), mask) in batch.messages.iter().zip(&mu).zip(&mut mask) {
             b1.push(message.data.block(0));
-            *mask = [*mu];
+            *mask = *mu;
         }
-        each::step::<Decrypt, 1, 1, 3>(batch, |key| link(key, Schedule::decrypting), &mut mask, &mut b1);
+        each::step::<Decrypt, 1, 1, 3, 1>(
+            batch,
+            |key| link(key, KeySchedule::decrypting),
+            [&mut mask],
+            [&mut b1],
+        );
         for (i, message) in batch.messages.iter_mut().enumerate() {
             if has_odd_body(message) {
                 xor(&mut b1[i], &more_mask(message, &mu[i]));
-                mask[i] = [mu[i]];
+                mask[i] = mu[i];
             }
             if message.data.len() > 0 {
                 message.data.set_block(0, &skip(&b1[i], padding(message)));
@@ -90,8 +99,8 @@ impl Mode for JuliusEcb {
 
         let mut tags = Column::new();
         batch.backend.run(Seeds::<true> { messages: batch.messages, b1: &b1, out: &mut tags });
-        encrypt_for_each(batch, &mut tags);
-        encrypt_for_each(batch, &mut tags);
+        each::encrypt(batch, &mut tags);
+        each::encrypt(batch, &mut tags);
         for ((message, tag), b1) in batch.messages.iter_mut().zip(&tags).zip(&b1) {
             let wrong = head(b1, padding(message));
             for ((t, computed), wrong) in message.tag.iter_mut().zip(tag).zip(wrong) {
@@ -100,9 +109,6 @@ impl Mode for JuliusEcb {
         }
     }
 }
-
-/// The mask before the next block of each message of a flight.
-type Masks = ArrayVec<[Block; 1], FLIGHT>;
 
 struct PowersOf<'a> {
     delta: &'a Block,
@@ -113,12 +119,12 @@ impl Kernel for PowersOf<'_> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> Box<Wiped<Table>> {
-        Box::new(Wiped::new(Table::new::<BigEndian, B>(b, self.delta)))
+        Table::new::<BigEndian, B>(b, self.delta)
     }
 }
 
 fn table(key: &Material) -> &Table {
-    key.table.as_deref().expect("a key of Julius has its table")
+    key.kept.get()
 }
 
 /// Zero bytes of the body between `B[0]` and the message.
@@ -234,7 +240,8 @@ fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Blo
 /// Encrypts or decrypts what follows `B[1]` of each message.
 struct Rests<'b, 'm, 'a, const OPENS: bool> {
     messages: &'b mut [&'m mut Message<'a>],
-    masks: &'b [[Block; 1]],
+    /// The mask before the next block of each.
+    masks: &'b [Block],
 }
 
 impl<const OPENS: bool> Kernel for Rests<'_, '_, '_, OPENS> {
@@ -242,7 +249,7 @@ impl<const OPENS: bool> Kernel for Rests<'_, '_, '_, OPENS> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for (message, [mask]) in self.messages.iter_mut().zip(self.masks) {
+        for (message, mask) in self.messages.iter_mut().zip(self.masks) {
             let key = message.key;
             let mut rest = rest::<OPENS>(message);
             if rest.len() > 0 {
@@ -255,7 +262,7 @@ impl<const OPENS: bool> Kernel for Rests<'_, '_, '_, OPENS> {
 
 /// The blocks of a message under their masks, `mask δ` and so on.
 struct Crypt<'k, B: Isa, const OPENS: bool> {
-    aes: &'k Schedule,
+    aes: &'k KeySchedule,
     // Byte-reversed.
     masks: [B::V; REGISTERS],
     // The factor from one group's masks to the next one's.
@@ -317,7 +324,7 @@ impl<B: Isa, const OPENS: bool> Weave<B> for Crypt<'_, B, OPENS> {
 }
 
 /// What the step of a message's first block needs of its key.
-fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
     let [d0, d1, d2, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [d0, d1, d2] }
 }

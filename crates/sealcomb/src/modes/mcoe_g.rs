@@ -1,35 +1,31 @@
 //! McOE-G (Fleischmann, Forler, Lucks, FSE 2012), with the paper's letters: `U` the chaining value, `τ` the header's end,
 //! `W` the mask of the last, partial block, `E~` the tweakable cipher.
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Span};
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link};
-use crate::engine::{
-    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor,
-};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::each;
+use crate::engine::{Batch, Column, Lanes, Material, Message};
+use crate::primitives::aes::{KeySchedule, Shared};
+use crate::primitives::block::{join, skip, split, whole, xor};
 use crate::primitives::gf128::{GcmOrder, factor, product};
 
 pub(crate) struct McoeG;
 
 impl Mode for McoeG {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         let (k1, k2) = key.split_at(BLOCK);
-        let mut material = Material::plain(Schedule::new(backend, k1));
+        material.aes.expand_with_inverse(backend, k1);
         let k2 = factor::<GcmOrder>(backend, k2.try_into().expect("a block"));
         material.subkeys[..3].copy_from_slice(&k2);
         material.subkeys[3] = product::<GcmOrder>(backend, &[0xff; BLOCK], &k2);
-        material
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut tau, mut u) = (Column::new(), Values::new());
+        let (mut tau, mut u) = (Column::new(), Column::new());
         header(batch, &mut tau, &mut u);
-        whole_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u);
+        whole_blocks::<Encrypt>(batch, KeySchedule::encrypting, &mut u);
 
         let mut q = Column::new();
         if any_partial(batch) {
@@ -40,7 +36,7 @@ impl Mode for McoeG {
                 xor(&mut p, w);
                 q.push(p);
             }
-            partial_blocks::<Encrypt>(batch, Schedule::encrypting, &mut u, &mut q);
+            partial_blocks::<Encrypt>(batch, KeySchedule::encrypting, &mut u, &mut q);
         }
         let mut t = Column::new();
         tag_blocks(batch, &tau, &mut u, &mut t);
@@ -57,15 +53,15 @@ impl Mode for McoeG {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut tau, mut u) = (Column::new(), Values::new());
+        let (mut tau, mut u) = (Column::new(), Column::new());
         header(batch, &mut tau, &mut u);
-        whole_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u);
+        whole_blocks::<Decrypt>(batch, KeySchedule::decrypting, &mut u);
 
         let (mut w, mut p) = (Column::new(), Column::new());
         if any_partial(batch) {
             masks(batch, &mut w);
             p.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
-            partial_blocks::<Decrypt>(batch, Schedule::decrypting, &mut u, &mut p);
+            partial_blocks::<Decrypt>(batch, KeySchedule::decrypting, &mut u, &mut p);
         }
         let mut t = Column::new();
         tag_blocks(batch, &tau, &mut u, &mut t);
@@ -104,24 +100,21 @@ fn filled(message: &Message<'_>, with: &Block) -> Block {
     join(&message.data.block(at), s, with)
 }
 
-/// The chaining values of a flight's messages.
-type Values = ArrayVec<[Block; 1], FLIGHT>;
-
 /// `τ` and the tweak of the first block, `U = τ ⊕ N`, of each message; the last block of additional data is filled up with
 /// zeros.
-fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column, u: &mut Values) {
-    u.extend(batch.messages.iter().map(|message| [(message.aad.len() as u128).to_be_bytes()]));
+fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column, u: &mut Column) {
+    u.extend(batch.messages.iter().map(|message| (message.aad.len() as u128).to_be_bytes()));
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        let mut strands = ArrayVec::<Strand<'_, 1, 1, 3>, FLIGHT>::new();
-        for (message, u) in batch.messages.iter().zip(&*u) {
-            strands.push(strand(message.key, Schedule::encrypting, u, Span::from(&*message.aad)));
-        }
-        Header::run(batch.backend, batch.schedule, &mut strands);
-        keep(u, &strands);
+        chains::<Header, 1, 1, 3, 1>(
+            batch,
+            |key| link(key, KeySchedule::encrypting),
+            [u],
+            |message| Span::from(&*message.aad),
+        );
     }
     let nonce = |message: &Message<'_>| *message.nonce.first_chunk().expect("a nonce of a block");
     tau.extend(batch.messages.iter().map(|message| nonce(message)));
-    each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), u, tau);
+    each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [tau]);
 }
 
 /// `W = E~(1^128, s)` of each message.
@@ -131,7 +124,7 @@ fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
         xor(&mut block, &message.key.subkeys[3]);
         w.push(block);
     }
-    encrypt_for_each(batch, w);
+    each::encrypt(batch, w);
     for (w, message) in w.iter_mut().zip(batch.messages.iter()) {
         xor(w, &message.key.subkeys[3]);
     }
@@ -140,29 +133,27 @@ fn masks(batch: &Batch<'_, '_, '_>, w: &mut Column) {
 /// Takes the whole blocks of each message through its chain.
 fn whole_blocks<M: Chain<1, 1, 3>>(
     batch: &mut Batch<'_, '_, '_>,
-    e: fn(&Schedule) -> Shared<'_>,
-    u: &mut [[Block; 1]],
+    e: fn(&KeySchedule) -> Shared<'_>,
+    u: &mut Column,
 ) {
-    let mut strands = ArrayVec::<Strand<'_, 1, 1, 3>, FLIGHT>::new();
-    for (message, u) in batch.messages.iter_mut().zip(&*u) {
-        let (at, _) = last(message);
-        let Message { key, data, .. } = &mut **message;
-        strands.push(strand(key, e, u, data.part(0, at)));
-    }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    keep(u, &strands);
+    chains::<M, 1, 1, 3, 1>(
+        batch,
+        |key| link(key, e),
+        [u],
+        |message| message.data.part(0, whole(message.data.len())),
+    );
 }
 
 /// Takes the last block of those messages that have a partial one through its chain.
 fn partial_blocks<M: Chain<1, 1, 3>>(
     batch: &Batch<'_, '_, '_>,
-    e: fn(&Schedule) -> Shared<'_>,
-    u: &mut [[Block; 1]],
-    blocks: &mut [Block],
+    e: fn(&KeySchedule) -> Shared<'_>,
+    u: &mut Column,
+    blocks: &mut Column,
 ) {
-    let mut after = Values::new();
+    let mut after = Column::new();
     after.extend(u.iter().copied());
-    each::step::<M, 1, 1, 3>(batch, |key| link(key, e), &mut after, blocks);
+    each::step::<M, 1, 1, 3, 1>(batch, |key| link(key, e), [&mut after], [blocks]);
     for ((message, u), after) in batch.messages.iter().zip(u).zip(after) {
         if last(message).1 > 0 {
             *u = after;
@@ -171,31 +162,15 @@ fn partial_blocks<M: Chain<1, 1, 3>>(
 }
 
 /// `E~(U, τ)`
-fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut [[Block; 1]], t: &mut Column) {
+fn tag_blocks(batch: &Batch<'_, '_, '_>, tau: &[Block], u: &mut Column, t: &mut Column) {
     t.extend(tau.iter().copied());
-    each::step::<Encrypt, 1, 1, 3>(batch, |key| link(key, Schedule::encrypting), u, t);
+    each::step::<Encrypt, 1, 1, 3, 1>(batch, |key| link(key, KeySchedule::encrypting), [u], [t]);
 }
 
 /// What a message's chain needs of its key.
-fn link(key: &Material, e: fn(&Schedule) -> Shared<'_>) -> Link<'_, 1, 3> {
+fn link(key: &Material, e: fn(&KeySchedule) -> Shared<'_>) -> Link<'_, 1, 3> {
     let [h0, h1, h2, ..] = &key.subkeys;
     Link { keys: [e(&key.aes)], constants: [h0, h1, h2] }
-}
-
-fn strand<'a>(
-    key: &'a Material,
-    e: fn(&Schedule) -> Shared<'_>,
-    state: &[Block; 1],
-    data: Span<'a>,
-) -> Strand<'a, 1, 1, 3> {
-    let Link { keys, constants } = link(key, e);
-    Strand { keys, constants, state: *state, data }
-}
-
-fn keep(u: &mut [[Block; 1]], strands: &[Strand<'_, 1, 1, 3>]) {
-    for (u, strand) in u.iter_mut().zip(strands) {
-        *u = strand.state;
-    }
 }
 
 /// `h = U K2`

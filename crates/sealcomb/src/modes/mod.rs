@@ -33,6 +33,7 @@ pub(crate) mod mcoe_g;
 pub(crate) mod ocb3;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ofb;
+pub(crate) mod omac;
 #[cfg(feature = "research")]
 pub(crate) mod otr;
 #[cfg(feature = "research")]
@@ -42,18 +43,19 @@ pub(crate) mod poet;
 #[cfg(feature = "research")]
 pub(crate) mod poet_g;
 #[cfg(feature = "research")]
+mod serpent;
+#[cfg(feature = "research")]
 pub(crate) mod silc;
 pub(crate) mod siv;
 
 use crate::backend::Backend;
 use crate::engine::{Batch, Material};
-use crate::primitives::aes::Schedule;
 
 /// What the catalog knows of a mode.
 pub(crate) trait Mode: Sync {
-    /// What the mode keeps of a key.
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        Material::plain(Schedule::new(backend, key))
+    /// What the mode keeps of a key: where it doesn't say, what encryption needs.
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
     }
 
     /// Encrypts the messages and leaves each one's tag in it.

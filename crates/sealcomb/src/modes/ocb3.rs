@@ -7,26 +7,27 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, Span, Wiped};
 use crate::engine::blocks::{Loose, Pass, encrypt_block, encrypt_each_by, pass};
-use crate::engine::{Batch, BlockCipher, Column, Material, Message, PADDING};
+use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
-use crate::primitives::cipher::Cipher;
+use crate::primitives::block::PADDING;
 use crate::primitives::offsets::{OffsetTable, Offsets};
+use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
 /// OCB3 of a block cipher.
 pub(crate) struct Ocb3<C>(PhantomData<C>);
 
-pub(crate) const AES: Ocb3<aes::Schedule> = Ocb3(PhantomData);
+pub(crate) const AES: Ocb3<aes::KeySchedule> = Ocb3(PhantomData);
 #[cfg(feature = "research")]
-pub(crate) const SERPENT: Ocb3<crate::primitives::serpent::Schedule> = Ocb3(PhantomData);
+pub(crate) const SERPENT: Ocb3<crate::primitives::serpent::KeySchedule> = Ocb3(PhantomData);
 
 impl<C: BlockCipher> Mode for Ocb3<C> {
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = C::key(backend, key);
-        material.offsets = Some(backend.run(KeyDependent::<C> { key: &material, cipher: PhantomData }));
-        material
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        C::key_with_inverse(backend, key, material);
+        let table = backend.run(KeyDependent::<C> { key: material, cipher: PhantomData });
+        C::keep(material, Kept::new(table));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -58,8 +59,8 @@ impl<C: BlockCipher> Kernel for KeyDependent<'_, C> {
 }
 
 #[inline(always)]
-pub(super) fn table(key: &Material) -> &OffsetTable {
-    key.offsets.as_deref().expect("an OCB key has its offsets")
+fn table<C: BlockCipher>(key: &Material) -> &OffsetTable {
+    C::kept(key).get()
 }
 
 struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
@@ -80,7 +81,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
         let mut tags = Column::new();
         let mut pads = Loose::new();
         for (message, start) in messages.iter_mut().zip(&start) {
-            let l = table(message.key);
+            let l = table::<C>(message.key);
             let (checksum, mut offset) = whole_blocks::<C, B, OPENS>(b, message, start);
             if ragged(message.data.len()) > 0 {
                 offset = b.xor(offset, b.one(l.asterisk()));
@@ -155,7 +156,7 @@ fn whole_blocks<C: BlockCipher, B: Isa, const OPENS: bool>(
     let bytes = data.len() - ragged(data.len());
     let cipher = C::of(key);
     let keys = if OPENS { cipher.decrypting::<B>() } else { cipher.encrypting::<B>() };
-    let offsets = Offsets::after(table(key), b.splat(start));
+    let offsets = Offsets::after(table::<C>(key), b.splat(start));
     let mut blocks = WholeBlocks::<_, B, OPENS> { keys, offsets, checksum: b.zero() };
     pass(b, &mut data.part(0, bytes), &mut blocks);
     (b.fold(blocks.checksum), blocks.offsets.last(b, bytes / BLOCK))
@@ -167,7 +168,7 @@ struct WholeBlocks<'k, K, B: Isa, const OPENS: bool> {
     checksum: B::V,
 }
 
-impl<K: Cipher<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
+impl<K: Permutation<B>, B: Isa, const OPENS: bool> Pass<B> for WholeBlocks<'_, K, B, OPENS> {
     const WRITES: bool = true;
 
     /// `C_i = Offset_i ⊕ ENCIPHER(K, P_i ⊕ Offset_i)`, or `P_i` from `C_i` with `DECIPHER`
@@ -224,7 +225,7 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut 
             sums.push([0; BLOCK]);
             continue;
         }
-        let l = table(key);
+        let l = table::<C>(key);
         let (whole, rest) = a.split_at(a.len() - ragged(a.len()));
         let (sum, offset) = sum_of_blocks(b, C::of(key).encrypting::<B>(), l, whole);
         if !rest.is_empty() {
@@ -246,7 +247,7 @@ fn hash<C: BlockCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], sums: &mut 
 
 /// The sum of the blocks of a string of whole ones, each encrypted under its offset, and the offset of the last.
 #[inline(always)]
-pub(super) fn sum_of_blocks<K: Cipher<B>, B: Isa>(
+pub(super) fn sum_of_blocks<K: Permutation<B>, B: Isa>(
     b: B,
     keys: K,
     l: &OffsetTable,
@@ -263,7 +264,7 @@ struct Hashed<'k, K, B: Isa> {
     sum: B::V,
 }
 
-impl<K: Cipher<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
+impl<K: Permutation<B>, B: Isa> Pass<B> for Hashed<'_, K, B> {
     const WRITES: bool = false;
 
     /// `Sum_i = Sum_{i-1} ⊕ ENCIPHER(K, A_i ⊕ Offset_i)`

@@ -1,14 +1,14 @@
 //! OFB: output feedback (SP 800-38A, section 6.4); the last block may be shorter.
 
 use super::Mode;
-use crate::engine::comb::Chain;
-use crate::engine::{Batch, Lanes, chain};
+use crate::engine::comb::{Chain, from_nonces};
+use crate::engine::{Batch, Lanes};
 
 pub(crate) struct Ofb;
 
 impl Mode for Ofb {
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        chain::<Output>(batch);
+        from_nonces::<Output>(batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -4,13 +4,13 @@
 use arrayvec::ArrayVec;
 
 use super::Mode;
-use super::cmac::CbcMac;
 use super::ocb3::nonce_block;
+use super::omac::cbc_mac;
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, Span};
-use crate::engine::blocks::{Loose, PairPass, Pass, encrypt_block, encrypt_each, pass, pass_pairs};
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::{Batch, Column, FLIGHT, Material, Message, PADDING};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::blocks::{Loose, PairPass, Pass, encrypt_alone, encrypt_each, pass, pass_pairs};
+use crate::engine::{Batch, Column, FLIGHT, Material, Message};
+use crate::primitives::aes::Shared;
+use crate::primitives::block::{PADDING, before_last};
 use crate::primitives::doubles::Doubles;
 use crate::primitives::gf128::{BigEndian, double, short, times_short};
 
@@ -26,10 +26,10 @@ pub(crate) enum Otr {
 const CHUNK: usize = 2 * BLOCK;
 
 impl Mode for Otr {
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(Schedule::new(backend, key));
-        material.subkeys[0] = backend.run(Zero { aes: &material.aes });
-        material
+    /// `Q = E_K(0)`
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
+        material.subkeys[0] = encrypt_alone(backend, &material.aes, [0; BLOCK]);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -38,22 +38,6 @@ impl Mode for Otr {
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         self.crypt::<true>(batch);
-    }
-}
-
-struct Zero<'a> {
-    aes: &'a Schedule,
-}
-
-impl Kernel for Zero<'_> {
-    type Output = Block;
-
-    /// `Q = E_K(0)`
-    #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Block {
-        let mut q = [0; BLOCK];
-        encrypt_block(b, self.aes.encrypting(), &mut q);
-        q
     }
 }
 
@@ -71,21 +55,10 @@ impl Otr {
     }
 }
 
-/// Bytes before the last block of associated data.
-fn before_last(aad: &[u8]) -> usize {
-    aad.len().saturating_sub(1) / BLOCK * BLOCK
-}
-
 /// `S` of the serial sets: the chain over all blocks of associated data but the last.
-fn chains(batch: &Batch<'_, '_, '_>, s: &mut Column) {
-    let mut strands: ArrayVec<Strand<'_, 1>, FLIGHT> = ArrayVec::new();
-    for message in batch.messages.iter() {
-        let data = Span::from(&message.aad[..before_last(&message.aad)]);
-        let keys = [message.key.aes.encrypting()];
-        strands.push(Strand { keys, constants: [], state: [[0; BLOCK]], data });
-    }
-    CbcMac::run(batch.backend, batch.schedule, &mut strands);
-    s.extend(strands.iter().map(|strand| strand.state[0]));
+fn chains(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
+    s.extend(batch.messages.iter().map(|_| [0; BLOCK]));
+    cbc_mac(batch, |key| &key.aes, s, |message| Span::from(&message.aad[..before_last(message.aad.len())]));
 }
 
 struct Crypt<'b, 'm, 'a, const OPENS: bool> {
@@ -182,7 +155,7 @@ fn associated_data<B: Isa>(b: B, messages: &[&mut Message<'_>], s: Option<&[Bloc
             continue;
         }
         let q = &key.subkeys[0];
-        let (before, a_last) = a.split_at(before_last(a));
+        let (before, a_last) = a.split_at(before_last(a.len()));
         let is_whole = a_last.len() == BLOCK;
         let (sum, mask) = if let Some(s) = s {
             (b.one(&s[i]), times_small(b, q, if is_whole { 4 } else { 2 }))

@@ -1,11 +1,12 @@
 //! PMAC (Black, Rogaway, EUROCRYPT 2002), with its letters. The message is what the job has as additional data.
 
 use super::Mode;
-use super::ocb3::{sum_of_blocks, table};
-use crate::backend::{BLOCK, Backend, Isa, Kernel, Wiped};
+use super::ocb3::sum_of_blocks;
+use crate::backend::{BLOCK, Backend, Isa, Kept, Kernel, Wiped};
 use crate::engine::blocks::{encrypt_block, encrypt_each};
-use crate::engine::{Batch, Column, Material, Message, PADDING};
-use crate::primitives::aes::Schedule;
+use crate::engine::{Batch, Column, Material, Message};
+use crate::primitives::aes::KeySchedule;
+use crate::primitives::block::{PADDING, before_last};
 use crate::primitives::gf128::BigEndian;
 use crate::primitives::offsets::OffsetTable;
 use crate::primitives::wipe;
@@ -14,10 +15,9 @@ pub(crate) struct Pmac;
 
 impl Mode for Pmac {
     /// `L = E_K(0)` and its multiples. Those of OCB3 are 4, 8, … times its `L_*`, which is therefore `L x^-2` here.
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        let mut material = Material::plain(Schedule::new(backend, key));
-        material.offsets = Some(backend.run(Multiples { aes: &material.aes }));
-        material
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
+        material.kept = Kept::new(backend.run(Multiples { aes: &material.aes }));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -30,7 +30,7 @@ impl Mode for Pmac {
 }
 
 struct Multiples<'a> {
-    aes: &'a Schedule,
+    aes: &'a KeySchedule,
 }
 
 impl Kernel for Multiples<'_> {
@@ -63,10 +63,11 @@ impl Kernel for Tags<'_, '_, '_> {
         let mut sums = Column::new();
         for message in &*messages {
             let (key, m) = (message.key, &*message.aad);
-            let (before, last) = m.split_at(m.len().saturating_sub(1) / BLOCK * BLOCK);
-            let (sum, _) = sum_of_blocks(b, key.aes.encrypting(), table(key), before);
+            let multiples = key.kept.get::<OffsetTable>();
+            let (before, last) = m.split_at(before_last(m.len()));
+            let (sum, _) = sum_of_blocks(b, key.aes.encrypting(), multiples, before);
             let sum = b.xor3(sum, b.load_bytes(last), b.one(&PADDING[last.len()]));
-            let l_over_x = if last.len() == BLOCK { b.one(table(key).dollar()) } else { b.zero() };
+            let l_over_x = if last.len() == BLOCK { b.one(multiples.dollar()) } else { b.zero() };
             sums.push(b.first(b.xor(sum, l_over_x)));
         }
         encrypt_each(b, messages, &mut sums);

@@ -3,25 +3,20 @@
 //!
 //! What POET-G has in common with it, the steps and the way that tags are split, is here too.
 
-use alloc::boxed::Box;
 use core::marker::PhantomData;
 
-use arrayvec::ArrayVec;
-
 use super::Mode;
-use crate::backend::{BLOCK, Backend, Block, Span, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Kept, Span};
 use crate::engine::blocks::Loose;
-use crate::engine::comb::{Chain, Strand};
-use crate::engine::each::{self, Link};
-use crate::engine::{
-    Batch, Column, FLIGHT, Lanes, Material, Message, encrypt_for_each, join, skip, split, xor,
-};
-use crate::primitives::aes::{Schedule, Shared};
+use crate::engine::comb::{Chain, Link, chains, encrypting};
+use crate::engine::{Batch, Column, Lanes, Material, Message, each};
+use crate::primitives::aes::{KeySchedule, Shared};
+use crate::primitives::block::{before_last, join, skip, split, whole, xor};
 use crate::primitives::gf128::{Field, GcmOrder};
 use crate::primitives::wipe;
 
 /// Two blocks of state of each message of a flight.
-pub(super) type States = ArrayVec<[Block; 2], FLIGHT>;
+pub(super) type States = [Column; 2];
 
 /// POET with a version's hashes, which take `K` keys and `C` constants a message.
 pub(crate) struct Poet<V, const K: usize, const C: usize>(PhantomData<V>);
@@ -39,7 +34,7 @@ impl<V, const K: usize, const C: usize> Poet<V, K, C> {
 /// What the versions of POET differ in.
 pub(crate) trait Version<const K: usize, const C: usize>: Sync {
     /// What is kept of the user's key.
-    fn key(backend: Backend, key: &[u8]) -> Material;
+    fn key(backend: Backend, key: &[u8], material: &mut Material);
     /// The round keys for the steps: `e`, those of `K`, first.
     fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; K];
     /// The constants for the steps.
@@ -49,7 +44,7 @@ pub(crate) trait Version<const K: usize, const C: usize>: Sync {
     /// `F` of the lower chain.
     fn bottom<L: Lanes>(lanes: L, y: &mut L::Blocks);
     /// `τ` of each message.
-    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column);
+    fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column);
     /// `X` and `Y` before the first block.
     fn start(tau: &Block) -> [Block; 2];
     /// What is added to `τ` before and after it goes through the step that gives the tag.
@@ -57,22 +52,28 @@ pub(crate) trait Version<const K: usize, const C: usize>: Sync {
 }
 
 impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
-        V::key(backend, key)
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        V::key(backend, key, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut tau, mut states) = (Column::new(), States::new());
+        let (mut tau, mut states) = (Column::new(), [Column::new(), Column::new()]);
         V::header(batch, &mut tau);
-        states.extend(tau.iter().map(V::start));
-        whole_blocks::<Encrypt<V>, V, K, C>(batch, Schedule::encrypting, &mut states);
+        for tau in &tau {
+            push(&mut states, V::start(tau));
+        }
+        whole_blocks::<Encrypt<V>, V, K, C>(batch, KeySchedule::encrypting, &mut states);
 
         let (mut masks, mut z) = (Column::new(), Column::new());
         length_masks(batch, &mut masks);
         z.extend(batch.messages.iter().zip(&tau).map(|(message, tau)| filled(message, tau)));
         add(&mut z, &masks);
-        let encrypting = Schedule::encrypting;
-        each::step::<Encrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, encrypting), &mut states, &mut z);
+        each::step::<Encrypt<V>, 2, K, C, 1>(
+            batch,
+            |key| link::<V, K, C>(key, KeySchedule::encrypting),
+            states.each_mut(),
+            [&mut z],
+        );
         add(&mut z, &masks);
         let mut t = Column::new();
         tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
@@ -85,17 +86,23 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let (mut tau, mut states) = (Column::new(), States::new());
+        let (mut tau, mut states) = (Column::new(), [Column::new(), Column::new()]);
         V::header(batch, &mut tau);
-        states.extend(tau.iter().map(V::start));
-        whole_blocks::<Decrypt<V>, V, K, C>(batch, Schedule::decrypting, &mut states);
+        for tau in &tau {
+            push(&mut states, V::start(tau));
+        }
+        whole_blocks::<Decrypt<V>, V, K, C>(batch, KeySchedule::decrypting, &mut states);
 
         let (mut masks, mut z) = (Column::new(), Column::new());
         length_masks(batch, &mut masks);
         z.extend(batch.messages.iter().map(|message| filled(message, &message.tag)));
         add(&mut z, &masks);
-        let decrypting = Schedule::decrypting;
-        each::step::<Decrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, decrypting), &mut states, &mut z);
+        each::step::<Decrypt<V>, 2, K, C, 1>(
+            batch,
+            |key| link::<V, K, C>(key, KeySchedule::decrypting),
+            states.each_mut(),
+            [&mut z],
+        );
         add(&mut z, &masks);
         let mut t = Column::new();
         tag_blocks::<V, K, C>(batch, &tau, &mut states, &mut t);
@@ -113,7 +120,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
 
 /// Where a message's last block begins, and how many bytes it has: 1 to 16, or 0 if the message is empty.
 fn last(message: &Message<'_>) -> (usize, usize) {
-    let at = message.data.len().saturating_sub(1) / BLOCK * BLOCK;
+    let at = before_last(message.data.len());
     (at, message.data.len() - at)
 }
 
@@ -128,32 +135,27 @@ fn filled(message: &Message<'_>, with: &Block) -> Block {
 fn length_masks(batch: &Batch<'_, '_, '_>, masks: &mut Column) {
     let bits = |message: &Message<'_>| u128::from(8 * message.data.len() as u64).to_le_bytes();
     masks.extend(batch.messages.iter().map(|message| bits(message)));
-    encrypt_for_each(batch, masks);
+    each::encrypt(batch, masks);
 }
 
 /// Takes the blocks of each message before its last one through the chains.
 fn whole_blocks<M: Chain<2, K, C>, V: Version<K, C>, const K: usize, const C: usize>(
     batch: &mut Batch<'_, '_, '_>,
-    e: fn(&Schedule) -> Shared<'_>,
-    states: &mut [[Block; 2]],
+    e: fn(&KeySchedule) -> Shared<'_>,
+    states: &mut States,
 ) {
-    let mut strands = ArrayVec::<Strand<'_, 2, K, C>, FLIGHT>::new();
-    for (message, state) in batch.messages.iter_mut().zip(&*states) {
-        let (at, _) = last(message);
-        let Message { key, data, .. } = &mut **message;
-        let Link { keys, constants } = link::<V, K, C>(key, e);
-        strands.push(Strand { keys, constants, state: *state, data: data.part(0, at) });
-    }
-    M::run(batch.backend, batch.schedule, &mut strands);
-    for (state, strand) in states.iter_mut().zip(&strands) {
-        *state = strand.state;
-    }
+    chains::<M, 2, K, C, 1>(
+        batch,
+        |key| link::<V, K, C>(key, e),
+        states.each_mut(),
+        |message| message.data.part(0, before_last(message.data.len())),
+    );
 }
 
 /// What a message's chains need of its key.
 fn link<V: Version<K, C>, const K: usize, const C: usize>(
     key: &Material,
-    e: fn(&Schedule) -> Shared<'_>,
+    e: fn(&KeySchedule) -> Shared<'_>,
 ) -> Link<'_, K, C> {
     Link { keys: V::keys(key, e(&key.aes)), constants: V::constants(key) }
 }
@@ -162,7 +164,7 @@ fn link<V: Version<K, C>, const K: usize, const C: usize>(
 fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
     batch: &Batch<'_, '_, '_>,
     tau: &[Block],
-    states: &mut [[Block; 2]],
+    states: &mut States,
     t: &mut Column,
 ) {
     for (message, tau) in batch.messages.iter().zip(tau) {
@@ -170,11 +172,21 @@ fn tag_blocks<V: Version<K, C>, const K: usize, const C: usize>(
         xor(&mut block, tau);
         t.push(block);
     }
-    let encrypting = Schedule::encrypting;
-    each::step::<Encrypt<V>, 2, K, C>(batch, |key| link::<V, K, C>(key, encrypting), states, t);
+    each::step::<Encrypt<V>, 2, K, C, 1>(
+        batch,
+        |key| link::<V, K, C>(key, KeySchedule::encrypting),
+        states.each_mut(),
+        [&mut *t],
+    );
     for ((message, tau), t) in batch.messages.iter().zip(tau).zip(t) {
         xor(t, &V::tag_masks(message.key, tau)[1]);
     }
+}
+
+/// Appends one message's states.
+fn push(states: &mut States, [x, y]: [Block; 2]) {
+    states[0].push(x);
+    states[1].push(y);
 }
 
 /// Adds a mask to each block.
@@ -223,11 +235,11 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
 
 /// The first `N` keys of POET, `E_SK(0)` to `E_SK(N - 1)`.
 pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
-    let sk = Schedule::new(backend, key);
+    let sk = KeySchedule::kept(backend, key);
     encrypt_blocks(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
 }
 
-fn encrypt_blocks<const N: usize>(backend: Backend, aes: &Schedule, blocks: [Block; N]) -> [Block; N] {
+fn encrypt_blocks<const N: usize>(backend: Backend, aes: &KeySchedule, blocks: [Block; N]) -> [Block; N] {
     let mut loose = Loose::new();
     for block in blocks {
         loose.push(aes, block);
@@ -267,19 +279,18 @@ impl Hash for Aes4 {
 impl<F: Hash> Version<2, 0> for Version2<F> {
     /// `K`, `L` and `K_F`; of `L` the mask `2 L` and the header's beginning, `E_K(L)`, since no set of parameters here has
     /// intermediate tags.
-    fn key(backend: Backend, key: &[u8]) -> Material {
+    fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<3>(backend, key);
         let [k, l, k_f] = &keys;
-        let mut material = Material::plain(Schedule::new(backend, k));
-        material.hash = Some(Box::new(Wiped::new(Schedule::new(backend, k_f))));
+        material.aes.expand_with_inverse(backend, k);
+        material.kept = Kept::new(KeySchedule::kept(backend, k_f));
         let [begin] = encrypt_blocks(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
         wipe(&mut keys);
-        material
     }
 
     fn keys<'a>(key: &'a Material, e: Shared<'a>) -> [Shared<'a>; 2] {
-        [e, key.hash.as_ref().expect("POET's key has its hash's").encrypting()]
+        [e, key.kept.get::<KeySchedule>().encrypting()]
     }
 
     fn constants(_: &Material) -> [&Block; 0] {
@@ -297,16 +308,16 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
     }
 
     /// The header is the additional data and the nonce; what is left after its whole blocks is always padded.
-    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column) {
-        let mut sums = States::new();
+    fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column) {
+        let mut sums = [Column::new(), Column::new()];
         sum_aad(batch, |key| [key.subkeys[0], key.subkeys[1]], &mut sums);
         let mut ends = [Column::new(), Column::new()];
         ends_of_headers(batch, &mut ends);
         for blocks in &mut ends {
             sum_block(batch, &mut sums, blocks);
         }
-        tau.extend(sums.iter().map(|[acc, _]| *acc));
-        encrypt_for_each(batch, tau);
+        tau.extend(sums[0].iter().copied());
+        each::encrypt(batch, tau);
     }
 
     fn start(tau: &Block) -> [Block; 2] {
@@ -322,13 +333,15 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
 
 /// The sum of the masked and encrypted whole blocks of additional data, and the mask that comes next, of each message.
 pub(super) fn sum_aad(
-    batch: &Batch<'_, '_, '_>,
+    batch: &mut Batch<'_, '_, '_>,
     begins: impl Fn(&Material) -> [Block; 2],
     sums: &mut States,
 ) {
-    sums.extend(batch.messages.iter().map(|message| begins(message.key)));
+    for message in batch.messages.iter() {
+        push(sums, begins(message.key));
+    }
     if batch.messages.iter().any(|message| message.aad.len() >= BLOCK) {
-        sum_blocks::<GcmOrder>(batch, sums, |message| &message.aad[..message.aad.len() / BLOCK * BLOCK]);
+        sum_blocks::<GcmOrder>(batch, sums, |message| &message.aad[..whole(message.aad.len())]);
     }
 }
 
@@ -345,28 +358,19 @@ pub(super) fn ends_of_headers(batch: &Batch<'_, '_, '_>, ends: &mut [Column; 2])
 }
 
 /// Adds to each message's sum one block, masked and encrypted.
-pub(super) fn sum_block(batch: &Batch<'_, '_, '_>, sums: &mut [[Block; 2]], blocks: &mut [Block]) {
-    fn link(key: &Material) -> Link<'_> {
-        Link { keys: [key.aes.encrypting()], constants: [] }
-    }
-    each::step::<MaskedSum<GcmOrder>, 2, 1, 0>(batch, link, sums, blocks);
+pub(super) fn sum_block(batch: &Batch<'_, '_, '_>, sums: &mut States, blocks: &mut Column) {
+    each::step::<MaskedSum<GcmOrder>, 2, 1, 0, 1>(batch, encrypting, sums.each_mut(), [blocks]);
 }
 
 /// Adds to each message's sum its blocks, masked and encrypted.
 pub(super) fn sum_blocks<F: Field>(
-    batch: &Batch<'_, '_, '_>,
-    sums: &mut [[Block; 2]],
+    batch: &mut Batch<'_, '_, '_>,
+    sums: &mut States,
     blocks: impl for<'m> Fn(&'m Message<'_>) -> &'m [u8],
 ) {
-    let mut strands = ArrayVec::<Strand<'_, 2>, FLIGHT>::new();
-    for (message, sum) in batch.messages.iter().zip(&*sums) {
-        let keys = [message.key.aes.encrypting()];
-        strands.push(Strand { keys, constants: [], state: *sum, data: Span::from(blocks(message)) });
-    }
-    MaskedSum::<F>::run(batch.backend, batch.schedule, &mut strands);
-    for (sum, strand) in sums.iter_mut().zip(&strands) {
-        *sum = strand.state;
-    }
+    chains::<MaskedSum<F>, 2, 1, 0, 1>(batch, encrypting, sums.each_mut(), |message| {
+        Span::from(blocks(message))
+    });
 }
 
 struct MaskedSum<F>(PhantomData<F>);

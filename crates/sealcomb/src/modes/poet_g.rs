@@ -1,10 +1,13 @@
 //! POET-G: the skeleton of POET's version 1 (CAESAR, first round), whose chains hash by multiplication in GF(2^128). The
 //! designers withdrew it.
 
-use super::poet::{Poet, States, Version, derive, ends_of_headers, sum_aad, sum_block};
-use crate::backend::{BLOCK, Backend, Block};
-use crate::engine::{Batch, Column, Lanes, Material, Message, encrypt_for_each, xor};
-use crate::primitives::aes::{Schedule, Shared};
+use alloc::boxed::Box;
+
+use super::poet::{Poet, Version, derive, ends_of_headers, sum_aad, sum_block};
+use crate::backend::{BLOCK, Backend, Block, Kept, Wiped};
+use crate::engine::{Batch, Column, Lanes, Material, Message, each};
+use crate::primitives::aes::Shared;
+use crate::primitives::block::xor;
 use crate::primitives::gf128::{Field, GcmOrder, factor};
 use crate::primitives::wipe;
 
@@ -13,17 +16,24 @@ pub(crate) const POET_G: Poet<Version1, 1, 6> = Poet::NEW;
 /// Version 1, with multiplications by `K_t` and `K_b`.
 pub(crate) struct Version1;
 
+/// What a key keeps: what the products by `K_t` and by `K_b` need, `L`, and `TM`.
+struct Own {
+    factors: [Block; 6],
+    l: Block,
+    tm: Block,
+}
+
 impl Version<1, 6> for Version1 {
     /// `K`, `L`, `K_t`, `K_b` and `TM`
-    fn key(backend: Backend, key: &[u8]) -> Material {
+    fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
-        let mut material = Material::plain(Schedule::new(backend, k));
+        material.aes.expand_with_inverse(backend, k);
         let [t0, t1, t2] = factor::<GcmOrder>(backend, k_t);
         let [b0, b1, b2] = factor::<GcmOrder>(backend, k_b);
-        material.subkeys = [t0, t1, t2, b0, b1, b2, *l, *tm];
+        let own = Own { factors: [t0, t1, t2, b0, b1, b2], l: *l, tm: *tm };
+        material.kept = Kept::new(Box::new(Wiped::new(own)));
         wipe(&mut keys);
-        material
     }
 
     fn keys<'a>(_: &'a Material, e: Shared<'a>) -> [Shared<'a>; 1] {
@@ -31,8 +41,7 @@ impl Version<1, 6> for Version1 {
     }
 
     fn constants(key: &Material) -> [&Block; 6] {
-        let [t0, t1, t2, b0, b1, b2, ..] = &key.subkeys;
-        [t0, t1, t2, b0, b1, b2]
+        key.kept.get::<Own>().factors.each_ref()
     }
 
     /// `F_t(x) = x K_t`
@@ -48,32 +57,33 @@ impl Version<1, 6> for Version1 {
     }
 
     /// `τ = E_K(acc ⊕ H_h ⊕ 3 mask)`, or, where the header's last block `H_h` isn't whole, with `H_h ‖ 10…0` and `5 mask`
-    fn header(batch: &Batch<'_, '_, '_>, tau: &mut Column) {
+    fn header(batch: &mut Batch<'_, '_, '_>, tau: &mut Column) {
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);
-        let mut sums = States::new();
-        sum_aad(batch, |key| [[0; BLOCK], key.subkeys[6]], &mut sums);
+        let mut sums = [Column::new(), Column::new()];
+        sum_aad(batch, |key| [[0; BLOCK], key.kept.get::<Own>().l], &mut sums);
         let mut ends = [Column::new(), Column::new()];
         ends_of_headers(batch, &mut ends);
         let [firsts, seconds] = &mut ends;
         tau.extend(firsts.iter().copied());
         if batch.messages.iter().any(|message| is_ragged(message)) {
-            let mut further = States::new();
-            further.extend(sums.iter().copied());
+            let mut further = sums.clone();
             sum_block(batch, &mut further, firsts);
             for (i, message) in batch.messages.iter().enumerate() {
                 if is_ragged(message) {
-                    (sums[i], tau[i]) = (further[i], seconds[i]);
+                    (sums[0][i], sums[1][i]) = (further[0][i], further[1][i]);
+                    tau[i] = seconds[i];
                 }
             }
         }
-        for ((message, [acc, mask]), last) in batch.messages.iter().zip(&sums).zip(&mut *tau) {
+        let [acc, mask] = &sums;
+        for (((message, acc), mask), last) in batch.messages.iter().zip(acc).zip(mask).zip(&mut *tau) {
             let twice = GcmOrder::double_block(mask);
             let multiple = if is_ragged(message) { GcmOrder::double_block(&twice) } else { twice };
             for part in [acc, mask, &multiple] {
                 xor(last, part);
             }
         }
-        encrypt_for_each(batch, tau);
+        each::encrypt(batch, tau);
     }
 
     fn start(tau: &Block) -> [Block; 2] {
@@ -81,6 +91,6 @@ impl Version<1, 6> for Version1 {
     }
 
     fn tag_masks(key: &Material, _: &Block) -> [Block; 2] {
-        [key.subkeys[7]; 2]
+        [key.kept.get::<Own>().tm; 2]
     }
 }

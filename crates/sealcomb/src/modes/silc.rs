@@ -2,9 +2,9 @@
 
 use super::Mode;
 use super::cloc::{beyond_end, crypt, cut};
-use super::cmac::chain;
+use super::omac::cbc_mac;
 use crate::backend::{Block, Span, read_part};
-use crate::engine::once::{self, Once};
+use crate::engine::each::{self, Once, once};
 use crate::engine::{Batch, Column, Lanes};
 
 pub(crate) struct Silc;
@@ -28,21 +28,21 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         beyond.push(beyond_end(message));
         len.push(length(message.data.len()));
     }
-    once::run::<Tag, 4>(batch, [&mut prf, &mut enc, &mut beyond, &mut len]);
+    once::<Tag, 4>(batch, [&mut prf, &mut enc, &mut beyond, &mut len]);
     for (message, tag) in batch.messages.iter_mut().zip(&prf) {
         message.tag = *tag;
     }
 }
 
-/// `V = HASH_K(N, A)` and `g(V)`, into `s` and `len`.
-fn hash(batch: &Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
+/// `V = HASH_K(N, A)` and `g(V)`, into `s` and `len`; the chain begins with `S = E_K(0…0 ‖ param ‖ N)`.
+fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, len: &mut Column) {
     s.extend(batch.messages.iter().map(|message| nonce_block(message.nonce)));
-    once::run::<First, 1>(batch, [s]);
+    each::encrypt(batch, s);
     if batch.messages.iter().any(|message| !message.aad.is_empty()) {
-        chain(batch, |key| &key.aes, s, |message| Span::from(&*message.aad));
+        cbc_mac(batch, |key| &key.aes, s, |message| Span::from(&*message.aad));
     }
     len.extend(batch.messages.iter().map(|message| length(message.aad.len())));
-    once::run::<Length, 2>(batch, [s, len]);
+    once::<Length, 2>(batch, [s, len]);
 }
 
 /// `0…0 ‖ param ‖ N`; `param` stands for AES, 12 bytes of nonce and 8 of tag.
@@ -53,16 +53,6 @@ fn nonce_block(nonce: &[u8]) -> Block {
 /// A number of bytes as a block.
 fn length(bytes: usize) -> Block {
     (bytes as u128).to_be_bytes()
-}
-
-/// `S = E_K(0…0 ‖ param ‖ N)`
-struct First;
-
-impl Once<1> for First {
-    #[inline(always)]
-    fn step<L: Lanes>(lanes: L, [s]: &mut [L::Blocks; 1]) {
-        lanes.encrypt(s);
-    }
 }
 
 /// `V = g(S ⊕ len(A))`, and `g(V)`

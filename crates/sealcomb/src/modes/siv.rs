@@ -9,16 +9,15 @@
 //! C ← P ⊕ CTR(K2, V without bits 31 and 63)
 //! ```
 //!
-//! All that is a chain is CMAC's, and goes through the comb. `D` and then `V` are in the message's tag.
-
-use alloc::boxed::Box;
+//! All that is a chain is CMAC's. `D` and then `V` are in the message's tag.
 
 use super::Mode;
-use super::cmac::{chain, chained, subkeys};
-use crate::backend::{BLOCK, Backend, Block, Span, Wiped, read_part};
+use super::omac::{Omac, cbc_mac, omac};
+use crate::backend::{BLOCK, Backend, Block, Kept, Span};
 use crate::engine::blocks::{Loose, encrypt_alone, keystream};
-use crate::engine::{Batch, Column, Material, Message, PADDING, join, share_key, skip, xor};
-use crate::primitives::aes::Schedule;
+use crate::engine::{Batch, Column, Material, Message, share_key};
+use crate::primitives::aes::KeySchedule;
+use crate::primitives::block::{PADDING, join, skip, whole, xor};
 use crate::primitives::counter::Be128;
 use crate::primitives::gf128::{BigEndian, Field};
 
@@ -26,15 +25,14 @@ pub(crate) struct Siv;
 
 impl Mode for Siv {
     /// `K2` as the cipher's key, `K1` as the hash's; of that CMAC's subkeys and the first `D`.
-    fn key(&self, backend: Backend, key: &[u8]) -> Material {
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         let (k1, k2) = key.split_at(key.len() / 2);
-        let mac = Schedule::new(backend, k1);
-        let mut material = Material::plain(Schedule::new(backend, k2));
-        let [whole, padded] = subkeys(backend, &mac);
+        let mac = KeySchedule::kept(backend, k1);
+        material.aes.expand(backend, k2);
+        let [whole, padded] = Omac::subkeys(backend, &mac);
         // `0^128` is a whole block.
         material.subkeys[..3].copy_from_slice(&[whole, padded, encrypt_alone(backend, &mac, whole)]);
-        material.hash = Some(Box::new(Wiped::new(mac)));
-        material
+        material.kept = Kept::new(mac);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -50,8 +48,10 @@ impl Mode for Siv {
     }
 }
 
-fn mac(key: &Material) -> &Schedule {
-    key.hash.as_deref().expect("a key of SIV has `K1`")
+/// What CMAC takes of a key: its part `K1`.
+fn mac(key: &Material) -> Omac<'_> {
+    let [whole, padded, ..] = &key.subkeys;
+    Omac { aes: key.kept.get(), subkeys: [whole, padded] }
 }
 
 // Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
@@ -100,54 +100,26 @@ fn string<'m>(message: &'m Message<'_>, number: usize) -> &'m [u8] {
 }
 
 /// `CMAC(K1, S)` of a string of each message; once where it is one string in one place, as columns have it.
-fn cmac<'m, 'a>(
-    batch: &'m Batch<'_, '_, 'a>,
-    string: impl Fn(&'m Message<'a>) -> &'m [u8],
+fn cmac<'a>(
+    batch: &mut Batch<'_, '_, 'a>,
+    string: impl for<'m> Fn(&'m Message<'a>) -> &'m [u8],
     macs: &mut Column,
 ) {
     let first = string(&*batch.messages[0]);
     let same = share_key(batch.messages) && batch.messages.iter().all(|m| core::ptr::eq(string(m), first));
-    let messages = if same { &batch.messages[..1] } else { &*batch.messages };
-    macs.extend(messages.iter().map(|_| [0; BLOCK]));
-    let whole = |message| &string(message)[..chained(string(message))];
-    if messages.iter().any(|message| !whole(message).is_empty()) {
-        chain(batch, mac, macs, |message| Span::from(whole(message)));
-    }
-    let lasts = messages.iter().map(|message| (message.key, &string(message)[whole(message).len()..]));
-    last_of_strings(batch.backend, lasts, macs);
+    let count = if same { 1 } else { batch.messages.len() };
+    macs.extend((0..count).map(|_| [0; BLOCK]));
+    let Batch { backend, schedule, messages } = batch;
+    let mut some = Batch { backend: *backend, schedule: *schedule, messages: &mut messages[..count] };
+    omac(&mut some, mac, macs, |message| Span::from(string(message)));
     while macs.len() < batch.messages.len() {
         macs.push(macs[0]);
     }
 }
 
-/// The last call of CMAC for strings of which this is left.
-#[inline(never)]
-fn last_of_strings<'m>(
-    backend: Backend,
-    rests: impl Iterator<Item = (&'m Material, &'m [u8])>,
-    macs: &mut [Block],
-) {
-    let mut last = Loose::new();
-    for ((key, rest), c) in rests.zip(&*macs) {
-        let mut x = last_block(key, &read_part(rest), rest.len());
-        xor(&mut x, c);
-        last.push(mac(key), x);
-    }
-    last.encrypt(backend);
-    macs.copy_from_slice(&last.blocks);
-}
-
-/// What CMAC adds before its last call of the cipher: `S ⊕ K'`, or, where `S` isn't a whole block, `(S ‖ 10…0) ⊕ K''`.
-fn last_block(key: &Material, s: &Block, bytes: usize) -> Block {
-    let mut block = *s;
-    xor(&mut block, &PADDING[bytes]);
-    xor(&mut block, &key.subkeys[usize::from(bytes < BLOCK)]);
-    block
-}
-
 /// Where the block begins that the last 16 bytes of a message begin in, to which `D` is added.
 fn before_end(message: &Message<'_>) -> usize {
-    message.data.len().saturating_sub(BLOCK) / BLOCK * BLOCK
+    whole(message.data.len().saturating_sub(BLOCK))
 }
 
 /// Makes `V` of the `D` in each message's tag.
@@ -156,7 +128,7 @@ fn hash_message<'a>(batch: &mut Batch<'_, '_, 'a>, plaintext: impl for<'m> Fn(&'
     let mut c = Column::new();
     c.extend(batch.messages.iter().map(|_| [0; BLOCK]));
     if batch.messages.iter().any(|message| before_end(message) > 0) {
-        chain(batch, mac, &mut c, |message| plaintext(message).first(before_end(message)));
+        cbc_mac(batch, |key| mac(key).aes, &mut c, |message| plaintext(message).first(before_end(message)));
     }
     second_last(batch, &plaintext, &mut c);
     last_of_messages(batch, &plaintext, &mut c);
@@ -180,7 +152,7 @@ fn second_last<'a>(
         let mut x = plaintext(message).block(before_end(message));
         xor(&mut x, &join(&[0; BLOCK], bytes_in_last(message), &message.tag));
         xor(&mut x, &c[i]);
-        blocks.push(mac(message.key), x);
+        blocks.push(mac(message.key).aes, x);
     }
     blocks.encrypt(batch.backend);
     for ((i, _), block) in in_two().zip(&blocks.blocks) {
@@ -210,7 +182,7 @@ fn last_of_messages<'a>(
             (x, BLOCK)
         };
         xor(&mut x, c);
-        last.push(mac(message.key), last_block(message.key, &x, bytes));
+        last.push(mac(message.key).aes, mac(message.key).last(&x, bytes));
     }
     last.encrypt(batch.backend);
     c.copy_from_slice(&last.blocks);

@@ -1,36 +1,55 @@
 //! AES key schedules (FIPS 197) and where the lanes take their round keys from.
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use arrayvec::ArrayVec;
-use zeroize::Zeroize;
 
 use super::wipe;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes, Wiped};
 
 /// Round keys of AES-256, the most there are.
 const ROUND_KEYS: usize = 15;
 
-/// An expanded AES key, for encryption and (equivalent inverse cipher) for decryption.
-#[repr(align(64))]
-pub(crate) struct Schedule {
+/// An expanded AES key.
+// So that no load of a round key straddles two lines.
+#[repr(align(16))]
+pub(crate) struct KeySchedule {
     rounds: usize,
     encrypting: [Block; ROUND_KEYS],
-    decrypting: [Block; ROUND_KEYS],
-    soft: Option<SoftAes>,
+    /// Those of the equivalent inverse cipher, for modes that decrypt.
+    decrypting: Option<Box<Wiped<[Block; ROUND_KEYS]>>>,
+    soft: Option<Box<SoftAes>>,
 }
 
-impl Schedule {
-    /// Expands a key of 16, 24 or 32 bytes.
-    pub(crate) fn new(backend: Backend, key: &[u8]) -> Self {
-        backend.run(Expand { key })
+/// What decrypts under a key of a mode that never does.
+static NO_INVERSE: [Block; ROUND_KEYS] = [[0; BLOCK]; ROUND_KEYS];
+
+impl KeySchedule {
+    /// No key yet, or none at all for what is made of another cipher.
+    pub(crate) fn empty() -> Self {
+        Self { rounds: 0, encrypting: [[0; BLOCK]; ROUND_KEYS], decrypting: None, soft: None }
     }
 
-    /// No key at all, for what is made of another cipher.
-    pub(crate) fn none() -> Self {
-        let keys = [[0; BLOCK]; ROUND_KEYS];
-        Self { rounds: 0, encrypting: keys, decrypting: keys, soft: None }
+    /// Expands a key of 16, 24 or 32 bytes for encryption. [`KeySchedule::decrypting`] has no use then.
+    pub(crate) fn expand(&mut self, backend: Backend, key: &[u8]) {
+        backend.run(Expand { key, schedule: self });
+    }
+
+    /// The same for encryption and decryption.
+    pub(crate) fn expand_with_inverse(&mut self, backend: Backend, key: &[u8]) {
+        self.expand(backend, key);
+        let mut keys = Box::new(Wiped::new(NO_INVERSE));
+        backend.run(Invert { encrypting: &self.encrypting[..=self.rounds], decrypting: &mut keys });
+        self.decrypting = Some(keys);
+    }
+
+    /// A schedule of its own on the heap, for a mode that has one more key.
+    pub(crate) fn kept(backend: Backend, key: &[u8]) -> Box<Wiped<Self>> {
+        let mut schedule = Box::new(Wiped::new(Self::empty()));
+        schedule.expand(backend, key);
+        schedule
     }
 
     pub(crate) fn rounds(&self) -> usize {
@@ -46,68 +65,115 @@ impl Schedule {
     /// The round keys for [`Isa::decrypt`].
     #[inline(always)]
     pub(crate) fn decrypting(&self) -> Shared<'_> {
-        Shared { keys: &self.decrypting, schedule: self }
+        Shared { keys: self.decrypting.as_ref().map_or(&NO_INVERSE, |keys| &**keys), schedule: self }
     }
 
     /// Makes the round keys for [`Isa::decrypt`] wrong. False where the backend has others.
     #[cfg(test)]
     pub(crate) fn spoil_decrypting(&mut self) -> bool {
-        self.decrypting.fill([0x55; BLOCK]);
+        self.decrypting = Some(Box::new(Wiped::new([[0x55; BLOCK]; ROUND_KEYS])));
         self.soft.is_none()
     }
 }
 
 struct Expand<'a> {
     key: &'a [u8],
+    schedule: &'a mut KeySchedule,
 }
 
 impl Kernel for Expand<'_> {
-    type Output = Schedule;
+    type Output = ();
 
-    /// FIPS 197, section 5.2, with `SubWord` from the cipher's own round.
+    /// FIPS 197, section 5.2: a round key at a time, and the keys of 24 bytes, which end within round keys, by words.
     #[inline(always)]
-    fn run<B: Isa>(self, b: B) -> Schedule {
-        let words = self.key.len() / 4;
-        let rounds = words + 6;
-        let mut w = [[0; 4]; 4 * ROUND_KEYS];
-        w[..words].copy_from_slice(self.key.as_chunks().0);
-        let mut rcon = 1;
-        for i in words..4 * (rounds + 1) {
-            let [t0, t1, t2, t3] = w[i - 1];
-            let t = if i % words == 0 {
-                let [s0, s1, s2, s3] = sub_word(b, [t1, t2, t3, t0]);
-                let t = [s0 ^ rcon, s1, s2, s3];
-                rcon = double_byte(rcon);
-                t
-            } else if words == 8 && i % words == 4 {
-                sub_word(b, w[i - 1])
-            } else {
-                w[i - 1]
-            };
-            w[i] = core::array::from_fn(|j| w[i - words][j] ^ t[j]);
+    fn run<B: Isa>(self, b: B) {
+        let Self { key, schedule } = self;
+        schedule.rounds = key.len() / 4 + 6;
+        let (blocks, rest) = key.as_chunks();
+        schedule.encrypting[..blocks.len()].copy_from_slice(blocks);
+        if rest.is_empty() {
+            expand_blocks(b, &mut schedule.encrypting[..=schedule.rounds], blocks.len());
+        } else {
+            schedule.encrypting[1][..rest.len()].copy_from_slice(rest);
+            expand_words(b, &mut schedule.encrypting[..=schedule.rounds], key.len() / 4);
         }
-        let mut encrypting = [[0; 16]; ROUND_KEYS];
-        for (key, words) in encrypting.iter_mut().zip(w.as_chunks::<4>().0) {
-            key.copy_from_slice(words.as_flattened());
+        if B::SOFT {
+            schedule.soft = Some(Box::new(SoftAes::new(key)));
         }
-        let mut decrypting = [[0; 16]; ROUND_KEYS];
-        decrypting[0] = encrypting[rounds];
-        for i in 1..rounds {
-            decrypting[i] = b.first(b.aes_inv_mix(b.splat(&encrypting[rounds - i])));
-        }
-        decrypting[rounds] = encrypting[0];
-        w.zeroize();
-        let soft = B::SOFT.then(|| SoftAes::new(self.key));
-        Schedule { rounds, encrypting, decrypting, soft }
     }
 }
 
+/// The round keys after the first ones, one or two, that are the key.
 #[inline(always)]
-fn sub_word<B: Isa>(b: B, word: [u8; 4]) -> [u8; 4] {
-    let mut block = [0; 16];
-    block[..4].copy_from_slice(&word);
-    let [s0, s1, s2, s3, ..] = b.first(b.aes_sub_bytes(b.one(&block)));
-    [s0, s1, s2, s3]
+fn expand_blocks<B: Isa>(b: B, keys: &mut [Block], count: usize) {
+    let mut rcon = 1;
+    // The last two round keys, which would have to come back from memory otherwise.
+    let (mut before, mut latest) = (b.one(&keys[0]), b.one(&keys[count - 1]));
+    for i in count..keys.len() {
+        let rotates = i % count == 0;
+        let key = next_key(b, if count == 1 { latest } else { before }, latest, rotates.then_some(rcon));
+        keys[i] = b.first(key);
+        (before, latest) = (latest, key);
+        if rotates {
+            rcon = double_byte(rcon);
+        }
+    }
+}
+
+/// A round key of AES-128 or AES-256, in each lane: the last word of the latest one goes through `SubWord` (and, with a
+/// constant, through `RotWord`), then each word is the sum of it and the words up to its own of the key so many places
+/// back.
+#[inline(always)]
+fn next_key<B: Isa>(b: B, back: B::V, latest: B::V, rcon: Option<u8>) -> B::V {
+    const LAST_WORD: Block = [12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15];
+    const LAST_ROTATED: Block = [13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12];
+    const ONE_WORD_ON: Block = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
+    let order = if rcon.is_some() { &LAST_ROTATED } else { &LAST_WORD };
+    let constant = u128::from(rcon.unwrap_or(0)) * EVERY_WORD;
+    // The last round's ShiftRows changes nothing, since all columns are the same word.
+    let word = b.aes_last(b.shuffle(latest, order), b.splat(&constant.to_le_bytes()));
+    let sums = b.xor(back, b.shuffle(back, &ONE_WORD_ON));
+    b.xor3(sums, b.low_to_high(sums), word)
+}
+
+/// A one in each 32-bit word.
+const EVERY_WORD: u128 = 1 << 96 | 1 << 64 | 1 << 32 | 1;
+
+/// The words after the first ones, which are the key.
+#[inline(always)]
+fn expand_words<B: Isa>(b: B, keys: &mut [Block], count: usize) {
+    let words = keys.as_flattened_mut().as_chunks_mut::<4>().0;
+    let mut rcon = 1;
+    for i in count..words.len() {
+        let mut t = u32::from_le_bytes(words[i - 1]);
+        if i % count == 0 {
+            let word = b.splat(&(u128::from(t.rotate_right(8)) * EVERY_WORD).to_le_bytes());
+            let [s0, s1, s2, s3, ..] = b.first(b.aes_last(word, b.zero()));
+            t = u32::from_le_bytes([s0, s1, s2, s3]) ^ rcon;
+            rcon = double_byte(rcon as u8).into();
+        }
+        words[i] = (u32::from_le_bytes(words[i - count]) ^ t).to_le_bytes();
+    }
+}
+
+struct Invert<'a> {
+    encrypting: &'a [Block],
+    decrypting: &'a mut [Block; ROUND_KEYS],
+}
+
+impl Kernel for Invert<'_> {
+    type Output = ();
+
+    /// FIPS 197, section 5.3.5: the round keys of the equivalent inverse cipher.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { encrypting, decrypting } = self;
+        let rounds = encrypting.len() - 1;
+        for (i, (inverse, key)) in decrypting.iter_mut().zip(encrypting.iter().rev()).enumerate() {
+            let ends = i == 0 || i == rounds;
+            *inverse = if ends { *key } else { b.first(b.aes_inv_mix(b.one(key))) };
+        }
+    }
 }
 
 /// Doubling in AES' field of 256 elements, for the (public) round constants.
@@ -119,7 +185,7 @@ const fn double_byte(x: u8) -> u8 {
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     keys: &'a [Block; ROUND_KEYS],
-    schedule: &'a Schedule,
+    schedule: &'a KeySchedule,
 }
 
 impl Shared<'_> {
@@ -179,14 +245,14 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 
     fn soft(&self, _: usize) -> Option<&SoftAes> {
-        self.schedule.soft.as_ref()
+        self.schedule.soft.as_deref()
     }
 }
 
 /// A key for each of `N` lanes: the round keys interleaved as the registers want them.
 pub(crate) struct LaneKeys<'a, const N: usize> {
     rounds: Vec<LaneKey<N>>,
-    schedules: [Option<&'a Schedule>; N],
+    schedules: [Option<&'a KeySchedule>; N],
 }
 
 /// One round key of every lane.
@@ -236,7 +302,7 @@ impl<B: Isa, const N: usize> RoundKeys<B> for &LaneKeys<'_, N> {
     }
 
     fn soft(&self, lane: usize) -> Option<&SoftAes> {
-        self.schedules[lane].and_then(|schedule| schedule.soft.as_ref())
+        self.schedules[lane].and_then(|schedule| schedule.soft.as_deref())
     }
 }
 
@@ -285,9 +351,7 @@ impl GroupKeys {
         }
     }
 
-    /// FIPS 197, section 5.2, a round key at a time: the last word of the key before goes through `SubWord` (and
-    /// `RotWord`, except in every other key of AES-256), then each word is the sum of it and the words up to its own
-    /// of the key so many places back.
+    /// FIPS 197, section 5.2, a round key of all messages at a time.
     #[inline(always)]
     fn expand_lanes<B: Isa>(&mut self, b: B, back: usize) {
         let mut rcon = 1;
@@ -299,22 +363,13 @@ impl GroupKeys {
         }
         for i in back..=self.rounds {
             let rotates = i % back == 0;
-            let order = if rotates { [13, 14, 15, 12] } else { [12, 13, 14, 15] };
-            let order: Block = core::array::from_fn(|byte| order[byte % 4]);
-            let constant: Block =
-                core::array::from_fn(|byte| if rotates && byte % 4 == 0 { rcon } else { 0 });
-            if rotates {
-                rcon = double_byte(rcon);
-            }
             for r in 0..GROUP / B::BLOCKS {
-                // The last round's ShiftRows changes nothing, since all columns are the same word.
-                let word = b.aes_last(b.shuffle(latest[1][r], &order), b.splat(&constant));
-                let key = latest[2 - back][r];
-                let moved = [255, 255, 255, 255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-                let sums = b.xor(key, b.shuffle(key, &moved));
-                let key = b.xor3(sums, b.low_to_high(sums), word);
+                let key = next_key(b, latest[2 - back][r], latest[1][r], rotates.then_some(rcon));
                 b.store(key, &mut self.keys[i].0[r * B::BLOCKS..]);
                 (latest[0][r], latest[1][r]) = (latest[1][r], key);
+            }
+            if rotates {
+                rcon = double_byte(rcon);
             }
         }
     }

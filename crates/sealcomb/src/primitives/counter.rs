@@ -1,6 +1,6 @@
 //! Counter blocks: the keystream of CTR, CCM, GCM and GCM-SIV, which differ in where a block's counter sits.
 
-use super::cipher::Cipher;
+use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Weave};
 
 /// How counter blocks follow each other.
@@ -136,7 +136,7 @@ impl<B: Isa, C: Counter> Counters<B, C> {
 
 /// Adds the keystream from counter block `start` on to a message of any length.
 #[inline(always)]
-pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Cipher<B>>(
+pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Permutation<B>>(
     b: B,
     keys: K,
     start: &Block,
@@ -147,7 +147,7 @@ pub(crate) fn xor_keystream<C: Counter, B: Isa, K: Cipher<B>>(
 
 /// The same, with other work between the rounds: eight pieces of it for each eight full registers.
 #[inline(always)]
-pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
+pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     b: B,
     keys: K,
     start: &Block,
@@ -170,7 +170,7 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
 }
 
 #[inline(always)]
-fn xor_run<C: Counter, B: Isa, K: Cipher<B>, W: Weave<B>>(
+fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
     b: B,
     keys: K,
     start: &Block,

@@ -12,7 +12,7 @@ use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 /// Places after which the table is renewed.
 const CHAPTER: usize = 128;
 /// Entries that the masks of eight registers take: factors have degrees up to 7.
-const WINDOW: usize = 4 * REGISTERS + 7;
+const AHEAD: usize = 4 * REGISTERS + 7;
 
 /// Registers by which long messages go on.
 const PACE: usize = REGISTERS / 2;
@@ -24,7 +24,7 @@ pub(crate) struct Doublings {
     // So that the masks of a message's first blocks begin with a line.
     before: [Block; 3],
     /// `2^(i-1) L` at `i`.
-    entries: [Block; CHAPTER + WINDOW + 1],
+    entries: [Block; CHAPTER + AHEAD + 1],
 }
 
 impl Doublings {
@@ -39,7 +39,7 @@ impl Doublings {
     }
 
     fn of(l: u128, to_block: fn(u128) -> Block) -> Box<Wiped<Self>> {
-        let entries = [[0; BLOCK]; CHAPTER + WINDOW + 1];
+        let entries = [[0; BLOCK]; CHAPTER + AHEAD + 1];
         let mut doublings = Box::new(Wiped::new(Self { before: [[0; BLOCK]; 3], entries }));
         let mut v = halve(l);
         for entry in &mut doublings.entries {
@@ -115,11 +115,11 @@ impl<'k> Masks<'k> {
 
     /// The masks of the next blocks, as many as eight registers have.
     #[inline(always)]
-    pub(crate) fn window(&self) -> Window<'_> {
-        Window(self.entries()[self.place..].first_chunk().expect("a window after each place"))
+    pub(crate) fn ahead(&self) -> Ahead<'_> {
+        Ahead(self.entries()[self.place..].first_chunk().expect("masks after each place"))
     }
 
-    /// The mask of the `n`th of the next blocks, of which a window has the masks; that of the one before them, if `n` is 0.
+    /// The mask of the `n`th of the next blocks, of which [`Masks::ahead`] has the masks; that of the one before them, if `n` is 0.
     #[inline(always)]
     pub(crate) fn block(&self, n: usize, factor: u16) -> Block {
         let entries = &self.entries()[self.place - 1 + n..];
@@ -148,7 +148,7 @@ impl<'k> Masks<'k> {
             }
             if next > CHAPTER {
                 own.renew(b, used, used, CHAPTER + 1);
-                own.renew(b, 1, CHAPTER + 1, CHAPTER + WINDOW + 1);
+                own.renew(b, 1, CHAPTER + 1, CHAPTER + AHEAD + 1);
                 own.renew(b, 0, 0, next - CHAPTER - 1);
                 self.place = next - CHAPTER;
             }
@@ -158,9 +158,9 @@ impl<'k> Masks<'k> {
 
 /// The doublings from one block's on.
 #[derive(Clone, Copy)]
-pub(crate) struct Window<'t>(&'t [Block; WINDOW]);
+pub(crate) struct Ahead<'t>(&'t [Block; AHEAD]);
 
-impl Window<'_> {
+impl Ahead<'_> {
     /// The masks of the `r`th register's blocks.
     #[inline(always)]
     pub(crate) fn register<B: Isa>(self, b: B, r: usize, factor: u8) -> B::V {
@@ -215,8 +215,8 @@ mod tests {
             let mut masks = Masks::new(&key, self.steps.iter().sum(), &mut room);
             let mut all = Vec::new();
             for step in self.steps {
-                let first = b.first(masks.window().register(b, 0, 0b1011));
-                let eighth = b.first(masks.window().register(b, 7, 0b1));
+                let first = b.first(masks.ahead().register(b, 0, 0b1011));
+                let eighth = b.first(masks.ahead().register(b, 7, 0b1));
                 all.push([first, eighth, masks.block(1, 0b1000_0001), masks.block(0, 0b111)]);
                 masks.go(b, step.min(8 * B::BLOCKS));
             }

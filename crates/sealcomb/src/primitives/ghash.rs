@@ -6,10 +6,11 @@
 //! which doubles their number (the VAES paper's figures 3-5). GHASH is POLYVAL of the byte-reversed blocks under the
 //! key `x H` (RFC 8452, appendix A).
 
+use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short};
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span};
+use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Wiped};
 
 /// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
 /// register whose last lanes have no block meets up to four of them.
@@ -33,8 +34,9 @@ impl Table {
     /// The powers of `h`: as many as a backend multiplies with between two reductions, and a register more, so that a
     /// full group has room for the block with the lengths.
     #[inline(always)]
-    pub(crate) fn new<F: Field, B: Isa>(b: B, h: &Block) -> Self {
-        let mut table = Self { blocks: [[0; BLOCK]; _], sums: [[0; BLOCK]; _], count: 0 };
+    pub(crate) fn new<F: Field, B: Isa>(b: B, h: &Block) -> Box<Wiped<Self>> {
+        let mut table =
+            Box::new(Wiped::new(Self { blocks: [[0; BLOCK]; _], sums: [[0; BLOCK]; _], count: 0 }));
         table.blocks[POWERS][0] = 1;
         table.sums[POWERS] = short(1);
         table.blocks[POWERS - 1] = F::factor(h);
@@ -47,7 +49,8 @@ impl Table {
         let lowest = b.load(&table.blocks[POWERS - B::BLOCKS..]);
         let more = haswell::<F, B>(b, lowest, b.splat(&table.blocks[POWERS - full]));
         table.count = full + B::BLOCKS;
-        b.store(more, &mut table.blocks[POWERS - table.count..]);
+        let from = POWERS - table.count;
+        b.store(more, &mut table.blocks[from..]);
         table.add_halves(b);
         table
     }

@@ -2,13 +2,14 @@
 #![forbid(unsafe_code)]
 
 pub(crate) mod aes;
-pub(crate) mod cipher;
+pub(crate) mod block;
 pub(crate) mod counter;
 pub(crate) mod doubles;
 pub(crate) mod doublings;
 pub(crate) mod gf128;
 pub(crate) mod ghash;
 pub(crate) mod offsets;
+pub(crate) mod permutation;
 pub(crate) mod polyval;
 pub(crate) mod rounds;
 pub(crate) mod serpent;

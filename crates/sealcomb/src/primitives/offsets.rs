@@ -5,6 +5,7 @@
 
 use alloc::boxed::Box;
 
+use super::block::add;
 use super::gf128::{BigEndian, Field};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Wiped};
 
@@ -42,11 +43,11 @@ impl OffsetTable {
         }
         let mut sum = [0; BLOCK];
         for i in 1..Self::group::<B>() {
-            sum = add(&sum, &across[i.trailing_zeros() as usize]);
+            sum = add(sum, across[i.trailing_zeros() as usize]);
             within[i - 1] = sum;
         }
         for l in across {
-            *l = add(l, &sum);
+            *l = add(*l, sum);
         }
         table
     }
@@ -68,10 +69,6 @@ impl OffsetTable {
     pub(crate) fn dollar(&self) -> &Block {
         &self.dollar
     }
-}
-
-fn add(x: &Block, y: &Block) -> Block {
-    (u128::from_ne_bytes(*x) ^ u128::from_ne_bytes(*y)).to_ne_bytes()
 }
 
 /// The offsets of a message's blocks on their way.

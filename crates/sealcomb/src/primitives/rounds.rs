@@ -2,20 +2,20 @@
 
 use core::hint::black_box;
 
-use super::aes::{Schedule, Shared};
+use super::aes::{KeySchedule, Shared};
 use crate::backend::{Isa, RoundKeys, Weave};
 
 /// What a layer of a mode does with its blocks. The rounds are straight-line code: what else the mode has to do finds its
 /// place beside them.
-pub(crate) trait Cipher {
-    /// The rounds between [`Cipher::begin`] and [`Cipher::end`].
+pub(crate) trait LayerCipher {
+    /// The rounds between [`LayerCipher::begin`] and [`LayerCipher::end`].
     const ROUNDS: usize;
 
     /// The round keys.
-    fn keys(key: &Schedule) -> Shared<'_>;
+    fn keys(key: &KeySchedule) -> Shared<'_>;
     /// What comes before the rounds.
     #[inline(always)]
-    fn begin<B: Isa, const R: usize>(b: B, _: &Schedule, keys: Shared<'_>, x: &mut [B::V; R]) {
+    fn begin<B: Isa, const R: usize>(b: B, _: &KeySchedule, keys: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, keys, 0, x);
     }
     /// Round `i`, the first of which is 1.
@@ -25,7 +25,7 @@ pub(crate) trait Cipher {
 
     /// Takes every block of `x` through the cipher.
     #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
+    fn run<B: Isa, const R: usize>(b: B, key: &KeySchedule, x: &mut [B::V; R]) {
         let keys = black_box(Self::keys(key));
         Self::begin(b, key, keys, x);
         for i in 1..=Self::ROUNDS {
@@ -39,9 +39,9 @@ pub(crate) trait Cipher {
 /// key: a round of either in turn and a piece of the weave after it, pinned to this order. The compiler would put one after
 /// the other, each of which waits for itself, and CPUs do not look that far ahead.
 #[inline(always)]
-pub(crate) fn run_both<C: Cipher, D: Cipher, B: Isa, W: Weave<B>, const R: usize>(
+pub(crate) fn run_both<C: LayerCipher, D: LayerCipher, B: Isa, W: Weave<B>, const R: usize>(
     b: B,
-    key: &Schedule,
+    key: &KeySchedule,
     x: &mut [B::V; R],
     y: &mut [B::V; R],
     weave: &mut W,
@@ -71,11 +71,11 @@ pub(crate) struct Aes<const INVERSE: bool>;
 pub(crate) type Encrypt = Aes<false>;
 pub(crate) type Decrypt = Aes<true>;
 
-impl<const INVERSE: bool> Cipher for Aes<INVERSE> {
+impl<const INVERSE: bool> LayerCipher for Aes<INVERSE> {
     const ROUNDS: usize = 9;
 
     #[inline(always)]
-    fn keys(key: &Schedule) -> Shared<'_> {
+    fn keys(key: &KeySchedule) -> Shared<'_> {
         if INVERSE { key.decrypting() } else { key.encrypting() }
     }
 
@@ -101,7 +101,7 @@ impl<const INVERSE: bool> Cipher for Aes<INVERSE> {
 
     /// As the backend does it best.
     #[inline(always)]
-    fn run<B: Isa, const R: usize>(b: B, key: &Schedule, x: &mut [B::V; R]) {
+    fn run<B: Isa, const R: usize>(b: B, key: &KeySchedule, x: &mut [B::V; R]) {
         if INVERSE {
             b.decrypt(key.decrypting(), x);
         } else {
@@ -113,11 +113,11 @@ impl<const INVERSE: bool> Cipher for Aes<INVERSE> {
 /// The first six rounds of AES, the last of them with `MixColumns` as the others.
 pub(crate) struct EncryptSix;
 
-impl Cipher for EncryptSix {
+impl LayerCipher for EncryptSix {
     const ROUNDS: usize = 5;
 
     #[inline(always)]
-    fn keys(key: &Schedule) -> Shared<'_> {
+    fn keys(key: &KeySchedule) -> Shared<'_> {
         key.encrypting()
     }
 
@@ -135,17 +135,17 @@ impl Cipher for EncryptSix {
 /// The inverse of [`EncryptSix`].
 pub(crate) struct DecryptSix;
 
-impl Cipher for DecryptSix {
+impl LayerCipher for DecryptSix {
     const ROUNDS: usize = 5;
 
     #[inline(always)]
-    fn keys(key: &Schedule) -> Shared<'_> {
+    fn keys(key: &KeySchedule) -> Shared<'_> {
         key.decrypting()
     }
 
     /// The sixth round's `MixColumns` is undone before the others, which come as in the equivalent inverse cipher.
     #[inline(always)]
-    fn begin<B: Isa, const R: usize>(b: B, key: &Schedule, _: Shared<'_>, x: &mut [B::V; R]) {
+    fn begin<B: Isa, const R: usize>(b: B, key: &KeySchedule, _: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, key.encrypting(), 6, x);
         for r in 0..R {
             x[r] = b.aes_inv_mix(x[r]);

@@ -1,16 +1,17 @@
 //! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
 
 use super::mixing::{Mixing, State, mix_block};
-use super::{Column, add, doublings, each, padded};
+use super::{Column, doublings, each, padded};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, read_part};
-use crate::engine::{Material, Message, join};
-use crate::primitives::doublings::{Masks, Room, Window};
-use crate::primitives::rounds::Cipher;
+use crate::engine::{Material, Message};
+use crate::primitives::block::{add, join, whole};
+use crate::primitives::doublings::{Ahead, Masks, Room};
+use crate::primitives::rounds::LayerCipher;
 
 /// Takes the whole blocks of additional data through the upper layer and a mixing that begins with `w`. The first of them
 /// is block `first`. Returns the mixing's last state, and the masks from the next block on.
 #[inline(always)]
-pub(crate) fn absorb<'k, C: Cipher, X: Mixing, B: Isa>(
+pub(crate) fn absorb<'k, C: LayerCipher, X: Mixing, B: Isa>(
     b: B,
     key: &'k Material,
     aad: &[u8],
@@ -34,13 +35,13 @@ pub(crate) fn absorb<'k, C: Cipher, X: Mixing, B: Isa>(
         for r in 0..REGISTERS {
             x[r] = data.load(b, BLOCK * (done + r * B::BLOCKS));
         }
-        upper::<C, X, B, REGISTERS>(b, key, masks.window(), mask, &mut state, x);
+        upper::<C, X, B, REGISTERS>(b, key, masks.ahead(), mask, &mut state, x);
         masks.go(b, REGISTERS * B::BLOCKS);
         done += REGISTERS * B::BLOCKS;
     }
     while done < blocks {
         let x = [data.load_part(b, BLOCK * done)];
-        upper::<C, X, B, 1>(b, key, masks.window(), mask, &mut state, x);
+        upper::<C, X, B, 1>(b, key, masks.ahead(), mask, &mut state, x);
         let some = (blocks - done).min(B::BLOCKS);
         masks.go(b, some);
         done += some;
@@ -49,10 +50,10 @@ pub(crate) fn absorb<'k, C: Cipher, X: Mixing, B: Isa>(
 }
 
 #[inline(always)]
-fn upper<C: Cipher, X: Mixing, B: Isa, const R: usize>(
+fn upper<C: LayerCipher, X: Mixing, B: Isa, const R: usize>(
     b: B,
     key: &Material,
-    masks: Window<'_>,
+    masks: Ahead<'_>,
     mask: u8,
     state: &mut State<B>,
     mut x: [B::V; R],
@@ -69,7 +70,7 @@ fn upper<C: Cipher, X: Mixing, B: Isa, const R: usize>(
 /// The mixing's state after nonce and additional data, as COLM and ELmD have them: the nonce with `param` is the first
 /// block, masks are `3 * 2^i L`, and that of a short last block is `3 * 7 * 2^(d-1) L`.
 #[inline(always)]
-pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
+pub(crate) fn absorb_nonce_and_aad<C: LayerCipher, X: Mixing, B: Isa>(
     b: B,
     messages: &[&mut Message<'_>],
     param: [u8; 8],
@@ -89,7 +90,7 @@ pub(crate) fn absorb_nonce_and_aad<C: Cipher, X: Mixing, B: Isa>(
     }
     let mut shorts = Column::new();
     for (message, w) in messages.iter().zip(&mut *states) {
-        let whole = message.aad.len() / BLOCK * BLOCK;
+        let whole = whole(message.aad.len());
         let masks;
         (*w, masks) = absorb::<C, X, B>(b, message.key, &message.aad, 2, THREE, *w, room);
         shorts.push(add(padded(&message.aad[whole..]), masks.block(0, THREE_TIMES_SEVEN)));

@@ -6,12 +6,13 @@ use arrayvec::ArrayVec;
 
 use super::last::{Last, MOST_TAGS, or};
 use super::mixing::{Abreast, Alone, Course, Mixing};
-use super::{GROUP, Layers, add, doublings, layer};
+use super::{GROUP, Layers, doublings, layer};
 use crate::backend::{BLOCK, Block, Isa, Span, Spans, Weave};
 use crate::engine::order::Order;
 use crate::engine::{Material, Message, Schedule, share_key};
+use crate::primitives::block::add;
 use crate::primitives::doublings::{Masks, Room};
-use crate::primitives::rounds::{Cipher, run_both};
+use crate::primitives::rounds::{LayerCipher, run_both};
 
 /// Takes all blocks but the last of each message through both layers: of messages abreast, where they have one key and
 /// the schedule allows it.
@@ -232,7 +233,7 @@ impl<'k, M: Layers, B: Isa, S: Course<B, N>, const N: usize> Run<'k, M, B, S, N>
     fn mask<const OPENS: bool>(&mut self, x: &mut [B::V; GROUP], left: usize) -> [B::V; GROUP] {
         let b = self.b;
         let mut after = *x;
-        let (top, bottom) = (self.masks[0].window(), self.masks[Self::BOTTOM].window());
+        let (top, bottom) = (self.masks[0].ahead(), self.masks[Self::BOTTOM].ahead());
         for r in 0..GROUP {
             let (top, bottom) = (top.register(b, r / N, M::TOP), bottom.register(b, r / N, M::BOTTOM));
             x[r] = b.xor(x[r], if OPENS { bottom } else { top });

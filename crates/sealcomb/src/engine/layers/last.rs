@@ -3,9 +3,10 @@
 use arrayvec::ArrayVec;
 
 use super::mixing::{mix_block, unmix_block};
-use super::{Column, Layers, SIDE_BY_SIDE, add, doublings, each};
+use super::{Column, Layers, SIDE_BY_SIDE, doublings, each};
 use crate::backend::{BLOCK, Block, Isa};
-use crate::engine::{Message, PADDING, head, join, skip, split};
+use crate::engine::Message;
+use crate::primitives::block::{PADDING, add, head, join, skip, split};
 use crate::primitives::doublings::Masks;
 
 /// Most intermediate tags of a message.

@@ -22,12 +22,12 @@ use last::{Last, open_last, seal_last};
 use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
-use super::{Batch, FLIGHT, Material, Message, PADDING, Schedule, share_key};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, Wiped, read_part};
-use crate::primitives::aes::Schedule as AesSchedule;
+use super::{Batch, FLIGHT, Material, Message, Schedule, share_key};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Wiped, read_part};
+use crate::primitives::block::{PADDING, add};
 use crate::primitives::doublings::Doublings;
 pub(crate) use crate::primitives::doublings::Room;
-use crate::primitives::rounds::Cipher;
+use crate::primitives::rounds::LayerCipher;
 use crate::primitives::wipe;
 
 /// Registers that are in a layer at a time: with those in the other, as many as fill the units.
@@ -43,10 +43,10 @@ pub(crate) type Column = ArrayVec<Block, SIDE_BY_SIDE>;
 ///
 /// Masks are polynomials, bit `k` for `x^k`, which multiply `2^(i-1) L` for block `i`, counted from 1.
 pub(crate) trait Layers {
-    type Upper: Cipher;
-    type UpperInverse: Cipher;
-    type Lower: Cipher;
-    type LowerInverse: Cipher;
+    type Upper: LayerCipher;
+    type UpperInverse: LayerCipher;
+    type Lower: LayerCipher;
+    type LowerInverse: LayerCipher;
     type Mixing: Mixing;
 
     /// The masks of blocks `i < l`.
@@ -70,15 +70,10 @@ pub(crate) trait Layers {
     fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column);
 }
 
-#[inline(always)]
-pub(crate) fn add(x: Block, y: Block) -> Block {
-    (u128::from_ne_bytes(x) ^ u128::from_ne_bytes(y)).to_ne_bytes()
-}
-
 /// The doublings of a key's `L`.
 #[inline(always)]
 pub(crate) fn doublings(key: &Material) -> &Doublings {
-    key.doublings.as_deref().expect("a key with masks")
+    key.kept.get()
 }
 
 /// A block of at most 16 bytes, padded with a one bit and zeros if it is short.
@@ -88,11 +83,10 @@ pub(crate) fn padded(bytes: &[u8]) -> Block {
 }
 
 /// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
-pub(crate) fn key<C: Cipher>(backend: Backend, key: &[u8], calls: usize) -> Material {
-    let mut material = Material::plain(AesSchedule::new(backend, key));
-    let doublings = backend.run(Derive::<C> { key: &material, calls, cipher: PhantomData });
-    material.doublings = Some(doublings);
-    material
+pub(crate) fn key<C: LayerCipher>(backend: Backend, key: &[u8], calls: usize, material: &mut Material) {
+    material.aes.expand_with_inverse(backend, key);
+    let doublings = backend.run(Derive::<C> { key: material, calls, cipher: PhantomData });
+    material.kept = Kept::new(doublings);
 }
 
 struct Derive<'k, C> {
@@ -101,7 +95,7 @@ struct Derive<'k, C> {
     cipher: PhantomData<C>,
 }
 
-impl<C: Cipher> Kernel for Derive<'_, C> {
+impl<C: LayerCipher> Kernel for Derive<'_, C> {
     type Output = Box<Wiped<Doublings>>;
 
     #[inline(always)]
@@ -118,7 +112,7 @@ impl<C: Cipher> Kernel for Derive<'_, C> {
 
 /// Takes blocks of messages that have the same number of them, one message's after the other's, through a layer.
 #[inline(always)]
-pub(crate) fn each<C: Cipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
+pub(crate) fn each<C: LayerCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
     let Some(first) = messages.first() else { return };
     if share_key(messages) {
         layer::<C, B>(b, first.key, blocks);
@@ -132,7 +126,7 @@ pub(crate) fn each<C: Cipher, B: Isa>(b: B, messages: &[&mut Message<'_>], block
 
 /// Takes blocks through a layer under one key.
 #[inline(always)]
-fn layer<C: Cipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
+fn layer<C: LayerCipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
     let mut chunks = blocks.chunks_exact_mut(REGISTERS * B::BLOCKS);
     for chunk in &mut chunks {
         some::<C, B, REGISTERS>(b, key, chunk);
@@ -143,7 +137,7 @@ fn layer<C: Cipher, B: Isa>(b: B, key: &Material, blocks: &mut [Block]) {
 }
 
 #[inline(always)]
-fn some<C: Cipher, B: Isa, const R: usize>(b: B, key: &Material, blocks: &mut [Block]) {
+fn some<C: LayerCipher, B: Isa, const R: usize>(b: B, key: &Material, blocks: &mut [Block]) {
     let mut x = [b.zero(); R];
     for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
         *x = b.load_bytes(blocks.as_flattened());

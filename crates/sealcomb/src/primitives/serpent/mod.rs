@@ -13,7 +13,7 @@ use core::ops::{BitAnd, BitOr, BitXor, Not};
 use zeroize::Zeroize;
 
 use self::boxes::{FORWARD_COMPLEMENTS, INVERSE_COMPLEMENTS, forward, inverse};
-use super::cipher::Cipher;
+use super::permutation::Permutation;
 use crate::backend::{BLOCK, Block, Isa, Kernel, REGISTERS, Weave};
 
 const ROUND_KEYS: usize = 33;
@@ -28,13 +28,13 @@ type Group<B> = [Words<B>; 4];
 ///
 /// The round keys are the paper's, but for the complements that the S-boxes' formulas leave to them.
 #[repr(align(64))]
-pub(crate) struct Schedule {
+pub(crate) struct KeySchedule {
     encrypting: [Quad; ROUND_KEYS],
     // In the order of use, from `K_32` on.
     decrypting: [Quad; ROUND_KEYS],
 }
 
-impl Schedule {
+impl KeySchedule {
     /// Expands a key of 16, 24 or 32 bytes.
     pub(crate) fn new(key: &[u8]) -> Self {
         let mut keys = expand(key);
@@ -216,7 +216,7 @@ impl<B: Isa> Rotate for Words<B> {
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a>(&'a [Quad; ROUND_KEYS]);
 
-impl<B: Isa> Cipher<B> for Shared<'_> {
+impl<B: Isa> Permutation<B> for Shared<'_> {
     #[inline(always)]
     fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
         self.apply::<B, R, false>(b, x);

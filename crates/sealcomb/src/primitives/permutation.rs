@@ -4,7 +4,7 @@ use super::aes;
 use crate::backend::{Isa, Weave};
 
 /// A block cipher under the keys of the lanes of `B`'s registers.
-pub(crate) trait Cipher<B: Isa>: Copy {
+pub(crate) trait Permutation<B: Isa>: Copy {
     /// Encrypts every block of `x`.
     #[inline(always)]
     fn encrypt<const R: usize>(self, b: B, x: &mut [B::V; R]) {
@@ -21,7 +21,7 @@ pub(crate) trait Cipher<B: Isa>: Copy {
 /// Makes AES of what has round keys: its rounds are a backend's own.
 macro_rules! aes_under {
     ($([$($generics:tt)*] $Keys:ty;)*) => {$(
-        impl<$($generics)* B: Isa> Cipher<B> for $Keys {
+        impl<$($generics)* B: Isa> Permutation<B> for $Keys {
             #[inline(always)]
             fn encrypt_with<W: Weave<B>, const R: usize>(self, b: B, x: &mut [B::V; R], weave: &mut W) {
                 b.encrypt_with(self, x, weave);

@@ -1,0 +1,513 @@
+//! THE list of algorithms.
+
+use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Work};
+#[cfg(feature = "hazmat")]
+use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
+use crate::modes::{ccm, cmac, colm, gcm, gcm_siv, ocb3, siv};
+#[cfg(feature = "research")]
+use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, pmac, poet, poet_g, silc};
+
+const NO_NONCE: Range = Range { min: 0, max: 0 };
+#[cfg(any(feature = "hazmat", feature = "research"))]
+const ONE_BLOCK: Range = Range { min: 16, max: 16 };
+const EIGHT: Range = Range { min: 8, max: 8 };
+const TWELVE: Range = Range { min: 12, max: 12 };
+/// RFC 5297, section 3: a nonce is one more string, or none.
+const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
+const OCB_NONCES: Range = Range { min: 1, max: 15 };
+const CCM_NONCES: Range = Range { min: 7, max: 13 };
+/// SP 800-38D allows IVs up to 2^64 - 1 bits.
+const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
+/// RFC 7253: 2^48 blocks under a key.
+const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
+/// SP 800-38D: 2^39 - 256 bits.
+const GCM_MESSAGE: u64 = (1 << 36) - 32;
+/// SP 800-38D: 2^64 - 1 bits.
+const GCM_AAD: u64 = (1 << 61) - 1;
+
+// One rule for all: a tag that the mode's standard allows under conditions alone needs the feature `hazmat`.
+/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits for certain applications alone, which must keep to appendix C.
+const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
+/// SP 800-38C, appendix B.2: no tags under 64 bits without a careful analysis of the risks.
+const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
+/// SP 800-38B, appendix A.2, says the same of tags under 64 bits, which no protocol seems to use.
+const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+/// Sizes of tags less the first few, which need `hazmat`.
+const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] {
+    if cfg!(feature = "hazmat") { sizes } else { sizes.split_at(few).1 }
+}
+
+/// No work but what a line names.
+const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
+
+/// Blocks side by side, the cipher in one direction, one pass over the message.
+const PARALLEL: Structure = Structure { parallel: Parallel::Both, inverse_free: true, online: true };
+/// The same, with a block cipher that is inverted to open.
+const INVERTED: Structure = Structure { inverse_free: false, ..PARALLEL };
+/// A ciphertext of which each block depends on the whole message.
+const TWO_PASSES: Structure = Structure { online: false, ..PARALLEL };
+#[cfg(any(feature = "hazmat", feature = "research"))]
+const TWO_PASSES_INVERTED: Structure = Structure { online: false, ..INVERTED };
+/// Block after block.
+const SERIAL: Structure = Structure { parallel: Parallel::Neither, ..PARALLEL };
+#[cfg(feature = "research")]
+const SERIAL_INVERTED: Structure = Structure { parallel: Parallel::Neither, ..INVERTED };
+/// Its first block has the message's length in it, or what encrypts comes from all of it.
+const SERIAL_TWO_PASSES: Structure = Structure { online: false, ..SERIAL };
+/// Chained by the ciphertext, which the receiver has.
+#[cfg(feature = "hazmat")]
+const CHAINED: Structure = Structure { parallel: Parallel::Opening, ..PARALLEL };
+#[cfg(feature = "hazmat")]
+const CHAINED_INVERTED: Structure = Structure { parallel: Parallel::Opening, ..INVERTED };
+
+/// The lengths of messages that a mode takes, up to its limits, and by how much it makes them longer.
+struct Takes {
+    whole_blocks: bool,
+    least: usize,
+    tweak: bool,
+    strings: bool,
+    expansion: Expansion,
+}
+
+const ANY: Takes =
+    Takes { whole_blocks: false, least: 0, tweak: false, strings: false, expansion: Expansion::None };
+/// Several associated strings.
+const STRINGS: Takes = Takes { strings: true, ..ANY };
+#[cfg(feature = "hazmat")]
+const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
+/// A block or more, and a tweak.
+#[cfg(feature = "hazmat")]
+const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
+
+#[cfg(feature = "research")]
+const PADDED: Takes = Takes { expansion: Expansion::Blocks, ..ANY };
+#[cfg(feature = "research")]
+const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
+#[cfg(feature = "research")]
+const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
+
+/// One entry a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
+macro_rules! catalog {
+    ($($cfg:meta => $code:path {
+        mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [$($bits:literal $(+ $more:literal)?),*],
+        nonce: $nonce:expr, usual_nonce: $nonce_bytes:literal, tag: $tag:expr, usual_tag: $tag_bytes:literal,
+        takes: $takes:expr, work: $work:expr, structure: $structure:expr, limits: $limits:expr, spec: $spec:literal,
+        status: $status:ident, reason: $reason:literal, note: $note:literal,
+    })*) => {
+        /// Every algorithm of this build.
+        pub static ALGORITHMS: &[Algorithm] = &[$($(
+            #[cfg($cfg)]
+            Algorithm {
+                id: concat!(catalog!(@id $cipher), $bits, "-", $id),
+                name: concat!(catalog!(@name $cipher), "-", $bits, "-", $mode),
+                mode: $mode,
+                kind: Kind::$kind,
+                cipher: catalog!(@cipher $cipher),
+                cipher_key_bytes: $bits / 8,
+                key_bytes: ($bits $(+ $more)?) / 8,
+                nonce: $nonce,
+                nonce_bytes: $nonce_bytes,
+                tag: $tag,
+                tag_bytes: $tag_bytes,
+                whole_blocks: $takes.whole_blocks,
+                least_message_bytes: $takes.least,
+                tweaked: $takes.tweak,
+                strings: $takes.strings,
+                work: $work,
+                structure: $structure,
+                rounds: catalog!(@rounds $cipher $bits),
+                status: Status::$status,
+                reason: $reason,
+                spec: $spec,
+                note: $note,
+                code: &$code,
+                limits: $limits,
+                expansion: $takes.expansion,
+            },
+        )*)*];
+    };
+    (@id aes) => { "aes" };
+    (@id serpent) => { "serpent" };
+    (@name aes) => { "AES" };
+    (@name serpent) => { "Serpent" };
+    (@cipher aes) => { Cipher::Aes };
+    (@cipher serpent) => { Cipher::Serpent };
+    (@rounds aes $bits:literal) => { $bits / 32 + 6 };
+    (@rounds serpent $bits:literal) => { 32 };
+}
+
+catalog! {
+    all() => gcm::AES {
+        mode: "GCM", id: "gcm", kind: Aead, keys: aes [128, 192, 256],
+        nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        spec: "NIST SP 800-38D",
+        status: Standard,
+        reason: "NIST SP 800-38D (2007)",
+        note: "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.",
+    }
+    feature = "research" => gcm::SERPENT {
+        mode: "GCM", id: "gcm", kind: Aead, keys: serpent [128, 192, 256],
+        nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL,
+        limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
+        spec: "NIST SP 800-38D; Serpent (Anderson, Biham, Knudsen 1998)",
+        status: Research,
+        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
+        note: "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.",
+    }
+    all() => gcm_siv::GcmSiv {
+        mode: "GCM-SIV", id: "gcm-siv", kind: Aead, keys: aes [128, 256],
+        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: TWO_PASSES,
+        limits: Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
+        spec: "RFC 8452",
+        status: Standard,
+        reason: "RFC 8452 (2019), of the IRTF's crypto forum",
+        note: "A nonce used twice reveals only whether the messages are equal.",
+    }
+    all() => ccm::Ccm {
+        mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
+        nonce: CCM_NONCES, usual_nonce: 12, tag: CCM_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::BesideNonce,
+        spec: "NIST SP 800-38C",
+        status: Standard,
+        reason: "NIST SP 800-38C (2004)",
+        note: "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) \
+            bytes.",
+    }
+    all() => siv::Siv {
+        mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],
+        nonce: ANY_NONCES, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: STRINGS,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
+        spec: "RFC 5297",
+        status: Standard,
+        reason: "RFC 5297 (2008), of the IETF",
+        note: "Without a nonce, equal messages with equal additional data stay equal; at most 2^48 messages a key, \
+            which is K1 and K2.",
+    }
+    all() => cmac::Cmac {
+        mode: "CMAC", id: "cmac", kind: Mac, keys: aes [128, 192, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "NIST SP 800-38B",
+        status: Standard,
+        reason: "NIST SP 800-38B (2005)",
+        note: "At most 2^48 messages a key.",
+    }
+    feature = "research" => pmac::Pmac {
+        mode: "PMAC", id: "pmac", kind: Mac, keys: aes [128, 192, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        spec: "Black, Rogaway, EUROCRYPT 2002",
+        status: Research,
+        reason: "published, proven up to the birthday bound, no attack known; NIST chose CMAC",
+        note: "At most 2^48 blocks a key.",
+    }
+    all() => gcm::AES {
+        mode: "GMAC", id: "gmac", kind: Mac, keys: aes [128, 192, 256],
+        nonce: GCM_NONCES, usual_nonce: 12, tag: GCM_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { multiplications: 1, ..IDLE }, structure: PARALLEL,
+        limits: Limits::Fixed { message: 0, aad: GCM_AAD },
+        spec: "NIST SP 800-38D",
+        status: Standard,
+        reason: "NIST SP 800-38D (2007)",
+        note: "A nonce used twice under a key reveals the authentication key.",
+    }
+    all() => ocb3::AES {
+        mode: "OCB3-T64", id: "ocb3-t64", kind: Aead, keys: aes [128, 192, 256],
+        nonce: OCB_NONCES, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
+        spec: "RFC 7253",
+        status: Standard,
+        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
+            algorithms.",
+    }
+    all() => ocb3::AES {
+        mode: "OCB3-T96", id: "ocb3-t96", kind: Aead, keys: aes [128, 192, 256],
+        nonce: OCB_NONCES, usual_nonce: 12, tag: &[12], usual_tag: 12, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
+        spec: "RFC 7253",
+        status: Standard,
+        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
+            algorithms.",
+    }
+    all() => ocb3::AES {
+        mode: "OCB3-T128", id: "ocb3-t128", kind: Aead, keys: aes [128, 192, 256],
+        nonce: OCB_NONCES, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
+        spec: "RFC 7253",
+        status: Standard,
+        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
+        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
+            algorithms.",
+    }
+    feature = "research" => ocb3::SERPENT {
+        mode: "OCB3", id: "ocb3", kind: Aead, keys: serpent [128, 192, 256],
+        nonce: OCB_NONCES, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
+        spec: "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
+        status: Research,
+        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
+        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key.",
+    }
+    feature = "research" => otr::Otr::Parallel {
+        mode: "OTR-P", id: "otr-p", kind: Aead, keys: aes [128, 256],
+        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        spec: "AES-OTR v3 (Minematsu, CAESAR), parallel AD",
+        status: Research,
+        reason: "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other \
+            fields than these",
+        note: "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.",
+    }
+    feature = "research" => otr::Otr::Serial {
+        mode: "OTR-S", id: "otr-s", kind: Aead, keys: aes [128, 256],
+        nonce: TWELVE, usual_nonce: 12, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        spec: "AES-OTR v3 (Minematsu, CAESAR), serial AD",
+        status: Research,
+        reason: "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other \
+            fields than these",
+        note: "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.",
+    }
+    feature = "research" => poet::POET {
+        mode: "POET", id: "poet", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 3, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
+        spec: "CAESAR round 2, POET v2",
+        status: Research,
+        reason: "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition \
+            of security are shown by Hoang et al., CRYPTO 2015",
+        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+    }
+    feature = "research" => poet::POET_AES4 {
+        mode: "POET-AES4", id: "poet-aes4", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, rounds: 8, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
+        spec: "CAESAR round 2, POET v2",
+        status: Research,
+        reason: "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition \
+            of security are shown by Hoang et al., CRYPTO 2015",
+        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+    }
+    feature = "research" => poet_g::POET_G {
+        mode: "POET-G", id: "poet-g", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "CAESAR round 1, POET v1",
+        status: Broken,
+        reason: "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, \
+            Tischhauser)",
+        note: "Large classes of weak keys, and universal forgeries: for study only.",
+    }
+    feature = "research" => mcoe_g::McoeG {
+        mode: "McOE-G", id: "mcoe-g", kind: Aead, keys: aes [128 + 128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
+        spec: "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644",
+        status: Research,
+        reason: "published, proven, no attack known; how additional data is hashed and how bits are ordered is \
+            this library's own",
+        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+    }
+    feature = "research" => cobra::Cobra {
+        mode: "COBRA", id: "cobra", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        spec: "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's",
+        status: Broken,
+        reason: "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by \
+            its designers",
+        note: "Can be forged where a nonce is used twice: for study only.",
+    }
+    feature = "research" => julius::JuliusEcb {
+        mode: "Julius-ECB", id: "julius-ecb", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: PADDED,
+        work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
+        spec: "CAESAR round 1, Julius v1.0, regular Julius-ECB; as its code, with the multiplication put right",
+        status: Broken,
+        reason: "universal forgeries under weak keys (Abdelraheem, Beelen, Bogdanov, Tischhauser, EUROCRYPT 2015)",
+        note: "A nonce used twice reveals only whether the messages are equal; the receiver must be told a \
+            message's length.",
+    }
+    feature = "research" => cloc::Cloc {
+        mode: "CLOC", id: "cloc", kind: Aead, keys: aes [128],
+        nonce: TWELVE, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "CAESAR round 3, CLOC and SILC v3",
+        status: Research,
+        reason: "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound \
+            (designers, DIAC 2016)",
+        note: "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their \
+            beginnings.",
+    }
+    feature = "research" => silc::Silc {
+        mode: "SILC", id: "silc", kind: Aead, keys: aes [128],
+        nonce: TWELVE, usual_nonce: 12, tag: &[8], usual_tag: 8, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "CAESAR round 3, CLOC and SILC v3",
+        status: Research,
+        reason: "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound \
+            (designers, DIAC 2016)",
+        note: "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their \
+            beginnings.",
+    }
+    feature = "research" => jambu::Jambu {
+        mode: "JAMBU", id: "jambu", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[8], usual_tag: 8, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "CAESAR round 3, JAMBU v2",
+        status: Research,
+        reason: "a third-round candidate of CAESAR that was not chosen; what it claimed for repeated nonces falls \
+            to 2^32 queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
+        note: "Tags have 8 bytes. A nonce must not be used twice under a key.",
+    }
+    feature = "hazmat" => ecb::AES {
+        mode: "ECB", id: "ecb", kind: Cipher, keys: aes [128, 192, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "NIST SP 800-38A",
+        status: Standard,
+        reason: "NIST SP 800-38A (2001)",
+        note: "Equal blocks stay equal: a building block, not a way to encrypt.",
+    }
+    all(feature = "hazmat", feature = "research") => ecb::SERPENT {
+        mode: "ECB", id: "ecb", kind: Cipher, keys: serpent [128, 192, 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "Serpent (Anderson, Biham, Knudsen 1998); NIST SP 800-38A",
+        status: Research,
+        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
+        note: "Equal blocks stay equal: a building block, not a way to encrypt. Bytes stand in the NESSIE order.",
+    }
+    feature = "hazmat" => cbc::Cbc {
+        mode: "CBC", id: "cbc", kind: Cipher, keys: aes [128, 192, 256],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: WHOLE_BLOCKS,
+        work: Work { calls: 1, ..IDLE }, structure: CHAINED_INVERTED, limits: Limits::None,
+        spec: "NIST SP 800-38A",
+        status: Standard,
+        reason: "NIST SP 800-38A (2001)",
+        note: "The IV must be unpredictable; not authenticated; padding is the caller's.",
+    }
+    feature = "hazmat" => cfb::Cfb {
+        mode: "CFB128", id: "cfb128", kind: Cipher, keys: aes [128, 192, 256],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: CHAINED, limits: Limits::None,
+        spec: "NIST SP 800-38A",
+        status: Standard,
+        reason: "NIST SP 800-38A (2001)",
+        note: "The IV must be unpredictable; not authenticated.",
+    }
+    feature = "hazmat" => ofb::Ofb {
+        mode: "OFB", id: "ofb", kind: Cipher, keys: aes [128, 192, 256],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "NIST SP 800-38A",
+        status: Standard,
+        reason: "NIST SP 800-38A (2001)",
+        note: "An IV must not be used twice under a key; not authenticated.",
+    }
+    feature = "hazmat" => ctr::Ctr {
+        mode: "CTR", id: "ctr", kind: Cipher, keys: aes [128, 192, 256],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[], usual_tag: 0, takes: ANY,
+        work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
+        spec: "NIST SP 800-38A",
+        status: Standard,
+        reason: "NIST SP 800-38A (2001)",
+        note: "No counter block may be used twice under a key; the whole block counts; not authenticated.",
+    }
+    feature = "hazmat" => eme2::Eme2 {
+        mode: "EME2", id: "eme2", kind: Cipher, keys: aes [128 + 256, 256 + 256],
+        nonce: NO_NONCE, usual_nonce: 0, tag: &[], usual_tag: 0, takes: WIDE_BLOCK,
+        work: Work { calls: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
+        spec: "IEEE Std 1619.2",
+        status: Standard,
+        reason: "IEEE Std 1619.2-2010",
+        note: "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the \
+            cipher's.",
+    }
+    all() => colm::Colm {
+        mode: "COLM0", id: "colm0", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "COLM v1 (CAESAR, third round)",
+        status: Portfolio,
+        reason: "CAESAR's final portfolio (2019), defense in depth, second choice",
+        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+    }
+    feature = "research" => copa::Copa {
+        mode: "COPA", id: "copa", kind: Aead, keys: aes [128],
+        nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "AES-COPA v2 (CAESAR, second round)",
+        status: Research,
+        reason: "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
+        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+    }
+    feature = "research" => elmd::FULL {
+        mode: "ELmD", id: "elmd", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "ELmD v2.0 (CAESAR, second round), 10 rounds",
+        status: Research,
+        reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+    }
+    feature = "research" => elmd::SIX_ROUNDS {
+        mode: "ELmD(6,6)", id: "elmd66", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: FLAGGED,
+        work: Work { rounds: 12, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "ELmD v2.0 (CAESAR, second round), 6 rounds",
+        status: Broken,
+        reason: "key recovery over 60 bits below the key's strength (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        note: "Six rounds of AES a layer: for study alone.",
+    }
+    feature = "research" => elmd::INTERMEDIATE_TAGS {
+        mode: "ELmD with intermediate tags", id: "elmd-it127", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: TAGGED,
+        work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
+        status: Research,
+        reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        note: "As ELmD; the tags within the ciphertext are verified with the last one, before anything is released.",
+    }
+    feature = "research" => elmd::VARIABLE_TAG {
+        mode: "ELmD with a variable tag", id: "elmd-vartag", kind: Aead, keys: aes [128],
+        nonce: EIGHT, usual_nonce: 8, tag: &[16], usual_tag: 16, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
+        spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
+        status: Research,
+        reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        note: "As ELmD, with a ciphertext as long as the message.",
+    }
+}
+
+/// Short tags are in no build that has not asked for them.
+#[cfg(not(feature = "hazmat"))]
+const _: () = {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        if let [least, ..] = algorithm.tag {
+            assert!(*least >= 8, "behind the feature `hazmat`");
+        }
+        rest = others;
+    }
+};
+
+/// What is research or broken is in no build that has not asked for it.
+#[cfg(not(feature = "research"))]
+const _: () = {
+    let mut rest = ALGORITHMS;
+    while let [algorithm, others @ ..] = rest {
+        assert!(
+            matches!(algorithm.status, Status::Standard | Status::Portfolio),
+            "behind the feature `research`"
+        );
+        rest = others;
+    }
+};

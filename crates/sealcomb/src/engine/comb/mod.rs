@@ -1,0 +1,321 @@
+//! The comb: chains of blocks of many messages, one message a lane.
+//!
+//! A chain can't go faster than the latency of its cipher, but eight registers of chains fill the AES units. Messages have
+//! different lengths, so the work is cut into windows in which every lane has a block to go. Five messages of 5, 4, 4, 2
+//! and 1 blocks, three at a time:
+//!
+//! ```text
+//! as the paper's comb                       refilled
+//!
+//! lane 1    A A A A | A | D | D             lane 1    A A A A | A |
+//! lane 2    B B B B |   | E |               lane 2    B B B B | D | D
+//! lane 3    C C C C |   |   |               lane 3    C C C C | E |
+//! windows      4      1   1   1             windows      4      1   1
+//! ```
+//!
+//! Algorithm 1 of the paper (Bogdanov, Lauridsen, Tischhauser, FSE 2015), with [`windows`], its algorithm 2:
+//!
+//! ```text
+//! sort the messages, longest first
+//! for each group of p messages:
+//!     for each window of the group:
+//!         step all lanes of the window as many blocks as it has
+//! ```
+//!
+//! and what came after it, which never waits for the longest of a group:
+//!
+//! ```text
+//! sort the messages, longest first, and give one to each lane
+//! while a lane has a message:
+//!     step all lanes as many blocks as the shortest of them has
+//!     give each lane that has ended the next message
+//! ```
+//!
+//! Between two windows the lanes' states are in memory, where a lane that has ended hands its state back: [`strands`] has
+//! that. Within a window they are in registers: [`steps`].
+
+mod steps;
+mod strands;
+mod windows;
+
+use core::marker::PhantomData;
+
+use arrayvec::ArrayVec;
+
+use strands::{Comb, LaneBlocks};
+
+use super::lanes::{Lanes, Registers};
+use super::message::{Batch, Column, Material, Message};
+use super::order::Order;
+use super::{FLIGHT, Schedule};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
+use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
+
+/// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
+/// from pair to pair, of `T = 2` blocks.
+pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, const T: usize = 1> {
+    /// Whether a step leaves a block of output in `x`.
+    const WRITES: bool;
+    /// Whether messages under different keys go side by side too, which takes kernels of its own. They go one by one
+    /// otherwise.
+    const INTERLEAVES_KEYS: bool = false;
+    /// Takes every lane `T` blocks further.
+    fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
+
+    /// Takes up to [`FLIGHT`] strands from one end to the other. Where a step is more than a block, they must be whole steps.
+    fn run(backend: Backend, schedule: Schedule, strands: &mut [Strand<'_, S, K, C>])
+    where
+        Self: Sized,
+    {
+        run::<Self, S, K, C, T>(backend, schedule, strands);
+    }
+}
+
+/// One message's way through a chain: its bytes, with zeros after the last to fill up a block, and the state before and
+/// afterwards.
+pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
+    /// The round keys, each in the direction in which the step uses it.
+    pub(crate) keys: [Shared<'a>; K],
+    /// What else the step needs of the key: [`Lanes::constant`].
+    pub(crate) constants: [&'a Block; C],
+    pub(crate) state: [Block; S],
+    pub(crate) data: Span<'a>,
+}
+
+/// The keys and constants of a message's chain.
+#[derive(Clone, Copy)]
+pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
+    pub(crate) keys: [Shared<'a>; K],
+    pub(crate) constants: [&'a Block; C],
+}
+
+/// The link of a chain that needs nothing but the cipher, and encrypts.
+pub(crate) fn encrypting(key: &Material) -> Link<'_> {
+    Link { keys: [key.aes.encrypting()], constants: [] }
+}
+
+/// Takes a part of each message through its chain: from the states in columns, which have those afterwards then.
+// Not inlined, so that the strands take the stack only while they are needed.
+#[inline(never)]
+pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, const T: usize>(
+    batch: &mut Batch<'_, '_, 'a>,
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    states: [&mut Column; S],
+    part: impl for<'m> Fn(&'m mut Message<'a>) -> Span<'m>,
+) where
+    M: Chain<S, K, C, T>,
+{
+    let mut strands = ArrayVec::<Strand<'_, S, K, C>, FLIGHT>::new();
+    for (i, message) in batch.messages.iter_mut().enumerate() {
+        let Link { keys, constants } = link(message.key);
+        let mut state = [[0; BLOCK]; S];
+        for s in 0..S {
+            state[s] = states[s][i];
+        }
+        strands.push(Strand { keys, constants, state, data: part(message) });
+    }
+    M::run(batch.backend, batch.schedule, &mut strands);
+    for (s, column) in states.into_iter().enumerate() {
+        for (state, strand) in column.iter_mut().zip(&strands) {
+            *state = strand.state[s];
+        }
+    }
+}
+
+/// Takes each message through a chain that begins with its nonce.
+#[cfg(feature = "hazmat")]
+pub(crate) fn from_nonces<M: Chain<1>>(batch: &mut Batch<'_, '_, '_>) {
+    let mut states = Column::new();
+    for message in batch.messages.iter() {
+        states.push(*message.nonce.first_chunk().expect("an IV of 16 bytes"));
+    }
+    chains::<M, 1, 1, 0, 1>(batch, encrypting, [&mut states], |message| message.data.reborrow());
+}
+
+/// How many blocks there must be beside those of the longest strand for lanes to be worth setting up. From one short strand
+/// into the next the CPU runs ahead by itself.
+const fn least_blocks(longest: usize) -> usize {
+    if longest <= 8 { 28 } else { 12 }
+}
+
+fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize>(
+    backend: Backend,
+    schedule: Schedule,
+    strands: &mut [Strand<'_, S, K, C>],
+) {
+    // The lanes take the constants of one strand for all: strands side by side have one key then.
+    const { assert!(C == 0 || K > 0 && !M::INTERLEAVES_KEYS) };
+    let mut order = Order::new();
+    let mut shared = true;
+    let (mut blocks, mut longest) = (0, 0);
+    for (i, strand) in strands.iter().enumerate() {
+        debug_assert!(T == 1 || strand.data.len().is_multiple_of(T * BLOCK));
+        if strand.data.len() > 0 {
+            shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
+            order.push(i, strand.data.len());
+            let strand_blocks = strand.data.len().div_ceil(BLOCK);
+            blocks += strand_blocks;
+            longest = strand_blocks.max(longest);
+        }
+    }
+    let laid = match schedule {
+        Schedule::Single | Schedule::Blocks => None,
+        Schedule::Auto | Schedule::Refill if blocks - longest < least_blocks(longest) => None,
+        Schedule::Auto | Schedule::Refill => Some(Laid::Refilled),
+        Schedule::Comb(p) => Some(Laid::Comb(p.clamp(1, backend.lanes()))),
+    };
+    let chain = PhantomData::<M>;
+    // Kernels of their own, so that the stack has room for the lanes of one of them at a time.
+    match laid {
+        _ if order.is_empty() => {}
+        Some(laid) if shared => {
+            backend.run(SideBySide::<M, S, K, C, T, true> { strands, order: &mut order, laid, chain });
+        }
+        Some(laid) if const { M::INTERLEAVES_KEYS } => {
+            backend.run(SideBySide::<M, S, K, C, T, false> { strands, order: &mut order, laid, chain });
+        }
+        _ => backend.run(OneByOne::<M, S, K, C, T> { strands, order: &order, chain }),
+    }
+}
+
+/// How strands are laid into the lanes.
+#[derive(Clone, Copy, PartialEq)]
+enum Laid {
+    /// In groups of so many.
+    Comb(usize),
+    /// Into lanes that take the next strand as soon as theirs has ended.
+    Refilled,
+}
+
+/// Strands that go one after the other.
+struct OneByOne<'s, 'a, M, const S: usize, const K: usize, const C: usize, const T: usize> {
+    strands: &'s mut [Strand<'a, S, K, C>],
+    order: &'s Order,
+    chain: PhantomData<M>,
+}
+
+impl<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, const T: usize> Kernel
+    for OneByOne<'_, '_, M, S, K, C, T>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        for place in self.order.places() {
+            single::<M, B, S, K, C, T>(b, &mut self.strands[place]);
+        }
+    }
+}
+
+/// Strands that go side by side, under one key or each under its own.
+struct SideBySide<
+    's,
+    'a,
+    M,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+    const T: usize,
+    const SHARED: bool,
+> {
+    strands: &'s mut [Strand<'a, S, K, C>],
+    order: &'s mut Order,
+    laid: Laid,
+    chain: PhantomData<M>,
+}
+
+impl<M, const S: usize, const K: usize, const C: usize, const T: usize, const SHARED: bool> Kernel
+    for SideBySide<'_, '_, M, S, K, C, T, SHARED>
+where
+    M: Chain<S, K, C, T>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        self.order.sort();
+        let first = self.order.places().next().expect("a strand");
+        let Strand { keys, constants, .. } = self.strands[first];
+        // Registers of chains, and the lanes that they have.
+        if const { SHARED && B::CHAINS == 8 } {
+            self.lay::<B, _, 8, 32>(b, keys, constants);
+        } else if const { SHARED && B::CHAINS == 12 } {
+            self.lay::<B, _, 12, 16>(b, keys, constants);
+        } else if const { B::CHAINS == 8 } {
+            self.lay::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like), constants);
+        } else {
+            const { assert!(B::CHAINS == 12 && B::BLOCKS == 1 || B::CHAINS == 8) };
+            self.lay::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like), constants);
+        }
+    }
+}
+
+/// Takes one strand from end to end.
+#[inline(always)]
+fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C: usize, const T: usize>(
+    b: B,
+    strand: &mut Strand<'_, S, K, C>,
+) {
+    let data = &mut strand.data.reborrow();
+    let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &strand.constants);
+    // A loop, since the closures of `map` are not always inlined.
+    let mut state = [[b.zero()]; S];
+    for s in 0..S {
+        state[s] = [b.one(&strand.state[s])];
+    }
+    for at in (0..data.len()).step_by(T * BLOCK) {
+        let mut x = [[b.zero()]; T];
+        for t in 0..T {
+            x[t] = [b.one(&data.block(at + t * BLOCK))];
+        }
+        M::step(lanes, &mut state, &mut x);
+        if M::WRITES {
+            for t in 0..T {
+                data.set_block(at + t * BLOCK, &b.first(x[t][0]));
+            }
+        }
+    }
+    for s in 0..S {
+        strand.state[s] = b.first(state[s][0]);
+    }
+}
+
+impl<'a, M, const S: usize, const K: usize, const C: usize, const T: usize, const SHARED: bool>
+    SideBySide<'_, 'a, M, S, K, C, T, SHARED>
+where
+    M: Chain<S, K, C, T>,
+{
+    /// Lays the strands into up to `N` lanes, in at most `W` registers.
+    #[inline(always)]
+    fn lay<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(
+        self,
+        b: B,
+        keys: [A; K],
+        constants: [&Block; C],
+    ) where
+        for<'k> &'k A: RoundKeys<B>,
+    {
+        let mut scratch = Scratch::new();
+        let mut memory;
+        let squares: &mut [Square<B, W>] = if const { M::WRITES && B::BLOCKS > 1 } {
+            memory = [[[b.zero(); W]; 4]; 2];
+            &mut memory
+        } else {
+            &mut []
+        };
+        let mut comb = Comb::<B, M, A, S, K, C, T, W, N> {
+            b,
+            rows: Rows::new(M::WRITES, &mut scratch),
+            state: [LaneBlocks([[0; 16]; N]); S],
+            trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
+            constants,
+            strand: [0; N],
+            unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
+            in_rest: 0,
+            squares,
+            keys,
+            chain: PhantomData,
+        };
+        comb.take(self.strands, self.order, self.laid);
+    }
+}

@@ -1,0 +1,219 @@
+//! The steps of a window: as many blocks as every lane has to go, with the states in registers.
+//!
+//! ```text
+//! load the lanes' states
+//! for each step:
+//!     x ← the next block of every lane
+//!     take the mode's step
+//!     the lanes' output ← x
+//! store the lanes' states
+//! ```
+//!
+//! A register of four lanes takes one block from each of four places, and leaves one in each. In squares, four steps of it
+//! are kept and turned over, and then each place is written once, a whole register at a time:
+//!
+//! ```text
+//!            lane 1  2  3  4                    step 1  2  3  4
+//! step 1   |  A1 B1 C1 D1  |           lane 1 |  A1 A2 A3 A4  |  → 64 bytes of message A
+//! step 2   |  A2 B2 C2 D2  |    →      lane 2 |  B1 B2 B3 B4  |  → 64 bytes of message B
+//! step 3   |  A3 B3 C3 D3  |           lane 3 |  C1 C2 C3 C4  |
+//! step 4   |  A4 B4 C4 D4  |           lane 4 |  D1 D2 D3 D4  |
+//! ```
+
+use core::cell::Cell;
+
+use super::Chain;
+use super::strands::{Comb, LaneBlocks};
+use crate::backend::{Isa, RoundKeys, Square, SquareAt, Weave};
+use crate::engine::lanes::Registers;
+use crate::primitives::aes::AssignKey;
+
+impl<
+    'a: 'r,
+    'r,
+    B: Isa,
+    M: Chain<S, K, C, T>,
+    A: AssignKey<'a>,
+    const S: usize,
+    const K: usize,
+    const C: usize,
+    const T: usize,
+    const W: usize,
+    const N: usize,
+> Comb<'r, B, M, A, S, K, C, T, W, N>
+where
+    for<'k> &'k A: RoundKeys<B>,
+{
+    /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how far.
+    ///
+    /// A step takes its time however few lanes are live. So few numbers of registers will do, and each is a kernel more.
+    #[inline(always)]
+    pub(super) fn window(&mut self, most: usize) -> usize {
+        let registers = match self.rows.live().div_ceil(B::BLOCKS) {
+            0 | 1 if !B::SOFT => 1,
+            2..=4 if !B::SOFT => 4,
+            _ => W,
+        };
+        let steps = self.rows.window(registers * B::BLOCKS).min(most);
+        match (registers, W) {
+            (1, _) if const { !B::SOFT } => self.advance::<1, 1>(steps),
+            (4, _) if const { !B::SOFT } => self.advance::<1, 4>(steps),
+            _ if const { M::WRITES && B::BLOCKS > 1 } && self.rows.writes_squares(const { S <= 2 }) => {
+                self.advance_in_squares(steps);
+            }
+            (_, 8) if const { A::SHARED } => self.advance::<2, 4>(steps),
+            (_, 12) if const { A::SHARED } => self.advance::<2, 6>(steps),
+            _ => self.advance::<1, W>(steps),
+        }
+        steps
+    }
+
+    /// Takes the lanes of `G` groups of `R` registers, one or two, `steps` blocks further. While the rounds of one group wait
+    /// for each other, the CPU runs ahead into the other, or has products of it to do.
+    #[inline(always)]
+    fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
+        let Self { b, rows, state: memory, constants, trail, in_rest, keys, .. } = self;
+        let b = *b;
+        let mut state = [[[b.zero(); R]; S]; G];
+        for g in 0..G {
+            load_lanes(b, memory, g * R, &mut state[g]);
+        }
+        // Where a strand ends within the line, its state is what it was then.
+        let leave_trail = *in_rest != 0;
+        for i in (0..steps).step_by(T) {
+            // Not a loop, which would keep the groups' states in memory.
+            macro_rules! step {
+                ($g:expr) => {
+                    let (mut x, first) = ([[b.zero(); R]; T], $g * R);
+                    for t in 0..T {
+                        rows.gather(b, i + t, first, &mut x[t]);
+                    }
+                    M::step(Registers::new(b, keys.each_ref(), constants), &mut state[$g], &mut x);
+                    if leave_trail {
+                        store_lanes(b, &state[$g], first, &mut trail[i + T - 1]);
+                    }
+                    if M::WRITES {
+                        for t in 0..T {
+                            rows.scatter(b, i + t, first, &x[t]);
+                        }
+                    }
+                };
+            }
+            step!(0);
+            if G == 2 {
+                step!(G - 1);
+            }
+        }
+        rows.go(steps);
+        for g in 0..G {
+            store_lanes(b, &state[g], g * R, memory);
+        }
+    }
+
+    /// The same for all registers at once, in squares of as many steps as a register has blocks. They are written in whole
+    /// registers, one square behind and a few registers a step, between its rounds where there are vector registers enough, so
+    /// that memory and shuffles fill the gaps that the rounds leave. The last one, which has no steps behind it, is written at
+    /// once or, where a square spares few stores, block by block.
+    #[inline(always)]
+    fn advance_in_squares(&mut self, steps: usize) {
+        let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
+        let (b, blocks) = (*b, B::BLOCKS);
+        let squares: &mut [_; 2] = squares.first_chunk_mut().expect("memory for squares");
+        let mut state = [[b.zero(); W]; S];
+        load_lanes(b, memory, 0, &mut state);
+        let leave_trail = *in_rest != 0;
+        let whole = steps / blocks;
+        let at_once = const { B::BLOCKS == 4 };
+        let squared = if at_once { whole } else { whole.saturating_sub(1) };
+        for i in (0..steps).step_by(T) {
+            let mut x = [[b.zero(); W]; T];
+            for t in 0..T {
+                rows.gather(b, i + t, 0, &mut x[t]);
+            }
+            let (square, step) = (i / blocks, i % blocks);
+            let mut part = (square > 0 && square < whole).then(|| Part::<B, T, W> {
+                at: rows.square((square - 1) * blocks),
+                square: &squares[(square - 1) % 2],
+                first: step * W.div_ceil(blocks),
+            });
+            let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
+            M::step(Registers::with(b, keys.each_ref(), constants, &beside), &mut state, &mut x);
+            // Where the step has no whole cipher that encrypts, or not the registers for both.
+            let mut left = beside.take().or(part);
+            for piece in 0..W {
+                left.thread(b, piece);
+            }
+            if leave_trail {
+                store_lanes(b, &state, 0, &mut trail[i + T - 1]);
+            }
+            for t in 0..T {
+                if square < squared {
+                    squares[square % 2][step + t] = x[t];
+                } else {
+                    rows.scatter(b, i + t, 0, &x[t]);
+                }
+            }
+        }
+        if at_once && whole > 0 {
+            let last = whole - 1;
+            let at = rows.square::<B, W>(last * blocks);
+            for r in 0..W {
+                at.write(b, &squares[last % 2], r);
+            }
+        }
+        rows.go(steps);
+        store_lanes(b, &state, 0, memory);
+    }
+}
+
+/// The part of a square that is written with the next `T` steps.
+struct Part<'w, B: Isa, const T: usize, const W: usize> {
+    at: SquareAt<'w, B, W>,
+    square: &'w Square<B, W>,
+    // Its first register.
+    first: usize,
+}
+
+impl<B: Isa, const T: usize, const W: usize> Weave<B> for Part<'_, B, T, W> {
+    const LONG: bool = true;
+
+    /// One register or none.
+    #[inline(always)]
+    fn thread(&mut self, b: B, piece: usize) {
+        let registers = const { T * W.div_ceil(B::BLOCKS) };
+        let apart = W / registers;
+        if (piece + 1).is_multiple_of(apart) && piece / apart < registers {
+            self.at.write(b, self.square, self.first + piece / apart);
+        }
+    }
+}
+
+/// Blocks of the lanes of `R` registers, from register `first` on.
+#[inline(always)]
+fn load_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
+    b: B,
+    memory: &[LaneBlocks<N>; S],
+    first: usize,
+    lanes: &mut [[B::V; R]; S],
+) {
+    for s in 0..S {
+        for r in 0..R {
+            lanes[s][r] = b.load(&memory[s].0[(first + r) * B::BLOCKS..]);
+        }
+    }
+}
+
+/// The reverse of `load_lanes`.
+#[inline(always)]
+fn store_lanes<B: Isa, const S: usize, const R: usize, const N: usize>(
+    b: B,
+    lanes: &[[B::V; R]; S],
+    first: usize,
+    memory: &mut [LaneBlocks<N>; S],
+) {
+    for s in 0..S {
+        for r in 0..R {
+            b.store(lanes[s][r], &mut memory[s].0[(first + r) * B::BLOCKS..]);
+        }
+    }
+}

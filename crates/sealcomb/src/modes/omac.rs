@@ -1,0 +1,119 @@
+//! CBC-MAC, and OMAC that makes a MAC for messages of all lengths of it (Iwata, Kurosawa, FSE 2003; SP 800-38B has it as
+//! CMAC), for the modes that are made of them.
+//!
+//! ```text
+//! K1 ← 2 E_K(0), K2 ← 4 E_K(0)
+//! C ← 0
+//! for each block M_i of the message but the last:  C ← E_K(C ⊕ M_i)
+//! T ← E_K(C ⊕ M_n ⊕ K1)                     the last block is whole
+//!     E_K(C ⊕ (M_n ‖ 10…0) ⊕ K2)            otherwise
+//! ```
+
+use crate::backend::{BLOCK, Backend, Block, Span};
+use crate::engine::blocks::{Loose, encrypt_alone};
+use crate::engine::comb::{Chain, Link, chains};
+use crate::engine::{Batch, Column, Lanes, Material, Message};
+use crate::primitives::aes::KeySchedule;
+use crate::primitives::block::{PADDING, before_last, xor};
+use crate::primitives::gf128::{BigEndian, Field};
+
+/// `C_i = E_K(C_{i-1} ⊕ M_i)`, of which only the last `C` counts.
+pub(crate) struct CbcMac;
+
+impl Chain<1> for CbcMac {
+    const WRITES: bool = false;
+    const INTERLEAVES_KEYS: bool = true;
+
+    #[inline(always)]
+    fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {
+        lanes.xor(c, x);
+        lanes.encrypt(c);
+    }
+}
+
+/// `C ← E_K(C ⊕ M_i)` for all blocks of a part of the messages, zeros filling up its last, by the cipher that `aes` finds.
+pub(super) fn cbc_mac<'a>(
+    batch: &mut Batch<'_, '_, 'a>,
+    aes: impl for<'k> Fn(&'k Material) -> &'k KeySchedule,
+    c: &mut Column,
+    part: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    chains::<CbcMac, 1, 1, 0, 1>(
+        batch,
+        |key| Link { keys: [aes(key).encrypting()], constants: [] },
+        [c],
+        |message| part(message),
+    );
+}
+
+/// What OMAC takes of a key: the cipher, `K1` and `K2`.
+#[derive(Clone, Copy)]
+pub(crate) struct Omac<'k> {
+    pub(crate) aes: &'k KeySchedule,
+    pub(crate) subkeys: [&'k Block; 2],
+}
+
+impl Omac<'_> {
+    /// That of a key with `K1` and `K2` as its first blocks.
+    pub(crate) fn of(key: &Material) -> Omac<'_> {
+        let [k1, k2, ..] = &key.subkeys;
+        Omac { aes: &key.aes, subkeys: [k1, k2] }
+    }
+
+    /// `K1` and `K2`
+    pub(super) fn subkeys(backend: Backend, aes: &KeySchedule) -> [Block; 2] {
+        let k1 = BigEndian::double_block(&encrypt_alone(backend, aes, [0; BLOCK]));
+        [k1, BigEndian::double_block(&k1)]
+    }
+
+    /// What is added to the chain before the last call: `M_n ⊕ K1`, or `(M_n ‖ 10…0) ⊕ K2`, where `M_n` has so many bytes.
+    #[inline]
+    pub(crate) fn last(self, m: &Block, bytes: usize) -> Block {
+        let mut x = *m;
+        xor(&mut x, &PADDING[bytes]);
+        xor(&mut x, self.subkeys[usize::from(bytes < BLOCK)]);
+        x
+    }
+}
+
+/// Makes the tags of a string of each message of what their chains, in `c`, begin with: zeros, or what came before.
+pub(super) fn omac<'a>(
+    batch: &mut Batch<'_, '_, 'a>,
+    key: impl for<'k> Fn(&'k Material) -> Omac<'k>,
+    c: &mut Column,
+    string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    if batch.messages.iter().any(|message| string(message).len() > BLOCK) {
+        cbc_mac(
+            batch,
+            |material| key(material).aes,
+            c,
+            |message| {
+                let string = string(message);
+                let bytes = before_last(string.len());
+                string.first(bytes)
+            },
+        );
+    }
+    last_calls(batch, key, c, string);
+}
+
+// A function of its own, so that its blocks and the chains' strands take the stack one after the other.
+#[inline(never)]
+fn last_calls<'a>(
+    batch: &Batch<'_, '_, 'a>,
+    key: impl for<'k> Fn(&'k Material) -> Omac<'k>,
+    c: &mut [Block],
+    string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    let mut last = Loose::new();
+    for (message, c) in batch.messages.iter().zip(&*c) {
+        let (key, string) = (key(message.key), string(message));
+        let at = before_last(string.len());
+        let mut x = key.last(&string.block(at), string.len() - at);
+        xor(&mut x, c);
+        last.push(key.aes, x);
+    }
+    last.encrypt(batch.backend);
+    c.copy_from_slice(&last.blocks);
+}

@@ -1,0 +1,43 @@
+//! Serpent as the cipher of a mode that is written for any.
+
+use alloc::boxed::Box;
+
+use crate::backend::{Backend, Isa, Kept, Wiped};
+use crate::engine::{BlockCipher, Material};
+use crate::primitives::serpent::{KeySchedule, Shared};
+
+/// What a key keeps: the cipher's, and the mode's.
+type Both = (KeySchedule, Kept);
+
+impl BlockCipher for KeySchedule {
+    type Shared<'a, B: Isa> = Shared<'a>;
+
+    fn key(_: Backend, key: &[u8], material: &mut Material) {
+        let both: Both = (Self::new(key), Kept::nothing());
+        material.kept = Kept::new(Box::new(Wiped::new(both)));
+    }
+
+    #[inline(always)]
+    fn of(key: &Material) -> &Self {
+        &key.kept.get::<Both>().0
+    }
+
+    fn keep(material: &mut Material, kept: Kept) {
+        material.kept.get_mut::<Both>().1 = kept;
+    }
+
+    #[inline(always)]
+    fn kept(key: &Material) -> &Kept {
+        &key.kept.get::<Both>().1
+    }
+
+    #[inline(always)]
+    fn encrypting<B: Isa>(&self) -> Shared<'_> {
+        self.encrypting()
+    }
+
+    #[inline(always)]
+    fn decrypting<B: Isa>(&self) -> Shared<'_> {
+        self.decrypting()
+    }
+}
