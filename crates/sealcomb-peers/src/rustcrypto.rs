@@ -14,6 +14,7 @@ use cipher::{
 use cmac::Cmac;
 use ctr::{Ctr128BE, CtrCore};
 use digest::Mac;
+use eax::Eax;
 use ofb::{Ofb, OfbCore};
 
 pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
@@ -24,12 +25,14 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             "gcm-siv" => Some(aead::<AesGcmSiv<Aes128>>("aes-gcm-siv", key)),
             "gcm" => Some(aead::<AesGcm<Aes128, U12>>("aes-gcm", key)),
             "ccm" => Some(aead::<Ccm<Aes128, U16, U12>>("ccm", key)),
+            "eax" => Some(aead::<Eax<Aes128>>("eax", key)),
             "cmac" => Some(mac::<Cmac<Aes128>>("cmac", key)),
             _ => encryption::<Aes128>(mode, key),
         },
         "aes192" => match mode {
             "gcm" => Some(aead::<AesGcm<Aes192, U12>>("aes-gcm", key)),
             "ccm" => Some(aead::<Ccm<Aes192, U16, U12>>("ccm", key)),
+            "eax" => Some(aead::<Eax<Aes192>>("eax", key)),
             "cmac" => Some(mac::<Cmac<Aes192>>("cmac", key)),
             _ => encryption::<Aes192>(mode, key),
         },
@@ -38,6 +41,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             "gcm-siv" => Some(aead::<AesGcmSiv<Aes256>>("aes-gcm-siv", key)),
             "gcm" => Some(aead::<AesGcm<Aes256, U12>>("aes-gcm", key)),
             "ccm" => Some(aead::<Ccm<Aes256, U16, U12>>("ccm", key)),
+            "eax" => Some(aead::<Eax<Aes256>>("eax", key)),
             "cmac" => Some(mac::<Cmac<Aes256>>("cmac", key)),
             _ => encryption::<Aes256>(mode, key),
         },

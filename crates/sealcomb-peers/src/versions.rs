@@ -34,6 +34,7 @@ mod tests {
             "cfb-mode",
             "cmac",
             "ctr",
+            "eax",
             "ofb",
             "ring",
         ] {

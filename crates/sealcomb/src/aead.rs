@@ -1,6 +1,6 @@
 //! The AEADs as types of RustCrypto's crate `aead`, for code that is written over its traits.
 //!
-//! Each type has the usual sizes: a nonce of 12 bytes, or of 16 for AES-SIV, and a tag of 16. A [`crate::Key`] takes the
+//! Each type has the usual sizes: a nonce of 12 bytes, or of 16 for AES-SIV and EAX, and a tag of 16. A [`crate::Key`] takes the
 //! other sizes that [`crate::ALGORITHMS`] lists. A sealed message equals, byte for byte, that of any other crate for the algorithm.
 //!
 //! ```
@@ -116,4 +116,7 @@ types! {
     Aes128Ccm = "AES-128-CCM", "aes128-ccm", U16, U12;
     Aes192Ccm = "AES-192-CCM", "aes192-ccm", U24, U12;
     Aes256Ccm = "AES-256-CCM", "aes256-ccm", U32, U12;
+    Aes128Eax = "AES-128-EAX", "aes128-eax", U16, U16;
+    Aes192Eax = "AES-192-EAX", "aes192-eax", U24, U16;
+    Aes256Eax = "AES-256-EAX", "aes256-eax", U32, U16;
 }

@@ -128,6 +128,7 @@ fn modes_take_the_nonces_of_their_standards() {
     assert_eq!(takes("cmac"), [0]);
     assert_eq!(takes("pmac"), [0]);
     assert_eq!(takes("ccm"), (7..=13).collect::<Vec<_>>());
+    assert_eq!(takes("eax"), (0..=200).collect::<Vec<_>>());
     assert_eq!(takes("gcm"), (1..=200).collect::<Vec<_>>());
     assert_eq!(takes("gmac"), (1..=200).collect::<Vec<_>>());
     assert_eq!(takes("gcm-siv"), [12]);

@@ -20,6 +20,7 @@ use cmac::{Cmac, Mac};
 use common::known_answer::{KnownAnswer, must_hold};
 use common::unsealed::messages;
 use ctr::Ctr128BE;
+use eax::Eax;
 use ocb3::Ocb3;
 use ofb::Ofb;
 use pmac::Pmac;
@@ -38,6 +39,7 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
         "cmac" | "pmac" => (vec![0], algorithm.tag.to_vec()),
         "gmac" | "gcm" => (vec![8, 12, 16], vec![12, 16]),
         "ccm" => (vec![7, 11, 13], vec![4, 8, 16]),
+        "eax" => (vec![16], vec![16]),
         "gcm-siv" => (vec![12], vec![16]),
         "siv" => (vec![1, 12, 16, 33], vec![16]),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" => (vec![8, 12, 15], vec![algorithm.tag_bytes]),
@@ -113,6 +115,7 @@ macro_rules! peer {
                 ("ccm", 13, 4) => seal_aead::<Ccm<$aes, U4, U13>>(message),
                 ("ccm", 13, 8) => seal_aead::<Ccm<$aes, U8, U13>>(message),
                 ("ccm", 13, 16) => seal_aead::<Ccm<$aes, U16, U13>>(message),
+                ("eax", ..) => seal_aead::<Eax<$aes>>(message),
                 ("gcm-siv", ..) => seal_aead::<AesGcmSiv<$aes>>(message),
                 ("siv", ..) => {
                     let mut peer = Siv::<$aes, Cmac<$aes>>::new_from_slice(key).expect("a key");

@@ -100,6 +100,11 @@ fn ccm_holds_singly_and_in_batches() {
 }
 
 #[test]
+fn eax_holds_singly_and_in_batches() {
+    must_hold(&answers!["aes128-eax" "aes192-eax" "aes256-eax"]);
+}
+
+#[test]
 fn gcm_holds_singly_and_in_batches() {
     must_hold(&answers!["aes128-gcm" "aes192-gcm-anyiv" "aes256-gcm"]);
 }

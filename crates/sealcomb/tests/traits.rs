@@ -6,6 +6,7 @@ use aes::{Aes128, Aes192, Aes256};
 use ccm::Ccm;
 use ccm::consts::{U12, U16};
 use cmac::{Cmac, Mac};
+use eax::Eax;
 use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
 use sealcomb::{Algorithm, Backend, Error, Key, OpenJob, SealJob, Verdict, aead, open_batch, seal_batch};
 use std::env;
@@ -26,9 +27,9 @@ fn seals_alike<Ours: AeadInOut + KeyInit, Theirs: AeadInOut + KeyInit>() {
     for (seed, length) in LENGTHS.into_iter().enumerate() {
         for aad in [0, 1, 13, 16, 40].map(|aad| bytes(aad, seed)) {
             let message = bytes(length, seed + 2);
-            let nonce = bytes(12, seed + 3);
-            let our_nonce = Nonce::<Ours>::try_from(nonce.as_slice()).expect("12 bytes");
-            let their_nonce = Nonce::<Theirs>::try_from(nonce.as_slice()).expect("12 bytes");
+            let nonce = bytes(Nonce::<Ours>::default().len(), seed + 3);
+            let our_nonce = Nonce::<Ours>::try_from(nonce.as_slice()).expect("the type's own size");
+            let their_nonce = Nonce::<Theirs>::try_from(nonce.as_slice()).expect("the type's own size");
             let sealed =
                 ours.encrypt(&our_nonce, Payload { msg: &message, aad: &aad }).expect("a short message");
             assert_eq!(sealed.len(), length + 16);
@@ -45,7 +46,8 @@ fn seals_alike<Ours: AeadInOut + KeyInit, Theirs: AeadInOut + KeyInit>() {
 /// Through separate buffers: the right tag opens, and any other leaves zeros and touches nothing but the output.
 fn refuses_forgeries<Ours: AeadInOut + KeyInit>() {
     let cipher = Ours::new_from_slice(&bytes(Ours::key_size(), 4)).expect("the type's own key size");
-    let nonce = Nonce::<Ours>::try_from(bytes(12, 5).as_slice()).expect("12 bytes");
+    let nonce = Nonce::<Ours>::try_from(bytes(Nonce::<Ours>::default().len(), 5).as_slice())
+        .expect("the type's own size");
     for length in LENGTHS {
         let message = bytes(length, 6);
         let mut sealed = vec![0; length];
@@ -127,6 +129,13 @@ fn gcm_siv_seals_as_aes_gcm_siv_does() {
 }
 
 #[test]
+fn eax_seals_as_eax_does() {
+    seals_alike::<aead::Aes128Eax, Eax<Aes128>>();
+    seals_alike::<aead::Aes192Eax, Eax<Aes192>>();
+    seals_alike::<aead::Aes256Eax, Eax<Aes256>>();
+}
+
+#[test]
 fn ccm_seals_as_ccm_does() {
     seals_alike::<aead::Aes128Ccm, Ccm<Aes128, U16, U12>>();
     seals_alike::<aead::Aes192Ccm, Ccm<Aes192, U16, U12>>();
@@ -143,6 +152,9 @@ fn a_forged_message_is_refused_and_its_output_zeroed() {
     refuses_forgeries::<aead::Aes128Ccm>();
     refuses_forgeries::<aead::Aes192Ccm>();
     refuses_forgeries::<aead::Aes256Ccm>();
+    refuses_forgeries::<aead::Aes128Eax>();
+    refuses_forgeries::<aead::Aes192Eax>();
+    refuses_forgeries::<aead::Aes256Eax>();
 }
 
 #[test]

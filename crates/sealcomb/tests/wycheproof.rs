@@ -167,6 +167,12 @@ fn ccm_holds() {
 }
 
 #[test]
+fn eax_holds() {
+    let count = run(aead_tests("eax", aead::TestName::AesEax));
+    assert_eq!(count, Count { hold: 159, refused: 81, misuse: 0 });
+}
+
+#[test]
 fn gcm_siv_holds() {
     let count = run(aead_tests("gcm-siv", aead::TestName::AesGcmSiv));
     assert_eq!(count, Count { hold: 136, refused: 66, misuse: 0 });

@@ -3,7 +3,7 @@
 use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Work};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
-use crate::modes::{ccm, cmac, colm, gcm, gcm_siv, ocb3, siv};
+use crate::modes::{ccm, cmac, colm, eax, gcm, gcm_siv, ocb3, siv};
 #[cfg(feature = "research")]
 use crate::modes::{cloc, cobra, copa, elmd, jambu, julius, mcoe_g, otr, pmac, poet, poet_g, silc};
 
@@ -12,7 +12,7 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
-/// RFC 5297, section 3: a nonce is one more string, or none.
+/// EAX takes any string. RFC 5297, section 3: a nonce is one more string, or none.
 const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
@@ -30,7 +30,8 @@ const GCM_AAD: u64 = (1 << 61) - 1;
 const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
 /// SP 800-38C, appendix B.2: no tags under 64 bits without a careful analysis of the risks.
 const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
-/// SP 800-38B, appendix A.2, says the same of tags under 64 bits, which no protocol seems to use.
+/// SP 800-38B, appendix A.2, says the same of tags under 64 bits, which no protocol seems to use. EAX's are sums of such
+/// tags.
 const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
 
 /// Sizes of tags less the first few, which need `hazmat`.
@@ -177,6 +178,15 @@ catalog! {
         reason: "NIST SP 800-38C (2004)",
         note: "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) \
             bytes.",
+    }
+    all() => eax::Eax {
+        mode: "EAX", id: "eax", kind: Aead, keys: aes [128, 192, 256],
+        nonce: ANY_NONCES, usual_nonce: 16, tag: CMAC_TAGS, usual_tag: 16, takes: ANY,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
+        spec: "Bellare, Rogaway, Wagner, FSE 2004; ISO/IEC 19772",
+        status: Standard,
+        reason: "ISO/IEC 19772 (2009, and in its edition of 2020)",
+        note: "A nonce must not be used twice under a key; at most 2^48 messages a key.",
     }
     all() => siv::Siv {
         mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],

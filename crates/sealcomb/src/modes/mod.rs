@@ -16,6 +16,7 @@ pub(crate) mod colm;
 pub(crate) mod copa;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ctr;
+pub(crate) mod eax;
 #[cfg(feature = "hazmat")]
 pub(crate) mod ecb;
 #[cfg(feature = "research")]

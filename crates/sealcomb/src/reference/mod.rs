@@ -23,6 +23,7 @@ pub mod cobra;
 pub mod colm;
 pub mod copa;
 pub mod ctr;
+pub mod eax;
 pub mod ecb;
 pub mod elmd;
 pub mod eme2;
@@ -203,6 +204,7 @@ fn seal_with<C: BlockCipher>(
         "gmac" => (Vec::new(), gcm::gmac(cipher, nonce, aad, tag_bytes)),
         "gcm" => gcm::seal(cipher, nonce, aad, msg, tag_bytes),
         "ccm" => ccm::seal(cipher, nonce, aad, msg, tag_bytes),
+        "eax" => eax::seal(cipher, nonce, aad, msg, tag_bytes),
         "gcm-siv" => gcm_siv::seal(cipher, nonce, aad, msg),
         "siv" => siv::seal(cipher, &C::with_key(own)?, &[aad, nonce][..strings(nonce)], msg),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::seal(cipher, nonce, aad, msg, tag_bytes),
@@ -250,6 +252,7 @@ fn open_with<C: BlockCipher>(
         "gmac" => (gcm::gmac(cipher, nonce, aad, tag.len()) == tag).then(Vec::new),
         "gcm" => gcm::open(cipher, nonce, aad, ct, tag),
         "ccm" => ccm::open(cipher, nonce, aad, ct, tag),
+        "eax" => eax::open(cipher, nonce, aad, ct, tag),
         "gcm-siv" => gcm_siv::open(cipher, nonce, aad, ct, tag),
         "siv" => siv::open(cipher, &C::with_key(own)?, &[aad, nonce][..strings(nonce)], ct, block(tag)),
         "ocb3-t64" | "ocb3-t96" | "ocb3-t128" | "ocb3" => ocb3::open(cipher, nonce, aad, ct, tag),
@@ -296,6 +299,7 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
                 && matches!(tag, 4 | 6 | 8 | 10 | 12 | 14 | 16)
                 && (msg as u128) < 1 << (8 * (15 - nonce))
         }
+        "eax" => matches!(tag, 1..=16),
         "siv" => tag == 16,
         "gcm-siv" | "otr-p" | "otr-s" => C::KEY_BYTES != 24 && nonce == 12 && tag == 16,
         "ocb3-t64" => matches!(nonce, 1..=15) && tag == 8,

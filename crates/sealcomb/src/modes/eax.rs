@@ -1,0 +1,106 @@
+//! EAX (Bellare, Rogaway, Wagner, FSE 2004), with its letters: `N` the nonce, `H` the header, which is the additional data,
+//! `M` and `C` the message and its ciphertext; `OMAC^t` is OMAC of a string that follows the number `t` as a block.
+//!
+//! ```text
+//! C ← M ⊕ CTR(OMAC^0(N))
+//! T ← OMAC^0(N) ⊕ OMAC^1(H) ⊕ OMAC^2(C)
+//! ```
+
+use alloc::boxed::Box;
+
+use super::Mode;
+use super::omac::{Omac, omac};
+use crate::backend::{BLOCK, Backend, Block, Kept, Span, Wiped};
+use crate::engine::blocks::{encrypt_alone, keystream};
+use crate::engine::{Batch, Column, Material, Message};
+use crate::primitives::block::{add, xor};
+use crate::primitives::counter::Be128;
+
+pub(crate) struct Eax;
+
+/// What a key keeps for each `t`: `E_K(t)`, with which the chain of `OMAC^t` begins, and `OMAC^t` of the empty string.
+struct Starts {
+    begin: [Block; 3],
+    empty: [Block; 3],
+}
+
+impl Mode for Eax {
+    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
+        material.aes.expand(backend, key);
+        let [k1, k2] = Omac::subkeys(backend, &material.aes);
+        material.subkeys[..2].copy_from_slice(&[k1, k2]);
+        let mut starts = Box::new(Wiped::new(Starts { begin: [[0; BLOCK]; 3], empty: [[0; BLOCK]; 3] }));
+        for t in 0..3 {
+            let number = (t as u128).to_be_bytes();
+            starts.begin[t] = encrypt_alone(backend, &material.aes, number);
+            starts.empty[t] = encrypt_alone(backend, &material.aes, add(number, k1));
+        }
+        material.kept = Kept::new(starts);
+    }
+
+    fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
+        let mut tags = Column::new();
+        nonce_and_header(batch, &mut tags);
+        encrypt(batch);
+        ciphertext(batch, &mut tags, |message| message.data.output());
+        set(batch, &tags);
+    }
+
+    fn open(&self, batch: &mut Batch<'_, '_, '_>) {
+        let mut tags = Column::new();
+        nonce_and_header(batch, &mut tags);
+        ciphertext(batch, &mut tags, |message| message.data.input());
+        encrypt(batch);
+        set(batch, &tags);
+    }
+}
+
+/// `OMAC^0(N)`, which each message has in its tag's place then, and `OMAC^0(N) ⊕ OMAC^1(H)`.
+fn nonce_and_header(batch: &mut Batch<'_, '_, '_>, tags: &mut Column) {
+    let mut nonces = Column::new();
+    tagged::<0>(batch, &mut nonces, |message| Span::from(message.nonce));
+    tagged::<1>(batch, tags, |message| Span::from(&*message.aad));
+    for ((message, nonce), tag) in batch.messages.iter_mut().zip(&nonces).zip(tags) {
+        message.tag = *nonce;
+        xor(tag, nonce);
+    }
+}
+
+/// Adds `OMAC^2(C)`.
+fn ciphertext<'a>(
+    batch: &mut Batch<'_, '_, 'a>,
+    tags: &mut [Block],
+    c: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    let mut macs = Column::new();
+    tagged::<2>(batch, &mut macs, c);
+    for (tag, mac) in tags.iter_mut().zip(&macs) {
+        xor(tag, mac);
+    }
+}
+
+fn set(batch: &mut Batch<'_, '_, '_>, tags: &[Block]) {
+    for (message, tag) in batch.messages.iter_mut().zip(tags) {
+        message.tag = *tag;
+    }
+}
+
+/// `C = M ⊕ CTR(OMAC^0(N))`
+fn encrypt(batch: &mut Batch<'_, '_, '_>) {
+    keystream::<Be128>(batch, |message| message.tag);
+}
+
+/// `OMAC^t` of a string of each message.
+fn tagged<'a, const T: usize>(
+    batch: &mut Batch<'_, '_, 'a>,
+    macs: &mut Column,
+    string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+) {
+    macs.extend(batch.messages.iter().map(|message| message.key.kept.get::<Starts>().begin[T]));
+    omac(batch, Omac::of, macs, &string);
+    for (message, mac) in batch.messages.iter().zip(macs) {
+        if string(message).len() == 0 {
+            *mac = message.key.kept.get::<Starts>().empty[T];
+        }
+    }
+}
