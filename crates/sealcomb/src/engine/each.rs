@@ -9,6 +9,7 @@
 //! ```
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use arrayvec::ArrayVec;
 
@@ -96,41 +97,41 @@ where
         let lanes = if share_key(messages) { REGISTERS * B::BLOCKS } else { 1 };
         for from in (0..messages.len()).step_by(lanes) {
             let link = link(messages[from].key);
-            let group = from..messages.len().min(from + lanes);
-            let states = states.each_mut().map(|column| &mut column[group.clone()]);
-            let blocks = blocks.each_mut().map(|column| &mut column[group.clone()]);
-            if group.len() <= B::BLOCKS {
-                advance::<B, M, 1, S, K, C, T>(b, link, states, blocks);
+            let to = messages.len().min(from + lanes);
+            if to - from <= B::BLOCKS {
+                advance::<B, M, 1, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
             } else {
-                advance::<B, M, REGISTERS, S, K, C, T>(b, link, states, blocks);
+                advance::<B, M, REGISTERS, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
             }
         }
     }
 }
 
-/// Takes as many messages as `R` registers have lanes, or fewer, one step further.
+/// Takes a group of messages, as many as `R` registers have lanes or fewer, one step further.
 #[inline(always)]
 fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: usize, const T: usize>(
     b: B,
     link: Link<'_, K, C>,
-    states: [&mut [Block]; S],
-    blocks: [&mut [Block]; T],
+    group: Range<usize>,
+    states: &mut [&mut [Block]; S],
+    blocks: &mut [&mut [Block]; T],
 ) where
     M: Chain<S, K, C, T>,
 {
     let (mut state, mut x) = ([[b.zero(); R]; S], [[b.zero(); R]; T]);
     for s in 0..S {
-        load(b, states[s], &mut state[s]);
+        load(b, &states[s][group.clone()], &mut state[s]);
     }
     for t in 0..T {
-        load(b, blocks[t], &mut x[t]);
+        load(b, &blocks[t][group.clone()], &mut x[t]);
     }
     M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &link.constants), &mut state, &mut x);
-    for (state, column) in state.iter().zip(states) {
-        store(b, state, column);
+    // Loops by number, since the closures of `map` and its like are not always inlined.
+    for s in 0..S {
+        store(b, &state[s], &mut states[s][group.clone()]);
     }
-    for (x, column) in x.iter().zip(blocks) {
-        store(b, x, column);
+    for t in 0..T {
+        store(b, &x[t], &mut blocks[t][group.clone()]);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, chains, encrypting};
 use crate::engine::each::{Once, once};
 use crate::engine::{Batch, Column, Lanes, Message};
-use crate::primitives::block::{PADDING, bytes_mask, mask, whole, xor};
+use crate::primitives::block::{PADDING, mask, rest_mask, whole, xor};
 
 pub(crate) struct Cloc;
 
@@ -173,7 +173,7 @@ impl<const OPENS: bool> Chain<2> for Crypt<OPENS> {
 
 /// The mask of the bytes of a message's last block that are beyond its end.
 pub(super) fn beyond_end(message: &Message<'_>) -> Block {
-    bytes_mask(last_bytes(message)).map(|byte| !byte)
+    rest_mask(last_bytes(message))
 }
 
 /// Bytes of a message's last block; 16 as well if the message is empty.

@@ -10,9 +10,9 @@
 //! ```
 
 use crate::backend::{BLOCK, Backend, Block, Span};
-use crate::engine::blocks::{Loose, encrypt_alone};
+use crate::engine::blocks::encrypt_alone;
 use crate::engine::comb::{Chain, Link, chains};
-use crate::engine::{Batch, Column, Lanes, Material, Message};
+use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::block::{PADDING, before_last, xor};
 use crate::primitives::gf128::{BigEndian, Field};
@@ -103,17 +103,19 @@ pub(super) fn omac<'a>(
 fn last_calls<'a>(
     batch: &Batch<'_, '_, 'a>,
     key: impl for<'k> Fn(&'k Material) -> Omac<'k>,
-    c: &mut [Block],
+    c: &mut Column,
     string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    let mut last = Loose::new();
-    for (message, c) in batch.messages.iter().zip(&*c) {
-        let (key, string) = (key(message.key), string(message));
+    let mut last = Column::new();
+    for message in batch.messages.iter() {
+        let string = string(message);
         let at = before_last(string.len());
-        let mut x = key.last(&string.block(at), string.len() - at);
-        xor(&mut x, c);
-        last.push(key.aes, x);
+        last.push(key(message.key).last(&string.block(at), string.len() - at));
     }
-    last.encrypt(batch.backend);
-    c.copy_from_slice(&last.blocks);
+    each::step::<CbcMac, 1, 1, 0, 1>(
+        batch,
+        |material| Link { keys: [key(material).aes.encrypting()], constants: [] },
+        [c],
+        [&mut last],
+    );
 }

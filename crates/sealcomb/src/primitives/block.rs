@@ -34,6 +34,12 @@ pub(crate) fn bytes_mask(bytes: usize) -> Block {
     (!beyond(bytes)).to_le_bytes()
 }
 
+/// The mask of the bytes after so many.
+#[inline(always)]
+pub(crate) fn rest_mask(bytes: usize) -> Block {
+    beyond(bytes).to_le_bytes()
+}
+
 /// The mask of a whole block, or of nothing.
 #[inline(always)]
 pub(crate) fn mask(whole: bool) -> Block {
@@ -101,6 +107,7 @@ mod tests {
             assert_eq!(&skip(&block, bytes)[..BLOCK - bytes], left);
             assert!(skip(&block, bytes)[BLOCK - bytes..].iter().all(|&byte| byte == 0));
             assert_eq!(bytes_mask(bytes), core::array::from_fn(|i| if i < bytes { 0xff } else { 0 }));
+            assert_eq!(rest_mask(bytes), core::array::from_fn(|i| if i < bytes { 0 } else { 0xff }));
             assert_eq!(join(&head(&block, bytes), bytes, &skip(&block, bytes)), block);
             assert_eq!(split(&block, &block, bytes)[BLOCK - bytes..], block[..bytes]);
         }
