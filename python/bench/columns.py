@@ -209,7 +209,7 @@ print((peak() - before - sealed.nbytes) / 1e6, sealed.nbytes / 1e6)
 
 def memory(options: argparse.Namespace) -> list[Line]:
     """What a call takes beside its input and output, in a process of its own."""
-    command = [sys.executable, "-c", MEMORY, str(4_000_000 // options.scale)]
+    command = [sys.executable, "-P", "-c", MEMORY, str(4_000_000 // options.scale)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     beside, output = map(float, printed.split())
     return [
