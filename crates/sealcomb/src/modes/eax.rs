@@ -40,34 +40,44 @@ impl Mode for Eax {
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let mut tags = Column::new();
-        nonce_and_header(batch, &mut tags);
+        nonces(batch);
+        headers(batch, &mut tags);
         encrypt(batch);
-        ciphertext(batch, &mut tags, |message| message.data.output());
+        ciphertexts(batch, &mut tags, |message| message.data.output());
         set(batch, &tags);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
         let mut tags = Column::new();
-        nonce_and_header(batch, &mut tags);
-        ciphertext(batch, &mut tags, |message| message.data.input());
+        nonces(batch);
+        headers(batch, &mut tags);
+        ciphertexts(batch, &mut tags, |message| message.data.input());
         encrypt(batch);
         set(batch, &tags);
     }
 }
 
-/// `OMAC^0(N)`, which each message has in its tag's place then, and `OMAC^0(N) ⊕ OMAC^1(H)`.
-fn nonce_and_header(batch: &mut Batch<'_, '_, '_>, tags: &mut Column) {
-    let mut nonces = Column::new();
-    tagged::<0>(batch, &mut nonces, |message| Span::from(message.nonce));
+// Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
+
+/// Leaves `OMAC^0(N)` where each message's tag will be.
+#[inline(never)]
+fn nonces(batch: &mut Batch<'_, '_, '_>) {
+    let mut macs = Column::new();
+    tagged::<0>(batch, &mut macs, |message| Span::from(message.nonce));
+    set(batch, &macs);
+}
+
+/// `OMAC^0(N) ⊕ OMAC^1(H)`
+fn headers(batch: &mut Batch<'_, '_, '_>, tags: &mut Column) {
     tagged::<1>(batch, tags, |message| Span::from(&*message.aad));
-    for ((message, nonce), tag) in batch.messages.iter_mut().zip(&nonces).zip(tags) {
-        message.tag = *nonce;
-        xor(tag, nonce);
+    for (message, tag) in batch.messages.iter().zip(tags) {
+        xor(tag, &message.tag);
     }
 }
 
 /// Adds `OMAC^2(C)`.
-fn ciphertext<'a>(
+#[inline(never)]
+fn ciphertexts<'a>(
     batch: &mut Batch<'_, '_, 'a>,
     tags: &mut [Block],
     c: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
