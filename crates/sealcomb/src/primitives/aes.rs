@@ -110,7 +110,7 @@ fn expand_blocks<B: Isa>(b: B, keys: &mut [Block], count: usize) {
     // The last two round keys, which would have to come back from memory otherwise.
     let (mut before, mut latest) = (b.one(&keys[0]), b.one(&keys[count - 1]));
     for i in count..keys.len() {
-        let rotates = i % count == 0;
+        let rotates = i & (count - 1) == 0;
         let key = next_key(b, if count == 1 { latest } else { before }, latest, rotates.then_some(rcon));
         keys[i] = b.first(key);
         (before, latest) = (latest, key);
@@ -362,7 +362,8 @@ impl GroupKeys {
             latest[1][r] = b.load(&self.keys[back - 1].0[r * B::BLOCKS..]);
         }
         for i in back..=self.rounds {
-            let rotates = i % back == 0;
+            // No division, which takes as long as its operands say.
+            let rotates = i & (back - 1) == 0;
             for r in 0..GROUP / B::BLOCKS {
                 let key = next_key(b, latest[2 - back][r], latest[1][r], rotates.then_some(rcon));
                 b.store(key, &mut self.keys[i].0[r * B::BLOCKS..]);
