@@ -216,18 +216,14 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// `InvMixColumns`, which makes round keys of the equivalent inverse cipher.
     fn aes_inv_mix(self, x: Self::V) -> Self::V;
     /// `AESKEYGENASSIST` with the first round constant: of the second and of the fourth word, `SubWord`, and beside it
-    /// `RotWord` of that plus the constant. For measurements alone, since the key schedule works with `aes_sub_bytes`.
+    /// `RotWord` of that plus the constant. For measurements alone: the key schedule takes rounds.
     #[inline(always)]
     fn aes_key_assist(self, x: Self::V) -> Self::V {
-        let words =
-            self.shuffle(self.aes_sub_bytes(x), &[4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12]);
-        self.xor(words, self.splat(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]))
-    }
-    /// `SubBytes` on every byte, for the key schedule: the last round with its `ShiftRows` undone beforehand.
-    #[inline(always)]
-    fn aes_sub_bytes(self, x: Self::V) -> Self::V {
+        // `SubBytes` is the last round with its `ShiftRows` undone beforehand.
         let unshifted = self.shuffle(x, &[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
-        self.aes_last(unshifted, self.zero())
+        let substituted = self.aes_last(unshifted, self.zero());
+        let words = self.shuffle(substituted, &[4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12]);
+        self.xor(words, self.splat(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]))
     }
 
     /// The value as it is: the compiler leaves what makes it before what makes the next one that is pinned.

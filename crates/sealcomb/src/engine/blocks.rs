@@ -12,6 +12,7 @@ use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, REGISTERS, RoundKeys, S
 use crate::primitives::aes::KeySchedule;
 use crate::primitives::counter::{Counter, xor_keystream};
 use crate::primitives::permutation::Permutation;
+use crate::primitives::wipe;
 
 /// A mode's direction in which no block has to wait for another.
 pub(crate) trait Independent {
@@ -212,12 +213,20 @@ impl<C: Counter> Kernel for Keystream<'_, '_, '_, C> {
     }
 }
 
-/// One block under one key, for what a key keeps.
-pub(crate) fn encrypt_alone(backend: Backend, aes: &KeySchedule, block: Block) -> Block {
+/// Some blocks under one key, for what a key keeps.
+pub(crate) fn encrypt_alone<const N: usize>(
+    backend: Backend,
+    aes: &KeySchedule,
+    blocks: [Block; N],
+) -> [Block; N] {
     let mut alone = Loose::new();
-    alone.push(aes, block);
+    for block in blocks {
+        alone.push(aes, block);
+    }
     alone.encrypt(backend);
-    alone.blocks[0]
+    let encrypted = core::array::from_fn(|i| alone.blocks[i]);
+    wipe(&mut alone.blocks);
+    encrypted
 }
 
 /// Single blocks of many messages, to be encrypted at once under each message's key.

@@ -106,6 +106,15 @@ pub(crate) struct Batch<'b, 'm, 'a> {
     pub(crate) messages: &'b mut [&'m mut Message<'a>],
 }
 
+impl Batch<'_, '_, '_> {
+    /// Leaves each message's tag in it.
+    pub(crate) fn set_tags(&mut self, tags: &[Block]) {
+        for (message, tag) in self.messages.iter_mut().zip(tags) {
+            message.tag = *tag;
+        }
+    }
+}
+
 /// A block of each message of a flight. Filled where it stays: to return or collect an array copies all that it has room
 /// for, which is more than a short message costs.
 pub(crate) type Column = ArrayVec<Block, FLIGHT>;

@@ -10,7 +10,7 @@ use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, chains, encrypting};
 use crate::engine::each::{Once, once};
 use crate::engine::{Batch, Column, Lanes, Message};
-use crate::primitives::block::{PADDING, mask, rest_mask, whole, xor};
+use crate::primitives::block::{PADDING, mask, padded, rest_mask, whole};
 
 pub(crate) struct Cloc;
 
@@ -36,9 +36,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         whole.push(mask(is_whole(message.data.len())));
     }
     once::<Tag, 5>(batch, [&mut prf, &mut enc, &mut beyond, &mut padding, &mut whole]);
-    for (message, tag) in batch.messages.iter_mut().zip(&prf) {
-        message.tag = *tag;
-    }
+    batch.set_tags(&prf);
 }
 
 /// Whether the last block of a string that isn't empty is a whole one: `f1` follows it then, `f2` otherwise.
@@ -49,9 +47,7 @@ fn is_whole(bytes: usize) -> bool {
 /// `V = HASH_K(N, A)` and `g2(V)`, into `s` and `n`.
 fn hash(batch: &mut Batch<'_, '_, '_>, s: &mut Column, n: &mut Column) {
     for message in batch.messages.iter() {
-        let mut a1 = read_part(&message.aad);
-        xor(&mut a1, &PADDING[message.aad.len().min(BLOCK)]);
-        s.push(a1);
+        s.push(padded(&message.aad[..BLOCK.min(message.aad.len())]));
     }
     let mut top = Column::new();
     top.extend(s.iter().map(|a1| [(a1[0].cast_signed() >> 7).cast_unsigned(); BLOCK]));
@@ -125,9 +121,7 @@ fn absorb(batch: &mut Batch<'_, '_, '_>, s: &mut Column) {
     let (mut last, mut ragged) = (Column::new(), Column::new());
     for message in batch.messages.iter() {
         let rest = &message.aad[whole(message.aad.len())..];
-        let mut block = read_part(rest);
-        xor(&mut block, &PADDING[rest.len()]);
-        last.push(block);
+        last.push(padded(rest));
         ragged.push(mask(message.aad.len() > BLOCK && !rest.is_empty()));
     }
     once::<Absorb, 3>(batch, [s, &mut last, &mut ragged]);

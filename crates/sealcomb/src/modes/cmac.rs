@@ -3,6 +3,7 @@
 use super::Mode;
 use super::omac::{Omac, omac};
 use crate::backend::{BLOCK, Backend, Span};
+use crate::engine::blocks::encrypt_alone;
 use crate::engine::{Batch, Column, Material};
 
 pub(crate) struct Cmac;
@@ -10,17 +11,15 @@ pub(crate) struct Cmac;
 impl Mode for Cmac {
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.expand(backend, key);
-        let subkeys = Omac::subkeys(backend, &material.aes);
-        material.subkeys[..2].copy_from_slice(&subkeys);
+        let [zero] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
+        material.subkeys[..2].copy_from_slice(&Omac::subkeys(&zero));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
         let mut tags = Column::new();
         tags.extend(batch.messages.iter().map(|_| [0; BLOCK]));
         omac(batch, Omac::of, &mut tags, |message| Span::from(&*message.aad));
-        for (message, tag) in batch.messages.iter_mut().zip(&tags) {
-            message.tag = *tag;
-        }
+        batch.set_tags(&tags);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {

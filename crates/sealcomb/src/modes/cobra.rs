@@ -10,11 +10,11 @@ use arrayvec::ArrayVec;
 
 use super::Mode;
 use super::poet::sum_blocks;
-use crate::backend::{BLOCK, Backend, Block, Kept, Span, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Kept, Wiped};
 use crate::engine::blocks::encrypt_alone;
 use crate::engine::comb::{Chain, Link, chains};
 use crate::engine::{Batch, Column, FLIGHT, Lanes, Material, Message, each};
-use crate::primitives::block::{PADDING, add, before_last, head, xor};
+use crate::primitives::block::{PADDING, add, before_last, head, padded, xor};
 use crate::primitives::gf128::{BigEndian, Field, double_number, factor};
 
 pub(crate) struct Cobra;
@@ -34,7 +34,7 @@ impl Mode for Cobra {
     /// `L = E_K(1)`, and its factor before it; kept beside them, [`Masks`]
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.expand(backend, key);
-        let l = encrypt_alone(backend, &material.aes, (1u128).to_be_bytes());
+        let [l] = encrypt_alone(backend, &material.aes, [(1u128).to_be_bytes()]);
         let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
         material.subkeys = [l0, l1, l2, l];
         let masks = Masks { first: times::<4>(&l), first_of_aad: times::<60>(&l) };
@@ -50,9 +50,7 @@ impl Mode for Cobra {
         let mut tags = Column::new();
         compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
         apply_keystream(batch, &tags, &sums, &mut rests);
-        for (message, tag) in batch.messages.iter_mut().zip(&tags) {
-            message.tag = *tag;
-        }
+        batch.set_tags(&tags);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -66,9 +64,7 @@ impl Mode for Cobra {
         apply_keystream(batch, &tags, &sums, &mut rests);
         tags.clear();
         compute_tags(batch, &a, &mut v, &sums, &rests, &mut tags);
-        for (message, tag) in batch.messages.iter_mut().zip(&tags) {
-            message.tag = *tag;
-        }
+        batch.set_tags(&tags);
     }
 }
 
@@ -99,9 +95,10 @@ fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
     sum_blocks::<BigEndian>(batch, &mut sums, |message| &message.aad[..before_last(message.aad.len())]);
     let [acc, mask] = &sums;
     for ((message, acc), mask) in batch.messages.iter().zip(acc).zip(mask) {
-        let (mut last, is_whole) = padded(&message.aad[before_last(message.aad.len())..]);
+        let rest = &message.aad[before_last(message.aad.len())..];
+        let mut last = padded(rest);
         xor(&mut last, acc);
-        xor(&mut last, &if is_whole { times::<3>(mask) } else { times::<5>(mask) });
+        xor(&mut last, &if rest.len() == BLOCK { times::<3>(mask) } else { times::<5>(mask) });
         a.push(last);
     }
     each::encrypt(batch, a);
@@ -110,13 +107,6 @@ fn hash_aad(batch: &mut Batch<'_, '_, '_>, a: &mut Column) {
             *a = [0; BLOCK];
         }
     }
-}
-
-/// A last block, padded with a one bit and zeros unless it is whole.
-fn padded(bytes: &[u8]) -> (Block, bool) {
-    let mut block = Span::from(bytes).block(0);
-    xor(&mut block, &PADDING[bytes.len()]);
-    (block, bytes.len() == BLOCK)
 }
 
 /// `V = (L ⊕ N) L` of each message.

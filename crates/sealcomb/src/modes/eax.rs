@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 
 use super::Mode;
 use super::omac::{Omac, omac};
-use crate::backend::{BLOCK, Backend, Block, Kept, Span, Wiped};
+use crate::backend::{Backend, Block, Kept, Span, Wiped};
 use crate::engine::blocks::{encrypt_alone, keystream};
 use crate::engine::{Batch, Column, Material, Message};
 use crate::primitives::block::{add, xor};
@@ -27,15 +27,12 @@ struct Starts {
 impl Mode for Eax {
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.expand(backend, key);
-        let [k1, k2] = Omac::subkeys(backend, &material.aes);
+        let numbers = [0, 1, 2u128].map(u128::to_be_bytes);
+        let begin = encrypt_alone(backend, &material.aes, numbers);
+        let [k1, k2] = Omac::subkeys(&begin[0]);
         material.subkeys[..2].copy_from_slice(&[k1, k2]);
-        let mut starts = Box::new(Wiped::new(Starts { begin: [[0; BLOCK]; 3], empty: [[0; BLOCK]; 3] }));
-        for t in 0..3 {
-            let number = (t as u128).to_be_bytes();
-            starts.begin[t] = encrypt_alone(backend, &material.aes, number);
-            starts.empty[t] = encrypt_alone(backend, &material.aes, add(number, k1));
-        }
-        material.kept = Kept::new(starts);
+        let empty = encrypt_alone(backend, &material.aes, numbers.map(|number| add(number, k1)));
+        material.kept = Kept::new(Box::new(Wiped::new(Starts { begin, empty })));
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -44,7 +41,7 @@ impl Mode for Eax {
         headers(batch, &mut tags);
         encrypt(batch);
         ciphertexts(batch, &mut tags, |message| message.data.output());
-        set(batch, &tags);
+        batch.set_tags(&tags);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
@@ -53,7 +50,7 @@ impl Mode for Eax {
         headers(batch, &mut tags);
         ciphertexts(batch, &mut tags, |message| message.data.input());
         encrypt(batch);
-        set(batch, &tags);
+        batch.set_tags(&tags);
     }
 }
 
@@ -64,7 +61,7 @@ impl Mode for Eax {
 fn nonces(batch: &mut Batch<'_, '_, '_>) {
     let mut macs = Column::new();
     tagged::<0>(batch, &mut macs, |message| Span::from(message.nonce));
-    set(batch, &macs);
+    batch.set_tags(&macs);
 }
 
 /// `OMAC^0(N) ⊕ OMAC^1(H)`
@@ -86,12 +83,6 @@ fn ciphertexts<'a>(
     tagged::<2>(batch, &mut macs, c);
     for (tag, mac) in tags.iter_mut().zip(&macs) {
         xor(tag, mac);
-    }
-}
-
-fn set(batch: &mut Batch<'_, '_, '_>, tags: &[Block]) {
-    for (message, tag) in batch.messages.iter_mut().zip(tags) {
-        message.tag = *tag;
     }
 }
 

@@ -9,7 +9,7 @@ use crate::backend::{BLOCK, Block, Span, read_part};
 use crate::engine::comb::{Chain, chains, encrypting};
 use crate::engine::each::{Once, once};
 use crate::engine::{Batch, Column, Lanes, Message};
-use crate::primitives::block::{PADDING, bytes_mask, mask, whole, xor};
+use crate::primitives::block::{PADDING, bytes_mask, mask, padded, whole};
 
 const HALF: usize = BLOCK / 2;
 
@@ -34,9 +34,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
     once::<Initialize, 2>(batch, [&mut s, &mut r]);
     associate(batch, &mut s, &mut r);
     crypt::<OPENS>(batch, &mut s, &mut r);
-    for (message, tag) in batch.messages.iter_mut().zip(&s) {
-        message.tag = *tag;
-    }
+    batch.set_tags(&s);
 }
 
 /// `IV ‖ 0`
@@ -55,9 +53,7 @@ fn associate(batch: &mut Batch<'_, '_, '_>, s: &mut Column, r: &mut Column) {
     let (mut a, mut two) = (Column::new(), Column::new());
     for message in batch.messages.iter() {
         let rest = &message.aad[whole(message.aad.len())..];
-        let mut block = read_part(rest);
-        xor(&mut block, &PADDING[rest.len()]);
-        a.push(block);
+        a.push(padded(rest));
         two.push(mask(rest.len() >= HALF));
     }
     once::<LastAssociate, 4>(batch, [s, r, &mut a, &mut two]);

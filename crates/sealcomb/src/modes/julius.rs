@@ -24,7 +24,7 @@ impl Mode for JuliusEcb {
     /// The factor `δ`, and its powers
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.expand_with_inverse(backend, key);
-        let mut delta = encrypt_alone(backend, &material.aes, [0; BLOCK]);
+        let [mut delta] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
         material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
         material.kept = Kept::new(backend.run(PowersOf { delta: &delta }));
         wipe(slice::from_mut(&mut delta));

@@ -9,8 +9,7 @@
 //!     E_K(C ⊕ (M_n ‖ 10…0) ⊕ K2)            otherwise
 //! ```
 
-use crate::backend::{BLOCK, Backend, Block, Span};
-use crate::engine::blocks::encrypt_alone;
+use crate::backend::{BLOCK, Block, Span};
 use crate::engine::comb::{Chain, Link, chains};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::KeySchedule;
@@ -38,12 +37,7 @@ pub(super) fn cbc_mac<'a>(
     c: &mut Column,
     part: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
-    chains::<CbcMac, 1, 1, 0, 1>(
-        batch,
-        |key| Link { keys: [aes(key).encrypting()], constants: [] },
-        [c],
-        |message| part(message),
-    );
+    chains::<CbcMac, 1, 1, 0, 1>(batch, |key| Link::under(aes(key)), [c], |message| part(message));
 }
 
 /// What OMAC takes of a key: the cipher, `K1` and `K2`.
@@ -60,9 +54,9 @@ impl Omac<'_> {
         Omac { aes: &key.aes, subkeys: [k1, k2] }
     }
 
-    /// `K1` and `K2`
-    pub(super) fn subkeys(backend: Backend, aes: &KeySchedule) -> [Block; 2] {
-        let k1 = BigEndian::double_block(&encrypt_alone(backend, aes, [0; BLOCK]));
+    /// `K1` and `K2`, of `E_K(0)`
+    pub(super) fn subkeys(zero: &Block) -> [Block; 2] {
+        let k1 = BigEndian::double_block(zero);
         [k1, BigEndian::double_block(&k1)]
     }
 
@@ -112,10 +106,5 @@ fn last_calls<'a>(
         let at = before_last(string.len());
         last.push(key(message.key).last(&string.block(at), string.len() - at));
     }
-    each::step::<CbcMac, 1, 1, 0, 1>(
-        batch,
-        |material| Link { keys: [key(material).aes.encrypting()], constants: [] },
-        [c],
-        [&mut last],
-    );
+    each::step::<CbcMac, 1, 1, 0, 1>(batch, |material| Link::under(key(material).aes), [c], [&mut last]);
 }

@@ -29,7 +29,7 @@ impl Mode for Otr {
     /// `Q = E_K(0)`
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.expand(backend, key);
-        material.subkeys[0] = encrypt_alone(backend, &material.aes, [0; BLOCK]);
+        [material.subkeys[0]] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

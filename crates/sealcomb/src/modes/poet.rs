@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Kept, Span};
-use crate::engine::blocks::Loose;
+use crate::engine::blocks::encrypt_alone;
 use crate::engine::comb::{Chain, Link, chains, encrypting};
 use crate::engine::{Batch, Column, Lanes, Material, Message, each};
 use crate::primitives::aes::{KeySchedule, Shared};
@@ -236,18 +236,7 @@ impl<V: Version<K, C>, const K: usize, const C: usize> Chain<2, K, C> for Decryp
 /// The first `N` keys of POET, `E_SK(0)` to `E_SK(N - 1)`.
 pub(super) fn derive<const N: usize>(backend: Backend, key: &[u8]) -> [Block; N] {
     let sk = KeySchedule::kept(backend, key);
-    encrypt_blocks(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
-}
-
-fn encrypt_blocks<const N: usize>(backend: Backend, aes: &KeySchedule, blocks: [Block; N]) -> [Block; N] {
-    let mut loose = Loose::new();
-    for block in blocks {
-        loose.push(aes, block);
-    }
-    loose.encrypt(backend);
-    let encrypted = core::array::from_fn(|i| loose.blocks[i]);
-    wipe(&mut loose.blocks);
-    encrypted
+    encrypt_alone(backend, &sk, core::array::from_fn(|i| (i as u128).to_be_bytes()))
 }
 
 /// Version 2, with one hash for both chains.
@@ -284,7 +273,7 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
         let [k, l, k_f] = &keys;
         material.aes.expand_with_inverse(backend, k);
         material.kept = Kept::new(KeySchedule::kept(backend, k_f));
-        let [begin] = encrypt_blocks(backend, &material.aes, [*l]);
+        let [begin] = encrypt_alone(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);
         wipe(&mut keys);
     }

@@ -29,9 +29,7 @@ fn run<const OPENS: bool>(batch: &mut Batch<'_, '_, '_>) {
         len.push(length(message.data.len()));
     }
     once::<Tag, 4>(batch, [&mut prf, &mut enc, &mut beyond, &mut len]);
-    for (message, tag) in batch.messages.iter_mut().zip(&prf) {
-        message.tag = *tag;
-    }
+    batch.set_tags(&prf);
 }
 
 /// `V = HASH_K(N, A)` and `g(V)`, into `s` and `len`; the chain begins with `S = E_K(0…0 ‖ param ‖ N)`.

@@ -29,9 +29,11 @@ impl Mode for Siv {
         let (k1, k2) = key.split_at(key.len() / 2);
         let mac = KeySchedule::kept(backend, k1);
         material.aes.expand(backend, k2);
-        let [whole, padded] = Omac::subkeys(backend, &mac);
+        let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
+        let [whole, padded] = Omac::subkeys(&zero);
         // `0^128` is a whole block.
-        material.subkeys[..3].copy_from_slice(&[whole, padded, encrypt_alone(backend, &mac, whole)]);
+        let [d] = encrypt_alone(backend, &mac, [whole]);
+        material.subkeys[..3].copy_from_slice(&[whole, padded, d]);
         material.kept = Kept::new(mac);
     }
 
@@ -132,9 +134,7 @@ fn hash_message<'a>(batch: &mut Batch<'_, '_, 'a>, plaintext: impl for<'m> Fn(&'
     }
     second_last(batch, &plaintext, &mut c);
     last_of_messages(batch, &plaintext, &mut c);
-    for (message, v) in batch.messages.iter_mut().zip(&c) {
-        message.tag = *v;
-    }
+    batch.set_tags(&c);
 }
 
 /// The block that holds the beginning of the last 16 bytes, where they are in two.

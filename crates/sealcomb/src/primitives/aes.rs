@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::hint::black_box;
 
 use arrayvec::ArrayVec;
 
@@ -361,9 +362,11 @@ impl GroupKeys {
             latest[0][r] = b.load(&self.keys[0].0[r * B::BLOCKS..]);
             latest[1][r] = b.load(&self.keys[back - 1].0[r * B::BLOCKS..]);
         }
+        // Opaque, or the compiler makes a loop of its own for each number of halves, and runs out of registers in one. A mask,
+        // since a division takes as long as its operands say.
+        let between = black_box(back - 1);
         for i in back..=self.rounds {
-            // No division, which takes as long as its operands say.
-            let rotates = i & (back - 1) == 0;
+            let rotates = i & between == 0;
             for r in 0..GROUP / B::BLOCKS {
                 let key = next_key(b, latest[2 - back][r], latest[1][r], rotates.then_some(rcon));
                 b.store(key, &mut self.keys[i].0[r * B::BLOCKS..]);

@@ -3,7 +3,7 @@
 //! All of it goes by whole numbers, since blocks that are put together from bytes are slow to load, and takes public
 //! lengths alone.
 
-use crate::backend::{BLOCK, Block};
+use crate::backend::{BLOCK, Block, read_part};
 
 /// `a ← a ⊕ b`
 #[inline(always)]
@@ -27,6 +27,12 @@ pub(crate) static PADDING: [Block; BLOCK + 1] = {
     }
     padding
 };
+
+/// A string of at most 16 bytes, with a one bit and zeros after it if it is shorter.
+#[inline(always)]
+pub(crate) fn padded(bytes: &[u8]) -> Block {
+    add(read_part(bytes), PADDING[bytes.len()])
+}
 
 /// The mask of so many bytes.
 #[inline(always)]
@@ -106,6 +112,11 @@ mod tests {
             assert!(head(&block, bytes)[bytes..].iter().all(|&byte| byte == 0));
             assert_eq!(&skip(&block, bytes)[..BLOCK - bytes], left);
             assert!(skip(&block, bytes)[BLOCK - bytes..].iter().all(|&byte| byte == 0));
+            assert_eq!(padded(kept)[..bytes], *kept);
+            assert_eq!(
+                padded(kept)[bytes..],
+                [0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0][..BLOCK - bytes]
+            );
             assert_eq!(bytes_mask(bytes), core::array::from_fn(|i| if i < bytes { 0xff } else { 0 }));
             assert_eq!(rest_mask(bytes), core::array::from_fn(|i| if i < bytes { 0 } else { 0xff }));
             assert_eq!(join(&head(&block, bytes), bytes, &skip(&block, bytes)), block);

@@ -49,7 +49,7 @@ use super::message::{Batch, Column, Material, Message};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
 use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
-use crate::primitives::aes::{AssignKey, LaneKeys, Shared};
+use crate::primitives::aes::{AssignKey, KeySchedule, LaneKeys, Shared};
 
 /// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
 /// from pair to pair, of `T = 2` blocks.
@@ -89,9 +89,16 @@ pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
     pub(crate) constants: [&'a Block; C],
 }
 
-/// The link of a chain that needs nothing but the cipher, and encrypts.
+impl<'a> Link<'a> {
+    /// That of a chain that needs nothing but the cipher, and encrypts.
+    pub(crate) fn under(aes: &'a KeySchedule) -> Self {
+        Self { keys: [aes.encrypting()], constants: [] }
+    }
+}
+
+/// The same under the key's own.
 pub(crate) fn encrypting(key: &Material) -> Link<'_> {
-    Link { keys: [key.aes.encrypting()], constants: [] }
+    Link::under(&key.aes)
 }
 
 /// Takes a part of each message through its chain: from the states in columns, which have those afterwards then.

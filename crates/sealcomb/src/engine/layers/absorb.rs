@@ -1,10 +1,10 @@
 //! Additional data: whole blocks through the upper layer and the mixing, and what follows them.
 
 use super::mixing::{Mixing, State, mix_block};
-use super::{Column, doublings, each, padded};
+use super::{Column, doublings, each};
 use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, read_part};
 use crate::engine::{Material, Message};
-use crate::primitives::block::{add, join, whole};
+use crate::primitives::block::{add, join, padded, whole};
 use crate::primitives::doublings::{Ahead, Masks, Room};
 use crate::primitives::rounds::LayerCipher;
 

@@ -23,8 +23,7 @@ use mixing::Mixing;
 pub(crate) use mixing::{Rho, Sum};
 
 use super::{Batch, FLIGHT, Material, Message, Schedule, share_key};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Wiped, read_part};
-use crate::primitives::block::{PADDING, add};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kept, Kernel, REGISTERS, Wiped};
 use crate::primitives::doublings::Doublings;
 pub(crate) use crate::primitives::doublings::Room;
 use crate::primitives::rounds::LayerCipher;
@@ -74,12 +73,6 @@ pub(crate) trait Layers {
 #[inline(always)]
 pub(crate) fn doublings(key: &Material) -> &Doublings {
     key.kept.get()
-}
-
-/// A block of at most 16 bytes, padded with a one bit and zeros if it is short.
-#[inline(always)]
-pub(crate) fn padded(bytes: &[u8]) -> Block {
-    add(read_part(bytes), PADDING[bytes.len()])
 }
 
 /// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
