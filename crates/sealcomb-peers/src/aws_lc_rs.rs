@@ -23,18 +23,33 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
 
 fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
     let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
-    Peer::new(with_version("aws-lc-rs"), move |nonce, message, tag| {
-        let nonce = Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
-        let made =
-            key.seal_in_place_separate_tag(nonce, Aad::empty(), message).expect("a message within the limit");
-        tag.copy_from_slice(made.as_ref());
-    })
+    Peer::new(
+        with_version("aws-lc-rs"),
+        key,
+        |key, nonce, message, tag| {
+            let made = key
+                .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)
+                .expect("a message within the limit");
+            tag.copy_from_slice(made.as_ref());
+        },
+        |key, nonce, message, tag| {
+            key.open_in_place_separate_tag(nonce_of(nonce), Aad::empty(), tag, message).is_ok()
+        },
+    )
 }
 
 fn mac(algorithm: cmac::Algorithm, key: &[u8]) -> Peer {
-    let key = cmac::Key::new(algorithm, key).expect("a key of the algorithm's length");
-    Peer::new(with_version("aws-lc-rs"), move |_, message, tag| {
-        let made = cmac::sign(&key, message).expect("a tag of any message");
-        tag.copy_from_slice(made.as_ref());
-    })
+    Peer::new(
+        with_version("aws-lc-rs"),
+        cmac::Key::new(algorithm, key).expect("a key of the algorithm's length"),
+        |key, _, message, tag| {
+            let made = cmac::sign(key, message).expect("a tag of any message");
+            tag.copy_from_slice(made.as_ref());
+        },
+        |key, _, message, tag| cmac::verify(key, message, tag).is_ok(),
+    )
+}
+
+fn nonce_of(nonce: &[u8]) -> Nonce {
+    Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length")
 }

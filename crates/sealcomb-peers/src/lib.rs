@@ -14,6 +14,8 @@
 
 #[cfg(feature = "native")]
 mod aws_lc_rs;
+#[cfg(all(feature = "ipsec-mb", target_arch = "x86_64"))]
+mod ipsec_mb;
 #[cfg(feature = "openssl")]
 mod openssl;
 #[cfg(feature = "native")]
@@ -21,18 +23,80 @@ mod ring;
 mod rustcrypto;
 mod versions;
 
-/// Seals one message in place: nonce, message, tag.
-type Seal = Box<dyn Fn(&[u8], &mut [u8], &mut [u8])>;
+/// A message to seal or open in place, without additional data.
+pub struct Message<'a> {
+    /// As long as the algorithm's usual nonce.
+    pub nonce: &'a [u8],
+    /// Changed in place; a MAC leaves it alone.
+    pub data: &'a mut [u8],
+    /// Written when sealing, read when opening; a cipher leaves it alone.
+    pub tag: &'a mut [u8],
+}
+
+/// What a library does under a key that was made ready.
+trait Library {
+    /// Seals a message.
+    fn seal(&self, message: Message<'_>);
+
+    /// Opens a message and says whether it is genuine; a cipher always says so.
+    fn open(&self, message: Message<'_>) -> bool;
+
+    /// Whether there is a call for many messages.
+    fn takes_many(&self) -> bool {
+        false
+    }
+
+    /// Seals many messages, or opens them and says whether all are genuine: one by one, unless the library has a call for
+    /// that.
+    fn run(&self, messages: &mut [Message<'_>], opens: bool) -> bool {
+        let mut genuine = true;
+        for Message { nonce, data, tag } in messages {
+            if opens {
+                genuine &= self.open(Message { nonce, data, tag });
+            } else {
+                self.seal(Message { nonce, data, tag });
+            }
+        }
+        genuine
+    }
+}
+
+/// A library that takes a message at a time: a key made ready, and a function for each direction.
+struct OneByOne<K, S, O> {
+    key: K,
+    seal: S,
+    open: O,
+}
+
+impl<K, S, O> Library for OneByOne<K, S, O>
+where
+    S: Fn(&K, &[u8], &mut [u8], &mut [u8]),
+    O: Fn(&K, &[u8], &mut [u8], &[u8]) -> bool,
+{
+    fn seal(&self, Message { nonce, data, tag }: Message<'_>) {
+        (self.seal)(&self.key, nonce, data, tag);
+    }
+
+    fn open(&self, Message { nonce, data, tag }: Message<'_>) -> bool {
+        (self.open)(&self.key, nonce, data, tag)
+    }
+}
 
 /// One library's implementation of an algorithm, with a key made ready.
 pub struct Peer {
     library: String,
-    seal: Seal,
+    calls: Box<dyn Library>,
 }
 
 impl Peer {
-    fn new(library: String, seal: impl Fn(&[u8], &mut [u8], &mut [u8]) + 'static) -> Self {
-        Self { library, seal: Box::new(seal) }
+    /// A library whose functions take a key, a nonce, a message and its tag.
+    fn new<K: 'static>(
+        library: String,
+        key: K,
+        seal: impl Fn(&K, &[u8], &mut [u8], &mut [u8]) + 'static,
+        open: impl Fn(&K, &[u8], &mut [u8], &[u8]) -> bool + 'static,
+    ) -> Self {
+        Self { library, calls: Box::new(OneByOne { key, seal, open }) }
     }
 
     /// The library and its version, for instance `ring-0.17.14`.
@@ -45,7 +109,39 @@ impl Peer {
     /// # Panics
     /// If the library refuses: a nonce, a tag or a message of a length that the algorithm does not take.
     pub fn seal(&self, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
-        (self.seal)(nonce, message, tag);
+        self.calls.seal(Message { nonce, data: message, tag });
+    }
+
+    /// Opens `message` in place and says whether it is genuine, which that of a cipher always is. What stands in a forged one
+    /// then depends on the library.
+    ///
+    /// # Panics
+    /// As [`Peer::seal`].
+    #[must_use]
+    pub fn open(&self, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) -> bool {
+        self.calls.open(Message { nonce, data: message, tag })
+    }
+
+    /// Whether the library has a call for many messages.
+    pub fn takes_many(&self) -> bool {
+        self.calls.takes_many()
+    }
+
+    /// Seals many messages as the library does it best: by one call, if it has one for many, else one by one.
+    ///
+    /// # Panics
+    /// As [`Peer::seal`].
+    pub fn seal_many(&self, messages: &mut [Message<'_>]) {
+        self.calls.run(messages, false);
+    }
+
+    /// Opens many messages, as [`Peer::seal_many`] seals them, and says whether all of them are genuine.
+    ///
+    /// # Panics
+    /// As [`Peer::seal`].
+    #[must_use]
+    pub fn open_many(&self, messages: &mut [Message<'_>]) -> bool {
+        self.calls.run(messages, true)
     }
 }
 
@@ -56,6 +152,8 @@ impl Peer {
 pub fn peers(algorithm: &str, key: &[u8]) -> Vec<Peer> {
     let made = [
         rustcrypto::peer(algorithm, key),
+        #[cfg(all(feature = "ipsec-mb", target_arch = "x86_64"))]
+        ipsec_mb::peer(algorithm, key),
         #[cfg(feature = "native")]
         ring::peer(algorithm, key),
         #[cfg(feature = "native")]

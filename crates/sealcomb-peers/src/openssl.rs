@@ -2,9 +2,10 @@
 
 use crate::Peer;
 use openssl::cipher::{Cipher, CipherRef};
-use openssl::cipher_ctx::CipherCtx;
+use openssl::cipher_ctx::{CipherCtx, CipherCtxRef};
 use openssl::error::ErrorStack;
-use openssl::pkey::PKey;
+use openssl::memcmp;
+use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
 use openssl::symm;
 use std::cell::RefCell;
@@ -29,12 +30,21 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         _ => return None,
     };
     let cipher = Cipher::fetch(None, &format!("AES-{size}-{name}"), None).ok()?;
-    let context = keyed(&cipher, shape, key).expect("a key of the algorithm's length");
-    let context = RefCell::new(context);
-    Some(Peer::new(library(), move |nonce, message, tag| {
-        seal(&mut context.borrow_mut(), shape, nonce, message, tag)
-            .expect("OpenSSL takes what sealcomb takes");
-    }))
+    let ready = |opens| {
+        let context = keyed(&cipher, shape, key, opens).expect("a key of the algorithm's length");
+        RefCell::new(context)
+    };
+    Some(Peer::new(
+        library(),
+        [ready(false), ready(true)],
+        move |[context, _], nonce, message, tag| {
+            seal(&mut context.borrow_mut(), shape, nonce, message, tag)
+                .expect("OpenSSL takes what sealcomb takes");
+        },
+        move |[_, context], nonce, message, tag| {
+            open(&mut context.borrow_mut(), shape, nonce, message, tag).is_ok()
+        },
+    ))
 }
 
 fn library() -> String {
@@ -42,14 +52,15 @@ fn library() -> String {
     format!("openssl-{}", version.split_whitespace().nth(1).unwrap_or("unknown"))
 }
 
-fn keyed(cipher: &CipherRef, shape: Shape, key: &[u8]) -> Result<CipherCtx, ErrorStack> {
+fn keyed(cipher: &CipherRef, shape: Shape, key: &[u8], opens: bool) -> Result<CipherCtx, ErrorStack> {
     let mut context = CipherCtx::new()?;
-    context.encrypt_init(Some(cipher), None, None)?;
+    let init = if opens { CipherCtxRef::decrypt_init } else { CipherCtxRef::encrypt_init };
+    init(&mut context, Some(cipher), None, None)?;
     if shape == Shape::Ccm {
         context.set_iv_length(12)?;
         context.set_tag_length(16)?;
     }
-    context.encrypt_init(None, Some(key), None)?;
+    init(&mut context, None, Some(key), None)?;
     context.set_padding(false);
     Ok(context)
 }
@@ -76,6 +87,29 @@ fn seal(
     Ok(())
 }
 
+fn open(
+    context: &mut CipherCtx,
+    shape: Shape,
+    nonce: &[u8],
+    message: &mut [u8],
+    tag: &[u8],
+) -> Result<(), ErrorStack> {
+    context.decrypt_init(None, None, Some(nonce).filter(|nonce| !nonce.is_empty()))?;
+    if shape == Shape::Ccm {
+        context.set_tag(tag)?;
+        context.set_data_len(message.len())?;
+    }
+    if context.block_size() > 1 {
+        return update_blocks(context, message);
+    }
+    context.cipher_update_inplace(message, message.len())?;
+    if shape == Shape::Gcm {
+        context.set_tag(tag)?;
+        context.cipher_final(&mut [0; 16])?;
+    }
+    Ok(())
+}
+
 /// The wrapper wants a block of room behind the result of a block mode, so the last block takes a way around.
 fn update_blocks(context: &mut CipherCtx, message: &mut [u8]) -> Result<(), ErrorStack> {
     let Some(before_last) = message.len().checked_sub(16) else {
@@ -96,8 +130,19 @@ fn cmac(size: &str, key: &[u8]) -> Option<Peer> {
         _ => return None,
     };
     let key = PKey::cmac(&cipher, key).expect("a key of the algorithm's length");
-    Some(Peer::new(library(), move |_, message, tag| {
-        let mut signer = Signer::new_without_digest(&key).expect("a signer of a ready key");
-        signer.sign_oneshot(tag, message).expect("a tag of any message");
-    }))
+    Some(Peer::new(
+        library(),
+        key,
+        |key, _, message, tag| sign(key, message, tag),
+        |key, _, message, tag| {
+            let mut made = [0; 16];
+            sign(key, message, &mut made);
+            memcmp::eq(&made, tag)
+        },
+    ))
+}
+
+fn sign(key: &PKey<Private>, message: &[u8], tag: &mut [u8]) {
+    let mut signer = Signer::new_without_digest(key).expect("a signer of a ready key");
+    signer.sign_oneshot(tag, message).expect("a tag of any message");
 }

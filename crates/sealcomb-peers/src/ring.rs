@@ -10,10 +10,22 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         _ => return None,
     };
     let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
-    Some(Peer::new(with_version("ring"), move |nonce, message, tag| {
-        let nonce = Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length");
-        let made =
-            key.seal_in_place_separate_tag(nonce, Aad::empty(), message).expect("a message within the limit");
-        tag.copy_from_slice(made.as_ref());
-    }))
+    Some(Peer::new(
+        with_version("ring"),
+        key,
+        |key, nonce, message, tag| {
+            let made = key
+                .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)
+                .expect("a message within the limit");
+            tag.copy_from_slice(made.as_ref());
+        },
+        |key, nonce, message, tag| {
+            let tag = (&*tag).try_into().expect("a tag of 16 bytes");
+            key.open_in_place_separate_tag(nonce_of(nonce), Aad::empty(), tag, message, 0..).is_ok()
+        },
+    ))
+}
+
+fn nonce_of(nonce: &[u8]) -> Nonce {
+    Nonce::try_assume_unique_for_key(nonce).expect("a nonce of the usual length")
 }

@@ -8,8 +8,8 @@ use aes_gcm_siv::AesGcmSiv;
 use aes_siv::{Aes128SivAead, Aes256SivAead};
 use ccm::Ccm;
 use cipher::{
-    Array, BlockCipherEncrypt, BlockModeEncrypt, BlockSizeUser, InnerIvInit, StreamCipher, array::sizes::U16,
-    consts::U12,
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt, BlockModeEncrypt, BlockSizeUser,
+    InnerIvInit, StreamCipher, array::sizes::U16, consts::U12,
 };
 use cmac::Cmac;
 use ctr::{Ctr128BE, CtrCore};
@@ -58,48 +58,95 @@ fn ready<K: KeyInit>(key: &[u8]) -> K {
 }
 
 fn aead<A: AeadInOut + KeyInit + 'static>(package: &str, key: &[u8]) -> Peer {
-    let aead: A = ready(key);
-    Peer::new(library(package), move |nonce, message, tag| {
-        let nonce = nonce.try_into().expect("a nonce of the usual length");
-        let made = aead
-            .encrypt_inout_detached(nonce, &[], InOutBuf::from(message))
-            .expect("a message within the limit");
-        tag.copy_from_slice(&made);
-    })
+    Peer::new(
+        library(package),
+        ready::<A>(key),
+        |aead, nonce, message, tag| {
+            let nonce = nonce.try_into().expect("a nonce of the usual length");
+            let made = aead
+                .encrypt_inout_detached(nonce, &[], InOutBuf::from(message))
+                .expect("a message within the limit");
+            tag.copy_from_slice(&made);
+        },
+        |aead, nonce, message, tag| {
+            let nonce = nonce.try_into().expect("a nonce of the usual length");
+            let tag = tag.try_into().expect("a tag of the usual length");
+            aead.decrypt_inout_detached(nonce, &[], InOutBuf::from(message), tag).is_ok()
+        },
+    )
 }
 
 fn mac<M: Mac + KeyInit + Clone + 'static>(package: &str, key: &[u8]) -> Peer {
-    let mac: M = ready(key);
-    Peer::new(library(package), move |_, message, tag| {
-        let made = mac.clone().chain_update(message).finalize().into_bytes();
-        tag.copy_from_slice(&made);
-    })
+    Peer::new(
+        library(package),
+        ready::<M>(key),
+        |mac, _, message, tag| {
+            let made = mac.clone().chain_update(message).finalize().into_bytes();
+            tag.copy_from_slice(&made);
+        },
+        |mac, _, message, tag| mac.clone().chain_update(message).verify_slice(tag).is_ok(),
+    )
 }
 
 fn encryption<C>(mode: &str, key: &[u8]) -> Option<Peer>
 where
-    C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
+    C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
 {
     // The keys of modes that have a part of their own are longer than the cipher's.
     let cipher = C::new_from_slice(key).ok()?;
     Some(match mode {
-        "ecb" => Peer::new(library("aes"), move |_, message, _| {
-            cipher.encrypt_blocks(blocks(message));
-        }),
-        "cbc" => Peer::new(library("cbc"), move |iv, message, _| {
-            cbc::Encryptor::inner_iv_init(&cipher, block(iv)).encrypt_blocks(blocks(message));
-        }),
-        "cfb128" => Peer::new(library("cfb-mode"), move |iv, message, _| {
-            cfb_mode::Encryptor::inner_iv_init(&cipher, block(iv)).encrypt(message);
-        }),
-        "ofb" => Peer::new(library("ofb"), move |iv, message, _| {
-            Ofb::from_core(OfbCore::inner_iv_init(&cipher, block(iv))).apply_keystream(message);
-        }),
-        "ctr" => Peer::new(library("ctr"), move |iv, message, _| {
-            Ctr128BE::from_core(CtrCore::inner_iv_init(&cipher, block(iv))).apply_keystream(message);
-        }),
+        "ecb" => bare(
+            "aes",
+            cipher,
+            |cipher, _, message| cipher.encrypt_blocks(blocks(message)),
+            |cipher, _, message| cipher.decrypt_blocks(blocks(message)),
+        ),
+        "cbc" => bare(
+            "cbc",
+            cipher,
+            |cipher, iv, message| {
+                cbc::Encryptor::inner_iv_init(cipher, block(iv)).encrypt_blocks(blocks(message));
+            },
+            |cipher, iv, message| {
+                cbc::Decryptor::inner_iv_init(cipher, block(iv)).decrypt_blocks(blocks(message));
+            },
+        ),
+        "cfb128" => bare(
+            "cfb-mode",
+            cipher,
+            |cipher, iv, message| cfb_mode::Encryptor::inner_iv_init(cipher, block(iv)).encrypt(message),
+            |cipher, iv, message| cfb_mode::Decryptor::inner_iv_init(cipher, block(iv)).decrypt(message),
+        ),
+        "ofb" => bare("ofb", cipher, ofb::<C>, ofb::<C>),
+        "ctr" => bare("ctr", cipher, ctr::<C>, ctr::<C>),
         _ => return None,
     })
+}
+
+/// A cipher, which has no tags.
+fn bare<C: 'static>(
+    package: &str,
+    cipher: C,
+    encrypt: impl Fn(&C, &[u8], &mut [u8]) + 'static,
+    decrypt: impl Fn(&C, &[u8], &mut [u8]) + 'static,
+) -> Peer {
+    Peer::new(
+        library(package),
+        cipher,
+        move |cipher, iv, message, _| encrypt(cipher, iv, message),
+        move |cipher, iv, message, _| {
+            decrypt(cipher, iv, message);
+            true
+        },
+    )
+}
+
+fn ofb<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(cipher: &C, iv: &[u8], message: &mut [u8]) {
+    Ofb::from_core(OfbCore::inner_iv_init(cipher, block(iv))).apply_keystream(message);
+}
+
+fn ctr<C: BlockCipherEncrypt + BlockSizeUser<BlockSize = U16>>(cipher: &C, iv: &[u8], message: &mut [u8]) {
+    Ctr128BE::from_core(CtrCore::inner_iv_init(cipher, block(iv))).apply_keystream(message);
 }
 
 fn block(bytes: &[u8]) -> &Array<u8, U16> {

@@ -1,6 +1,7 @@
 //! A peer that is measured must do the same work: every library gives the bytes that sealcomb gives.
 
 use sealcomb::{ALGORITHMS, Key, Kind};
+use sealcomb_peers::Message;
 
 const LENGTHS: [usize; 6] = [0, 16, 64, 256, 2048, 16384];
 
@@ -22,6 +23,7 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
                 } else {
                     ours.seal_in_place(&nonce, &[], &mut sealed, &mut our_tag).unwrap();
                 }
+                let (sealed_by_us, tag_by_us) = (sealed.clone(), our_tag.clone());
                 peer.seal(&nonce, &mut peer_sealed, &mut peer_tag);
                 assert_eq!(
                     (peer_sealed, peer_tag),
@@ -30,9 +32,50 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
                     algorithm.id,
                     peer.library()
                 );
+                let mut opened = sealed_by_us;
+                assert!(peer.open(&nonce, &mut opened, &mut tag_by_us.clone()), "{} opens", peer.library());
+                assert_eq!(opened, message);
                 compared += 1;
             }
         }
     }
     assert!(compared >= 20 * LENGTHS.len(), "only {compared} comparisons");
+}
+
+#[test]
+fn a_peer_gives_many_messages_as_it_gives_one() {
+    let mut compared = 0;
+    for algorithm in ALGORITHMS {
+        let key: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
+        for peer in sealcomb_peers::peers(algorithm.id, &key).iter().filter(|peer| peer.takes_many()) {
+            let nonces: Vec<Vec<u8>> = (0..150).map(|i| vec![i; algorithm.nonce_bytes]).collect();
+            let mut alone: Vec<(Vec<u8>, Vec<u8>)> = (0..150)
+                .map(|i| (vec![i; 16 * (1 + usize::from(i % 9))], vec![0; algorithm.tag_bytes]))
+                .collect();
+            let plain = alone.clone();
+            let mut together = alone.clone();
+            for ((data, tag), nonce) in alone.iter_mut().zip(&nonces) {
+                peer.seal(nonce, data, tag);
+            }
+            let messages = |jobs: &mut [(Vec<u8>, Vec<u8>)], opens: bool| {
+                let mut messages: Vec<Message<'_>> = jobs
+                    .iter_mut()
+                    .zip(&nonces)
+                    .map(|((data, tag), nonce)| Message { nonce, data, tag })
+                    .collect();
+                if opens {
+                    peer.open_many(&mut messages)
+                } else {
+                    peer.seal_many(&mut messages);
+                    true
+                }
+            };
+            messages(&mut together, false);
+            assert_eq!(alone, together, "{} by {}", algorithm.id, peer.library());
+            assert!(messages(&mut together, true));
+            assert!(together.iter().zip(&plain).all(|(opened, plain)| opened.0 == plain.0));
+            compared += 1;
+        }
+    }
+    assert!(cfg!(not(target_arch = "x86_64")) || compared >= 6, "only {compared} algorithms");
 }

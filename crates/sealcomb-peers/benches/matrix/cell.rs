@@ -1,0 +1,171 @@
+//! One cell: an algorithm, a direction, lengths and the size of a batch, measured under every library.
+
+use std::fmt;
+
+use clap::ValueEnum;
+use sealcomb::{Algorithm, Key, Kind, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb_peers::{Message, Peer, peers};
+use sealcomb_timing::{Clock, Quartiles};
+
+use crate::work::{Lengths, Work};
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Direction {
+    Seal,
+    Open,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seal => "seal",
+            Self::Open => "open",
+        })
+    }
+}
+
+/// Another library, and how many times as long as sealcomb it takes.
+pub(crate) struct Rival {
+    pub(crate) library: String,
+    pub(crate) ratio: Quartiles,
+}
+
+pub(crate) struct Cell {
+    pub(crate) algorithm: &'static Algorithm,
+    pub(crate) direction: Direction,
+    pub(crate) lengths: Lengths,
+    pub(crate) batch: usize,
+    pub(crate) cycles_a_message: f64,
+    pub(crate) rivals: Vec<Rival>,
+}
+
+impl Cell {
+    pub(crate) fn measure(
+        clock: &mut Clock,
+        algorithm: &'static Algorithm,
+        direction: Direction,
+        lengths: Lengths,
+        batch: usize,
+        turns: usize,
+    ) -> Self {
+        let key = vec![0x42; algorithm.key_bytes];
+        let ours = Key::new(algorithm, &key).expect("a key of the algorithm's length");
+        let peers = peers(algorithm.id, &key);
+        let mut sealed = Work::new(algorithm, lengths, batch);
+        let mut works = vec![sealed.clone(); 1 + peers.len()];
+        if direction == Direction::Open {
+            seal_ours(&ours, &mut sealed);
+            works.fill(sealed.clone());
+        }
+        let (our_work, peer_works) = works.split_first_mut().expect("one for sealcomb");
+        let sealed = &sealed;
+        let mut call_ours = || match direction {
+            Direction::Seal => seal_ours(&ours, our_work),
+            Direction::Open => {
+                our_work.data.copy_from_slice(&sealed.data);
+                open_ours(&ours, our_work);
+            }
+        };
+        let mut call_peers: Vec<_> = peers
+            .iter()
+            .zip(peer_works)
+            .map(|(peer, work)| {
+                move || match direction {
+                    Direction::Seal => seal_theirs(peer, work),
+                    Direction::Open => {
+                        work.data.copy_from_slice(&sealed.data);
+                        open_theirs(peer, work);
+                    }
+                }
+            })
+            .collect();
+        let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut call_ours];
+        contenders.extend(call_peers.iter_mut().map(|call| call as &mut dyn FnMut()));
+        let timings = clock.interleave(turns, &mut contenders);
+        let rivals = peers
+            .iter()
+            .zip(&timings[1..])
+            .map(|(peer, theirs)| {
+                let ratios = theirs.iter().zip(&timings[0]).map(|(theirs, ours)| theirs / ours).collect();
+                Rival { library: peer.library().to_owned(), ratio: Quartiles::of(ratios) }
+            })
+            .collect();
+        let cycles_a_message = Quartiles::of(timings[0].clone()).median / batch as f64;
+        Self { algorithm, direction, lengths, batch, cycles_a_message, rivals }
+    }
+
+    pub(crate) fn best_rival(&self) -> Option<&Rival> {
+        self.rivals.iter().min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))
+    }
+}
+
+/// One message by the key, several by a batch.
+fn seal_ours(key: &Key, work: &mut Work) {
+    let mac = key.algorithm().kind == Kind::Mac;
+    if work.lengths.len() == 1 {
+        for (nonce, data, tag) in work.messages() {
+            let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
+            key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
+        }
+        return;
+    }
+    let mut jobs: Vec<SealJob<'_>> = work
+        .messages()
+        .map(|(nonce, data, tag)| {
+            if mac {
+                SealJob::mac(key, nonce, &*data, tag)
+            } else {
+                SealJob::in_place(key, nonce, &[], data, tag)
+            }
+        })
+        .collect();
+    seal_batch(&mut jobs).expect("sizes that the algorithm takes");
+}
+
+fn open_ours(key: &Key, work: &mut Work) {
+    let mac = key.algorithm().kind == Kind::Mac;
+    if work.lengths.len() == 1 {
+        for (nonce, data, tag) in work.messages() {
+            let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
+            if key.algorithm().kind == Kind::Cipher {
+                // A bare cipher has no tag that could be wrong.
+                key.open_in_place(nonce, aad, data, &[]).expect("a ciphertext");
+            } else {
+                key.open_in_place(nonce, aad, data, tag).expect("a genuine message");
+            }
+        }
+        return;
+    }
+    let mut jobs: Vec<OpenJob<'_>> = work
+        .messages()
+        .map(|(nonce, data, tag)| {
+            if mac {
+                OpenJob::mac(key, nonce, &*data, tag)
+            } else {
+                OpenJob::in_place(key, nonce, &[], data, tag)
+            }
+        })
+        .collect();
+    assert_eq!(open_batch(&mut jobs), Ok(0));
+}
+
+fn seal_theirs(peer: &Peer, work: &mut Work) {
+    if peer.takes_many() && work.lengths.len() > 1 {
+        let mut messages: Vec<_> =
+            work.messages().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect();
+        peer.seal_many(&mut messages);
+    } else {
+        work.messages().for_each(|(nonce, data, tag)| peer.seal(nonce, data, tag));
+    }
+}
+
+fn open_theirs(peer: &Peer, work: &mut Work) {
+    let genuine = if peer.takes_many() && work.lengths.len() > 1 {
+        let mut messages: Vec<_> =
+            work.messages().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect();
+        peer.open_many(&mut messages)
+    } else {
+        work.messages().fold(true, |genuine, (nonce, data, tag)| genuine & peer.open(nonce, data, tag))
+    };
+    assert!(genuine, "{} takes what sealcomb sealed", peer.library());
+}

@@ -1,0 +1,159 @@
+//! Sealcomb beside every other library, in every cell: lengths, sizes of batches, sealing and opening.
+//!
+//! All libraries take turns, timing by timing, so that a busy machine slows all of them alike, and the ratios are taken
+//! turn by turn. A call has all that its caller has to do: for sealcomb that is to make the jobs, or, for one message, to
+//! call the key. Opening begins with a copy of the ciphertexts, for every library.
+#![forbid(unsafe_code)]
+// Measured numbers have far fewer than 52 significant bits.
+#![allow(clippy::cast_precision_loss)]
+
+mod cell;
+mod picture;
+mod work;
+
+use cell::{Cell, Direction, Rival};
+use clap::Parser;
+use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
+use indicatif::ProgressBar;
+use sealcomb::{Algorithm, Backend};
+use sealcomb_timing::Clock;
+use std::path::PathBuf;
+use work::Lengths;
+
+/// Measures sealcomb beside every other library that this build has.
+#[derive(Parser)]
+#[command(
+    after_help = "Example: ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64"
+)]
+struct Arguments {
+    /// Ids of algorithms.
+    #[arg(long, value_delimiter = ',', default_value = DEFAULT_ALGORITHMS)]
+    algorithms: Vec<String>,
+    /// Bytes of a message, or `mix` for packets: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
+    #[arg(long, value_delimiter = ',', default_value = "64,128,256,512,1500,2048,8192,mix")]
+    lengths: Vec<Lengths>,
+    /// Messages of a batch.
+    #[arg(long, value_delimiter = ',', default_value = "1,4,16,64,256")]
+    batches: Vec<usize>,
+    /// Seal, open, or both.
+    #[arg(long, value_delimiter = ',', default_value = "seal,open")]
+    directions: Vec<Direction>,
+    /// Timings of each library in each cell.
+    #[arg(long, default_value_t = 31)]
+    turns: usize,
+    /// Cells to list as the worst.
+    #[arg(long, default_value_t = 20)]
+    worst: usize,
+    /// A picture of all cells, as SVG.
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    /// What cargo gives to every benchmark.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+const DEFAULT_ALGORITHMS: &str = "aes128-gcm,aes128-ctr,aes128-ecb,aes128-cbc,aes128-cfb128,aes128-ofb,aes128-cmac,\
+    aes128-ccm,aes128-eax,aes128-gcm-siv,aes128-siv";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments = Arguments::parse();
+    // `cargo test --all-targets` runs benches too, without this argument.
+    if !arguments.bench {
+        return Ok(());
+    }
+    let algorithms =
+        arguments.algorithms.iter().map(|id| Algorithm::by_id(id)).collect::<Result<Vec<_>, _>>()?;
+    let mut clock = Clock::new();
+    println!("backend {}, cycles: {}", Backend::selected()?.name(), clock.source());
+
+    let count =
+        algorithms.len() * arguments.directions.len() * arguments.lengths.len() * arguments.batches.len();
+    let progress = ProgressBar::new(count as u64);
+    let mut cells = Vec::new();
+    for algorithm in algorithms {
+        for &direction in &arguments.directions {
+            for &lengths in &arguments.lengths {
+                for &batch in &arguments.batches {
+                    cells.push(Cell::measure(
+                        &mut clock,
+                        algorithm,
+                        direction,
+                        lengths,
+                        batch,
+                        arguments.turns,
+                    ));
+                    progress.inc(1);
+                }
+            }
+        }
+    }
+    progress.finish_and_clear();
+
+    print_worst(&cells, arguments.worst);
+    for cells in cells.chunk_by(|a, b| a.algorithm.id == b.algorithm.id && a.direction == b.direction) {
+        print_matrix(cells, &arguments.batches);
+    }
+    if let Some(path) = arguments.picture {
+        std::fs::write(&path, picture::draw(&cells))?;
+        println!("{} has all cells", path.display());
+    }
+    Ok(())
+}
+
+/// The cells in which sealcomb is the farthest behind, or the least ahead.
+fn print_worst(cells: &[Cell], count: usize) {
+    let mut sorted: Vec<(&Cell, &Rival)> =
+        cells.iter().filter_map(|cell| Some((cell, cell.best_rival()?))).collect();
+    sorted.sort_by(|a, b| a.1.ratio.median.total_cmp(&b.1.ratio.median));
+    let behind = sorted.iter().filter(|(_, rival)| rival.ratio.median < 1.0).count();
+    println!("\nfirst in {} of {} cells; the worst:", sorted.len() - behind, sorted.len());
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED).set_header([
+        "algorithm",
+        "direction",
+        "bytes",
+        "batch",
+        "cycles a message",
+        "best other",
+        "times ours",
+        "quartiles",
+    ]);
+    for (cell, rival) in sorted.iter().take(count) {
+        table.add_row([
+            cell.algorithm.id.to_owned(),
+            cell.direction.to_string(),
+            cell.lengths.to_string(),
+            cell.batch.to_string(),
+            format!("{:.0}", cell.cycles_a_message),
+            rival.library.clone(),
+            format!("{:.2}", rival.ratio.median),
+            format!("{:.2} - {:.2}", rival.ratio.q1, rival.ratio.q3),
+        ]);
+    }
+    println!("{table}");
+}
+
+/// All cells of an algorithm and direction: cycles a message, and how many times as long the best other library takes.
+fn print_matrix(cells: &[Cell], batches: &[usize]) {
+    let Some(first) = cells.first() else { return };
+    println!(
+        "\n{}, {}: cycles a message; the best other library takes so many times as long",
+        first.algorithm.id, first.direction
+    );
+    let mut table = Table::new();
+    let header = batches.iter().map(|batch| format!("batch of {batch}"));
+    table.load_style(UTF8_FULL_CONDENSED).set_header(std::iter::once("bytes".to_owned()).chain(header));
+    for row in cells.chunk_by(|a, b| a.lengths == b.lengths) {
+        let columns = row.iter().map(|cell| match cell.best_rival() {
+            Some(rival) => format!(
+                "{:.0}; {:.2} {}",
+                cell.cycles_a_message,
+                rival.ratio.median,
+                rival.library.split('-').next().unwrap_or_default()
+            ),
+            None => format!("{:.0}", cell.cycles_a_message),
+        });
+        table.add_row(std::iter::once(row[0].lengths.to_string()).chain(columns));
+    }
+    println!("{table}");
+}

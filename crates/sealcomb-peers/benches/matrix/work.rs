@@ -1,0 +1,99 @@
+//! Messages to seal, and how long they are.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use sealcomb::Algorithm;
+
+/// How long the messages of a batch are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    All(usize),
+    Mix,
+}
+
+impl FromStr for Lengths {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "mix" {
+            return Ok(Self::Mix);
+        }
+        text.parse().map(Self::All).map_err(|_| format!("{text} is neither a number of bytes nor `mix`"))
+    }
+}
+
+impl fmt::Display for Lengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(bytes) => bytes.fmt(f),
+            Self::Mix => f.write_str("mix"),
+        }
+    }
+}
+
+impl Lengths {
+    /// The lengths of so many messages, in whole blocks where the algorithm takes nothing else.
+    fn of(self, algorithm: &Algorithm, batch: usize) -> Vec<usize> {
+        let mut random = StdRng::seed_from_u64(44_37_19);
+        let whole =
+            if algorithm.check(algorithm.nonce_bytes, algorithm.tag_bytes, 0, 1).is_ok() { 1 } else { 16 };
+        (0..batch)
+            .map(|i| match self {
+                Self::All(bytes) => bytes,
+                // The middle of the distribution for one message, which would be any length otherwise.
+                Self::Mix if batch == 1 => 576,
+                Self::Mix => match i * 100 / batch {
+                    0..44 => random.random_range(40..=100),
+                    44..81 => random.random_range(1400..=1500),
+                    _ => random.random_range(101..1400),
+                },
+            })
+            .map(|bytes| bytes.next_multiple_of(whole))
+            .collect()
+    }
+}
+
+/// Messages of a batch, one after the other in memory; their nonces and tags.
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub(crate) lengths: Vec<usize>,
+    pub(crate) nonces: Vec<[u8; 16]>,
+    pub(crate) nonce_bytes: usize,
+    pub(crate) data: Vec<u8>,
+    pub(crate) tags: Vec<[u8; 16]>,
+    pub(crate) tag_bytes: usize,
+}
+
+impl Work {
+    pub(crate) fn new(algorithm: &Algorithm, lengths: Lengths, batch: usize) -> Self {
+        let mut lengths = lengths.of(algorithm, batch);
+        let mut random = StdRng::seed_from_u64(1);
+        // Packets do not come in the order of their lengths.
+        for i in (1..lengths.len()).rev() {
+            lengths.swap(i, random.random_range(0..=i));
+        }
+        Self {
+            data: vec![0x5a; lengths.iter().sum()],
+            nonces: (0..batch).map(|_| random.random()).collect(),
+            nonce_bytes: algorithm.nonce_bytes,
+            tags: vec![[0; 16]; batch],
+            tag_bytes: algorithm.tag_bytes,
+            lengths,
+        }
+    }
+
+    /// Each message's nonce, data and tag.
+    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
+        let Self { lengths, nonces, nonce_bytes, data, tags, tag_bytes } = self;
+        let mut rest = &mut data[..];
+        lengths.iter().zip(nonces).zip(tags).map(move |((&length, nonce), tag)| {
+            let (message, after) = std::mem::take(&mut rest).split_at_mut(length);
+            rest = after;
+            (&nonce[..*nonce_bytes], message, &mut tag[..*tag_bytes])
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Intel's Multi-Buffer Crypto for IPsec, as bursts.
+
+use crate::{Library, Message, Peer};
+use sealcomb_ipsec_mb as imb;
+
+pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
+    let (size, mode) = algorithm.strip_prefix("aes")?.split_once('-')?;
+    if size.parse() != Ok(8 * key.len()) {
+        return None;
+    }
+    let mode = match mode {
+        "ecb" => imb::Mode::Ecb,
+        "cbc" => imb::Mode::Cbc,
+        "ctr" => imb::Mode::Ctr,
+        "cmac" => imb::Mode::Cmac,
+        "ccm" => imb::Mode::Ccm,
+        "gcm" => imb::Mode::Gcm,
+        _ => return None,
+    };
+    let calls = Burst { peer: imb::Peer::new(mode, key)?, tags: tags_of(mode) };
+    Some(Peer { library: format!("ipsec-mb-{}", imb::version()), calls: Box::new(calls) })
+}
+
+/// Whether a mode has tags to compare.
+fn tags_of(mode: imb::Mode) -> bool {
+    matches!(mode, imb::Mode::Cmac | imb::Mode::Ccm | imb::Mode::Gcm)
+}
+
+/// Messages of one call of the library.
+const BURST: usize = 128;
+
+struct Burst {
+    peer: imb::Peer,
+    tags: bool,
+}
+
+impl Library for Burst {
+    fn seal(&self, message: Message<'_>) {
+        self.run(&mut [message], false);
+    }
+
+    fn open(&self, message: Message<'_>) -> bool {
+        self.run(&mut [message], true)
+    }
+
+    fn takes_many(&self) -> bool {
+        true
+    }
+
+    fn run(&self, messages: &mut [Message<'_>], opens: bool) -> bool {
+        let mut genuine = true;
+        for messages in messages.chunks_mut(BURST) {
+            let mut tags = [[0; 16]; BURST];
+            let mut burst = arrayvec::ArrayVec::<_, BURST>::new();
+            for (Message { nonce, data, .. }, tag) in messages.iter_mut().zip(&mut tags) {
+                burst.push(imb::Message::new(nonce, data, tag));
+            }
+            if opens {
+                self.peer.open(&mut burst);
+            } else {
+                self.peer.seal(&mut burst);
+            }
+            drop(burst);
+            if !self.tags {
+                continue;
+            }
+            for (message, tag) in messages.iter_mut().zip(&tags) {
+                if opens {
+                    genuine &= message.tag == tag;
+                } else {
+                    message.tag.copy_from_slice(tag);
+                }
+            }
+        }
+        genuine
+    }
+}
