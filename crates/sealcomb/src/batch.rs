@@ -475,15 +475,25 @@ const STRINGS: usize = 126;
 /// Finds out whether there are no more associated strings than that.
 #[inline(always)]
 fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
-    if aad.strings() + usize::from(!nonce.is_empty()) > STRINGS {
-        return Err(Error::TooManyStrings { limit: STRINGS });
+    match aad {
+        AssociatedData::Several(strings) if strings.len() + usize::from(!nonce.is_empty()) > STRINGS => {
+            Err(Error::TooManyStrings { limit: STRINGS })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Finds out whether there is room for the ciphertext of a message.
-#[inline]
+#[inline(always)]
 pub(crate) fn check_room(key: &Key, message_bytes: usize, room: usize) -> Result<(), Error> {
+    if room >= message_bytes && !key.algorithm().expands() {
+        return Ok(());
+    }
+    check_room_closely(key, message_bytes, room)
+}
+
+#[cold]
+fn check_room_closely(key: &Key, message_bytes: usize, room: usize) -> Result<(), Error> {
     let needed = key.algorithm().ciphertext_bytes(message_bytes);
     if room < needed { Err(Error::OutputTooShort { needed, got: room }) } else { Ok(()) }
 }

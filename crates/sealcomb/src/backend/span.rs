@@ -219,6 +219,20 @@ impl Span<'_> {
         unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
     }
 
+    /// Adds a register to the bytes from `at` on, at least one and at most a register of them. Returns what was read and what
+    /// was written, with zeros behind them.
+    #[inline(always)]
+    pub(crate) fn xor_part<B: Isa>(&mut self, b: B, at: usize, x: B::V) -> (B::V, B::V) {
+        assert!(at < self.len && self.len <= self.room);
+        let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
+        // SAFETY: just checked.
+        let input = unsafe { b.load_part_from(self.src.add(at), bytes) };
+        let output = b.xor(input, b.keep(x, bytes));
+        // SAFETY: there is at least as much room as there are bytes to read.
+        unsafe { b.store_part_to(output, self.dst.add(at), bytes) };
+        (input, output)
+    }
+
     /// The bytes from `at` on as one block, the rest zero.
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {

@@ -1,6 +1,6 @@
 //! THE list of algorithms.
 
-use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Work};
+use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Unusual, Work};
 #[cfg(feature = "hazmat")]
 use crate::modes::{cbc, cfb, ctr, ecb, eme2, ofb};
 use crate::modes::{ccm, cmac, colm, eax, gcm, gcm_siv, ocb3, siv};
@@ -114,6 +114,7 @@ macro_rules! catalog {
                 whole_blocks: $takes.whole_blocks,
                 least_message_bytes: $takes.least,
                 tweaked: $takes.tweak,
+                unusual: Unusual::of(Kind::$kind, $takes.whole_blocks, $takes.tweak),
                 strings: $takes.strings,
                 work: $work,
                 structure: $structure,

@@ -125,6 +125,7 @@ pub struct Algorithm {
     pub least_message_bytes: usize,
     /// Whether it is a cipher with a tweak: what a job has as additional data.
     pub tweaked: bool,
+    pub(crate) unusual: Unusual,
     /// Whether it tells several associated strings apart: [`Aad::strings`](crate::Aad::strings).
     pub strings: bool,
     /// What a block costs.
@@ -292,16 +293,31 @@ impl Algorithm {
     /// Whether nonce, additional data and message are of sizes that need no closer look, as most are.
     #[inline(always)]
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
-        let fits = match self.kind {
-            Kind::Aead => true,
-            Kind::Mac => message_bytes == 0,
-            Kind::Cipher => {
-                (aad_bytes == 0 || self.tweaked)
-                    && message_bytes >= self.least_message_bytes
-                    && (!self.whole_blocks || message_bytes.is_multiple_of(16))
-            }
-        };
-        fits && nonce_bytes == self.nonce_bytes && (aad_bytes | message_bytes) < 1 << 16
+        let Unusual { aad, message } = self.unusual;
+        (aad_bytes & aad) | (message_bytes & message) | (nonce_bytes ^ self.nonce_bytes) == 0
+            && message_bytes >= self.least_message_bytes
+    }
+}
+
+/// Bits of the lengths of additional data and messages that those of ordinary ones don't have.
+#[derive(Clone, Copy)]
+pub(crate) struct Unusual {
+    aad: usize,
+    message: usize,
+}
+
+impl Unusual {
+    /// Longer than 64 KiB, or not taken at all.
+    const fn of(kind: Kind, whole_blocks: bool, tweaked: bool) -> Self {
+        const LONG: usize = !0xffff;
+        match kind {
+            Kind::Aead => Self { aad: LONG, message: LONG },
+            Kind::Mac => Self { aad: LONG, message: !0 },
+            Kind::Cipher => Self {
+                aad: if tweaked { LONG } else { !0 },
+                message: if whole_blocks { LONG | 15 } else { LONG },
+            },
+        }
     }
 }
 

@@ -203,6 +203,6 @@ fn xor_run<C: Counter, B: Isa, K: Permutation<B>, W: Weave<B>>(
             data.store(b, at, b.xor(x[r], data.load(b, at)));
             at += register;
         }
-        data.store_part(b, at, b.xor(x[R - 1], data.load_part(b, at)));
+        data.xor_part(b, at, x[R - 1]);
     });
 }

@@ -240,3 +240,43 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
         b.reverse(self.y)
     }
 }
+
+/// Hashes of which nothing is left but the last block of their last group, as many as a register has blocks: what comes then
+/// is done for all of them at once.
+pub(crate) struct Last<'t, B: Isa, F> {
+    table: &'t Table,
+    sums: [Unreduced<B>; 4],
+    // Byte-reversed.
+    blocks: [Block; 4],
+    count: usize,
+    field: PhantomData<F>,
+}
+
+impl<'t, B: Isa, F: Field> Last<'t, B, F> {
+    #[inline(always)]
+    pub(crate) fn new(b: B, table: &'t Table) -> Self {
+        Self { table, sums: [Unreduced::zero(b); 4], blocks: [[0; BLOCK]; 4], count: 0, field: PhantomData }
+    }
+
+    /// Takes a hash under the same key, with its last block, byte-reversed.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, b: B, hash: KeyHash<'_, B, F>, block: u128) {
+        debug_assert!(hash.at + 1 == hash.end);
+        // The remainder, which it is anyhow, is for the compiler: no index needs a check then.
+        let n = self.count % B::BLOCKS;
+        self.sums[n] = hash.sum;
+        // What earlier groups left, where this one has no other block.
+        self.blocks[n] = b.first(b.xor(b.one(&block.to_le_bytes()), hash.y));
+        self.count = n + 1;
+    }
+
+    /// The hashes, one a lane, in the order in which they came. More can come then.
+    #[inline(always)]
+    pub(crate) fn values(&mut self, b: B) -> B::V {
+        let mut sum = Unreduced::fold_each(b, &self.sums);
+        let (h, h_sum) = (&self.table.blocks[POWERS - 1], &self.table.sums[POWERS - 1]);
+        sum.add(b, b.load(&self.blocks), b.splat(h), b.splat(h_sum));
+        self.count = 0;
+        b.reverse(sum.reduce::<F>(b))
+    }
+}
