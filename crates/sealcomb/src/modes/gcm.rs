@@ -6,12 +6,12 @@ use core::slice;
 
 use super::Mode;
 use crate::backend::{BLOCK, Backend, Block, Chunk, Isa, Kept, Kernel, REGISTERS, Span, Weave, Wiped};
-use crate::engine::blocks::{encrypt_block, encrypt_blocks};
+use crate::engine::blocks::{encrypt_block, encrypt_each_by};
 use crate::engine::{Batch, BlockCipher, Column, Material, Message};
 use crate::primitives::aes;
 use crate::primitives::counter::{Be32, Counters};
 use crate::primitives::gf128::GcmOrder;
-use crate::primitives::ghash::{Ghash, Last, Table};
+use crate::primitives::ghash::{Ghash, Table};
 use crate::primitives::permutation::Permutation;
 use crate::primitives::wipe;
 
@@ -65,39 +65,19 @@ struct Crypt<'b, 'm, 'a, C, const OPENS: bool> {
 impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
     type Output = ();
 
+    /// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags.
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        for messages in self.messages.chunk_by_mut(|a, b| core::ptr::eq(a.key, b.key)) {
-            crypt_all::<C, B, OPENS>(b, messages);
+        let mut masks = Column::new();
+        for message in self.messages.iter_mut() {
+            // `J0` is kept where the tag will be: to hash a long IV takes longer than a short message.
+            message.tag = b.first(first_counter(b, table::<C>(message.key), message.nonce));
+            masks.push(message.tag);
         }
-    }
-}
-
-/// Algorithms 4 and 5 of SP 800-38D, up to the comparison of the tags, for messages under one key.
-#[inline(always)]
-fn crypt_all<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, messages: &mut [&mut Message<'_>]) {
-    let Some(first) = messages.first() else { return };
-    let (keys, table) = (C::of(first.key).encrypting::<B>(), table::<C>(first.key));
-    let (mut starts, mut masks) = (Column::new(), Column::new());
-    for message in messages.iter() {
-        let j0 = b.first(first_counter(b, table, message.nonce));
-        starts.push(j0);
-        masks.push(j0);
-    }
-    encrypt_blocks(b, keys, &mut masks);
-    // Tags, several at a time: `E(J0) ⊕ S`.
-    let mut last = Last::new(b, table);
-    for (messages, (starts, masks)) in
-        messages.chunks_mut(B::BLOCKS).zip(starts.chunks(B::BLOCKS).zip(masks.chunks(B::BLOCKS)))
-    {
-        for (message, j0) in messages.iter_mut().zip(starts) {
-            crypt::<C, B, OPENS>(b, keys, table, message, j0, &mut last);
-        }
-        let tags = b.xor(last.values(b), b.load_bytes(masks.as_flattened()));
-        let mut blocks = [[0; BLOCK]; 4];
-        b.store_some(tags, &mut blocks);
-        for (message, tag) in messages.iter_mut().zip(&blocks) {
-            message.tag = *tag;
+        encrypt_each_by::<C, B>(b, self.messages, &mut masks);
+        for (message, mask) in self.messages.iter_mut().zip(&masks) {
+            let s = crypt::<C, B, OPENS>(b, message);
+            message.tag = b.first(b.xor(s, b.one(mask)));
         }
     }
 }
@@ -117,35 +97,29 @@ fn first_counter<B: Isa>(b: B, table: &Table, iv: &[u8]) -> B::V {
     let mut hash = Ghash::new(b, table);
     hash.absorb_string(b, &iv.into());
     hash.begin(b, 1);
-    hash.absorb(b, b.one(&lengths(0, iv.len()).to_be_bytes()), 1);
+    hash.absorb(b, b.one(&lengths(0, iv.len())), 1);
     hash.end(b);
     hash.value(b)
 }
 
-/// The bit lengths of two strings of bytes, whose big-endian bytes are the hash's last block.
+/// The bit lengths of two strings of bytes as the hash's last block.
 #[inline(always)]
-fn lengths(first: usize, second: usize) -> u128 {
-    u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)
+fn lengths(first: usize, second: usize) -> Block {
+    (u128::from(8 * first as u64) << 64 | u128::from(8 * second as u64)).to_be_bytes()
 }
 
-/// Encrypts or decrypts a message and hashes its additional data and ciphertext; `last` gets the hash.
+/// Encrypts or decrypts a message and returns `S`, the hash of its additional data and ciphertext, in the first lane.
 #[inline(always)]
-fn crypt<'t, C: BlockCipher, B: Isa, const OPENS: bool>(
-    b: B,
-    keys: C::Shared<'_, B>,
-    table: &'t Table,
-    message: &mut Message<'_>,
-    j0: &Block,
-    last: &mut Last<'t, B, GcmOrder>,
-) {
-    let Message { aad, data, .. } = message;
+fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<'_>) -> B::V {
+    let Message { key, aad, data, tag: j0, .. } = message;
     // A span of its own stays in registers: the compiler knows that no store changes it.
     let data = &mut data.reborrow();
+    let (keys, table) = (C::of(key).encrypting::<B>(), table::<C>(key));
     let mut counters = Counters::<B, Be32>::skipping(b, b.splat(j0), 1);
     let mut hash = Ghash::new(b, table);
     let register = BLOCK * B::BLOCKS;
     let group = REGISTERS * register;
-    let lengths = lengths(aad.len(), data.len());
+    let lengths = b.one(&lengths(aad.len(), data.len()));
 
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
@@ -205,7 +179,9 @@ fn crypt<'t, C: BlockCipher, B: Isa, const OPENS: bool>(
         let (input, output) = data.xor_part(b, at, x[R - 1]);
         hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
     });
-    last.push(b, hash, lengths);
+    hash.absorb(b, lengths, 1);
+    hash.end(b);
+    hash.value(b)
 }
 
 /// Hashes a group of ciphertext, a register between two AES rounds: what is read when opening, what was written when

@@ -327,42 +327,12 @@ impl<B: Isa> Unreduced<B> {
         self.mid = b.xor(self.mid, b.mul_low(x_sum, h_sum));
     }
 
-    /// The sum over the lanes of each of several, one a lane: of as many as a register has blocks.
-    #[inline(always)]
-    pub(crate) fn fold_each(b: B, sums: &[Self; 4]) -> Self {
-        Self {
-            low: fold_each(b, [sums[0].low, sums[1].low, sums[2].low, sums[3].low]),
-            mid: fold_each(b, [sums[0].mid, sums[1].mid, sums[2].mid, sums[3].mid]),
-            high: fold_each(b, [sums[0].high, sums[1].high, sums[2].high, sums[3].high]),
-        }
-    }
-
     /// The sum, reduced.
     #[inline(always)]
     pub(crate) fn reduce<F: Field>(self, b: B) -> B::V {
         let mid = b.xor3(self.mid, self.low, self.high);
         reduce_twice::<F, B>(b, self.low, mid, self.high)
     }
-}
-
-/// The sum of the lanes of each register, one a lane; registers beyond the number of lanes are not looked at.
-#[inline(always)]
-fn fold_each<B: Isa>(b: B, [v0, v1, v2, v3]: [B::V; 4]) -> B::V {
-    if B::BLOCKS == 1 {
-        return v0;
-    }
-    let first = add_pairs(b, v0, v1);
-    if B::BLOCKS == 2 {
-        return first;
-    }
-    add_pairs(b, first, add_pairs(b, v2, v3))
-}
-
-/// The sums of the pairs of the run of blocks `x`, `y`.
-#[inline(always)]
-fn add_pairs<B: Isa>(b: B, x: B::V, y: B::V) -> B::V {
-    let (even, odd) = b.unzip(x, y);
-    b.xor(even, odd)
 }
 
 /// POLYVAL's product by the Haswell method.
