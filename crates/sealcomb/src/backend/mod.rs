@@ -10,8 +10,13 @@
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+#[path = "features_aarch64.rs"]
+mod features;
 mod isa;
 mod kept;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+mod neon;
 mod part;
 mod portable;
 mod rows;
@@ -44,7 +49,10 @@ pub(crate) trait Kernel {
 
 /// Declares a backend's token: the zero-size proof of detection, with its CPU features written once for the
 /// detection and for the function that switches them on.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little", target_feature = "neon")
+))]
 macro_rules! token {
     ($(#[$doc:meta])* $Token:ident, [$($feature:tt),*]) => {
         $(#[$doc])*
@@ -55,9 +63,7 @@ macro_rules! token {
             pub(super) const NEEDS: &'static [&'static str] = &[$($feature),*];
 
             pub(super) fn detect() -> Option<Self> {
-                const NEEDED: $crate::backend::features::Features =
-                    $crate::backend::features::Features::named($Token::NEEDS);
-                $crate::backend::features::Features::usable().contain(NEEDED).then_some(Self(()))
+                $crate::backend::features::usable!($($feature),*).then_some(Self(()))
             }
 
             #[inline(always)]
@@ -72,7 +78,10 @@ macro_rules! token {
         }
     };
 }
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little", target_feature = "neon")
+))]
 use token;
 
 /// The list of backends, slow to fast.
@@ -137,6 +146,7 @@ macro_rules! backends {
 backends! {
     Portable(portable::Portable<1>) = "portable";
     #[cfg(feature = "reference")] Portable4(portable::Portable<4>) = "portable4";
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] Neon(neon::Neon) = "neon";
     #[cfg(target_arch = "x86_64")] Aesni(aesni::Aesni) = "aesni";
     #[cfg(target_arch = "x86_64")] Vaes256(vaes256::Vaes256) = "vaes256";
     #[cfg(target_arch = "x86_64")] Vaes512(vaes512::Vaes512) = "vaes512";
@@ -148,6 +158,7 @@ backends! {
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
 /// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests: needs the feature `reference` |
+/// | `neon` | 1 block | AES and PMULL of Armv8 |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512 |
