@@ -16,6 +16,9 @@ macro_rules! has {
     ("aes") => {
         $crate::backend::features::aes()
     };
+    ("sha3") => {
+        $crate::backend::features::sha3()
+    };
 }
 pub(super) use has;
 
@@ -25,9 +28,20 @@ pub(super) fn aes() -> bool {
     std::arch::is_aarch64_feature_detected!("aes") && std::arch::is_aarch64_feature_detected!("pmull")
 }
 
-/// AES and PMULL: code that may use the one may use the other.
+/// SHA-3, which brings SHA-512 with it.
+#[cfg(feature = "std")]
+pub(super) fn sha3() -> bool {
+    std::arch::is_aarch64_feature_detected!("sha3")
+}
+
 #[cfg(not(feature = "std"))]
 pub(super) fn aes() -> bool {
     cpufeatures::new!(cpu, "aes");
+    cpu::get()
+}
+
+#[cfg(not(feature = "std"))]
+pub(super) fn sha3() -> bool {
+    cpufeatures::new!(cpu, "sha2", "sha3");
     cpu::get()
 }

@@ -17,6 +17,8 @@ mod isa;
 mod kept;
 #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
 mod neon;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+mod neon_sha3;
 mod part;
 mod portable;
 mod rows;
@@ -141,6 +143,7 @@ backends! {
     Portable(portable::Portable<1>) = "portable";
     #[cfg(feature = "reference")] Portable4(portable::Portable<4>) = "portable4";
     #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] Neon(neon::Neon) = "neon";
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] NeonSha3(neon_sha3::NeonSha3) = "neon-sha3";
     #[cfg(target_arch = "x86_64")] Aesni(aesni::Aesni) = "aesni";
     #[cfg(target_arch = "x86_64")] Vaes256(vaes256::Vaes256) = "vaes256";
     #[cfg(target_arch = "x86_64")] Vaes512(vaes512::Vaes512) = "vaes512";
@@ -153,6 +156,7 @@ backends! {
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
 /// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests: needs the feature `reference` |
 /// | `neon` | 1 block | AES and PMULL of Armv8 |
+/// | `neon-sha3` | 1 block | the same, and SHA-3, which has sums of three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512 |

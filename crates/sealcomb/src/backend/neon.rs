@@ -27,6 +27,19 @@ token! {
     Neon, ["neon", "aes"]
 }
 
+/// Tokens of CPUs that this file is for: what more they prove is for the compiler to use.
+pub(super) trait Armv8: Copy + Send + Sync + 'static {
+    /// Runs a kernel with the token's features.
+    fn run<K: Kernel>(self, kernel: K) -> K::Output;
+}
+
+impl Armv8 for Neon {
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
+    }
+}
+
 /// Writes verbs that are one intrinsic each, on whatever words it takes a register for.
 macro_rules! verbs {
     ($($verb:ident($($x:ident),*) = $intrinsic:path;)*) => {$(
@@ -38,7 +51,7 @@ macro_rules! verbs {
     )*};
 }
 
-impl Isa for Neon {
+impl<T: Armv8> Isa for T {
     const BLOCKS: usize = 1;
     const CHAINS: usize = 12;
     type V = uint8x16_t;
@@ -262,7 +275,7 @@ impl Isa for Neon {
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
-        self.enter(kernel)
+        self.run(kernel)
     }
 
     #[inline(always)]
