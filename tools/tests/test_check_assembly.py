@@ -10,6 +10,11 @@ HERE = Path(__file__).resolve().parent
 CHECK = HERE.parent / "check-assembly"
 FLAGS = ["--edition=2024", "-O", "-Csymbol-mangling-version=v0"]
 
+ARM = "aarch64-unknown-linux-gnu"
+ARM_LIBRARIES = subprocess.check_output(
+    ["rustc", "--print", "target-libdir", "--target", ARM], text=True
+).strip()
+
 
 def run(command: list) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -22,10 +27,10 @@ class Assembly(unittest.TestCase):
         self.folder = Path(folder.name)
         self.budget = self.folder / "budget.toml"
 
-    def build(self, feature: str) -> Path:
+    def build(self, feature: str, *options: str) -> Path:
         library = self.folder / f"{feature}.rlib"
         source = HERE / "fixtures/kernels.rs"
-        built = run(["rustc", *FLAGS, f'--cfg=feature="{feature}"', source, "-o", library])
+        built = run(["rustc", *FLAGS, *options, f'--cfg=feature="{feature}"', source, "-o", library])
         self.assertEqual(built.returncode, 0, built.stderr)
         return library
 
@@ -83,6 +88,20 @@ class Assembly(unittest.TestCase):
         result = self.check(self.build("spill"))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("not held against it", result.stdout)
+
+    @unittest.skipUnless(Path(ARM_LIBRARIES).is_dir(), f"no target {ARM} here")
+    def test_all_that_is_caught_on_arm_too(self):
+        good = self.check(self.build("none", "--target", ARM), "--write-budget", ARM)
+        self.assertEqual((good.returncode, good.stderr), (0, ""), good.stdout)
+        self.assertIn("1 entries, 0 offences", good.stdout)
+        outside = self.check(self.build("outside", "--target", ARM), ARM)
+        self.assertIn("kernel code outside the entries: <sealcomb::outside::Outside", outside.stderr)
+        generic = self.check(self.build("generic", "--target", ARM), ARM)
+        self.assertIn("outside the entries: sealcomb::length::<", generic.stderr)
+        spilling = self.check(self.build("spill", "--target", ARM), "--write-budget", ARM)
+        self.assertEqual(spilling.returncode, 0, spilling.stderr)
+        # There are 32 registers: what is too much for them is no fault by itself, but it is counted.
+        self.assertRegex(self.budget.read_text(), r'"Rounds<48>" = \{ entry = [1-9]\d+, loops = [1-9]\d+ \}')
 
     def test_a_library_without_entries_fails(self):
         source = self.folder / "empty.rs"

@@ -9,13 +9,47 @@ pub(crate) fn cpu_name() -> String {
             .find(|(key, _)| key.trim() == name)
             .map(|(_, value)| value.trim())
     };
+    let arm = || Some(arm_core(number(field("CPU implementer")?)?, number(field("CPU part")?)?));
     match (field("model name"), field("cpu family"), field("model")) {
         (Some(name), Some(family), Some(model)) => {
             format!("{name} (family {family}, model {model})")
         }
         (Some(name), ..) => name.to_owned(),
-        _ => std::env::consts::ARCH.to_owned(),
+        _ => arm().or_else(mac).unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
     }
+}
+
+/// A number as Linux writes those of Arm's CPUs.
+fn number(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+/// The core that Linux, for Arm's CPUs, tells by numbers: those in servers and small computers by their names.
+fn arm_core(implementer: u32, part: u32) -> String {
+    let name = match (implementer, part) {
+        (0x41, 0xd03) => "Cortex-A53",
+        (0x41, 0xd07) => "Cortex-A57",
+        (0x41, 0xd08) => "Cortex-A72",
+        (0x41, 0xd0b) => "Cortex-A76",
+        (0x41, 0xd0c) => "Neoverse N1",
+        (0x41, 0xd40) => "Neoverse V1",
+        (0x41, 0xd49) => "Neoverse N2",
+        (0x41, 0xd4f) => "Neoverse V2",
+        (0x61, _) => return format!("Apple, part {part:#x}"),
+        (0xc0, 0xac3) => "Ampere-1",
+        _ => return format!("Arm, implementer {implementer:#x}, part {part:#x}"),
+    };
+    name.to_owned()
+}
+
+/// The CPU's name where macOS tells it.
+fn mac() -> Option<String> {
+    if !cfg!(target_vendor = "apple") {
+        return None;
+    }
+    let told = std::process::Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output().ok()?;
+    let name = String::from_utf8(told.stdout).ok()?.trim().to_owned();
+    (!name.is_empty()).then_some(name)
 }
 
 /// Those of these CPU features that this CPU (or its operating system) lacks.
@@ -39,7 +73,19 @@ fn has(feature: &str) -> bool {
     )
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+fn has(feature: &str) -> bool {
+    match feature {
+        "aes" => {
+            std::arch::is_aarch64_feature_detected!("aes") && std::arch::is_aarch64_feature_detected!("pmull")
+        }
+        "neon" => std::arch::is_aarch64_feature_detected!("neon"),
+        "sha3" => std::arch::is_aarch64_feature_detected!("sha3"),
+        _ => false,
+    }
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn has(_feature: &str) -> bool {
     false
 }
@@ -56,6 +102,13 @@ mod tests {
     #[test]
     fn a_feature_that_no_cpu_has_is_missing() {
         assert_eq!(missing(&["warp-drive"]), ["warp-drive"]);
+    }
+
+    #[test]
+    fn an_arm_core_is_known_by_its_numbers() {
+        assert_eq!(arm_core(0x41, number("0xd40").unwrap()), "Neoverse V1");
+        assert_eq!(arm_core(0x46, 1), "Arm, implementer 0x46, part 0x1");
+        assert_eq!(number("46"), None);
     }
 
     #[test]

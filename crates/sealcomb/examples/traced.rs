@@ -3,19 +3,21 @@
 //! the verdicts are the same for all.
 //!
 //! usage: traced BACKEND SECRET quick|full [ID...]
+//!
+//! On Arm it is `tools/check-branches` that executes it.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn main() {
-    x86_64::main();
+    traced::main();
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn main() {
-    println!("skipped: there is a tracer for x86-64 only");
+    println!("skipped: there is a tracer for x86-64 and Arm only");
 }
 
-#[cfg(target_arch = "x86_64")]
-mod x86_64 {
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use sealcomb::{
@@ -50,10 +52,20 @@ mod x86_64 {
     }
 
     /// Tells the tracer that an operation begins, by its name, or ends, by none.
+    #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     fn mark(name: &str) {
         // SAFETY: it stops the program for the tracer, without which there is no way here, and changes nothing.
         unsafe { core::arch::asm!("int3", in("rdi") name.as_ptr(), in("rsi") name.len()) };
+    }
+
+    /// The same where the tracer looks for this function, and takes the names from the output.
+    #[cfg(target_arch = "aarch64")]
+    #[inline(never)]
+    fn mark(name: &str) {
+        if !name.is_empty() {
+            println!("{name}");
+        }
     }
 
     fn traced<T>(name: &str, operation: impl FnOnce() -> T) -> T {

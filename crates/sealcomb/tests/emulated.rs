@@ -36,8 +36,26 @@ fn cpu_has(backend: &str) -> bool {
         }
         #[cfg(target_arch = "x86_64")]
         "vaes512" => cpu_has("vaes256") && is_x86_feature_detected!("avx512bw"),
+        #[cfg(target_arch = "aarch64")]
+        "neon" => cfg!(target_vendor = "apple") || hwcap() & AES_AND_PMULL == AES_AND_PMULL,
+        #[cfg(target_arch = "aarch64")]
+        "neon-sha3" => cpu_has("neon") && (cfg!(target_vendor = "apple") || hwcap() & SHA3 == SHA3),
         _ => false,
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+const AES_AND_PMULL: u64 = 1 << 3 | 1 << 4;
+#[cfg(target_arch = "aarch64")]
+const SHA3: u64 = 1 << 17;
+
+/// The features of an Arm CPU as Linux hands them to a program.
+#[cfg(target_arch = "aarch64")]
+fn hwcap() -> u64 {
+    const AT_HWCAP: u64 = 16;
+    let auxv = std::fs::read("/proc/self/auxv").unwrap_or_default();
+    let words = auxv.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect::<Vec<_>>();
+    words.chunks_exact(2).find(|pair| pair[0] == AT_HWCAP).map_or(0, |pair| pair[1])
 }
 
 /// Whether a build with these features, for this architecture, has the backend.
@@ -45,6 +63,9 @@ fn built(backend: &str) -> bool {
     match backend {
         "portable" => true,
         "portable4" => cfg!(feature = "reference"),
+        "neon" | "neon-sha3" => {
+            cfg!(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))
+        }
         _ => cfg!(target_arch = "x86_64"),
     }
 }

@@ -25,6 +25,16 @@ struct Registers {
     leaf7_ecx: u32,
 }
 
+/// Whether code may use all of these features.
+macro_rules! usable {
+    ($($feature:tt),*) => {{
+        const NEEDED: $crate::backend::features::Features =
+            $crate::backend::features::Features::named(&[$($feature),*]);
+        $crate::backend::features::Features::usable().contain(NEEDED)
+    }};
+}
+pub(super) use usable;
+
 struct Feature {
     name: &'static str,
     register: fn(&Registers) -> u32,

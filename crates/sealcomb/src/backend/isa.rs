@@ -213,6 +213,16 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn aes_last(self, x: Self::V, key: Self::V) -> Self::V;
     fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V;
     fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V;
+    /// A round as whole ciphers take it, where the CPU's own begins with the key. For measurements alone.
+    #[inline(always)]
+    fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
+        self.aes_round(x, key)
+    }
+    /// The same of the inverse cipher.
+    #[inline(always)]
+    fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
+        self.aes_inv_round(x, key)
+    }
     /// `InvMixColumns`, which makes round keys of the equivalent inverse cipher.
     fn aes_inv_mix(self, x: Self::V) -> Self::V;
     /// `AESKEYGENASSIST` with the first round constant: of the second and of the fourth word, `SubWord`, and beside it

@@ -10,8 +10,15 @@
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+#[path = "features_aarch64.rs"]
+mod features;
 mod isa;
 mod kept;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+mod neon;
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+mod neon_sha3;
 mod part;
 mod portable;
 mod rows;
@@ -44,7 +51,7 @@ pub(crate) trait Kernel {
 
 /// Declares a backend's token: the zero-size proof of detection, with its CPU features written once for the
 /// detection and for the function that switches them on.
-#[cfg(target_arch = "x86_64")]
+#[allow(unused_macros, reason = "there are architectures without a backend of their own")]
 macro_rules! token {
     ($(#[$doc:meta])* $Token:ident, [$($feature:tt),*]) => {
         $(#[$doc])*
@@ -55,9 +62,7 @@ macro_rules! token {
             pub(super) const NEEDS: &'static [&'static str] = &[$($feature),*];
 
             pub(super) fn detect() -> Option<Self> {
-                const NEEDED: $crate::backend::features::Features =
-                    $crate::backend::features::Features::named($Token::NEEDS);
-                $crate::backend::features::Features::usable().contain(NEEDED).then_some(Self(()))
+                $crate::backend::features::usable!($($feature),*).then_some(Self(()))
             }
 
             #[inline(always)]
@@ -72,7 +77,7 @@ macro_rules! token {
         }
     };
 }
-#[cfg(target_arch = "x86_64")]
+#[allow(unused_imports, reason = "as above")]
 use token;
 
 /// The list of backends, slow to fast.
@@ -137,6 +142,8 @@ macro_rules! backends {
 backends! {
     Portable(portable::Portable<1>) = "portable";
     #[cfg(feature = "reference")] Portable4(portable::Portable<4>) = "portable4";
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] Neon(neon::Neon) = "neon";
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] NeonSha3(neon_sha3::NeonSha3) = "neon-sha3";
     #[cfg(target_arch = "x86_64")] Aesni(aesni::Aesni) = "aesni";
     #[cfg(target_arch = "x86_64")] Vaes256(vaes256::Vaes256) = "vaes256";
     #[cfg(target_arch = "x86_64")] Vaes512(vaes512::Vaes512) = "vaes512";
@@ -148,6 +155,8 @@ backends! {
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
 /// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests: needs the feature `reference` |
+/// | `neon` | 1 block | AES and PMULL of Armv8 |
+/// | `neon-sha3` | 1 block | the same, and SHA-3, which has sums of three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512 |

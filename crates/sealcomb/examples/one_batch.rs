@@ -1,0 +1,43 @@
+//! Seals one batch: what `tools/model-arm` takes the executed instructions of.
+//!
+//! usage: `one_batch` ID MESSAGES BYTES
+
+use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
+use std::env;
+use std::hint::black_box;
+
+fn main() {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let [id, messages, bytes] = words.as_slice() else {
+        panic!("usage: one_batch ID MESSAGES BYTES");
+    };
+    let algorithm = Algorithm::by_id(id).expect("an algorithm");
+    let messages: usize = messages.parse().expect("a number of messages");
+    let bytes: usize = bytes.parse().expect("a number of bytes");
+
+    let key = Key::new(algorithm, &vec![7; algorithm.key_bytes]).expect("a key");
+    let nonce = vec![1; algorithm.nonce_bytes];
+    let mut data = vec![vec![0; algorithm.ciphertext_bytes(bytes)]; messages];
+    let mut tags = vec![vec![0; algorithm.tag_bytes]; messages];
+    let mut jobs: Vec<_> = data
+        .iter_mut()
+        .zip(&mut tags)
+        .map(|(data, tag)| match algorithm.kind {
+            Kind::Mac => SealJob::mac(&key, &nonce, data.as_slice(), tag),
+            _ => SealJob::in_buffer(&key, &nonce, b"", data, bytes, tag).expect("room"),
+        })
+        .collect();
+    begin(&mut jobs);
+    end();
+}
+
+/// The call, between two functions that are found by their names.
+#[inline(never)]
+fn begin(jobs: &mut [SealJob<'_>]) {
+    black_box(seal_batch(jobs)).expect("sizes that the algorithm takes");
+}
+
+#[inline(never)]
+fn end() {
+    black_box(());
+}

@@ -1,0 +1,371 @@
+//! One block a register: AES and PMULL of Armv8, in the 32 registers of NEON.
+//!
+//! Arm's round begins with the key where x86's ends with it: `aese` is the sum with a round key, SubBytes and ShiftRows,
+//! and `aesmc` is MixColumns.
+//!
+//! ```text
+//! x86    x ← x + k0;  x ← aesenc(x, k1) …                 aesenclast(x, k10)
+//! Arm    x ← aesmc(aese(x, k0));  x ← aesmc(aese(x, k1)) …   aese(x, k9) + k10
+//! ```
+//!
+//! Whole ciphers are written the second way. A verb that is a round alone adds its key afterwards, to an `aese` with a key
+//! of zeros; where rounds are straight-line code, the compiler makes the first way the second: the sum before an `aese`
+//! becomes its key.
+
+// With these features in the target's baseline, as on Apple's systems, some intrinsics are safe to call, and others not.
+#![allow(unused_unsafe)]
+
+use core::arch::aarch64::*;
+use core::hint::black_box;
+use core::mem::transmute;
+use core::slice;
+
+use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, read_part, token, write_part};
+
+token! {
+    /// Proof that the CPU has AES and PMULL, which Rust's feature `aes` is both of.
+    Neon, ["neon", "aes"]
+}
+
+/// Tokens of CPUs that this file is for: what more they prove is for the compiler to use.
+pub(super) trait Armv8: Copy + Send + Sync + 'static {
+    /// Runs a kernel with the token's features.
+    fn run<K: Kernel>(self, kernel: K) -> K::Output;
+}
+
+impl Armv8 for Neon {
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
+    }
+}
+
+/// Writes verbs that are one intrinsic each, on whatever words it takes a register for.
+macro_rules! verbs {
+    ($($verb:ident($($x:ident),*) = $intrinsic:path;)*) => {$(
+        #[inline(always)]
+        fn $verb(self, $($x: Self::V),*) -> Self::V {
+            // SAFETY: the token proves that the CPU has the instruction; any 16 bytes are a register of words of any size.
+            unsafe { transmute($intrinsic($(transmute::<uint8x16_t, _>($x)),*)) }
+        }
+    )*};
+}
+
+impl<T: Armv8> Isa for T {
+    const BLOCKS: usize = 1;
+    const CHAINS: usize = 12;
+    type V = uint8x16_t;
+
+    verbs! {
+        xor(a, b) = veorq_u8;
+        and(a, b) = vandq_u8;
+        or(a, b) = vorrq_u8;
+        add32(a, b) = vaddq_u32;
+        add64(a, b) = vaddq_u64;
+        sub64(a, b) = vsubq_u64;
+        mul_low(a, b) = product::<0, 0>;
+        mul_high(a, b) = product::<1, 1>;
+        mul_cross(a, b) = product::<0, 1>;
+        aes_inv_mix(x) = inv_mix;
+    }
+
+    #[inline(always)]
+    fn zero(self) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vdupq_n_u8(0) }
+    }
+
+    #[inline(always)]
+    fn splat(self, block: &Block) -> Self::V {
+        // SAFETY: 16 bytes are readable.
+        unsafe { vld1q_u8(block.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn one(self, block: &Block) -> Self::V {
+        self.splat(block)
+    }
+
+    #[inline(always)]
+    fn first(self, v: Self::V) -> Block {
+        let mut block = [0; BLOCK];
+        // SAFETY: 16 bytes are writable.
+        unsafe { vst1q_u8(block.as_mut_ptr(), v) };
+        block
+    }
+
+    #[inline(always)]
+    fn spread(self, v: Self::V) -> Self::V {
+        v
+    }
+
+    #[inline(always)]
+    unsafe fn load_from(self, from: *const u8) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { vld1q_u8(from) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_to(self, v: Self::V, to: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { vst1q_u8(to, v) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
+        debug_assert!(bytes <= BLOCK);
+        // SAFETY: the caller's promise.
+        self.splat(&read_part(unsafe { slice::from_raw_parts(from, bytes) }))
+    }
+
+    #[inline(always)]
+    unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
+        debug_assert!(bytes <= BLOCK);
+        // SAFETY: the caller's promise.
+        write_part(&self.first(v), unsafe { slice::from_raw_parts_mut(to, bytes) });
+    }
+
+    #[inline(always)]
+    unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
+        // SAFETY: the caller's promise.
+        unsafe { vld1q_u8((*from).wrapping_add(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { vst1q_u8((*to).wrapping_add(at), v) }
+    }
+
+    #[inline(always)]
+    fn splat32(self, word: u32) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vreinterpretq_u8_u32(vdupq_n_u32(word)) }
+    }
+
+    #[inline(always)]
+    fn shift_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vreinterpretq_u8_u32(vshlq_u32(vreinterpretq_u32_u8(a), vdupq_n_s32(n.cast_signed()))) }
+    }
+
+    #[inline(always)]
+    fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves NEON, whose shifts to the left by less than nothing are shifts to the right.
+        unsafe {
+            let a = vreinterpretq_u32_u8(a);
+            let left = vshlq_u32(a, vdupq_n_s32(n.cast_signed()));
+            let right = vshlq_u32(a, vdupq_n_s32(n.cast_signed() - 32));
+            vreinterpretq_u8_u32(vorrq_u32(left, right))
+        }
+    }
+
+    #[inline(always)]
+    fn transpose32(self, [a, b, c, d]: [Self::V; 4]) -> [Self::V; 4] {
+        // SAFETY: the token proves NEON; any 16 bytes are a register of words of any size.
+        unsafe {
+            let [a, b, c, d]: [uint32x4_t; 4] = transmute([a, b, c, d]);
+            let even: [uint64x2_t; 2] = transmute([vtrn1q_u32(a, b), vtrn1q_u32(c, d)]);
+            let odd: [uint64x2_t; 2] = transmute([vtrn2q_u32(a, b), vtrn2q_u32(c, d)]);
+            transmute([
+                vtrn1q_u64(even[0], even[1]),
+                vtrn1q_u64(odd[0], odd[1]),
+                vtrn2q_u64(even[0], even[1]),
+                vtrn2q_u64(odd[0], odd[1]),
+            ])
+        }
+    }
+
+    #[inline(always)]
+    fn shift_left(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(a), vdupq_n_s64(n.into()))) }
+    }
+
+    #[inline(always)]
+    fn shift_right(self, a: Self::V, n: u32) -> Self::V {
+        // SAFETY: the token proves NEON, whose shift to the left by less than nothing is a shift to the right.
+        unsafe { vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(a), vdupq_n_s64(-i64::from(n)))) }
+    }
+
+    #[inline(always)]
+    fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vqtbl1q_u8(a, self.splat(order)) }
+    }
+
+    #[inline(always)]
+    fn swap(self, a: Self::V) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vextq_u8::<8>(a, a) }
+    }
+
+    #[inline(always)]
+    fn low_to_high(self, a: Self::V) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vextq_u8::<8>(self.zero(), a) }
+    }
+
+    #[inline(always)]
+    fn high_to_low(self, a: Self::V) -> Self::V {
+        // SAFETY: the token proves NEON.
+        unsafe { vextq_u8::<8>(a, self.zero()) }
+    }
+
+    #[inline(always)]
+    fn push(self, before: Self::V, _: Self::V) -> Self::V {
+        before
+    }
+
+    #[inline(always)]
+    fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V) {
+        (a, b)
+    }
+
+    #[inline(always)]
+    fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V) {
+        (first, second)
+    }
+
+    #[inline(always)]
+    fn reverse_blocks(self, v: Self::V) -> Self::V {
+        v
+    }
+
+    #[inline(always)]
+    fn fold(self, v: Self::V) -> Self::V {
+        v
+    }
+
+    #[inline(always)]
+    fn aes_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        self.xor(unsafe { round(x, self.zero()) }, key)
+    }
+
+    #[inline(always)]
+    fn aes_last(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        self.xor(unsafe { last(x, self.zero()) }, key)
+    }
+
+    #[inline(always)]
+    fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        self.xor(unsafe { inv_round(x, self.zero()) }, key)
+    }
+
+    #[inline(always)]
+    fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        self.xor(unsafe { inv_last(x, self.zero()) }, key)
+    }
+
+    #[inline(always)]
+    fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        unsafe { round(x, key) }
+    }
+
+    #[inline(always)]
+    fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
+        // SAFETY: the token proves AES.
+        unsafe { inv_round(x, key) }
+    }
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        self.run(kernel)
+    }
+
+    #[inline(always)]
+    fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
+        self,
+        keys: K,
+        x: &mut [Self::V; R],
+        weave: &mut W,
+    ) {
+        // As in the trait: opaque keys, straight-line code for the rounds of every key size, a loop for the others.
+        let keys = black_box(keys);
+        let rounds = keys.rounds();
+        each_round!(I => {
+            for r in 0..R {
+                // SAFETY: the token proves AES.
+                x[r] = unsafe { round(x[r], keys.key(self, I - 1, r)) };
+            }
+            if I <= R {
+                weave.thread(self, I - 1);
+            }
+        });
+        for i in 9..rounds - 1 {
+            for r in 0..R {
+                // SAFETY: the token proves AES.
+                x[r] = unsafe { round(x[r], keys.key(self, i, r)) };
+            }
+        }
+        for r in 0..R {
+            // SAFETY: the token proves AES.
+            let last = unsafe { last(x[r], keys.key(self, rounds - 1, r)) };
+            x[r] = self.xor(last, keys.key(self, rounds, r));
+        }
+    }
+
+    #[inline(always)]
+    fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
+        let keys = black_box(keys);
+        let rounds = keys.rounds();
+        each_round!(I => {
+            for r in 0..R {
+                // SAFETY: the token proves AES.
+                x[r] = unsafe { inv_round(x[r], keys.key(self, I - 1, r)) };
+            }
+        });
+        for i in 9..rounds - 1 {
+            for r in 0..R {
+                // SAFETY: the token proves AES.
+                x[r] = unsafe { inv_round(x[r], keys.key(self, i, r)) };
+            }
+        }
+        for r in 0..R {
+            // SAFETY: the token proves AES.
+            let last = unsafe { inv_last(x[r], keys.key(self, rounds - 1, r)) };
+            x[r] = self.xor(last, keys.key(self, rounds, r));
+        }
+    }
+}
+
+/// A round, or all of one but `MixColumns`, that begins with its key. CPUs take the two instructions of a round as one where
+/// they stand together.
+macro_rules! keyed {
+    ($($round:ident = $first:ident $($then:ident)?;)*) => {$(
+        #[inline]
+        #[target_feature(enable = "neon,aes")]
+        fn $round(x: uint8x16_t, key: uint8x16_t) -> uint8x16_t {
+            let x = $first(x, key);
+            $(let x = $then(x);)?
+            x
+        }
+    )*};
+}
+
+keyed! {
+    round = vaeseq_u8 vaesmcq_u8;
+    last = vaeseq_u8;
+    inv_round = vaesdq_u8 vaesimcq_u8;
+    inv_last = vaesdq_u8;
+}
+
+#[inline]
+#[target_feature(enable = "neon,aes")]
+fn inv_mix(x: uint8x16_t) -> uint8x16_t {
+    vaesimcq_u8(x)
+}
+
+/// The carry-less product of one half of `a` and one of `b`: the low ones are 0.
+#[inline]
+#[target_feature(enable = "neon,aes")]
+fn product<const A: i32, const B: i32>(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {
+    let a = vgetq_lane_u64::<A>(vreinterpretq_u64_u8(a));
+    let b = vgetq_lane_u64::<B>(vreinterpretq_u64_u8(b));
+    vreinterpretq_u8_p128(vmull_p64(a, b))
+}

@@ -1,0 +1,18 @@
+//! One block a register, as in `neon.rs`, where the CPU has the instructions for SHA-3 too (Armv8.4: Graviton 3, Apple's M1).
+//!
+//! Two of those, `eor3` and `bcax`, are sums of three registers. The compiler takes them by itself where it may.
+
+use super::neon::Armv8;
+use super::{Kernel, token};
+
+token! {
+    /// Proof that the CPU has AES, PMULL and SHA-3.
+    NeonSha3, ["neon", "aes", "sha3"]
+}
+
+impl Armv8 for NeonSha3 {
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        self.enter(kernel)
+    }
+}
