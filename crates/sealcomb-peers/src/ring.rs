@@ -20,7 +20,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
             tag.copy_from_slice(made.as_ref());
         },
         |key, nonce, message, tag| {
-            let tag = (&*tag).try_into().expect("a tag of 16 bytes");
+            let tag = tag.try_into().expect("a tag of 16 bytes");
             key.open_in_place_separate_tag(nonce_of(nonce), Aad::empty(), tag, message, 0..).is_ok()
         },
     ))

@@ -67,7 +67,7 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
                 colour(ratio),
                 LEFT + place * SQUARE + SQUARE / 2,
                 y + 14,
-                if ratio < 9.95 { 1 } else { 0 },
+                usize::from(ratio < 9.95),
             );
         }
     }
