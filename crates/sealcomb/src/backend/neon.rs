@@ -1,7 +1,7 @@
 //! One block a register: AES and PMULL of Armv8, in the 32 registers of NEON.
 //!
-//! Arm's round begins with the key where x86's ends with it: `aese` is the sum with a round key, SubBytes and ShiftRows,
-//! and `aesmc` is MixColumns.
+//! Arm's round begins with the key where x86's ends with it: `aese` is the sum with a round key, `SubBytes` and `ShiftRows`,
+//! and `aesmc` is `MixColumns`.
 //!
 //! ```text
 //! x86    x ← x + k0;  x ← aesenc(x, k1) …                 aesenclast(x, k10)
@@ -28,27 +28,35 @@ token! {
 }
 
 /// Tokens of CPUs that this file is for: what more they prove is for the compiler to use.
-pub(super) trait Armv8: Copy + Send + Sync + 'static {
+///
+/// # Safety
+/// A value of the type must prove that the CPU has NEON, AES and PMULL.
+pub(super) unsafe trait Armv8: Copy + Send + Sync + 'static {
     /// Runs a kernel with the token's features.
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
 }
 
-impl Armv8 for Neon {
+// SAFETY: a token exists only where `detect` found them.
+unsafe impl Armv8 for Neon {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
         self.enter(kernel)
     }
 }
 
-/// Writes verbs that are one intrinsic each, on whatever words it takes a register for.
+/// Writes verbs that are one intrinsic each, on bytes or on what words it takes a register for.
 macro_rules! verbs {
-    ($($verb:ident($($x:ident),*) = $intrinsic:path;)*) => {$(
+    ($($verb:ident($($x:ident),*) = $intrinsic:path $(, $words:ident to $bytes:ident)?;)*) => {$(
         #[inline(always)]
         fn $verb(self, $($x: Self::V),*) -> Self::V {
-            // SAFETY: the token proves that the CPU has the instruction; any 16 bytes are a register of words of any size.
-            unsafe { transmute($intrinsic($(transmute::<uint8x16_t, _>($x)),*)) }
+            // SAFETY: the token proves that the CPU has the instruction.
+            unsafe { verbs!(@ $intrinsic, ($($x),*) $(, $words to $bytes)?) }
         }
     )*};
+    (@ $intrinsic:path, ($($x:ident),*)) => { $intrinsic($($x),*) };
+    (@ $intrinsic:path, ($a:ident, $b:ident), $words:ident to $bytes:ident) => {
+        $bytes($intrinsic($words($a), $words($b)))
+    };
 }
 
 impl<T: Armv8> Isa for T {
@@ -60,9 +68,9 @@ impl<T: Armv8> Isa for T {
         xor(a, b) = veorq_u8;
         and(a, b) = vandq_u8;
         or(a, b) = vorrq_u8;
-        add32(a, b) = vaddq_u32;
-        add64(a, b) = vaddq_u64;
-        sub64(a, b) = vsubq_u64;
+        add32(a, b) = vaddq_u32, vreinterpretq_u32_u8 to vreinterpretq_u8_u32;
+        add64(a, b) = vaddq_u64, vreinterpretq_u64_u8 to vreinterpretq_u8_u64;
+        sub64(a, b) = vsubq_u64, vreinterpretq_u64_u8 to vreinterpretq_u8_u64;
         mul_low(a, b) = product::<0, 0>;
         mul_high(a, b) = product::<1, 1>;
         mul_cross(a, b) = product::<0, 1>;

@@ -10,7 +10,8 @@ token! {
     NeonSha3, ["neon", "aes", "sha3"]
 }
 
-impl Armv8 for NeonSha3 {
+// SAFETY: a token exists only where `detect` found NEON, AES and PMULL, and SHA-3 too.
+unsafe impl Armv8 for NeonSha3 {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
         self.enter(kernel)
