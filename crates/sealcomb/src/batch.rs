@@ -151,6 +151,14 @@ impl<'a> SealJob<'a> {
         Ok(Self { key, message: message(key, nonce, aad.into(), Span::new(input, output)), tag })
     }
 
+    /// Finds out whether [`seal_batch`] would take this job.
+    ///
+    /// # Errors
+    /// What would be wrong with it there.
+    pub fn check(&self) -> Result<(), Error> {
+        Direction::check(self)
+    }
+
     /// Computes the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
     pub fn mac(key: &'a Key, nonce: &'a [u8], message: impl Into<Aad<'a>>, tag: &'a mut [u8]) -> Self {
         Self::in_place(key, nonce, message, &mut [], tag)
@@ -232,6 +240,14 @@ impl<'a> OpenJob<'a> {
         let room = most.unwrap_or(output.len());
         let data = Span::new(input, first(output, room)?);
         Ok(Self { key, message: message(key, nonce, aad.into(), data), most, tag, verdict: Verdict::Pending })
+    }
+
+    /// Finds out whether [`open_batch`] would take this job.
+    ///
+    /// # Errors
+    /// What would be wrong with it there.
+    pub fn check(&self) -> Result<(), Error> {
+        Direction::check(self)
     }
 
     /// Verifies the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
@@ -498,14 +514,21 @@ fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), B
     }
     if alike {
         jobs.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
+    } else if jobs.len() <= FLIGHT {
+        // So few need no memory from the heap.
+        by_family(schedule, &mut jobs.iter_mut().collect::<ArrayVec<_, FLIGHT>>());
     } else {
-        let mut sorted: Vec<&mut J> = jobs.iter_mut().collect();
-        sorted.sort_by_key(|job| (job.key().algorithm().id, job.key().backend().name()));
-        for alike in sorted.chunk_by_mut(|a, b| same_family(a.key(), b.key())) {
-            alike.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
-        }
+        by_family(schedule, &mut jobs.iter_mut().collect::<Vec<_>>());
     }
     Ok(())
+}
+
+/// Seals or opens jobs of several families, those of each together.
+fn by_family<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [&mut J]) {
+    jobs.sort_unstable_by_key(|job| (job.key().algorithm().id, job.key().backend().name()));
+    for alike in jobs.chunk_by_mut(|a, b| same_family(a.key(), b.key())) {
+        alike.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
+    }
 }
 
 /// Whether messages under two keys can fly together: the same algorithm on the same backend.
@@ -536,6 +559,23 @@ pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: S
     let mut message = message(key, nonce, aad.into(), data);
     let messages = &mut [&mut message];
     key.algorithm().code.seal(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
+    write_part(&message.tag, tag);
+}
+
+/// Decrypts one message whose sizes were found in order, and puts the tag that it should have in the place of the one that
+/// came with it.
+#[cfg(feature = "hazmat")]
+pub(crate) fn open_unverified<'a>(
+    key: &'a Key,
+    nonce: &'a [u8],
+    aad: &'a [u8],
+    data: Span<'a>,
+    tag: &mut [u8],
+) {
+    let mut message = message(key, nonce, aad.into(), data);
+    message.tag = read_part(tag);
+    let messages = &mut [&mut message];
+    key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
     write_part(&message.tag, tag);
 }
 

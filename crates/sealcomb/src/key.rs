@@ -141,6 +141,44 @@ impl Key {
         Ok(())
     }
 
+    /// Decrypts `data` in place **without verifying it**, and puts into `tag` the tag that it should have: for interfaces in
+    /// which the tag comes last, after the message was handed out, as that of OpenSSL's EVP. Whoever calls this compares
+    /// the tags, in constant time, and takes care that nobody uses a message whose tags differ.
+    ///
+    /// AES-SIV and GCM-SIV decrypt with the tag that came with the message, so `tag` must have it before; to other algorithms it
+    /// doesn't matter what it has.
+    ///
+    /// ```
+    /// use sealcomb::{Algorithm, Key};
+    ///
+    /// let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
+    /// let (mut data, mut tag) = (*b"message", [0; 16]);
+    /// key.seal_in_place(b"unique nonce", b"", &mut data, &mut tag)?;
+    /// let mut should_be = [0; 16];
+    /// key.open_unverified_in_place(b"unique nonce", b"", &mut data, &mut should_be)?;
+    /// assert_eq!((&data, should_be), (b"message", tag));
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// An [`Error`] for sizes that the algorithm doesn't take, [`Error::CiphertextIsLonger`] as for
+    /// [`Key::open_in_place`]; nothing was written then.
+    #[cfg(feature = "hazmat")]
+    pub fn open_unverified_in_place(
+        &self,
+        nonce: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &mut [u8],
+    ) -> Result<(), Error> {
+        batch::check(self, nonce, tag.len(), aad.len(), data.len())?;
+        if self.algorithm().expands() {
+            return Err(Error::CiphertextIsLonger);
+        }
+        batch::open_unverified(self, nonce, aad, data.into(), tag);
+        Ok(())
+    }
+
     /// Encrypts a message: the ciphertext, followed by the tag.
     ///
     /// # Errors
