@@ -104,8 +104,9 @@ impl Jobs {
             let mut flight = ArrayVec::<D::Job<'_>, FLIGHT>::new();
             for index in done..self.count.min(done + FLIGHT) {
                 // SAFETY: the caller's promise.
-                match unsafe { self.at(index).prepare::<D>(self.size, &mut pool) } {
-                    Ok(job) => flight.push(job),
+                match unsafe { self.at(index).prepare::<D, FLIGHT>(self.size, &mut pool, &mut flight) } {
+                    // SAFETY: the same. Opening sets it once more.
+                    Ok(room) => unsafe { self.set(index, SEALCOMB_OK, room) },
                     Err(Refusal::Full) => break,
                     Err(Refusal::Mistake(status)) => return Err(Mistake { index, status }),
                 }
@@ -118,13 +119,10 @@ impl Jobs {
             D::run(&mut flight)
                 .map_err(|error| Mistake { index: done + error.index, status: error.error.into() })?;
             for (index, job) in flight.iter().enumerate() {
-                let index = done + index;
+                let Some((status, written)) = job.result() else { break };
+                forged |= status == SEALCOMB_FORGED;
                 // SAFETY: the same.
-                unsafe {
-                    let (status, written) = job.result(self.at(index));
-                    forged |= status == SEALCOMB_FORGED;
-                    self.set(index, status, written);
-                }
+                unsafe { self.set(done + index, status, written) };
             }
             done += flight.len();
         }
@@ -139,9 +137,10 @@ impl Jobs {
     unsafe fn check<D: Direction>(&self) -> Result<(), Mistake> {
         for index in 0..self.count {
             let mut room = Room::new();
+            let mut alone = ArrayVec::<D::Job<'_>, 1>::new();
             // SAFETY: the caller's promise.
-            let prepared = unsafe { self.at(index).prepare::<D>(self.size, &mut room.pool()) };
-            let checked = prepared.and_then(|job| Ok(job.check()?));
+            let prepared = unsafe { self.at(index).prepare::<D, 1>(self.size, &mut room.pool(), &mut alone) };
+            let checked = prepared.and_then(|_| Ok(alone[0].check()?));
             // All of a room is enough for a job, or it has memory of its own.
             if let Err(Refusal::Mistake(status)) = checked {
                 return Err(Mistake { index, status });

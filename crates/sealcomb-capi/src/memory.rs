@@ -48,10 +48,16 @@ pub(crate) unsafe fn write<'a>(data: *mut u8, bytes: usize) -> Result<&'a mut [u
 }
 
 /// Whether two buffers have a byte in common.
-#[inline(always)]
 pub(crate) fn overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
-    let (a, b) = (a as usize, b as usize);
-    b.wrapping_sub(a) < a_bytes && b_bytes > 0 || a.wrapping_sub(b) < b_bytes && a_bytes > 0
+    a_bytes > 0 && b_bytes > 0 && may_overlap(a, a_bytes, b, b_bytes)
+}
+
+/// Whether two buffers have a byte in common, unless one is empty: with one comparison.
+#[inline(always)]
+pub(crate) fn may_overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
+    // They do if the end of `a` is behind the beginning of `b`, by less than the bytes of both.
+    let behind = (a as usize).wrapping_add(a_bytes).wrapping_sub(b as usize);
+    behind.wrapping_sub(1) < a_bytes.wrapping_add(b_bytes).wrapping_sub(1)
 }
 
 #[cfg(test)]
@@ -65,7 +71,9 @@ mod tests {
         let bytes = |from: usize, len: usize| from..from + len;
         for (a, a_bytes, b, b_bytes) in (0..6usize.pow(4)).map(|n| (n % 6, n / 6 % 6, n / 36 % 6, n / 216)) {
             let expected = bytes(a, a_bytes).any(|byte| bytes(b, b_bytes).contains(&byte));
-            assert_eq!(overlap(at(8 + a), a_bytes, at(8 + b), b_bytes), expected, "{a} {a_bytes} {b} {b_bytes}");
+            let (a, b) = (at(8 + a), at(8 + b));
+            assert_eq!(overlap(a, a_bytes, b, b_bytes), expected, "{a:?} {a_bytes} {b:?} {b_bytes}");
+            assert!(may_overlap(a, a_bytes, b, b_bytes) || !expected, "{a:?} {a_bytes} {b:?} {b_bytes}");
         }
         assert!(!overlap(ptr::null(), 0, at(16), 16));
     }

@@ -24,7 +24,7 @@ const EMPTY: sealcomb_job = sealcomb_job {
     tag_bytes: 0,
     written: MaybeUninit::new(0),
     status: MaybeUninit::new(SEALCOMB_OK),
-    reserved: [0; 2],
+    reserved: 0,
 };
 
 /// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than

@@ -12,7 +12,7 @@ static pthread_barrier_t barrier;
 
 /* A batch that is the same in every thread. */
 static void seal(const sealcomb_key *const keys[KEYS], uint8_t tags[JOBS][16]) {
-    static const uint8_t nonce[16], message[700];
+    static const uint8_t nonce[16] = {0}, message[700] = {0};
     sealcomb_job jobs[JOBS];
     uint8_t *sealed = memory(sizeof message * JOBS);
     for (size_t i = 0; i < JOBS; i++) {
