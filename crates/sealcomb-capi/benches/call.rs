@@ -13,7 +13,8 @@ use std::ptr;
 
 use sealcomb::{Algorithm, Key, SealJob, seal_batch};
 use sealcomb_capi::{
-    sealcomb_algorithm_by_id, sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new, sealcomb_seal_batch, sealcomb_status,
+    sealcomb_algorithm_by_id, sealcomb_job, sealcomb_key, sealcomb_key_free, sealcomb_key_new,
+    sealcomb_seal_batch, sealcomb_status,
 };
 use sealcomb_timing::{Clock, Quartiles};
 
@@ -29,7 +30,12 @@ struct Buffers {
 
 impl Buffers {
     fn new(bytes: usize) -> Self {
-        Self { nonces: [[7; 12]; MESSAGES], data: vec![0; bytes * MESSAGES], tags: [[0; 16]; MESSAGES], bytes }
+        Self {
+            nonces: [[7; 12]; MESSAGES],
+            data: vec![0; bytes * MESSAGES],
+            tags: [[0; 16]; MESSAGES],
+            bytes,
+        }
     }
 
     fn from_rust(&mut self, key: &Key) {
@@ -75,7 +81,8 @@ impl Buffers {
 }
 
 fn call(jobs: &mut [MaybeUninit<sealcomb_job>; MESSAGES]) {
-    let call = black_box(sealcomb_seal_batch as unsafe extern "C" fn(*mut sealcomb_job, usize) -> sealcomb_status);
+    let call =
+        black_box(sealcomb_seal_batch as unsafe extern "C" fn(*mut sealcomb_job, usize) -> sealcomb_status);
     // SAFETY: so many jobs, which were filled, each with buffers of its own that live until the call is over.
     let status = unsafe { call(jobs.as_mut_ptr().cast(), MESSAGES) };
     assert_eq!(status, sealcomb_status::SEALCOMB_OK);
@@ -88,7 +95,10 @@ fn main() -> ExitCode {
     }
     let (mut clock, mut too_dear) = (Clock::new(), false);
     println!("{MESSAGES} messages, core cycles a message, median; cycles: {}", clock.source());
-    println!("{:16} {:>6} {:>9} {:>9} {:>9} {:>17} {:>7}", "algorithm", "bytes", "Rust", "C, filled", "C, ready", "call beyond Rust", "ratio");
+    println!(
+        "{:16} {:>6} {:>9} {:>9} {:>9} {:>17} {:>7}",
+        "algorithm", "bytes", "Rust", "C, filled", "C, ready", "call beyond Rust", "ratio"
+    );
     for id in ["aes128-gcm", "aes128-ocb3-t128", "aes128-ccm"] {
         let key = Key::new(Algorithm::by_id(id).expect("an algorithm"), &[1; 16]).expect("a key");
         let c_key = new_key(id);
@@ -100,7 +110,9 @@ fn main() -> ExitCode {
             ready_buffers.fill(c_key, &mut ready);
             let timings = clock.interleave(
                 TURNS,
-                &mut [&mut || rust.from_rust(&key), &mut || c.from_c(c_key, &mut jobs), &mut || call(&mut ready)],
+                &mut [&mut || rust.from_rust(&key), &mut || c.from_c(c_key, &mut jobs), &mut || {
+                    call(&mut ready)
+                }],
             );
             let a_message = |timings: &[f64]| timings.iter().map(|cycles| cycles / MESSAGES as f64).collect();
             let [rust, c, ready]: [Vec<f64>; 3] =
@@ -132,7 +144,9 @@ fn main() -> ExitCode {
 fn new_key(id: &str) -> *mut sealcomb_key {
     let (id, mut key) = (std::ffi::CString::new(id).expect("no NUL"), ptr::null_mut());
     // SAFETY: a text with a NUL at its end, bytes that are there, and a place for the key.
-    let status = unsafe { sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key) };
+    let status = unsafe {
+        sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), [1; 16].as_ptr(), 16, &raw mut key)
+    };
     assert_eq!(status, sealcomb_status::SEALCOMB_OK);
     key
 }

@@ -1,8 +1,8 @@
 //! The list of algorithms.
 
 use std::ffi::{CStr, c_char};
-use std::sync::LazyLock;
 use std::ptr;
+use std::sync::LazyLock;
 
 use sealcomb::{ALGORITHMS, Algorithm, Kind};
 
@@ -191,7 +191,9 @@ pub unsafe extern "C" fn sealcomb_algorithm_message_bytes_at_most(
 
 /// Whether who opens must be told how long the message is, by the job's `output_bytes`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_algorithm_needs_message_bytes(algorithm: *const sealcomb_algorithm) -> bool {
+pub unsafe extern "C" fn sealcomb_algorithm_needs_message_bytes(
+    algorithm: *const sealcomb_algorithm,
+) -> bool {
     // SAFETY: the caller's promise.
     unsafe { self::algorithm(algorithm) }.is_some_and(Algorithm::needs_message_bytes)
 }

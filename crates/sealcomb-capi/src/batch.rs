@@ -6,7 +6,8 @@ use crate::job::{Direction, Open, Prepared, Refusal, Seal};
 use crate::memory;
 use crate::parts::Room;
 use crate::sealcomb_status::{
-    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_JOB_SIZE, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_NOT_DONE, SEALCOMB_OK,
+    SEALCOMB_ERROR_INTERNAL, SEALCOMB_ERROR_JOB_SIZE, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED,
+    SEALCOMB_NOT_DONE, SEALCOMB_OK,
 };
 use crate::{guard, sealcomb_job, sealcomb_status};
 
@@ -158,7 +159,9 @@ impl Jobs {
         if self.size == KNOWN {
             return true;
         }
-        if !(KNOWN..=MOST_JOB_BYTES).contains(&self.size) || !self.size.is_multiple_of(align_of::<sealcomb_job>()) {
+        if !(KNOWN..=MOST_JOB_BYTES).contains(&self.size)
+            || !self.size.is_multiple_of(align_of::<sealcomb_job>())
+        {
             return false;
         }
         (0..self.count).all(|index| {

@@ -221,7 +221,9 @@ impl Direction for Open {
         if algorithm.needs_message_bytes() {
             return match job.is_in_place() {
                 false => Ok(job.output_bytes),
-                true if algorithm.ciphertext_bytes(job.output_bytes) == job.input_bytes => Ok(job.input_bytes),
+                true if algorithm.ciphertext_bytes(job.output_bytes) == job.input_bytes => {
+                    Ok(job.input_bytes)
+                }
                 true => Err(SEALCOMB_ERROR_OUTPUT_TOO_SHORT),
             };
         }
@@ -373,7 +375,8 @@ impl sealcomb_job {
     ) -> Result<usize, Refusal> {
         let room = D::room(key.algorithm(), self)?;
         let overlaps = |data, bytes| {
-            overlap(data, bytes, self.output, room) || D::WRITES_TAG && overlap(data, bytes, self.tag, self.tag_bytes)
+            overlap(data, bytes, self.output, room)
+                || D::WRITES_TAG && overlap(data, bytes, self.tag, self.tag_bytes)
         };
         if overlaps(self.nonce, self.nonce_bytes)
             || overlaps(self.aad, self.aad_bytes)

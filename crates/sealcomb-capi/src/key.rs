@@ -54,7 +54,8 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
         unsafe { key.write(ptr::null_mut()) };
         let made = || {
             // SAFETY: the caller's promise.
-            let algorithm = unsafe { algorithm::algorithm(algorithm) }.ok_or(SEALCOMB_ERROR_UNKNOWN_ALGORITHM)?;
+            let algorithm =
+                unsafe { algorithm::algorithm(algorithm) }.ok_or(SEALCOMB_ERROR_UNKNOWN_ALGORITHM)?;
             // SAFETY: the caller's promise; used in this call alone.
             let bytes = unsafe { memory::read(bytes, count) }?;
             // SAFETY: the caller's promise.

@@ -35,7 +35,11 @@ pub(crate) struct Pool<'a> {
 
 impl<'a> Room<'a> {
     pub(crate) const fn new() -> Self {
-        Self { text: [MaybeUninit::uninit(); TEXT_BYTES], strings: [MaybeUninit::uninit(); STRINGS], long: OnceCell::new() }
+        Self {
+            text: [MaybeUninit::uninit(); TEXT_BYTES],
+            strings: [MaybeUninit::uninit(); STRINGS],
+            long: OnceCell::new(),
+        }
     }
 
     /// All of it.
@@ -61,7 +65,11 @@ impl<'a> Pool<'a> {
         let bytes = pieces.clone().fold(0_usize, |sum, piece| sum.saturating_add(piece.len()));
         if bytes > TEXT_BYTES {
             let joined = pieces.collect::<Vec<_>>().concat();
-            return self.long.set(joined).map(|()| Aad::from(self.long.get().map_or(&[][..], Vec::as_slice))).map_err(|_| Full);
+            return self
+                .long
+                .set(joined)
+                .map(|()| Aad::from(self.long.get().map_or(&[][..], Vec::as_slice)))
+                .map_err(|_| Full);
         }
         let taken = take(&mut self.text, bytes)?;
         Ok(Aad::from(&*filled(taken, pieces.flatten().copied())))

@@ -3,7 +3,9 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::sealcomb_status::{SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK};
+use crate::sealcomb_status::{
+    SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
+};
 use crate::{sealcomb_job, sealcomb_key, sealcomb_open_batch, sealcomb_seal_batch, sealcomb_status};
 
 /// A job with nothing in it.
@@ -152,7 +154,16 @@ pub unsafe extern "C" fn sealcomb_mac(
     tag: *mut u8,
     tag_bytes: usize,
 ) -> sealcomb_status {
-    let mut job = sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY };
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad: message,
+        aad_bytes: message_bytes,
+        tag,
+        tag_bytes,
+        ..EMPTY
+    };
     // SAFETY: the caller's promises.
     unsafe { sealcomb_seal_batch(&raw mut job, 1) }
 }
@@ -172,7 +183,16 @@ pub unsafe extern "C" fn sealcomb_mac_verify(
     tag_bytes: usize,
 ) -> sealcomb_status {
     let tag = tag.cast_mut();
-    let mut job = sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY };
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad: message,
+        aad_bytes: message_bytes,
+        tag,
+        tag_bytes,
+        ..EMPTY
+    };
     // SAFETY: the caller's promises; opening only reads the tag.
     unsafe { sealcomb_open_batch(&raw mut job, 1) }
 }

@@ -93,7 +93,10 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_NOT_DONE, c"not done, since another job of the batch had a mistake in it"),
         (SEALCOMB_UNAUTHENTICATED, c"decrypted, with nothing to verify"),
         (SEALCOMB_FORGED, c"the message did not verify"),
-        (SEALCOMB_ERROR_JOB_SIZE, c"a job of a size that this library does not know, or reserved fields that are not 0"),
+        (
+            SEALCOMB_ERROR_JOB_SIZE,
+            c"a job of a size that this library does not know, or reserved fields that are not 0",
+        ),
         (SEALCOMB_ERROR_POINTER, c"a pointer is NULL, or a length impossible"),
         (SEALCOMB_ERROR_OVERLAP, c"buffers of a job overlap"),
         (SEALCOMB_ERROR_KEY_LENGTH, c"a key of another length than the algorithm takes"),
@@ -110,7 +113,10 @@ fn text(status: i32) -> &'static CStr {
         (SEALCOMB_ERROR_NO_BACKEND, c"this CPU or this build lacks the backend"),
         (SEALCOMB_ERROR_INTERNAL, c"a mistake of the library"),
     ];
-    TEXTS.iter().find(|(known, _)| *known as i32 == status).map_or(c"no status of this library", |(_, text)| text)
+    TEXTS
+        .iter()
+        .find(|(known, _)| *known as i32 == status)
+        .map_or(c"no status of this library", |(_, text)| text)
 }
 
 /// A status as people read it, without a full stop, in memory that stays. Takes any number.

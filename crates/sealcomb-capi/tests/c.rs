@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const PROGRAMS: [&str; 5] = ["known_answers", "batches", "misuse", "threads", "allocations"];
-const LANGUAGES: [(&str, &str, &str); 4] =
-    [("gcc", "c", "-std=c99"), ("g++", "c++", "-std=c++17"), ("clang", "c", "-std=c99"), ("clang++", "c++", "-std=c++17")];
+const LANGUAGES: [(&str, &str, &str); 4] = [
+    ("gcc", "c", "-std=c99"),
+    ("g++", "c++", "-std=c++17"),
+    ("clang", "c", "-std=c99"),
+    ("clang++", "c++", "-std=c++17"),
+];
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::{ptr, slice};
 
 use ctutils::CtEq;
-use sealcomb::{Key, SealJob, Schedule, seal_batch_with};
+use sealcomb::{Key, Schedule, SealJob, seal_batch_with};
 
 use crate::gcm::{Block, Gcm, GcmKey};
 use crate::openssl::{self, Algorithm, Dispatch, END, Param, bytes, entry, succeeds};
@@ -122,7 +122,13 @@ impl<'a> Data<'a> {
 }
 
 /// Encrypts one message, and returns where the ciphertext is.
-pub(crate) fn seal<'a>(key: &Key, iv: &[u8], aad: &[u8], data: Data<'a>, tag: &mut [u8]) -> Option<&'a mut [u8]> {
+pub(crate) fn seal<'a>(
+    key: &Key,
+    iv: &[u8],
+    aad: &[u8],
+    data: Data<'a>,
+    tag: &mut [u8],
+) -> Option<&'a mut [u8]> {
     match data {
         Data::InPlace(data) => {
             key.seal_in_place(iv, aad, data, tag).ok()?;
@@ -557,7 +563,12 @@ unsafe extern "C" fn update(
 
 type Final = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize, usize) -> c_int;
 
-unsafe extern "C" fn finish(context: *mut c_void, _output: *mut u8, written: *mut usize, _room: usize) -> c_int {
+unsafe extern "C" fn finish(
+    context: *mut c_void,
+    _output: *mut u8,
+    written: *mut usize,
+    _room: usize,
+) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
         unsafe { self::context(context) }?.finish()?;

@@ -11,7 +11,7 @@
 //! for a key; CTR is the library's, and the hash RustCrypto's.
 
 use ghash::GHash;
-use ghash::universal_hash::{KeyInit, UniversalHash};
+use ghash::universal_hash::UniversalHash;
 use sealcomb::{Algorithm, Key};
 use zeroize::Zeroizing;
 

@@ -28,7 +28,7 @@ const OPERATION_MAC: c_int = 3;
 
 /// What OpenSSL calls when it has loaded the provider.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn OSSL_provider_init(
+unsafe extern "C" fn OSSL_provider_init(
     _core: *const c_void,
     _core_functions: *const Dispatch,
     functions: *mut *const Dispatch,
@@ -55,7 +55,12 @@ const NAME: &[u8] = b"sealcomb\0";
 const VERSION: &[u8] = concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes();
 
 extern "C" fn gettable_params(_context: *mut c_void) -> *const Param {
-    static GETTABLE: [Param; 4] = [Param::text_in_place(c"name"), Param::text_in_place(c"version"), Param::number(c"status"), Param::END];
+    static GETTABLE: [Param; 4] = [
+        Param::text_in_place(c"name"),
+        Param::text_in_place(c"version"),
+        Param::number(c"status"),
+        Param::END,
+    ];
     GETTABLE.as_ptr()
 }
 
@@ -69,7 +74,11 @@ unsafe extern "C" fn get_params(_context: *mut c_void, params: *mut Param) -> c_
     }))
 }
 
-unsafe extern "C" fn query(_context: *mut c_void, operation: c_int, no_cache: *mut c_int) -> *const Algorithm {
+unsafe extern "C" fn query(
+    _context: *mut c_void,
+    operation: c_int,
+    no_cache: *mut c_int,
+) -> *const Algorithm {
     // SAFETY: OpenSSL gives a place to write to.
     unsafe { no_cache.write(0) };
     match operation {

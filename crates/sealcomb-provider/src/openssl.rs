@@ -37,8 +37,12 @@ pub(crate) struct Algorithm {
 unsafe impl Sync for Algorithm {}
 
 impl Algorithm {
-    pub(crate) const END: Self =
-        Self { names: ptr::null(), properties: ptr::null(), functions: ptr::null(), description: ptr::null() };
+    pub(crate) const END: Self = Self {
+        names: ptr::null(),
+        properties: ptr::null(),
+        functions: ptr::null(),
+        description: ptr::null(),
+    };
 
     pub(crate) const fn new(names: &'static CStr, functions: &'static [Dispatch]) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! CCM, OCB, SIV and GCM-SIV, whose messages come in one piece: the standards of all but OCB need to know the length or the
 //! whole of a message before its first block.
 
-use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Schedule, Verdict, open_batch_with, seal_batch_with};
+use sealcomb::{Aad, Algorithm, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 use zeroize::Zeroizing;
 
 use crate::cipher::{Data, Mode};
@@ -56,7 +56,9 @@ impl WholeKey {
         let aad = Aad::strings(&slices);
         let job = match data {
             Data::InPlace(data) => SealJob::in_place(key, iv, aad, data, &mut tag[..tag_bytes]),
-            Data::Apart(input, output) => SealJob::new(key, iv, aad, input, output, &mut tag[..tag_bytes]).ok()?,
+            Data::Apart(input, output) => {
+                SealJob::new(key, iv, aad, input, output, &mut tag[..tag_bytes]).ok()?
+            }
         };
         seal_batch_with(Schedule::Single, &mut [job]).ok()?;
         Some(tag)
