@@ -38,7 +38,7 @@ impl Buffers {
         }
     }
 
-    fn from_rust(&mut self, key: &Key) {
+    fn seal_from_rust(&mut self, key: &Key) {
         let mut jobs = arrayvec::ArrayVec::<SealJob<'_>, MESSAGES>::new();
         let data = self.data.chunks_exact_mut(self.bytes);
         for ((nonce, tag), data) in self.nonces.iter().zip(&mut self.tags).zip(data) {
@@ -48,7 +48,7 @@ impl Buffers {
     }
 
     /// As a C program has it: structures that stay where they are, and a function that the compiler doesn't see into.
-    fn from_c(&mut self, key: *const sealcomb_key, jobs: &mut [MaybeUninit<sealcomb_job>; MESSAGES]) {
+    fn seal_from_c(&mut self, key: *const sealcomb_key, jobs: &mut [MaybeUninit<sealcomb_job>; MESSAGES]) {
         self.fill(key, jobs);
         call(jobs);
     }
@@ -110,9 +110,13 @@ fn main() -> ExitCode {
             ready_buffers.fill(c_key, &mut ready);
             let timings = clock.interleave(
                 TURNS,
-                &mut [&mut || rust.from_rust(&key), &mut || c.from_c(c_key, &mut jobs), &mut || {
-                    call(&mut ready)
-                }],
+                &mut [
+                    &mut || rust.seal_from_rust(&key),
+                    &mut || c.seal_from_c(c_key, &mut jobs),
+                    &mut || {
+                        call(&mut ready);
+                    },
+                ],
             );
             let a_message = |timings: &[f64]| timings.iter().map(|cycles| cycles / MESSAGES as f64).collect();
             let [rust, c, ready]: [Vec<f64>; 3] =

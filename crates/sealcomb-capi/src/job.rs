@@ -346,7 +346,7 @@ impl sealcomb_job {
         let with_tag = |data, bytes| D::WRITES_TAG && may_overlap(self.tag, self.tag_bytes, data, bytes);
         self.aad_parts.is_null()
             && !algorithm.expands()
-            && lengths <= isize::MAX as usize
+            && isize::try_from(lengths).is_ok()
             && self.input_bytes <= self.output_bytes
             && !self.nonce.is_null()
             && !self.aad.is_null()

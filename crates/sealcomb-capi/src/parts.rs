@@ -72,11 +72,12 @@ impl<'a> Pool<'a> {
                 .map_err(|_| Full);
         }
         let taken = take(&mut self.text, bytes)?;
-        Ok(Aad::from(&*filled(taken, pieces.flatten().copied())))
+        Ok(Aad::from(filled(taken, pieces.flatten().copied())))
     }
 }
 
 /// The first of what is left.
+#[expect(clippy::mut_mut, reason = "what is taken is no longer in what is left")]
 fn take<'a, T>(left: &mut &'a mut [MaybeUninit<T>], count: usize) -> Result<&'a mut [MaybeUninit<T>], Full> {
     left.split_off_mut(..count).ok_or(Full)
 }

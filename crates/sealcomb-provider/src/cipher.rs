@@ -145,11 +145,12 @@ pub(crate) fn seal<'a>(
 enum Engine {
     /// There is no key yet.
     None,
-    Gcm(GcmKey, Gcm),
+    Gcm(Box<GcmKey>, Gcm),
     Whole(WholeKey),
 }
 
 /// A cipher as a program has it.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 struct Context {
     mode: Mode,
     key_bytes: usize,
@@ -194,12 +195,12 @@ impl Context {
     fn again(&self) -> Option<Self> {
         let engine = match &self.engine {
             Engine::None => Engine::None,
-            Engine::Gcm(key, Gcm::Start) => Engine::Gcm(key.again()?, Gcm::Start),
+            Engine::Gcm(key, Gcm::Start) => Engine::Gcm(Box::new(key.again()?), Gcm::Start),
             Engine::Gcm(key, Gcm::One { bytes, tag, rest }) => {
-                Engine::Gcm(key.again()?, Gcm::One { bytes: *bytes, tag: *tag, rest: *rest })
+                Engine::Gcm(Box::new(key.again()?), Gcm::One { bytes: *bytes, tag: *tag, rest: *rest })
             }
             Engine::Gcm(key, Gcm::Several { bytes, x, rest }) => {
-                Engine::Gcm(key.again()?, Gcm::Several { bytes: *bytes, x: *x, rest: *rest })
+                Engine::Gcm(Box::new(key.again()?), Gcm::Several { bytes: *bytes, x: *x, rest: *rest })
             }
             Engine::Whole(key) => Engine::Whole(key.again()?),
         };
@@ -225,7 +226,7 @@ impl Context {
                 return None;
             }
             self.engine = if self.mode == Mode::Gcm {
-                Engine::Gcm(GcmKey::new(key)?, Gcm::Start)
+                Engine::Gcm(Box::new(GcmKey::new(key)?), Gcm::Start)
             } else {
                 Engine::Whole(WholeKey::new(self.mode, key)?)
             };
@@ -606,8 +607,7 @@ unsafe extern "C" fn get_params<const MODE: usize, const KEY_BYTES: usize>(param
         // The longest that CCM has by default is not the one that it begins with.
         b"ivlen" => param.set_number(if mode == Mode::Ccm { 12 } else { mode.iv_bytes() }),
         b"blocksize" => param.set_number(mode.block_bytes()),
-        b"aead" => param.set_number(1),
-        b"custom-iv" => param.set_number(1),
+        b"aead" | b"custom-iv" => param.set_number(1),
         b"cts" | b"tls-multi" | b"has-randkey" | b"encrypt-then-mac" => param.set_number(0),
         _ => true,
     }))
