@@ -53,7 +53,7 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_INTERNAL = -100,
 }
 
-#[expect(clippy::enum_glob_use, reason = "each of them is translated below")]
+#[allow(clippy::enum_glob_use, reason = "each of them is translated below")]
 use sealcomb_status::*;
 
 impl From<Error> for sealcomb_status {

@@ -146,7 +146,7 @@ enum Engine {
     /// There is no key yet.
     None,
     Gcm(Box<GcmKey>, Gcm),
-    Whole(WholeKey),
+    Whole(Box<WholeKey>),
 }
 
 /// A cipher as a program has it.
@@ -202,7 +202,7 @@ impl Context {
             Engine::Gcm(key, Gcm::Several { bytes, x, rest }) => {
                 Engine::Gcm(Box::new(key.again()?), Gcm::Several { bytes: *bytes, x: *x, rest: *rest })
             }
-            Engine::Whole(key) => Engine::Whole(key.again()?),
+            Engine::Whole(key) => Engine::Whole(Box::new(key.again()?)),
         };
         Some(Self { engine, aad: self.aad.clone(), ..*self })
     }
@@ -228,7 +228,7 @@ impl Context {
             self.engine = if self.mode == Mode::Gcm {
                 Engine::Gcm(Box::new(GcmKey::new(key)?), Gcm::Start)
             } else {
-                Engine::Whole(WholeKey::new(self.mode, key)?)
+                Engine::Whole(Box::new(WholeKey::new(self.mode, key)?))
             };
         }
         if key.is_some() || iv.is_some() || self.mode == Mode::Siv {

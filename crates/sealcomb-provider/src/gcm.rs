@@ -286,11 +286,11 @@ mod tests {
     /// Messages of any pieces, among them the counter's turn from its highest number to 0.
     #[test]
     fn the_pieces_of_a_message_make_the_same_as_the_whole() {
-        let message: Vec<u8> = (0..200).map(|i| i as u8).collect();
+        let message: Vec<u8> = (0..200).collect();
         let mut turning = 0;
-        for iv_bytes in [12, 1, 16, 60] {
+        for iv_bytes in [12_u8, 1, 16, 60] {
             for cut in 0..message.len() {
-                let iv: Vec<u8> = (0..iv_bytes).map(|i| i as u8 ^ cut as u8).collect();
+                let iv: Vec<u8> = (0..iv_bytes).map(|i| i ^ cut as u8).collect();
                 let mut key = GcmKey::new(&[7; 16]).unwrap();
                 turning += usize::from(key.pieces().unwrap().j0(&iv)[12] == 0xff);
                 let aad = &message[..cut % 40];
