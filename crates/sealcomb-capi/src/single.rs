@@ -1,0 +1,207 @@
+//! One message at a time.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use crate::sealcomb_status::{
+    SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
+};
+use crate::{sealcomb_job, sealcomb_key, sealcomb_open_batch, sealcomb_seal_batch, sealcomb_status};
+
+/// A job with nothing in it.
+const EMPTY: sealcomb_job = sealcomb_job {
+    size: size_of::<sealcomb_job>(),
+    key: ptr::null(),
+    nonce: ptr::null(),
+    nonce_bytes: 0,
+    aad: ptr::null(),
+    aad_bytes: 0,
+    aad_parts: ptr::null(),
+    aad_part_count: 0,
+    input: ptr::null(),
+    input_bytes: 0,
+    output: ptr::null_mut(),
+    output_bytes: 0,
+    tag: ptr::null_mut(),
+    tag_bytes: 0,
+    written: MaybeUninit::new(0),
+    status: MaybeUninit::new(SEALCOMB_OK),
+    reserved: 0,
+};
+
+/// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than
+/// that takes.
+///
+/// @param written where the bytes of both together are put; may be NULL
+/// @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_seal(
+    key: *const sealcomb_key,
+    nonce: *const u8,
+    nonce_bytes: usize,
+    aad: *const u8,
+    aad_bytes: usize,
+    message: *const u8,
+    message_bytes: usize,
+    sealed: *mut u8,
+    sealed_bytes: usize,
+    written: *mut usize,
+) -> sealcomb_status {
+    // SAFETY: NULL, or a key that was not freed.
+    let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
+    let ciphertext_bytes = inner.algorithm().ciphertext_bytes(message_bytes);
+    let tag_bytes = inner.tag_bytes();
+    let needed = ciphertext_bytes.saturating_add(tag_bytes);
+    if needed > sealed_bytes {
+        return SEALCOMB_ERROR_OUTPUT_TOO_SHORT;
+    }
+    if sealed.is_null() && needed > 0 {
+        return SEALCOMB_ERROR_POINTER;
+    }
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad,
+        aad_bytes,
+        input: message,
+        input_bytes: message_bytes,
+        output: sealed,
+        output_bytes: ciphertext_bytes,
+        tag: sealed.wrapping_add(ciphertext_bytes),
+        tag_bytes,
+        ..EMPTY
+    };
+    // SAFETY: the caller's promises.
+    let status = unsafe { sealcomb_seal_batch(&raw mut job, 1) };
+    // SAFETY: NULL, or the caller's to write to.
+    unsafe { tell(written, if status == SEALCOMB_OK { needed } else { 0 }) };
+    status
+}
+
+/// Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the length
+/// of the message, `message_bytes` tells it.
+///
+/// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in place also
+/// the bytes of the ciphertext
+/// @param written where the bytes of the message are put; may be NULL
+/// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as far as it would
+/// have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was written
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_open(
+    key: *const sealcomb_key,
+    nonce: *const u8,
+    nonce_bytes: usize,
+    aad: *const u8,
+    aad_bytes: usize,
+    sealed: *const u8,
+    sealed_bytes: usize,
+    message: *mut u8,
+    message_bytes: usize,
+    written: *mut usize,
+) -> sealcomb_status {
+    // SAFETY: NULL, or the caller's to write to.
+    unsafe { tell(written, 0) };
+    // SAFETY: NULL, or a key that was not freed.
+    let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
+    let tag_bytes = inner.tag_bytes();
+    let Some(ciphertext_bytes) = sealed_bytes.checked_sub(tag_bytes) else { return SEALCOMB_FORGED };
+    if sealed.is_null() && sealed_bytes > 0 {
+        return SEALCOMB_ERROR_POINTER;
+    }
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad,
+        aad_bytes,
+        input: sealed,
+        input_bytes: ciphertext_bytes,
+        output: message,
+        output_bytes: message_bytes,
+        tag: sealed.wrapping_add(ciphertext_bytes).cast_mut(),
+        tag_bytes,
+        ..EMPTY
+    };
+    // SAFETY: the caller's promises.
+    let status = unsafe { sealcomb_open_batch(&raw mut job, 1) };
+    // SAFETY: NULL, or the caller's to write to; the call has set what it wrote, or it is still 0.
+    unsafe { tell(written, job.written.assume_init()) };
+    if status == SEALCOMB_FORGED {
+        return status;
+    }
+    // SAFETY: the call has set it, or it is still 0.
+    match unsafe { job.status.assume_init() } {
+        SEALCOMB_OK => status,
+        of_job => of_job,
+    }
+}
+
+/// Computes the tag of one message, for an algorithm that is a MAC.
+///
+/// @param tag `sealcomb_key_tag_bytes` bytes
+/// @return `SEALCOMB_OK`, or what is wrong
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_mac(
+    key: *const sealcomb_key,
+    nonce: *const u8,
+    nonce_bytes: usize,
+    message: *const u8,
+    message_bytes: usize,
+    tag: *mut u8,
+    tag_bytes: usize,
+) -> sealcomb_status {
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad: message,
+        aad_bytes: message_bytes,
+        tag,
+        tag_bytes,
+        ..EMPTY
+    };
+    // SAFETY: the caller's promises.
+    unsafe { sealcomb_seal_batch(&raw mut job, 1) }
+}
+
+/// Verifies the tag of one message, for an algorithm that is a MAC, in constant time.
+///
+/// @return `SEALCOMB_OK`, `SEALCOMB_FORGED`, or what is wrong
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sealcomb_mac_verify(
+    key: *const sealcomb_key,
+    nonce: *const u8,
+    nonce_bytes: usize,
+    message: *const u8,
+    message_bytes: usize,
+    tag: *const u8,
+    tag_bytes: usize,
+) -> sealcomb_status {
+    let tag = tag.cast_mut();
+    let mut job = sealcomb_job {
+        key,
+        nonce,
+        nonce_bytes,
+        aad: message,
+        aad_bytes: message_bytes,
+        tag,
+        tag_bytes,
+        ..EMPTY
+    };
+    // SAFETY: the caller's promises; opening only reads the tag.
+    unsafe { sealcomb_open_batch(&raw mut job, 1) }
+}
+
+/// # Safety
+/// NULL, or a place to write to.
+unsafe fn tell(written: *mut usize, bytes: usize) {
+    if !written.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { written.write(bytes) };
+    }
+}

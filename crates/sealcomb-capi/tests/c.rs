@@ -1,0 +1,90 @@
+//! The C programs in `c/`, compiled as C99 and as C++17 by the compilers that are there, and run. `./dev capi` runs them on what
+//! is installed, under sanitizers and valgrind too.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const PROGRAMS: [&str; 5] = ["known_answers", "batches", "misuse", "threads", "allocations"];
+const LANGUAGES: [(&str, &str, &str); 4] = [
+    ("gcc", "c", "-std=c99"),
+    ("g++", "c++", "-std=c++17"),
+    ("clang", "c", "-std=c99"),
+    ("clang++", "c++", "-std=c++17"),
+];
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo puts the shared library: above the tests.
+fn libraries() -> PathBuf {
+    let test = env::current_exe().expect("this program");
+    let folder = test.ancestors().nth(2).expect("a folder above the tests'").to_owned();
+    assert!(folder.join("libsealcomb_capi.so").exists(), "no library in {}", folder.display());
+    folder
+}
+
+fn succeed(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().expect("a program to run");
+    let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
+    stdout
+}
+
+fn exists(compiler: &str) -> bool {
+    Command::new(compiler).arg("--version").output().is_ok()
+}
+
+fn compile(compiler: &str, language: &str, standard: &str, program: &str) -> PathBuf {
+    let libraries = libraries();
+    let result = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{compiler}"));
+    succeed(
+        Command::new(compiler)
+            .args([standard, "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow"])
+            .args(["-pedantic", "-Werror", "-x", language])
+            .arg(here().join("tests/c").join(program).with_extension("c"))
+            .args(["-x", "none", "-lpthread", "-lsealcomb_capi"])
+            .arg(format!("-I{}", here().join("include").display()))
+            .arg(format!("-L{}", libraries.display()))
+            .arg(format!("-Wl,-rpath,{}", libraries.display()))
+            .arg("-o")
+            .arg(&result),
+    );
+    result
+}
+
+fn answers() -> Vec<PathBuf> {
+    let files = here().join("../../testvectors").read_dir().expect("known answers");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+#[test]
+fn programs_in_c_get_what_the_header_promises() {
+    let languages = LANGUAGES.into_iter().filter(|(compiler, ..)| exists(compiler));
+    let mut tried = 0;
+    for (compiler, language, standard) in languages {
+        tried += 1;
+        for program in PROGRAMS {
+            let program_file = compile(compiler, language, standard, program);
+            let files = if program == "known_answers" { answers() } else { Vec::new() };
+            print!("{compiler} {standard}: {}", succeed(Command::new(program_file).args(files)));
+        }
+    }
+    assert!(tried > 0, "there is no C compiler here");
+}
+
+#[test]
+fn every_backend_gives_the_same() {
+    let program = compile("gcc", "c", "-std=c99", "known_answers");
+    for backend in sealcomb::Backend::available() {
+        print!(
+            "{}: {}",
+            backend.name(),
+            succeed(Command::new(&program).args(answers()).env("SEALCOMB_BACKEND", backend.name()))
+        );
+    }
+}

@@ -1,0 +1,296 @@
+/* Every mistake is found, named, and found before anything is written. */
+#include "test.h"
+
+/* A job that is in order, and memory for it. */
+typedef struct {
+    sealcomb_job job;
+    uint8_t nonce[12], aad[20], input[100], output[100], tag[16];
+} filled;
+
+static sealcomb_key *gcm, *cmac;
+
+static void fill(filled *f) {
+    memset(f, 0xA5, sizeof *f);
+    f->job = empty_job();
+    f->job.key = gcm;
+    f->job.nonce = f->nonce;
+    f->job.nonce_bytes = sizeof f->nonce;
+    f->job.aad = f->aad;
+    f->job.aad_bytes = sizeof f->aad;
+    f->job.input = f->input;
+    f->job.input_bytes = sizeof f->input;
+    f->job.output = f->output;
+    f->job.output_bytes = sizeof f->output;
+    f->job.tag = f->tag;
+    f->job.tag_bytes = sizeof f->tag;
+}
+
+static bool is_untouched(const filled *f) {
+    return is_filled_with(f->nonce, 0xA5, sizeof f->nonce) && is_filled_with(f->aad, 0xA5, sizeof f->aad) &&
+           is_filled_with(f->input, 0xA5, sizeof f->input) && is_filled_with(f->output, 0xA5, sizeof f->output) &&
+           is_filled_with(f->tag, 0xA5, sizeof f->tag);
+}
+
+/* How to spoil a job. */
+typedef void spoil(filled *f);
+
+/* The mistake is found wherever it stands in a batch, sealing and opening, and nothing is written. */
+static void check_mistake(sealcomb_status expected, spoil *make) {
+    enum { MOST = 140 };
+    static filled all[MOST];
+    static sealcomb_job jobs[MOST];
+    static const size_t counts[] = {1, 3, MOST};
+    for (size_t c = 0; c < 3; c++) {
+        for (size_t at = 0; at < counts[c]; at += counts[c] == MOST ? 129 : 1) {
+            for (int opens = 0; opens < 2; opens++) {
+                for (size_t i = 0; i < counts[c]; i++) {
+                    fill(&all[i]);
+                    if (i == at) {
+                        make(&all[i]);
+                    }
+                    jobs[i] = all[i].job;
+                    jobs[i].status = SEALCOMB_ERROR_INTERNAL;
+                }
+                EXPECT(expected, opens ? sealcomb_open_batch(jobs, counts[c]) : sealcomb_seal_batch(jobs, counts[c]));
+                for (size_t i = 0; i < counts[c]; i++) {
+                    CHECK(is_untouched(&all[i]));
+                    if (expected != SEALCOMB_ERROR_JOB_SIZE) {
+                        CHECK(jobs[i].status == (i == at ? expected : SEALCOMB_NOT_DONE) && jobs[i].written == 0);
+                    }
+                }
+            }
+        }
+    }
+}
+
+static void no_key(filled *f) { f->job.key = NULL; }
+static void no_nonce(filled *f) { f->job.nonce = NULL; }
+static void no_aad(filled *f) { f->job.aad = NULL; }
+static void no_input(filled *f) { f->job.input = NULL; }
+static void no_output(filled *f) { f->job.output = NULL; }
+static void no_tag(filled *f) { f->job.tag = NULL; }
+static void huge_aad(filled *f) { f->job.aad_bytes = SIZE_MAX / 2 + 1; f->job.aad = (const uint8_t *)1; }
+static void short_nonce(filled *f) { f->job.nonce_bytes = 0; }
+static void short_tag(filled *f) { f->job.tag_bytes = 15; }
+static void short_output(filled *f) { f->job.output_bytes = sizeof f->output - 1; }
+static void message_for_a_mac(filled *f) { f->job.key = cmac; f->job.nonce_bytes = 0; }
+static void reserved(filled *f) { f->job.reserved = 1; }
+static void smaller(filled *f) { f->job.size -= sizeof(size_t); }
+static void no_size(filled *f) { f->job.size = 0; }
+static void late_output(filled *f) { f->job.input_bytes -= 1; f->job.output = f->input + 1; }
+static void early_output(filled *f) { f->job.input_bytes -= 1; f->job.input = f->input + 1; f->job.output = f->input; }
+static void tag_in_output(filled *f) { f->job.tag = f->output + 90; f->job.tag_bytes = 16; f->job.output_bytes = 100; }
+static void nonce_in_output(filled *f) { f->job.nonce = f->output + 99 - 11; }
+static void aad_in_output(filled *f) { f->job.aad = f->output; }
+static void part_in_output(filled *f) {
+    static sealcomb_iovec part;
+    part.data = f->output + 99;
+    part.bytes = 1;
+    f->job.aad = NULL;
+    f->job.aad_bytes = 0;
+    f->job.aad_parts = &part;
+    f->job.aad_part_count = 1;
+}
+static void part_of_nothing(filled *f) {
+    static sealcomb_iovec part = {NULL, 1};
+    f->job.aad = NULL;
+    f->job.aad_bytes = 0;
+    f->job.aad_parts = &part;
+    f->job.aad_part_count = 1;
+}
+static void both_aads(filled *f) {
+    static sealcomb_iovec part = {NULL, 0};
+    f->job.aad_parts = &part;
+    f->job.aad_part_count = 1;
+}
+
+static void check_jobs(void) {
+    check_mistake(SEALCOMB_ERROR_POINTER, no_key);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_nonce);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_aad);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_input);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_output);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_tag);
+    /* So many bytes must be somewhere among the others. */
+    check_mistake(SEALCOMB_ERROR_OVERLAP, huge_aad);
+    check_mistake(SEALCOMB_ERROR_POINTER, part_of_nothing);
+    check_mistake(SEALCOMB_ERROR_POINTER, both_aads);
+    check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, short_nonce);
+    check_mistake(SEALCOMB_ERROR_TAG_LENGTH, short_tag);
+    check_mistake(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, short_output);
+    check_mistake(SEALCOMB_ERROR_TAKES_NO_MESSAGE, message_for_a_mac);
+    check_mistake(SEALCOMB_ERROR_JOB_SIZE, reserved);
+    check_mistake(SEALCOMB_ERROR_JOB_SIZE, smaller);
+    check_mistake(SEALCOMB_ERROR_JOB_SIZE, no_size);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, late_output);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, early_output);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, tag_in_output);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, nonce_in_output);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, aad_in_output);
+    check_mistake(SEALCOMB_ERROR_OVERLAP, part_in_output);
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal_batch(NULL, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(NULL, 0));
+    EXPECT(SEALCOMB_OK, sealcomb_open_batch(NULL, 0));
+}
+
+/* A tag that a job reads may lie in its output when opening in place is not meant: that is refused; side by side is fine. */
+static void check_neighbours(void) {
+    filled f;
+    fill(&f);
+    uint8_t packet[12 + 100 + 16];
+    memset(packet, 0xA5, sizeof packet);
+    f.job.nonce = packet;
+    f.job.aad = packet;
+    f.job.aad_bytes = 12;
+    f.job.input = packet + 12;
+    f.job.output = packet + 12;
+    f.job.tag = packet + 112;
+    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
+    CHECK(is_filled_with(packet, 0xA5, 112));
+    /* The output may have more room than the result takes, with the tag in it. */
+    f.job.output_bytes = 116;
+    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
+    EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
+    CHECK(is_filled_with(packet, 0xA5, 112));
+}
+
+/* A program of a later version has larger jobs; what this library does not know must be 0. */
+static void check_larger_jobs(void) {
+    typedef struct {
+        sealcomb_job job;
+        uint8_t later[24];
+    } larger;
+    larger jobs[3];
+    filled f[3];
+    memset(jobs, 0, sizeof jobs);
+    for (size_t i = 0; i < 3; i++) {
+        fill(&f[i]);
+        jobs[i].job = f[i].job;
+        jobs[i].job.size = sizeof(larger);
+    }
+    EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&jobs[0].job, 3));
+    CHECK(memcmp(f[0].tag, f[2].tag, 16) == 0 && !is_untouched(&f[2]));
+    jobs[1].later[23] = 1;
+    EXPECT(SEALCOMB_ERROR_JOB_SIZE, sealcomb_seal_batch(&jobs[0].job, 3));
+}
+
+static void check_nothing(void) {
+    /* NULL is an empty buffer everywhere. */
+    uint8_t nonce[12] = {0}, tag[16], again[16];
+    size_t written = 9;
+    EXPECT(SEALCOMB_OK, sealcomb_seal(gcm, nonce, 12, NULL, 0, NULL, 0, tag, 16, &written));
+    CHECK(written == 16);
+    EXPECT(SEALCOMB_OK, sealcomb_open(gcm, nonce, 12, NULL, 0, tag, 16, NULL, 0, &written));
+    CHECK(written == 0);
+    EXPECT(SEALCOMB_OK, sealcomb_mac(cmac, NULL, 0, NULL, 0, tag, 16));
+    EXPECT(SEALCOMB_OK, sealcomb_mac_verify(cmac, NULL, 0, NULL, 0, tag, 16));
+    EXPECT(SEALCOMB_OK, sealcomb_mac(cmac, NULL, 0, nonce, 0, again, 16));
+    CHECK(memcmp(tag, again, 16) == 0);
+    tag[15] ^= 1;
+    EXPECT(SEALCOMB_FORGED, sealcomb_mac_verify(cmac, NULL, 0, NULL, 0, tag, 16));
+}
+
+static void check_single(void) {
+    uint8_t nonce[12] = {0}, text[32], sealed[48], out[48];
+    size_t written = 9;
+    memset(text, 1, sizeof text);
+    memset(out, 0xA5, sizeof out);
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal(NULL, nonce, 12, NULL, 0, text, 32, sealed, 48, &written));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, NULL, 48, &written));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal(gcm, nonce, 12, NULL, 0, NULL, 32, sealed, 48, &written));
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 47, &written));
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
+           sealcomb_seal(gcm, nonce, 12, NULL, 0, text, SIZE_MAX, sealed, SIZE_MAX - 1, &written));
+    EXPECT(SEALCOMB_OK, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 48, NULL));
+    EXPECT(SEALCOMB_OK, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 48, &written));
+    CHECK(written == 48);
+    EXPECT(SEALCOMB_FORGED, sealcomb_open(gcm, nonce, 12, NULL, 0, sealed, 15, out, 48, &written));
+    CHECK(written == 0);
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_open(gcm, nonce, 12, NULL, 0, sealed, 48, out, 31, &written));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_open(gcm, nonce, 12, NULL, 0, NULL, 48, out, 48, &written));
+    CHECK(is_filled_with(out, 0xA5, sizeof out));
+    EXPECT(SEALCOMB_OK, sealcomb_open(gcm, nonce, 12, NULL, 0, sealed, 48, out, 48, &written));
+    CHECK(written == 32 && memcmp(out, text, 32) == 0 && is_filled_with(out + 32, 0xA5, 16));
+    sealed[0] ^= 1;
+    EXPECT(SEALCOMB_FORGED, sealcomb_open(gcm, nonce, 12, NULL, 0, sealed, 48, out, 48, &written));
+    CHECK(written == 0 && is_filled_with(out, 0, 32) && is_filled_with(out + 32, 0xA5, 16));
+}
+
+static void check_keys(void) {
+    uint8_t bytes[32] = {0};
+    sealcomb_key *key = gcm;
+    const sealcomb_algorithm *alg = algorithm("aes256-gcm");
+    EXPECT(SEALCOMB_ERROR_KEY_LENGTH, sealcomb_key_new(alg, bytes, 31, &key));
+    CHECK(key == NULL);
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new(alg, NULL, 32, &key));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_key_new(alg, bytes, 32, NULL));
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_ALGORITHM, sealcomb_key_new(NULL, bytes, 32, &key));
+    EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_key_new_with(alg, bytes, 32, 17, NULL, &key));
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, 0, "fastest", &key));
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_key_new_with(alg, bytes, 32, 0, "\xff", &key));
+    EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, 32, 12, "portable", &key));
+    CHECK(sealcomb_key_tag_bytes(key) == 12 && strcmp(sealcomb_key_backend(key), "portable") == 0);
+    sealcomb_key_free(key);
+    sealcomb_key_free(NULL);
+    CHECK(sealcomb_key_algorithm(NULL) == NULL && sealcomb_key_backend(NULL) == NULL && sealcomb_key_tag_bytes(NULL) == 0);
+}
+
+static void check_lists(void) {
+    CHECK(sealcomb_algorithm_count() > 20);
+    for (size_t i = 0; i < sealcomb_algorithm_count(); i++) {
+        const sealcomb_algorithm *alg = sealcomb_algorithm_at(i);
+        CHECK(sealcomb_algorithm_by_id(sealcomb_algorithm_id(alg)) == alg);
+        CHECK(strlen(sealcomb_algorithm_name(alg)) > 0 && sealcomb_algorithm_note(alg) != NULL);
+        CHECK(sealcomb_algorithm_key_bytes(alg) >= 16 && sealcomb_algorithm_key_bytes(alg) <= 128);
+        CHECK(sealcomb_algorithm_nonce_bytes_min(alg) <= sealcomb_algorithm_nonce_bytes(alg));
+        CHECK(sealcomb_algorithm_nonce_bytes(alg) <= sealcomb_algorithm_nonce_bytes_max(alg));
+        CHECK(sealcomb_algorithm_takes_tag_bytes(alg, sealcomb_algorithm_tag_bytes(alg)));
+        CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
+        size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), most = 1;
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_message_bytes_at_most(alg, empty, &most));
+        EXPECT(empty <= 1 ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_message_bytes_at_most(alg, 1, &most));
+    }
+    size_t most;
+    CHECK(sealcomb_algorithm_at(sealcomb_algorithm_count()) == NULL);
+    CHECK(sealcomb_algorithm_by_id("rot13") == NULL && sealcomb_algorithm_by_id(NULL) == NULL);
+    CHECK(sealcomb_algorithm_id(NULL) == NULL && sealcomb_algorithm_key_bytes(NULL) == 0);
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_message_bytes_at_most(NULL, 16, &most));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_message_bytes_at_most(algorithm("aes128-gcm"), 16, NULL));
+
+    size_t available = 0;
+    const char *name, *selected = NULL;
+    for (size_t i = 0; (name = sealcomb_backend_at(i)) != NULL; i++) {
+        sealcomb_status status = sealcomb_backend_check(name);
+        CHECK(status == SEALCOMB_OK || status == SEALCOMB_ERROR_NO_BACKEND);
+        available += status == SEALCOMB_OK;
+    }
+    CHECK(available >= 1);
+    EXPECT(SEALCOMB_ERROR_UNKNOWN_BACKEND, sealcomb_backend_check(""));
+    EXPECT(SEALCOMB_OK, sealcomb_backend_check(NULL));
+    EXPECT(SEALCOMB_OK, sealcomb_backend_selected(&selected));
+    EXPECT(SEALCOMB_OK, sealcomb_backend_check(selected));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_backend_selected(NULL));
+    CHECK(strcmp(sealcomb_key_backend(gcm), selected) == 0);
+    char version[40];
+    snprintf(version, sizeof version, "%d.%d.%d", SEALCOMB_VERSION_MAJOR, SEALCOMB_VERSION_MINOR, SEALCOMB_VERSION_PATCH);
+    CHECK(strcmp(version, sealcomb_version()) == 0);
+    CHECK(strcmp(sealcomb_status_text(-12345), sealcomb_status_text(12345)) == 0);
+    printf("runs on %s, one of %zu backends that this CPU has\n", selected, available);
+}
+
+int main(void) {
+    gcm = new_key("aes128-gcm");
+    cmac = new_key("aes128-cmac");
+    check_jobs();
+    check_neighbours();
+    check_larger_jobs();
+    check_nothing();
+    check_single();
+    check_keys();
+    check_lists();
+    sealcomb_key_free(gcm);
+    sealcomb_key_free(cmac);
+    puts("mistakes are found");
+    return 0;
+}

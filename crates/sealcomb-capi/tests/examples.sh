@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs an example as its users do: what was sealed comes back, what was changed does not.
+# usage: examples.sh NAME PROGRAM
+set -euo pipefail
+
+name=$1 program=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+# fails STATUS COMMAND...: the command ends with this status.
+fails() {
+    local expected=$1 status=0
+    shift
+    "$@" || status=$?
+    ((status == expected)) || { echo "status $status: $*" >&2; exit 1; }
+}
+
+# change FILE OFFSET: changes a byte.
+change() {
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059  # The format is the byte.
+    printf "\\x$(printf %02x $((byte ^ 1)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+pcap_seal() {
+    "$program" new-key key
+    fails 2 "$program" new-key key
+    "$program" seal key "$root/captures/mixed.pcap" sealed.pcap
+    "$program" open key sealed.pcap opened.pcap
+    # Timestamps, lengths, link type and packets, bit for bit.
+    tshark -r opened.pcap -x -t e >opened.txt 2>/dev/null
+    tshark -r "$root/captures/mixed.pcap" -x -t e >original.txt 2>/dev/null
+    cmp opened.txt original.txt
+    if grep -qa 'HTTP/1.1' sealed.pcap; then echo "something was not sealed" >&2; exit 1; fi
+    # A byte of the first packet, behind the headers of the file, the packet, and its nonce.
+    cp sealed.pcap changed.pcap
+    change changed.pcap $((24 + 16 + 12 + 3))
+    fails 1 "$program" open key changed.pcap less.pcap
+    # Its time.
+    cp sealed.pcap changed.pcap
+    change changed.pcap 24
+    fails 1 "$program" open key changed.pcap less.pcap
+    "$program" new-key another
+    fails 1 "$program" open another sealed.pcap none.pcap
+    fails 2 "$program" seal key sealed.pcap twice.pcap
+    fails 2 "$program" seal nowhere "$root/captures/mixed.pcap" x.pcap
+}
+
+seal_lines() {
+    head -c 64 /dev/urandom >key
+    # Many lines, among them empty ones, and none at the end.
+    { cat "$root"/docs/*.md "$root/README.md"; printf 'no end of line'; } >lines
+    "$program" seal key lines sealed 1
+    "$program" seal key lines again 4
+    cmp sealed again
+    "$program" open key sealed opened 3
+    cmp lines opened
+    : >empty
+    "$program" seal key empty sealed-empty
+    "$program" open key sealed-empty opened
+    cmp empty opened
+    cp sealed changed
+    change changed 30
+    fails 1 "$program" open key changed opened
+    # Without the last record, or with two exchanged, it is another file.
+    head -c -34 sealed >changed
+    fails 1 "$program" open key changed opened
+    head -c 32 key >short
+    fails 1 "$program" seal short lines sealed
+    fails 1 "$program" seal key lines sealed 0
+}
+
+"${name//-/_}"
+echo "$name does what it says"

@@ -1,0 +1,89 @@
+//! An OpenSSL 3 provider: AES in GCM, CCM, OCB, SIV and GCM-SIV, and CMAC, by sealcomb. `docs/c.md` says how programs that use
+//! OpenSSL are made to use it.
+//!
+//! | file | |
+//! |---|---|
+//! | `openssl.rs` | OpenSSL's structures, as far as they are needed |
+//! | `cipher.rs` | what OpenSSL calls of a cipher, and the parameters by which it asks and tells |
+//! | `gcm.rs` | GCM, in pieces |
+//! | `whole.rs` | the other AEADs, whose messages come in one piece |
+//! | `cmac.rs` | what OpenSSL calls of CMAC |
+// What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all functions.
+#![allow(clippy::missing_safety_doc)]
+
+mod cipher;
+mod cmac;
+mod gcm;
+mod openssl;
+mod whole;
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use openssl::{Algorithm, Dispatch, END, Param, entry};
+
+/// `OSSL_OP_CIPHER` and `OSSL_OP_MAC`.
+const OPERATION_CIPHER: c_int = 2;
+const OPERATION_MAC: c_int = 3;
+
+/// What OpenSSL calls when it has loaded the provider.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn OSSL_provider_init(
+    _core: *const c_void,
+    _core_functions: *const Dispatch,
+    functions: *mut *const Dispatch,
+    context: *mut *mut c_void,
+) -> c_int {
+    static FUNCTIONS: [Dispatch; 5] = [
+        entry!(1024, teardown as extern "C" fn(*mut c_void)),
+        entry!(1025, gettable_params as extern "C" fn(*mut c_void) -> *const Param),
+        entry!(1026, get_params as unsafe extern "C" fn(*mut c_void, *mut Param) -> c_int),
+        entry!(1027, query as unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algorithm),
+        END,
+    ];
+    // SAFETY: OpenSSL gives two places to write to. What it calls with the context has no use for it.
+    unsafe {
+        functions.write(FUNCTIONS.as_ptr());
+        context.write(ptr::dangling_mut::<u8>().cast());
+    }
+    1
+}
+
+extern "C" fn teardown(_context: *mut c_void) {}
+
+const NAME: &[u8] = b"sealcomb\0";
+const VERSION: &[u8] = concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes();
+
+extern "C" fn gettable_params(_context: *mut c_void) -> *const Param {
+    static GETTABLE: [Param; 4] = [
+        Param::text_in_place(c"name"),
+        Param::text_in_place(c"version"),
+        Param::number(c"status"),
+        Param::END,
+    ];
+    GETTABLE.as_ptr()
+}
+
+unsafe extern "C" fn get_params(_context: *mut c_void, params: *mut Param) -> c_int {
+    // SAFETY: OpenSSL gives a list with an end.
+    c_int::from(unsafe { openssl::params(params) }.all(|param| match param.name() {
+        b"name" => param.set_text(NAME),
+        b"version" => param.set_text(VERSION),
+        b"status" => param.set_number(1),
+        _ => true,
+    }))
+}
+
+unsafe extern "C" fn query(
+    _context: *mut c_void,
+    operation: c_int,
+    no_cache: *mut c_int,
+) -> *const Algorithm {
+    // SAFETY: OpenSSL gives a place to write to.
+    unsafe { no_cache.write(0) };
+    match operation {
+        OPERATION_CIPHER => cipher::ALGORITHMS.as_ptr(),
+        OPERATION_MAC => cmac::ALGORITHMS.as_ptr(),
+        _ => ptr::null(),
+    }
+}

@@ -1,0 +1,190 @@
+/* OpenSSL's own vectors (the data files of its evp_test) through the provider: AES in GCM, CCM, OCB, SIV, GCM-SIV, and CMAC; in one piece
+ * and, GCM, in pieces of every kind. Ends with the number of vectors that passed and of those that were left out.
+ *
+ * usage: evp FILE... (with the provider in OPENSSL_MODULES)
+ */
+#include <openssl/core_names.h>
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    unsigned char *data;
+    size_t bytes;
+    int given;
+} field;
+
+static struct {
+    char cipher[64], mac[16], result[64], operation[16];
+    field key, iv, aad[8], tag, plain, sealed, input, output;
+    int aads;
+} vector;
+
+static size_t passed, left_out, failed;
+
+static void free_field(field *f) {
+    free(f->data);
+    memset(f, 0, sizeof *f);
+}
+
+static void clear(void) {
+    field *all[] = {&vector.key, &vector.iv, &vector.tag, &vector.plain, &vector.sealed, &vector.input, &vector.output};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free_field(all[i]);
+    for (int i = 0; i < 8; i++) free_field(&vector.aad[i]);
+    memset(&vector, 0, sizeof vector);
+}
+
+static void set(field *f, const char *value) {
+    size_t length = strlen(value);
+    f->given = 1;
+    f->data = malloc(length + 1);
+    if (value[0] == '"') {
+        f->bytes = length - 2;
+        memcpy(f->data, value + 1, f->bytes);
+        return;
+    }
+    f->bytes = length / 2;
+    for (size_t i = 0; i < f->bytes; i++) {
+        unsigned byte;
+        sscanf(value + 2 * i, "%2x", &byte);
+        f->data[i] = (unsigned char)byte;
+    }
+}
+
+/* Seals or opens in pieces of at most `piece` bytes. Returns whether OpenSSL took it all, and gave what is expected. */
+static int run_cipher(const EVP_CIPHER *cipher, int encrypts, size_t piece, int in_place) {
+    const field *in = encrypts ? &vector.plain : &vector.sealed, *expected = encrypts ? &vector.sealed : &vector.plain;
+    int mode = EVP_CIPHER_get_mode(cipher), written, good = 0;
+    unsigned char *out = malloc(in->bytes + 32), tag[16];
+    const unsigned char *from = in->data;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    if (in_place) {
+        memcpy(out, in->data, in->bytes);
+        from = out;
+    }
+    if (!EVP_CipherInit_ex2(ctx, cipher, NULL, NULL, encrypts, NULL)) goto end;
+    if (vector.iv.bytes > 0 && mode != EVP_CIPH_SIV_MODE &&
+        !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)vector.iv.bytes, NULL)) goto end;
+    if ((!encrypts || mode == EVP_CIPH_CCM_MODE || mode == EVP_CIPH_OCB_MODE) &&
+        !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)vector.tag.bytes, encrypts ? NULL : vector.tag.data)) goto end;
+    if (!EVP_CipherInit_ex2(ctx, NULL, vector.key.data, vector.iv.data, encrypts, NULL)) goto end;
+    if (mode == EVP_CIPH_CCM_MODE && !EVP_CipherUpdate(ctx, NULL, &written, NULL, (int)in->bytes)) goto end;
+    for (int i = 0; i < vector.aads; i++) {
+        if (!EVP_CipherUpdate(ctx, NULL, &written, vector.aad[i].data, (int)vector.aad[i].bytes)) goto end;
+    }
+    for (size_t at = 0; at < in->bytes || (at == 0 && mode == EVP_CIPH_CCM_MODE);) {
+        size_t count = in->bytes - at < piece ? in->bytes - at : piece;
+        if (!EVP_CipherUpdate(ctx, out + at, &written, from + at, (int)count) || (size_t)written != count) goto end;
+        at += count;
+        if (count == 0) break;
+    }
+    if (!EVP_CipherFinal_ex(ctx, out + in->bytes, &written) || written != 0) goto end;
+    if (in->bytes > 0 && memcmp(out, expected->data, in->bytes) != 0) goto end;
+    if (encrypts && (!EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, (int)vector.tag.bytes, tag) ||
+                     memcmp(tag, vector.tag.data, vector.tag.bytes) != 0)) goto end;
+    good = 1;
+end:
+    EVP_CIPHER_CTX_free(ctx);
+    free(out);
+    return good;
+}
+
+static int check_cipher(void) {
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, vector.cipher, "provider=sealcomb");
+    if (cipher == NULL || !vector.tag.given) {
+        EVP_CIPHER_free(cipher);
+        return -1;
+    }
+    int mode = EVP_CIPHER_get_mode(cipher), good = 1;
+    /* The library's OCB has tags of 8, 12 and 16 bytes. */
+    if (mode == EVP_CIPH_OCB_MODE && vector.tag.bytes % 4 != 0) good = -1;
+    int fails = vector.result[0] != '\0';
+    static const size_t pieces[] = {1 << 30, 1, 5, 16, 33};
+    for (size_t i = 0; good == 1 && i < (mode == EVP_CIPH_GCM_MODE ? 5 : 1); i++) {
+        for (int in_place = 0; in_place < 2; in_place++) {
+            if (strcmp(vector.operation, "DECRYPT") != 0 && !fails) good &= run_cipher(cipher, 1, pieces[i], in_place);
+            if (strcmp(vector.operation, "ENCRYPT") != 0) good &= run_cipher(cipher, 0, pieces[i], in_place) != fails;
+        }
+    }
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
+static int check_mac(void) {
+    if (strncmp(vector.cipher, "AES", 3) != 0 || vector.result[0] != '\0') return -1;
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, vector.mac, "provider=sealcomb");
+    if (mac == NULL) return -1;
+    int good = 1;
+    for (size_t piece = 1; piece < 50 && good; piece += 7) {
+        EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(mac);
+        unsigned char tag[16];
+        size_t written = 0;
+        OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, vector.cipher, 0), OSSL_PARAM_construct_end()};
+        good = EVP_MAC_init(ctx, vector.key.data, vector.key.bytes, params);
+        for (size_t at = 0; at < vector.input.bytes; at += piece) {
+            size_t count = vector.input.bytes - at < piece ? vector.input.bytes - at : piece;
+            good = good && EVP_MAC_update(ctx, vector.input.data + at, count);
+        }
+        good = good && EVP_MAC_final(ctx, tag, &written, sizeof tag) && written == vector.output.bytes &&
+               memcmp(tag, vector.output.data, written) == 0;
+        EVP_MAC_CTX_free(ctx);
+    }
+    EVP_MAC_free(mac);
+    return good;
+}
+
+static void check(const char *file, int line) {
+    int result = -1;
+    if (strcmp(vector.mac, "CMAC") == 0) result = check_mac();
+    else if (vector.mac[0] == '\0' && vector.cipher[0] != '\0') result = check_cipher();
+    if (result == 0) fprintf(stderr, "%s, before line %d: %s failed\n", file, line, vector.cipher);
+    passed += result == 1;
+    failed += result == 0;
+    left_out += result == -1 && (vector.tag.given || strcmp(vector.mac, "CMAC") == 0);
+    clear();
+}
+
+int main(int count, char **names) {
+    static char text[1 << 20];
+    if (OSSL_PROVIDER_load(NULL, "sealcomb") == NULL || OSSL_PROVIDER_load(NULL, "default") == NULL) {
+        fprintf(stderr, "the provider cannot be loaded\n");
+        return 1;
+    }
+    for (int i = 1; i < count; i++) {
+        FILE *file = fopen(names[i], "r");
+        if (file == NULL) {
+            perror(names[i]);
+            return 1;
+        }
+        for (int line = 1; fgets(text, sizeof text, file) != NULL; line++) {
+            char *end = text + strlen(text), *value = strchr(text, '=');
+            while (end > text && isspace((unsigned char)end[-1])) *--end = '\0';
+            if (text[0] == '\0') check(names[i], line);
+            if (text[0] == '#' || value == NULL) continue;
+            for (end = value; end > text && isspace((unsigned char)end[-1]);) *--end = '\0';
+            *value++ = '\0';
+            while (isspace((unsigned char)*value)) value++;
+            if (strcmp(text, "Cipher") == 0) snprintf(vector.cipher, sizeof vector.cipher, "%.63s", value);
+            else if (strcmp(text, "Algorithm") == 0) snprintf(vector.cipher, sizeof vector.cipher, "%.63s", value);
+            else if (strcmp(text, "MAC") == 0) snprintf(vector.mac, sizeof vector.mac, "%.15s", value);
+            else if (strcmp(text, "Result") == 0) snprintf(vector.result, sizeof vector.result, "%.63s", value);
+            else if (strcmp(text, "Operation") == 0) snprintf(vector.operation, sizeof vector.operation, "%.15s", value);
+            else if (strcmp(text, "Key") == 0) set(&vector.key, value);
+            else if (strcmp(text, "IV") == 0) set(&vector.iv, value);
+            else if (strcmp(text, "AAD") == 0 && vector.aads < 8) set(&vector.aad[vector.aads++], value);
+            else if (strcmp(text, "Tag") == 0) set(&vector.tag, value);
+            else if (strcmp(text, "Plaintext") == 0) set(&vector.plain, value);
+            else if (strcmp(text, "Ciphertext") == 0) set(&vector.sealed, value);
+            else if (strcmp(text, "Input") == 0) set(&vector.input, value);
+            else if (strcmp(text, "Output") == 0) set(&vector.output, value);
+        }
+        check(names[i], -1);
+        fclose(file);
+    }
+    printf("%zu of OpenSSL's vectors passed, %zu left out, %zu failed\n", passed, left_out, failed);
+    return failed > 0 || passed < 200;
+}

@@ -1,0 +1,43 @@
+//! What interfaces need in which the tag comes last, and what a job says of itself before its batch.
+
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, OpenJob, SealJob};
+
+#[test]
+fn opening_unverified_gives_the_message_and_the_tag_that_it_should_have() {
+    for backend in Backend::available() {
+        for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
+            let key = Key::with_backend(algorithm, &vec![7; algorithm.key_bytes], backend).unwrap();
+            let nonce = vec![9; algorithm.nonce_bytes];
+            let aad = if algorithm.tag_bytes > 0 { &b"header"[..] } else { b"" };
+            let message = if algorithm.kind == sealcomb::Kind::Mac { vec![] } else { (0..96).collect() };
+            let (mut data, mut tag) = (message.clone(), vec![0; algorithm.tag_bytes]);
+            key.seal_in_place(&nonce, aad, &mut data, &mut tag).unwrap();
+            let mut computed = tag.clone();
+            key.open_unverified_in_place(&nonce, aad, &mut data, &mut computed).unwrap();
+            assert_eq!((data, computed), (message, tag), "{algorithm:?} {backend:?}");
+        }
+    }
+}
+
+#[test]
+fn a_forged_message_has_another_tag_than_it_came_with() {
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[7; 16]).unwrap();
+    let (mut data, mut tag) = ([1; 40], [0; 16]);
+    key.seal_in_place(&[2; 12], b"", &mut data, &mut tag).unwrap();
+    data[39] ^= 1;
+    let mut computed = [0; 16];
+    key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed).unwrap();
+    assert_ne!(computed, tag);
+    let short = key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed[..15]);
+    assert_eq!(short, Err(Error::TagLength { got: 15 }));
+}
+
+#[test]
+fn a_job_tells_beforehand_what_its_batch_would_refuse() {
+    let key = Key::new(Algorithm::by_id("aes128-ccm").unwrap(), &[7; 16]).unwrap();
+    let (mut data, mut tag) = ([1; 40], [0; 16]);
+    for (nonce, expected) in [(&[0; 12][..], Ok(())), (&[0; 6], Err(Error::NonceLength { got: 6 }))] {
+        assert_eq!(SealJob::in_place(&key, nonce, b"", &mut data, &mut tag).check(), expected);
+        assert_eq!(OpenJob::in_place(&key, nonce, b"", &mut data, &tag).check(), expected);
+    }
+}
