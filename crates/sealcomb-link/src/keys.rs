@@ -14,6 +14,15 @@ use zeroize::Zeroizing;
 use crate::config::{Etsi014, Keys};
 use crate::control::SourceKey;
 
+/// Has all TLS of this process go through one library. What begins a connection calls it first.
+pub(crate) fn install_tls() {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        // Where something else has installed one already, that does as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
 /// A source of keys.
 pub enum Source {
     /// One key, from which new ones are derived each time.
@@ -108,11 +117,7 @@ struct ContainedKey {
 
 impl Entity {
     fn new(config: &Etsi014) -> Result<Self> {
-        static PROVIDER: Once = Once::new();
-        PROVIDER.call_once(|| {
-            // Where something else has installed one already, that does as well.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-        });
+        install_tls();
         let identity = Zeroizing::new([&config.key[..], b"\n", &config.cert].concat());
         let client = Client::builder()
             .tls_certs_only(Certificate::from_pem_bundle(&config.ca).context("the certificates in `ca`")?)

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::associations::Associations;
 use crate::config::{Config, Role};
 use crate::counters::{Counters, Counts};
+use crate::keys;
 
 /// What the control of keys counts.
 #[derive(Debug, Default)]
@@ -187,6 +188,7 @@ pub(crate) async fn serve(listener: tokio::net::TcpListener, watched: Arc<Watche
 /// Asks a running link and prints what it says.
 pub(crate) fn ask(config: &Config, json: bool) -> Result<()> {
     let listen = config.listen.context("the configuration has no `listen`, so the link does not tell")?;
+    keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime.block_on(fetch(listen)).context("the link does not answer")?;
     if json {
