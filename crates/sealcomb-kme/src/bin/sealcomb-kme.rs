@@ -1,1 +1,8 @@
-fn main() {}
+//! The command `sealcomb-kme`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sealcomb_kme::main()
+}
