@@ -183,3 +183,48 @@ def folder() -> Iterator[Path]:
         (path / "control.key").write_text(secrets.token_hex(32))
         (path / "link.key").write_text(secrets.token_hex(32))
         yield path
+
+
+class Kmes:
+    """Two key management entities, one on each host, that share a key stream."""
+
+    SAES = ("alice", "bob")
+
+    def __init__(self, binary: Path, hosts_: tuple[Host, Host], path: Path) -> None:
+        self.binary, self.hosts, self.path = binary, hosts_, path
+        subprocess.run(
+            [binary, "certificates", path, "--kme", "kme-a", "--kme", "kme-b", "--sae", "alice", "--sae", "bob",
+             "--address", "127.0.0.1"],
+            check=True,
+        )  # fmt: skip
+        (path / "stream.key").write_text(secrets.token_hex(32))
+        self.processes: list[subprocess.Popen | None] = [None, None]
+
+    def start(self, number: int, faults: str = "", stream: str = "stream.key", extra: str = "") -> None:
+        letter, other = "ab"[number], "ba"[number]
+        config_ = self.path / f"kme-{letter}.toml"
+        config_.write_text(
+            f'id = "kme-{letter}"\npeer-id = "kme-{other}"\nlisten = "127.0.0.1:8443"\nca = "ca.pem"\n'
+            f'cert = "kme-{letter}.pem"\nkey = "kme-{letter}.key.pem"\nstream = "{stream}"\n'
+            f'saes = ["{self.SAES[number]}"]\npeer-saes = ["{self.SAES[1 - number]}"]\n{extra}\n[faults]\n{faults}\n'
+        )
+        process = self.hosts[number].start(
+            str(self.binary), "run", str(config_), stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("kme-"), "the entity does not start"
+        self.processes[number] = process
+
+    def kill(self, number: int) -> None:
+        process = self.processes[number]
+        assert process is not None
+        process.kill()
+        process.wait()
+
+    def keys(self, number: int) -> str:
+        """The table [keys] of a link's configuration."""
+        sae, peer = self.SAES[number], self.SAES[1 - number]
+        return (
+            f'[keys.etsi014]\nurl = "https://127.0.0.1:8443"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
+            f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
+        )
