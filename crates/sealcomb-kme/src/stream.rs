@@ -132,7 +132,7 @@ mod tests {
         for bytes in [8, 32, 128] {
             let issued = one.issue(SAES, bytes);
             assert_eq!(other.find(issued.id, SAES).unwrap().key, issued.key);
-            assert_eq!(issued.key.len(), bytes.into());
+            assert_eq!(issued.key.len(), usize::from(bytes));
             assert!(keys.insert(issued.key.to_vec()));
         }
     }

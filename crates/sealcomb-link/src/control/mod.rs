@@ -331,7 +331,8 @@ impl Control {
                         peer.heard = message.count;
                     }
                     self.follow(say, now);
-                } else {
+                } else if message.to != self.boot || !self.knows(message.from) {
+                    // Either of us takes the other for who it was before a start.
                     self.question(message.from, now);
                 }
                 is_new
@@ -346,13 +347,18 @@ impl Control {
             self.welcomed = Some(now);
             self.say(from, Say::Welcome { challenge });
         }
-        self.question(from, now);
+        if !self.knows(from) {
+            self.question(from, now);
+        }
     }
 
-    /// Asks an end that we do not know who it is.
+    fn knows(&self, boot: Id) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.boot == boot)
+    }
+
+    /// Asks an end who it is, and so tells it who we are.
     fn question(&mut self, from: Id, now: Instant) {
-        let is_known = self.peer.as_ref().is_some_and(|peer| peer.boot == from);
-        if !is_known && now >= self.hello.next {
+        if now >= self.hello.next {
             self.hello = Again::new(now);
             self.say(from, Say::Hello { challenge: self.challenge });
         }
