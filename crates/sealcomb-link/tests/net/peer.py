@@ -160,6 +160,23 @@ class Peer:
             self.seen["answered"] += 1
 
 
+def keys_of(control: list[bytes], suite: str, control_key: bytes, key: bytes) -> dict[int, bytes]:
+    """Of control messages that were overheard, by one who has the secrets: the cipher's key of each SPI."""
+    root = extract(b"sealcomb-link 1", control_key)
+    offers, found = {}, {}
+    for datagram in control:
+        message = json.loads(datagram[4 + TAG :])
+        ((kind, body),) = message["say"].items()
+        if kind == "offer":
+            offers[body["epoch"]] = message["from"], body
+        elif kind == "accept" and body["epoch"] in offers:
+            master, offer = offers[body["epoch"]]
+            boots = bytes.fromhex(master) + bytes.fromhex(message["from"])
+            epoch = Epoch(root, key, suite, boots, offer, bytes.fromhex(body["nonce"]), body["spi"])
+            found |= {sa.spi: sa.crypt_key + sa.crypt_salt for sa in epoch.sas.values()}
+    return found
+
+
 def main() -> None:
     theirs, ours, suite, esn, control, key = sys.argv[1:]
     read = lambda name: bytes.fromhex(Path(name).read_text().strip())  # noqa: E731
