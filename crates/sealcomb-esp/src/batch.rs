@@ -418,7 +418,8 @@ mod tests {
         for suite in suites() {
             let mut esp = laid_out(suite.layout(), &packet(64));
             let sequence = Sequence::Short(1);
-            seal(&mut [Outgoing { suite: &suite, spi: 300, sequence, inner_bytes: 64, esp: &mut esp }]).unwrap();
+            seal(&mut [Outgoing { suite: &suite, spi: 300, sequence, inner_bytes: 64, esp: &mut esp }])
+                .unwrap();
             *esp.last_mut().unwrap() ^= 1;
             let mut body = vec![0; suite.layout().body_bytes(esp.len()).unwrap()];
             let mut burst = [Incoming::new(&suite, sequence, &mut esp, &mut body)];

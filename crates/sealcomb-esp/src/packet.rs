@@ -93,11 +93,8 @@ impl Layout {
         esp[..4].copy_from_slice(&spi.to_be_bytes());
         esp[4..HEADER_BYTES].copy_from_slice(&sequence.low().to_be_bytes());
         let (inner, rest) = esp[self.inner_at()..].split_at_mut(inner_bytes);
-        let next_header = if inner.first().is_some_and(|byte| byte >> 4 == 6) {
-            IpNumber::IPV6
-        } else {
-            IpNumber::IPV4
-        };
+        let next_header =
+            if inner.first().is_some_and(|byte| byte >> 4 == 6) { IpNumber::IPV6 } else { IpNumber::IPV4 };
         let padding = self.padding(inner_bytes);
         for (byte, count) in rest[..padding].iter_mut().zip(1..) {
             *byte = count; // RFC 4303, section 2.4: padding counts 1, 2, 3, …

@@ -159,7 +159,7 @@ fn bad(message: impl Into<String>) -> Refusal {
 /// Section 5: whoever asks must be an SAE of this entity, and `other` one of either.
 fn check(entity: &Entity, caller: &Caller, other: &str) -> Result<(), Refusal> {
     let Config { saes, peer_saes, .. } = &entity.config;
-    if !saes.iter().any(|sae| *sae == caller.sae) {
+    if !saes.contains(&caller.sae) {
         return Err(Refusal(StatusCode::UNAUTHORIZED, "this entity has no such SAE".into()));
     }
     let is_known = saes.iter().chain(peer_saes).any(|sae| sae == other);
@@ -247,7 +247,7 @@ async fn enc_keys(
     if number == 0 || number > config.max_per_request {
         return Err(bad(format!("number must be from 1 to {}", config.max_per_request)));
     }
-    if size % 8 != 0 {
+    if !size.is_multiple_of(8) {
         return Err(bad("size shall be a multiple of 8"));
     }
     if size < SIZES.0 || size > SIZES.1 {

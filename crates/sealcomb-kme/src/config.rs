@@ -107,7 +107,8 @@ impl Config {
         let folder = path.parent().unwrap_or(Path::new("."));
         let read = |name: &Path| fs::read(folder.join(name)).with_context(|| name.display().to_string());
         let stream = Zeroizing::new(read(&file.stream)?);
-        let stream = Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream` holds no hex digits")?);
+        let stream =
+            Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream` holds no hex digits")?);
         ensure!(stream.len() >= 32, "`stream`: the file must hold 32 bytes or more");
         Ok(Self {
             ca: read(&file.ca)?,

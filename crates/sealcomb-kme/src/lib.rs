@@ -57,7 +57,9 @@ enum Command {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run { config } => Config::read(&config).and_then(run),
-        Command::Certificates { folder, kme, sae, address } => certificates::write(&folder, &kme, &sae, &address),
+        Command::Certificates { folder, kme, sae, address } => {
+            certificates::write(&folder, &kme, &sae, &address)
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -67,7 +67,8 @@ impl Stream {
     /// The key of this name, if it was issued for these two.
     pub fn find(&self, id: Uuid, saes: Saes<'_>) -> Option<NamedKey> {
         let head = *id.as_bytes().first_chunk()?;
-        (self.id(head, saes) == id && head[INDEX_BYTES] > 0).then(|| NamedKey { id, key: self.key(head, saes) })
+        (self.id(head, saes) == id && head[INDEX_BYTES] > 0)
+            .then(|| NamedKey { id, key: self.key(head, saes) })
     }
 
     fn id(&self, head: [u8; TAG_AT], saes: Saes<'_>) -> Uuid {

@@ -39,7 +39,8 @@ pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
         roots.add(certificate.context("`ca`")?)?;
     }
     let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
-    let chain = CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`")?;
+    let chain =
+        CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`")?;
     let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`")?;
     let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?

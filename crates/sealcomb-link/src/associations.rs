@@ -223,7 +223,8 @@ impl Associations {
         let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(epoch, _)| *epoch).max();
         retiring.retain(|(_, at)| *at > now);
         drop(retiring);
-        let is_over = |inbound: &Inbound| ended.is_some_and(|ended| inbound.epoch < ended) || inbound.until <= now;
+        let is_over =
+            |inbound: &Inbound| ended.is_some_and(|ended| inbound.epoch < ended) || inbound.until <= now;
         if self.receiving().values().any(|inbound| is_over(inbound)) {
             self.change(|receiving| receiving.retain(|_, inbound| !is_over(inbound)));
         }

@@ -87,9 +87,15 @@ pub fn add(counter: &AtomicU64, count: usize) {
 impl Counts {
     /// What left the TUN device and is not accounted for: packets at work at this moment, and else none.
     pub fn outbound_rest(&self) -> i128 {
-        let dropped =
-            [self.out_dropped_no_key, self.out_dropped_too_long, self.out_dropped_not_ip, self.out_dropped_unsent];
-        i128::from(self.out_packets) - i128::from(self.out_sent) - dropped.map(i128::from).iter().sum::<i128>()
+        let dropped = [
+            self.out_dropped_no_key,
+            self.out_dropped_too_long,
+            self.out_dropped_not_ip,
+            self.out_dropped_unsent,
+        ];
+        i128::from(self.out_packets)
+            - i128::from(self.out_sent)
+            - dropped.map(i128::from).iter().sum::<i128>()
     }
 
     /// What came from the network and is not accounted for, likewise.

@@ -63,8 +63,9 @@ enum Command {
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
     let command = Cli::parse().command;
-    let (Command::Run { config: path } | Command::Check { config: path } | Command::Status { config: path, .. }) =
-        &command;
+    let (Command::Run { config: path }
+    | Command::Check { config: path }
+    | Command::Status { config: path, .. }) = &command;
     let config = match Config::read(path) {
         Ok(config) => config,
         Err(mistakes) => {

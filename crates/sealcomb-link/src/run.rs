@@ -145,7 +145,12 @@ struct Fetched {
 }
 
 impl Link {
-    async fn control(mut self, source: Source, mut control: mpsc::Receiver<Vec<u8>>, path: &Path) -> Result<()> {
+    async fn control(
+        mut self,
+        source: Source,
+        mut control: mpsc::Receiver<Vec<u8>>,
+        path: &Path,
+    ) -> Result<()> {
         let mut machine = Control::new(
             &Settings {
                 role: self.config.role,
@@ -241,7 +246,9 @@ impl Link {
     fn tell_silence(&self, was_silent: bool, now: Instant) -> bool {
         let is_silent = self.associations.sending().is_none_or(|outbound| outbound.is_expired(now));
         match (was_silent, is_silent) {
-            (false, true) => tracing::warn!("the key is past its limit and there is no other: nothing is sent"),
+            (false, true) => {
+                tracing::warn!("the key is past its limit and there is no other: nothing is sent")
+            }
             (true, false) => tracing::info!("there is a key: packets are sent"),
             _ => {}
         }
@@ -277,7 +284,9 @@ impl Link {
         self.config.keys = new.keys;
         machine.set_interval(self.config.rekey.age, now);
         machine.change_now(now);
-        tracing::info!("keys, [rekey], [limits] and overlap are as the file says now; all else at the next start");
+        tracing::info!(
+            "keys, [rekey], [limits] and overlap are as the file says now; all else at the next start"
+        );
     }
 }
 
@@ -287,7 +296,9 @@ fn tell(event: &Event) {
         Event::Changed(1) => tracing::info!("the first key is in use"),
         Event::Changed(epoch) => tracing::debug!("key {epoch} is in use"),
         Event::Refused(epoch, why) => tracing::warn!("key {epoch} was refused: {why:?}"),
-        Event::Disagree(epoch) => tracing::error!("key {epoch} is not the same at both ends; the old one stays"),
+        Event::Disagree(epoch) => {
+            tracing::error!("key {epoch} is not the same at both ends; the old one stays")
+        }
         Event::Repeated => tracing::error!("the source gave a key that was there before; it is not used"),
     }
 }

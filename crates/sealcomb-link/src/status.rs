@@ -181,7 +181,8 @@ fn as_f64(count: u64) -> f64 {
 pub(crate) async fn serve(listener: tokio::net::TcpListener, watched: Arc<Watched>) -> std::io::Result<()> {
     let metrics = |State(watched): State<Arc<Watched>>| async move { watched.metrics() };
     let report = |State(watched): State<Arc<Watched>>| async move { Json(watched.report()) };
-    let router = Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(watched);
+    let router =
+        Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(watched);
     axum::serve(listener, router).await
 }
 
@@ -200,7 +201,8 @@ pub(crate) fn ask(config: &Config, json: bool) -> Result<()> {
 }
 
 async fn fetch(listen: SocketAddr) -> Result<Report> {
-    let response = reqwest::Client::builder().no_proxy().build()?.get(format!("http://{listen}/status")).send();
+    let response =
+        reqwest::Client::builder().no_proxy().build()?.get(format!("http://{listen}/status")).send();
     Ok(response.await?.error_for_status()?.json().await?)
 }
 
@@ -221,7 +223,8 @@ fn table(report: &Report) -> Result<String> {
     for Receiving { epoch, spi, age_seconds, packets } in &report.receiving {
         writeln!(text, "receives under key {epoch}, SPI {spi}, {age_seconds:.2} s old: {packets} packets")?;
     }
-    let Report { key_changes, keys_refused, key_disagreements, keys_repeated, key_source_failures, .. } = report;
+    let Report { key_changes, keys_refused, key_disagreements, keys_repeated, key_source_failures, .. } =
+        report;
     writeln!(
         text,
         "{key_changes} key changes, {keys_refused} refused, {key_disagreements} not the same at both ends, \

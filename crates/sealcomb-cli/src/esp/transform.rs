@@ -129,8 +129,7 @@ impl Sealer {
         bytes.resize(start + layout.inner_at(), 0);
         bytes.extend(inner);
         bytes.resize(start + esp_bytes, 0);
-        let sequence =
-            if sa.extended { Sequence::Extended(number) } else { Sequence::Short(number as u32) };
+        let sequence = if sa.extended { Sequence::Extended(number) } else { Sequence::Short(number as u32) };
         Ok(Some(LaidOut { sequence, bytes, start }))
     }
 }
@@ -188,8 +187,7 @@ impl<'a> Incoming<'a> {
 /// The SPI and where it begins, if the IP packet carries ESP whole, not a fragment of it.
 pub(crate) fn find(packet: &[u8]) -> Option<(u32, usize)> {
     let outer = IpSlice::from_slice(packet).ok()?;
-    if outer.payload_ip_number() != IpNumber::ENCAPSULATING_SECURITY_PAYLOAD
-        || outer.is_fragmenting_payload()
+    if outer.payload_ip_number() != IpNumber::ENCAPSULATING_SECURITY_PAYLOAD || outer.is_fragmenting_payload()
     {
         return None;
     }

@@ -58,14 +58,14 @@ impl<'a> Fields<'a> {
     pub(crate) fn table(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Fields<'a>> {
         let value = self.get(name)?;
         match value.get_ref() {
-            DeValue::Table(table) => Some(Fields {
-                table,
-                name: format!("[{name}]"),
-                at: value.span().start,
-                known: Vec::new(),
-            }),
+            DeValue::Table(table) => {
+                Some(Fields { table, name: format!("[{name}]"), at: value.span().start, known: Vec::new() })
+            }
             _ => {
-                mistakes.add(value.span().start, format_args!("`{name}`: it must be a table, below a line [{name}]"));
+                mistakes.add(
+                    value.span().start,
+                    format_args!("`{name}`: it must be a table, below a line [{name}]"),
+                );
                 None
             }
         }
@@ -124,8 +124,10 @@ impl<'a> Fields<'a> {
         for value in values.iter() {
             match value.get_ref() {
                 DeValue::String(text) if text.parse::<T>().is_ok() => read.extend(text.parse::<T>()),
-                _ => mistakes
-                    .add(value.span().start, format_args!("`{name}`: an entry is not {what} in double quotes")),
+                _ => mistakes.add(
+                    value.span().start,
+                    format_args!("`{name}`: an entry is not {what} in double quotes"),
+                ),
             }
         }
         read
@@ -140,7 +142,9 @@ impl<'a> Fields<'a> {
     ) -> Option<u64> {
         let value = self.get(name)?;
         let number = match value.get_ref() {
-            DeValue::Integer(digits) => u64::from_str_radix(&digits.as_str().replace('_', ""), digits.radix()).ok(),
+            DeValue::Integer(digits) => {
+                u64::from_str_radix(&digits.as_str().replace('_', ""), digits.radix()).ok()
+            }
             _ => None,
         };
         let number = number.filter(|number| (least..=most).contains(number));
@@ -180,8 +184,10 @@ impl<'a> Fields<'a> {
         for name in self.table.keys() {
             if !self.known.contains(&&**name.get_ref()) {
                 let known = self.known.join(", ");
-                mistakes
-                    .add(name.span().start, format_args!("{} has no field of this name; it has {known}", self.name));
+                mistakes.add(
+                    name.span().start,
+                    format_args!("{} has no field of this name; it has {known}", self.name),
+                );
             }
         }
     }

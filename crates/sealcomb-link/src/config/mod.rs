@@ -237,8 +237,7 @@ impl Reader<'_> {
             self.mistakes.add(root.at(), "`local` and `peer` are of different IP versions");
         }
         let names = Transform::ALL.map(|transform| transform.id).join(", ");
-        let transform =
-            root.read("suite", &format!("one of {names}"), self.mistakes, Transform::by_id);
+        let transform = root.read("suite", &format!("one of {names}"), self.mistakes, Transform::by_id);
         let transform = root.require("suite", transform, self.mistakes);
         let extended = root.flag("esn", self.mistakes).unwrap_or(true);
         let window = root.number("window", 64, 1 << 20, self.mistakes).unwrap_or(8192) as usize;
@@ -324,8 +323,11 @@ impl Reader<'_> {
             is_name.then(|| text.to_owned())
         });
         let name = fields.require("name", name, self.mistakes);
-        let addresses =
-            fields.list::<IpNet>("addresses", "an address with a prefix length, like \"10.9.0.1/24\"", self.mistakes);
+        let addresses = fields.list::<IpNet>(
+            "addresses",
+            "an address with a prefix length, like \"10.9.0.1/24\"",
+            self.mistakes,
+        );
         fields.finish(self.mistakes);
         Some(Tun { name: name?, addresses })
     }
@@ -358,10 +360,11 @@ impl Reader<'_> {
         });
         let url = fields.require("url", url, self.mistakes);
         let [sae, peer_sae] = ["sae", "peer-sae"].map(|name| {
-            let sae = fields.read(name, "a name of letters, digits, `-`, `_` and `.`", self.mistakes, |text| {
-                let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-                (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
-            });
+            let sae =
+                fields.read(name, "a name of letters, digits, `-`, `_` and `.`", self.mistakes, |text| {
+                    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+                    (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
+                });
             fields.require(name, sae, self.mistakes)
         });
         let [ca, cert, key] = ["ca", "cert", "key"].map(|name| {
@@ -369,7 +372,7 @@ impl Reader<'_> {
             fields.require(name, file, self.mistakes)
         });
         let size = fields.number("size", 128, 4096, self.mistakes).unwrap_or(256);
-        if size % 8 != 0 {
+        if !size.is_multiple_of(8) {
             self.mistakes.add(fields.at(), "`size`: keys have whole bytes");
         }
         let ahead = fields.number("ahead", 1, 64, self.mistakes).unwrap_or(4) as usize;
@@ -409,7 +412,12 @@ impl Reader<'_> {
         let secret = hex::decode(text.trim_ascii()).ok().map(Zeroizing::new);
         let secret = secret.filter(|secret| secret.len() >= LEAST);
         if secret.is_none() {
-            self.mistakes.add(at, format_args!("`{name}`: the file must hold {LEAST} bytes or more in hex digits, and nothing else"));
+            self.mistakes.add(
+                at,
+                format_args!(
+                    "`{name}`: the file must hold {LEAST} bytes or more in hex digits, and nothing else"
+                ),
+            );
         }
         secret
     }

@@ -135,9 +135,8 @@ pub struct Codec {
 impl Codec {
     /// For this end.
     pub fn new(root: &Root, role: Role) -> Self {
-        let keyed = |sender| {
-            Hmac::new_from_slice(&*root.control(sender)).expect("HMAC takes keys of any length")
-        };
+        let keyed =
+            |sender| Hmac::new_from_slice(&*root.control(sender)).expect("HMAC takes keys of any length");
         Self { sending: keyed(role), receiving: keyed(role.other()) }
     }
 

@@ -22,7 +22,6 @@ pub mod message;
 #[cfg(test)]
 mod tests;
 
-
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -132,13 +131,25 @@ impl Again {
 enum Exchange {
     Idle,
     /// The master waits for `accept`.
-    Offered { offer: Offer, key: SourceKey, again: Again },
+    Offered {
+        offer: Offer,
+        key: SourceKey,
+        again: Again,
+    },
     /// The master waits for `done`.
-    Confirming { epoch: u64, proof: Bytes32, again: Again },
+    Confirming {
+        epoch: u64,
+        proof: Bytes32,
+        again: Again,
+    },
     /// The slave waits for its source.
     Fetching(Offer),
     /// The slave waits for `confirm`.
-    Accepted { offer: Offer, accept: Accept, keys: Epoch },
+    Accepted {
+        offer: Offer,
+        accept: Accept,
+        keys: Epoch,
+    },
     /// The slave has answered `done`.
     Following(u64),
 }

@@ -12,7 +12,14 @@ const EVERY: Duration = Duration::from_millis(100);
 fn end(role: Role, now: Instant) -> Control {
     let transform = Transform::by_id("aes128-gcm").unwrap();
     Control::new(
-        &Settings { role, transform, extended: true, single_use: true, control_key: &CONTROL_KEY, every: EVERY },
+        &Settings {
+            role,
+            transform,
+            extended: true,
+            single_use: true,
+            control_key: &CONTROL_KEY,
+            every: EVERY,
+        },
         now,
     )
 }
@@ -81,7 +88,8 @@ impl World {
             self.ends[0].add_key(SourceKey { key: key_of(&id), id });
         }
         let now = self.now;
-        let (due, later) = std::mem::take(&mut self.wire).into_iter().partition(|datagram| datagram.at <= now);
+        let (due, later) =
+            std::mem::take(&mut self.wire).into_iter().partition(|datagram| datagram.at <= now);
         self.wire = later;
         let due: Vec<Datagram> = due;
         for Datagram { bytes, to, .. } in due {
@@ -122,7 +130,10 @@ impl World {
                 installed.receiving.insert(association.spi, association.epoch);
             }
             Action::SendUnder(association) => {
-                assert!(installed.sending.is_none_or(|(epoch, _)| epoch < association.epoch), "back to an old key");
+                assert!(
+                    installed.sending.is_none_or(|(epoch, _)| epoch < association.epoch),
+                    "back to an old key"
+                );
                 installed.sending = Some((association.epoch, association.spi));
                 installed.changes += 1;
             }
@@ -224,7 +235,11 @@ fn an_end_that_starts_anew_is_back_within_milliseconds() {
         world.run(500, good_wire);
         world.restart(which);
         world.run(150, good_wire);
-        assert!(world.epochs().iter().all(|epoch| epoch.is_some_and(|epoch| epoch <= 3)), "{:?}", world.epochs());
+        assert!(
+            world.epochs().iter().all(|epoch| epoch.is_some_and(|epoch| epoch <= 3)),
+            "{:?}",
+            world.epochs()
+        );
     }
 }
 

@@ -17,7 +17,9 @@ pub(crate) fn too_long_answer(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
         Header::V4(header) => {
             let is_answerable = header.fragments_offset().value() == 0 && !is_icmp_error(packet, &header);
             let next_hop_mtu = u16::try_from(mtu).ok()?;
-            let icmp = Icmpv4Type::DestinationUnreachable(DestUnreachableHeader::FragmentationNeeded { next_hop_mtu });
+            let icmp = Icmpv4Type::DestinationUnreachable(DestUnreachableHeader::FragmentationNeeded {
+                next_hop_mtu,
+            });
             // From the address that could not be reached: the link has none that the sender need know.
             is_answerable.then_some(())?;
             PacketBuilder::ipv4(header.destination(), header.source(), HOP_LIMIT)
@@ -155,7 +157,10 @@ mod tests {
     #[test]
     fn other_packets_stay_as_they_are() {
         let mut packet = Vec::new();
-        PacketBuilder::ipv4([1; 4], [2; 4], 9).tcp(80, 81, 7, 9).write(&mut packet, &[2, 4, 0xff, 0xff]).unwrap();
+        PacketBuilder::ipv4([1; 4], [2; 4], 9)
+            .tcp(80, 81, 7, 9)
+            .write(&mut packet, &[2, 4, 0xff, 0xff])
+            .unwrap();
         for end in 0..packet.len() {
             let mut copy = packet[..end].to_vec();
             clamp_mss(&mut copy, 1400);
@@ -170,11 +175,16 @@ mod tests {
             packet.resize(1500, 0);
             let answer = too_long_answer(&packet, 1400).unwrap();
             let ip = IpSlice::from_slice(&answer).unwrap();
-            assert_eq!(ip.destination_addr(), Header::parse(&packet).map(|_| if v6 {
-                std::net::IpAddr::from([1_u8; 16])
-            } else {
-                std::net::IpAddr::from([1_u8; 4])
-            }).unwrap());
+            assert_eq!(
+                ip.destination_addr(),
+                Header::parse(&packet)
+                    .map(|_| if v6 {
+                        std::net::IpAddr::from([1_u8; 16])
+                    } else {
+                        std::net::IpAddr::from([1_u8; 4])
+                    })
+                    .unwrap()
+            );
             let at = if v6 { 40 } else { 20 };
             assert_eq!(answer[at..at + 2], if v6 { [2, 0] } else { [3, 4] });
             assert!(answer.len() <= 1280);

@@ -86,8 +86,7 @@ impl Worker {
     /// Until either side has something, or at most as long as it may take to notice that it is to stop.
     fn sleep(&self) {
         const MILLISECONDS: u8 = 50;
-        let mut fds =
-            [self.tun.as_fd(), self.udp.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let mut fds = [self.tun.as_fd(), self.udp.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));
         let _ = poll(&mut fds, PollTimeout::from(MILLISECONDS));
     }
 }

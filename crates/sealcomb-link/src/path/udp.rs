@@ -217,8 +217,9 @@ mod tests {
         let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
         let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
         let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
-        let datagrams: Vec<Datagram<'_>> =
-            (0..40).map(|i| Datagram { bytes: &bytes[..if i == 39 { 10 } else { 900 }], class: 0x28 }).collect();
+        let datagrams: Vec<Datagram<'_>> = (0..40)
+            .map(|i| Datagram { bytes: &bytes[..if i == 39 { 10 } else { 900 }], class: 0x28 })
+            .collect();
         assert_eq!(udp.send(&datagrams), Sent { sent: 40, ..Sent::default() });
         let mut buffer = [0; 2000];
         for datagram in &datagrams {
