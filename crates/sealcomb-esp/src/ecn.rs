@@ -81,11 +81,11 @@ mod tests {
                 assert_eq!(header.header_checksum(), header.to_header().calc_header_checksum());
                 assert_eq!((header.ecn().value(), header.dcp().value()), (expected.unwrap_or(inner), 10));
 
-                let v6 = Ipv6Header { traffic_class: 40 | inner, ..Ipv6Header::default() };
+                let v6 = Ipv6Header { traffic_class: 0x28 | inner, ..Ipv6Header::default() };
                 let mut packet = v6.to_bytes().to_vec();
                 assert_eq!(decapsulate_ecn(outer, &mut packet).is_err(), expected.is_none());
                 let header = Ipv6HeaderSlice::from_slice(&packet).unwrap();
-                assert_eq!(header.traffic_class(), 40 | expected.unwrap_or(inner));
+                assert_eq!(header.traffic_class(), 0x28 | expected.unwrap_or(inner));
             }
         }
     }

@@ -98,6 +98,9 @@ impl Epoch {
     }
 
     /// The suite under which this end sends.
+    ///
+    /// # Panics
+    /// Never: the transform gets as many bytes as it takes.
     pub fn suite(&self, sender: Role) -> Suite {
         let transform = self.context.transform;
         let mut keymat = Zeroizing::new(vec![0; transform.keymat_bytes()]);

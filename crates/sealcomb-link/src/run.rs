@@ -191,7 +191,9 @@ impl Link {
                 }
                 Some(keys) = new_keys.recv() => {
                     let keys: Vec<SourceKey> = keys;
-                    keys.into_iter().for_each(|key| machine.add_key(key));
+                    for key in keys {
+                        machine.add_key(key);
+                    }
                 }
                 Some(Fetched { id, key }) = fetched.recv() => machine.fetched(&id, key.map(|key| key.key)),
                 _ = tick.tick() => {}
@@ -247,7 +249,7 @@ impl Link {
         let is_silent = self.associations.sending().is_none_or(|outbound| outbound.is_expired(now));
         match (was_silent, is_silent) {
             (false, true) => {
-                tracing::warn!("the key is past its limit and there is no other: nothing is sent")
+                tracing::warn!("the key is past its limit and there is no other: nothing is sent");
             }
             (true, false) => tracing::info!("there is a key: packets are sent"),
             _ => {}
@@ -297,7 +299,7 @@ fn tell(event: &Event) {
         Event::Changed(epoch) => tracing::debug!("key {epoch} is in use"),
         Event::Refused(epoch, why) => tracing::warn!("key {epoch} was refused: {why:?}"),
         Event::Disagree(epoch) => {
-            tracing::error!("key {epoch} is not the same at both ends; the old one stays")
+            tracing::error!("key {epoch} is not the same at both ends; the old one stays");
         }
         Event::Repeated => tracing::error!("the source gave a key that was there before; it is not used"),
     }

@@ -57,30 +57,22 @@ impl<'a> Fields<'a> {
     /// A table within this one.
     pub(crate) fn table(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Fields<'a>> {
         let value = self.get(name)?;
-        match value.get_ref() {
-            DeValue::Table(table) => {
-                Some(Fields { table, name: format!("[{name}]"), at: value.span().start, known: Vec::new() })
-            }
-            _ => {
-                mistakes.add(
-                    value.span().start,
-                    format_args!("`{name}`: it must be a table, below a line [{name}]"),
-                );
-                None
-            }
+        let at = value.span().start;
+        if let DeValue::Table(table) = value.get_ref() {
+            return Some(Fields { table, name: format!("[{name}]"), at, known: Vec::new() });
         }
+        mistakes.add(at, format_args!("`{name}`: it must be a table, below a line [{name}]"));
+        None
     }
 
     pub(crate) fn text(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<(&'a str, usize)> {
         let value = self.get(name)?;
         let at = value.span().start;
-        match value.get_ref() {
-            DeValue::String(text) => Some((text, at)),
-            _ => {
-                mistakes.add(at, format_args!("`{name}`: its value must stand in double quotes"));
-                None
-            }
+        if let DeValue::String(text) = value.get_ref() {
+            return Some((text, at));
         }
+        mistakes.add(at, format_args!("`{name}`: its value must stand in double quotes"));
+        None
     }
 
     /// Text that is read as `T`, which `what` describes.
@@ -121,7 +113,7 @@ impl<'a> Fields<'a> {
             return Vec::new();
         };
         let mut read = Vec::new();
-        for value in values.iter() {
+        for value in values {
             match value.get_ref() {
                 DeValue::String(text) if text.parse::<T>().is_ok() => read.extend(text.parse::<T>()),
                 _ => mistakes.add(

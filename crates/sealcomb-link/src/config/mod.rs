@@ -58,6 +58,7 @@ impl Role {
     }
 
     /// The other end.
+    #[must_use]
     pub fn other(self) -> Self {
         match self {
             Self::Master => Self::Slave,

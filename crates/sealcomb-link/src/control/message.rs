@@ -134,6 +134,9 @@ pub struct Codec {
 
 impl Codec {
     /// For this end.
+    ///
+    /// # Panics
+    /// Never: HMAC takes keys of any length.
     pub fn new(root: &Root, role: Role) -> Self {
         let keyed =
             |sender| Hmac::new_from_slice(&*root.control(sender)).expect("HMAC takes keys of any length");
@@ -141,6 +144,9 @@ impl Codec {
     }
 
     /// The datagram of a message.
+    ///
+    /// # Panics
+    /// Never: nothing in a message cannot be written.
     pub fn write(&self, message: &Message) -> Vec<u8> {
         let text = serde_json::to_vec(message).expect("nothing in it cannot be written");
         let tag = self.sending.clone().chain_update(&text).finalize().into_bytes();

@@ -148,7 +148,7 @@ enum Exchange {
     Accepted {
         offer: Offer,
         accept: Accept,
-        keys: Epoch,
+        keys: Box<Epoch>,
     },
     /// The slave has answered `done`.
     Following(u64),
@@ -536,7 +536,7 @@ impl Control {
         self.actions.push(Action::Receive(receiving));
         self.tell_peer(Say::Accept(accept.clone()));
         self.epoch = epoch;
-        self.exchange = Exchange::Accepted { offer, accept, keys };
+        self.exchange = Exchange::Accepted { offer, accept, keys: Box::new(keys) };
     }
 
     fn refuse(&mut self, why: Refusal) {

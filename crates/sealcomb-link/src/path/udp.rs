@@ -122,6 +122,8 @@ impl Udp {
     }
 
     fn send_together(&self, datagrams: &[Datagram<'_>]) -> Result<(), Errno> {
+        /// An error of an earlier datagram may be reported first, and a full queue empties.
+        const TRIES: usize = 8;
         let parts: ArrayVec<IoSlice<'_>, SEGMENTS> =
             datagrams.iter().map(|datagram| IoSlice::new(datagram.bytes)).collect();
         let bytes = datagrams[0].bytes.len() as u16;
@@ -138,8 +140,6 @@ impl Udp {
                 ControlMessage::Ipv6TClass(&class_v6)
             });
         }
-        /// An error of an earlier datagram may be reported first, and a full queue empties.
-        const TRIES: usize = 8;
         let mut outcome = Err(Errno::EAGAIN);
         for _ in 0..TRIES {
             let fd = self.socket.as_raw_fd();

@@ -70,9 +70,7 @@ class Host:
         return process
 
     def run(self, *words: str, timeout: float = 60) -> str:
-        done = subprocess.run(
-            self.command(*words), capture_output=True, text=True, timeout=timeout, check=False
-        )
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=timeout, check=False)
         if done.returncode != 0:
             raise AssertionError(f"{' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -119,9 +117,7 @@ class Link:
     def start(self) -> "Link":
         environment = os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "info")}
         with self.log.open("ab") as log:
-            self.process = self.host.start(
-                str(self.binary), "run", str(self.config), stderr=log, env=environment
-            )
+            self.process = self.host.start(str(self.binary), "run", str(self.config), stderr=log, env=environment)
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> None:
@@ -208,9 +204,7 @@ class Kmes:
             f'cert = "kme-{letter}.pem"\nkey = "kme-{letter}.key.pem"\nstream = "{stream}"\n'
             f'saes = ["{self.SAES[number]}"]\npeer-saes = ["{self.SAES[1 - number]}"]\n{extra}\n[faults]\n{faults}\n'
         )
-        process = self.hosts[number].start(
-            str(self.binary), "run", str(config_), stdout=subprocess.PIPE, text=True
-        )
+        process = self.hosts[number].start(str(self.binary), "run", str(config_), stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
         assert process.stdout.readline().startswith("kme-"), "the entity does not start"
         self.processes[number] = process
