@@ -1,6 +1,6 @@
 //! `sealcomb-link`: a user-space IPsec ESP tunnel whose keys change all the time.
 //!
-//! The state machine that changes keys ([`control`]) and the derivation of keys ([`derive`]) know of no sockets; the way of
+//! The state machine that changes keys ([`control`]) and the derivation of keys ([`mod@derive`]) know of no sockets; the way of
 //! packets ([`path`]) knows of keys only what [`associations`] gives it. The protocol is described in `docs/link.md`.
 #![forbid(unsafe_code)]
 
