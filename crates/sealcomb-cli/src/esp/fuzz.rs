@@ -139,7 +139,7 @@ pub fn packets(bytes: &[u8]) -> u64 {
 
 /// The SPI of an ESP packet and where it begins.
 fn find(packet: &[u8]) -> Option<(u32, usize)> {
-    super::packet::EspPacket::find(packet)
+    super::transform::find(packet)
 }
 
 /// At which byte a sealed packet is changed on its way, and which bits of it.

@@ -1,11 +1,8 @@
-//! From a captured frame to its IP packet, and what tunnelling needs of an IP header.
+//! From a captured frame to its IP packet.
 
-use std::net::IpAddr;
-
-use etherparse::{
-    EtherType, Ethernet2Slice, IpDscp, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, SingleVlanSlice,
-};
+use etherparse::{EtherType, Ethernet2Slice, SingleVlanSlice};
 use pcap_file::DataLink;
+use sealcomb_esp::Header;
 
 /// Whether [`payload`] knows the link type.
 pub(crate) fn knows(link: DataLink) -> bool {
@@ -65,68 +62,6 @@ fn is_ip_family(field: [u8; 4]) -> bool {
     [u32::from_le_bytes(field), u32::from_be_bytes(field)]
         .iter()
         .any(|family| *family == IPV4 || IPV6.contains(family))
-}
-
-/// The fixed header of an IP packet.
-pub(crate) enum Header<'a> {
-    V4(Ipv4HeaderSlice<'a>),
-    V6(Ipv6HeaderSlice<'a>),
-}
-
-impl<'a> Header<'a> {
-    pub(crate) fn parse(packet: &'a [u8]) -> Option<Self> {
-        match packet.first()? >> 4 {
-            4 => Ipv4HeaderSlice::from_slice(packet).ok().map(Self::V4),
-            6 => Ipv6HeaderSlice::from_slice(packet).ok().map(Self::V6),
-            _ => None,
-        }
-    }
-
-    /// Bytes of the packet, header included. `None` where the header does not tell: segments that were captured before
-    /// the network card cut them to size, jumbograms.
-    pub(crate) fn packet_len(&self) -> Option<usize> {
-        match self {
-            Self::V4(header) => {
-                let len = usize::from(header.total_len());
-                (len >= header.slice().len()).then_some(len)
-            }
-            Self::V6(header) => {
-                let is_jumbo =
-                    header.payload_length() == 0 && header.next_header() == IpNumber::IPV6_HEADER_HOP_BY_HOP;
-                (!is_jumbo).then(|| header.slice().len() + usize::from(header.payload_length()))
-            }
-        }
-    }
-
-    pub(crate) fn destination(&self) -> IpAddr {
-        match self {
-            Self::V4(header) => header.destination_addr().into(),
-            Self::V6(header) => header.destination_addr().into(),
-        }
-    }
-
-    pub(crate) fn dscp(&self) -> IpDscp {
-        match self {
-            Self::V4(header) => header.dcp(),
-            Self::V6(header) => header.dscp(),
-        }
-    }
-
-    /// Whether routers may not cut the packet up. In IPv6 they never may.
-    pub(crate) fn dont_fragment(&self) -> bool {
-        match self {
-            Self::V4(header) => header.dont_fragment(),
-            Self::V6(_) => true,
-        }
-    }
-
-    /// The number that announces this packet in the `next header` field of what carries it.
-    pub(crate) fn ip_number(&self) -> IpNumber {
-        match self {
-            Self::V4(_) => IpNumber::IPV4,
-            Self::V6(_) => IpNumber::IPV6,
-        }
-    }
 }
 
 /// Why a frame yields no IP packet.

@@ -1,12 +1,11 @@
 //! `sealcomb esp`: the IP packets of a capture into ESP tunnel packets (RFC 4303) and back.
 //!
-//! `packet`, `replay`, `transform` and `sa` are the protocol, and know of no files; the rest is the command.
+//! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of no
+//! files; the rest is the command.
 
 mod capture;
 pub(crate) mod fuzz;
 mod ip;
-mod packet;
-mod replay;
 mod report;
 mod sa;
 mod sa_file;
@@ -27,6 +26,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use sealcomb::Backend;
+use sealcomb_esp::Header;
 
 use crate::stdout;
 use capture::{Capture, Readers, Record, Writer};
@@ -344,7 +344,7 @@ pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
     let mut capture = Capture::new(path, file)?;
     let mut lengths = Vec::new();
     while let Some(record) = capture.next()? {
-        let header = ip::payload(record.link, &record.frame).and_then(ip::Header::parse);
+        let header = ip::payload(record.link, &record.frame).and_then(Header::parse);
         lengths.extend(header.and_then(|header| header.packet_len()));
     }
     if let Some(truncation) = capture.truncation() {

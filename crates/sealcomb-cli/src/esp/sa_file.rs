@@ -34,10 +34,11 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use hmac::{Hmac, KeyInit};
 use sealcomb::{Algorithm, Key};
+use sealcomb_esp::{Auth, Fingerprint, Suite, Tunnel};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::sa::{Auth, Fingerprint, Sa, Suite, Tunnel};
+use super::sa::Sa;
 
 /// What the file says.
 pub(crate) struct SaFile {
@@ -353,7 +354,7 @@ fn aead(entry: &Fields<'_>, mode: &str, salt_bytes: usize) -> Result<Suite, Faul
         let bytes = bytes.ok_or_else(|| field.fault("it may be 8, 12 or 16"))?;
         key = key.with_tag_bytes(bytes as usize).map_err(|error| field.fault(error))?;
     }
-    Ok(Suite::Aead { key, salt: salt(entry, salt_bytes)? })
+    Ok(Suite::Aead { key, salt: salt(entry, salt_bytes)?.into() })
 }
 
 /// The key of AES in this mode, whose length follows from the key's.
@@ -384,7 +385,7 @@ fn auth(entry: &Fields<'_>) -> Result<Auth, Fault> {
         AuthName::HmacSha256 => {
             let hmac =
                 Hmac::new_from_slice(&field.bytes(taker, &[32])?).map_err(|error| field.fault(error))?;
-            Ok(Auth::HmacSha256(hmac))
+            Ok(Auth::HmacSha256(Box::new(hmac)))
         }
         AuthName::AesCmac => {
             let bytes = field.bytes(taker, &[16])?;

@@ -10,10 +10,11 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
+use sealcomb_esp::Fingerprint;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::sa::{Fingerprint, Sa};
+use super::sa::Sa;
 use super::transform::Used;
 
 /// Numbers that are reserved at once: a run writes the file as often as it seals this many packets, and loses at most as

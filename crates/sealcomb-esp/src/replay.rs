@@ -1,8 +1,11 @@
 //! The anti-replay window of RFC 4303, section 3.4.3, and how it finds the half of an extended sequence number that
 //! packets do not carry (appendix A2).
 
+use crate::packet::Sequence;
+
 /// Remembers which of the latest sequence numbers have come.
-pub(crate) struct Window {
+#[derive(Clone, Debug)]
+pub struct Window {
     /// The highest number that verified so far; the right edge.
     highest: u64,
     /// Whether a number within the window has come, at the number modulo the window's size.
@@ -10,16 +13,21 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window of `size` numbers for a sender whose first packet has the number `first`, which is 1 or more.
-    pub(crate) fn new(size: usize, first: u64) -> Self {
+    /// A window of `size` numbers, 1 or more, for a sender whose first packet has the number `first`, which is 1 or more.
+    pub fn new(size: usize, first: u64) -> Self {
         Self { highest: first - 1, seen: vec![false; size] }
+    }
+
+    /// The number of a packet that carries `sent`, all of it or the low half; `None` if it can be none.
+    pub fn sequence(&self, sent: u32, extended: bool) -> Option<Sequence> {
+        if extended { self.extend(sent).map(Sequence::Extended) } else { Some(Sequence::Short(sent)) }
     }
 
     /// The extended number of a packet that carries its low half: of the numbers with this low half, the one that lies
     /// within the window or else the next one above it. `None`: there is no such number, below 0 or above 64 bits.
     ///
     /// A number that has fallen out of the window is thus taken for one 2^32 above it, and its packet does not verify.
-    pub(crate) fn extend(&self, low: u32) -> Option<u64> {
+    pub fn extend(&self, low: u32) -> Option<u64> {
         const SUBSPACE: u64 = 1 << 32;
         let size = self.seen.len() as u64;
         let Some(left) = self.highest.checked_sub(size - 1) else {
@@ -32,7 +40,7 @@ impl Window {
 
     /// Whether a packet of this number can still be new. Asked before verification: it spares the work for a packet
     /// that is certain to be dropped, and changes nothing.
-    pub(crate) fn admits(&self, sequence: u64) -> bool {
+    pub fn admits(&self, sequence: u64) -> bool {
         if sequence > self.highest {
             return true;
         }
@@ -43,7 +51,7 @@ impl Window {
 
     /// Takes note of a verified packet, moving the window up if need be. `false`: a packet of this number came before
     /// it, or it is too old to tell.
-    pub(crate) fn accept(&mut self, sequence: u64) -> bool {
+    pub fn accept(&mut self, sequence: u64) -> bool {
         if !self.admits(sequence) {
             return false;
         }

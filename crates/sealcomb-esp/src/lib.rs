@@ -1,0 +1,52 @@
+//! IPsec ESP in tunnel mode (RFC 4303), for whoever has many packets at a time: the command `sealcomb esp`, which works
+//! on captures, and `sealcomb-link`, which works on the wire.
+//!
+//! A packet is sealed where it lies: its [`Layout`] says where in the ESP packet the inner packet belongs, and
+//! [`seal`](fn@seal) does the rest, for packets of any number of associations at once. [`open`](fn@open) verifies and
+//! decrypts into another buffer. Neither knows of sockets, files or outer headers.
+//!
+//! ```
+//! use sealcomb_esp::{Incoming, Numbers, Outgoing, Sequence, Transform, Window, inner, open, seal};
+//!
+//! let transform = Transform::by_id("aes256-gcm").unwrap();
+//! let suite = transform.suite(&[7; 36]).unwrap();
+//! let packet = [0x45, 0, 0, 20, 0, 0, 0, 0, 64, 59, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
+//!
+//! let layout = suite.layout();
+//! let mut esp = vec![0; layout.esp_bytes(packet.len())];
+//! esp[layout.inner_at()..][..packet.len()].copy_from_slice(&packet);
+//! let number = Numbers::new(1, u32::MAX.into()).take().unwrap();
+//! let sequence = Sequence::Short(number as u32);
+//! seal(&mut [Outgoing { suite: &suite, spi: 0x1001, sequence, inner_bytes: packet.len(), esp: &mut esp }]).unwrap();
+//!
+//! let mut window = Window::new(64, 1);
+//! assert!(window.admits(number));
+//! let mut body = vec![0; layout.body_bytes(esp.len()).unwrap()];
+//! let mut incoming = [Incoming::new(&suite, sequence, &mut esp, &mut body)];
+//! open(&mut incoming).unwrap();
+//! assert!(incoming[0].is_verified() && window.accept(number));
+//! assert_eq!(inner(&body), Ok(&packet[..]));
+//! ```
+#![forbid(unsafe_code)]
+
+mod batch;
+mod ecn;
+mod fingerprint;
+mod ip;
+mod numbers;
+mod outer;
+mod packet;
+mod replay;
+mod suite;
+mod transform;
+
+pub use batch::{Incoming, Outgoing, SealError, open, seal};
+pub use ecn::{EcnAlarm, decapsulate_ecn};
+pub use fingerprint::Fingerprint;
+pub use ip::Header;
+pub use numbers::Numbers;
+pub use outer::{Tunnel, write_outer_header};
+pub use packet::{Layout, NoInner, Sequence, inner, sent_sequence, spi};
+pub use replay::Window;
+pub use suite::{Auth, Suite};
+pub use transform::Transform;

@@ -1,0 +1,111 @@
+//! Suites by name, for ends that agree on one and derive its keys.
+
+use hmac::{Hmac, KeyInit};
+use sealcomb::{Algorithm, Key};
+use zeroize::Zeroizing;
+
+use crate::suite::{Auth, Suite};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Gcm,
+    Ccm,
+    Cbc,
+    Ctr,
+}
+
+/// A choice of algorithms, of which a [`Suite`] is made with keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transform {
+    /// What it is called, such as `aes256-gcm`.
+    pub id: &'static str,
+    mode: Mode,
+    key_bytes: usize,
+}
+
+/// Of HMAC-SHA-256-128.
+const AUTH_KEY_BYTES: usize = 32;
+
+impl Transform {
+    /// All that there are. GCM and CCM have ICVs of 16 bytes; CBC and CTR go with HMAC-SHA-256-128.
+    pub const ALL: [Self; 8] = [
+        Self { id: "aes128-gcm", mode: Mode::Gcm, key_bytes: 16 },
+        Self { id: "aes256-gcm", mode: Mode::Gcm, key_bytes: 32 },
+        Self { id: "aes128-ccm", mode: Mode::Ccm, key_bytes: 16 },
+        Self { id: "aes256-ccm", mode: Mode::Ccm, key_bytes: 32 },
+        Self { id: "aes128-cbc-hmac-sha256", mode: Mode::Cbc, key_bytes: 16 },
+        Self { id: "aes256-cbc-hmac-sha256", mode: Mode::Cbc, key_bytes: 32 },
+        Self { id: "aes128-ctr-hmac-sha256", mode: Mode::Ctr, key_bytes: 16 },
+        Self { id: "aes256-ctr-hmac-sha256", mode: Mode::Ctr, key_bytes: 32 },
+    ];
+
+    /// The one of this name.
+    pub fn by_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|transform| transform.id == id)
+    }
+
+    fn salt_bytes(self) -> usize {
+        match self.mode {
+            Mode::Gcm | Mode::Ctr => 4,
+            Mode::Ccm => 3,
+            Mode::Cbc => 0,
+        }
+    }
+
+    /// Bytes of key material: the cipher's key, its salt (RFC 4106, section 8.1), the integrity key (RFC 7296,
+    /// section 2.17).
+    pub fn keymat_bytes(self) -> usize {
+        let auth = if matches!(self.mode, Mode::Gcm | Mode::Ccm) { 0 } else { AUTH_KEY_BYTES };
+        self.key_bytes + self.salt_bytes() + auth
+    }
+
+    /// The suite with these keys; `None` if there are not [`Transform::keymat_bytes`].
+    pub fn suite(self, keymat: &[u8]) -> Option<Suite> {
+        if keymat.len() != self.keymat_bytes() {
+            return None;
+        }
+        let (key, rest) = keymat.split_at(self.key_bytes);
+        let (salt, auth) = rest.split_at(self.salt_bytes());
+        let mode = match self.mode {
+            Mode::Gcm => "gcm",
+            Mode::Ccm => "ccm",
+            Mode::Cbc => "cbc",
+            Mode::Ctr => "ctr",
+        };
+        let algorithm = Algorithm::by_id(&format!("aes{}-{mode}", 8 * self.key_bytes)).ok()?;
+        let key = Key::new(algorithm, key).ok()?;
+        let auth = || Hmac::new_from_slice(auth).map(|hmac| Auth::HmacSha256(Box::new(hmac))).ok();
+        Some(match self.mode {
+            Mode::Gcm | Mode::Ccm => Suite::Aead { key, salt: Zeroizing::new(salt.to_vec()) },
+            Mode::Cbc => Suite::Cbc { key, auth: auth()? },
+            Mode::Ctr => Suite::Ctr { key, nonce: salt.try_into().ok()?, auth: auth()? },
+        })
+    }
+
+    /// Bytes of an ESP packet around an inner packet of this many.
+    pub fn esp_bytes(self, inner_bytes: usize) -> usize {
+        self.layout().esp_bytes(inner_bytes)
+    }
+
+    /// Where the parts of its packets lie.
+    pub fn layout(self) -> crate::Layout {
+        let is_cbc = self.mode == Mode::Cbc;
+        crate::Layout { iv: if is_cbc { 16 } else { 8 }, icv: 16, alignment: if is_cbc { 16 } else { 4 } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_transform_makes_a_suite_of_its_own_layout() {
+        for transform in Transform::ALL {
+            let keymat = vec![7; transform.keymat_bytes()];
+            let suite = transform.suite(&keymat).unwrap();
+            assert_eq!(suite.layout(), transform.layout(), "{}", transform.id);
+            assert_eq!(Transform::by_id(transform.id), Some(transform));
+            assert!(transform.suite(&keymat[1..]).is_none());
+        }
+    }
+}

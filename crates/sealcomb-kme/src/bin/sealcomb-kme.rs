@@ -1,0 +1,8 @@
+//! The command `sealcomb-kme`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sealcomb_kme::main()
+}

@@ -1,0 +1,126 @@
+//! Mutual TLS: connections of those who have a certificate, with the name in it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use crate::config::Config;
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The common name in the certificate.
+    pub sae: String,
+    /// From where.
+    pub address: SocketAddr,
+}
+
+/// TLS as an entity wants it: who has no certificate of its authority does not come in.
+///
+/// # Errors
+/// Where the configured certificates or the key are none.
+pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(&config.ca) {
+        roots.add(certificate.context("`ca`")?)?;
+    }
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
+    let chain =
+        CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`")?;
+    let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`")?;
+    let server = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(clients)
+        .with_single_cert(chain, key)?;
+    Ok(TlsAcceptor::from(Arc::new(server)))
+}
+
+/// Connections whose handshake is done. Handshakes go on side by side, so that a slow one holds nobody up.
+pub struct Connections {
+    ready: mpsc::Receiver<(TlsStream<TcpStream>, Caller)>,
+    local: SocketAddr,
+}
+
+impl Connections {
+    /// From this socket.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn new(listener: TcpListener, acceptor: TlsAcceptor) -> io::Result<Self> {
+        const WAITING: usize = 64;
+        let local = listener.local_addr()?;
+        let (sender, ready) = mpsc::channel(WAITING);
+        tokio::spawn(async move {
+            loop {
+                match listener.accept().await {
+                    Ok((stream, address)) => {
+                        let (acceptor, sender) = (acceptor.clone(), sender.clone());
+                        tokio::spawn(async move {
+                            if let Some(connection) = shake_hands(acceptor, stream, address).await {
+                                let _ = sender.send(connection).await;
+                            }
+                        });
+                    }
+                    // Too many open files, and the like.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                }
+            }
+        });
+        Ok(Self { ready, local })
+    }
+}
+
+async fn shake_hands(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    address: SocketAddr,
+) -> Option<(TlsStream<TcpStream>, Caller)> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    stream.set_nodelay(true).ok()?;
+    let stream = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await.ok()?.ok()?;
+    let certificate = stream.get_ref().1.peer_certificates()?.first()?;
+    let sae = common_name(certificate)?;
+    Some((stream, Caller { sae, address }))
+}
+
+fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let name = parsed.subject().iter_common_name().next()?.as_str().ok()?;
+    Some(name.to_owned())
+}
+
+impl Listener for Connections {
+    type Io = TlsStream<TcpStream>;
+    type Addr = Caller;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        match self.ready.recv().await {
+            Some(connection) => connection,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        Ok(Caller { sae: String::new(), address: self.local })
+    }
+}
+
+impl Connected<IncomingStream<'_, Connections>> for Caller {
+    fn connect_info(stream: IncomingStream<'_, Connections>) -> Self {
+        stream.remote_addr().clone()
+    }
+}

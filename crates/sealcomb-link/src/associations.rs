@@ -1,0 +1,244 @@
+//! The associations in use: one to send under, any number to receive under.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use sealcomb_esp::{Numbers, Sequence, Suite, Window};
+
+use crate::config::Config;
+use crate::control::Association;
+
+/// Whoever panicked with a lock held left nothing half done that matters.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What may still be done under a key.
+struct Budget {
+    numbers: Numbers,
+    bytes: u64,
+}
+
+/// The sending side of an association. After any of its limits it gives out no numbers, and so nothing is sealed.
+pub struct Outbound {
+    /// Counts the keys of a session.
+    pub epoch: u64,
+    /// Of the other end.
+    pub spi: u32,
+    /// With the keys.
+    pub suite: Suite,
+    /// When it was installed.
+    pub since: Instant,
+    extended: bool,
+    until: Instant,
+    soft_packets: u64,
+    soft_bytes: u64,
+    budget: Mutex<Budget>,
+    packets: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Outbound {
+    fn new(association: Association, config: &Config, now: Instant) -> Self {
+        let Association { epoch, spi, suite } = association;
+        let numbers = Numbers::new(1, config.last_number());
+        Self {
+            epoch,
+            spi,
+            suite,
+            since: now,
+            extended: config.extended,
+            until: now + config.limits.age,
+            soft_packets: config.rekey.packets,
+            soft_bytes: config.rekey.bytes,
+            budget: Mutex::new(Budget { numbers, bytes: config.limits.bytes }),
+            packets: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Numbers for packets of these lengths, in order; it ends early where the key has reached a limit.
+    pub fn number(&self, lengths: impl Iterator<Item = usize>, now: Instant, mut take: impl FnMut(Sequence)) {
+        if now >= self.until {
+            return;
+        }
+        let (mut packets, mut bytes) = (0, 0);
+        let mut budget = lock(&self.budget);
+        for length in lengths {
+            let length = length as u64;
+            let Some(left) = budget.bytes.checked_sub(length) else { break };
+            let Some(number) = budget.numbers.take() else { break };
+            budget.bytes = left;
+            take(if self.extended { Sequence::Extended(number) } else { Sequence::Short(number as u32) });
+            packets += 1;
+            bytes += length;
+        }
+        drop(budget);
+        self.packets.fetch_add(packets, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Packets and bytes so far.
+    pub fn used(&self) -> (u64, u64) {
+        (self.packets.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Whether it has carried so much that the key should be changed.
+    pub fn is_worn(&self) -> bool {
+        let (packets, bytes) = self.used();
+        packets >= self.soft_packets || bytes >= self.soft_bytes
+    }
+
+    /// Whether it is past its age.
+    pub fn is_expired(&self, now: Instant) -> bool {
+        now >= self.until
+    }
+}
+
+/// The receiving side of an association.
+pub struct Inbound {
+    /// Counts the keys of a session.
+    pub epoch: u64,
+    /// Of this end.
+    pub spi: u32,
+    /// With the keys.
+    pub suite: Suite,
+    /// When it was installed.
+    pub since: Instant,
+    extended: bool,
+    /// The highest number that the other end may use.
+    last: u64,
+    until: Instant,
+    window: Mutex<Window>,
+    packets: AtomicU64,
+}
+
+/// What a receiver thinks of a packet before it is verified.
+pub enum Admission {
+    /// It may be new, and has this number.
+    New(Sequence),
+    /// It came before, or is too old to tell.
+    Replayed,
+    /// The key is past a limit.
+    Expired,
+}
+
+impl Inbound {
+    fn new(association: Association, config: &Config, now: Instant) -> Self {
+        let Association { epoch, spi, suite } = association;
+        Self {
+            epoch,
+            spi,
+            suite,
+            since: now,
+            extended: config.extended,
+            last: config.last_number(),
+            // The other end begins to count a little later, and its last packets have the overlap to arrive.
+            until: now + config.limits.age + config.overlap,
+            window: Mutex::new(Window::new(config.window, 1)),
+            packets: AtomicU64::new(0),
+        }
+    }
+
+    /// Of a packet that carries this number or its low half.
+    pub fn admit(&self, sent: u32, now: Instant) -> Admission {
+        if now >= self.until {
+            return Admission::Expired;
+        }
+        let window = lock(&self.window);
+        match window.sequence(sent, self.extended) {
+            Some(sequence) if sequence.number() > self.last => Admission::Expired,
+            Some(sequence) if window.admits(sequence.number()) => Admission::New(sequence),
+            _ => Admission::Replayed,
+        }
+    }
+
+    /// Takes note of a verified packet; `false`: another one of its number came first.
+    pub fn accept(&self, sequence: Sequence) -> bool {
+        let is_new = lock(&self.window).accept(sequence.number());
+        self.packets.fetch_add(is_new.into(), Ordering::Relaxed);
+        is_new
+    }
+
+    /// Packets that were accepted.
+    pub fn packets(&self) -> u64 {
+        self.packets.load(Ordering::Relaxed)
+    }
+}
+
+/// By SPI.
+pub type Receiving = HashMap<u32, Arc<Inbound>>;
+
+/// All of them. Threads that move packets take what there is once a batch; the control of keys changes it.
+#[derive(Default)]
+pub struct Associations {
+    sending: RwLock<Option<Arc<Outbound>>>,
+    receiving: RwLock<Arc<Receiving>>,
+    /// Epochs before this one end at this time.
+    retiring: Mutex<Vec<(u64, Instant)>>,
+}
+
+impl Associations {
+    /// The one to send under, if there is one.
+    pub fn sending(&self) -> Option<Arc<Outbound>> {
+        self.sending.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Those to receive under.
+    pub fn receiving(&self) -> Arc<Receiving> {
+        self.receiving.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends under this one from the next batch on. The one before it ends with the batches that have it.
+    pub fn send_under(&self, association: Association, config: &Config, now: Instant) {
+        let outbound = Arc::new(Outbound::new(association, config, now));
+        *self.sending.write().unwrap_or_else(PoisonError::into_inner) = Some(outbound);
+    }
+
+    /// Receives under this one too.
+    pub fn receive(&self, association: Association, config: &Config, now: Instant) {
+        let inbound = Arc::new(Inbound::new(association, config, now));
+        self.change(|receiving| {
+            receiving.insert(inbound.spi, inbound);
+        });
+    }
+
+    /// Receives under epochs before this one until then.
+    pub fn retire(&self, epoch: u64, at: Instant) {
+        lock(&self.retiring).push((epoch, at));
+    }
+
+    /// Forgets all.
+    pub fn reset(&self) {
+        *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
+        lock(&self.retiring).clear();
+        self.change(HashMap::clear);
+    }
+
+    /// Drops what is past its time, and with it the keys.
+    pub fn expire(&self, now: Instant) {
+        let mut retiring = lock(&self.retiring);
+        let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(epoch, _)| *epoch).max();
+        retiring.retain(|(_, at)| *at > now);
+        drop(retiring);
+        let is_over =
+            |inbound: &Inbound| ended.is_some_and(|ended| inbound.epoch < ended) || inbound.until <= now;
+        if self.receiving().values().any(|inbound| is_over(inbound)) {
+            self.change(|receiving| receiving.retain(|_, inbound| !is_over(inbound)));
+        }
+        // Some batch more would be refused anyway; but the key goes.
+        let long_ago = |outbound: &Arc<Outbound>| now >= outbound.until + Duration::from_secs(1);
+        if self.sending().as_ref().is_some_and(long_ago) {
+            *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Receiving)) {
+        let mut receiving = self.receiving.write().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Receiving::clone(&receiving);
+        change(&mut changed);
+        *receiving = Arc::new(changed);
+    }
+}

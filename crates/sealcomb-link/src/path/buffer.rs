@@ -1,0 +1,63 @@
+//! A packet's memory, which is used again and again.
+
+use tun_rs::ExpandBuffer;
+
+/// Memory of which the first bytes hold something. It grows when the device coalesces packets into it, and then stays so.
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    len: usize,
+}
+
+impl Buffer {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self { bytes: vec![0; bytes], len: bytes }
+    }
+
+    /// As long as it was made, or as it has grown since.
+    pub(crate) fn restore(&mut self) {
+        self.len = self.bytes.len();
+    }
+
+    pub(crate) fn set_len(&mut self, len: usize) {
+        self.grow(len);
+        self.len = len;
+    }
+
+    fn grow(&mut self, len: usize) {
+        if len > self.bytes.len() {
+            self.bytes.resize(len, 0);
+        }
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl AsMut<[u8]> for Buffer {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+}
+
+impl ExpandBuffer for Buffer {
+    fn buf_capacity(&self) -> usize {
+        self.bytes.capacity().max(1 << 16)
+    }
+
+    fn buf_resize(&mut self, new_len: usize, value: u8) {
+        let old = self.len;
+        self.set_len(new_len);
+        if new_len > old {
+            self.bytes[old..new_len].fill(value);
+        }
+    }
+
+    fn buf_extend_from_slice(&mut self, src: &[u8]) {
+        let old = self.len;
+        self.set_len(old + src.len());
+        self.bytes[old..self.len].copy_from_slice(src);
+    }
+}

@@ -1,0 +1,187 @@
+//! From the network to the TUN device.
+
+use std::io::IoSliceMut;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrayvec::ArrayVec;
+use quinn_udp::RecvMeta;
+use sealcomb_esp::{Incoming, NoInner, Sequence, decapsulate_ecn, inner, open, sent_sequence, spi};
+use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
+
+use super::Shared;
+use super::buffer::Buffer;
+use super::udp::Udp;
+use crate::associations::{Admission, Inbound as Association, Receiving};
+use crate::control::message::LONGEST;
+use crate::counters::{Counters, add};
+
+/// Packets that go at once.
+const BATCH: usize = 128;
+/// Receive buffers that one system call fills, each with up to 64 packets.
+const RECEIVED: usize = 16;
+/// Where a packet lies in its buffer: behind the header that the device wants.
+const AT: usize = VIRTIO_NET_HDR_LEN;
+
+/// What a thread needs for it.
+pub(super) struct Inbound {
+    received: Vec<Vec<u8>>,
+    meta: [RecvMeta; RECEIVED],
+    /// Opened packets, on their way to the device.
+    buffers: Vec<Buffer>,
+    table: GROTable,
+}
+
+/// An ESP packet whose association has admitted it.
+struct Admitted<'a> {
+    association: Arc<Association>,
+    sequence: Sequence,
+    esp: &'a mut [u8],
+    /// The outer congestion notification.
+    ecn: u8,
+}
+
+impl Inbound {
+    pub(super) fn new(udp: &Udp) -> Self {
+        Self {
+            received: (0..RECEIVED).map(|_| vec![0; udp.receive_bytes()]).collect(),
+            meta: [RecvMeta::default(); RECEIVED],
+            buffers: (0..BATCH).map(|_| Buffer::new(2048)).collect(),
+            table: GROTable::default(),
+        }
+    }
+
+    /// Moves a batch. `false`: there was nothing to move.
+    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared) -> bool {
+        let Self { received, meta, buffers, table } = self;
+        let mut slices: ArrayVec<IoSliceMut<'_>, RECEIVED> =
+            received.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+        // An error of an earlier datagram that we sent comes here too; there is nothing to do about it.
+        let Ok(count) = udp.receive(&mut slices, meta) else { return false };
+        drop(slices);
+        let now = Instant::now();
+        let receiving = shared.associations.receiving();
+        let mut admitted: ArrayVec<Admitted<'_>, BATCH> = ArrayVec::new();
+        for (buffer, meta) in received.iter_mut().zip(&meta[..count]) {
+            let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
+            for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
+                admitted.extend(sort(datagram, ecn, &receiving, shared, now));
+                if admitted.is_full() {
+                    deliver(&mut admitted, buffers, table, tun, &shared.counters);
+                }
+            }
+        }
+        deliver(&mut admitted, buffers, table, tun, &shared.counters);
+        true
+    }
+}
+
+/// What a datagram is; only ESP packets that may be opened come back.
+fn sort<'a>(
+    datagram: &'a mut [u8],
+    ecn: u8,
+    receiving: &Receiving,
+    shared: &Shared,
+    now: Instant,
+) -> Option<Admitted<'a>> {
+    const KEEPALIVE: &[u8] = &[0xff];
+    let counters = &shared.counters;
+    add(&counters.in_datagrams, 1);
+    if datagram == KEEPALIVE {
+        add(&counters.in_keepalives, 1);
+        return None;
+    }
+    let dropped = match (spi(datagram), sent_sequence(datagram)) {
+        (Some(0), _) => {
+            add(&counters.in_control, 1);
+            let is_taken = datagram.len() <= LONGEST && shared.control.try_send(datagram.to_vec()).is_ok();
+            add(&counters.control_overrun, usize::from(!is_taken));
+            return None;
+        }
+        (Some(spi), Some(sent)) => match receiving.get(&spi) {
+            None => &counters.in_dropped_unknown_spi,
+            Some(found) if found.suite.layout().body_bytes(datagram.len()).is_none() => {
+                &counters.in_dropped_malformed
+            }
+            Some(found) => match found.admit(sent, now) {
+                Admission::New(sequence) => {
+                    return Some(Admitted { association: found.clone(), sequence, esp: datagram, ecn });
+                }
+                Admission::Replayed => &counters.in_dropped_replayed,
+                Admission::Expired => &counters.in_dropped_expired,
+            },
+        },
+        _ => &counters.in_dropped_malformed,
+    };
+    add(dropped, 1);
+    None
+}
+
+/// Opens packets and writes what is in them to the device.
+fn deliver(
+    admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
+    buffers: &mut [Buffer],
+    table: &mut GROTable,
+    tun: &SyncDevice,
+    counters: &Counters,
+) {
+    let mut incoming: ArrayVec<Incoming<'_>, BATCH> = ArrayVec::new();
+    for (Admitted { association, sequence, esp, .. }, buffer) in admitted.iter_mut().zip(buffers.iter_mut()) {
+        let Some(bytes) = association.suite.layout().body_bytes(esp.len()) else { continue };
+        buffer.set_len(AT + bytes);
+        incoming.push(Incoming::new(&association.suite, *sequence, esp, &mut buffer.as_mut()[AT..]));
+    }
+    if let Err(error) = open(&mut incoming) {
+        tracing::error!("packets could not be opened: {error}");
+    }
+    let verified: ArrayVec<bool, BATCH> = incoming.iter().map(Incoming::is_verified).collect();
+    drop(incoming);
+
+    let (mut count, mut bytes) = (0, 0);
+    for (i, (packet, is_verified)) in admitted.iter().zip(verified).enumerate() {
+        let buffer = &mut buffers[i];
+        match unwrap(packet, is_verified, &mut buffer.as_mut()[AT..], counters) {
+            Ok(len) => {
+                buffer.set_len(AT + len);
+                bytes += len;
+                buffers.swap(count, i);
+                count += 1;
+            }
+            Err(dropped) => add(dropped, 1),
+        }
+    }
+    admitted.clear();
+    if count == 0 {
+        return;
+    }
+    match tun.send_multiple(table, &mut buffers[..count], AT) {
+        Ok(_) => {
+            add(&counters.in_delivered, count);
+            add(&counters.in_delivered_bytes, bytes);
+        }
+        // Some of them, or all: the device does not tell.
+        Err(_) => add(&counters.in_dropped_undelivered, count),
+    }
+}
+
+/// Bytes of the inner packet with which a body begins, or which counter its drop belongs to.
+fn unwrap<'c>(
+    packet: &Admitted<'_>,
+    is_verified: bool,
+    body: &mut [u8],
+    counters: &'c Counters,
+) -> Result<usize, &'c std::sync::atomic::AtomicU64> {
+    if !is_verified {
+        return Err(&counters.in_dropped_forged);
+    }
+    // Only now: a forged packet must not move the window (RFC 4303, section 3.4.3).
+    if !packet.association.accept(packet.sequence) {
+        return Err(&counters.in_dropped_replayed);
+    }
+    let len = inner(body).map(<[u8]>::len).map_err(|why| match why {
+        NoInner::Dummy => &counters.in_dropped_dummy,
+        NoInner::Malformed => &counters.in_dropped_malformed,
+    })?;
+    decapsulate_ecn(packet.ecn, &mut body[..len]).map_err(|_| &counters.in_dropped_congestion)?;
+    Ok(len)
+}

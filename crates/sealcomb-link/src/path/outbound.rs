@@ -1,0 +1,176 @@
+//! From the TUN device to the network.
+
+use std::time::Instant;
+
+use arrayvec::ArrayVec;
+use sealcomb_esp::{Header, Layout, Outgoing, Sequence, seal};
+use tun_rs::{SyncDevice, VIRTIO_NET_HDR_LEN};
+
+use super::Shared;
+use super::buffer::Buffer;
+use super::inner::{clamp_mss, too_long_answer};
+use super::udp::{Datagram, Udp};
+use crate::associations::Outbound as Association;
+use crate::config::Config;
+use crate::counters::add;
+
+/// Packets that go at once. Together with a read that gives many it may be more.
+const BATCH: usize = 128;
+/// Buffers: what one read can give beyond a batch is 64 KiB in segments of 536 bytes or more.
+const BUFFERS: usize = BATCH + 128;
+
+/// What a thread needs for it.
+pub(super) struct Outbound {
+    layout: Layout,
+    mtu: usize,
+    mss_clamp: bool,
+    /// A read of the device, with the header that says how to split it.
+    read: Vec<u8>,
+    /// Packets, in whose memory the ESP packets are made.
+    buffers: Vec<Buffer>,
+    sizes: Vec<usize>,
+}
+
+/// A packet that is to be sealed: its buffer and its class.
+struct Ready<'a> {
+    buffer: &'a mut Buffer,
+    bytes: usize,
+    class: u8,
+}
+
+impl Outbound {
+    pub(super) fn new(config: &Config) -> Self {
+        let layout = config.transform.layout();
+        let mtu = config.inner_mtu();
+        // The device gives nothing longer than its MTU, until somebody raises that.
+        let bytes = layout.esp_bytes(mtu.max(1500)) + 64;
+        Self {
+            layout,
+            mtu,
+            mss_clamp: config.mss_clamp,
+            read: vec![0; VIRTIO_NET_HDR_LEN + (1 << 16)],
+            buffers: (0..BUFFERS).map(|_| Buffer::new(bytes)).collect(),
+            sizes: vec![0; BUFFERS],
+        }
+    }
+
+    /// Moves a batch. `false`: there was nothing to move.
+    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &mut Udp, shared: &Shared) -> bool {
+        let count = self.read(tun);
+        if count == 0 {
+            return false;
+        }
+        add(&shared.counters.out_packets, count);
+        let now = Instant::now();
+        match shared.associations.sending() {
+            None => add(&shared.counters.out_dropped_no_key, count),
+            Some(association) => {
+                let mut from = 0;
+                while from < count {
+                    let to = count.min(from + BATCH);
+                    self.batch(from, to, &association, tun, udp, shared, now);
+                    from = to;
+                }
+            }
+        }
+        for buffer in &mut self.buffers[..count] {
+            buffer.restore();
+        }
+        true
+    }
+
+    /// Reads until the batch is full or there is nothing more.
+    fn read(&mut self, tun: &SyncDevice) -> usize {
+        let at = self.layout.inner_at();
+        let mut count = 0;
+        while count < BATCH {
+            let (buffers, sizes) = (&mut self.buffers[count..], &mut self.sizes[count..]);
+            match tun.recv_multiple(&mut self.read, buffers, sizes, at) {
+                Ok(read) => count += read,
+                Err(_) => break,
+            }
+        }
+        count
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "all that a batch meets on its way")]
+    fn batch(
+        &mut self,
+        from: usize,
+        to: usize,
+        association: &Association,
+        tun: &SyncDevice,
+        udp: &mut Udp,
+        shared: &Shared,
+        now: Instant,
+    ) {
+        let Self { layout, mtu, mss_clamp, buffers, sizes, .. } = self;
+        let (layout, mtu) = (*layout, *mtu);
+        let counters = &shared.counters;
+        let mut ready: ArrayVec<Ready<'_>, BATCH> = ArrayVec::new();
+        for (buffer, bytes) in buffers[from..to].iter_mut().zip(&sizes[from..to]) {
+            let bytes = *bytes;
+            let inner = &mut buffer.as_mut()[layout.inner_at()..][..bytes];
+            let Some(class) = Header::parse(inner).map(|header| header.traffic_class()) else {
+                add(&counters.out_dropped_not_ip, 1);
+                continue;
+            };
+            if bytes > mtu {
+                add(&counters.out_dropped_too_long, 1);
+                answer_too_long(tun, inner, mtu);
+                continue;
+            }
+            if *mss_clamp {
+                clamp_mss(inner, mtu);
+            }
+            ready.push(Ready { buffer, bytes, class });
+        }
+
+        let mut numbers: ArrayVec<Sequence, BATCH> = ArrayVec::new();
+        association.number(ready.iter().map(|packet| packet.bytes), now, |number| numbers.push(number));
+        add(&counters.out_dropped_no_key, ready.len() - numbers.len());
+        ready.truncate(numbers.len());
+
+        let mut outgoing: ArrayVec<Outgoing<'_>, BATCH> = ArrayVec::new();
+        for (Ready { buffer, bytes, .. }, sequence) in ready.iter_mut().zip(&numbers) {
+            buffer.set_len(layout.esp_bytes(*bytes));
+            outgoing.push(Outgoing {
+                suite: &association.suite,
+                spi: association.spi,
+                sequence: *sequence,
+                inner_bytes: *bytes,
+                esp: buffer.as_mut(),
+            });
+        }
+        let sealed = seal(&mut outgoing);
+        drop(outgoing);
+        if let Err(error) = sealed {
+            tracing::error!("packets could not be sealed: {error}");
+            add(&counters.out_dropped_unsent, ready.len());
+            return;
+        }
+
+        let datagrams: ArrayVec<Datagram<'_>, BATCH> = ready
+            .iter()
+            .map(|Ready { buffer, class, .. }| Datagram { bytes: (**buffer).as_ref(), class: *class })
+            .collect();
+        let outcome = udp.send(&datagrams);
+        drop(datagrams);
+        add(&counters.out_sent, outcome.sent);
+        add(&counters.out_dropped_too_long, outcome.too_long);
+        add(&counters.out_dropped_unsent, outcome.unsent);
+        if outcome.sent == ready.len() {
+            add(&counters.out_sent_bytes, ready.iter().map(|packet| packet.bytes).sum());
+        }
+    }
+}
+
+/// Tells the sender of a packet that it is too long. That the device does not take the answer is like a lost packet.
+fn answer_too_long(tun: &SyncDevice, packet: &[u8], mtu: usize) {
+    let Some(answer) = too_long_answer(packet, mtu) else { return };
+    // Whatever the device's packets begin with: zeros say that nothing is left to do for it.
+    let mut framed = vec![0; VIRTIO_NET_HDR_LEN];
+    framed.extend(answer);
+    let from = if tun.tcp_gso() { 0 } else { VIRTIO_NET_HDR_LEN };
+    let _ = tun.send(&framed[from..]);
+}

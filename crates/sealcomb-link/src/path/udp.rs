@@ -1,0 +1,230 @@
+//! The UDP socket to the other end: batches out with segmentation offload, batches in with coalescing.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use arrayvec::ArrayVec;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+use quinn_udp::{RecvMeta, UdpSocketState};
+use socket2::{Domain, Socket, Type};
+
+/// Segments that the kernel takes at once (`UDP_MAX_SEGMENTS`).
+const SEGMENTS: usize = 64;
+/// Bytes that it takes at once: an IPv4 packet's, less the headers.
+const MOST_BYTES: usize = 65_507;
+/// Bytes that the kernel is asked to queue in each direction.
+const QUEUE_BYTES: usize = 4 << 20;
+
+/// A socket that is connected to the other end: what others send does not come in.
+pub struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    is_v4: bool,
+    /// The most segments that go out at once; 1 where the kernel cannot split.
+    segments: usize,
+}
+
+/// A datagram to send, and the TOS or traffic class that its IP packet gets.
+pub struct Datagram<'a> {
+    /// All of it.
+    pub bytes: &'a [u8],
+    /// Class of service and congestion notification.
+    pub class: u8,
+}
+
+/// What became of datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Those that the network took.
+    pub sent: usize,
+    /// Those that are longer than it carries now.
+    pub too_long: usize,
+    /// Others.
+    pub unsent: usize,
+}
+
+impl Udp {
+    /// Opens the socket.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(local: SocketAddr, peer: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::new(Domain::for_address(local), Type::DGRAM, None)?;
+        // As much as the system allows.
+        let _ = socket.set_send_buffer_size(QUEUE_BYTES);
+        let _ = socket.set_recv_buffer_size(QUEUE_BYTES);
+        socket.bind(&local.into())?;
+        socket.connect(&peer.into())?;
+        let socket = UdpSocket::from(socket);
+        let state = UdpSocketState::new((&socket).into())?;
+        let segments = state.max_gso_segments().min(SEGMENTS);
+        Ok(Self { socket, state, is_v4: local.is_ipv4(), segments })
+    }
+
+    /// Another handle of the same socket, for control messages.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn for_control(&self) -> io::Result<UdpSocket> {
+        self.socket.try_clone()
+    }
+
+    /// Datagrams that have come, as many as there are buffers, each of which may hold several of one length.
+    ///
+    /// # Errors
+    /// The system's; `WouldBlock` where there are none.
+    pub fn receive(&self, buffers: &mut [IoSliceMut<'_>], meta: &mut [RecvMeta]) -> io::Result<usize> {
+        self.state.recv((&self.socket).into(), buffers, meta)
+    }
+
+    /// The longest buffer that can be filled.
+    pub fn receive_bytes(&self) -> usize {
+        1 << 16
+    }
+
+    /// Sends datagrams in order: those of one length and class together, as one system call.
+    pub fn send(&mut self, datagrams: &[Datagram<'_>]) -> Sent {
+        let mut outcome = Sent::default();
+        let mut rest = datagrams;
+        while !rest.is_empty() {
+            let count = run(rest, self.segments);
+            let (together, others) = rest.split_at(count);
+            match self.send_together(together) {
+                Ok(()) => outcome.sent += count,
+                // The device cannot split, which it says only now.
+                Err(Errno::EIO) if count > 1 => {
+                    self.segments = 1;
+                    continue;
+                }
+                // Segments that are longer than the path are refused with either.
+                Err(Errno::EMSGSIZE | Errno::EINVAL) if count > 1 => {
+                    self.one_by_one(together, &mut outcome);
+                }
+                Err(Errno::EMSGSIZE) => outcome.too_long += 1,
+                Err(_) => outcome.unsent += count,
+            }
+            rest = others;
+        }
+        outcome
+    }
+
+    fn one_by_one(&self, datagrams: &[Datagram<'_>], outcome: &mut Sent) {
+        for one in datagrams.chunks(1) {
+            match self.send_together(one) {
+                Ok(()) => outcome.sent += 1,
+                Err(Errno::EMSGSIZE) => outcome.too_long += 1,
+                Err(_) => outcome.unsent += 1,
+            }
+        }
+    }
+
+    fn send_together(&self, datagrams: &[Datagram<'_>]) -> Result<(), Errno> {
+        /// An error of an earlier datagram may be reported first, and a full queue empties.
+        const TRIES: usize = 8;
+        let parts: ArrayVec<IoSlice<'_>, SEGMENTS> =
+            datagrams.iter().map(|datagram| IoSlice::new(datagram.bytes)).collect();
+        let bytes = datagrams[0].bytes.len() as u16;
+        let class = datagrams[0].class;
+        let class_v6 = i32::from(class);
+        let mut control: ArrayVec<ControlMessage<'_>, 2> = ArrayVec::new();
+        if datagrams.len() > 1 {
+            control.push(ControlMessage::UdpGsoSegments(&bytes));
+        }
+        if class != 0 {
+            control.push(if self.is_v4 {
+                ControlMessage::Ipv4Tos(&class)
+            } else {
+                ControlMessage::Ipv6TClass(&class_v6)
+            });
+        }
+        let mut outcome = Err(Errno::EAGAIN);
+        for _ in 0..TRIES {
+            let fd = self.socket.as_raw_fd();
+            outcome = sendmsg::<SockaddrStorage>(fd, &parts, &control, MsgFlags::MSG_DONTWAIT, None);
+            match outcome {
+                Ok(_) => return Ok(()),
+                Err(Errno::EAGAIN) => self.wait_until_writable(),
+                Err(Errno::ECONNREFUSED | Errno::EINTR) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        outcome.map(|_| ())
+    }
+
+    /// Back-pressure: while the network takes nothing, nothing is read from the device.
+    fn wait_until_writable(&self) {
+        const MILLISECONDS: u8 = 50;
+        let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLOUT)];
+        let _ = poll(&mut fds, PollTimeout::from(MILLISECONDS));
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// How many datagrams from the first on may go together: of one class and length, only the last may be shorter.
+fn run(datagrams: &[Datagram<'_>], segments: usize) -> usize {
+    let first = &datagrams[0];
+    let len = first.bytes.len().max(1);
+    let most = segments.min(MOST_BYTES / len).max(1);
+    let mut count = 1;
+    for datagram in datagrams.iter().take(most).skip(1) {
+        if datagram.class != first.class || datagram.bytes.len() > len {
+            break;
+        }
+        count += 1;
+        if datagram.bytes.len() < len {
+            break;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(lengths: &[(usize, u8)], segments: usize) -> Vec<usize> {
+        let bytes = [0; 2000];
+        let datagrams: Vec<Datagram<'_>> =
+            lengths.iter().map(|(len, class)| Datagram { bytes: &bytes[..*len], class: *class }).collect();
+        let mut rest = &datagrams[..];
+        let mut runs = Vec::new();
+        while !rest.is_empty() {
+            runs.push(run(rest, segments));
+            rest = &rest[runs[runs.len() - 1]..];
+        }
+        runs
+    }
+
+    #[test]
+    fn datagrams_of_one_length_go_together_and_a_shorter_one_ends_it() {
+        assert_eq!(runs(&[(100, 0), (100, 0), (60, 0), (100, 0), (120, 0), (120, 0)], 64), [3, 1, 2]);
+        assert_eq!(runs(&[(100, 0), (100, 8), (100, 8)], 64), [1, 2]);
+        assert_eq!(runs(&[(100, 0); 5], 2), [2, 2, 1]);
+        assert_eq!(runs(&[(1400, 0); 50], 64), [46, 4], "no more than an IP packet holds");
+    }
+
+    #[test]
+    fn what_is_sent_together_arrives_one_by_one() {
+        let local = "127.0.0.1:0".parse().unwrap();
+        let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
+        let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
+        let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
+        let datagrams: Vec<Datagram<'_>> = (0..40)
+            .map(|i| Datagram { bytes: &bytes[..if i == 39 { 10 } else { 900 }], class: 0x28 })
+            .collect();
+        assert_eq!(udp.send(&datagrams), Sent { sent: 40, ..Sent::default() });
+        let mut buffer = [0; 2000];
+        for datagram in &datagrams {
+            let len = receiver.recv(&mut buffer).unwrap();
+            assert_eq!(&buffer[..len], datagram.bytes);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+"""Two hosts with a wire between them, made of network namespaces, and links on them."""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+WIRE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
+TUNNEL_V4 = ("10.99.0.1", "10.99.0.2")
+TUNNEL_V6 = ("fd99::1", "fd99::2")
+PATIENCE = 20.0
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+def why_not() -> str | None:
+    """Why there can be no namespaces here, or None."""
+    if os.geteuid() != 0:
+        return "network namespaces take root"
+    if not shutil.which("ip"):
+        return "there is no command ip (Debian package iproute2)"
+    if not Path("/dev/net/tun").exists():
+        return "there is no /dev/net/tun"
+    name = f"sclink-{secrets.token_hex(3)}"
+    try:
+        ip("netns", "add", name)
+        try:
+            ip("-n", name, "tuntap", "add", "dev", "probe", "mode", "tun")
+        finally:
+            ip("netns", "del", name)
+    except subprocess.CalledProcessError as error:
+        return f"the kernel refuses network namespaces or TUN devices: {error.stderr.decode().strip()}"
+    return None
+
+
+def until(what: str, holds: Callable[[], object], patience: float = PATIENCE) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {patience:.0f} s: {what}")
+        time.sleep(0.02)
+
+
+class Host:
+    """A namespace, its address on the wire, and what runs in it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = f"sclink-{os.getpid()}-{secrets.token_hex(2)}-{'ab'[number]}"
+        self.running: list[subprocess.Popen] = []
+        ip("netns", "add", self.name)
+        ip("-n", self.name, "link", "set", "lo", "up")
+
+    def command(self, *words: str) -> list[str]:
+        return ["ip", "netns", "exec", self.name, *words]
+
+    def start(self, *words: str, **options: object) -> subprocess.Popen:
+        process = subprocess.Popen(self.command(*words), **options)
+        self.running.append(process)
+        return process
+
+    def run(self, *words: str, timeout: float = 60) -> str:
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, timeout=timeout, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f"{' '.join(words)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def end(self) -> None:
+        for process in self.running:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        subprocess.run(["ip", "netns", "del", self.name], capture_output=True, check=False)
+
+
+@contextlib.contextmanager
+def hosts(mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
+    """Two hosts with a wire between them."""
+    a = Host(0)
+    try:
+        b = Host(1)
+        try:
+            ip("link", "add", "wire", "mtu", str(mtu), "netns", a.name, "type", "veth",
+               "peer", "name", "wire", "netns", b.name)  # fmt: skip
+            ip("-n", b.name, "link", "set", "wire", "mtu", str(mtu))
+            for host in (a, b):
+                ip("-n", host.name, "addr", "add", f"{WIRE[4][host.number]}/24", "dev", "wire")
+                ip("-n", host.name, "addr", "add", f"{WIRE[6][host.number]}/64", "dev", "wire", "nodad")
+                ip("-n", host.name, "link", "set", "wire", "up")
+            yield a, b
+        finally:
+            b.end()
+    finally:
+        a.end()
+
+
+class Link:
+    """One end of a link, on a host."""
+
+    def __init__(self, binary: Path, host: Host, folder: Path, config: str) -> None:
+        self.binary, self.host = binary, host
+        self.config = folder / f"link-{'ab'[host.number]}.toml"
+        self.log = folder / f"link-{'ab'[host.number]}.log"
+        self.config.write_text(config)
+        self.process: subprocess.Popen | None = None
+
+    def start(self) -> "Link":
+        environment = os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "info")}
+        with self.log.open("ab") as log:
+            self.process = self.host.start(str(self.binary), "run", str(self.config), stderr=log, env=environment)
+        return self
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        assert self.process is not None
+        # `ip netns exec` becomes the command.
+        self.process.send_signal(number)
+        self.process.wait(PATIENCE)
+
+    def status(self) -> dict:
+        return json.loads(self.host.run(str(self.binary), "status", "--json", str(self.config)))
+
+    def is_up(self) -> bool:
+        with contextlib.suppress(AssertionError):
+            return self.status()["sending"] is not None
+        return False
+
+    def counters(self) -> dict[str, int]:
+        return self.status()["counters"]
+
+
+def config(
+    number: int,
+    keys: str,
+    *,
+    version: int = 4,
+    suite: str = "aes256-gcm",
+    extra: str = "",
+    tables: str = "",
+    ports: tuple[int, int] = (4500, 4500),
+    peer: str | None = None,
+) -> str:
+    """The configuration of an end; `keys` is the table [keys]."""
+    ours, theirs = WIRE[version][number], peer or WIRE[version][1 - number]
+    bracket = (lambda address: f"[{address}]") if version == 6 else (lambda address: address)
+    role = "master" if number == 0 else "slave"
+    return f"""role = "{role}"
+local = "{bracket(ours)}:{ports[number]}"
+peer = "{bracket(theirs)}:{ports[1 - number]}"
+suite = "{suite}"
+control-key = "control.key"
+listen = "127.0.0.1:9469"
+{extra}
+[tun]
+name = "seal"
+addresses = ["{TUNNEL_V4[number]}/24", "{TUNNEL_V6[number]}/64"]
+{keys}
+{tables}
+"""
+
+
+FILE_KEYS = '[keys]\nfile = "link.key"\n'
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """A folder with secrets in it that nobody else has."""
+    with tempfile.TemporaryDirectory(prefix="sclink-") as name:
+        path = Path(name)
+        (path / "control.key").write_text(secrets.token_hex(32))
+        (path / "link.key").write_text(secrets.token_hex(32))
+        yield path
+
+
+class Kmes:
+    """Two key management entities, one on each host, that share a key stream."""
+
+    SAES = ("alice", "bob")
+
+    def __init__(self, binary: Path, hosts_: tuple[Host, Host], path: Path) -> None:
+        self.binary, self.hosts, self.path = binary, hosts_, path
+        subprocess.run(
+            [binary, "certificates", path, "--kme", "kme-a", "--kme", "kme-b", "--sae", "alice", "--sae", "bob",
+             "--address", "127.0.0.1"],
+            check=True,
+        )  # fmt: skip
+        (path / "stream.key").write_text(secrets.token_hex(32))
+        self.processes: list[subprocess.Popen | None] = [None, None]
+
+    def start(self, number: int, faults: str = "", stream: str = "stream.key", extra: str = "") -> None:
+        letter, other = "ab"[number], "ba"[number]
+        config_ = self.path / f"kme-{letter}.toml"
+        config_.write_text(
+            f'id = "kme-{letter}"\npeer-id = "kme-{other}"\nlisten = "127.0.0.1:8443"\nca = "ca.pem"\n'
+            f'cert = "kme-{letter}.pem"\nkey = "kme-{letter}.key.pem"\nstream = "{stream}"\n'
+            f'saes = ["{self.SAES[number]}"]\npeer-saes = ["{self.SAES[1 - number]}"]\n{extra}\n[faults]\n{faults}\n'
+        )
+        process = self.hosts[number].start(str(self.binary), "run", str(config_), stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("kme-"), "the entity does not start"
+        self.processes[number] = process
+
+    def kill(self, number: int) -> None:
+        process = self.processes[number]
+        assert process is not None
+        process.kill()
+        process.wait()
+
+    def keys(self, number: int) -> str:
+        """The table [keys] of a link's configuration."""
+        sae, peer = self.SAES[number], self.SAES[1 - number]
+        return (
+            f'[keys.etsi014]\nurl = "https://127.0.0.1:8443"\nsae = "{sae}"\npeer-sae = "{peer}"\n'
+            f'ca = "ca.pem"\ncert = "{sae}.pem"\nkey = "{sae}.key.pem"\ntimeout = "1s"\n'
+        )

@@ -1,0 +1,130 @@
+"""A bad wire: passes datagrams on between two ends, and loses, doubles, delays, forges and repeats some.
+
+usage: relay.py OURS A_ADDRESS A_PORT B_ADDRESS B_PORT
+
+Listens on port 4600 for A and 4601 for B. Commands come on standard input as lines of JSON; each is answered by a
+line with what has been counted so far:
+
+    {"loss": 0.01, "double": 0.01, "delay": 0.01}   probabilities from now on
+    {"loss_control": 0.5}                           of control messages alone
+    {"forge": 1000, "replay": 1000}                 that many datagrams to each end, among the others
+    {"replay_control": 1000}                        control messages of all the past, to the end that they were for
+    {}                                              only the counts, and every datagram's first 400 bytes in "seen" hex
+"""
+
+import json
+import random
+import selectors
+import socket
+import sys
+from collections import Counter, deque
+
+KEPT = 4000
+MARKER = bytes(4)
+DELAYED = 16
+
+
+class End:
+    def __init__(self, ours: str, port: int, theirs: tuple[str, int]) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.socket.bind((ours, port))
+        self.socket.setblocking(False)
+        self.theirs = theirs
+        self.esp: deque[bytes] = deque(maxlen=KEPT)
+        self.control: list[bytes] = []
+        self.held: deque[bytes] = deque()
+
+    def send(self, datagram: bytes) -> None:
+        try:
+            self.socket.sendto(datagram, self.theirs)
+        except OSError:
+            counts["refused"] += 1
+
+
+counts: Counter[str] = Counter()
+chances = {"loss": 0.0, "double": 0.0, "delay": 0.0, "loss_control": 0.0}
+
+
+def passed_on(datagram: bytes, to: End) -> None:
+    is_control = datagram[:4] == MARKER
+    counts["control" if is_control else "esp"] += 1
+    (to.control if is_control else to.esp).append(datagram)
+    if random.random() < (chances["loss_control"] if is_control else chances["loss"]):
+        counts["lost_control" if is_control else "lost"] += 1
+        return
+    if random.random() < chances["delay"]:
+        counts["delayed"] += 1
+        to.held.append(datagram)
+        return
+    to.send(datagram)
+    if random.random() < chances["double"]:
+        counts["doubled"] += 1
+        to.send(datagram)
+    if len(to.held) > DELAYED:
+        to.send(to.held.popleft())
+
+
+def forged(datagram: bytes) -> bytes:
+    """Another datagram, which nobody sealed."""
+    kind = random.randrange(4)
+    if kind == 0:
+        return random.randbytes(random.randrange(1, 1400))
+    changed = bytearray(datagram)
+    if kind == 1:
+        # A number far ahead must not move the window.
+        changed[4:8] = random.randbytes(4)
+    elif kind == 2:
+        del changed[random.randrange(len(changed)) :]
+    at = random.randrange(len(changed)) if changed else 0
+    if changed:
+        changed[at] ^= 1 << random.randrange(8)
+    return bytes(changed)
+
+
+def obey(command: dict, ends: tuple[End, End]) -> None:
+    for name, value in command.items():
+        if name in chances:
+            chances[name] = value
+            continue
+        for end in ends:
+            known = end.control if "control" in name else end.esp
+            if not known:
+                continue
+            for _ in range(value):
+                datagram = random.choice(known)
+                counts[name] += 1
+                end.send(forged(datagram) if "forge" in name else datagram)
+
+
+def main() -> None:
+    ours, a, a_port, b, b_port = sys.argv[1:]
+    ends = End(ours, 4600, (a, int(a_port))), End(ours, 4601, (b, int(b_port)))
+    selector = selectors.DefaultSelector()
+    for here, there in (ends, ends[::-1]):
+        selector.register(here.socket, selectors.EVENT_READ, (here, there))
+    selector.register(sys.stdin, selectors.EVENT_READ)
+    print("{}", flush=True)
+    while True:
+        for key, _ in selector.select(timeout=0.02):
+            if key.data is None:
+                line = sys.stdin.readline()
+                if not line:
+                    return
+                obey(json.loads(line), ends)
+                print(json.dumps(counts), flush=True)
+                continue
+            here, there = key.data
+            for _ in range(256):
+                try:
+                    datagram = here.socket.recv(65536)
+                except (BlockingIOError, ConnectionError):
+                    break
+                passed_on(datagram, there)
+        for end in ends:
+            while end.held and chances["delay"] == 0:
+                end.send(end.held.popleft())
+
+
+if __name__ == "__main__":
+    main()

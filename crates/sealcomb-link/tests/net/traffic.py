@@ -1,0 +1,134 @@
+"""Traffic for tests of a link.
+
+usage: traffic.py echo                       give back what TCP connections bring, on port 5001
+       traffic.py transfer ADDRESS BYTES     send random bytes to `echo`; what comes back must be the same
+       traffic.py sink SECONDS               count the numbered datagrams that come to port 5002, as JSON
+       traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE a second
+       traffic.py sniff INTERFACE            until standard input ends: frames on an interface, as JSON
+"""
+
+import json
+import os
+import selectors
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+
+TCP_PORT, UDP_PORT = 5001, 5002
+# No sealed packet has it but by an accident of probability 2^-120.
+MARKER = b"never-in-the-clear"
+ALL = 3  # ETH_P_ALL
+ESP_PORT = 4500
+
+
+def family(address: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in address else socket.AF_INET
+
+
+def echo() -> None:
+    def serve(connection: socket.socket) -> None:
+        with connection:
+            while data := connection.recv(1 << 16):
+                connection.sendall(data)
+
+    with socket.create_server(("::", TCP_PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
+        print("ready", flush=True)
+        while True:
+            threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+
+
+def transfer(address: str, count: str) -> None:
+    data = os.urandom(int(count))
+    with socket.create_connection((address, TCP_PORT), timeout=30) as connection:
+
+        def send() -> None:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        back = bytearray()
+        while more := connection.recv(1 << 16):
+            back += more
+        sender.join()
+    assert bytes(back) == data, f"{len(back)} of {len(data)} bytes came back, or others"
+
+
+def sink(seconds: str) -> None:
+    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as sink_:
+        sink_.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
+        sink_.bind(("::", UDP_PORT))
+        print("ready", flush=True)
+        seen: Counter[int] = Counter()
+        foreign = 0
+        end = time.monotonic() + float(seconds)
+        while (left := end - time.monotonic()) > 0:
+            sink_.settimeout(left)
+            try:
+                data = sink_.recv(65536)
+            except TimeoutError:
+                break
+            number = int.from_bytes(data[:8])
+            if data == payload(number, len(data)):
+                seen[number] += 1
+            else:
+                foreign += 1
+        doubled = sum(count - 1 for count in seen.values())
+        print(json.dumps({"numbers": len(seen), "doubled": doubled, "foreign": foreign}), flush=True)
+
+
+def payload(number: int, length: int) -> bytes:
+    return (number.to_bytes(8) + MARKER * (length // len(MARKER) + 1))[:length]
+
+
+def source(address: str, count: str, rate: str) -> None:
+    lengths = [26, 64, 200, 576, 1000, 1300]
+    with socket.socket(family(address), socket.SOCK_DGRAM) as source_:
+        source_.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
+        start = time.monotonic()
+        for number in range(int(count)):
+            wait = start + number / float(rate) - time.monotonic()
+            if wait > 0.002:
+                time.sleep(wait)
+            source_.sendto(payload(number, lengths[number % len(lengths)]), (address, UDP_PORT))
+
+
+def sniff(interface: str) -> None:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 20)
+        raw.bind((interface, 0))
+        selector = selectors.DefaultSelector()
+        selector.register(raw, selectors.EVENT_READ)
+        selector.register(sys.stdin, selectors.EVENT_READ)
+        print("ready", flush=True)
+        counts: Counter[str] = Counter()
+        nonces: Counter[bytes] = Counter()
+        classes: Counter[int] = Counter()
+        control: list[str] = []
+        ended = False
+        while not ended:
+            for key, _ in selector.select():
+                if key.fileobj is not raw:
+                    ended = True
+                    break
+                frame = raw.recv(1 << 17)
+                counts["frames"] += 1
+                counts["clear"] += MARKER in frame
+                if frame[12:14] == b"\x08\x00" and frame[23] == socket.IPPROTO_UDP:
+                    datagram = frame[14 + 4 * (frame[14] & 15) :]
+                    if int.from_bytes(datagram[2:4]) == ESP_PORT and len(datagram) > 16:
+                        if datagram[8:12] == bytes(4):
+                            control.append(datagram[8:].hex())
+                        else:
+                            counts["esp"] += 1
+                            # SPI, number and IV: the counter modes' nonce follows from it and the key.
+                            nonces[frame[26:30] + datagram[8:24]] += 1
+                            classes[frame[15]] += 1
+        repeated = sum(count - 1 for count in nonces.values())
+        print(json.dumps(counts | {"repeated": repeated, "classes": classes, "control": control}), flush=True)
+
+
+if __name__ == "__main__":
+    {"echo": echo, "transfer": transfer, "sink": sink, "source": source, "sniff": sniff}[sys.argv[1]](*sys.argv[2:])
