@@ -379,7 +379,10 @@ fn the_variable_selects_the_backend_or_its_error() {
             Ok(_) | Err(Error::BackendUnavailable { .. }) => {}
             Err(Error::BackendNotBuilt { needs, .. }) => {
                 let ours = format!("\"{}\"", env::consts::ARCH);
-                assert!(needs.contains("target_arch") && !needs.contains(&ours), "{name} is not in this build");
+                assert!(
+                    needs.contains("target_arch") && !needs.contains(&ours),
+                    "{name} is not in this build"
+                );
             }
             Err(error) => panic!("all others are built with all features: {error}"),
         }

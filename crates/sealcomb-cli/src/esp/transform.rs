@@ -229,7 +229,7 @@ impl Opener {
         let mut verified = verified.into_iter();
         let deliver = |received: Result<Received, Dropped>| {
             let received = received?;
-            self.deliver(received, verified.next() == Some(true))
+            self.deliver(&received, verified.next() == Some(true))
         };
         Ok(burst.into_iter().map(deliver).collect())
     }
@@ -251,7 +251,7 @@ impl Opener {
         Ok(Received { receiver, sequence, esp: esp.to_vec(), body: vec![0; body] })
     }
 
-    fn deliver(&mut self, received: Received, is_verified: bool) -> Result<Vec<u8>, Dropped> {
+    fn deliver(&mut self, received: &Received, is_verified: bool) -> Result<Vec<u8>, Dropped> {
         let Receiver { sa, window } = &mut self.receivers[received.receiver];
         if !is_verified {
             return Err(Dropped::Forged);
