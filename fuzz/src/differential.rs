@@ -84,6 +84,9 @@ fn agrees(job: &Job, peers: &mut HashMap<KeyName, Vec<Peer>>) {
     for peer in peers {
         let mut data = if is_mac { aad.clone() } else { message.clone() };
         let mut made = vec![0; tag.len()];
+        if !peer.takes(nonce, data.len()) {
+            continue;
+        }
         peer.seal(nonce, &mut data, &mut made);
         let expected = if is_mac { aad } else { ciphertext };
         assert!(data == *expected && made == *tag, "{} differs from the model: {job:?}", peer.library());

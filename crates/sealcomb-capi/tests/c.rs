@@ -17,10 +17,10 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo puts the shared library: above the tests.
+/// Where cargo puts the shared library: beside the tests.
 fn libraries() -> PathBuf {
     let test = env::current_exe().expect("this program");
-    let folder = test.ancestors().nth(2).expect("a folder above the tests'").to_owned();
+    let folder = test.parent().expect("the tests' folder").to_owned();
     assert!(folder.join("libsealcomb_capi.so").exists(), "no library in {}", folder.display());
     folder
 }

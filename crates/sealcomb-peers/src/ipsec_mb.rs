@@ -17,7 +17,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         "gcm" => imb::Mode::Gcm,
         _ => return None,
     };
-    let calls = Burst { peer: imb::Peer::new(mode, key)?, tags: tags_of(mode) };
+    let calls = Burst { peer: imb::Peer::new(mode, key)?, mode, tags: tags_of(mode) };
     Some(Peer { library: format!("ipsec-mb-{}", imb::version()), calls: Box::new(calls) })
 }
 
@@ -31,6 +31,7 @@ const BURST: usize = 128;
 
 struct Burst {
     peer: imb::Peer,
+    mode: imb::Mode,
     tags: bool,
 }
 
@@ -45,6 +46,14 @@ impl Library for Burst {
 
     fn takes_many(&self) -> bool {
         true
+    }
+
+    fn takes(&self, nonce: &[u8], bytes: usize) -> bool {
+        let counts = || {
+            let first = nonce.last_chunk().map_or(0, |counter| u32::from_be_bytes(*counter));
+            u64::from(first) + bytes.div_ceil(16) as u64 <= 1 << 32
+        };
+        bytes > 0 && (self.mode != imb::Mode::Ctr || counts())
     }
 
     fn run(&self, messages: &mut [Message<'_>], opens: bool) -> bool {

@@ -46,6 +46,11 @@ trait Library {
         false
     }
 
+    /// Whether a message of so many bytes under this nonce comes out as it should.
+    fn takes(&self, _nonce: &[u8], _bytes: usize) -> bool {
+        true
+    }
+
     /// Seals many messages, or opens them and says whether all are genuine: one by one, unless the library has a call for
     /// that.
     fn run(&self, messages: &mut [Message<'_>], opens: bool) -> bool {
@@ -120,6 +125,12 @@ impl Peer {
     #[must_use]
     pub fn open(&self, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) -> bool {
         self.calls.open(Message { nonce, data: message, tag })
+    }
+
+    /// Whether a message of so many bytes under this nonce comes out as the algorithm says. Intel's library wants messages that
+    /// are not empty, and its CTR counts 32 bits and no more.
+    pub fn takes(&self, nonce: &[u8], bytes: usize) -> bool {
+        self.calls.takes(nonce, bytes)
     }
 
     /// Whether the library has a call for many messages.

@@ -14,6 +14,9 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
         for peer in sealcomb_peers::peers(algorithm.id, &key) {
             for length in LENGTHS {
                 let nonce: Vec<u8> = (1..=algorithm.nonce_bytes as u8).collect();
+                if !peer.takes(&nonce, length) {
+                    continue;
+                }
                 let message: Vec<u8> = (0..length).map(|i| i as u8).collect();
                 let (mut our_tag, mut peer_tag) =
                     (vec![0; algorithm.tag_bytes], vec![0; algorithm.tag_bytes]);

@@ -131,7 +131,9 @@ impl fmt::Display for Error {
                 write!(f, "this CPU lacks the instructions of the backend {name}")
             }
             Self::BackendNotBuilt { name, needs } => {
-                write!(f, "the backend {name} is not in this build; it needs {needs}")
+                write!(f, "the backend {name} is not in this build; it needs")?;
+                // The compiler breaks what is long into lines.
+                needs.split_whitespace().try_for_each(|word| write!(f, " {word}"))
             }
         }
     }
