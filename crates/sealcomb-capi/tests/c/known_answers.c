@@ -194,9 +194,19 @@ static void check_sealed(const sealcomb_job *job, const answer *a) {
     CHECK(equal(job->tag, a->tag.data, a->tag.bytes));
 }
 
+/* The room that opening needs, which is more than the message has where ciphertexts are longer. */
+static size_t room_to_open(const sealcomb_algorithm *alg, const answer *a) {
+    size_t room = a->msg.bytes;
+    if (!sealcomb_algorithm_needs_message_bytes(alg)) {
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_message_bytes_at_most(alg, a->ct.bytes, &room));
+    }
+    return room;
+}
+
 static void check_opened(const sealcomb_job *job, const answer *a, sealcomb_kind kind) {
     CHECK(job->status == (kind == SEALCOMB_CIPHER ? SEALCOMB_UNAUTHENTICATED : SEALCOMB_OK));
-    CHECK(job->written == job->output_bytes && equal(job->output, a->msg.data, job->written));
+    CHECK(job->written == (kind == SEALCOMB_MAC ? 0 : a->msg.bytes));
+    CHECK(equal(job->output, a->msg.data, job->written));
 }
 
 static size_t check_file(const file *f) {
@@ -224,11 +234,11 @@ static size_t check_file(const file *f) {
         EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&seal[used], 1));
         check_sealed(&seal[used], a);
 
-        open[used] = job_of(a, kind, &a->ct, a->msg.bytes);
+        open[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
         EXPECT(SEALCOMB_OK, sealcomb_open_batch(&open[used], 1));
         check_opened(&open[used], a, kind);
 
-        forged[used] = job_of(a, kind, &a->ct, a->msg.bytes);
+        forged[used] = job_of(a, kind, &a->ct, room_to_open(alg, a));
         if (kind != SEALCOMB_CIPHER) {
             forged[used].tag[i % a->tag.bytes] ^= (uint8_t)(1 << i % 8);
             EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(&forged[used], 1));

@@ -249,7 +249,8 @@ static void check_lists(void) {
         CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
         size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), most = 1;
         EXPECT(SEALCOMB_OK, sealcomb_algorithm_message_bytes_at_most(alg, empty, &most));
-        EXPECT(empty <= 1 ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_message_bytes_at_most(alg, 1, &most));
+        bool takes_one = empty == 1 || sealcomb_algorithm_ciphertext_bytes(alg, 1) == 1;
+        EXPECT(takes_one ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_message_bytes_at_most(alg, 1, &most));
     }
     size_t most;
     CHECK(sealcomb_algorithm_at(sealcomb_algorithm_count()) == NULL);
