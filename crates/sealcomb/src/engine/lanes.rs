@@ -161,10 +161,7 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W:
 
     #[inline(always)]
     fn multiply<F: Field>(self, x: &mut Self::Blocks, h: usize) {
-        let mut factor = [self.b.zero(); 3];
-        for i in 0..3 {
-            factor[i] = self.b.splat(self.constants[h + i]);
-        }
+        let factor = [h, h + 1, h + 2].map(|number| self.b.splat(self.constants[number]));
         for r in 0..R {
             x[r] = gf128::multiply_by::<F, B>(self.b, x[r], factor);
         }

@@ -172,8 +172,7 @@ impl<'p, 'd, B: Isa> Polyval<'p, 'd, B> {
         // The last one is not multiplied. In its turn come the lanes' sums, which have to wait for the group before.
         let is_last = r == registers - 1;
         let (factor, step) = if is_last { (self.t, registers) } else { (x, registers - 1 - r) };
-        let [powers, sums] = &self.powers.steps;
-        let (power, sum) = (b.splat(&powers[step - 1]), b.splat(&sums[step - 1]));
+        let [power, sum] = self.powers.steps.each_ref().map(|powers| b.splat(&powers[step - 1]));
         self.sum.add(b, factor, power, sum);
         if is_last {
             self.t = b.xor(self.sum.reduce::<GcmOrder>(b), x);
