@@ -72,8 +72,6 @@ void sealcomb_imb_free(struct peer *peer) {
     free(peer);
 }
 
-void sealcomb_imb_rekey(struct peer *peer, const uint8_t *key) { make_key(peer, key); }
-
 static void gcm(struct peer *peer, struct message *messages, size_t count, int opens) {
     IMB_MGR *manager = peer->manager;
     for (size_t i = 0; i < count; i++) {

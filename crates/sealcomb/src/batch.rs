@@ -563,12 +563,17 @@ fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
     }
 }
 
+/// The batch of one message.
+#[inline(always)]
+fn alone<'b, 'm, 'a>(key: &Key, messages: &'b mut [&'m mut Message<'a>; 1]) -> Batch<'b, 'm, 'a> {
+    Batch { backend: key.backend(), schedule: Schedule::Single, messages }
+}
+
 /// Seals one message whose sizes were found in order.
 #[inline]
 pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: Span<'a>, tag: &mut [u8]) {
     let mut message = message(key, nonce, aad.into(), data);
-    let messages = &mut [&mut message];
-    key.algorithm().code.seal(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
+    key.algorithm().code.seal(&mut alone(key, &mut [&mut message]));
     write_part(&message.tag, tag);
 }
 
@@ -584,8 +589,7 @@ pub(crate) fn open_unverified<'a>(
 ) {
     let mut message = message(key, nonce, aad.into(), data);
     message.tag = read_part(tag);
-    let messages = &mut [&mut message];
-    key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
+    key.algorithm().code.open(&mut alone(key, &mut [&mut message]));
     write_part(&message.tag, tag);
 }
 
@@ -602,8 +606,7 @@ pub(crate) fn open_one<'a>(
     let mut message = message(key, nonce, aad.into(), data);
     message.bytes = message.data.room();
     message.tag = read_part(tag);
-    let messages = &mut [&mut message];
-    key.algorithm().code.open(&mut Batch { backend: key.backend(), schedule: Schedule::Single, messages });
+    key.algorithm().code.open(&mut alone(key, &mut [&mut message]));
     if same(&message.tag, tag) {
         message.wipe_rest();
         Ok(message.bytes)
