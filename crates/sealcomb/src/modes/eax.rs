@@ -36,25 +36,21 @@ impl Mode for Eax {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut tags = Column::new();
         nonces(batch);
-        headers(batch, &mut tags);
         encrypt(batch);
-        ciphertexts(batch, &mut tags, |message| message.data.output());
-        batch.set_tags(&tags);
+        add_mac::<1>(batch, |message| Span::from(&*message.aad));
+        add_mac::<2>(batch, |message| message.data.output());
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        let mut tags = Column::new();
         nonces(batch);
-        headers(batch, &mut tags);
-        ciphertexts(batch, &mut tags, |message| message.data.input());
-        encrypt(batch);
-        batch.set_tags(&tags);
+        open_ciphertexts(batch);
+        add_mac::<1>(batch, |message| Span::from(&*message.aad));
     }
 }
 
-// Functions with a block or more of each message are not inlined, so that they take the stack one after the other.
+// Functions with a block of each message are not inlined, so that they take the stack one after the other, and no two of them
+// while the chains have it.
 
 /// Leaves `OMAC^0(N)` where each message's tag will be.
 #[inline(never)]
@@ -64,25 +60,29 @@ fn nonces(batch: &mut Batch<'_, '_, '_>) {
     batch.set_tags(&macs);
 }
 
-/// `OMAC^0(N) ⊕ OMAC^1(H)`
-fn headers(batch: &mut Batch<'_, '_, '_>, tags: &mut Column) {
-    tagged::<1>(batch, tags, |message| Span::from(&*message.aad));
-    for (message, tag) in batch.messages.iter().zip(tags) {
-        xor(tag, &message.tag);
-    }
-}
-
-/// Adds `OMAC^2(C)`.
+/// Adds `OMAC^t` of a string of each message to where its tag will be.
 #[inline(never)]
-fn ciphertexts<'a>(
+fn add_mac<'a, const T: usize>(
     batch: &mut Batch<'_, '_, 'a>,
-    tags: &mut [Block],
-    c: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
+    string: impl for<'m> Fn(&'m Message<'a>) -> Span<'m>,
 ) {
     let mut macs = Column::new();
-    tagged::<2>(batch, &mut macs, c);
-    for (tag, mac) in tags.iter_mut().zip(&macs) {
-        xor(tag, mac);
+    tagged::<T>(batch, &mut macs, string);
+    add_all(batch, &macs);
+}
+
+/// Adds `OMAC^2(C)`, which is there before the message takes the place of `C`.
+#[inline(never)]
+fn open_ciphertexts(batch: &mut Batch<'_, '_, '_>) {
+    let mut macs = Column::new();
+    tagged::<2>(batch, &mut macs, |message| message.data.input());
+    encrypt(batch);
+    add_all(batch, &macs);
+}
+
+fn add_all(batch: &mut Batch<'_, '_, '_>, macs: &[Block]) {
+    for (message, mac) in batch.messages.iter_mut().zip(macs) {
+        xor(&mut message.tag, mac);
     }
 }
 
