@@ -104,7 +104,13 @@ fn both_directions_all_lengths_and_all_schedules_are_measured() {
     for schedule in ["comb", "refill", "blocks"] {
         assert!(has(&[("lengths", 2048.into()), ("schedule", schedule.into())]), "{schedule}");
     }
-    assert!(has(&[("keys", 64.into())]));
+    for keys in [2, 64] {
+        assert!(has(&[("keys", keys.into())]));
+    }
+    let keys = &study["keys"][0];
+    let with_message = keys["with_message"].as_array().unwrap();
+    let cycles: Vec<f64> = with_message.iter().map(|pair| pair[1].as_f64().unwrap()).collect();
+    assert!(0.0 < keys["new"].as_f64().unwrap() && cycles[0] < cycles[1], "{keys}");
     assert!(results.iter().any(|r| { r["backend"].as_str().unwrap().starts_with("peer:rustcrypto-cbc-") }));
     for backend in sealcomb::Backend::available() {
         assert!(has(&[("backend", backend.name().into())]), "{}", backend.name());

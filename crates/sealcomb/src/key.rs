@@ -45,14 +45,47 @@ impl Key {
     /// # Errors
     /// [`Error::KeyLength`].
     pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
-        if key.len() != algorithm.key_bytes {
-            return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
+        check_key_length(algorithm, key)?;
+        let mut expanded = Self::empty(algorithm, backend);
+        expanded.expand(key);
+        Ok(expanded)
+    }
+
+    /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes, for [`Backend::selected`]: each where it
+    /// stays, which takes less time than [`Key::new`] for one after the other.
+    ///
+    /// ```
+    /// use sealcomb::{Algorithm, Key};
+    ///
+    /// let fresh = [[1; 16], [2; 16], [3; 16]];
+    /// let keys = Key::new_many(Algorithm::by_id("aes128-gcm")?, &fresh)?;
+    /// assert_eq!(keys.len(), 3);
+    /// # Ok::<(), sealcomb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for the first that is of another length, and what [`Backend::selected`] returns.
+    pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
+        let backend = Backend::selected()?;
+        keys.iter().try_for_each(|key| check_key_length(algorithm, key.as_ref()))?;
+        let mut expanded = Vec::with_capacity(keys.len());
+        for key in keys {
+            expanded.push(Self::empty(algorithm, backend));
+            expanded.last_mut().expect("one was pushed").expand(key.as_ref());
         }
-        // Made where it stays, so that no copy of it is left elsewhere.
-        let mut expanded = Wiped::new(Expanded { algorithm, backend, material: Material::empty() });
-        algorithm.code.key(backend, key, &mut expanded.material);
-        expanded.material.tag_bytes = algorithm.tag_bytes;
-        Ok(Self(expanded))
+        Ok(expanded)
+    }
+
+    #[inline(always)]
+    fn empty(algorithm: &'static Algorithm, backend: Backend) -> Self {
+        Self(Wiped::new(Expanded { algorithm, backend, material: Material::empty() }))
+    }
+
+    #[inline(always)]
+    fn expand(&mut self, key: &[u8]) {
+        let Expanded { algorithm, backend, material } = &mut *self.0;
+        algorithm.code.key(*backend, key, material);
+        material.tag_bytes = algorithm.tag_bytes;
     }
 
     /// The key of a type that stands for one algorithm and for a key of its size.
@@ -212,6 +245,13 @@ impl Key {
     }
 }
 
+fn check_key_length(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
+    if key.len() != algorithm.key_bytes {
+        return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
+    }
+    Ok(())
+}
+
 impl ZeroizeOnDrop for Key {}
 
 impl fmt::Debug for Key {
@@ -229,8 +269,33 @@ const _: fn() = || {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ALGORITHMS;
     use crate::backend::after_drop;
+    use crate::{ALGORITHMS, Kind};
+
+    #[test]
+    fn many_keys_are_what_each_is_alone_and_none_is_made_beside_a_wrong_one() {
+        for algorithm in ALGORITHMS {
+            let bytes: Vec<_> = (0..5u8).map(|i| vec![i; algorithm.key_bytes]).collect();
+            let keys = Key::new_many(algorithm, &bytes).unwrap();
+            assert_eq!(keys.len(), bytes.len());
+            let nonce = vec![9; algorithm.nonce_bytes];
+            let sealed = |key: &Key| match algorithm.kind {
+                Kind::Mac => {
+                    let mut tag = vec![0; algorithm.tag_bytes];
+                    crate::seal_batch(&mut [crate::SealJob::mac(key, &nonce, &[3; 32], &mut tag)]).unwrap();
+                    tag
+                }
+                _ => key.seal(&nonce, b"", &[3; 32]).unwrap(),
+            };
+            for (key, bytes) in keys.iter().zip(&bytes) {
+                assert_eq!(sealed(key), sealed(&Key::new(algorithm, bytes).unwrap()), "{}", algorithm.id);
+            }
+            let wrong = [&bytes[0][..], &bytes[1][1..]];
+            let (expected, got) = (algorithm.key_bytes, algorithm.key_bytes - 1);
+            assert_eq!(Key::new_many(algorithm, &wrong).err(), Some(Error::KeyLength { expected, got }));
+            assert!(Key::new_many::<[u8; 0]>(algorithm, &[]).unwrap().is_empty());
+        }
+    }
 
     #[test]
     fn a_dropped_key_leaves_no_byte_of_itself() {

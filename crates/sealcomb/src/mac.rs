@@ -30,7 +30,7 @@ use digest::{FixedOutput, FixedOutputReset, MacMarker, Output, OutputSizeUser, R
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::backend::{BLOCK, Block, Wiped};
-use crate::engine::comb::{Chain, Strand};
+use crate::engine::comb::{Chain, Strand, encrypting};
 use crate::modes::omac::{CbcMac, Omac};
 use crate::primitives::block::head;
 use crate::{Key, Schedule};
@@ -63,12 +63,8 @@ impl Stream {
 
     /// Takes whole blocks through the chain.
     fn chain(&mut self, key: &Key, blocks: &[u8]) {
-        let mut strands = [Strand {
-            keys: [key.material().aes.encrypting()],
-            constants: [],
-            state: [self.state],
-            data: blocks.into(),
-        }];
+        let mut strands =
+            [Strand { link: encrypting(key.material()), state: [self.state], data: blocks.into() }];
         CbcMac::run(key.backend(), Schedule::Single, &mut strands);
         [self.state] = strands[0].state;
     }

@@ -24,8 +24,8 @@ use bench::Bench;
 pub(crate) use counting::{CountArgs, run as count_instructions};
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
-use plan::{Item, Plan, Way};
-use results::{Axis, Conditions, Direction, HeatMap, Instruction, Machine, Measurement, Study};
+use plan::{Item, KEYED_LENGTHS, Plan, Way};
+use results::{Axis, Conditions, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Study};
 use sealcomb::{Algorithm, Backend, Schedule};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
@@ -77,7 +77,8 @@ fn measure(plan: &Plan) -> Study {
     let maps = plan.heat_maps();
     let rows: usize = maps.iter().map(|(_, axis)| plan.heat_messages(*axis).len()).sum();
     let cells = rows * plan.heat_lengths.len();
-    let clock = Clock::new().with_patience(plan.patience(items.len() + cells));
+    let key_costs = plan.algorithms().count() * (1 + KEYED_LENGTHS.len());
+    let clock = Clock::new().with_patience(plan.patience(items.len() + cells + key_costs));
     let mut bench = Bench { clock, samples: plan.samples };
     let progress = progress_bar(items.len() + cells);
     progress.set_message("instructions");
@@ -105,6 +106,8 @@ fn measure(plan: &Plan) -> Study {
         results.push(measure_item(&mut bench, &mut bounds, plan, item));
         progress.inc(1);
     }
+    progress.set_message("keys");
+    let keys = plan.algorithms().map(|algorithm| key_cost(&mut bench, plan, algorithm)).collect();
     let (heat, comb_heat) = maps
         .into_iter()
         .map(|(algorithm, axis)| heat_map(&mut bench, plan, algorithm, axis, &progress))
@@ -121,6 +124,7 @@ fn measure(plan: &Plan) -> Study {
             trace: plan.trace.clone(),
         },
         costs: cost::of_all(&results, plan.backend.name()),
+        keys,
         instruction_counts: counting::instructions(&results, plan.backend),
         results,
         instructions,
@@ -132,6 +136,15 @@ fn measure(plan: &Plan) -> Study {
     };
     study.headlines = headlines::of(&study);
     study
+}
+
+fn key_cost(bench: &mut Bench, plan: &Plan, algorithm: &'static Algorithm) -> KeyCost {
+    let mut with_message = |bytes| {
+        let cycles = bench.message_with_its_key(algorithm, plan.backend, bytes);
+        (bytes, cycles.median)
+    };
+    let with_message = KEYED_LENGTHS.map(&mut with_message).to_vec();
+    KeyCost { algorithm: algorithm.id, new: bench.new_key(algorithm, plan.backend).median, with_message }
 }
 
 fn heat_map(

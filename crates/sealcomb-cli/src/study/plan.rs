@@ -26,6 +26,9 @@ pub(crate) const SWEPT: &str = "aes128-cbc";
 const SWEEP: [usize; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32];
 const QUICK_SWEEP: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
+/// Bytes of messages that have a key each.
+pub(crate) const KEYED_LENGTHS: [usize; 2] = [64, MAIN_LENGTH];
+
 /// The heat maps: so many messages at once, each of so many bytes.
 const HEAT_MESSAGES: RangeInclusive<usize> = 1..=32;
 const HEAT_LENGTHS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
@@ -136,12 +139,13 @@ impl Plan {
         patience.min(time / numbers.max(1) as u32)
     }
 
+    pub(crate) fn algorithms(&self) -> impl Iterator<Item = &'static Algorithm> {
+        self.subjects.iter().map(|subject| subject.algorithm)
+    }
+
     /// The algorithms that get a heat map: those with the papers' key size.
     pub(crate) fn heated(&self) -> impl Iterator<Item = &'static Algorithm> {
-        self.subjects
-            .iter()
-            .map(|subject| subject.algorithm)
-            .filter(|algorithm| algorithm.cipher_key_bytes == 16)
+        self.algorithms().filter(|algorithm| algorithm.cipher_key_bytes == 16)
     }
 
     /// Those among them that get one over the comb's degrees of parallelism, too: what is sealed block after block, and
@@ -211,7 +215,9 @@ impl Plan {
                 for other in Backend::available().filter(|other| *other != backend) {
                     add(Direction::Seal, ours(other, Schedule::Auto, 1));
                 }
-                add(Direction::Seal, ours(backend, Schedule::Auto, BATCH));
+                for keys in [2, BATCH] {
+                    add(Direction::Seal, ours(backend, Schedule::Auto, keys));
+                }
             }
             if algorithm.id == SWEPT && is_main(workload.lengths) {
                 for parallelism in if self.quick { &QUICK_SWEEP[..] } else { &SWEEP[..] } {

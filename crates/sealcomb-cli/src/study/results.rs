@@ -11,6 +11,7 @@ pub(crate) struct Study {
     pub(crate) conditions: Conditions,
     pub(crate) results: Vec<Measurement>,
     pub(crate) costs: Vec<Cost>,
+    pub(crate) keys: Vec<KeyCost>,
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) field: Vec<FieldOperation>,
     pub(crate) chains: Vec<MultiplicationChain>,
@@ -96,6 +97,16 @@ pub(crate) struct Cost {
     pub(crate) cycles_per_byte: f64,
     /// The part of its cost by which the length that fits worst differs from that.
     pub(crate) off_by: f64,
+}
+
+/// What keys of one algorithm cost on this study's backend, in cycles, with their end.
+#[derive(Serialize, Debug)]
+pub(crate) struct KeyCost {
+    pub(crate) algorithm: &'static str,
+    /// Of a new key.
+    pub(crate) new: f64,
+    /// Of a message and a new key for it, with the bytes of the message.
+    pub(crate) with_message: Vec<(usize, f64)>,
 }
 
 /// An instruction of a backend.

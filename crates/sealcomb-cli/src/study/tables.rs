@@ -1,7 +1,7 @@
 //! The study's tables on the terminal.
 
 use super::beside;
-use super::plan::is_main;
+use super::plan::{KEYED_LENGTHS, is_main};
 use super::results::{Direction, Measurement, ScheduleName, Study};
 use super::table::{Table, cpb, speed_up, table};
 use super::workload::{BATCH, Lengths};
@@ -9,10 +9,11 @@ use sealcomb::Backend;
 
 /// All tables that the study has numbers for.
 pub(crate) fn text(study: &Study) -> String {
-    let mut tables = Vec::new();
+    let mut tables = vec![costs(study)];
     for lengths in main_lengths(study) {
         tables.push(modes(study, lengths));
     }
+    tables.push(keys(study));
     tables.push(by_length(study, ScheduleName::Single));
     tables.push(by_length(study, ScheduleName::Auto));
     tables.extend(beside::tables(study));
@@ -28,7 +29,8 @@ fn machine(study: &Study) -> String {
     let machine = &study.machine;
     format!(
         "{}, backend {}, cycles: {}\n\
-         cycles per byte unless said otherwise; median of {} timings; batches of {BATCH}, one key, no additional data;\n\
+         cycles per byte unless said otherwise; median of {} timings; batches of {BATCH}, one key, no additional data,\n\
+         with the making of the jobs;
          sealing in place, opening from one buffer into another; bound: this CPU's instructions at full rate\n",
         machine.cpu, machine.backend, machine.cycles, study.conditions.samples
     )
@@ -107,17 +109,69 @@ fn schedules(study: &Study, lengths: Lengths) -> Table {
             });
             found.map_or_else(String::new, |m| cpb(m.cpb))
         };
-        let many_keys = here.iter().find(|m| m.keys > 1);
         let mut row = vec![id.to_owned()];
         row.extend(schedules.map(best));
-        row.push(many_keys.map_or_else(String::new, |m| cpb(m.cpb)));
         Some(row)
     });
     table(
-        &format!("{}, sealed by each schedule, and with {BATCH} keys", caption(lengths)),
-        &["algorithm", "single", "blocks", "comb", "refill", "auto", "auto, many keys"],
+        &format!("{}, sealed by each schedule", caption(lengths)),
+        &["algorithm", "single", "blocks", "comb", "refill", "auto"],
         rows,
     )
+}
+
+/// What a message costs, whatever its length, and each of its bytes.
+fn costs(study: &Study) -> Table {
+    let rows = study.algorithms().into_iter().filter_map(|id| {
+        let mut row = vec![id.to_owned()];
+        for direction in [Direction::Seal, Direction::Open] {
+            for schedule in [ScheduleName::Single, ScheduleName::Auto] {
+                let cost = study.costs.iter().find(|cost| {
+                    (cost.algorithm, cost.direction, cost.schedule) == (id, direction, schedule)
+                })?;
+                row.push(format!("{:.0} + {}", cost.cycles_per_message, cpb(cost.cycles_per_byte)));
+            }
+        }
+        Some(row)
+    });
+    table(
+        "What a message costs: cycles + cycles a byte",
+        &["algorithm", "seal single", "seal batch", "open single", "open batch"],
+        rows,
+    )
+    .with_note("The line that fits best through all lengths, with the making of the jobs.")
+}
+
+/// What new keys cost, and a batch under several.
+fn keys(study: &Study) -> Table {
+    let main = main_lengths(study);
+    let rows = study.keys.iter().map(|cost| {
+        let mut row = vec![cost.algorithm.to_owned(), format!("{:.0}", cost.new)];
+        row.extend(cost.with_message.iter().map(|(_, cycles)| format!("{cycles:.0}")));
+        for lengths in &main {
+            let under = |keys: fn(usize) -> bool| {
+                study.on(study.machine.backend).find(|m| {
+                    (m.algorithm, m.direction, m.schedule, m.lengths)
+                        == (cost.algorithm, Direction::Seal, ScheduleName::Auto, *lengths)
+                        && keys(m.keys)
+                })
+            };
+            let one = under(|keys| keys == 1);
+            for several in [under(|keys| keys == 2), under(|keys| keys == BATCH)] {
+                let ratio = several.zip(one).map(|(several, one)| several.cpb / one.cpb);
+                row.push(ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
+            }
+        }
+        row
+    });
+    let mut header = vec!["algorithm".to_owned(), "new key".to_owned()];
+    header.extend(KEYED_LENGTHS.map(|bytes| format!("with {bytes}\nbytes")));
+    for lengths in &main {
+        header.extend([2, BATCH].map(|keys| format!("{lengths},\n{keys} keys")));
+    }
+    table("What keys cost", &header, rows).with_note(format!(
+        "Cycles for a new key, and for one with a message that nothing else is sealed under, their end included; then batches\n         of {BATCH} messages under 2 keys and under {BATCH}, over those under one."
+    ))
 }
 
 /// The same batches on every backend that this CPU has.

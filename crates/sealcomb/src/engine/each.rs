@@ -14,9 +14,10 @@ use core::ops::Range;
 use arrayvec::ArrayVec;
 
 use super::comb::{Chain, Link, encrypting};
-use super::lanes::{Lanes, Registers};
+use super::lanes::{Constants, Lanes, Registers};
 use super::message::{Batch, Column, Material, Message, share_key};
 use crate::backend::{Block, Isa, Kernel, REGISTERS};
+use crate::primitives::aes::RegisterKeys;
 
 /// What a mode does once with `N` blocks of each message.
 pub(crate) trait Once<const N: usize> {
@@ -93,10 +94,12 @@ where
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let Self { messages, link, mut states, mut blocks, .. } = self;
-        // Messages under different keys go one by one.
-        let lanes = if share_key(messages) { REGISTERS * B::BLOCKS } else { 1 };
+        if !share_key(messages) {
+            return apart::<B, M, S, K, C, T>(b, messages, link, &mut states, &mut blocks);
+        }
+        let link = link(messages[0].key);
+        let lanes = REGISTERS * B::BLOCKS;
         for from in (0..messages.len()).step_by(lanes) {
-            let link = link(messages[from].key);
             let to = messages.len().min(from + lanes);
             if to - from <= B::BLOCKS {
                 advance::<B, M, 1, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
@@ -104,6 +107,69 @@ where
                 advance::<B, M, REGISTERS, S, K, C, T>(b, link, from..to, &mut states, &mut blocks);
             }
         }
+    }
+}
+
+/// Takes messages under different keys one step further, a message a register.
+#[inline(always)]
+fn apart<B: Isa, M, const S: usize, const K: usize, const C: usize, const T: usize>(
+    b: B,
+    messages: &[&mut Message<'_>],
+    link: impl for<'k> Fn(&'k Material) -> Link<'k, K, C>,
+    states: &mut [&mut [Block]; S],
+    blocks: &mut [&mut [Block]; T],
+) where
+    M: Chain<S, K, C, T>,
+{
+    for from in (0..messages.len()).step_by(REGISTERS) {
+        let to = messages.len().min(from + REGISTERS);
+        // Registers without a message go along under the key of the last.
+        let links = core::array::from_fn(|r| link(messages[(from + r).min(to - 1)].key));
+        let links = ApartLinks::<K, C>::new(&links);
+        let (mut state, mut x) = ([[b.zero(); REGISTERS]; S], [[b.zero(); REGISTERS]; T]);
+        for r in 0..to - from {
+            for s in 0..S {
+                state[s][r] = b.one(&states[s][from + r]);
+            }
+            for t in 0..T {
+                x[t][r] = b.one(&blocks[t][from + r]);
+            }
+        }
+        let lanes = Registers::<B, _, REGISTERS, K, _>::new(b, links.keys.each_ref(), &links.constants);
+        M::step(lanes, &mut state, &mut x);
+        for r in 0..to - from {
+            for s in 0..S {
+                states[s][from + r] = b.first(state[s][r]);
+            }
+            for t in 0..T {
+                blocks[t][from + r] = b.first(x[t][r]);
+            }
+        }
+    }
+}
+
+/// The links of messages that have a register each.
+struct ApartLinks<'a, const K: usize, const C: usize> {
+    keys: [RegisterKeys<'a, REGISTERS>; K],
+    constants: [[&'a Block; REGISTERS]; C],
+}
+
+impl<'a, const K: usize, const C: usize> ApartLinks<'a, K, C> {
+    #[inline(always)]
+    fn new(links: &[Link<'a, K, C>; REGISTERS]) -> Self {
+        Self {
+            keys: core::array::from_fn(|k| RegisterKeys(core::array::from_fn(|r| links[r].keys[k]))),
+            constants: core::array::from_fn(|c| core::array::from_fn(|r| links[r].constants[c])),
+        }
+    }
+}
+
+impl<B: Isa, const C: usize> Constants<B> for &[[&Block; REGISTERS]; C] {
+    const COUNT: usize = C;
+
+    #[inline(always)]
+    fn constant(self, b: B, number: usize, register: usize) -> B::V {
+        b.splat(self[number][register])
     }
 }
 
@@ -125,7 +191,7 @@ fn advance<B: Isa, M, const R: usize, const S: usize, const K: usize, const C: u
     for t in 0..T {
         load(b, &blocks[t][group.clone()], &mut x[t]);
     }
-    M::step(Registers::<B, _, R, K, C>::new(b, link.keys, &link.constants), &mut state, &mut x);
+    M::step(Registers::<B, _, R, K, _>::new(b, link.keys, &link.constants), &mut state, &mut x);
     // Loops by number, since the closures of `map` and its like are not always inlined.
     for s in 0..S {
         store(b, &state[s], &mut states[s][group.clone()]);

@@ -68,42 +68,66 @@ impl<B: Isa, W: Weave<B>> Beside<B> for &Cell<Option<W>> {
     }
 }
 
+/// Where the constants of the blocks in a register come from: the same in all lanes, or a lane's own.
+pub(super) trait Constants<B: Isa>: Copy {
+    /// How many there are.
+    const COUNT: usize;
+    /// The constant of this number for the lanes of a register.
+    fn constant(self, b: B, number: usize, register: usize) -> B::V;
+}
+
+impl<B: Isa, const C: usize> Constants<B> for &[&Block; C] {
+    const COUNT: usize = C;
+
+    #[inline(always)]
+    fn constant(self, b: B, number: usize, _: usize) -> B::V {
+        b.splat(self[number])
+    }
+}
+
+/// Those of a step that has none.
+type NoConstants = &'static [&'static Block; 0];
+
 /// `R` registers of a backend, under some keys.
 #[derive(Clone, Copy)]
-pub(super) struct Registers<'c, B: Isa, A, const R: usize, const K: usize = 1, const C: usize = 0, W = ()> {
+pub(super) struct Registers<B: Isa, A, const R: usize, const K: usize = 1, C = NoConstants, W = ()> {
     b: B,
     keys: [A; K],
     // Which of the keys is used.
     key: usize,
-    constants: &'c [&'c Block; C],
+    constants: C,
     beside: W,
     width: PhantomData<[B; R]>,
 }
 
-impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize> Registers<'c, B, A, R, K, C> {
+impl<B: Isa, A, const R: usize, const K: usize, C: Constants<B>> Registers<B, A, R, K, C> {
     #[inline(always)]
-    pub(super) fn new(b: B, keys: [A; K], constants: &'c [&'c Block; C]) -> Self {
+    pub(super) fn new(b: B, keys: [A; K], constants: C) -> Self {
         Self::with(b, keys, constants, ())
     }
 }
 
-impl<'c, B: Isa, A, const R: usize, const K: usize, const C: usize, W> Registers<'c, B, A, R, K, C, W> {
+impl<B: Isa, A, const R: usize, const K: usize, C: Constants<B>, W> Registers<B, A, R, K, C, W> {
     /// Constants stay in memory: the compiler would keep them in registers, run out of those, and copy them to and fro.
     #[inline(always)]
-    pub(super) fn with(b: B, keys: [A; K], constants: &'c [&'c Block; C], beside: W) -> Self {
-        let constants = if C == 0 { constants } else { black_box(constants) };
+    pub(super) fn with(b: B, keys: [A; K], constants: C, beside: W) -> Self {
+        let constants = if C::COUNT == 0 { constants } else { black_box(constants) };
         Self { b, keys, key: 0, constants, beside, width: PhantomData }
     }
 }
 
-impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W: Beside<B>> Lanes
-    for Registers<'_, B, A, R, K, C, W>
+impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, C: Constants<B>, W: Beside<B>> Lanes
+    for Registers<B, A, R, K, C, W>
 {
     type Blocks = [B::V; R];
 
     #[inline(always)]
     fn constant(self, number: usize) -> Self::Blocks {
-        [self.b.splat(self.constants[number]); R]
+        let mut blocks = [self.b.zero(); R];
+        for r in 0..R {
+            blocks[r] = self.constants.constant(self.b, number, r);
+        }
+        blocks
     }
 
     #[inline(always)]
@@ -161,8 +185,9 @@ impl<B: Isa, A: RoundKeys<B>, const R: usize, const K: usize, const C: usize, W:
 
     #[inline(always)]
     fn multiply<F: Field>(self, x: &mut Self::Blocks, h: usize) {
-        let factor = [h, h + 1, h + 2].map(|number| self.b.splat(self.constants[number]));
         for r in 0..R {
+            let constant = |number| self.constants.constant(self.b, number, r);
+            let factor = [constant(h), constant(h + 1), constant(h + 2)];
             x[r] = gf128::multiply_by::<F, B>(self.b, x[r], factor);
         }
     }

@@ -26,7 +26,6 @@ struct Encrypt;
 
 impl Chain<1> for Encrypt {
     const WRITES: bool = true;
-    const INTERLEAVES_KEYS: bool = true;
 
     /// `C_j = E_K(P_j ⊕ C_{j-1})`, where `C_0` is the IV
     #[inline(always)]

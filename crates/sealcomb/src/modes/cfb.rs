@@ -21,7 +21,6 @@ struct Encrypt;
 
 impl Chain<1> for Encrypt {
     const WRITES: bool = true;
-    const INTERLEAVES_KEYS: bool = true;
 
     /// `C_j = P_j ⊕ E_K(C_{j-1})`, where `C_0` is the IV
     #[inline(always)]

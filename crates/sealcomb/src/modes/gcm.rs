@@ -124,7 +124,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     // A short message is one group with its additional data and its lengths, and takes one reduction.
     let aad_blocks = aad.len().div_ceil(BLOCK);
     let aad = Span::from(&**aad);
-    let short = data.len() <= group && aad_blocks + data.len().div_ceil(BLOCK) < table.count();
+    let short = data.len() <= group && aad_blocks + data.len().div_ceil(BLOCK) < Table::count::<B>();
     if !short {
         hash.absorb_string(b, &aad);
     }

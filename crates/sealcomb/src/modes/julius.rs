@@ -212,7 +212,7 @@ fn seed<B: Isa>(b: B, message: &Message<'_>, b1: &Block, rest: &Span<'_>) -> Blo
     let mut hash = KeyHash::<B, BigEndian>::new(b, table);
     let blocks = head.len() + aad.len().div_ceil(BLOCK) + body.len() + rest.len() / BLOCK;
     let mut at = 0;
-    if blocks <= table.count() {
+    if blocks <= Table::count::<B>() {
         hash.begin_last(b, blocks);
         hash.absorb_blocks(b, &head);
         hash.absorb_part(b, &aad, 0, aad.len());

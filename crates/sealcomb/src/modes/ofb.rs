@@ -20,7 +20,6 @@ struct Output;
 
 impl Chain<1> for Output {
     const WRITES: bool = true;
-    const INTERLEAVES_KEYS: bool = true;
 
     /// `O_j = E_K(O_{j-1})`, where `O_0` is the IV; `C_j = P_j ⊕ O_j`
     #[inline(always)]

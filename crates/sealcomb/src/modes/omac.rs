@@ -21,7 +21,6 @@ pub(crate) struct CbcMac;
 
 impl Chain<1> for CbcMac {
     const WRITES: bool = false;
-    const INTERLEAVES_KEYS: bool = true;
 
     #[inline(always)]
     fn step<L: Lanes>(lanes: L, [c]: &mut [L::Blocks; 1], [x]: &mut [L::Blocks; 1]) {

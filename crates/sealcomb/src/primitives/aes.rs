@@ -197,22 +197,6 @@ impl Shared<'_> {
     }
 }
 
-/// What takes note of the key that a lane's message has.
-pub(crate) trait AssignKey<'a> {
-    /// Whether every lane has the same key.
-    const SHARED: bool;
-    fn assign(&mut self, lane: usize, key: &Shared<'a>);
-}
-
-impl<'a> AssignKey<'a> for Shared<'a> {
-    const SHARED: bool = true;
-
-    #[inline(always)]
-    fn assign(&mut self, _: usize, key: &Shared<'a>) {
-        debug_assert!(self.is(key));
-    }
-}
-
 impl<B: Isa> RoundKeys<B> for &Shared<'_> {
     const SHARED: bool = true;
 
@@ -250,6 +234,27 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
     }
 }
 
+/// A key for each of `R` registers, of which the first lane counts. They have the same number of rounds.
+pub(crate) struct RegisterKeys<'a, const R: usize>(pub(crate) [Shared<'a>; R]);
+
+impl<B: Isa, const R: usize> RoundKeys<B> for &RegisterKeys<'_, R> {
+    const SHARED: bool = false;
+
+    #[inline(always)]
+    fn rounds(self) -> usize {
+        RoundKeys::<B>::rounds(self.0[0])
+    }
+
+    #[inline(always)]
+    fn key(self, b: B, round: usize, reg: usize) -> B::V {
+        b.splat(&self.0[reg].keys[round])
+    }
+
+    fn soft(&self, lane: usize) -> Option<&SoftAes> {
+        if lane.is_multiple_of(B::BLOCKS) { self.0[lane / B::BLOCKS].schedule.soft.as_deref() } else { None }
+    }
+}
+
 /// A key for each of `N` lanes: the round keys interleaved as the registers want them.
 pub(crate) struct LaneKeys<'a, const N: usize> {
     rounds: Vec<LaneKey<N>>,
@@ -261,19 +266,16 @@ pub(crate) struct LaneKeys<'a, const N: usize> {
 #[repr(align(64))]
 struct LaneKey<const N: usize>([Block; N]);
 
-impl<const N: usize> LaneKeys<'_, N> {
+impl<'a, const N: usize> LaneKeys<'a, N> {
     /// Room for keys of as many rounds as this one has.
     pub(crate) fn like(key: Shared<'_>) -> Self {
         let empty = LaneKey([[0; 16]; N]);
         Self { rounds: vec![empty; key.schedule.rounds + 1], schedules: [None; N] }
     }
-}
 
-impl<'a, const N: usize> AssignKey<'a> for LaneKeys<'a, N> {
-    const SHARED: bool = false;
-
+    /// Takes note of the key that a lane's message has.
     #[inline(always)]
-    fn assign(&mut self, lane: usize, key: &Shared<'a>) {
+    pub(crate) fn assign(&mut self, lane: usize, key: &Shared<'a>) {
         for (round, key) in self.rounds.iter_mut().zip(key.keys) {
             round.0[lane] = *key;
         }

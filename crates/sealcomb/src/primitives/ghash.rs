@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 
 use super::gf128::{Field, GcmOrder, Unreduced, haswell, short};
-use crate::backend::{BLOCK, Block, Isa, REGISTERS, Span, Wiped};
+use crate::backend::{BLOCK, Block, Isa, LINE, REGISTERS, Span, Wiped};
 
 /// What is behind the powers of a table: a one for a hash whose last block is not multiplied any more, and zeros. A
 /// register whose last lanes have no block meets up to four of them.
@@ -19,40 +19,50 @@ const BEHIND: usize = 4;
 /// The most powers: eight registers of four blocks, and one more register.
 const POWERS: usize = 4 * REGISTERS + 4;
 
-/// The powers of a hash key, byte-reversed, and what is behind them.
-#[repr(align(64))]
+/// Powers and what is behind them: H^POWERS ... H^1, 1, zeros.
+type Row = [Block; POWERS + BEHIND];
+
+/// Blocks of a line, at one of which the rows begin.
+const PLACES: usize = LINE / BLOCK;
+
+const ROOM_FOR_ROWS: &str = "two rows, wherever they begin";
+
+/// The powers of a hash key, byte-reversed, and the sums of each one's halves, in both halves, for Karatsuba's method.
+// The room comes first, and blocks are where an allocator puts them by itself.
+#[repr(C, align(16))]
 pub(crate) struct Table {
-    // H^POWERS ... H^1, 1, zeros.
-    blocks: [Block; POWERS + BEHIND],
-    // The sum of each power's halves, in both halves, for Karatsuba's method.
-    sums: [Block; POWERS + BEHIND],
-    // How many powers there are: the most blocks between two reductions.
-    count: usize,
+    // A row of powers and a row of sums, from where a line begins. An allocator that is asked for a line takes longer than all
+    // that a key costs else.
+    room: [Block; 2 * (POWERS + BEHIND) + PLACES - 1],
+    first: usize,
 }
 
 impl Table {
-    /// The powers of `h`: as many as a backend multiplies with between two reductions, and a register more, so that a
-    /// full group has room for the block with the lengths.
+    /// The powers of `h`, [`Table::count`] of them.
     #[inline(always)]
     pub(crate) fn new<F: Field, B: Isa>(b: B, h: &Block) -> Box<Wiped<Self>> {
-        let mut table =
-            Box::new(Wiped::new(Self { blocks: [[0; BLOCK]; _], sums: [[0; BLOCK]; _], count: 0 }));
-        table.blocks[POWERS][0] = 1;
-        table.sums[POWERS] = short(1);
-        table.blocks[POWERS - 1] = F::factor(h);
-        let full = Self::full_group::<B>();
-        let mut known = 1;
-        while known < full {
-            table.double_known::<F, B>(b, known);
-            known *= 2;
+        let mut table = Box::new(Wiped::new(Self { room: [[0; BLOCK]; _], first: 0 }));
+        table.first = table.room.as_ptr().align_offset(LINE) % PLACES;
+        let [blocks, sums] = table.rows_mut();
+        blocks[POWERS][0] = 1;
+        sums[POWERS] = short(1);
+        // A loop, since the closures of `map` and its like are not always inlined.
+        for (r, powers) in powers::<F, B>(b, F::factor(h)).into_iter().enumerate() {
+            let at = POWERS - (r + 1) * B::BLOCKS;
+            b.store(powers, &mut blocks[at..]);
+            b.store(b.xor(powers, b.swap(powers)), &mut sums[at..]);
         }
-        let lowest = b.load(&table.blocks[POWERS - B::BLOCKS..]);
-        let more = haswell::<F, B>(b, lowest, b.splat(&table.blocks[POWERS - full]));
-        table.count = full + B::BLOCKS;
-        let from = POWERS - table.count;
-        b.store(more, &mut table.blocks[from..]);
-        table.add_halves(b);
         table
+    }
+
+    #[inline(always)]
+    fn rows(&self) -> &[Row; 2] {
+        self.room[self.first % PLACES..].as_chunks().0.first_chunk().expect(ROOM_FOR_ROWS)
+    }
+
+    #[inline(always)]
+    fn rows_mut(&mut self) -> &mut [Row; 2] {
+        self.room[self.first % PLACES..].as_chunks_mut().0.first_chunk_mut().expect(ROOM_FOR_ROWS)
     }
 
     /// Blocks of a group of eight full registers.
@@ -61,42 +71,39 @@ impl Table {
         REGISTERS * B::BLOCKS
     }
 
-    /// `H^n` and the powers below it, byte-reversed.
+    /// The most blocks between two reductions: a full group, and a register more for the block with the lengths.
+    #[inline(always)]
+    pub(crate) const fn count<B: Isa>() -> usize {
+        Self::full_group::<B>() + B::BLOCKS
+    }
+
+    /// `H^n` and the powers below it, byte-reversed, where `n` is no more than the count.
     #[inline(always)]
     pub(crate) fn powers_from(&self, n: usize) -> &[Block] {
-        debug_assert!(n <= self.count);
-        &self.blocks[POWERS - n..]
+        &self.rows()[0][POWERS - n..]
     }
+}
 
-    /// The most blocks between two reductions.
-    #[inline(always)]
-    pub(crate) fn count(&self) -> usize {
-        self.count
+/// The powers of a factor, the highest first in each register: each step multiplies all registers known so far by the highest
+/// power, which doubles their number, and the first once more.
+#[inline(always)]
+fn powers<F: Field, B: Isa>(b: B, factor: Block) -> [B::V; REGISTERS + 1] {
+    let h = b.splat(&factor);
+    let (mut power, mut lowest) = (h, h);
+    for _ in 1..B::BLOCKS {
+        power = haswell::<F, B>(b, power, h);
+        lowest = b.push(power, lowest);
     }
-
-    /// The next `known` powers.
-    #[inline(always)]
-    fn double_known<F: Field, B: Isa>(&mut self, b: B, known: usize) {
-        let highest = b.splat(&self.blocks[POWERS - known]);
-        let mut i = 0;
-        while i < known {
-            let some = b.load(&self.blocks[POWERS - known + i..]);
-            let product = haswell::<F, B>(b, some, highest);
-            b.store_some(product, &mut self.blocks[POWERS - 2 * known + i..POWERS - known]);
-            i += B::BLOCKS;
+    let mut powers = [lowest; REGISTERS + 1];
+    let mut known = 1;
+    while known <= REGISTERS {
+        let highest = b.spread(powers[known - 1]);
+        for r in 0..known.min(REGISTERS + 1 - known) {
+            powers[known + r] = haswell::<F, B>(b, powers[r], highest);
         }
+        known *= 2;
     }
-
-    /// The sums of the powers' halves.
-    #[inline(always)]
-    fn add_halves<B: Isa>(&mut self, b: B) {
-        let mut i = POWERS - self.count;
-        while i < POWERS {
-            let power = b.load(&self.blocks[i..]);
-            b.store_some(b.xor(power, b.swap(power)), &mut self.sums[i..POWERS]);
-            i += B::BLOCKS;
-        }
-    }
+    powers
 }
 
 /// GHASH on its way.
@@ -104,7 +111,8 @@ pub(crate) type Ghash<'t, B> = KeyHash<'t, B, GcmOrder>;
 
 /// The same hash in any convention of the field, on its way: what earlier groups left, and the sum of the current group.
 pub(crate) struct KeyHash<'t, B: Isa, F> {
-    table: &'t Table,
+    // Powers, and their sums.
+    rows: &'t [Row; 2],
     // The hash so far, in the first lane, until the group's first block takes it up.
     y: B::V,
     sum: Unreduced<B>,
@@ -117,13 +125,13 @@ pub(crate) struct KeyHash<'t, B: Isa, F> {
 impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     #[inline(always)]
     pub(crate) fn new(b: B, table: &'t Table) -> Self {
-        Self { table, y: b.zero(), sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
+        Self { rows: table.rows(), y: b.zero(), sum: Unreduced::zero(b), at: 0, end: 0, field: PhantomData }
     }
 
     /// Opens a group of this many blocks, at most [`Table::count`].
     #[inline(always)]
     pub(crate) fn begin(&mut self, b: B, blocks: usize) {
-        debug_assert!(self.at == self.end && blocks <= self.table.count);
+        debug_assert!(self.at == self.end && blocks <= Table::count::<B>());
         self.end = POWERS;
         self.at = self.end - blocks;
         self.sum = Unreduced::zero(b);
@@ -140,8 +148,8 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     /// Takes in the next `blocks` blocks of the group; the register's further lanes must be zero.
     #[inline(always)]
     pub(crate) fn absorb(&mut self, b: B, x: B::V, blocks: usize) {
-        let h = b.load(&self.table.blocks[self.at..]);
-        let h_sum = b.load(&self.table.sums[self.at..]);
+        let h = b.load(&self.rows[0][self.at..]);
+        let h_sum = b.load(&self.rows[1][self.at..]);
         let x = b.reverse(x);
         self.sum.add(b, b.xor(x, self.y), h, h_sum);
         self.y = b.zero();
@@ -168,8 +176,8 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     #[inline(always)]
     pub(crate) fn absorb_register(&mut self, b: B, registers: usize, r: usize, x: B::V) {
         let at = POWERS - (registers - r) * B::BLOCKS;
-        let h = b.load(&self.table.blocks[at..]);
-        let h_sum = b.load(&self.table.sums[at..]);
+        let h = b.load(&self.rows[0][at..]);
+        let h_sum = b.load(&self.rows[1][at..]);
         let x = b.reverse(x);
         let x = if r == 0 { b.xor(x, self.y) } else { x };
         self.sum.add(b, x, h, h_sum);
@@ -196,23 +204,15 @@ impl<'t, B: Isa, F: Field> KeyHash<'t, B, F> {
     /// Takes in as many full groups as there are in the first `to` bytes of a string. Returns where they end.
     #[inline(always)]
     pub(crate) fn absorb_groups(&mut self, b: B, string: &Span<'_>, to: usize) -> usize {
-        let full = Table::full_group::<B>();
-        let blocks = self.table.count.min(full);
-        let group = BLOCK * blocks;
+        let group = BLOCK * Table::full_group::<B>();
         let mut at = 0;
         while to - at >= group {
-            if blocks == full {
-                self.begin(b, 0);
-                for piece in 0..REGISTERS {
-                    let r = Self::register(piece, REGISTERS);
-                    self.absorb_register(b, REGISTERS, r, string.load(b, at + r * BLOCK * B::BLOCKS));
-                }
-                self.end(b);
-            } else {
-                self.begin(b, blocks);
-                self.absorb_part(b, string, at, at + group);
-                self.end(b);
+            self.begin(b, 0);
+            for piece in 0..REGISTERS {
+                let r = Self::register(piece, REGISTERS);
+                self.absorb_register(b, REGISTERS, r, string.load(b, at + r * BLOCK * B::BLOCKS));
             }
+            self.end(b);
             at += group;
         }
         at

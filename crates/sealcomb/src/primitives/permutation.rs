@@ -40,4 +40,5 @@ aes_under! {
     [] &aes::Shared<'_>;
     [] aes::OfMessage<'_>;
     [const N: usize,] &aes::LaneKeys<'_, N>;
+    [const N: usize,] &aes::RegisterKeys<'_, N>;
 }

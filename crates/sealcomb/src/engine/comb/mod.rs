@@ -34,6 +34,7 @@
 //! Between two windows the lanes' states are in memory, where a lane that has ended hands its state back: [`strands`] has
 //! that. Within a window they are in registers: [`steps`].
 
+mod links;
 mod steps;
 mod strands;
 mod windows;
@@ -42,23 +43,21 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
+use links::{LaneLinks, Links};
 use strands::{Comb, LaneBlocks};
 
 use super::lanes::{Lanes, Registers};
 use super::message::{Batch, Column, Material, Message};
 use super::order::Order;
 use super::{FLIGHT, Schedule};
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, RoundKeys, Rows, Scratch, Span, Square};
-use crate::primitives::aes::{AssignKey, KeySchedule, LaneKeys, Shared};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, LINE, Rows, Scratch, Span, Square};
+use crate::primitives::aes::{KeySchedule, Shared};
 
 /// A mode's step from block to block, with `S` blocks of state a message, `K` keys and `C` constants; where the mode goes
 /// from pair to pair, of `T = 2` blocks.
 pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, const T: usize = 1> {
     /// Whether a step leaves a block of output in `x`.
     const WRITES: bool;
-    /// Whether messages under different keys go side by side too, which takes kernels of its own. They go one by one
-    /// otherwise.
-    const INTERLEAVES_KEYS: bool = false;
     /// Takes every lane `T` blocks further.
     fn step<L: Lanes>(lanes: L, state: &mut [L::Blocks; S], x: &mut [L::Blocks; T]);
 
@@ -74,18 +73,17 @@ pub(crate) trait Chain<const S: usize, const K: usize = 1, const C: usize = 0, c
 /// One message's way through a chain: its bytes, with zeros after the last to fill up a block, and the state before and
 /// afterwards.
 pub(crate) struct Strand<'a, const S: usize, const K: usize = 1, const C: usize = 0> {
-    /// The round keys, each in the direction in which the step uses it.
-    pub(crate) keys: [Shared<'a>; K],
-    /// What else the step needs of the key: [`Lanes::constant`].
-    pub(crate) constants: [&'a Block; C],
+    pub(crate) link: Link<'a, K, C>,
     pub(crate) state: [Block; S],
     pub(crate) data: Span<'a>,
 }
 
-/// The keys and constants of a message's chain.
+/// What the step needs of a message's key.
 #[derive(Clone, Copy)]
 pub(crate) struct Link<'a, const K: usize = 1, const C: usize = 0> {
+    /// Round keys, each in the direction in which the step uses it.
     pub(crate) keys: [Shared<'a>; K],
+    /// Other blocks: [`Lanes::constant`].
     pub(crate) constants: [&'a Block; C],
 }
 
@@ -114,12 +112,11 @@ pub(crate) fn chains<'a, M, const S: usize, const K: usize, const C: usize, cons
 {
     let mut strands = ArrayVec::<Strand<'_, S, K, C>, FLIGHT>::new();
     for (i, message) in batch.messages.iter_mut().enumerate() {
-        let Link { keys, constants } = link(message.key);
         let mut state = [[0; BLOCK]; S];
         for s in 0..S {
             state[s] = states[s][i];
         }
-        strands.push(Strand { keys, constants, state, data: part(message) });
+        strands.push(Strand { link: link(message.key), state, data: part(message) });
     }
     M::run(batch.backend, batch.schedule, &mut strands);
     for (s, column) in states.into_iter().enumerate() {
@@ -150,15 +147,15 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
     schedule: Schedule,
     strands: &mut [Strand<'_, S, K, C>],
 ) {
-    // The lanes take the constants of one strand for all: strands side by side have one key then.
-    const { assert!(C == 0 || K > 0 && !M::INTERLEAVES_KEYS) };
+    // Constants differ where keys do, and nowhere else.
+    const { assert!(K > 0) };
     let mut order = Order::new();
     let mut shared = true;
     let (mut blocks, mut longest) = (0, 0);
     for (i, strand) in strands.iter().enumerate() {
         debug_assert!(T == 1 || strand.data.len().is_multiple_of(T * BLOCK));
         if strand.data.len() > 0 {
-            shared &= strand.keys.iter().zip(&strands[0].keys).all(|(key, first)| key.is(first));
+            shared &= strand.link.keys.iter().zip(&strands[0].link.keys).all(|(key, first)| key.is(first));
             order.push(i, strand.data.len());
             let strand_blocks = strand.data.len().div_ceil(BLOCK);
             blocks += strand_blocks;
@@ -178,10 +175,10 @@ fn run<M: Chain<S, K, C, T>, const S: usize, const K: usize, const C: usize, con
         Some(laid) if shared => {
             backend.run(SideBySide::<M, S, K, C, T, true> { strands, order: &mut order, laid, chain });
         }
-        Some(laid) if const { M::INTERLEAVES_KEYS } => {
+        Some(laid) => {
             backend.run(SideBySide::<M, S, K, C, T, false> { strands, order: &mut order, laid, chain });
         }
-        _ => backend.run(OneByOne::<M, S, K, C, T> { strands, order: &order, chain }),
+        None => backend.run(OneByOne::<M, S, K, C, T> { strands, order: &order, chain }),
     }
 }
 
@@ -242,17 +239,17 @@ where
     fn run<B: Isa>(self, b: B) {
         self.order.sort();
         let first = self.order.places().next().expect("a strand");
-        let Strand { keys, constants, .. } = self.strands[first];
+        let link = self.strands[first].link;
         // Registers of chains, and the lanes that they have.
         if const { SHARED && B::CHAINS == 8 } {
-            self.lay::<B, _, 8, 32>(b, keys, constants);
+            self.lay::<B, _, 8, 32>(b, link);
         } else if const { SHARED && B::CHAINS == 12 } {
-            self.lay::<B, _, 12, 16>(b, keys, constants);
+            self.lay::<B, _, 12, 16>(b, link);
         } else if const { B::CHAINS == 8 } {
-            self.lay::<B, _, 8, 32>(b, keys.map(LaneKeys::<32>::like), constants);
+            self.lay::<B, _, 8, 32>(b, LaneLinks::<K, C, 32>::like(&link));
         } else {
             const { assert!(B::CHAINS == 12 && B::BLOCKS == 1 || B::CHAINS == 8) };
-            self.lay::<B, _, 12, 16>(b, keys.map(LaneKeys::<16>::like), constants);
+            self.lay::<B, _, 12, 16>(b, LaneLinks::<K, C, 16>::like(&link));
         }
     }
 }
@@ -264,7 +261,8 @@ fn single<M: Chain<S, K, C, T>, B: Isa, const S: usize, const K: usize, const C:
     strand: &mut Strand<'_, S, K, C>,
 ) {
     let data = &mut strand.data.reborrow();
-    let lanes = Registers::<B, _, 1, K, C>::new(b, strand.keys, &strand.constants);
+    let Link { keys, constants } = strand.link;
+    let lanes = Registers::<B, _, 1, K, _>::new(b, keys, &constants);
     // A loop, since the closures of `map` are not always inlined.
     let mut state = [[b.zero()]; S];
     for s in 0..S {
@@ -294,14 +292,7 @@ where
 {
     /// Lays the strands into up to `N` lanes, in at most `W` registers.
     #[inline(always)]
-    fn lay<B: Isa, A: AssignKey<'a>, const W: usize, const N: usize>(
-        self,
-        b: B,
-        keys: [A; K],
-        constants: [&Block; C],
-    ) where
-        for<'k> &'k A: RoundKeys<B>,
-    {
+    fn lay<B: Isa, A: Links<'a, B, K, C>, const W: usize, const N: usize>(self, b: B, links: A) {
         let mut scratch = Scratch::new();
         let mut memory;
         let squares: &mut [Square<B, W>] = if const { M::WRITES && B::BLOCKS > 1 } {
@@ -315,12 +306,11 @@ where
             rows: Rows::new(M::WRITES, &mut scratch),
             state: [LaneBlocks([[0; 16]; N]); S],
             trail: [[LaneBlocks([[0; 16]; N]); S]; LINE / BLOCK],
-            constants,
             strand: [0; N],
             unit: if M::WRITES && self.laid == Laid::Refilled { LINE } else { BLOCK },
             in_rest: 0,
             squares,
-            keys,
+            links,
             chain: PhantomData,
         };
         comb.take(self.strands, self.order, self.laid);

@@ -23,17 +23,17 @@
 use core::cell::Cell;
 
 use super::Chain;
+use super::links::Links;
 use super::strands::{Comb, LaneBlocks};
-use crate::backend::{Isa, RoundKeys, Square, SquareAt, Weave};
+use crate::backend::{Isa, Square, SquareAt, Weave};
 use crate::engine::lanes::Registers;
-use crate::primitives::aes::AssignKey;
 
 impl<
     'a: 'r,
     'r,
     B: Isa,
     M: Chain<S, K, C, T>,
-    A: AssignKey<'a>,
+    A: Links<'a, B, K, C>,
     const S: usize,
     const K: usize,
     const C: usize,
@@ -41,8 +41,6 @@ impl<
     const W: usize,
     const N: usize,
 > Comb<'r, B, M, A, S, K, C, T, W, N>
-where
-    for<'k> &'k A: RoundKeys<B>,
 {
     /// Takes all lanes that have a strand as far as all of them can go, but no more than `most` blocks. Returns how far.
     ///
@@ -72,7 +70,7 @@ where
     /// for each other, the CPU runs ahead into the other, or has products of it to do.
     #[inline(always)]
     fn advance<const G: usize, const R: usize>(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants, trail, in_rest, keys, .. } = self;
+        let Self { b, rows, state: memory, trail, in_rest, links, .. } = self;
         let b = *b;
         let mut state = [[[b.zero(); R]; S]; G];
         for g in 0..G {
@@ -88,7 +86,7 @@ where
                     for t in 0..T {
                         rows.gather(b, i + t, first, &mut x[t]);
                     }
-                    M::step(Registers::new(b, keys.each_ref(), constants), &mut state[$g], &mut x);
+                    M::step(Registers::new(b, links.keys(), links.constants()), &mut state[$g], &mut x);
                     if leave_trail {
                         store_lanes(b, &state[$g], first, &mut trail[i + T - 1]);
                     }
@@ -116,7 +114,7 @@ where
     /// once or, where a square spares few stores, block by block.
     #[inline(always)]
     fn advance_in_squares(&mut self, steps: usize) {
-        let Self { b, rows, state: memory, constants, trail, in_rest, squares, keys, .. } = self;
+        let Self { b, rows, state: memory, trail, in_rest, squares, links, .. } = self;
         let (b, blocks) = (*b, B::BLOCKS);
         let squares: &mut [_; 2] = squares.first_chunk_mut().expect("memory for squares");
         let mut state = [[b.zero(); W]; S];
@@ -137,7 +135,7 @@ where
                 first: step * W.div_ceil(blocks),
             });
             let beside = Cell::new(if const { B::BLOCKS == 4 } { part.take() } else { None });
-            M::step(Registers::with(b, keys.each_ref(), constants, &beside), &mut state, &mut x);
+            M::step(Registers::with(b, links.keys(), links.constants(), &beside), &mut state, &mut x);
             // Where the step has no whole cipher that encrypts, or not the registers for both.
             let mut left = beside.take().or(part);
             for piece in 0..W {

@@ -14,11 +14,11 @@ use core::marker::PhantomData;
 
 use arrayvec::ArrayVec;
 
+use super::links::Links;
 use super::windows::windows;
 use super::{Chain, Laid, Strand};
-use crate::backend::{BLOCK, Block, Isa, LINE, RoundKeys, Rows, Square};
+use crate::backend::{BLOCK, Block, Isa, LINE, Rows, Square};
 use crate::engine::order::Order;
-use crate::primitives::aes::AssignKey;
 
 /// A block of every lane, in memory.
 #[derive(Clone, Copy)]
@@ -43,7 +43,6 @@ pub(super) struct Comb<
     pub(super) state: [LaneBlocks<N>; S],
     // The states after each step of a line.
     pub(super) trail: [[LaneBlocks<N>; S]; LINE / BLOCK],
-    pub(super) constants: [&'r Block; C],
     pub(super) strand: [usize; N],
     // Bytes after which a lane may change strands, a power of two.
     pub(super) unit: usize,
@@ -51,7 +50,7 @@ pub(super) struct Comb<
     pub(super) in_rest: u64,
     // Two, if chains write registers of more than a block.
     pub(super) squares: &'r mut [Square<B, W>],
-    pub(super) keys: [A; K],
+    pub(super) links: A,
     pub(super) chain: PhantomData<M>,
 }
 
@@ -60,7 +59,7 @@ impl<
     'r,
     B: Isa,
     M: Chain<S, K, C, T>,
-    A: AssignKey<'a>,
+    A: Links<'a, B, K, C>,
     const S: usize,
     const K: usize,
     const C: usize,
@@ -68,8 +67,6 @@ impl<
     const W: usize,
     const N: usize,
 > Comb<'r, B, M, A, S, K, C, T, W, N>
-where
-    for<'k> &'k A: RoundKeys<B>,
 {
     /// Takes the strands through the lanes, until all are through.
     ///
@@ -187,10 +184,8 @@ where
 
     #[inline(always)]
     fn assign(&mut self, lane: usize, strands: &[Strand<'a, S, K, C>], strand: usize) {
-        let Strand { keys, state, .. } = &strands[strand];
-        for k in 0..K {
-            self.keys[k].assign(lane, &keys[k]);
-        }
+        let Strand { link, state, .. } = &strands[strand];
+        self.links.assign(lane, link);
         self.strand[lane] = strand;
         for s in 0..S {
             self.state[s].0[lane] = state[s];
