@@ -63,7 +63,9 @@ fetch() {
 }
 
 for suite in "-tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256" "-tls1_3 -ciphersuites TLS_AES_256_GCM_SHA384" \
-    "-tls1_3 -ciphersuites TLS_AES_128_CCM_SHA256" "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256"; do
+    "-tls1_3 -ciphersuites TLS_AES_128_CCM_SHA256" "-tls1_3 -ciphersuites TLS_AES_128_CCM_8_SHA256" \
+    "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256" "-tls1_2 -cipher AES256-GCM-SHA384" \
+    "-tls1_2 -cipher AES128-CCM" "-tls1_2 -cipher DHE-RSA-AES256-CCM" "-tls1_2 -cipher AES256-CCM8:@SECLEVEL=0"; do
     read -ra options <<<"$suite"
     for pair in "ours theirs" "theirs ours" "ours ours"; do
         read -r of_server of_client <<<"$pair"
