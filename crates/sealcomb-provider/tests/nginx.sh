@@ -6,29 +6,26 @@
 set -euo pipefail
 
 nginx=$(realpath "$1")
-modules=$(realpath "$2")
+OPENSSL_MODULES=$(realpath "$2")
+export OPENSSL_MODULES
+manual=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../../../docs/c.md")
 folder=$(mktemp -d)
+stop() {
+    local i
+    [[ -e nginx.pid ]] || return 0
+    kill -QUIT "$(cat nginx.pid)" 2>/dev/null || true
+    for ((i = 0; i < 200; i++)); do
+        [[ -e nginx.pid ]] || return 0
+        sleep 0.05
+    done
+}
+
 trap 'stop; rm -rf "$folder"' EXIT
 cd "$folder"
 mkdir logs www
 
-# `provider=sealcomb`, and not `?provider=sealcomb`, would also do for what the provider has, and for nothing else.
-cat >openssl.cnf <<CONF
-openssl_conf = openssl_init
-[openssl_init]
-providers = providers
-alg_section = algorithms
-[providers]
-default = active
-sealcomb = sealcomb
-[active]
-activate = 1
-[sealcomb]
-module = $modules/sealcomb.so
-activate = 1
-[algorithms]
-default_properties = ?provider=sealcomb
-CONF
+# The manual's configuration.
+awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' "$manual" >openssl.cnf
 
 openssl req -x509 -newkey rsa:2048 -nodes -keyout rsa.key -out rsa.pem -days 2 -subj /CN=localhost \
     -addext subjectAltName=DNS:localhost 2>/dev/null
@@ -68,16 +65,6 @@ http {
     }
 }
 CONF
-
-stop() {
-    local i
-    [[ -e nginx.pid ]] || return 0
-    kill -QUIT "$(cat nginx.pid)" 2>/dev/null || true
-    for ((i = 0; i < 200; i++)); do
-        [[ -e nginx.pid ]] || return 0
-        sleep 0.05
-    done
-}
 
 # serve [VARIABLE=VALUE...]: nginx listens when it has gone into the background.
 serve() {
@@ -127,7 +114,7 @@ for suite in "${SUITES[@]}"; do
 done
 stop
 
-# A cipher suite without the provider goes on, those with it don't.
+# What the provider has no cipher for goes on.
 serve SEALCOMB_BACKEND=none
 get /dev/null --tlsv1.2 --tls-max 1.2 --ciphers ECDHE-RSA-AES128-SHA || { cat curl.log logs/error.log >&2; exit 1; }
 for suite in "${SUITES[@]}"; do

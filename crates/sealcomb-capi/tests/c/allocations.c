@@ -1,6 +1,6 @@
 /* A batch takes nothing from the heap, and no more stack than is promised: this program has the heap's functions itself, and
  * looks how much of a thread's stack was written. On every backend, all algorithms, numbers of jobs on both sides of how many fly
- * together, lengths short and long and mixed; on `portable` the stack alone is looked at. */
+ * together, lengths short and long and mixed. */
 #include "test.h"
 
 #include <pthread.h>
@@ -105,6 +105,19 @@ static const shape shapes[] = {
     {false, true, short_ones}, {true, true, short_ones}, {false, false, long_ones}, {true, false, mixed_ones}, {false, true, mixed_ones},
 };
 
+/* GCM-SIV does on the portable backends. */
+static bool may_allocate(sealcomb_key *const *keys, size_t key_count) {
+    if (strncmp(sealcomb_key_backend(keys[0]), "portable", 8) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < key_count; i++) {
+        if (strstr(sealcomb_algorithm_id(sealcomb_key_algorithm(keys[i])), "-gcm-siv") != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void check(sealcomb_key *const *keys, size_t key_count, size_t count, const shape *s, bool of_every_build, size_t base) {
     for (size_t i = 0; i < count; i++) {
         const sealcomb_key *key = keys[i % key_count];
@@ -133,7 +146,7 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
         task t = {count, opens ? sealcomb_open_batch : sealcomb_seal_batch, SEALCOMB_OK, 0};
         size_t stack = stack_of(&t) - base;
         EXPECT(SEALCOMB_OK, t.status);
-        CHECK(t.calls == 0 || strcmp(sealcomb_key_backend(keys[0]), "portable") == 0);
+        CHECK(t.calls == 0 || may_allocate(keys, key_count));
         if (of_every_build) {
             CHECK(stack <= PROMISED);
             most_stack = stack > most_stack ? stack : most_stack;
