@@ -245,14 +245,18 @@ impl Cipher {
         }
     }
 
+    fn has_begun(&self) -> bool {
+        match &self.engine {
+            Engine::None => false,
+            Engine::Gcm(_, message) => !matches!(message, Gcm::Start),
+            Engine::Ocb(_, message) => message.has_begun(),
+            Engine::Whole(_) => self.done,
+        }
+    }
+
     /// Only OCB takes additional data after the message has begun.
     fn add_aad(&mut self, aad: &[u8]) -> Option<()> {
-        let begun = match &self.engine {
-            Engine::Gcm(_, message) => !matches!(message, Gcm::Start),
-            Engine::Whole(_) => self.done,
-            Engine::Ocb(..) | Engine::None => false,
-        };
-        if begun {
+        if self.has_begun() && self.mode != Mode::Ocb {
             return None;
         }
         match self.aad.first_mut() {
@@ -286,14 +290,11 @@ impl Cipher {
         output: *mut u8,
         room: usize,
     ) -> Option<usize> {
-        if let Engine::Ocb(..) = self.engine {
+        if self.mode == Mode::Ocb {
             self.need_iv()?;
-            let terms = Terms {
-                encrypts: self.encrypts,
-                nonce: &self.iv[..self.iv_bytes],
-                tag_bytes: self.tag_bytes,
-            };
             let Engine::Ocb(key, message) = &mut self.engine else { return None };
+            let nonce = &self.iv[..self.iv_bytes];
+            let terms = Terms { encrypts: self.encrypts, nonce, tag_bytes: self.tag_bytes };
             // SAFETY: the caller's promise.
             return unsafe { message.update(key, terms, input, count, output, room) };
         }
@@ -346,16 +347,18 @@ impl Cipher {
         if let Engine::Ocb(_, message) = &self.engine { message.bytes_left() } else { 0 }
     }
 
-    /// The end of the message. Returns how many bytes were written.
+    /// The end of the message, for which there is room at `output`. Returns how many bytes were written.
     fn finish(&mut self, output: &mut [u8]) -> Option<usize> {
         self.need_iv()?;
         let iv = &self.iv[..self.iv_bytes];
         let (written, tag) = match &mut self.engine {
             Engine::None => return None,
-            Engine::Gcm(key, message) => (0, message.tag(key, iv, one(&self.aad))?),
+            Engine::Gcm(key, message) => {
+                (0, std::mem::replace(message, Gcm::Start).tag(key, iv, one(&self.aad))?)
+            }
             Engine::Ocb(key, message) => {
                 let terms = Terms { encrypts: self.encrypts, nonce: iv, tag_bytes: self.tag_bytes };
-                message.finish(key, terms, one(&self.aad), output)?
+                std::mem::take(message).finish(key, terms, one(&self.aad), output)?
             }
             Engine::Whole(_) => {
                 if !self.done {
@@ -367,16 +370,16 @@ impl Cipher {
         };
         self.has_iv = false;
         self.done = true;
-        if let Engine::Gcm(_, message) = &mut self.engine {
-            *message = Gcm::Start;
-        }
         if self.encrypts {
             self.tag = Some(tag);
             return Some(written);
         }
-        let told = self.tag.take()?;
-        let same = told[..self.tag_bytes].ct_eq(&tag[..self.tag_bytes]);
-        same.to_bool().then_some(written)
+        let told = self.tag.take();
+        if told.is_some_and(|told| told[..self.tag_bytes].ct_eq(&tag[..self.tag_bytes]).to_bool()) {
+            return Some(written);
+        }
+        output.fill(0);
+        None
     }
 
     /// Whether TLS 1.2 has cipher suites with this mode.
@@ -488,6 +491,10 @@ impl Cipher {
 
     fn set_tag(&mut self, param: &Param) -> Option<()> {
         if !self.mode.takes_tag_bytes(param.size()) {
+            return None;
+        }
+        // In OCB all of the message depends on it.
+        if self.mode == Mode::Ocb && self.has_begun() && param.size() != self.tag_bytes {
             return None;
         }
         if let Some(bytes) = param.get_bytes() {

@@ -206,6 +206,9 @@ impl Ocb {
         if count == 0 {
             return Some(0);
         }
+        if input.is_null() {
+            return None;
+        }
         // SAFETY: the caller's promise.
         let data = unsafe { self.rest.join(input, count, output, room) }?;
         self.blocks_of(key, terms, data)?;
@@ -246,6 +249,10 @@ impl Ocb {
         }
     }
 
+    pub(crate) fn has_begun(&self) -> bool {
+        self.blocks > 0 || self.rest.count > 0
+    }
+
     /// Bytes that the end of the message writes.
     pub(crate) fn bytes_left(&self) -> usize {
         self.rest.count
@@ -253,13 +260,13 @@ impl Ocb {
 
     /// The end of the message: writes what is left of it, and returns how many bytes that are, and the tag.
     pub(crate) fn finish(
-        &mut self,
+        mut self,
         key: &OcbKey,
         terms: Terms<'_>,
         aad: &[u8],
         output: &mut [u8],
     ) -> Option<(usize, Block)> {
-        let (rest, hash) = (std::mem::take(&mut self.rest), key.hash(aad)?);
+        let (rest, hash) = (&self.rest, key.hash(aad)?);
         if let Some(tag) = self.tag.filter(|_| rest.count == 0) {
             return Some((0, sum(&tag, &hash)));
         }

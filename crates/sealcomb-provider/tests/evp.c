@@ -184,6 +184,19 @@ static int refuses_late_data(const char *name) {
     return good;
 }
 
+/* In OCB the tag's length can't change once the message has begun. */
+static int refuses_another_tag(void) {
+    static unsigned char key[16], iv[12], data[32];
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-OCB", "provider=sealcomb");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    int written;
+    int good = EVP_CipherInit_ex2(ctx, cipher, key, iv, 0, NULL) && EVP_CipherUpdate(ctx, data, &written, data, 3) &&
+               !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 12, data) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, data);
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
 static size_t check_pieces(void) {
     unsigned seed = 1;
     size_t count = 0;
@@ -199,6 +212,10 @@ static size_t check_pieces(void) {
     }
     if (!refuses_late_data("AES-128-GCM") || !refuses_late_data("AES-128-GCM-SIV") || !refuses_late_data("AES-128-CCM")) {
         fprintf(stderr, "late additional data are taken\n");
+        exit(1);
+    }
+    if (!refuses_another_tag()) {
+        fprintf(stderr, "a tag of another length is taken\n");
         exit(1);
     }
     return count;
