@@ -97,18 +97,21 @@ impl OcbKey {
         let first = (top << bottom) | (u128::from(stretch) >> (64 - bottom));
         // L_j is in the sum where bit j has changed an odd number of times: these are the bits of Gray's code.
         let gray = blocks ^ (blocks >> 1);
-        let changed = self.l.iter().enumerate().filter(|(j, _)| (gray >> j) & 1 == 1);
+        let changed = self.l[..(64 - gray.leading_zeros()) as usize]
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| (gray >> j) & 1 == 1);
         Some(changed.fold(first.to_be_bytes(), |offset, (_, l)| sum(&offset, l)))
     }
 
-    /// Encrypts or decrypts whole blocks, `before` of which came before, whose last offset is `offset`.
-    fn crypt(&self, encrypts: bool, mut offset: Block, mut before: u64, data: &mut [u8]) -> Option<()> {
+    /// Encrypts or decrypts whole blocks, `before` of which came before. `offset` is the last one's, before and after.
+    fn crypt(&self, encrypts: bool, offset: &mut Block, mut before: u64, data: &mut [u8]) -> Option<()> {
         for chunk in data.chunks_mut(CHUNK) {
             let mut offsets = [[0; 16]; CHUNK / 16];
             for (each, block) in offsets.iter_mut().zip(chunk.chunks_exact_mut(16)) {
                 before += 1;
-                offset = sum(&offset, &self.l[before.trailing_zeros() as usize]);
-                *each = offset;
+                *offset = sum(offset, &self.l[before.trailing_zeros() as usize]);
+                *each = *offset;
                 add(block, each);
             }
             if encrypts {
@@ -176,6 +179,8 @@ pub(crate) struct Ocb {
     /// Whole blocks that are done.
     blocks: u64,
     checksum: Zeroizing<Block>,
+    /// The offset after those blocks, if it is known.
+    offset: Option<Zeroizing<Block>>,
     rest: Rest,
     /// What the library says is the tag, if it did all of those blocks in one call.
     tag: Option<Block>,
@@ -232,14 +237,22 @@ impl Ocb {
             self.tag = Some(tag);
         } else {
             self.tag = None;
-            let offset = key.offset(terms.nonce, terms.tag_bytes, self.blocks)?;
-            key.crypt(terms.encrypts, offset, self.blocks, data)?;
+            let mut offset = self.offset(key, terms)?;
+            key.crypt(terms.encrypts, &mut offset, self.blocks, data)?;
+            self.offset = Some(offset);
         }
         if !terms.encrypts {
             self.count_in(data);
         }
         self.blocks = self.blocks.checked_add(data.len() as u64 / 16)?;
         Some(())
+    }
+
+    fn offset(&self, key: &OcbKey, terms: Terms<'_>) -> Option<Zeroizing<Block>> {
+        if self.offset.is_some() {
+            return self.offset.clone();
+        }
+        key.offset(terms.nonce, terms.tag_bytes, self.blocks).map(Zeroizing::new)
     }
 
     /// Adds plaintext to the checksum.
@@ -270,10 +283,10 @@ impl Ocb {
         if let Some(tag) = self.tag.filter(|_| rest.count == 0) {
             return Some((0, sum(&tag, &hash)));
         }
-        let mut offset = key.offset(terms.nonce, terms.tag_bytes, self.blocks)?;
+        let mut offset = self.offset(key, terms)?;
         if rest.count > 0 {
             let output = output.get_mut(..rest.count)?;
-            offset = sum(&offset, &key.asterisk);
+            *offset = sum(&offset, &key.asterisk);
             let pad = key.encrypted(&offset)?;
             output.copy_from_slice(rest.bytes());
             add(output, &pad);
