@@ -382,10 +382,10 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
 /**
  * Seals every job of a batch. Jobs may differ in key, algorithm and length. Each gets its `status` and `written`.
  *
- * Where the jobs of an algorithm have one key, on any backend but `portable`, the call takes no memory from the heap,
- * however many jobs there are, unless one job's `aad_parts` have more than 4096 bytes together; several keys side by
- * side take some for their round keys. It takes at most 64 KiB of stack with the algorithms of a build without further
- * features.
+ * Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are and
+ * however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096 bytes
+ * together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a build without
+ * further features.
  *
  * @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same. Nothing
  * was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are wrong is

@@ -154,16 +154,7 @@ pub unsafe extern "C" fn sealcomb_mac(
     tag: *mut u8,
     tag_bytes: usize,
 ) -> sealcomb_status {
-    let mut job = sealcomb_job {
-        key,
-        nonce,
-        nonce_bytes,
-        aad: message,
-        aad_bytes: message_bytes,
-        tag,
-        tag_bytes,
-        ..EMPTY
-    };
+    let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag, tag_bytes);
     // SAFETY: the caller's promises.
     unsafe { sealcomb_seal_batch(&raw mut job, 1) }
 }
@@ -182,19 +173,22 @@ pub unsafe extern "C" fn sealcomb_mac_verify(
     tag: *const u8,
     tag_bytes: usize,
 ) -> sealcomb_status {
-    let tag = tag.cast_mut();
-    let mut job = sealcomb_job {
-        key,
-        nonce,
-        nonce_bytes,
-        aad: message,
-        aad_bytes: message_bytes,
-        tag,
-        tag_bytes,
-        ..EMPTY
-    };
+    let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag.cast_mut(), tag_bytes);
     // SAFETY: the caller's promises; opening only reads the tag.
     unsafe { sealcomb_open_batch(&raw mut job, 1) }
+}
+
+/// The job of a message that is authenticated and nothing else.
+fn job_of_mac(
+    key: *const sealcomb_key,
+    nonce: *const u8,
+    nonce_bytes: usize,
+    message: *const u8,
+    message_bytes: usize,
+    tag: *mut u8,
+    tag_bytes: usize,
+) -> sealcomb_job {
+    sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY }
 }
 
 /// # Safety

@@ -6,13 +6,18 @@ use std::{ptr, slice};
 use ctutils::CtEq;
 use sealcomb::{Key, Schedule, SealJob, seal_batch_with};
 
+use crate::context::{
+    Context, Duplicate, Free, List, Params, context, duplicate, free, get_params, set_params,
+};
 use crate::gcm::{Block, Gcm, GcmKey};
+use crate::ocb::{Ocb, OcbKey, Terms};
 use crate::openssl::{self, Algorithm, Dispatch, END, Param, bytes, entry, succeeds};
 use crate::whole::WholeKey;
 
 /// The most bytes of an IV that OpenSSL has room for.
 const IV_BYTES: usize = 128;
-/// A record of TLS 1.2: what of its IV goes with it, and its header.
+/// A record of TLS 1.2: what of its IV is the connection's, what goes with it, and its header.
+const TLS_FIXED_IV: usize = 4;
 const TLS_EXPLICIT_IV: usize = 8;
 const TLS_AAD: usize = 13;
 const TAG_BYTES: usize = 16;
@@ -146,12 +151,13 @@ enum Engine {
     /// There is no key yet.
     None,
     Gcm(Box<GcmKey>, Gcm),
+    Ocb(Box<OcbKey>, Box<Ocb>),
     Whole(Box<WholeKey>),
 }
 
 /// A cipher as a program has it.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
-struct Context {
+struct Cipher {
     mode: Mode,
     key_bytes: usize,
     encrypts: bool,
@@ -169,11 +175,11 @@ struct Context {
     done: bool,
     /// The header of the record of TLS 1.2 that comes next.
     tls_aad: Option<[u8; TLS_AAD]>,
-    /// Whether IVs are counted up, from a fixed part on.
-    makes_ivs: bool,
+    /// Whether the IV has a part that stays, and another for each message.
+    has_fixed_iv: bool,
 }
 
-impl Context {
+impl Cipher {
     fn new(mode: Mode, key_bytes: usize) -> Self {
         Self {
             mode,
@@ -188,23 +194,8 @@ impl Context {
             tag_bytes: mode.tag_bytes(),
             done: false,
             tls_aad: None,
-            makes_ivs: false,
+            has_fixed_iv: false,
         }
-    }
-
-    fn again(&self) -> Option<Self> {
-        let engine = match &self.engine {
-            Engine::None => Engine::None,
-            Engine::Gcm(key, Gcm::Start) => Engine::Gcm(Box::new(key.again()?), Gcm::Start),
-            Engine::Gcm(key, Gcm::One { bytes, tag, rest }) => {
-                Engine::Gcm(Box::new(key.again()?), Gcm::One { bytes: *bytes, tag: *tag, rest: *rest })
-            }
-            Engine::Gcm(key, Gcm::Several { bytes, x, rest }) => {
-                Engine::Gcm(Box::new(key.again()?), Gcm::Several { bytes: *bytes, x: *x, rest: *rest })
-            }
-            Engine::Whole(key) => Engine::Whole(Box::new(key.again()?)),
-        };
-        Some(Self { engine, aad: self.aad.clone(), ..*self })
     }
 
     fn iv(&self) -> &[u8] {
@@ -225,10 +216,12 @@ impl Context {
             if key.len() != self.key_bytes {
                 return None;
             }
-            self.engine = if self.mode == Mode::Gcm {
-                Engine::Gcm(Box::new(GcmKey::new(key)?), Gcm::Start)
-            } else {
-                Engine::Whole(Box::new(WholeKey::new(self.mode, key)?))
+            self.engine = match self.mode {
+                Mode::Gcm => Engine::Gcm(Box::new(GcmKey::new(key)?), Gcm::Start),
+                Mode::Ocb => Engine::Ocb(Box::new(OcbKey::new(key)?), Box::default()),
+                Mode::Ccm | Mode::Siv | Mode::GcmSiv => {
+                    Engine::Whole(Box::new(WholeKey::new(self.mode, key)?))
+                }
             };
         }
         if key.is_some() || iv.is_some() || self.mode == Mode::Siv {
@@ -245,16 +238,32 @@ impl Context {
         if self.encrypts {
             self.tag = None;
         }
-        if let Engine::Gcm(_, message) = &mut self.engine {
-            *message = Gcm::Start;
+        match &mut self.engine {
+            Engine::Gcm(_, message) => *message = Gcm::Start,
+            Engine::Ocb(_, message) => **message = Ocb::default(),
+            Engine::None | Engine::Whole(_) => {}
         }
     }
 
-    fn add_aad(&mut self, aad: &[u8]) {
+    fn has_begun(&self) -> bool {
+        match &self.engine {
+            Engine::None => false,
+            Engine::Gcm(_, message) => !matches!(message, Gcm::Start),
+            Engine::Ocb(_, message) => message.has_begun(),
+            Engine::Whole(_) => self.done,
+        }
+    }
+
+    /// Only OCB takes additional data after the message has begun.
+    fn add_aad(&mut self, aad: &[u8]) -> Option<()> {
+        if self.has_begun() && self.mode != Mode::Ocb {
+            return None;
+        }
         match self.aad.first_mut() {
             Some(one) if self.mode != Mode::Siv => one.extend_from_slice(aad),
             _ => self.aad.push(aad.to_vec()),
         }
+        Some(())
     }
 
     /// Sees to it that there is an IV: who encrypts with GCM and gives none gets a random one, which it asks for afterwards.
@@ -271,7 +280,33 @@ impl Context {
     }
 
     /// The next piece of the message. Returns how many bytes were written.
-    fn update(&mut self, data: Data<'_>) -> Option<usize> {
+    ///
+    /// # Safety
+    /// `count` bytes can be read at `input` and `room` be written at `output`, and are nobody else's meanwhile. Both may overlap.
+    unsafe fn update(
+        &mut self,
+        input: *const u8,
+        count: usize,
+        output: *mut u8,
+        room: usize,
+    ) -> Option<usize> {
+        if self.mode == Mode::Ocb {
+            self.need_iv()?;
+            let Engine::Ocb(key, message) = &mut self.engine else { return None };
+            let nonce = &self.iv[..self.iv_bytes];
+            let terms = Terms { encrypts: self.encrypts, nonce, tag_bytes: self.tag_bytes };
+            // SAFETY: the caller's promise.
+            return unsafe { message.update(key, terms, input, count, output, room) };
+        }
+        if room < count {
+            return None;
+        }
+        // SAFETY: the caller's promise; there is room.
+        self.piece(unsafe { Data::new(input, output, count) }?)
+    }
+
+    /// The next piece of a message whose pieces are as long before as after.
+    fn piece(&mut self, data: Data<'_>) -> Option<usize> {
         if self.tls_aad.is_some() {
             return self.tls_record(data.moved());
         }
@@ -279,7 +314,7 @@ impl Context {
         let count = data.len();
         let (iv, encrypts) = (&self.iv[..self.iv_bytes], self.encrypts);
         match &mut self.engine {
-            Engine::None => None,
+            Engine::None | Engine::Ocb(..) => None,
             Engine::Gcm(key, message) => {
                 message.update(key, encrypts, iv, one(&self.aad), data)?;
                 Some(count)
@@ -287,80 +322,121 @@ impl Context {
             // That of nothing may yet become one of something; CCM was told its length.
             Engine::Whole(_) if count == 0 && self.mode != Mode::Ccm => Some(0),
             Engine::Whole(_) if self.done => None,
-            Engine::Whole(key) => {
-                self.done = true;
-                if encrypts {
-                    self.tag = Some(key.seal(iv, &self.aad, data, self.tag_bytes)?);
-                } else {
-                    key.open(iv, &self.aad, data, &self.tag?[..self.tag_bytes])?;
-                }
+            Engine::Whole(_) => {
+                self.whole(data)?;
                 Some(count)
             }
         }
     }
 
-    /// The end of the message.
-    fn finish(&mut self) -> Option<()> {
-        self.need_iv()?;
+    /// A message that comes in one piece.
+    fn whole(&mut self, data: Data<'_>) -> Option<()> {
+        let Engine::Whole(key) = &mut self.engine else { return None };
         let iv = &self.iv[..self.iv_bytes];
-        if let Engine::Gcm(key, message) = &mut self.engine {
-            let tag = message.tag(key, iv, one(&self.aad))?;
-            *message = Gcm::Start;
-            self.has_iv = false;
-            self.done = true;
-            if self.encrypts {
-                self.tag = Some(tag);
-                return Some(());
-            }
-            let told = self.tag.take()?;
-            let same = told[..self.tag_bytes].ct_eq(&tag[..self.tag_bytes]);
-            return same.to_bool().then_some(());
+        self.done = true;
+        if self.encrypts {
+            self.tag = Some(key.seal(iv, &self.aad, data, self.tag_bytes)?);
+            Some(())
+        } else {
+            key.open(iv, &self.aad, data, &self.tag?[..self.tag_bytes])
         }
-        if !self.done {
-            let Engine::Whole(key) = &mut self.engine else { return None };
-            self.done = true;
-            if self.encrypts {
-                self.tag = Some(key.seal(iv, &self.aad, Data::InPlace(&mut []), self.tag_bytes)?);
-            } else {
-                key.open(iv, &self.aad, Data::InPlace(&mut []), &self.tag?[..self.tag_bytes])?;
-            }
-        }
-        self.has_iv = false;
-        Some(())
     }
 
-    /// A record of TLS 1.2 (RFC 5288, section 3): its part of the IV, the text, the tag. Returns its bytes.
+    /// Bytes that the end of the message gives out.
+    fn bytes_left(&self) -> usize {
+        if let Engine::Ocb(_, message) = &self.engine { message.bytes_left() } else { 0 }
+    }
+
+    /// The end of the message, for which there is room at `output`. Returns how many bytes were written.
+    fn finish(&mut self, output: &mut [u8]) -> Option<usize> {
+        self.need_iv()?;
+        let iv = &self.iv[..self.iv_bytes];
+        let (written, tag) = match &mut self.engine {
+            Engine::None => return None,
+            Engine::Gcm(key, message) => {
+                (0, std::mem::replace(message, Gcm::Start).tag(key, iv, one(&self.aad))?)
+            }
+            Engine::Ocb(key, message) => {
+                let terms = Terms { encrypts: self.encrypts, nonce: iv, tag_bytes: self.tag_bytes };
+                std::mem::take(message).finish(key, terms, one(&self.aad), output)?
+            }
+            Engine::Whole(_) => {
+                if !self.done {
+                    self.whole(Data::InPlace(&mut []))?;
+                }
+                self.has_iv = false;
+                return Some(0);
+            }
+        };
+        self.has_iv = false;
+        self.done = true;
+        if self.encrypts {
+            self.tag = Some(tag);
+            return Some(written);
+        }
+        let told = self.tag.take();
+        if told.is_some_and(|told| told[..self.tag_bytes].ct_eq(&tag[..self.tag_bytes]).to_bool()) {
+            return Some(written);
+        }
+        output.fill(0);
+        None
+    }
+
+    /// Whether TLS 1.2 has cipher suites with this mode.
+    fn is_for_tls(&self) -> bool {
+        matches!(self.mode, Mode::Gcm | Mode::Ccm)
+    }
+
+    fn tls_tag_bytes(&self) -> usize {
+        if self.mode == Mode::Ccm { self.tag_bytes } else { TAG_BYTES }
+    }
+
+    /// A record of TLS 1.2 (RFC 5288, section 3; RFC 6655, section 3): its part of the IV, the text, the tag. Returns the bytes
+    /// of the result.
     fn tls_record(&mut self, record: &mut [u8]) -> Option<usize> {
-        let aad = self.tls_aad.take()?;
-        let text_bytes = record.len().checked_sub(TLS_EXPLICIT_IV + TAG_BYTES)?;
+        let (aad, encrypts, tag_bytes) = (self.tls_aad.take()?, self.encrypts, self.tls_tag_bytes());
+        if !self.has_fixed_iv {
+            return None;
+        }
+        let (record_bytes, text_bytes) =
+            (record.len(), record.len().checked_sub(TLS_EXPLICIT_IV + tag_bytes)?);
         let (explicit, rest) = record.split_at_mut(TLS_EXPLICIT_IV);
         let (text, tag) = rest.split_at_mut(text_bytes);
-        if self.encrypts {
-            self.next_iv(explicit)?;
-        } else {
-            self.set_invocation(explicit)?;
+        let iv = &mut self.iv[..self.iv_bytes];
+        let changing = &mut iv[self.iv_bytes - TLS_EXPLICIT_IV..];
+        match self.mode {
+            Mode::Gcm if encrypts => explicit.copy_from_slice(changing),
+            // The number of the record, which the header begins with.
+            Mode::Ccm if encrypts => explicit.copy_from_slice(&aad[..TLS_EXPLICIT_IV]),
+            _ => {}
         }
-        let iv = &self.iv[..self.iv_bytes];
-        let Engine::Gcm(key, _) = &mut self.engine else { return None };
-        let mut message = Gcm::Start;
-        message.update(key, self.encrypts, iv, &aad, Data::InPlace(text))?;
-        let computed = message.tag(key, iv, &aad)?;
+        changing.copy_from_slice(explicit);
         self.has_iv = false;
-        if self.encrypts {
-            tag.copy_from_slice(&computed);
-            self.count_up();
-            Some(record.len())
-        } else if tag.ct_eq(&computed[..]).to_bool() {
-            Some(text_bytes)
-        } else {
-            text.fill(0);
-            None
+        match &mut self.engine {
+            Engine::Gcm(key, _) => {
+                let mut message = Gcm::Start;
+                message.update(key, encrypts, iv, &aad, Data::InPlace(text))?;
+                let computed = message.tag(key, iv, &aad)?;
+                if encrypts {
+                    tag.copy_from_slice(&computed);
+                    self.count_up();
+                } else if !tag.ct_eq(&computed[..]).to_bool() {
+                    text.fill(0);
+                    return None;
+                }
+            }
+            Engine::Whole(key) if encrypts => {
+                tag.copy_from_slice(&key.seal(iv, &[aad], Data::InPlace(text), tag_bytes)?[..tag_bytes]);
+            }
+            Engine::Whole(key) => key.open(iv, &[aad], Data::InPlace(text), tag)?,
+            Engine::None | Engine::Ocb(..) => return None,
         }
+        Some(if encrypts { record_bytes } else { text_bytes })
     }
 
     /// The changing part of the IV that is next.
     fn next_iv(&self, part: &mut [u8]) -> Option<()> {
-        if !self.makes_ivs || part.len() > self.iv_bytes {
+        if !self.has_fixed_iv || part.len() > self.iv_bytes {
             return None;
         }
         part.copy_from_slice(&self.iv()[self.iv_bytes - part.len()..]);
@@ -379,7 +455,7 @@ impl Context {
 
     /// The changing part of the IV, as who encrypted has told it.
     fn set_invocation(&mut self, part: &[u8]) -> Option<()> {
-        if !self.makes_ivs || self.encrypts || part.len() > self.iv_bytes {
+        if !self.has_fixed_iv || self.encrypts || part.len() > self.iv_bytes {
             return None;
         }
         self.iv[self.iv_bytes - part.len()..self.iv_bytes].copy_from_slice(part);
@@ -387,17 +463,19 @@ impl Context {
         Some(())
     }
 
-    /// The fixed part of the IV; who encrypts counts up the rest from a random number on.
+    /// The fixed part of the IV; who encrypts with GCM counts up the rest from a random number on.
     fn set_fixed_iv(&mut self, fixed: &[u8]) -> Option<()> {
-        if fixed.len() < 4 || self.iv_bytes < fixed.len() + TLS_EXPLICIT_IV {
+        if fixed.len() < TLS_FIXED_IV || self.iv_bytes < fixed.len() + TLS_EXPLICIT_IV {
             return None;
         }
         self.iv[..fixed.len()].copy_from_slice(fixed);
-        if self.encrypts {
-            getrandom::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
+        self.has_fixed_iv = true;
+        if self.mode == Mode::Gcm {
+            if self.encrypts {
+                getrandom::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
+            }
+            self.has_iv = true;
         }
-        self.makes_ivs = true;
-        self.has_iv = true;
         Some(())
     }
 
@@ -405,7 +483,7 @@ impl Context {
     fn set_tls_aad(&mut self, aad: &[u8]) -> Option<()> {
         let mut aad: [u8; TLS_AAD] = aad.try_into().ok()?;
         let record = usize::from(u16::from_be_bytes([aad[11], aad[12]]));
-        let around = if self.encrypts { TLS_EXPLICIT_IV } else { TLS_EXPLICIT_IV + TAG_BYTES };
+        let around = TLS_EXPLICIT_IV + if self.encrypts { 0 } else { self.tls_tag_bytes() };
         aad[11..].copy_from_slice(&u16::try_from(record.checked_sub(around)?).ok()?.to_be_bytes());
         self.tls_aad = Some(aad);
         Some(())
@@ -413,6 +491,10 @@ impl Context {
 
     fn set_tag(&mut self, param: &Param) -> Option<()> {
         if !self.mode.takes_tag_bytes(param.size()) {
+            return None;
+        }
+        // In OCB all of the message depends on it.
+        if self.mode == Mode::Ocb && self.has_begun() && param.size() != self.tag_bytes {
             return None;
         }
         if let Some(bytes) = param.get_bytes() {
@@ -427,7 +509,7 @@ impl Context {
         Some(())
     }
 
-    fn set(&mut self, param: &Param) -> Option<()> {
+    fn set_one(&mut self, param: &Param) -> Option<()> {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
@@ -438,19 +520,29 @@ impl Context {
                 if self.iv_bytes != count {
                     self.iv_bytes = count;
                     self.has_iv = false;
+                    self.has_fixed_iv = false;
                 }
                 Some(())
             }
             b"keylen" => (param.get_number()? == self.key_bytes).then_some(()),
-            b"tlsaad" if self.mode == Mode::Gcm => self.set_tls_aad(param.get_bytes()?),
-            b"tlsivfixed" if self.mode == Mode::Gcm => self.set_fixed_iv(param.get_bytes()?),
-            b"tlsivinv" if self.mode == Mode::Gcm => {
-                let part = param.get_bytes()?;
-                self.set_invocation(part)
-            }
+            b"tlsaad" if self.is_for_tls() => self.set_tls_aad(param.get_bytes()?),
+            b"tlsivfixed" if self.is_for_tls() => self.set_fixed_iv(param.get_bytes()?),
+            b"tlsivinv" if self.mode == Mode::Gcm => self.set_invocation(param.get_bytes()?),
             b"tlsaad" | b"tlsivfixed" | b"tlsivinv" => None,
             _ => Some(()),
         }
+    }
+}
+
+impl Context for Cipher {
+    fn again(&self) -> Option<Self> {
+        let engine = match &self.engine {
+            Engine::None => Engine::None,
+            Engine::Gcm(key, message) => Engine::Gcm(Box::new(key.again()?), message.clone()),
+            Engine::Ocb(key, message) => Engine::Ocb(Box::new(key.again()?), message.clone()),
+            Engine::Whole(key) => Engine::Whole(Box::new(key.again()?)),
+        };
+        Some(Self { engine, aad: self.aad.clone(), ..*self })
     }
 
     fn get(&mut self, param: &mut Param) -> bool {
@@ -458,7 +550,7 @@ impl Context {
             b"keylen" => param.set_number(self.key_bytes),
             b"ivlen" => param.set_number(self.iv_bytes),
             b"taglen" => param.set_number(self.tag_bytes),
-            b"tlsaadpad" => param.set_number(TAG_BYTES),
+            b"tlsaadpad" => param.set_number(self.tls_tag_bytes()),
             b"iv" | b"updated-iv" => param.set_bytes(&self.iv[..self.iv_bytes]),
             b"tag" => match self.tag {
                 Some(tag) if self.encrypts && self.mode.takes_tag_bytes(param.size()) => {
@@ -466,15 +558,19 @@ impl Context {
                 }
                 _ => false,
             },
-            b"tlsivgen" => {
+            b"tlsivgen" if self.mode == Mode::Gcm => {
                 let mut part = [0; IV_BYTES];
                 let count = param.size().min(self.iv_bytes);
                 let told = self.next_iv(&mut part[..count]).is_some() && param.set_bytes(&part[..count]);
                 self.has_iv = told;
                 told
             }
+            b"tlsivgen" => false,
             _ => true,
         }
+    }
+    fn set(&mut self, params: &[Param]) -> Option<()> {
+        params.iter().try_for_each(|param| self.set_one(param))
     }
 }
 
@@ -486,27 +582,7 @@ fn one(aad: &[Vec<u8>]) -> &[u8] {
 // ---- What OpenSSL calls.
 
 extern "C" fn new<const MODE: usize, const KEY_BYTES: usize>(_provider: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::new(Context::new(MODES[MODE], KEY_BYTES))).cast()
-}
-
-/// # Safety
-/// OpenSSL gives back what `new` or `duplicate` returned, and uses it in one thread at a time.
-unsafe fn context<'a>(context: *mut c_void) -> Option<&'a mut Context> {
-    // SAFETY: the caller's promise.
-    unsafe { context.cast::<Context>().as_mut() }
-}
-
-unsafe extern "C" fn free(context: *mut c_void) {
-    if !context.is_null() {
-        // SAFETY: made by `Box::into_raw`, and OpenSSL frees it once. Keys wipe themselves.
-        drop(unsafe { Box::from_raw(context.cast::<Context>()) });
-    }
-}
-
-unsafe extern "C" fn duplicate(context: *mut c_void) -> *mut c_void {
-    // SAFETY: OpenSSL's promise.
-    let again = unsafe { self::context(context) }.and_then(|context| context.again());
-    again.map_or(ptr::null_mut(), |again| Box::into_raw(Box::new(again)).cast())
+    Cipher::new(MODES[MODE], KEY_BYTES).into_pointer()
 }
 
 type Init = unsafe extern "C" fn(*mut c_void, *const u8, usize, *const u8, usize, *mut Param) -> c_int;
@@ -521,12 +597,12 @@ unsafe extern "C" fn init<const ENCRYPTS: bool>(
 ) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
+        let context = unsafe { self::context::<Cipher>(context) }?;
         // SAFETY: the same.
         let (key, iv) = unsafe { (bytes(key, key_bytes), bytes(iv, iv_bytes)) };
         context.init(ENCRYPTS, key, iv)?;
         // SAFETY: the same.
-        unsafe { openssl::params(params) }.try_for_each(|param| context.set(param))
+        context.set(unsafe { openssl::params(params) })
     })
 }
 
@@ -542,19 +618,16 @@ unsafe extern "C" fn update(
 ) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
+        let context = unsafe { self::context::<Cipher>(context) }?;
         let result = if output.is_null() {
             // SAFETY: the same. Without an input either, it tells CCM the length of the message, which the message has.
             if let Some(aad) = unsafe { bytes(input, count) } {
-                context.add_aad(aad);
+                context.add_aad(aad)?;
             }
             count
         } else {
-            if room < count {
-                return None;
-            }
             // SAFETY: the same.
-            context.update(unsafe { Data::new(input, output, count) }?)?
+            unsafe { context.update(input, count, output, room) }?
         };
         // SAFETY: the same.
         unsafe { written.write(result) };
@@ -566,15 +639,26 @@ type Final = unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize, usize) -> c_
 
 unsafe extern "C" fn finish(
     context: *mut c_void,
-    _output: *mut u8,
+    output: *mut u8,
     written: *mut usize,
-    _room: usize,
+    room: usize,
 ) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        unsafe { self::context(context) }?.finish()?;
+        let context = unsafe { self::context::<Cipher>(context) }?;
+        let count = context.bytes_left();
+        if count > room {
+            return None;
+        }
+        let output = if count == 0 {
+            &mut []
+        } else {
+            // SAFETY: the same; more of the room that it tells need not be there.
+            unsafe { slice::from_raw_parts_mut(output, count) }
+        };
+        let result = context.finish(output)?;
         // SAFETY: the same.
-        unsafe { written.write(0) };
+        unsafe { written.write(result) };
         Some(())
     })
 }
@@ -598,10 +682,12 @@ unsafe extern "C" fn cipher(
     }
 }
 
-unsafe extern "C" fn get_params<const MODE: usize, const KEY_BYTES: usize>(params: *mut Param) -> c_int {
+unsafe extern "C" fn get_cipher_params<const MODE: usize, const KEY_BYTES: usize>(
+    params: *mut Param,
+) -> c_int {
     let mode = MODES[MODE];
     // SAFETY: OpenSSL gives a list with an end.
-    c_int::from(unsafe { openssl::params(params) }.all(|param| match param.name() {
+    c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
         b"mode" => param.set_number(mode.number()),
         b"keylen" => param.set_number(KEY_BYTES),
         // The longest that CCM has by default is not the one that it begins with.
@@ -612,26 +698,6 @@ unsafe extern "C" fn get_params<const MODE: usize, const KEY_BYTES: usize>(param
         _ => true,
     }))
 }
-
-unsafe extern "C" fn get_context_params(context: *mut c_void, params: *mut Param) -> c_int {
-    succeeds(|| {
-        // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
-        // SAFETY: the same.
-        unsafe { openssl::params(params) }.all(|param| context.get(param)).then_some(())
-    })
-}
-
-unsafe extern "C" fn set_context_params(context: *mut c_void, params: *mut Param) -> c_int {
-    succeeds(|| {
-        // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
-        // SAFETY: the same.
-        unsafe { openssl::params(params) }.try_for_each(|param| context.set(param))
-    })
-}
-
-type List = extern "C" fn(*mut c_void, *mut c_void) -> *const Param;
 
 extern "C" fn gettable_params(_: *mut c_void, _: *mut c_void) -> *const Param {
     static LIST: [Param; 7] = [
@@ -676,9 +742,6 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
 
 const MODES: [Mode; 5] = [Mode::Gcm, Mode::Ccm, Mode::Ocb, Mode::Siv, Mode::GcmSiv];
 
-type Pointer = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-type Params = unsafe extern "C" fn(*mut c_void, *mut Param) -> c_int;
-
 /// The functions of a cipher, by their numbers in `openssl/core_dispatch.h`.
 const fn functions<const MODE: usize, const KEY_BYTES: usize>() -> [Dispatch; 15] {
     [
@@ -688,11 +751,11 @@ const fn functions<const MODE: usize, const KEY_BYTES: usize>() -> [Dispatch; 15
         entry!(4, update as Update),
         entry!(5, finish as Final),
         entry!(6, cipher as Update),
-        entry!(7, free as unsafe extern "C" fn(*mut c_void)),
-        entry!(8, duplicate as Pointer),
-        entry!(9, get_params::<MODE, KEY_BYTES> as unsafe extern "C" fn(*mut Param) -> c_int),
-        entry!(10, get_context_params as Params),
-        entry!(11, set_context_params as Params),
+        entry!(7, free::<Cipher> as Free),
+        entry!(8, duplicate::<Cipher> as Duplicate),
+        entry!(9, get_cipher_params::<MODE, KEY_BYTES> as unsafe extern "C" fn(*mut Param) -> c_int),
+        entry!(10, get_params::<Cipher> as Params),
+        entry!(11, set_params::<Cipher> as Params),
         entry!(12, gettable_params as List),
         entry!(13, gettable_context_params as List),
         entry!(14, settable_context_params as List),

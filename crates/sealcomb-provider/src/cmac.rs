@@ -1,12 +1,15 @@
 //! What OpenSSL calls of CMAC (provider-mac(7)).
 
 use std::ffi::{c_int, c_void};
-use std::{ptr, slice};
+use std::slice;
 
 use sealcomb::Backend;
 use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac, KeyInit, Mac};
 use zeroize::Zeroizing;
 
+use crate::context::{
+    Context, Duplicate, Free, List, Params, context, duplicate, free, get_params, set_params,
+};
 use crate::openssl::{self, Algorithm, Dispatch, END, Param, bytes, entry, succeeds};
 
 const TAG_BYTES: usize = 16;
@@ -48,7 +51,7 @@ impl Running {
 }
 
 #[derive(Default)]
-struct Context {
+struct Cmac {
     /// Bytes of the key of the cipher that was named; OpenSSL knows none without.
     cipher_key_bytes: Option<usize>,
     key: Zeroizing<Vec<u8>>,
@@ -57,7 +60,7 @@ struct Context {
     begun: bool,
 }
 
-impl Context {
+impl Cmac {
     fn set_key(&mut self, key: &[u8]) -> Option<()> {
         if self.cipher_key_bytes? != key.len() {
             return None;
@@ -68,64 +71,56 @@ impl Context {
         Some(())
     }
 
-    fn set(&mut self, param: &Param) -> Option<()> {
-        match param.name() {
-            b"cipher" => {
-                let name = param.get_bytes()?.to_ascii_uppercase();
-                // CMAC uses the block cipher alone, and OpenSSL wants it named by CBC.
-                self.cipher_key_bytes = Some(match name.as_slice() {
-                    b"AES-128-CBC" | b"AES128" => 16,
-                    b"AES-192-CBC" | b"AES192" => 24,
-                    b"AES-256-CBC" | b"AES256" => 32,
-                    _ => return None,
-                });
-                Some(())
-            }
-            _ => Some(()),
+    fn set_cipher(&mut self, name: &[u8]) -> Option<()> {
+        // CMAC uses the block cipher alone, and OpenSSL wants it named by CBC.
+        self.cipher_key_bytes = Some(match name.to_ascii_uppercase().as_slice() {
+            b"AES-128-CBC" | b"AES128" => 16,
+            b"AES-192-CBC" | b"AES192" => 24,
+            b"AES-256-CBC" | b"AES256" => 32,
+            _ => return None,
+        });
+        Some(())
+    }
+}
+
+impl Context for Cmac {
+    fn again(&self) -> Option<Self> {
+        if self.begun {
+            return None;
         }
+        let mut again = Self { cipher_key_bytes: self.cipher_key_bytes, ..Self::default() };
+        if self.running.is_some() {
+            again.set_key(&self.key)?;
+        }
+        Some(again)
+    }
+
+    fn get(&mut self, param: &mut Param) -> bool {
+        match param.name() {
+            b"size" | b"block-size" => param.set_number(TAG_BYTES),
+            _ => true,
+        }
+    }
+
+    /// The cipher has to be known before the key.
+    fn set(&mut self, params: &[Param]) -> Option<()> {
+        let named = |name: &'static [u8]| params.iter().filter(move |param| param.name() == name);
+        named(b"cipher").try_for_each(|cipher| self.set_cipher(cipher.get_bytes()?))?;
+        named(b"key").try_for_each(|key| self.set_key(key.get_bytes()?))
     }
 }
 
 extern "C" fn new(_provider: *mut c_void) -> *mut c_void {
-    Box::into_raw(Box::<Context>::default()).cast()
-}
-
-/// # Safety
-/// OpenSSL gives back what `new` or `duplicate` returned, and uses it in one thread at a time.
-unsafe fn context<'a>(context: *mut c_void) -> Option<&'a mut Context> {
-    // SAFETY: the caller's promise.
-    unsafe { context.cast::<Context>().as_mut() }
-}
-
-unsafe extern "C" fn free(context: *mut c_void) {
-    if !context.is_null() {
-        // SAFETY: made by `Box::into_raw`, and OpenSSL frees it once.
-        drop(unsafe { Box::from_raw(context.cast::<Context>()) });
-    }
-}
-
-unsafe extern "C" fn duplicate(context: *mut c_void) -> *mut c_void {
-    let again = || {
-        // SAFETY: OpenSSL's promise.
-        let context = unsafe { self::context(context) }.filter(|context| !context.begun)?;
-        let mut again = Context { cipher_key_bytes: context.cipher_key_bytes, ..Context::default() };
-        if context.running.is_some() {
-            again.set_key(&context.key)?;
-        }
-        Some(again)
-    };
-    again().map_or(ptr::null_mut(), |again| Box::into_raw(Box::new(again)).cast())
+    Cmac::default().into_pointer()
 }
 
 /// Parameters first, since among them are the cipher and perhaps the key.
 unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, params: *mut Param) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        if unsafe { set_params(context, params) } == 0 {
-            return None;
-        }
+        let context = unsafe { self::context::<Cmac>(context) }?;
         // SAFETY: the same.
-        let context = unsafe { self::context(context) }?;
+        context.set(unsafe { openssl::params(params) })?;
         // SAFETY: the same.
         match unsafe { bytes(key, count) } {
             Some(key) => context.set_key(key),
@@ -142,7 +137,7 @@ unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, pa
 unsafe extern "C" fn update(context: *mut c_void, data: *const u8, count: usize) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
+        let context = unsafe { self::context::<Cmac>(context) }?;
         // SAFETY: the same.
         if let Some(data) = unsafe { bytes(data, count) } {
             context.begun = true;
@@ -155,7 +150,7 @@ unsafe extern "C" fn update(context: *mut c_void, data: *const u8, count: usize)
 unsafe extern "C" fn finish(context: *mut c_void, tag: *mut u8, written: *mut usize, room: usize) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
+        let context = unsafe { self::context::<Cmac>(context) }?;
         if tag.is_null() || room < TAG_BYTES {
             return None;
         }
@@ -170,28 +165,6 @@ unsafe extern "C" fn finish(context: *mut c_void, tag: *mut u8, written: *mut us
     })
 }
 
-unsafe extern "C" fn get_context_params(_context: *mut c_void, params: *mut Param) -> c_int {
-    // SAFETY: OpenSSL gives a list with an end.
-    c_int::from(unsafe { openssl::params(params) }.all(|param| match param.name() {
-        b"size" | b"block-size" => param.set_number(TAG_BYTES),
-        _ => true,
-    }))
-}
-
-/// The cipher has to be known before the key.
-unsafe extern "C" fn set_params(context: *mut c_void, params: *mut Param) -> c_int {
-    succeeds(|| {
-        // SAFETY: OpenSSL's promises.
-        let context = unsafe { self::context(context) }?;
-        // SAFETY: the same; gone through twice, one after the other.
-        unsafe { openssl::params(params) }.try_for_each(|param| context.set(param))?;
-        // SAFETY: the same.
-        unsafe { openssl::params(params) }
-            .filter(|param| param.name() == b"key")
-            .try_for_each(|param| context.set_key(param.get_bytes()?))
-    })
-}
-
 extern "C" fn gettable_context_params(_: *mut c_void, _: *mut c_void) -> *const Param {
     static LIST: [Param; 3] = [Param::number(c"size"), Param::number(c"block-size"), Param::END];
     LIST.as_ptr()
@@ -203,19 +176,16 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
     LIST.as_ptr()
 }
 
-type List = extern "C" fn(*mut c_void, *mut c_void) -> *const Param;
-type Params = unsafe extern "C" fn(*mut c_void, *mut Param) -> c_int;
-
 /// By their numbers in `openssl/core_dispatch.h`.
 static FUNCTIONS: [Dispatch; 11] = [
     entry!(1, new as extern "C" fn(*mut c_void) -> *mut c_void),
-    entry!(2, duplicate as unsafe extern "C" fn(*mut c_void) -> *mut c_void),
-    entry!(3, free as unsafe extern "C" fn(*mut c_void)),
+    entry!(2, duplicate::<Cmac> as Duplicate),
+    entry!(3, free::<Cmac> as Free),
     entry!(4, init as unsafe extern "C" fn(*mut c_void, *const u8, usize, *mut Param) -> c_int),
     entry!(5, update as unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int),
     entry!(6, finish as unsafe extern "C" fn(*mut c_void, *mut u8, *mut usize, usize) -> c_int),
-    entry!(8, get_context_params as Params),
-    entry!(9, set_params as Params),
+    entry!(8, get_params::<Cmac> as Params),
+    entry!(9, set_params::<Cmac> as Params),
     entry!(11, gettable_context_params as List),
     entry!(12, settable_context_params as List),
     END,

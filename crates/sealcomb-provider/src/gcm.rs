@@ -37,6 +37,7 @@ struct Pieces {
 }
 
 /// Where a message is.
+#[derive(Clone)]
 pub(crate) enum Gcm {
     /// Nothing of it has come.
     Start,
@@ -229,7 +230,7 @@ fn take(pieces: &Pieces, bytes: &mut u64, x: &mut Block, rest: &mut Block, mut d
 }
 
 /// The first bytes of a block, the others being zero.
-fn block(bytes: &[u8]) -> Block {
+pub(crate) fn block(bytes: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..bytes.len()].copy_from_slice(bytes);
     block
@@ -240,7 +241,7 @@ fn last(data: &[u8]) -> Block {
     block(&data[data.len() / 16 * 16..])
 }
 
-fn sum(a: &Block, b: &Block) -> Block {
+pub(crate) fn sum(a: &Block, b: &Block) -> Block {
     (u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b)).to_ne_bytes()
 }
 

@@ -4,16 +4,19 @@
 //! | file | |
 //! |---|---|
 //! | `openssl.rs` | OpenSSL's structures, as far as they are needed |
-//! | `cipher.rs` | what OpenSSL calls of a cipher, and the parameters by which it asks and tells |
-//! | `gcm.rs` | GCM, in pieces |
+//! | `context.rs` | what it holds by a pointer |
+//! | `cipher.rs` | what it calls of a cipher, and the parameters by which it asks and tells |
+//! | `gcm.rs`, `ocb.rs` | GCM and OCB, in pieces |
 //! | `whole.rs` | the other AEADs, whose messages come in one piece |
-//! | `cmac.rs` | what OpenSSL calls of CMAC |
+//! | `cmac.rs` | what it calls of CMAC |
 // What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all functions.
 #![allow(clippy::missing_safety_doc)]
 
 mod cipher;
 mod cmac;
+mod context;
 mod gcm;
+mod ocb;
 mod openssl;
 mod whole;
 
@@ -66,7 +69,7 @@ extern "C" fn gettable_params(_context: *mut c_void) -> *const Param {
 
 unsafe extern "C" fn get_params(_context: *mut c_void, params: *mut Param) -> c_int {
     // SAFETY: OpenSSL gives a list with an end.
-    c_int::from(unsafe { openssl::params(params) }.all(|param| match param.name() {
+    c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
         b"name" => param.set_text(NAME),
         b"version" => param.set_text(VERSION),
         b"status" => param.set_number(1),

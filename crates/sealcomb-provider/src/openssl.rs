@@ -185,14 +185,17 @@ impl Param {
 ///
 /// # Safety
 /// The list has an end, and is nobody else's for `'a`.
-pub(crate) unsafe fn params<'a>(list: *mut Param) -> impl Iterator<Item = &'a mut Param> {
-    let mut next = list;
-    std::iter::from_fn(move || {
-        // SAFETY: not behind the end, which has no name.
-        let param = unsafe { next.as_mut() }.filter(|param| !param.key.is_null())?;
-        next = next.wrapping_add(1);
-        Some(param)
-    })
+pub(crate) unsafe fn params<'a>(list: *mut Param) -> &'a mut [Param] {
+    if list.is_null() {
+        return &mut [];
+    }
+    let mut count = 0;
+    // SAFETY: not behind the end, which has no name.
+    while unsafe { !(*list.add(count)).key.is_null() } {
+        count += 1;
+    }
+    // SAFETY: so many are there.
+    unsafe { slice::from_raw_parts_mut(list, count) }
 }
 
 /// What C calls success. A panic is none, and goes no further.

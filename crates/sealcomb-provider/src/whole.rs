@@ -1,5 +1,5 @@
-//! CCM, OCB, SIV and GCM-SIV, whose messages come in one piece: the standards of all but OCB need to know the length or the
-//! whole of a message before its first block.
+//! CCM, SIV and GCM-SIV, whose messages come in one piece: their standards need to know the length or the whole of a message
+//! before its first block.
 
 use sealcomb::{Aad, Algorithm, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 use zeroize::Zeroizing;
@@ -30,10 +30,8 @@ impl WholeKey {
         if self.ready.as_ref().is_none_or(|key| key.tag_bytes() != tag_bytes) {
             let bits = 8 * self.raw.len();
             let id = match self.mode {
-                Mode::Gcm => return None,
+                Mode::Gcm | Mode::Ocb => return None,
                 Mode::Ccm => format!("aes{bits}-ccm"),
-                // The tag's length is in the first block of OCB, so each is an algorithm.
-                Mode::Ocb => format!("aes{bits}-ocb3-t{}", 8 * tag_bytes),
                 Mode::Siv => format!("aes{}-siv", bits / 2),
                 Mode::GcmSiv => format!("aes{bits}-gcm-siv"),
             };
@@ -47,11 +45,11 @@ impl WholeKey {
     pub(crate) fn seal(
         &mut self,
         iv: &[u8],
-        aad: &[Vec<u8>],
+        aad: &[impl AsRef<[u8]>],
         data: Data<'_>,
         tag_bytes: usize,
     ) -> Option<Block> {
-        let slices: Vec<&[u8]> = aad.iter().map(Vec::as_slice).collect();
+        let slices: Vec<&[u8]> = aad.iter().map(AsRef::as_ref).collect();
         let (key, mut tag) = (self.ready(tag_bytes)?, [0; 16]);
         let aad = Aad::strings(&slices);
         let job = match data {
@@ -65,8 +63,14 @@ impl WholeKey {
     }
 
     /// Decrypts. None if the message is forged, and its place zeroed, or cannot be.
-    pub(crate) fn open(&mut self, iv: &[u8], aad: &[Vec<u8>], data: Data<'_>, tag: &[u8]) -> Option<()> {
-        let slices: Vec<&[u8]> = aad.iter().map(Vec::as_slice).collect();
+    pub(crate) fn open(
+        &mut self,
+        iv: &[u8],
+        aad: &[impl AsRef<[u8]>],
+        data: Data<'_>,
+        tag: &[u8],
+    ) -> Option<()> {
+        let slices: Vec<&[u8]> = aad.iter().map(AsRef::as_ref).collect();
         let key = self.ready(tag.len())?;
         let aad = Aad::strings(&slices);
         let mut jobs = [match data {
