@@ -77,7 +77,7 @@ pub enum Error {
     BackendNotBuilt {
         /// The backend's name.
         name: &'static str,
-        /// What a build needs to have it, as Rust's `cfg` says it: a feature, or another architecture.
+        /// What a build needs to have it: a feature, or another architecture.
         needs: &'static str,
     },
 }
@@ -131,9 +131,7 @@ impl fmt::Display for Error {
                 write!(f, "this CPU lacks the instructions of the backend {name}")
             }
             Self::BackendNotBuilt { name, needs } => {
-                write!(f, "the backend {name} is not in this build; it needs")?;
-                // The compiler breaks what is long into lines.
-                needs.split_whitespace().try_for_each(|word| write!(f, " {word}"))
+                write!(f, "the backend {name} is not in this build; it needs {needs}")
             }
         }
     }

@@ -68,11 +68,8 @@ impl Key {
     pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
         let backend = Backend::selected()?;
         keys.iter().try_for_each(|key| check_key_length(algorithm, key.as_ref()))?;
-        let mut expanded = Vec::with_capacity(keys.len());
-        for key in keys {
-            expanded.push(Self::empty(algorithm, backend));
-            expanded.last_mut().expect("one was pushed").expand(key.as_ref());
-        }
+        let mut expanded: Vec<Self> = keys.iter().map(|_| Self::empty(algorithm, backend)).collect();
+        expanded.iter_mut().zip(keys).for_each(|(expanded, key)| expanded.expand(key.as_ref()));
         Ok(expanded)
     }
 

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{BLOCK, Block, Isa, Kernel, TopBit, token};
+use super::{BLOCK, Block, Isa, Kernel, TopBit, features, token};
 
 token! {
     /// Proof that the CPU has AES-NI, PCLMULQDQ and SSE4.1.

@@ -6,19 +6,14 @@
 //! instructions are switched on.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod features;
-#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
-#[path = "features_aarch64.rs"]
-mod features;
 mod isa;
 mod kept;
-#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
-mod neon;
-#[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
-mod neon_sha3;
 mod part;
 mod portable;
 mod rows;
@@ -50,7 +45,7 @@ pub(crate) trait Kernel {
 }
 
 /// Declares a backend's token: the zero-size proof of detection, with its CPU features written once for the
-/// detection and for the function that switches them on.
+/// detection and for the function that switches them on. The architecture's `features` must be in scope.
 #[allow(unused_macros, reason = "there are architectures without a backend of their own")]
 macro_rules! token {
     ($(#[$doc:meta])* $Token:ident, [$($feature:tt),*]) => {
@@ -59,14 +54,14 @@ macro_rules! token {
         pub(crate) struct $Token(());
 
         impl $Token {
-            pub(super) const NEEDS: &'static [&'static str] = &[$($feature),*];
+            pub(in crate::backend) const NEEDS: &'static [&'static str] = &[$($feature),*];
 
-            pub(super) fn detect() -> Option<Self> {
-                $crate::backend::features::usable!($($feature),*).then_some(Self(()))
+            pub(in crate::backend) fn detect() -> Option<Self> {
+                features::usable!($($feature),*).then_some(Self(()))
             }
 
             #[inline(always)]
-            pub(super) fn enter<K: $crate::backend::Kernel>(self, kernel: K) -> K::Output {
+            pub(in crate::backend) fn enter<K: $crate::backend::Kernel>(self, kernel: K) -> K::Output {
                 $(#[target_feature(enable = $feature)])*
                 fn enter<K: $crate::backend::Kernel>(token: $Token, kernel: K) -> K::Output {
                     kernel.run(token)
@@ -80,29 +75,29 @@ macro_rules! token {
 #[allow(unused_imports, reason = "as above")]
 use token;
 
-/// The list of backends, slow to fast.
+/// The list of backends, slow to fast, in groups that a build has or lacks, and what it needs to have them.
 macro_rules! backends {
-    ($($(#[cfg($cfg:meta)])? $Variant:ident($Token:ty) = $name:literal;)*) => {
+    ($(#[cfg($cfg:meta)] needs $needs:literal { $($Variant:ident($Token:ty) = $name:literal;)* })*) => {
         #[derive(Clone, Copy, PartialEq, Eq)]
         enum Token {
-            $($(#[cfg($cfg)])? $Variant($Token),)*
+            $($(#[cfg($cfg)] $Variant($Token),)*)*
         }
 
-        const NAMES: &[&str] = &[$($name),*];
+        const NAMES: &[&str] = &[$($($name),*),*];
 
         fn detect(name: &str) -> Result<Backend, Error> {
             match name {
-                $($(#[cfg($cfg)])? $name => <$Token>::detect()
+                $($(#[cfg($cfg)] $name => <$Token>::detect()
                     .map(|token| Backend(Token::$Variant(token)))
-                    .ok_or(Error::BackendUnavailable { name: $name }),)*
-                $($(#[cfg(not($cfg))] $name => Err(Error::BackendNotBuilt { name: $name, needs: stringify!($cfg) }),)?)*
+                    .ok_or(Error::BackendUnavailable { name: $name }),)*)*
+                $($(#[cfg(not($cfg))] $name => Err(Error::BackendNotBuilt { name: $name, needs: $needs }),)*)*
                 _ => Err(Error::UnknownBackend),
             }
         }
 
         fn needs(name: &str) -> &'static [&'static str] {
             match name {
-                $($(#[cfg($cfg)])? $name => <$Token>::NEEDS,)*
+                $($(#[cfg($cfg)] $name => <$Token>::NEEDS,)*)*
                 _ => &[],
             }
         }
@@ -111,28 +106,28 @@ macro_rules! backends {
             /// The name by which users list and force this backend.
             pub fn name(self) -> &'static str {
                 match self.0 {
-                    $($(#[cfg($cfg)])? Token::$Variant(_) => $name,)*
+                    $($(#[cfg($cfg)] Token::$Variant(_) => $name,)*)*
                 }
             }
 
             /// 16-byte blocks that one register holds: 1, 2 or 4.
             pub fn blocks(self) -> usize {
                 match self.0 {
-                    $($(#[cfg($cfg)])? Token::$Variant(_) => <$Token as Isa>::BLOCKS,)*
+                    $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS,)*)*
                 }
             }
 
             /// Messages that a sequential mode keeps in flight when the batch is large enough.
             pub fn lanes(self) -> usize {
                 match self.0 {
-                    $($(#[cfg($cfg)])? Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*
+                    $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*)*
                 }
             }
 
             #[inline(always)]
             pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
                 match self.0 {
-                    $($(#[cfg($cfg)])? Token::$Variant(token) => token.enter(kernel),)*
+                    $($(#[cfg($cfg)] Token::$Variant(token) => token.enter(kernel),)*)*
                 }
             }
         }
@@ -140,13 +135,22 @@ macro_rules! backends {
 }
 
 backends! {
-    Portable(portable::Portable<1>) = "portable";
-    #[cfg(feature = "reference")] Portable4(portable::Portable<4>) = "portable4";
-    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] Neon(neon::Neon) = "neon";
-    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))] NeonSha3(neon_sha3::NeonSha3) = "neon-sha3";
-    #[cfg(target_arch = "x86_64")] Aesni(aesni::Aesni) = "aesni";
-    #[cfg(target_arch = "x86_64")] Vaes256(vaes256::Vaes256) = "vaes256";
-    #[cfg(target_arch = "x86_64")] Vaes512(vaes512::Vaes512) = "vaes512";
+    #[cfg(all())] needs "" {
+        Portable(portable::Portable<1>) = "portable";
+    }
+    #[cfg(feature = "reference")] needs "the feature `reference`" {
+        Portable4(portable::Portable<4>) = "portable4";
+    }
+    #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
+    needs "a little-endian aarch64 with NEON" {
+        Neon(aarch64::Neon) = "neon";
+        NeonSha3(aarch64::NeonSha3) = "neon-sha3";
+    }
+    #[cfg(target_arch = "x86_64")] needs "x86_64" {
+        Aesni(aesni::Aesni) = "aesni";
+        Vaes256(vaes256::Vaes256) = "vaes256";
+        Vaes512(vaes512::Vaes512) = "vaes512";
+    }
 }
 
 /// One way of running the algorithms that this CPU has; a value of this type is the proof.

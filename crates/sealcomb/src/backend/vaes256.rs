@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::aesni::{load_part, store_part, verbs};
-use super::{BLOCK, Block, Isa, Kernel, Square, token};
+use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 256-bit registers.

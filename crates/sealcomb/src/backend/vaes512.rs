@@ -6,7 +6,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 
 use super::aesni::verbs;
-use super::{BLOCK, Block, Isa, Kernel, Square, token};
+use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
 
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.

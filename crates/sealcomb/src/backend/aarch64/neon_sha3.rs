@@ -3,7 +3,7 @@
 //! Two of those, `eor3` and `bcax`, are sums of three registers. The compiler takes them by itself where it may.
 
 use super::neon::Armv8;
-use super::{Kernel, token};
+use super::{Kernel, features, token};
 
 token! {
     /// Proof that the CPU has AES, PMULL and SHA-3.

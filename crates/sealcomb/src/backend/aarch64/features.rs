@@ -4,7 +4,7 @@
 
 /// Whether code may use all of these features. What has no line here does not compile.
 macro_rules! usable {
-    ($($feature:tt),*) => { $($crate::backend::features::has!($feature))&&* };
+    ($($feature:tt),*) => { $($crate::backend::aarch64::features::has!($feature))&&* };
 }
 pub(super) use usable;
 
@@ -14,10 +14,10 @@ macro_rules! has {
         true
     };
     ("aes") => {
-        $crate::backend::features::aes()
+        $crate::backend::aarch64::features::aes()
     };
     ("sha3") => {
-        $crate::backend::features::sha3()
+        $crate::backend::aarch64::features::sha3()
     };
 }
 pub(super) use has;

@@ -20,7 +20,7 @@ use core::hint::black_box;
 use core::mem::transmute;
 use core::slice;
 
-use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, read_part, token, write_part};
+use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, features, read_part, token, write_part};
 
 token! {
     /// Proof that the CPU has AES and PMULL, which Rust's feature `aes` is both of.
