@@ -366,7 +366,7 @@ proptest! {
             prop_assert_eq!(sak.pn(pn as u32, lowest), Some(pn));
         }
         // A little late: a number of its own, below the lowest, or none at all.
-        if let Some(late) = lowest.checked_sub(1 + distance % 1000) && (lowest as u32) >= 1 << 31 | 1000 {
+        if let Some(late) = lowest.checked_sub(1 + distance % 1000) && (lowest as u32) >= (1 << 31) + 1000 {
             prop_assert_eq!(sak.pn(late as u32, lowest), Some(late));
         }
     }

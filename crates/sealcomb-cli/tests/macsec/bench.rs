@@ -9,7 +9,7 @@ use pcap_file::{DataLink, TsResolution};
 use tempfile::TempDir;
 
 #[path = "../run/mod.rs"]
-#[allow(dead_code, reason = "what these tests leave is for others")]
+#[allow(dead_code, unreachable_pub, reason = "it is for other tests, too")]
 mod run;
 pub(crate) use run::Run;
 

@@ -37,8 +37,7 @@ fn a_sealed_frame_is_longer_by_its_sectag_and_icv() {
 #[test]
 fn an_end_station_seals_its_own_frames_alone() {
     let source = &plain()[0].1[6..12];
-    let digits: String = source.iter().map(|byte| format!("{byte:02x}")).collect();
-    let sa = ONE.replace("020000000001", &digits) + "send-sci = \"end-station\"\n";
+    let sa = ONE.replace("020000000001", &hex::encode(source)) + "send-sci = \"end-station\"\n";
     let bench = Bench::new(&sa);
     let own: Vec<Frame> = plain().into_iter().filter(|(_, frame)| frame[6..12] == *source).collect();
     let sealed = bench.seal(&plain());
