@@ -26,7 +26,8 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [CAPTURE, PACKETS, ASSOCIATIONS, ANSWERS, DIFFERENTIAL];
+pub const TARGETS: [Target; 7] =
+    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL];
 
 /// A capture, pcap or pcapng.
 pub const CAPTURE: Target = Target {
@@ -93,6 +94,46 @@ pub const ASSOCIATIONS: Target = Target {
         b"'",
         b"\\u0000",
         b"# ",
+    ],
+};
+
+/// The frames of a burst, sealed and opened as MACsec.
+pub const FRAMES: Target = Target {
+    name: "frames",
+    run: sealcomb_cli::fuzz::frames,
+    longest: 512,
+    text: false,
+    words: &[
+        b"\x88\xe5\x2c\0\0\0\0\x01",
+        b"\x88\xe5\x4e\x10\0\0\0\x01",
+        b"\x88\x8e",
+        b"\x2a\x7b\x45\x4d\xf8\x17\0\x07",
+        b"\x6e\xc2\x80\x57\x96\xc3",
+        b"\x02\0\0\0\0\x03\0\x01",
+        b"\x02\0\0\0\0\x04\0\x01",
+    ],
+};
+
+/// An SA file of MACsec.
+pub const MACSEC_ASSOCIATIONS: Target = Target {
+    name: "macsec_sa",
+    run: sealcomb_cli::fuzz::macsec_associations,
+    longest: 400,
+    text: true,
+    words: &[
+        b"[[sa]]\n",
+        b"sci = \"0200000000010001\"\n",
+        b"an = 3\n",
+        b"key = \"000102030405060708090a0b0c0d0e0f\"\n",
+        b"source = \"020000000001\"\n",
+        b"encrypt = false\n",
+        b"send-sci = \"never\"\n",
+        b"send-sci = \"end-station\"\n",
+        b"pn = 4294967295\n",
+        b"window = 64\n",
+        b"ssci = 1\n",
+        b"salt = \"000102030405060708090a0b\"\n",
+        b"keys-are-public = true\n",
     ],
 };
 

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub use crate::esp::fuzz::{associations, capture, packets};
+pub use crate::macsec::fuzz::{associations as macsec_associations, frames};
 pub use crate::vectors::fuzz::known_answers;
 
 /// A number for the way that an input went.

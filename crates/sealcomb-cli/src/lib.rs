@@ -1,12 +1,14 @@
 //! The command `sealcomb`: studies batch encryption on this CPU, lists what there is, checks known answers and
-//! seals captures as IPsec ESP.
+//! seals captures as IPsec ESP and as MACsec.
 #![forbid(unsafe_code)]
 
+mod captures;
 mod esp;
 #[doc(hidden)]
 pub mod fuzz;
 mod list;
 mod machine;
+mod macsec;
 mod names;
 mod output;
 mod stdout;
@@ -26,6 +28,7 @@ Examples:
   sealcomb list                                  backends and algorithms
   sealcomb vectors testvectors/*.json            known answers through every backend
   sealcomb esp seal in.pcap out.pcap --sa sa.toml   IP packets of a capture as ESP packets
+  sealcomb macsec seal in.pcap out.pcap --sa sa.toml   Ethernet frames of a capture as MACsec frames
 
 Exit status: 0 if all went well, 1 if known answers failed or packets were lost, 2 for bad input.
 SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`; `vectors` then checks that one alone.";
@@ -48,6 +51,8 @@ enum Command {
     Vectors(vectors::VectorsArgs),
     /// Turn the IP packets of a capture into IPsec ESP packets, and back
     Esp(esp::EspArgs),
+    /// Turn the Ethernet frames of a capture into MACsec frames, and back
+    Macsec(macsec::MacsecArgs),
     /// What `study` runs to count instructions
     #[command(hide = true)]
     CountInstructions(study::CountArgs),
@@ -68,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Vectors(args) => vectors::run(&args),
         Command::CountInstructions(args) => study::count_instructions(&args).map(|()| ExitCode::SUCCESS),
         Command::Esp(args) => esp::run(args),
+        Command::Macsec(args) => macsec::run(args),
     };
     outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))
 }

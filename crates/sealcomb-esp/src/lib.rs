@@ -31,22 +31,17 @@
 
 mod batch;
 mod ecn;
-mod fingerprint;
 mod ip;
-mod numbers;
 mod outer;
 mod packet;
-mod replay;
 mod suite;
 mod transform;
 
 pub use batch::{Incoming, Outgoing, SealError, open, seal};
 pub use ecn::{EcnAlarm, decapsulate_ecn};
-pub use fingerprint::Fingerprint;
 pub use ip::Header;
-pub use numbers::Numbers;
 pub use outer::{Tunnel, write_outer_header};
 pub use packet::{Layout, NoInner, Sequence, inner, sent_sequence, spi};
-pub use replay::Window;
+pub use sealcomb_numbers::{Fingerprint, Numbers, Window};
 pub use suite::{Auth, Suite};
 pub use transform::Transform;

@@ -10,6 +10,7 @@
 //! mode it stands between the SPI and the low half (RFC 4106, section 5), for others behind the next header.
 
 use etherparse::IpNumber;
+use sealcomb_numbers::Window;
 
 use crate::ip;
 
@@ -30,6 +31,11 @@ pub enum Sequence {
 }
 
 impl Sequence {
+    /// The number of a packet that carries `sent`, all of it or, if it is extended, the low half; `None` if it can be none.
+    pub fn received(sent: u32, extended: bool, window: &Window) -> Option<Self> {
+        if extended { window.extend(sent).map(Self::Extended) } else { Some(Self::Short(sent)) }
+    }
+
     /// All of it.
     pub fn number(self) -> u64 {
         match self {

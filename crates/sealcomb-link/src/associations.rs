@@ -148,7 +148,7 @@ impl Inbound {
             return Admission::Expired;
         }
         let window = lock(&self.window);
-        match window.sequence(sent, self.extended) {
+        match Sequence::received(sent, self.extended, &window) {
             Some(sequence) if sequence.number() > self.last => Admission::Expired,
             Some(sequence) if window.admits(sequence.number()) => Admission::New(sequence),
             _ => Admission::Replayed,

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use pcap_file::DataLink;
 
-use super::capture::Capture;
 use super::transform::{Incoming, Opener, Sealer};
 use super::{ip, sa_file};
+use crate::captures::capture::Capture;
 use crate::fuzz::{kind, outcome};
 
 /// Those of the demonstration, and one with long sequence numbers.
@@ -39,7 +39,7 @@ pub fn capture(bytes: &[u8]) -> u64 {
     /// Of how many records the outcome tells.
     const TOLD: usize = 3;
     let mut ways = Vec::new();
-    let mut capture = match Capture::new(Path::new("capture"), bytes) {
+    let mut capture = match Capture::new(Path::new("capture"), bytes, ip::knows) {
         Ok(capture) => capture,
         Err(error) => return outcome(kind(&format_args!("{error:#}"))),
     };
@@ -64,9 +64,9 @@ pub fn capture(bytes: &[u8]) -> u64 {
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("sa.toml", text) {
-        Ok(file) => {
-            let suites: Vec<_> = file.associations.iter().map(|sa| mem::discriminant(&sa.suite)).collect();
-            outcome((suites, file.keys_are_public))
+        Ok((associations, keys_are_public)) => {
+            let suites: Vec<_> = associations.iter().map(|sa| mem::discriminant(&sa.suite)).collect();
+            outcome((suites, keys_are_public))
         }
         Err(error) => {
             let line = format!("{error:#}");
@@ -87,7 +87,7 @@ thread_local! {
     /// make: only the sequence numbers go up.
     static ENDS: RefCell<(Sealer, Opener)> = {
         let associations =
-            || sa_file::parse("sa.toml", ASSOCIATIONS).expect("associations as they should be").associations;
+            || sa_file::parse("sa.toml", ASSOCIATIONS).expect("associations as they should be").0;
         RefCell::new((Sealer::new(associations()), Opener::new(associations())))
     };
 }

@@ -3,37 +3,29 @@
 //! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of no
 //! files; the rest is the command.
 
-mod capture;
 pub(crate) mod fuzz;
 mod ip;
 mod report;
 mod sa;
 mod sa_file;
-mod sequences;
-mod speed;
 #[cfg(test)]
 mod tests;
 mod transform;
 
-use std::fmt::Display;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
-use sealcomb::Backend;
+use pcap_file::DataLink;
 use sealcomb_esp::Header;
 
-use crate::stdout;
-use capture::{Capture, Readers, Record, Writer};
-use report::{Done, Opened, Sealed};
-use sa_file::SaFile;
-use sequences::Sequences;
-use speed::Meter;
+use crate::captures::capture::{Capture, Readers, Record, Writer};
+use crate::captures::speed::Meter;
+use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
+use report::{Opened, Sealed};
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
 
 /// Turn the IP packets of a capture into ESP tunnel packets (RFC 4303) and back
@@ -125,7 +117,10 @@ pub(crate) fn run(args: EspArgs) -> Result<ExitCode> {
 
 fn seal(args: &Seal) -> Result<ExitCode> {
     let Seal { transform: args, state, start_sequence } = args;
-    let SaFile { associations, keys_are_public } = read_associations(&args.sa)?;
+    let (associations, keys_are_public) = fields::read(&args.sa, |name, text| {
+        let (associations, keys_are_public) = sa_file::parse(name, text)?;
+        Ok(((associations, keys_are_public), keys_are_public))
+    })?;
     let mut sealer = Sealer::new(match *start_sequence {
         None => associations,
         Some(first) => starting_at(first, associations)?,
@@ -133,8 +128,8 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     if start_sequence.is_some() && !keys_are_public {
         warn("--start-sequence: the same numbers must never serve twice under one key");
     }
-    let mut capture = open_capture(&args.input)?;
-    let mut writer = Writer::create(&args.output, capture.has_nanoseconds(), Readers::Any)?;
+    let mut capture = open_capture(&args.input, ip::knows)?;
+    let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Any)?;
     let mut sequences = match start_sequence {
         Some(_) => None,
         None => Some(take_sequences(state.as_deref(), &args.sa)?),
@@ -148,7 +143,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst) = outgoing(&sealer, &records, &mut report);
         if let Some(sequences) = &mut sequences {
-            sequences.reserve(sealer.highest(&burst))?;
+            sequences.reserve(sealer.wanted(&burst))?;
         }
         let sealed = meter.measure(|| sealer.seal(&burst)).with_context(|| place(&args.input, &records))?;
         for ((time, outgoing), esp) in times.into_iter().zip(&burst).zip(sealed) {
@@ -161,27 +156,15 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         }
     }
     if let Some(sequences) = &mut sequences {
-        sequences.settle(sealer.used())?;
+        sequences.settle(sealer.used().map(|Used { numbers, .. }| numbers))?;
     }
-    let numbers =
-        |Used { spi, first, last, .. }: Used| format!("SA {spi:#x}: sequence numbers {first} to {last}");
+    let numbers = |Used { spi, numbers }: Used| {
+        format!("SA {spi:#x}: sequence numbers {} to {}", numbers.first, numbers.last)
+    };
     let mut lines = vec![report.to_string()];
     lines.extend(sealer.used().map(numbers));
-    lines.extend(speed(&meter, &report.done, args.burst)?);
-    conclude(args, &capture, writer, lines, report.failures())
-}
-
-/// The associations of an SA file. If others can read it, a warning says so.
-fn read_associations(path: &Path) -> Result<SaFile> {
-    let (file, is_exposed) = sa_file::read(path)?;
-    if is_exposed && !file.keys_are_public {
-        warn(format!(
-            "{0}: others than its owner can read its keys: chmod 600 {0}, or write keys-are-public = true on its \
-             first line if they are no secret",
-            path.display()
-        ));
-    }
-    Ok(file)
+    lines.extend(meter.tell(report.done.packets, report.done.bytes, args.burst)?);
+    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
 }
 
 /// Has all associations begin at a number.
@@ -197,50 +180,6 @@ fn starting_at(first: u64, mut associations: Vec<sa::Sa>) -> Result<Vec<sa::Sa>>
         sa.first = first;
     }
     Ok(associations)
-}
-
-fn take_sequences(state: Option<&Path>, sa_file: &Path) -> Result<Sequences> {
-    let path = state.map_or_else(|| sequences::beside(sa_file), |path| Ok(path.to_owned()))?;
-    let waiting = || warn(format!("waiting for another run that uses {}", path.display()));
-    Sequences::open(&path, waiting)
-}
-
-/// Gives the output its name, tells what was done, and says with the exit status whether all went well.
-fn conclude(
-    args: &Transform,
-    capture: &Capture<impl Read>,
-    writer: Writer,
-    mut lines: Vec<String>,
-    failures: Option<String>,
-) -> Result<ExitCode> {
-    let displaced = capture.early() + writer.late();
-    writer.finish()?;
-    if displaced > 0 {
-        warn(format!(
-            "{}: the times of {displaced} packets do not fit into the format, and are the nearest that do; pcap holds \
-             those from 1970 to 2106, pcapng to 2554",
-            args.output.display()
-        ));
-    }
-    let truncation = capture.truncation();
-    if let Some(truncation) = &truncation {
-        warn(truncation);
-    }
-    if let Some(failures) = &failures {
-        warn(format!("{}: {failures}", args.input.display()));
-    }
-    let failed = truncation.is_some() || failures.is_some();
-    if failed {
-        let reasons: Vec<String> =
-            failures.into_iter().chain(truncation.map(|_| "the capture was cut off".into())).collect();
-        lines.push(format!("exit status 1: {}", reasons.join(", ")));
-    }
-    stdout::print(&(lines.join("\n") + "\n"))?;
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-fn warn(what: impl Display) {
-    eprintln!("sealcomb: warning: {what}");
 }
 
 /// The packets to seal of a burst of records, with their times.
@@ -264,13 +203,13 @@ fn outgoing<'a>(
 
 fn open(args: &Open) -> Result<ExitCode> {
     let Open { transform: args, start_sequence } = args;
-    let mut associations = read_associations(&args.sa)?.associations;
+    let mut associations = fields::read(&args.sa, sa_file::parse)?;
     for sa in associations.iter_mut().filter(|sa| sa.extended) {
         sa.first = start_sequence.unwrap_or(sa.first);
     }
     let mut opener = Opener::new(associations);
-    let mut capture = open_capture(&args.input)?;
-    let mut writer = Writer::create(&args.output, capture.has_nanoseconds(), Readers::Owner)?;
+    let mut capture = open_capture(&args.input, ip::knows)?;
+    let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Owner)?;
     let mut report = Opened::default();
     let mut meter = Meter::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
@@ -287,8 +226,8 @@ fn open(args: &Open) -> Result<ExitCode> {
         }
     }
     let mut lines = vec![report.to_string()];
-    lines.extend(speed(&meter, &report.done, args.burst)?);
-    conclude(args, &capture, writer, lines, report.failures())
+    lines.extend(meter.tell(report.done.packets, report.done.bytes, args.burst)?);
+    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
 }
 
 /// The packets to open of a burst of records, with their times.
@@ -306,42 +245,12 @@ fn incoming<'a>(records: &'a [Record], report: &mut Opened) -> (Vec<Duration>, V
     packets.into_iter().unzip()
 }
 
-/// Opens a capture, with a progress bar while it is read if this is a terminal.
-fn open_capture(path: &Path) -> Result<Capture<impl Read>> {
-    let name = || path.display().to_string();
-    let file = File::open(path).with_context(name)?;
-    let bytes = file.metadata().with_context(name)?.len();
-    let bar = ProgressBar::new(bytes)
-        .with_style(ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}")?);
-    let source: ProgressBarIter<File> = bar.wrap_read(file);
-    Capture::new(path, source)
-}
-
-/// The next records, `None` at the end.
-fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result<Option<Vec<Record>>> {
-    let mut records = Vec::with_capacity(burst.into());
-    while records.len() < burst.into() {
-        match capture.next()? {
-            Some(record) => records.push(record),
-            None => break,
-        }
-    }
-    Ok((!records.is_empty()).then_some(records))
-}
-
-/// Which records a burst is of.
-fn place(input: &Path, records: &[Record]) -> impl Display + Send + Sync + 'static {
-    let first = records.first().map_or(0, |record| record.number);
-    let last = records.last().map_or(0, |record| record.number);
-    format!("{}: records {first} to {last}", input.display())
-}
-
 /// The lengths of the IP packets of a capture, as their headers declare them: a capture that holds only the beginning
 /// of each packet serves as well. What is not IP is passed over. A capture that was cut off serves up to there, with a
 /// warning.
 pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
-    let mut capture = Capture::new(path, file)?;
+    let mut capture = Capture::new(path, file, ip::knows)?;
     let mut lengths = Vec::new();
     while let Some(record) = capture.next()? {
         let header = ip::payload(record.link, &record.frame).and_then(Header::parse);
@@ -351,18 +260,4 @@ pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
         warn(truncation);
     }
     Ok(lengths)
-}
-
-/// How fast it went, if there was anything to do.
-fn speed(meter: &Meter, done: &Done, burst: u16) -> Result<Option<String>> {
-    if done.packets == 0 {
-        return Ok(None);
-    }
-    Ok(Some(format!(
-        "{:.0} packets/s, {:.2} cycles/byte in bursts of {burst} on the backend {}; captures' reading and writing \
-         not counted",
-        meter.packets_per_second(done.packets),
-        meter.cycles_per_byte(done.bytes),
-        Backend::selected()?.name(),
-    )))
 }

@@ -16,9 +16,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use sealcomb::{Algorithm, Key};
 
-use super::capture::{Capture, Record};
 use super::transform::{Dropped, Incoming, Opener, Sealer};
 use super::{ip, packet_lengths, sa, sa_file};
+use crate::captures::capture::{Capture, Record};
+use crate::captures::fields;
 
 fn captures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures")
@@ -29,12 +30,12 @@ fn shipped(name: &str) -> Vec<u8> {
 }
 
 fn associations() -> Vec<sa::Sa> {
-    sa_file::read(&captures().join("sa.toml")).unwrap().0.associations
+    fields::read(&captures().join("sa.toml"), sa_file::parse).unwrap()
 }
 
 /// The records of a capture, up to the first that cannot be read.
 fn records(bytes: &[u8]) -> Vec<Record> {
-    let Ok(mut capture) = Capture::new(Path::new("capture"), bytes) else { return Vec::new() };
+    let Ok(mut capture) = Capture::new(Path::new("capture"), bytes, ip::knows) else { return Vec::new() };
     std::iter::from_fn(|| capture.next().ok().flatten()).collect()
 }
 

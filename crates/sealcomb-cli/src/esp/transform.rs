@@ -8,6 +8,7 @@ use sealcomb_esp::{
 };
 
 use super::sa::Sa;
+use crate::captures::sequences::{self, Wanted};
 
 /// The sending end of an association.
 struct Sender {
@@ -30,9 +31,7 @@ impl Outgoing<'_> {
 /// The sequence numbers that an association has used.
 pub(crate) struct Used {
     pub(crate) spi: u32,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) first: u64,
-    pub(crate) last: u64,
+    pub(crate) numbers: sequences::Used,
 }
 
 /// Turns inner packets into ESP packets.
@@ -66,13 +65,14 @@ impl Sealer {
     }
 
     /// For each association of the burst the highest sequence number that sealing the burst may use.
-    pub(crate) fn highest<'a>(&'a self, burst: &'a [Outgoing<'_>]) -> impl Iterator<Item = (&'a Sa, u64)> {
+    pub(crate) fn wanted(&self, burst: &[Outgoing<'_>]) -> impl Iterator<Item = Wanted> {
         self.senders.iter().enumerate().filter_map(move |(i, Sender { sa, numbers })| {
             let packets = burst.iter().filter(|outgoing| outgoing.sender == i).count() as u64;
             if packets == 0 {
                 return None;
             }
-            Some((sa, numbers.highest(packets)?))
+            let number = numbers.highest(packets)?;
+            Some(Wanted { fingerprint: sa.fingerprint, number, last: sa.last() })
         })
     }
 
@@ -86,7 +86,8 @@ impl Sealer {
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (first, last) = numbers.used()?;
-            Some(Used { spi: sa.spi, fingerprint: sa.fingerprint, first, last })
+            let fingerprint = sa.fingerprint;
+            Some(Used { spi: sa.spi, numbers: sequences::Used { fingerprint, first, last } })
         })
     }
 
@@ -243,7 +244,7 @@ impl Opener {
         let Receiver { sa, window } = &self.receivers[receiver];
         let esp = incoming.esp;
         let sent = sent_sequence(esp).ok_or(Dropped::Malformed)?;
-        let sequence = window.sequence(sent, sa.extended).ok_or(Dropped::Replayed)?;
+        let sequence = Sequence::received(sent, sa.extended, window).ok_or(Dropped::Replayed)?;
         let body = sa.suite.layout().body_bytes(esp.len()).ok_or(Dropped::Malformed)?;
         if !window.admits(sequence.number()) {
             return Err(Dropped::Replayed);

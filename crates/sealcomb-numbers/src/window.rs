@@ -1,7 +1,5 @@
 //! The anti-replay window of RFC 4303, section 3.4.3, and how it finds the half of an extended sequence number that
-//! packets do not carry (appendix A2).
-
-use crate::packet::Sequence;
+//! packets do not carry (appendix A2); MACsec's replay protection (IEEE 802.1AE-2018, 10.6.2) beside it.
 
 /// Remembers which of the latest sequence numbers have come.
 #[derive(Clone, Debug)]
@@ -18,9 +16,9 @@ impl Window {
         Self { highest: first - 1, seen: vec![false; size] }
     }
 
-    /// The number of a packet that carries `sent`, all of it or the low half; `None` if it can be none.
-    pub fn sequence(&self, sent: u32, extended: bool) -> Option<Sequence> {
-        if extended { self.extend(sent).map(Sequence::Extended) } else { Some(Sequence::Short(sent)) }
+    /// The lowest number that a packet may still have, whether one of that number has come or not; 1 or more.
+    pub fn lowest(&self) -> u64 {
+        self.highest.saturating_sub(self.seen.len() as u64 - 1).max(1)
     }
 
     /// The extended number of a packet that carries its low half: of the numbers with this low half, the one that lies
@@ -102,6 +100,17 @@ mod tests {
         assert!(window.accept(100));
         assert!(!window.accept(36));
         assert!(window.accept(37));
+    }
+
+    #[test]
+    fn the_lowest_number_is_the_left_edge_of_the_window() {
+        let mut window = Window::new(64, 1);
+        assert_eq!(window.lowest(), 1);
+        assert!(window.accept(64));
+        assert_eq!(window.lowest(), 1);
+        assert!(window.accept(65));
+        assert_eq!(window.lowest(), 2);
+        assert!(!window.admits(1) && window.admits(2));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
+use sealcomb::Backend;
 use sealcomb_timing::Clock;
 
 /// Adds up the time spent on packets, reading and writing captures not counted.
@@ -21,12 +23,19 @@ impl Meter {
         result
     }
 
-    pub(crate) fn packets_per_second(&self, packets: u64) -> f64 {
-        packets as f64 / self.time.as_secs_f64()
-    }
-
-    pub(crate) fn cycles_per_byte(&self, bytes: u64) -> f64 {
-        self.time.as_secs_f64() * cycles_per_second() / bytes as f64
+    /// How fast so many packets of so many bytes together went, if there was anything to do.
+    pub(crate) fn tell(&self, packets: u64, bytes: u64, burst: u16) -> Result<Option<String>> {
+        if packets == 0 {
+            return Ok(None);
+        }
+        let seconds = self.time.as_secs_f64();
+        Ok(Some(format!(
+            "{:.0} packets/s, {:.2} cycles/byte in bursts of {burst} on the backend {}; captures' reading and writing \
+             not counted",
+            packets as f64 / seconds,
+            seconds * cycles_per_second() / bytes as f64,
+            Backend::selected()?.name(),
+        )))
     }
 }
 

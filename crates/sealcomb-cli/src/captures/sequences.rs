@@ -1,6 +1,6 @@
 //! The state file: which sequence numbers each key has used, so that no later run uses them again.
 //!
-//! It is JSON, beside the SA file unless the user names another place. A run reserves numbers before it seals packets
+//! It is JSON, beside the file with the keys unless the user names another place. A run reserves numbers before it seals packets
 //! under them, and a reservation is on the disk before any such packet is: a run that is killed has used up what it
 //! reserved. A lock file beside it, held as long as the run lasts, lets one run at a time have it.
 
@@ -10,18 +10,15 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use sealcomb_esp::Fingerprint;
+use sealcomb_numbers::Fingerprint;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
-
-use super::sa::Sa;
-use super::transform::Used;
 
 /// Numbers that are reserved at once: a run writes the file as often as it seals this many packets, and loses at most as
 /// many if it is killed.
 const RESERVED: u64 = 1 << 16;
 
-const ABOUT: &str = "The last ESP sequence number that each key has used, by a fingerprint of the key. sealcomb goes on \
+const ABOUT: &str = "The last sequence or packet number that each key has used, by a fingerprint of the key. sealcomb goes on \
     behind them: if this file is lost, or an old copy of it comes back, nonces come twice and give plaintexts away. \
     Then take new keys.";
 
@@ -29,6 +26,23 @@ const ABOUT: &str = "The last ESP sequence number that each key has used, by a f
 const ADVICE: &str = "sealcomb keeps the sequence numbers that were used in a file, so that none comes twice under a \
     key; name a place where it can be written with --state FILE, or number the packets yourself with \
     --start-sequence N";
+
+/// The numbers that a run has used under a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Used {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+/// A number that a run is about to use.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) number: u64,
+    /// The highest that its key may ever use.
+    pub(crate) last: u64,
+}
 
 /// The file, as it is written.
 #[derive(Default, Serialize, Deserialize)]
@@ -47,13 +61,13 @@ pub(crate) struct Sequences {
     _lock: File,
 }
 
-/// Where the state file of an SA file is.
-pub(crate) fn beside(sa_file: &Path) -> Result<PathBuf> {
-    let fault = || format!("{}: {ADVICE}", sa_file.display());
-    // Two links to one SA file must find the same state.
-    let path = sa_file.canonicalize().with_context(fault)?;
+/// Where the state file of a file with keys is.
+pub(crate) fn beside(keys: &Path) -> Result<PathBuf> {
+    let fault = || format!("{}: {ADVICE}", keys.display());
+    // Two links to one file must find the same state.
+    let path = keys.canonicalize().with_context(fault)?;
     if !path.is_file() {
-        bail!("{}: nothing can lie beside what is not a regular file: {ADVICE}", sa_file.display());
+        bail!("{}: nothing can lie beside what is not a regular file: {ADVICE}", keys.display());
     }
     let mut path = path.into_os_string();
     path.push(".sequence");
@@ -76,12 +90,12 @@ impl Sequences {
         self.contents.last.get(&hex::encode(key.0)).copied()
     }
 
-    /// Makes sure that no other run will use a number up to the one that stands beside an association.
-    pub(crate) fn reserve<'a>(&mut self, numbers: impl Iterator<Item = (&'a Sa, u64)>) -> Result<()> {
+    /// Makes sure that no other run will use a number up to one that is wanted.
+    pub(crate) fn reserve(&mut self, wanted: impl Iterator<Item = Wanted>) -> Result<()> {
         let mut is_new = false;
-        for (sa, number) in numbers {
-            if self.last(sa.fingerprint).is_none_or(|last| last < number) {
-                self.set(sa.fingerprint, number.saturating_add(RESERVED).min(sa.last()));
+        for Wanted { fingerprint, number, last: most } in wanted {
+            if self.last(fingerprint).is_none_or(|last| last < number) {
+                self.set(fingerprint, number.saturating_add(RESERVED).min(most));
                 is_new = true;
             }
         }

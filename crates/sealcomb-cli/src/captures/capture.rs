@@ -20,8 +20,6 @@ use pcap_file::pcapng::{Block, PcapNgParser, PcapNgWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use tempfile::NamedTempFile;
 
-use super::ip;
-
 /// One packet as it was captured, with its link-layer header.
 pub(crate) struct Record {
     /// Counted from 1, as capture viewers do.
@@ -65,6 +63,8 @@ pub(crate) struct Capture<R: Read> {
     end: Option<End>,
     /// Packets so far whose time lies before 1970.
     early: u64,
+    /// The link types that whoever reads it can use.
+    knows: fn(DataLink) -> bool,
 }
 
 /// How a capture has ended.
@@ -97,14 +97,15 @@ const PCAPNG: [u8; 4] = SECTION_HEADER_BLOCK.to_be_bytes();
 const PCAP: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
 
 impl<R: Read> Capture<R> {
-    /// Reads the file header. `name` is what errors call the capture.
-    pub(crate) fn new(name: &Path, source: R) -> Result<Self> {
+    /// Reads the file header. `name` is what errors call the capture. A packet of a link type that is not one of those that
+    /// it `knows` is an error.
+    pub(crate) fn new(name: &Path, source: R, knows: fn(DataLink) -> bool) -> Result<Self> {
         let name = name.display().to_string();
         let mut source = BufReader::new(source);
         let mut bytes = Vec::new();
         let (format, offset) =
             file_header(&mut source, &mut bytes).with_context(|| format!("{name}: file header"))?;
-        Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0 })
+        Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0, knows })
     }
 
     /// Whether times are finer than the microseconds of a classic pcap file.
@@ -187,7 +188,7 @@ impl<R: Read> Capture<R> {
         let record = Record {
             number: self.records + 1,
             time: Duration::from_secs(packet.ts_sec.into()) + Duration::from_nanos(nanoseconds),
-            link: link_of_pcap(header.datalink)?,
+            link: supported(link_of_pcap(header.datalink), self.knows)?,
             frame: frame(&packet.data),
         };
         self.offset += self.bytes.len() as u64;
@@ -262,7 +263,7 @@ impl<R: Read> Capture<R> {
         Ok(Some(Record {
             number: self.records + 1,
             time: time.unwrap_or_default(),
-            link: supported(interface.linktype)?,
+            link: supported(interface.linktype, self.knows)?,
             frame,
         }))
     }
@@ -340,13 +341,13 @@ fn frame(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(FRAME_BYTES)].to_vec()
 }
 
-/// The link type: the upper bits of the header's field tell of a frame check sequence, which lies behind the IP packet.
-fn link_of_pcap(field: DataLink) -> Result<DataLink> {
-    supported(DataLink::from(u32::from(field) & 0xffff))
+/// The link type: the upper bits of the header's field tell of a frame check sequence, which lies behind the packet.
+fn link_of_pcap(field: DataLink) -> DataLink {
+    DataLink::from(u32::from(field) & 0xffff)
 }
 
-fn supported(link: DataLink) -> Result<DataLink> {
-    if ip::knows(link) { Ok(link) } else { bail!("link type {} is not supported", u32::from(link)) }
+fn supported(link: DataLink, knows: fn(DataLink) -> bool) -> Result<DataLink> {
+    if knows(link) { Ok(link) } else { bail!("link type {} is not supported", u32::from(link)) }
 }
 
 /// A packet's time, to the nanosecond. `None`: it lies before 1970.
@@ -387,7 +388,7 @@ pub(crate) enum Readers {
     Owner,
 }
 
-/// A capture of IP packets without link-layer headers, being written beside its final name.
+/// A capture of packets of one link type, being written beside its final name.
 pub(crate) struct Writer {
     target: Target,
     path: PathBuf,
@@ -403,11 +404,11 @@ enum Target {
 }
 
 impl Target {
-    fn new(buffer: Buffer, is_pcapng: bool, nanoseconds: bool) -> Result<Self, PcapError> {
+    fn new(buffer: Buffer, is_pcapng: bool, nanoseconds: bool, link: DataLink) -> Result<Self, PcapError> {
         if !is_pcapng {
             let header = PcapHeader {
                 snaplen: SNAP_BYTES,
-                datalink: DataLink::RAW,
+                datalink: link,
                 ts_resolution: if nanoseconds { TsResolution::NanoSecond } else { TsResolution::MicroSecond },
                 endianness: Endianness::Little,
                 ..PcapHeader::default()
@@ -416,7 +417,7 @@ impl Target {
         }
         let mut writer = PcapNgWriter::with_endianness(buffer, Endianness::Little)?;
         writer.write_pcapng_block(InterfaceDescriptionBlock {
-            linktype: DataLink::RAW,
+            linktype: link,
             snaplen: SNAP_BYTES,
             options: vec![InterfaceDescriptionOption::IfTsResol(9)], // 10^-9 s
         })?;
@@ -466,7 +467,7 @@ fn any_readers() -> Permissions {
 impl Writer {
     /// Opens a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, and pcap
     /// otherwise.
-    pub(crate) fn create(path: &Path, nanoseconds: bool, readers: Readers) -> Result<Self> {
+    pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
         let name = || path.display().to_string();
         let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
         // Behind a symbolic link the file that it leads to is replaced, not the link.
@@ -488,12 +489,12 @@ impl Writer {
             builder.permissions(any_readers());
         }
         let file = builder.tempfile_in(directory).map_err(|error| unwritable(&error)).with_context(name)?;
-        let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds);
+        let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds, link);
         let target = target.map_err(|error| not_written(&error)).with_context(name)?;
         Ok(Self { target, path: path.clone(), late: 0 })
     }
 
-    /// Appends one IP packet. A time that is too late for the format becomes the last one that it can hold.
+    /// Appends one packet. A time that is too late for the format becomes the last one that it can hold.
     pub(crate) fn write(&mut self, time: Duration, packet: &[u8]) -> Result<()> {
         let last = self.target.last_time();
         self.late += u64::from(time > last);

@@ -1,0 +1,74 @@
+//! Fuzz targets: SA files, and the frames of a burst.
+#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
+
+use std::cell::RefCell;
+use std::mem;
+
+use super::sa_file;
+use super::transform::{Incoming, Opener, Sealer};
+use crate::fuzz::{kind, outcome};
+
+/// Each form and cipher suite, by the source of its frames.
+const ASSOCIATIONS: &str = include_str!("../../../../captures/macsec.toml");
+
+/// Any text as an SA file. What is wrong with it must be told in one line.
+pub fn associations(bytes: &[u8]) -> u64 {
+    let Ok(text) = str::from_utf8(bytes) else { return 0 };
+    match sa_file::parse("macsec.toml", text) {
+        Ok((associations, keys_are_public)) => {
+            let forms: Vec<_> = associations.iter().map(|sa| mem::discriminant(&sa.header.form)).collect();
+            outcome((forms, keys_are_public))
+        }
+        Err(error) => {
+            let line = format!("{error:#}");
+            assert!(line.starts_with("macsec.toml:") && line.lines().count() == 1, "{line}");
+            outcome(kind(&line))
+        }
+    }
+}
+
+thread_local! {
+    /// Both ends of the associations. They stay from one input to the next, since keys take long to make.
+    static ENDS: RefCell<(Sealer, Opener)> = {
+        let associations = || sa_file::parse("macsec.toml", ASSOCIATIONS).expect("associations as they should be").0;
+        RefCell::new((Sealer::new(associations()), Opener::new(associations())))
+    };
+}
+
+/// A burst of frames, each its number of bytes and these: they are taken for sealed ones, then sealed, and opened again,
+/// those with an odd number of bytes with a bit changed.
+pub fn frames(bytes: &[u8]) -> u64 {
+    let mut frames = Vec::new();
+    let mut rest = bytes;
+    while let Some((&len, after)) = rest.split_first() {
+        let (frame, after) = after.split_at(usize::from(len).min(after.len()));
+        frames.push(frame);
+        rest = after;
+    }
+    ENDS.with_borrow_mut(|(sealer, opener)| {
+        let foreign: Vec<_> = frames.iter().filter_map(|frame| Incoming::find(frame)).collect();
+        let refused: Vec<_> = opener.open(&foreign).expect("a burst").into_iter().map(Result::err).collect();
+        assert!(refused.iter().all(Option::is_some), "nobody can forge an ICV");
+
+        let laid_out = sealer.lay_out(&frames);
+        let sealed = sealer.seal(laid_out).expect("a burst");
+        let mut ways = Vec::new();
+        for (frame, sealed) in frames.iter().zip(sealed) {
+            let Ok(mut sealed) = sealed else { continue };
+            let is_changed = frame.len() % 2 == 1;
+            if is_changed {
+                let at = usize::from(frame[frame.len() - 1]) % sealed.len();
+                sealed[at] ^= 1;
+            }
+            let Some(incoming) = Incoming::find(&sealed) else { continue };
+            match opener.open(&[incoming]).expect("a burst").remove(0) {
+                Ok(opened) => assert!(opened == *frame && !is_changed, "a changed frame was opened"),
+                Err(why) => {
+                    assert!(is_changed, "{why:?}: a good frame was refused");
+                    ways.push(mem::discriminant(&why));
+                }
+            }
+        }
+        outcome((refused.iter().flatten().map(mem::discriminant).collect::<Vec<_>>(), ways))
+    })
+}

@@ -1,0 +1,81 @@
+//! What is sealed opens to what it was.
+
+use pcap_file::DataLink;
+
+use crate::bench::{Bench, Frame, ONE, demonstration, plain};
+
+#[test]
+fn all_frames_come_back_with_every_cipher_suite() {
+    let bench = Bench::new(&demonstration());
+    let mut frames = plain();
+    for (i, (_, frame)) in frames.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0) {
+        frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 3 + (i % 2) as u8]);
+    }
+    for burst in ["1", "32", "1000"] {
+        let sealed = bench.run("seal", &frames, &["--start-pn", "1", "--burst", burst]);
+        assert_eq!(sealed.len(), frames.len());
+        for ((_, sealed), (_, frame)) in sealed.iter().zip(&frames) {
+            assert_eq!(sealed[..14], [&frame[..12], &[0x88, 0xe5]].concat());
+            let is_encrypted = sealed[14] & 0x0c == 0x0c;
+            assert_eq!(is_encrypted, frame[11] != 3, "integrity alone for one source");
+        }
+        assert!(bench.run("open", &sealed, &["--burst", burst]) == frames);
+    }
+}
+
+#[test]
+fn a_sealed_frame_is_longer_by_its_sectag_and_icv() {
+    let frames = plain();
+    for (line, bytes) in [("", 32), ("send-sci = \"never\"\n", 24)] {
+        let bench = Bench::new(&format!("{ONE}{line}"));
+        let sealed = bench.seal(&frames);
+        assert!(sealed.iter().zip(&frames).all(|(sealed, plain)| sealed.1.len() == plain.1.len() + bytes));
+        assert!(bench.run("open", &sealed, &[]) == frames);
+    }
+}
+
+#[test]
+fn an_end_station_seals_its_own_frames_alone() {
+    let source = &plain()[0].1[6..12];
+    let sa = ONE.replace("020000000001", &hex::encode(source)) + "send-sci = \"end-station\"\n";
+    let bench = Bench::new(&sa);
+    let own: Vec<Frame> = plain().into_iter().filter(|(_, frame)| frame[6..12] == *source).collect();
+    let sealed = bench.seal(&plain());
+    assert!(own.len() < plain().len() && sealed.len() == own.len());
+    assert!(bench.run("open", &sealed, &[]) == own);
+}
+
+#[test]
+fn key_agreement_is_passed_over() {
+    let bench = Bench::new(ONE);
+    let mut frames = plain();
+    frames.truncate(10);
+    frames[4].1[12..14].copy_from_slice(&[0x88, 0x8e]);
+    let (sealed, run) = bench.try_run("seal", &frames, &["--start-pn", "1"]);
+    assert_eq!((run.status, sealed.len()), (0, 9));
+    assert!(run.stdout.contains("1 of key agreement (EAPOL)"), "{}", run.stdout);
+}
+
+#[test]
+fn a_capture_without_ethernet_is_refused() {
+    let bench = Bench::new(ONE);
+    let (_, run) = bench.try_run_on(DataLink::RAW, "seal", &plain()[..1], &["--start-pn", "1"]);
+    run.assert_refused(&["in.pcap", "link type"]);
+}
+
+#[test]
+fn opening_with_a_wrong_key_salt_or_channel_gives_nothing() {
+    let extended = format!("{ONE}ssci = 1\nsalt = \"000102030405060708090a0b\"\n");
+    for (sealing, opening, why) in [
+        (ONE, ONE.replace("0d0e0f", "0d0e0e"), "not valid"),
+        (ONE, ONE.replace("0001\"", "0002\""), "of unknown SCI"),
+        (ONE, ONE.replace("an = 1", "an = 2"), "of an AN without SA"),
+        (&extended, extended.replace("0a0b", "0a0c"), "not valid"),
+        (&extended, extended.replace("ssci = 1", "ssci = 2"), "not valid"),
+    ] {
+        let sealed = Bench::new(sealing).seal(&plain());
+        let (opened, run) = Bench::new(&opening).try_run("open", &sealed, &[]);
+        assert_eq!(opened.len(), 0);
+        run.assert_lost(&format!("nothing was opened, 3100 {why}"));
+    }
+}
