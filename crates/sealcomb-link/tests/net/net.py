@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 WIRE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
@@ -107,8 +107,9 @@ def hosts(mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
 class Link:
     """One end of a link, on a host."""
 
-    def __init__(self, binary: Path, host: Host, folder: Path, config: str) -> None:
-        self.binary, self.host = binary, host
+    def __init__(self, binary: Path, host: Host, folder: Path, config: str, under: Sequence[str] = ()) -> None:
+        """`under` is a command that runs it, like `taskset`."""
+        self.binary, self.host, self.under = binary, host, under
         self.config = folder / f"link-{'ab'[host.number]}.toml"
         self.log = folder / f"link-{'ab'[host.number]}.log"
         self.config.write_text(config)
@@ -117,7 +118,8 @@ class Link:
     def start(self) -> "Link":
         environment = os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "info")}
         with self.log.open("ab") as log:
-            self.process = self.host.start(str(self.binary), "run", str(self.config), stderr=log, env=environment)
+            words = [*self.under, str(self.binary), "run", str(self.config)]
+            self.process = self.host.start(*words, stderr=log, env=environment)
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> None:
