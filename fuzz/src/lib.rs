@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod campaign;
+mod control;
 pub mod differential;
 mod mutate;
 
@@ -26,8 +27,8 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 7] =
-    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL];
+pub const TARGETS: [Target; 8] =
+    [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL, CONTROL];
 
 /// A capture, pcap or pcapng.
 pub const CAPTURE: Target = Target {
@@ -174,3 +175,31 @@ pub const ANSWERS: Target = Target {
 /// Batches of jobs on every backend beside the models and other libraries.
 pub const DIFFERENTIAL: Target =
     Target { name: "differential", run: differential::run, longest: 160, text: false, words: &[] };
+
+/// The exchange of keys of the link, with an attacker on the wire who has the control key.
+pub const CONTROL: Target = Target {
+    name: "control",
+    run: control::run,
+    longest: 2000,
+    text: true,
+    words: &[
+        b"\nt\n",
+        b"\nt\nt\nt\nt\n",
+        b"\nd\n",
+        b"\nk\n",
+        b"\nr\n",
+        b"\nm",
+        b"\ns",
+        b"{\"hello\":{\"challenge\":\"@C\"}}\n",
+        b"{\"welcome\":{\"challenge\":\"@C\"}}\n",
+        b"{\"refuse\":{\"epoch\":@E,\"why\":\"no-key\"}}\n",
+        b"{\"done\":{\"epoch\":@E}}\n",
+        b"{\"confirm\":{\"epoch\":@E,\"proof\":\"@P\"}}\n",
+        b"{\"accept\":{\"epoch\":@E,\"nonce\":\"@N\",\"spi\":4096,\"proof\":\"@P\"}}\n",
+        b"\"next-keys\":[\"@K\"]",
+        b"\"key\":\"@K\"",
+        b"18446744073709551615",
+        b"@E",
+        b"@P",
+    ],
+};

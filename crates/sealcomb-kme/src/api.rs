@@ -285,6 +285,17 @@ fn encode(key: &[u8], is_wrong: bool) -> String {
 
 // ---- Section 5.3
 
+/// Section 5.3 tells those for whom a key is not from those who ask for one that is not there.
+fn not_found(config: &Config, stream: &Stream, id: Uuid, caller: &str) -> Refusal {
+    let all = || config.saes.iter().chain(&config.peer_saes);
+    let is_for = |slave: &str| all().any(|master| stream.find(id, Saes { master, slave }).is_some());
+    if all().any(|slave| slave != caller && is_for(slave)) {
+        Refusal(StatusCode::UNAUTHORIZED, "a key is for another SAE".into())
+    } else {
+        bad("one or more keys specified are not found on KME")
+    }
+}
+
 #[derive(Deserialize)]
 struct KeyIdQuery {
     #[serde(rename = "key_ID")]
@@ -332,7 +343,7 @@ async fn dec_keys(
         let id = Uuid::try_parse(key_id).map_err(|_| bad("a key_ID is not a UUID"))?;
         let is_new = asked.insert(id) && (config.faults.repeat || !state.delivered.contains(id));
         let key = state.stream.find(id, saes).filter(|_| is_new);
-        found.push(key.ok_or_else(|| bad("one or more keys specified are not found"))?);
+        found.push(key.ok_or_else(|| not_found(&entity.config, &state.stream, id, &caller.sae))?);
     }
     let keys = found.into_iter().map(|NamedKey { id, key }| {
         state.delivered.insert(id);

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use sealcomb_esp::Transform;
+use sealcomb_esp::{Layout, Transform};
 use toml::de::DeTable;
 use zeroize::Zeroizing;
 
@@ -158,16 +158,16 @@ pub struct Config {
     pub user: Option<String>,
 }
 
-/// Bytes of IP and UDP header outside of the ESP packet.
-fn outer_bytes(peer: SocketAddr) -> usize {
-    if peer.is_ipv4() { 20 + 8 } else { 40 + 8 }
+/// Bytes of the longest inner packet that fits into an outer one of so many bytes, which is of IPv4 or else of IPv6.
+pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
+    let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
+    layout.inner_bytes_at_most(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
 }
 
 impl Config {
-    /// Bytes of the longest inner packet that fits into the path.
+    /// Bytes of the longest inner packet that fits into the path, if that carries what this says.
     pub fn inner_mtu(&self) -> usize {
-        let esp = usize::from(self.path_mtu) - outer_bytes(self.peer);
-        self.transform.layout().inner_bytes_at_most(esp).unwrap_or(0)
+        inner_mtu(self.transform.layout(), self.peer.is_ipv4(), self.path_mtu)
     }
 
     /// The last sequence number under a key.

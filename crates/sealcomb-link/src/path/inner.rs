@@ -73,7 +73,7 @@ pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
     let Some(tcp_at) = syn_at(packet) else { return };
     let Ok(header) = TcpHeaderSlice::from_slice(&packet[tcp_at..]) else { return };
     let ip_bytes = if packet[0] >> 4 == 4 { 20 } else { 40 };
-    let Ok(most) = u16::try_from(mtu - ip_bytes - TCP_BYTES) else { return };
+    let Ok(most) = u16::try_from(mtu.saturating_sub(ip_bytes + TCP_BYTES)) else { return };
     let options_end = tcp_at + header.slice().len();
     let mut at = tcp_at + TCP_BYTES;
     while at < options_end {

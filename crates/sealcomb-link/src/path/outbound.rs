@@ -1,6 +1,6 @@
 //! From the TUN device to the network.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
 use sealcomb_esp::{Header, Layout, Outgoing, Sequence, seal};
@@ -11,7 +11,7 @@ use super::buffer::Buffer;
 use super::inner::{clamp_mss, too_long_answer};
 use super::udp::{Datagram, Udp};
 use crate::associations::Outbound as Association;
-use crate::config::Config;
+use crate::config::{Config, inner_mtu};
 use crate::counters::add;
 
 /// Packets that go at once. Together with a read that gives many it may be more.
@@ -22,7 +22,12 @@ const BUFFERS: usize = BATCH + 128;
 /// What a thread needs for it.
 pub(super) struct Outbound {
     layout: Layout,
+    /// Bytes of an outer packet, as configured.
+    path_mtu: u16,
+    /// Bytes of an inner packet that the path carries now.
     mtu: usize,
+    /// When the kernel is asked again what it carries.
+    ask_next: Instant,
     mss_clamp: bool,
     /// A read of the device, with the header that says how to split it.
     read: Vec<u8>,
@@ -46,7 +51,9 @@ impl Outbound {
         let bytes = layout.esp_bytes(mtu.max(1500)) + 64;
         Self {
             layout,
+            path_mtu: config.path_mtu,
             mtu,
+            ask_next: Instant::now(),
             mss_clamp: config.mss_clamp,
             read: vec![0; VIRTIO_NET_HDR_LEN + (1 << 16)],
             buffers: (0..BUFFERS).map(|_| Buffer::new(bytes)).collect(),
@@ -62,6 +69,7 @@ impl Outbound {
         }
         add(&shared.counters.out_packets, count);
         let now = Instant::now();
+        self.follow_path(udp, now);
         match shared.associations.sending() {
             None => add(&shared.counters.out_dropped_no_key, count),
             Some(association) => {
@@ -77,6 +85,21 @@ impl Outbound {
             buffer.restore();
         }
         true
+    }
+
+    /// Takes over what the kernel has learnt of the path: it may carry less than configured, and later as much again.
+    fn follow_path(&mut self, udp: &Udp, now: Instant) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        if now < self.ask_next {
+            return;
+        }
+        self.ask_next = now + PAUSE;
+        let path_mtu = udp.path_mtu().map_or(self.path_mtu, |known| known.min(self.path_mtu));
+        let mtu = inner_mtu(self.layout, udp.is_v4, path_mtu);
+        if mtu != self.mtu {
+            tracing::info!("the path carries {path_mtu} bytes now: inner packets of up to {mtu}");
+            self.mtu = mtu;
+        }
     }
 
     /// Reads until the batch is full or there is nothing more.

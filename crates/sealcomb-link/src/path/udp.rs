@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use quinn_udp::{RecvMeta, UdpSocketState};
+use rustix::net::sockopt::{ip_mtu, ipv6_mtu};
 use socket2::{Domain, Socket, Type};
 
 /// Segments that the kernel takes at once (`UDP_MAX_SEGMENTS`).
@@ -22,7 +23,8 @@ const QUEUE_BYTES: usize = 4 << 20;
 pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
-    is_v4: bool,
+    /// Whether the outer packets are of IPv4, or else of IPv6.
+    pub is_v4: bool,
     /// The most segments that go out at once; 1 where the kernel cannot split.
     segments: usize,
 }
@@ -70,6 +72,14 @@ impl Udp {
     /// The system's.
     pub fn for_control(&self) -> io::Result<UdpSocket> {
         self.socket.try_clone()
+    }
+
+    /// Bytes of the longest IP packet that the path to the other end carries, as far as the kernel knows: from its own
+    /// interface, and from ICMP (RFC 1191, RFC 8201), which it forgets again after some minutes.
+    /// `None`: it does not say, or more than an IP packet can have.
+    pub fn path_mtu(&self) -> Option<u16> {
+        let known = if self.is_v4 { ip_mtu(&self.socket) } else { ipv6_mtu(&self.socket) };
+        known.ok()?.try_into().ok()
     }
 
     /// Datagrams that have come, as many as there are buffers, each of which may hold several of one length.
@@ -141,13 +151,14 @@ impl Udp {
             });
         }
         let mut outcome = Err(Errno::EAGAIN);
-        for _ in 0..TRIES {
+        for turn in 0..TRIES {
             let fd = self.socket.as_raw_fd();
             outcome = sendmsg::<SockaddrStorage>(fd, &parts, &control, MsgFlags::MSG_DONTWAIT, None);
             match outcome {
                 Ok(_) => return Ok(()),
                 Err(Errno::EAGAIN) => self.wait_until_writable(),
                 Err(Errno::ECONNREFUSED | Errno::EINTR) => {}
+                Err(Errno::EMSGSIZE) if turn == 0 => {}
                 Err(error) => return Err(error),
             }
         }

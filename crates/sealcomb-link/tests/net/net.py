@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 WIRE = {4: ("192.0.2.1", "192.0.2.2"), 6: ("2001:db8::1", "2001:db8::2")}
@@ -56,7 +56,7 @@ class Host:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.name = f"sclink-{os.getpid()}-{secrets.token_hex(2)}-{'ab'[number]}"
+        self.name = f"sclink-{os.getpid()}-{secrets.token_hex(2)}-{'abr'[number]}"
         self.running: list[subprocess.Popen] = []
         ip("netns", "add", self.name)
         ip("-n", self.name, "link", "set", "lo", "up")
@@ -104,11 +104,36 @@ def hosts(mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
         a.end()
 
 
+@contextlib.contextmanager
+def routed_hosts(mtu: int) -> Iterator[tuple[Host, Host]]:
+    """Two hosts with a router between them, whose wire to the second carries no more than `mtu`."""
+    with contextlib.ExitStack() as stack:
+        a, b, router = [Host(number) for number in range(3)]
+        for host in (a, b, router):
+            stack.callback(host.end)
+        for host, other, port, wire_mtu in ((a, b, "east", 1500), (b, a, "west", mtu)):
+            ip("link", "add", "wire", "mtu", str(wire_mtu), "netns", host.name, "type", "veth",
+               "peer", "name", port, "netns", router.name)  # fmt: skip
+            ip("-n", router.name, "link", "set", port, "mtu", str(wire_mtu), "up")
+            ip("-n", host.name, "link", "set", "wire", "up")
+            for version, (width, gateway) in {4: (32, "192.0.2.254"), 6: (128, "2001:db8::fe")}.items():
+                nodad = ("nodad",) * (version == 6)
+                here, there = WIRE[version][host.number], WIRE[version][other.number]
+                ip("-n", host.name, "addr", "add", f"{here}/{width}", "dev", "wire", *nodad)
+                ip("-n", router.name, "addr", "add", f"{gateway}/{width}", "dev", port, *nodad)
+                ip("-n", host.name, "route", "add", gateway, "dev", "wire")
+                ip("-n", host.name, "route", "add", there, "via", gateway, "dev", "wire")
+                ip("-n", router.name, "route", "add", here, "dev", port)
+        router.run("sysctl", "-q", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        yield a, b
+
+
 class Link:
     """One end of a link, on a host."""
 
-    def __init__(self, binary: Path, host: Host, folder: Path, config: str) -> None:
-        self.binary, self.host = binary, host
+    def __init__(self, binary: Path, host: Host, folder: Path, config: str, under: Sequence[str] = ()) -> None:
+        """`under` is a command that runs it, like `taskset`."""
+        self.binary, self.host, self.under = binary, host, under
         self.config = folder / f"link-{'ab'[host.number]}.toml"
         self.log = folder / f"link-{'ab'[host.number]}.log"
         self.config.write_text(config)
@@ -117,7 +142,8 @@ class Link:
     def start(self) -> "Link":
         environment = os.environ | {"RUST_LOG": os.environ.get("RUST_LOG", "info")}
         with self.log.open("ab") as log:
-            self.process = self.host.start(str(self.binary), "run", str(self.config), stderr=log, env=environment)
+            words = [*self.under, str(self.binary), "run", str(self.config)]
+            self.process = self.host.start(*words, stderr=log, env=environment)
         return self
 
     def kill(self, number: int = signal.SIGKILL) -> None:

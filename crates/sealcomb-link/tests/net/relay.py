@@ -9,7 +9,7 @@ line with what has been counted so far:
     {"loss_control": 0.5}                           of control messages alone
     {"forge": 1000, "replay": 1000}                 that many datagrams to each end, among the others
     {"replay_control": 1000}                        control messages of all the past, to the end that they were for
-    {}                                              only the counts, and every datagram's first 400 bytes in "seen" hex
+    {}                                              only the counts
 """
 
 import json

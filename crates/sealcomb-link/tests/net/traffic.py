@@ -4,6 +4,7 @@ usage: traffic.py echo                       give back what TCP connections brin
        traffic.py transfer ADDRESS BYTES     send random bytes to `echo`; what comes back must be the same
        traffic.py sink SECONDS               count the numbered datagrams that come to port 5002, as JSON
        traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE a second
+       traffic.py hole                       have port 5002 open until killed, and read nothing
        traffic.py sniff INTERFACE            until standard input ends: frames on an interface, as JSON
 """
 
@@ -41,7 +42,7 @@ def echo() -> None:
 
 def transfer(address: str, count: str) -> None:
     data = os.urandom(int(count))
-    with socket.create_connection((address, TCP_PORT), timeout=30) as connection:
+    with socket.create_connection((address, TCP_PORT), timeout=100) as connection:
 
         def send() -> None:
             connection.sendall(data)
@@ -95,6 +96,14 @@ def source(address: str, count: str, rate: str) -> None:
             source_.sendto(payload(number, lengths[number % len(lengths)]), (address, UDP_PORT))
 
 
+def hole() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as hole_:
+        hole_.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        hole_.bind(("0.0.0.0", UDP_PORT))
+        print("ready", flush=True)
+        sys.stdin.read()
+
+
 def sniff(interface: str) -> None:
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL)) as raw:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 32 << 20)
@@ -131,4 +140,5 @@ def sniff(interface: str) -> None:
 
 
 if __name__ == "__main__":
-    {"echo": echo, "transfer": transfer, "sink": sink, "source": source, "sniff": sniff}[sys.argv[1]](*sys.argv[2:])
+    tools = {"echo": echo, "transfer": transfer, "sink": sink, "source": source, "hole": hole, "sniff": sniff}
+    tools[sys.argv[1]](*sys.argv[2:])
