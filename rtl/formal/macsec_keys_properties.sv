@@ -1,5 +1,5 @@
 // macsec_keys: no slot in use, and none with a frame in flight, is overwritten; what is written is the key that was
-// offered and not refused; zeroise ends all use at once, and writes zeros over every slot before it says that it is done.
+// offered and not refused; a key comes into use once; zeroise ends all use at once, and writes zeros over every slot before it says that it is done.
 //
 // One slot, any one, is followed: `followed`.
 module macsec_keys_properties (
@@ -18,7 +18,7 @@ module macsec_keys_properties (
     input logic ended,
     input logic [1:0] followed
 );
-    logic s_key_tready, m_key_tvalid, zeroising, refused;
+    logic s_key_tready, m_key_tvalid, zeroising, refused, begins;
     logic [1:0] m_key_slot;
     logic [127:0] m_key_key;
     logic [3:0] in_use;
@@ -39,6 +39,7 @@ module macsec_keys_properties (
         .set,
         .set_slot,
         .set_use,
+        .begins,
         .in_use,
         .zeroise,
         .zeroising,
@@ -58,6 +59,8 @@ module macsec_keys_properties (
     logic clean = 1'b0;  // since zeroise the followed slot has got its zeros
     logic zeroised_before = 1'b0;
     logic zeroising_before = 1'b0;
+    logic was_in_use = 1'b0;
+    logic had_use = 1'b0;  // under its newest key
     logic busy;
 
     always_ff @(posedge clk) begin
@@ -69,10 +72,15 @@ module macsec_keys_properties (
             flight <= '0;
             behind <= '0;
             clean  <= 1'b0;
+            was_in_use <= 1'b0;
+            had_use <= 1'b0;
         end else begin
             flight <= flight + 8'(began) - 8'(ended);
             if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
             else if (ended && behind != '0) behind <= behind - 8'd1;
+            was_in_use <= in_use[followed];
+            if (in_use[followed]) had_use <= 1'b1;
+            else if (m_key_tvalid && m_key_tready && m_key_slot == followed) had_use <= 1'b0;
             if (zeroise) clean <= 1'b0;
             else if (m_key_tvalid && m_key_tready && keys.overwriting && m_key_slot == followed)
                 clean <= 1'b1;
@@ -94,14 +102,16 @@ module macsec_keys_properties (
         if (begun && !rst) begin
             if (m_key_tvalid && m_key_slot == followed) assert (!in_use[followed] && behind == '0);
             if (m_key_tvalid && m_key_slot == followed && !keys.overwriting) assert (m_key_key == offered);
+            if (in_use[followed] && !was_in_use) assert (!had_use);
             if (zeroised_before) assert (in_use == '0);
             if (zeroising_before && !zeroising) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
             // For the induction: where things are.
             assert (keys.state <= WRITE);
             assert (keys.in_flight == flight && behind <= flight && keys.ahead <= flight);
-            assert ((in_use & ~keys.keyed) == '0);
-            if (busy) assert (!keys.keyed[followed] && behind <= keys.ahead);
+            assert (!in_use[followed] || !keys.keyed[followed]);
+            if (keys.keyed[followed]) assert (!had_use);
+            if (busy) assert (!keys.keyed[followed] && !in_use[followed] && behind <= keys.ahead);
             if (keys.state == WRITE) assert (keys.ahead == '0);
             if (keys.overwriting) begin
                 assert (keys.state == WAIT || keys.state == WRITE);

@@ -4,6 +4,7 @@
 //   s_controlled, s_uncontrolled → m_line       what is sent
 //   s_line → m_controlled, m_uncontrolled       what is received
 //   s_key_*                                     keys; s_key_receive: for the receiving side
+//   irq                                         a sending association has reached the threshold's packet number
 module macsec100g #(
     parameter int CHANNELS = 4,
     parameter int USER = 1,
@@ -32,6 +33,8 @@ module macsec100g #(
     input  logic        s_axil_rready,
     output logic [31:0] s_axil_rdata,
     output logic [ 1:0] s_axil_rresp,
+
+    output logic irq,
 
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
@@ -94,7 +97,12 @@ module macsec100g #(
     logic command_set_sa;
     logic command_read;
     logic command_zeroise;
+    logic command_clear_reached;
     logic busy;
+    logic [63:0] threshold;
+    logic reached;
+    logic [SLOT_BITS-1:0] reached_slot;
+    logic [SLOT_BITS-1:0] first_slot;
     logic flags_use;
     logic flags_extended;
     logic [63:0] sci;
@@ -147,6 +155,7 @@ module macsec100g #(
         .command_set_sa,
         .command_read,
         .command_zeroise,
+        .command_clear_reached,
         .status_busy(busy),
         .status_zeroising(out_zeroising || in_zeroising),
         .status_in_use(select_receive ? in_in_use[slot] : out_in_use[slot]),
@@ -170,6 +179,10 @@ module macsec100g #(
         .read_not_valid_low(snapshot_not_valid[31:0]),
         .read_late_high(snapshot_late[63:32]),
         .read_late_low(snapshot_late[31:0]),
+        .threshold_high(threshold[63:32]),
+        .threshold_low(threshold[31:0]),
+        .reached_slot(8'(first_slot)),
+        .reached_valid(irq),
         .out_no_sa(counts[0+:32]),
         .out_no_pn(counts[32+:32]),
         .out_too_long(counts[64+:32]),
@@ -187,6 +200,12 @@ module macsec100g #(
             if (rst) counts[32*i+:32] <= '0;
             else if (events[i]) counts[32*i+:32] <= counts[32*i+:32] + 32'd1;
         end
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst || command_clear_reached) irq <= 1'b0;
+        else if (reached) irq <= 1'b1;
+        if (reached && !irq) first_slot <= reached_slot;
     end
 
     // ---- Commands: a setting waits for its clock, a reading for the answer of the memories ----
@@ -285,6 +304,9 @@ module macsec100g #(
         .in_use(out_in_use),
         .zeroise(command_zeroise),
         .zeroising(out_zeroising),
+        .threshold,
+        .reached,
+        .reached_slot,
         .count_no_sa(events[0]),
         .count_no_pn(events[1]),
         .count_too_long(events[2]),
@@ -351,6 +373,6 @@ module macsec100g #(
 
     // Associations beyond those of CHANNELS are none.
     logic unused;
-    assign unused = ^{1'b0, select_slot[7:SLOT_BITS]};
+    assign unused = ^select_slot;
 
 endmodule

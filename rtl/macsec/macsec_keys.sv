@@ -4,7 +4,10 @@
 // so that no slot is overwritten in flight. `zeroise` ends the use of all slots at once, waits likewise, and writes a key
 // of zeros, and with it round keys and powers of H, over each slot.
 //
-//   set_*     begin or end the use of a slot; a slot without key does not come into use
+// A key comes into use once: with it begin its packet numbers, which must not begin again. When its use has ended the slot
+// wants a new key.
+//
+//   set_*     begin or end the use of a slot; begins: it begins in this clock
 //   in_use    slots in use
 //   began     a frame was given to the engine; ended: one has left it
 module macsec_keys #(
@@ -26,6 +29,7 @@ module macsec_keys #(
     input  logic                    set,
     input  logic [   SLOT_BITS-1:0] set_slot,
     input  logic                    set_use,
+    output logic                    begins,
     output logic [2**SLOT_BITS-1:0] in_use,
 
     input  logic zeroise,
@@ -44,7 +48,7 @@ module macsec_keys #(
     } state_t;
 
     state_t state;
-    logic [2**SLOT_BITS-1:0] keyed;
+    logic [2**SLOT_BITS-1:0] keyed;  // with a key that was never in use
     logic [7:0] in_flight;
     logic [7:0] ahead;  // frames that began before, and have not ended
     logic last_slot;
@@ -52,6 +56,7 @@ module macsec_keys #(
     logic overwrite;
     logic overwriting;
 
+    assign begins = set && set_use && keyed[set_slot];
     assign overwrite = zeroise || asked;
     assign zeroising = asked || overwriting;
     assign s_key_tready = state == IDLE && !overwrite;
@@ -73,7 +78,12 @@ module macsec_keys #(
             if (state == IDLE) ahead <= in_flight + 8'(began) - 8'(ended);
             else if (ended && ahead != '0) ahead <= ahead - 8'd1;
 
-            if (set) in_use[set_slot] <= set_use && keyed[set_slot];
+            if (begins) begin
+                in_use[set_slot] <= 1'b1;
+                keyed[set_slot]  <= 1'b0;
+            end else if (set && !set_use) begin
+                in_use[set_slot] <= 1'b0;
+            end
             if (zeroise && state != IDLE) asked <= 1'b1;
             case (state)
                 IDLE: begin

@@ -18,8 +18,8 @@
 //   s_key_*     keys, see macsec_keys; slot: 4 * channel + AN
 //   set_channel whose frames a channel receives: its SCI as it is written, first byte highest, and whether it is in use
 //   set_sa      an association: in use, the lowest packet number, the window, extended or not, and the base of its nonces,
-//               first byte highest: SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. set_ready: the settings of this
-//               clock are taken
+//               first byte highest: SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into
+//               use once with each key. set_ready: the settings of this clock are taken
 //   read_*      an association's lowest number and counters, of the slot of the clock before
 //   count_*     one clock for each frame
 module macsec_receive #(
@@ -286,7 +286,6 @@ module macsec_receive #(
     logic [63:0] lowests[0:2**SLOT_BITS-1];
     (* ram_style = "distributed" *)
     logic [128:0] associations[0:2**SLOT_BITS-1];
-    // Reset and zeroise begin with a lowest number of 0, whatever the memory holds: set_sa comes first.
 
     logic c_valid;
     logic c_ready;
@@ -300,6 +299,7 @@ module macsec_receive #(
     logic [SLOT_BITS-1:0] c_slot;
     logic [31:0] c_window;
 
+    logic begins;  // the use of an association
     logic step;
     logic [63:0] lowest;
     logic [31:0] high;
@@ -484,6 +484,7 @@ module macsec_receive #(
         .set(set_sa && set_ready),
         .set_slot,
         .set_use,
+        .begins,
         .in_use,
         .zeroise,
         .zeroising,
@@ -604,10 +605,10 @@ module macsec_receive #(
         else if (piece_valid && piece_ready) in_data <= !piece_last;
         if (accepted) begin
             if (raised > lowest_now) lowests[header_slot] <= raised;
-        end else if (set_sa && set_ready) begin
+        end else if (begins) begin
             lowests[set_slot] <= set_pn;
         end
-        if (set_sa && set_ready) associations[set_slot] <= {set_window, set_extended, set_base};
+        if (begins) associations[set_slot] <= {set_window, set_extended, set_base};
         read_pn <= lowests[read_slot];
     end
 

@@ -33,6 +33,7 @@ module macsec_registers (
     output logic command_set_sa,
     output logic command_read,
     output logic command_zeroise,
+    output logic command_clear_reached,
     input logic status_busy,
     input logic status_zeroising,
     input logic status_in_use,
@@ -56,6 +57,10 @@ module macsec_registers (
     input logic [31:0] read_not_valid_low,
     input logic [31:0] read_late_high,
     input logic [31:0] read_late_low,
+    output logic [31:0] threshold_high,
+    output logic [31:0] threshold_low,
+    input logic [7:0] reached_slot,
+    input logic reached_valid,
     input logic [31:0] out_no_sa,
     input logic [31:0] out_no_pn,
     input logic [31:0] out_too_long,
@@ -69,7 +74,7 @@ module macsec_registers (
 );
 
     // Addresses that have a register.
-    localparam logic [63:0] KNOWN = 64'h3ff03ff3fff;
+    localparam logic [63:0] KNOWN = 64'h3ff1fff3fff;
 
     logic write;
     logic [5:0] write_at;
@@ -90,6 +95,7 @@ module macsec_registers (
         command_set_sa <= 1'b0;
         command_read <= 1'b0;
         command_zeroise <= 1'b0;
+        command_clear_reached <= 1'b0;
         if (rst) begin
             s_axil_bvalid <= 1'b0;
             select_slot <= '0;
@@ -98,6 +104,7 @@ module macsec_registers (
             command_set_sa <= '0;
             command_read <= '0;
             command_zeroise <= '0;
+            command_clear_reached <= '0;
             flags_use <= '0;
             flags_extended <= '0;
             sci_high <= '0;
@@ -108,6 +115,8 @@ module macsec_registers (
             base_0 <= '0;
             base_1 <= '0;
             base_2 <= '0;
+            threshold_high <= '0;
+            threshold_low <= '0;
         end else begin
             s_axil_bvalid <= write || (s_axil_bvalid && !s_axil_bready);
             if (write) begin
@@ -121,6 +130,7 @@ module macsec_registers (
                         if (s_axil_wstrb[0]) command_set_sa <= s_axil_wdata[1];
                         if (s_axil_wstrb[0]) command_read <= s_axil_wdata[2];
                         if (s_axil_wstrb[0]) command_zeroise <= s_axil_wdata[3];
+                        if (s_axil_wstrb[0]) command_clear_reached <= s_axil_wdata[4];
                     end
                     6'h5: begin
                         if (s_axil_wstrb[0]) flags_use <= s_axil_wdata[0];
@@ -174,6 +184,18 @@ module macsec_registers (
                         if (s_axil_wstrb[2]) base_2[23:16] <= s_axil_wdata[23:16];
                         if (s_axil_wstrb[3]) base_2[31:24] <= s_axil_wdata[31:24];
                     end
+                    6'h1a: begin
+                        if (s_axil_wstrb[0]) threshold_high[7:0] <= s_axil_wdata[7:0];
+                        if (s_axil_wstrb[1]) threshold_high[15:8] <= s_axil_wdata[15:8];
+                        if (s_axil_wstrb[2]) threshold_high[23:16] <= s_axil_wdata[23:16];
+                        if (s_axil_wstrb[3]) threshold_high[31:24] <= s_axil_wdata[31:24];
+                    end
+                    6'h1b: begin
+                        if (s_axil_wstrb[0]) threshold_low[7:0] <= s_axil_wdata[7:0];
+                        if (s_axil_wstrb[1]) threshold_low[15:8] <= s_axil_wdata[15:8];
+                        if (s_axil_wstrb[2]) threshold_low[23:16] <= s_axil_wdata[23:16];
+                        if (s_axil_wstrb[3]) threshold_low[31:24] <= s_axil_wdata[31:24];
+                    end
                     default: ;
                 endcase
             end
@@ -207,6 +229,9 @@ module macsec_registers (
             6'h17: read = read_not_valid_low;
             6'h18: read = read_late_high;
             6'h19: read = read_late_low;
+            6'h1a: read = threshold_high;
+            6'h1b: read = threshold_low;
+            6'h1c: read = {reached_valid, 23'd0, reached_slot};
             6'h20: read = out_no_sa;
             6'h21: read = out_no_pn;
             6'h22: read = out_too_long;

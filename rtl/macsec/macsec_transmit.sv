@@ -18,8 +18,10 @@
 //   s_key_*     keys, see macsec_keys; slot: 4 * channel + AN
 //   set_channel what a channel sends with: its AN, and its SCI as it is written, first byte highest
 //   set_sa      an association: in use, its next packet number, and the base of its nonces, first byte highest:
-//               SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. set_ready: the settings of this clock are taken
+//               SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into use once
+//               with each key. set_ready: the settings of this clock are taken
 //   read_*      an association's next packet number and counters, of the slot of the clock before
+//   threshold   reached: one clock for each frame with this number or a higher one, of reached_slot; never if it is 0
 //   count_*     one clock for each frame: dropped because there is no association, or no number left
 module macsec_transmit #(
     parameter int CHANNELS = 4,
@@ -79,6 +81,10 @@ module macsec_transmit #(
 
     input  logic zeroise,
     output logic zeroising,
+
+    input  logic [         63:0] threshold,
+    output logic                 reached,
+    output logic [SLOT_BITS-1:0] reached_slot,
 
     output logic count_no_sa,
     output logic count_no_pn,
@@ -177,6 +183,7 @@ module macsec_transmit #(
     logic [95:0] b_base;
     logic [SLOT_BITS-1:0] b_slot;
 
+    logic begins;  // the use of an association
     logic step;
     logic [63:0] pn;
     logic [95:0] base;
@@ -199,9 +206,11 @@ module macsec_transmit #(
 
     always_ff @(posedge clk) begin
         if (step && good) pns[a_slot] <= pn + 64'd1;
-        else if (set_sa) pns[set_slot] <= set_pn;
-        if (set_sa && set_ready) associations[set_slot] <= {set_extended, set_base};
+        else if (begins) pns[set_slot] <= set_pn;
+        if (begins) associations[set_slot] <= {set_extended, set_base};
         read_pn <= pns[read_slot];
+        reached <= step && good && threshold != '0 && pn >= threshold && !rst;
+        reached_slot <= a_slot;
         if (rst) b_valid <= 1'b0;
         else if (a_ready) b_valid <= a_valid;
         if (a_ready) begin
@@ -345,6 +354,7 @@ module macsec_transmit #(
         .set(set_sa && set_ready),
         .set_slot,
         .set_use,
+        .begins,
         .in_use,
         .zeroise,
         .zeroising,

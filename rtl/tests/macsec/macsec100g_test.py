@@ -217,3 +217,29 @@ async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
     await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
     got = await with_timeout(core.sinks["line"].recv(), 40, "us")
     assert bytes(got.tdata) == sealed_by(association.other_end(), frame)
+
+
+@cocotb.test()
+async def an_association_that_reaches_the_threshold_is_told(dut: HierarchyObject) -> None:
+    rng = random.Random(4)
+    core = Core(dut)
+    await core.reset()
+    associations = [
+        Association(i, bytes.fromhex(f"02000000000{i}0001"), 2, rng.randbytes(16), pn)
+        for i, pn in ((1, 1), (3, 0xC000_0000 - 2))
+    ]
+    for association in associations:
+        await core.load(association, False)
+        await core.use(association, False)
+    await core.write("threshold_low", 0xC000_0000)
+    for i in range(3):
+        assert not dut.irq.value
+        for association in associations:
+            frame = some_frame(rng, association.sci[:6])
+            await core.sources["controlled"].send(AxiStreamFrame(frame, tid=association.channel, tuser=0))
+            await with_timeout(core.sinks["line"].recv(), 40, "us")
+        assert await core.read("reached", "valid") == int(i == 2)
+    assert dut.irq.value
+    assert await core.read("reached", "slot") == associations[1].slot
+    await core.command("clear_reached")
+    assert not dut.irq.value

@@ -93,6 +93,8 @@ class Bench:
         dut.s_key_key.value = 0
         dut.read_slot.value = 0
         dut.zeroise.value = 0
+        if hasattr(dut, "threshold"):
+            dut.threshold.value = 0
         self.counts: dict[str, int] = {}
 
     async def reset(self) -> None:

@@ -174,6 +174,27 @@ async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
+    rng = random.Random(8)
+    bench = Transmit(dut)
+    await bench.reset()
+    association = Association(0, SCIS[0], 0, key(0))
+    await bench.use(association)
+    end = association.other_end()
+    frame = some_frame(rng, SCIS[0][:6])
+    for _ in range(2):
+        # Once more, in use: nothing changes.
+        await bench.use(association, with_key=False)
+        await bench.send(0, frame)
+        assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
+    await bench.set("sa", slot=association.slot, use=0)
+    await bench.use(association, with_key=False)
+    await bench.send(0, frame)
+    await bench.expect_nothing()
+    assert bench.counts["count_no_sa"] == 1
+
+
+@cocotb.test()
 async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     rng = random.Random(6)
     bench = Transmit(dut)
