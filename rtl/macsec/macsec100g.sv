@@ -205,7 +205,8 @@ module macsec100g #(
     always_ff @(posedge clk) begin
         if (rst || command_clear_reached) irq <= 1'b0;
         else if (reached) irq <= 1'b1;
-        if (reached && !irq) first_slot <= reached_slot;
+        if (rst) first_slot <= '0;
+        else if (reached && !irq) first_slot <= reached_slot;
     end
 
     // ---- Commands: a setting waits for its clock, a reading for the answer of the memories ----
@@ -239,7 +240,13 @@ module macsec100g #(
             set_sa <= command_set_sa || (set_sa && !done);
             reading <= {reading[1:0], command_read};
         end
-        if (reading[2]) begin
+        if (rst) begin
+            snapshot_pn <= '0;
+            snapshot_frames <= '0;
+            snapshot_octets <= '0;
+            snapshot_not_valid <= '0;
+            snapshot_late <= '0;
+        end else if (reading[2]) begin
             snapshot_pn <= select_receive ? in_pn : out_pn;
             snapshot_frames <= select_receive ? in_frames : out_frames;
             snapshot_octets <= select_receive ? in_octets : out_octets;

@@ -300,6 +300,9 @@ module macsec_receive #(
     logic [31:0] c_window;
 
     logic begins;  // the use of an association
+    logic written;
+    logic [SLOT_BITS-1:0] written_slot;
+    logic [63:0] written_lowest;
     logic step;
     logic [63:0] lowest;
     logic [31:0] high;
@@ -312,7 +315,8 @@ module macsec_receive #(
     logic is_number;
     logic good;
 
-    assign lowest = lowests[b_slot];
+    // What was written last is not in the memory yet.
+    assign lowest = written && written_slot == b_slot ? written_lowest : lowests[b_slot];
     assign {window, extended, base} = associations[b_slot];
     // 10.6.2: if the lowest number's low half has reached 2^31 and the one that came has not, the high half went up.
     assign high = lowest[63:32] + {31'd0, lowest[31] && !b_sent[31]};
@@ -574,7 +578,7 @@ module macsec_receive #(
     logic [63:0] raised;
     logic [63:0] lowest_now;
 
-    assign lowest_now = lowests[header_slot];
+    assign lowest_now = written && written_slot == header_slot ? written_lowest : lowests[header_slot];
     assign late_by_now = header_pn < lowest_now;
     assign next_pn = header_pn == '1 ? header_pn : header_pn + 64'd1;
     assign raised = next_pn > {32'd0, header_window} ? next_pn - {32'd0, header_window} : 64'd0;
@@ -603,11 +607,10 @@ module macsec_receive #(
     always_ff @(posedge clk) begin
         if (rst) in_data <= 1'b0;
         else if (piece_valid && piece_ready) in_data <= !piece_last;
-        if (accepted) begin
-            if (raised > lowest_now) lowests[header_slot] <= raised;
-        end else if (begins) begin
-            lowests[set_slot] <= set_pn;
-        end
+        written <= ((accepted && raised > lowest_now) || begins) && !rst;
+        written_slot <= ends ? header_slot : set_slot;
+        written_lowest <= ends ? raised : set_pn;
+        if (written) lowests[written_slot] <= written_lowest;
         if (begins) associations[set_slot] <= {set_window, set_extended, set_base};
         read_pn <= lowests[read_slot];
     end

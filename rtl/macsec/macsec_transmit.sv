@@ -184,6 +184,9 @@ module macsec_transmit #(
     logic [SLOT_BITS-1:0] b_slot;
 
     logic begins;  // the use of an association
+    logic written;
+    logic [SLOT_BITS-1:0] written_slot;
+    logic [63:0] written_pn;
     logic step;
     logic [63:0] pn;
     logic [95:0] base;
@@ -192,7 +195,8 @@ module macsec_transmit #(
     logic has_pn;
     logic good;
 
-    assign pn = pns[a_slot];
+    // What was written last is not in the memory yet.
+    assign pn = written && written_slot == a_slot ? written_pn : pns[a_slot];
     assign {extended, base} = associations[a_slot];
     // A frame that is shorter than an Ethernet header is no frame.
     assign has_sa = in_use[a_slot] && a_bytes >= 16'd14;
@@ -205,8 +209,10 @@ module macsec_transmit #(
     assign count_no_pn = step && has_sa && !has_pn;
 
     always_ff @(posedge clk) begin
-        if (step && good) pns[a_slot] <= pn + 64'd1;
-        else if (begins) pns[set_slot] <= set_pn;
+        written <= ((step && good) || begins) && !rst;
+        written_slot <= step && good ? a_slot : set_slot;
+        written_pn <= step && good ? pn + 64'd1 : set_pn;
+        if (written) pns[written_slot] <= written_pn;
         if (begins) associations[set_slot] <= {set_extended, set_base};
         read_pn <= pns[read_slot];
         reached <= step && good && threshold != '0 && pn >= threshold && !rst;
