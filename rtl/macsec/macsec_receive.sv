@@ -369,7 +369,7 @@ module macsec_receive #(
     logic [31:0] job_window;
     logic [SLOT_BITS-1:0] job_slot;
     logic [4:0] unused_jobs;
-    logic [1:0] unused_popped;
+    logic [3:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(JOB),
@@ -405,12 +405,12 @@ module macsec_receive #(
     logic [6:0] icv_at;
     logic [1023:0] behind;
     logic needs_beat;
-    logic data_last;
+    logic body_last;
 
     assign head = !in_body && !in_icv && job_valid && !job_drop && beat_valid && header_ready;
     // What is left, ICV included, is more than `held` has.
     assign needs_beat = left > (job_short ? 16'd28 : 16'd20);
-    assign data_last = left <= 16'd64;
+    assign body_last = left <= 16'd64;
     assign moved = job_short ? {beat_data[159:0], held} : {beat_data[223:0], held[351:64]};
     assign behind = {moved, prior} >> {icv_at, 3'd0};
 
@@ -423,7 +423,7 @@ module macsec_receive #(
             engine_valid = !needs_beat || beat_valid;
             engine_user  = 2'd0;
             engine_data  = moved;
-            engine_keep  = data_last && left != 16'd64 ? ~(~64'd0 << left[5:0]) : '1;
+            engine_keep  = body_last && left != 16'd64 ? ~(~64'd0 << left[5:0]) : '1;
         end else if (in_icv) begin
             engine_valid = 1'b1;
             engine_user  = 2'd2;
@@ -442,8 +442,8 @@ module macsec_receive #(
             in_body <= 1'b0;
             in_icv  <= 1'b0;
         end else if (engine_valid && engine_ready) begin
-            in_body <= head || (in_body && !data_last);
-            in_icv  <= in_body && data_last;
+            in_body <= head || (in_body && !body_last);
+            in_icv  <= in_body && body_last;
         end
         if (engine_valid && engine_ready) begin
             left <= in_body ? left - 16'd64 : job_bytes;
@@ -583,24 +583,48 @@ module macsec_receive #(
     assign next_pn = header_pn == '1 ? header_pn : header_pn + 64'd1;
     assign raised = next_pn > {32'd0, header_window} ? next_pn - {32'd0, header_window} : 64'd0;
 
+    logic [6:0] out_bytes;
+    logic [511:0] out_masked;
+    logic data_valid;
+    logic data_ready;
+    logic data_last;
+    logic [6:0] data_count;
+    logic [511:0] data;
+    logic [2:0] unused_data;
+
     always_comb begin
-        piece = {416'd0, header_addresses};
-        piece_bytes = 7'd12;
-        piece_valid = header_valid;
-        if (in_data) begin
-            piece_bytes = '0;
-            for (int i = 0; i < 64; i = i + 1) begin
-                piece[8*i+:8] = out_keep[i] ? out_data[8*i+:8] : 8'd0;
-                if (out_keep[i]) piece_bytes = 7'(i + 1);
-            end
-            piece_valid = out_valid && (!out_last || verdict_valid);
+        out_bytes = '0;
+        for (int i = 0; i < 64; i = i + 1) begin
+            out_masked[8*i+:8] = out_keep[i] ? out_data[8*i+:8] : 8'd0;
+            if (out_keep[i]) out_bytes = 7'(i + 1);
         end
     end
-    assign piece_last = in_data && out_last;
+
+    // Bytes are counted, the verdict is looked at, and all is packed in three clocks: registers between.
+    stream_fifo #(
+        .WIDTH(520),
+        .DEPTH(4)
+    ) outs (
+        .clk,
+        .rst,
+        .s_valid(out_valid),
+        .s_ready(out_ready),
+        .s_data({out_last, out_bytes, out_masked}),
+        .m_valid(data_valid),
+        .m_ready(data_ready),
+        .m_data({data_last, data_count, data}),
+        .space(unused_data),
+        .popped(unused_popped[2])
+    );
+
+    assign piece = in_data ? data : {416'd0, header_addresses};
+    assign piece_bytes = in_data ? data_count : 7'd12;
+    assign piece_valid = in_data ? data_valid && (!data_last || verdict_valid) : header_valid;
+    assign piece_last = in_data && data_last;
     assign piece_bad = verdict[0] || verdict[1] || late_by_now;
     assign ends = piece_last && piece_valid && piece_ready;
-    assign out_ready = in_data && piece_ready && (!out_last || verdict_valid);
-    assign verdict_ready = piece_last && piece_ready && out_valid;
+    assign data_ready = in_data && piece_ready && (!data_last || verdict_valid);
+    assign verdict_ready = piece_last && piece_ready && data_valid;
     assign accepted = ends && !piece_bad;
     assign set_ready = !ends;  // one write port
 
@@ -615,6 +639,31 @@ module macsec_receive #(
         read_pn <= lowests[read_slot];
     end
 
+    logic packing_valid;
+    logic packing_ready;
+    logic packing_bad;
+    logic packing_last;
+    logic [6:0] packing_bytes;
+    logic [511:0] packing_data;
+    logic [CHANNEL_BITS+USER-1:0] packing_side;
+    logic [2:0] unused_pieces;
+
+    stream_fifo #(
+        .WIDTH(CHANNEL_BITS + USER + 521),
+        .DEPTH(4)
+    ) pieces (
+        .clk,
+        .rst,
+        .s_valid(piece_valid),
+        .s_ready(piece_ready),
+        .s_data({header_slot[SLOT_BITS-1:2], header_side, piece_bad, piece_last, piece_bytes, piece}),
+        .m_valid(packing_valid),
+        .m_ready(packing_ready),
+        .m_data({packing_side, packing_bad, packing_last, packing_bytes, packing_data}),
+        .space(unused_pieces),
+        .popped(unused_popped[3])
+    );
+
     logic packed_valid;
     logic packed_ready;
     logic [511:0] packed_data;
@@ -628,13 +677,13 @@ module macsec_receive #(
     ) packer (
         .clk,
         .rst,
-        .in_valid(piece_valid),
-        .in_ready(piece_ready),
-        .in_data(piece),
-        .in_bytes(piece_bytes),
-        .in_last(piece_last),
-        .in_bad(piece_bad),
-        .in_user({header_slot[SLOT_BITS-1:2], header_side}),
+        .in_valid(packing_valid),
+        .in_ready(packing_ready),
+        .in_data(packing_data),
+        .in_bytes(packing_bytes),
+        .in_last(packing_last),
+        .in_bad(packing_bad),
+        .in_user(packing_side),
         .m_axis_tvalid(packed_valid),
         .m_axis_tready(packed_ready),
         .m_axis_tdata(packed_data),
@@ -749,7 +798,7 @@ module macsec_receive #(
     logic unused;
     assign unused = ^{
         unused_keep, unused_jobs, unused_popped, unused_bad, unused_tag, verdict[2], unused_headers,
-        unused_bytes, frame_head[63:48],
+        unused_bytes, frame_head[63:48], unused_data, unused_pieces,
         behind[1023:128]
     };
 

@@ -264,7 +264,7 @@ module macsec_transmit #(
     logic [SLOT_BITS-1:0] job_slot;
     logic [127:0] job_tag;
     logic [4:0] unused_jobs;
-    logic [1:0] unused_popped;
+    logic [3:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(1 + 16 + SIDE + SLOT_BITS + 128),
@@ -440,6 +440,12 @@ module macsec_transmit #(
     logic with_icv;  // the ICV has room in the last beat
     logic [6:0] out_bytes;
     logic [511:0] out_masked;
+    logic data_valid;
+    logic data_ready;
+    logic data_last;
+    logic [6:0] data_count;
+    logic [511:0] data;
+    logic [2:0] unused_data;
 
     always_comb begin
         out_bytes = '0;
@@ -449,7 +455,24 @@ module macsec_transmit #(
         end
     end
 
-    assign with_icv = out_last && out_bytes <= 7'd48;
+    // Bytes are counted, the ICV is put behind them, and all is packed in three clocks: registers between.
+    stream_fifo #(
+        .WIDTH(520),
+        .DEPTH(4)
+    ) outs (
+        .clk,
+        .rst,
+        .s_valid(out_valid),
+        .s_ready(out_ready),
+        .s_data({out_last, out_bytes, out_masked}),
+        .m_valid(data_valid),
+        .m_ready(data_ready),
+        .m_data({data_last, data_count, data}),
+        .space(unused_data),
+        .popped(unused_popped[2])
+    );
+
+    assign with_icv = data_last && data_count <= 7'd48;
     always_comb begin
         piece = {288'd0, header};
         piece_bytes = 7'(HEADER);
@@ -459,20 +482,20 @@ module macsec_transmit #(
             piece_bytes = 7'd16;
             piece_valid = icv_valid;
         end else if (in_data) begin
-            piece = out_masked;
-            piece_bytes = out_bytes;
-            piece_valid = out_valid;
+            piece = data;
+            piece_bytes = data_count;
+            piece_valid = data_valid;
             if (with_icv) begin
-                piece = out_masked | ({384'd0, icv} << {out_bytes[5:0], 3'd0});
-                piece_bytes = out_bytes + 7'd16;
-                piece_valid = out_valid && icv_valid;
+                piece = data | ({384'd0, icv} << {data_count[5:0], 3'd0});
+                piece_bytes = data_count + 7'd16;
+                piece_valid = data_valid && icv_valid;
             end
         end
     end
     assign piece_last = in_icv || (in_data && with_icv);
     assign header_done = piece_last && piece_valid && piece_ready;
-    assign icv_ready = piece_last && piece_ready && (in_icv || out_valid);
-    assign out_ready = in_data && !in_icv && piece_ready && (!with_icv || icv_valid);
+    assign icv_ready = piece_last && piece_ready && (in_icv || data_valid);
+    assign data_ready = in_data && !in_icv && piece_ready && (!with_icv || icv_valid);
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -480,9 +503,33 @@ module macsec_transmit #(
             in_icv  <= 1'b0;
         end else if (piece_valid && piece_ready) begin
             in_data <= !piece_last;
-            in_icv  <= in_data && !in_icv && out_last && !with_icv;
+            in_icv  <= in_data && !in_icv && data_last && !with_icv;
         end
     end
+
+    logic packing_valid;
+    logic packing_ready;
+    logic packing_last;
+    logic [6:0] packing_bytes;
+    logic [511:0] packing_data;
+    logic [SIDE-1:0] packing_side;
+    logic [2:0] unused_pieces;
+
+    stream_fifo #(
+        .WIDTH(SIDE + 520),
+        .DEPTH(4)
+    ) pieces (
+        .clk,
+        .rst,
+        .s_valid(piece_valid),
+        .s_ready(piece_ready),
+        .s_data({header_side, piece_last, piece_bytes, piece}),
+        .m_valid(packing_valid),
+        .m_ready(packing_ready),
+        .m_data({packing_side, packing_last, packing_bytes, packing_data}),
+        .space(unused_pieces),
+        .popped(unused_popped[3])
+    );
 
     logic packed_valid;
     logic packed_ready;
@@ -497,13 +544,13 @@ module macsec_transmit #(
     ) packer (
         .clk,
         .rst,
-        .in_valid(piece_valid),
-        .in_ready(piece_ready),
-        .in_data(piece),
-        .in_bytes(piece_bytes),
-        .in_last(piece_last),
+        .in_valid(packing_valid),
+        .in_ready(packing_ready),
+        .in_data(packing_data),
+        .in_bytes(packing_bytes),
+        .in_last(packing_last),
         .in_bad(1'b0),
-        .in_user(header_side),
+        .in_user(packing_side),
         .m_axis_tvalid(packed_valid),
         .m_axis_tready(packed_ready),
         .m_axis_tdata(packed_data),
@@ -560,7 +607,8 @@ module macsec_transmit #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_bad, unused_verdict, unused_headers, unused_packed_bad
+        unused_keep, unused_jobs, unused_popped, unused_bad, unused_verdict, unused_headers, unused_data,
+        unused_pieces, unused_packed_bad
     };
 
 endmodule
