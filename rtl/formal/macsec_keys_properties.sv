@@ -1,0 +1,131 @@
+// macsec_keys: no slot in use, and none with a frame in flight, is overwritten; what is written is the key that was
+// offered and not refused; a key comes into use once; zeroise ends all use at once, and writes zeros over every slot before it says that it is done.
+//
+// One slot, any one, is followed: `followed`.
+module macsec_keys_properties (
+    input logic clk,
+    input logic rst,
+    input logic s_key_tvalid,
+    input logic [1:0] s_key_slot,
+    input logic [127:0] s_key_key,
+    input logic m_key_tready,
+    input logic set,
+    input logic [1:0] set_slot,
+    input logic set_use,
+    input logic zeroise,
+    input logic began,
+    input logic [1:0] began_slot,
+    input logic ended,
+    input logic [1:0] followed
+);
+    logic s_key_tready, m_key_tvalid, zeroising, refused, begins;
+    logic [1:0] m_key_slot;
+    logic [127:0] m_key_key;
+    logic [3:0] in_use;
+
+    macsec_keys #(
+        .SLOT_BITS(2)
+    ) keys (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .m_key_tvalid,
+        .m_key_tready,
+        .m_key_slot,
+        .m_key_key,
+        .set,
+        .set_slot,
+        .set_use,
+        .begins,
+        .in_use,
+        .zeroise,
+        .zeroising,
+        .began,
+        .ended,
+        .refused
+    );
+
+    localparam logic [1:0] WAIT = 2'd1;
+    localparam logic [1:0] WRITE = 2'd2;
+
+    logic begun = 1'b0;
+    logic [1:0] followed_before;
+    logic [7:0] flight = '0;  // frames that have begun and not ended
+    logic [7:0] behind = '0;  // of these, up to the last of the followed slot
+    logic [127:0] offered;  // the followed slot's newest key
+    logic clean = 1'b0;  // since zeroise the followed slot has got its zeros
+    logic zeroised_before = 1'b0;
+    logic zeroising_before = 1'b0;
+    logic was_in_use = 1'b0;
+    logic had_use = 1'b0;  // under its newest key
+    logic busy;
+
+    always_ff @(posedge clk) begin
+        begun <= 1'b1;
+        followed_before <= followed;
+        zeroised_before <= zeroise && !rst;
+        zeroising_before <= zeroising && !rst;
+        if (rst) begin
+            flight <= '0;
+            behind <= '0;
+            clean  <= 1'b0;
+            was_in_use <= 1'b0;
+            had_use <= 1'b0;
+        end else begin
+            flight <= flight + 8'(began) - 8'(ended);
+            if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
+            else if (ended && behind != '0) behind <= behind - 8'd1;
+            was_in_use <= in_use[followed];
+            if (in_use[followed]) had_use <= 1'b1;
+            else if (m_key_tvalid && m_key_tready && m_key_slot == followed) had_use <= 1'b0;
+            if (zeroise) clean <= 1'b0;
+            else if (m_key_tvalid && m_key_tready && keys.overwriting && m_key_slot == followed)
+                clean <= 1'b1;
+        end
+        if (s_key_tvalid && s_key_tready && !refused && s_key_slot == followed) offered <= s_key_key;
+    end
+
+    // The followed slot will be written, or is.
+    assign busy = (keys.state == WAIT || keys.state == WRITE) && (keys.overwriting || m_key_slot == followed);
+
+    always_comb begin
+        if (!begun) assume (rst);
+        if (begun) begin
+            assume (followed == followed_before);
+            // Frames begin under slots in use, end if there are any, and are not too many for the engine.
+            assume (!began || (in_use[began_slot] && flight < 8'd100));
+            assume (!ended || flight != '0);
+        end
+        if (begun && !rst) begin
+            if (m_key_tvalid && m_key_slot == followed) assert (!in_use[followed] && behind == '0);
+            if (m_key_tvalid && m_key_slot == followed && !keys.overwriting) assert (m_key_key == offered);
+            if (in_use[followed] && !was_in_use) assert (!had_use);
+            if (zeroised_before) assert (in_use == '0);
+            if (zeroising_before && !zeroising) assert (clean);
+            if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
+            // For the induction: where things are.
+            assert (keys.state <= WRITE);
+            assert (keys.in_flight == flight && behind <= flight && keys.ahead <= flight);
+            assert (!in_use[followed] || !keys.keyed[followed]);
+            if (keys.keyed[followed]) assert (!had_use);
+            if (busy) assert (!keys.keyed[followed] && !in_use[followed] && behind <= keys.ahead);
+            if (keys.state == WRITE) assert (keys.ahead == '0);
+            if (keys.overwriting) begin
+                assert (keys.state == WAIT || keys.state == WRITE);
+                assert (keys.keyed == '0 && m_key_key == '0);
+                if (keys.state == WAIT) assert (m_key_slot == '0);
+                if (m_key_slot > followed && !keys.asked) assert (clean);
+            end
+            if (keys.state == WAIT && !keys.overwriting && m_key_slot == followed)
+                assert (m_key_key == offered);
+            if (keys.asked) assert (in_use == '0 || keys.state != 2'd0);
+            cover (zeroising_before && !zeroising && flight == '0 && clean);
+            cover (m_key_tvalid && m_key_slot == followed && flight != '0);
+            cover (refused && behind != '0);
+        end
+    end
+
+endmodule

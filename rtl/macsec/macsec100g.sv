@@ -1,0 +1,385 @@
+// MACsec (IEEE 802.1AE-2018) beside a 100G MAC: macsec_transmit and macsec_receive, and their registers on AXI4-Lite
+// (registers.toml, docs/macsec.md). Parameters and what is done with frames: there.
+//
+//   s_controlled, s_uncontrolled → m_line       what is sent
+//   s_line → m_controlled, m_uncontrolled       what is received
+//   s_key_*                                     keys; s_key_receive: for the receiving side
+//   irq                                         a sending association has reached the threshold's packet number
+module macsec100g #(
+    parameter int CHANNELS = 4,
+    parameter int USER = 1,
+    parameter int SBOX = 0,
+    parameter int DEPTH = 256,
+    parameter int CHANNEL_BITS = $clog2(CHANNELS),
+    parameter int SLOT_BITS = CHANNEL_BITS + 2
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic        s_axil_awvalid,
+    output logic        s_axil_awready,
+    input  logic [ 7:0] s_axil_awaddr,
+    input  logic        s_axil_wvalid,
+    output logic        s_axil_wready,
+    input  logic [31:0] s_axil_wdata,
+    input  logic [ 3:0] s_axil_wstrb,
+    output logic        s_axil_bvalid,
+    input  logic        s_axil_bready,
+    output logic [ 1:0] s_axil_bresp,
+    input  logic        s_axil_arvalid,
+    output logic        s_axil_arready,
+    input  logic [ 7:0] s_axil_araddr,
+    output logic        s_axil_rvalid,
+    input  logic        s_axil_rready,
+    output logic [31:0] s_axil_rdata,
+    output logic [ 1:0] s_axil_rresp,
+
+    output logic irq,
+
+    input  logic                 s_key_tvalid,
+    output logic                 s_key_tready,
+    input  logic                 s_key_receive,
+    input  logic [SLOT_BITS-1:0] s_key_slot,
+    input  logic [        127:0] s_key_key,
+
+    input  logic                    s_controlled_tvalid,
+    output logic                    s_controlled_tready,
+    input  logic [           511:0] s_controlled_tdata,
+    input  logic [            63:0] s_controlled_tkeep,
+    input  logic                    s_controlled_tlast,
+    input  logic [CHANNEL_BITS-1:0] s_controlled_tid,
+    input  logic [        USER-1:0] s_controlled_tuser,
+
+    input  logic                    s_uncontrolled_tvalid,
+    output logic                    s_uncontrolled_tready,
+    input  logic [           511:0] s_uncontrolled_tdata,
+    input  logic [            63:0] s_uncontrolled_tkeep,
+    input  logic                    s_uncontrolled_tlast,
+    input  logic [CHANNEL_BITS-1:0] s_uncontrolled_tid,
+    input  logic [        USER-1:0] s_uncontrolled_tuser,
+
+    output logic                    m_line_tvalid,
+    input  logic                    m_line_tready,
+    output logic [           511:0] m_line_tdata,
+    output logic [            63:0] m_line_tkeep,
+    output logic                    m_line_tlast,
+    output logic [CHANNEL_BITS-1:0] m_line_tid,
+    output logic [        USER-1:0] m_line_tuser,
+
+    input  logic         s_line_tvalid,
+    output logic         s_line_tready,
+    input  logic [511:0] s_line_tdata,
+    input  logic [ 63:0] s_line_tkeep,
+    input  logic         s_line_tlast,
+    input  logic [USER:0] s_line_tuser,
+
+    output logic                    m_controlled_tvalid,
+    input  logic                    m_controlled_tready,
+    output logic [           511:0] m_controlled_tdata,
+    output logic [            63:0] m_controlled_tkeep,
+    output logic                    m_controlled_tlast,
+    output logic [CHANNEL_BITS-1:0] m_controlled_tid,
+    output logic [        USER-1:0] m_controlled_tuser,
+
+    output logic          m_uncontrolled_tvalid,
+    input  logic          m_uncontrolled_tready,
+    output logic [ 511:0] m_uncontrolled_tdata,
+    output logic [  63:0] m_uncontrolled_tkeep,
+    output logic          m_uncontrolled_tlast,
+    output logic [USER:0] m_uncontrolled_tuser
+);
+
+    // ---- Registers ----
+
+    logic [7:0] select_slot;
+    logic select_receive;
+    logic command_set_channel;
+    logic command_set_sa;
+    logic command_read;
+    logic command_zeroise;
+    logic command_clear_reached;
+    logic busy;
+    logic [63:0] threshold;
+    logic reached;
+    logic [SLOT_BITS-1:0] reached_slot;
+    logic [SLOT_BITS-1:0] first_slot;
+    logic flags_use;
+    logic flags_extended;
+    logic [63:0] sci;
+    logic [63:0] pn;
+    logic [31:0] window;
+    logic [95:0] base;
+    logic [63:0] snapshot_pn;
+    logic [63:0] snapshot_frames;
+    logic [63:0] snapshot_octets;
+    logic [63:0] snapshot_not_valid;
+    logic [63:0] snapshot_late;
+    logic [SLOT_BITS-1:0] slot;
+    logic [2**SLOT_BITS-1:0] out_in_use;
+    logic [2**SLOT_BITS-1:0] in_in_use;
+    logic out_zeroising;
+    logic in_zeroising;
+
+    // Clocks with an event each.
+    localparam int EVENTS = 10;
+    logic [EVENTS-1:0] events;
+    logic [32*EVENTS-1:0] counts;
+
+    assign slot = select_slot[SLOT_BITS-1:0];
+
+    macsec_registers registers (
+        .clk,
+        .rst,
+        .s_axil_awvalid,
+        .s_axil_awready,
+        .s_axil_awaddr,
+        .s_axil_wvalid,
+        .s_axil_wready,
+        .s_axil_wdata,
+        .s_axil_wstrb,
+        .s_axil_bvalid,
+        .s_axil_bready,
+        .s_axil_bresp,
+        .s_axil_arvalid,
+        .s_axil_arready,
+        .s_axil_araddr,
+        .s_axil_rvalid,
+        .s_axil_rready,
+        .s_axil_rdata,
+        .s_axil_rresp,
+        .identity_magic(32'h4d41_4353),
+        .shape_channels(8'(CHANNELS)),
+        .select_slot,
+        .select_receive,
+        .command_set_channel,
+        .command_set_sa,
+        .command_read,
+        .command_zeroise,
+        .command_clear_reached,
+        .status_busy(busy),
+        .status_zeroising(out_zeroising || in_zeroising),
+        .status_in_use(select_receive ? in_in_use[slot] : out_in_use[slot]),
+        .flags_use,
+        .flags_extended,
+        .sci_high(sci[63:32]),
+        .sci_low(sci[31:0]),
+        .pn_high(pn[63:32]),
+        .pn_low(pn[31:0]),
+        .window,
+        .base_0(base[95:64]),
+        .base_1(base[63:32]),
+        .base_2(base[31:0]),
+        .read_pn_high(snapshot_pn[63:32]),
+        .read_pn_low(snapshot_pn[31:0]),
+        .read_frames_high(snapshot_frames[63:32]),
+        .read_frames_low(snapshot_frames[31:0]),
+        .read_octets_high(snapshot_octets[63:32]),
+        .read_octets_low(snapshot_octets[31:0]),
+        .read_not_valid_high(snapshot_not_valid[63:32]),
+        .read_not_valid_low(snapshot_not_valid[31:0]),
+        .read_late_high(snapshot_late[63:32]),
+        .read_late_low(snapshot_late[31:0]),
+        .threshold_high(threshold[63:32]),
+        .threshold_low(threshold[31:0]),
+        .reached_slot(8'(first_slot)),
+        .reached_valid(irq),
+        .out_no_sa(counts[0+:32]),
+        .out_no_pn(counts[32+:32]),
+        .out_too_long(counts[64+:32]),
+        .out_key_refused(counts[96+:32]),
+        .in_untagged(counts[128+:32]),
+        .in_bad_tag(counts[160+:32]),
+        .in_no_sci(counts[192+:32]),
+        .in_no_sa(counts[224+:32]),
+        .in_overrun(counts[256+:32]),
+        .in_key_refused(counts[288+:32])
+    );
+
+    always_ff @(posedge clk) begin
+        for (int i = 0; i < EVENTS; i = i + 1) begin
+            if (rst) counts[32*i+:32] <= '0;
+            else if (events[i]) counts[32*i+:32] <= counts[32*i+:32] + 32'd1;
+        end
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst || command_clear_reached) irq <= 1'b0;
+        else if (reached) irq <= 1'b1;
+        if (rst) first_slot <= '0;
+        else if (reached && !irq) first_slot <= reached_slot;
+    end
+
+    // ---- Commands: a setting waits for its clock, a reading for the answer of the memories ----
+
+    logic set_channel;
+    logic set_sa;
+    logic [2:0] reading;
+    logic out_ready;
+    logic in_ready;
+    logic done;
+    logic [63:0] out_pn;
+    logic [63:0] out_frames;
+    logic [63:0] out_octets;
+    logic [63:0] in_pn;
+    logic [63:0] in_frames;
+    logic [63:0] in_octets;
+    logic [63:0] in_not_valid;
+    logic [63:0] in_late;
+
+    assign done = select_receive ? in_ready : out_ready;
+    assign busy = command_set_channel || command_set_sa || command_read || command_zeroise
+        || set_channel || set_sa || reading != '0;
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            set_channel <= 1'b0;
+            set_sa <= 1'b0;
+            reading <= '0;
+        end else begin
+            set_channel <= command_set_channel || (set_channel && !done);
+            set_sa <= command_set_sa || (set_sa && !done);
+            reading <= {reading[1:0], command_read};
+        end
+        if (rst) begin
+            snapshot_pn <= '0;
+            snapshot_frames <= '0;
+            snapshot_octets <= '0;
+            snapshot_not_valid <= '0;
+            snapshot_late <= '0;
+        end else if (reading[2]) begin
+            snapshot_pn <= select_receive ? in_pn : out_pn;
+            snapshot_frames <= select_receive ? in_frames : out_frames;
+            snapshot_octets <= select_receive ? in_octets : out_octets;
+            snapshot_not_valid <= select_receive ? in_not_valid : '0;
+            snapshot_late <= select_receive ? in_late : '0;
+        end
+    end
+
+    // ---- Keys ----
+
+    logic [1:0] key_ready;
+    assign s_key_tready = s_key_receive ? key_ready[1] : key_ready[0];
+
+    // ---- Both sides ----
+
+    macsec_transmit #(
+        .CHANNELS(CHANNELS),
+        .USER(USER),
+        .SBOX(SBOX),
+        .DEPTH(DEPTH)
+    ) transmit (
+        .clk,
+        .rst,
+        .s_axis_tvalid(s_controlled_tvalid),
+        .s_axis_tready(s_controlled_tready),
+        .s_axis_tdata(s_controlled_tdata),
+        .s_axis_tkeep(s_controlled_tkeep),
+        .s_axis_tlast(s_controlled_tlast),
+        .s_axis_tid(s_controlled_tid),
+        .s_axis_tuser(s_controlled_tuser),
+        .s_bypass_tvalid(s_uncontrolled_tvalid),
+        .s_bypass_tready(s_uncontrolled_tready),
+        .s_bypass_tdata(s_uncontrolled_tdata),
+        .s_bypass_tkeep(s_uncontrolled_tkeep),
+        .s_bypass_tlast(s_uncontrolled_tlast),
+        .s_bypass_tid(s_uncontrolled_tid),
+        .s_bypass_tuser(s_uncontrolled_tuser),
+        .m_axis_tvalid(m_line_tvalid),
+        .m_axis_tready(m_line_tready),
+        .m_axis_tdata(m_line_tdata),
+        .m_axis_tkeep(m_line_tkeep),
+        .m_axis_tlast(m_line_tlast),
+        .m_axis_tid(m_line_tid),
+        .m_axis_tuser(m_line_tuser),
+        .s_key_tvalid(s_key_tvalid && !s_key_receive),
+        .s_key_tready(key_ready[0]),
+        .s_key_slot,
+        .s_key_key,
+        .set_channel(set_channel && !select_receive),
+        .set_sa(set_sa && !select_receive),
+        .set_ready(out_ready),
+        .set_slot(slot),
+        .set_use(flags_use),
+        .set_extended(flags_extended),
+        .set_sci(sci),
+        .set_pn(pn),
+        .set_base(base),
+        .read_slot(slot),
+        .read_pn(out_pn),
+        .read_frames(out_frames),
+        .read_octets(out_octets),
+        .in_use(out_in_use),
+        .zeroise(command_zeroise),
+        .zeroising(out_zeroising),
+        .threshold,
+        .reached,
+        .reached_slot,
+        .count_no_sa(events[0]),
+        .count_no_pn(events[1]),
+        .count_too_long(events[2]),
+        .count_key_refused(events[3])
+    );
+
+    macsec_receive #(
+        .CHANNELS(CHANNELS),
+        .USER(USER),
+        .SBOX(SBOX),
+        .DEPTH(DEPTH)
+    ) receive (
+        .clk,
+        .rst,
+        .s_axis_tvalid(s_line_tvalid),
+        .s_axis_tready(s_line_tready),
+        .s_axis_tdata(s_line_tdata),
+        .s_axis_tkeep(s_line_tkeep),
+        .s_axis_tlast(s_line_tlast),
+        .s_axis_tuser(s_line_tuser),
+        .m_axis_tvalid(m_controlled_tvalid),
+        .m_axis_tready(m_controlled_tready),
+        .m_axis_tdata(m_controlled_tdata),
+        .m_axis_tkeep(m_controlled_tkeep),
+        .m_axis_tlast(m_controlled_tlast),
+        .m_axis_tid(m_controlled_tid),
+        .m_axis_tuser(m_controlled_tuser),
+        .m_bypass_tvalid(m_uncontrolled_tvalid),
+        .m_bypass_tready(m_uncontrolled_tready),
+        .m_bypass_tdata(m_uncontrolled_tdata),
+        .m_bypass_tkeep(m_uncontrolled_tkeep),
+        .m_bypass_tlast(m_uncontrolled_tlast),
+        .m_bypass_tuser(m_uncontrolled_tuser),
+        .s_key_tvalid(s_key_tvalid && s_key_receive),
+        .s_key_tready(key_ready[1]),
+        .s_key_slot,
+        .s_key_key,
+        .set_channel(set_channel && select_receive),
+        .set_sa(set_sa && select_receive),
+        .set_ready(in_ready),
+        .set_slot(slot),
+        .set_use(flags_use),
+        .set_extended(flags_extended),
+        .set_sci(sci),
+        .set_pn(pn),
+        .set_window(window),
+        .set_base(base),
+        .read_slot(slot),
+        .read_pn(in_pn),
+        .read_frames(in_frames),
+        .read_octets(in_octets),
+        .read_not_valid(in_not_valid),
+        .read_late(in_late),
+        .in_use(in_in_use),
+        .zeroise(command_zeroise),
+        .zeroising(in_zeroising),
+        .count_untagged(events[4]),
+        .count_bad_tag(events[5]),
+        .count_no_sci(events[6]),
+        .count_no_sa(events[7]),
+        .count_overrun(events[8]),
+        .count_key_refused(events[9])
+    );
+
+    // Associations beyond those of CHANNELS are none.
+    logic unused;
+    assign unused = ^select_slot;
+
+endmodule

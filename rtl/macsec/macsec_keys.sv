@@ -1,0 +1,125 @@
+// Between whoever brings keys and an engine: which slots have keys and are in use.
+//
+// A key for a slot in use is refused, and counted. Any other waits until the frames that have begun so far are through,
+// so that no slot is overwritten in flight. `zeroise` ends the use of all slots at once, waits likewise, and writes a key
+// of zeros, and with it round keys and powers of H, over each slot.
+//
+// A key comes into use once: with it begin its packet numbers, which must not begin again. When its use has ended the slot
+// wants a new key.
+//
+//   set_*     begin or end the use of a slot; begins: it begins in this clock
+//   in_use    slots in use
+//   began     a frame was given to the engine; ended: one has left it
+module macsec_keys #(
+    parameter int SLOT_BITS = 4
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic                 s_key_tvalid,
+    output logic                 s_key_tready,
+    input  logic [SLOT_BITS-1:0] s_key_slot,
+    input  logic [        127:0] s_key_key,
+
+    output logic                 m_key_tvalid,
+    input  logic                 m_key_tready,
+    output logic [SLOT_BITS-1:0] m_key_slot,
+    output logic [        127:0] m_key_key,
+
+    input  logic                    set,
+    input  logic [   SLOT_BITS-1:0] set_slot,
+    input  logic                    set_use,
+    output logic                    begins,
+    output logic [2**SLOT_BITS-1:0] in_use,
+
+    input  logic zeroise,
+    output logic zeroising,
+
+    input logic began,
+    input logic ended,
+
+    output logic refused
+);
+
+    typedef enum logic [1:0] {
+        IDLE,
+        WAIT,
+        WRITE
+    } state_t;
+
+    state_t state;
+    logic [2**SLOT_BITS-1:0] keyed;  // with a key that was never in use
+    logic [7:0] in_flight;
+    logic [7:0] ahead;  // frames that began before, and have not ended
+    logic last_slot;
+    logic asked;  // to zeroise, while a key is under way
+    logic overwrite;
+    logic overwriting;
+
+    assign begins = set && set_use && keyed[set_slot];
+    assign overwrite = zeroise || asked;
+    assign zeroising = asked || overwriting;
+    assign s_key_tready = state == IDLE && !overwrite;
+    assign refused = s_key_tvalid && s_key_tready && in_use[s_key_slot];
+    assign m_key_tvalid = state == WRITE;
+    assign last_slot = !overwriting || (&m_key_slot);
+
+    always_ff @(posedge clk) begin
+        if (rst) begin
+            state <= IDLE;
+            keyed <= '0;
+            in_use <= '0;
+            asked <= 1'b0;
+            overwriting <= 1'b0;
+            in_flight <= '0;
+            ahead <= '0;
+        end else begin
+            in_flight <= in_flight + 8'(began) - 8'(ended);
+            if (state == IDLE) ahead <= in_flight + 8'(began) - 8'(ended);
+            else if (ended && ahead != '0) ahead <= ahead - 8'd1;
+
+            if (begins) begin
+                in_use[set_slot] <= 1'b1;
+                keyed[set_slot]  <= 1'b0;
+            end else if (set && !set_use) begin
+                in_use[set_slot] <= 1'b0;
+            end
+            if (zeroise && state != IDLE) asked <= 1'b1;
+            case (state)
+                IDLE: begin
+                    if (overwrite) begin
+                        state <= WAIT;
+                        asked <= 1'b0;
+                        overwriting <= 1'b1;
+                        keyed <= '0;
+                    end else if (s_key_tvalid && !in_use[s_key_slot]) begin
+                        state <= WAIT;
+                        keyed[s_key_slot] <= 1'b0;
+                        // What is set in this very clock is for the key before.
+                        if (set && set_slot == s_key_slot) in_use[set_slot] <= 1'b0;
+                    end
+                end
+                WAIT: if (ahead == '0) state <= WRITE;
+                WRITE:
+                if (m_key_tready) begin
+                    if (last_slot) begin
+                        state <= IDLE;
+                        overwriting <= 1'b0;
+                        if (!overwriting) keyed[m_key_slot] <= 1'b1;
+                    end
+                end
+                default: state <= IDLE;
+            endcase
+            if (overwrite) in_use <= '0;
+        end
+        if (state == IDLE) begin
+            m_key_slot <= overwrite ? '0 : s_key_slot;
+            m_key_key  <= overwrite ? '0 : s_key_key;
+        end else if (state == WRITE && m_key_tready) begin
+            // The key does not stay here either.
+            m_key_key  <= '0;
+            m_key_slot <= m_key_slot + 1'b1;
+        end
+    end
+
+endmodule

@@ -1,0 +1,245 @@
+"""macsec100g: set by its registers, its two sides understand each other and scapy, and count alike."""
+
+import random
+import tomllib
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
+from cocotbext.axi import (
+    AxiLiteBus,
+    AxiLiteMaster,
+    AxiStreamBus,
+    AxiStreamFrame,
+    AxiStreamSink,
+    AxiStreamSource,
+)
+from macsec_bench import PERIOD_NS, Association, pauses, sealed_by, some_frame
+
+TABLE = tomllib.loads((Path(__file__).resolve().parents[2] / "macsec" / "registers.toml").read_text())
+REGISTERS = {register["name"]: register for register in TABLE["register"]}
+SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
+SLVERR = 2
+
+
+class Core:
+    def __init__(self, dut: HierarchyObject) -> None:
+        self.dut = dut
+        cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+        dut.s_key_tvalid.value = 0
+        self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+        source = {
+            name: AxiStreamBus.from_prefix(dut, f"s_{name}")
+            for name in ("controlled", "uncontrolled", "line")
+        }
+        sink = {
+            name: AxiStreamBus.from_prefix(dut, f"m_{name}")
+            for name in ("controlled", "uncontrolled", "line")
+        }
+        self.sources = {name: AxiStreamSource(bus, dut.clk, dut.rst) for name, bus in source.items()}
+        self.sinks = {name: AxiStreamSink(bus, dut.clk, dut.rst) for name, bus in sink.items()}
+
+    async def reset(self) -> None:
+        self.dut.rst.value = 1
+        await ClockCycles(self.dut.clk, 4)
+        self.dut.rst.value = 0
+        await ClockCycles(self.dut.clk, 2)
+
+    async def write(self, name: str, value: int) -> None:
+        await self.registers.write_dword(REGISTERS[name]["address"], value)
+
+    async def read(self, name: str, field: str | None = None) -> int:
+        register = REGISTERS[name]
+        value = await self.registers.read_dword(register["address"])
+        for low, bits, known, _ in register["fields"]:
+            if known == field:
+                return value >> low & (1 << bits) - 1
+        assert field is None
+        return value
+
+    async def command(self, *names: str) -> None:
+        fields = {name: low for low, _, name, _ in REGISTERS["command"]["fields"]}
+        await self.write("command", sum(1 << fields[name] for name in names))
+        while await self.read("status", "busy"):
+            pass
+
+    async def select(self, slot: int, receive: bool) -> None:
+        await self.write("select", slot | int(receive) << 8)
+
+    async def load(self, association: Association, receive: bool) -> None:
+        self.dut.s_key_receive.value = int(receive)
+        self.dut.s_key_slot.value = association.slot
+        self.dut.s_key_key.value = int.from_bytes(association.key, "little")
+        self.dut.s_key_tvalid.value = 1
+        await RisingEdge(self.dut.clk)
+        while not self.dut.s_key_tready.value:
+            await RisingEdge(self.dut.clk)
+        self.dut.s_key_tvalid.value = 0
+        await ClockCycles(self.dut.clk, 1)
+        while not self.dut.s_key_tready.value:
+            await RisingEdge(self.dut.clk)
+
+    async def use(self, association: Association, receive: bool) -> None:
+        await self.select(association.slot, receive)
+        await self.write("flags", 1 | int(association.ssci is not None) << 1)
+        sci = int.from_bytes(association.sci)
+        for name, value in (("sci", sci), ("pn", association.pn)):
+            await self.write(f"{name}_high", value >> 32)
+            await self.write(f"{name}_low", value & 0xFFFF_FFFF)
+        await self.write("window", 0)
+        for i in range(3):
+            await self.write(f"base_{i}", association.base >> 64 - 32 * i & 0xFFFF_FFFF)
+        await self.command("set_channel", "set_sa")
+
+    async def counted(self, slot: int, receive: bool) -> dict[str, int]:
+        """All that `read` copies."""
+        await self.select(slot, receive)
+        await self.command("read")
+        names = ("pn", "frames", "octets", "not_valid", "late")
+        return {
+            name: await self.read(f"read_{name}_high") << 32 | await self.read(f"read_{name}_low")
+            for name in names
+        }
+
+    async def loop(self) -> None:
+        """The line's other end sends all back."""
+        while True:
+            frame = await self.sinks["line"].recv()
+            await self.sources["line"].send(AxiStreamFrame(bytes(frame.tdata), tuser=int(frame.tuser) << 1))
+
+
+@cocotb.test()
+async def both_sides_understand_each_other(dut: HierarchyObject) -> None:
+    rng = random.Random(1)
+    core = Core(dut)
+    await core.reset()
+    assert await core.read("identity") == 0x4D41_4353
+    assert await core.read("shape", "channels") == 4
+    associations = [
+        Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16), pn=0xFFFF_FF00),
+        Association(
+            2,
+            bytes.fromhex("0200000000020002"),
+            3,
+            rng.randbytes(16),
+            2**32 - 3,
+            ssci=bytes([9, 0, 0, 3]),
+            salt=SALT,
+        ),
+    ]
+    for association in associations:
+        for receive in (False, True):
+            await core.load(association, receive)
+            await core.use(association, receive)
+            assert await core.read("status", "in_use") == 1
+    cocotb.start_soon(core.loop())
+    core.sinks["controlled"].set_pause_generator(pauses(rng, 0.2))
+    plain = []
+    octets = [0, 0]
+    others = [rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(50) for _ in range(4)]
+    for i in range(16):
+        which = i % 2
+        frame = some_frame(rng, associations[which].sci[:6])
+        octets[which] += len(frame) - 12
+        plain.append((associations[which].channel, frame))
+        await core.sources["controlled"].send(
+            AxiStreamFrame(frame, tid=associations[which].channel, tuser=which)
+        )
+        if i % 4 == 0:
+            await core.sources["uncontrolled"].send(AxiStreamFrame(others[i // 4], tid=0, tuser=0))
+    for channel, frame in plain:
+        got = await with_timeout(core.sinks["controlled"].recv(), 40, "us")
+        assert (got.tid, bytes(got.tdata), got.tuser) == (channel, frame, channel // 2)
+    for frame in others:
+        assert bytes((await with_timeout(core.sinks["uncontrolled"].recv(), 40, "us")).tdata) == frame
+    for association, many in zip(associations, octets, strict=True):
+        for receive in (False, True):
+            expected = {"pn": association.pn + 8, "frames": 8, "octets": many, "not_valid": 0, "late": 0}
+            assert await core.counted(association.slot, receive) == expected
+    assert await core.read("in_untagged") == len(others)
+
+
+@cocotb.test()
+async def registers_answer_as_their_table_says(dut: HierarchyObject) -> None:
+    core = Core(dut)
+    await core.reset()
+    for i, (name, register) in enumerate(REGISTERS.items()):
+        if register["access"] == "rw":
+            value = 0x0123_4567 * (i + 1) & 0xFFFF_FFFF
+            await core.write(name, value)
+            mask = sum((1 << bits) - 1 << low for low, bits, *_ in register["fields"])
+            assert await core.read(name) == value & mask
+            await core.registers.write_byte(register["address"], 0x5A)
+            assert await core.read(name) == (value & ~0xFF | 0x5A) & mask
+    assert (await core.registers.read(0xFC, 4)).resp == SLVERR
+    assert (await core.registers.write(0x38, bytes(4))).resp == SLVERR
+    assert await core.read("command") == 0
+
+
+@cocotb.test()
+async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
+    rng = random.Random(3)
+    core = Core(dut)
+    await core.reset()
+    association = Association(1, bytes.fromhex("0200000000010001"), 0, rng.randbytes(16))
+    await core.load(association, False)
+    await core.use(association, False)
+    await core.load(association, False)
+    assert await core.read("out_key_refused") == 1
+    # A key that is on its way while zeroise comes is overwritten too.
+    dut.s_key_receive.value = 1
+    dut.s_key_slot.value = 7
+    dut.s_key_key.value = int.from_bytes(association.key, "little")
+    dut.s_key_tvalid.value = 1
+    await RisingEdge(dut.clk)
+    await core.write("command", 8)
+    dut.s_key_tvalid.value = 0
+    assert await core.read("status", "zeroising") == 1
+    while await core.read("status", "zeroising"):
+        pass
+    await ClockCycles(dut.clk, 30)
+    for side in (dut.transmit, dut.receive):
+        assert int(side.in_use.value) == 0
+        for slot in range(16):
+            assert int(side.engine.engine.keys.memory[slot].value) == 0
+    # Without a new key nothing comes into use, and nothing leaves.
+    await core.use(association, False)
+    assert await core.read("status", "in_use") == 0
+    frame = some_frame(rng, association.sci[:6])
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
+    await ClockCycles(dut.clk, 200)
+    assert core.sinks["line"].empty()
+    assert await core.read("out_no_sa") == 1
+    await core.load(association, False)
+    await core.use(association, False)
+    await core.sources["controlled"].send(AxiStreamFrame(frame, tid=1, tuser=0))
+    got = await with_timeout(core.sinks["line"].recv(), 40, "us")
+    assert bytes(got.tdata) == sealed_by(association.other_end(), frame)
+
+
+@cocotb.test()
+async def an_association_that_reaches_the_threshold_is_told(dut: HierarchyObject) -> None:
+    rng = random.Random(4)
+    core = Core(dut)
+    await core.reset()
+    associations = [
+        Association(i, bytes.fromhex(f"02000000000{i}0001"), 2, rng.randbytes(16), pn)
+        for i, pn in ((1, 1), (3, 0xC000_0000 - 2))
+    ]
+    for association in associations:
+        await core.load(association, False)
+        await core.use(association, False)
+    await core.write("threshold_low", 0xC000_0000)
+    for i in range(3):
+        assert not dut.irq.value
+        for association in associations:
+            frame = some_frame(rng, association.sci[:6])
+            await core.sources["controlled"].send(AxiStreamFrame(frame, tid=association.channel, tuser=0))
+            await with_timeout(core.sinks["line"].recv(), 40, "us")
+        assert await core.read("reached", "valid") == int(i == 2)
+    assert dut.irq.value
+    assert await core.read("reached", "slot") == associations[1].slot
+    await core.command("clear_reached")
+    assert not dut.irq.value

@@ -1,0 +1,223 @@
+"""What the benches of the MACsec cores have in common: associations as scapy knows them, settings, pauses."""
+
+import logging
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ClockCycles, RisingEdge
+
+logging.getLogger("scapy").setLevel(logging.ERROR)  # It warns of interfaces, of which it needs none.
+from scapy.contrib.macsec import MACsecSA  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
+from scapy.utils import RawPcapReader, RawPcapWriter  # noqa: E402
+
+PERIOD_NS = 4
+ICV_BYTES = 16
+SETTINGS = ("channel", "sa", "slot", "use", "extended", "sci", "pn", "base", "window")
+
+
+@dataclass
+class Association:
+    """A key of a channel; with `ssci` its packet numbers are extended."""
+
+    channel: int
+    sci: bytes
+    an: int
+    key: bytes
+    pn: int = 1
+    ssci: bytes | None = None
+    salt: bytes = field(default=bytes(12))
+
+    @property
+    def slot(self) -> int:
+        return 4 * self.channel + self.an
+
+    @property
+    def base(self) -> int:
+        """Of the nonces."""
+        start = self.sci + bytes(4) if self.ssci is None else self.ssci + bytes(8)
+        return int.from_bytes(start) ^ (0 if self.ssci is None else int.from_bytes(self.salt))
+
+    def other_end(self, encrypt: bool = True) -> MACsecSA:
+        return MACsecSA(
+            sci=self.sci,
+            an=self.an,
+            pn=self.pn,
+            key=self.key,
+            icvlen=ICV_BYTES,
+            encrypt=encrypt,
+            send_sci=True,
+            xpn_en=self.ssci is not None,
+            ssci=self.ssci,
+            salt=self.salt,
+        )
+
+
+def sealed_by(end: MACsecSA, frame: bytes) -> bytes:
+    """The frame under the end's number, which goes up."""
+    sealed = bytes(end.encrypt(end.encap(Ether(frame))))
+    end.pn += 1
+    return sealed
+
+
+def some_frame(rng: random.Random, source: bytes, data_bytes: int | None = None) -> bytes:
+    """A frame with so many bytes behind the addresses, or about as many as beats and blocks make special."""
+    if data_bytes is None:
+        near = rng.choice((2, 20, 36, 47, 48, 52, 60, 64, 100, 112, 116, 128, 164, 180, 192, 256))
+        data_bytes = max(2, near + rng.randint(-2, 2))
+    # Not one of EtherType MACsec, nor below 1536, which scapy takes for a length.
+    return rng.randbytes(6) + source + b"\x08\x00" + rng.randbytes(data_bytes - 2)
+
+
+def pauses(rng: random.Random, share: float) -> Iterator[bool]:
+    while True:
+        yield rng.random() < share
+
+
+class Bench:
+    """A core, reset, with nothing set."""
+
+    def __init__(self, dut: HierarchyObject) -> None:
+        self.dut = dut
+        cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+        for name in SETTINGS:
+            if hasattr(dut, f"set_{name}"):
+                getattr(dut, f"set_{name}").value = 0
+        dut.s_key_tvalid.value = 0
+        dut.s_key_slot.value = 0
+        dut.s_key_key.value = 0
+        dut.read_slot.value = 0
+        dut.zeroise.value = 0
+        if hasattr(dut, "threshold"):
+            dut.threshold.value = 0
+        self.counts: dict[str, int] = {}
+
+    async def reset(self) -> None:
+        self.dut.rst.value = 1
+        await ClockCycles(self.dut.clk, 4)
+        self.dut.rst.value = 0
+        await ClockCycles(self.dut.clk, 2)
+        cocotb.start_soon(self._count())
+
+    async def _count(self) -> None:
+        names = [name for name in dir(self.dut) if name.startswith("count_")]
+        while True:
+            await RisingEdge(self.dut.clk)
+            for name in names:
+                self.counts[name] = self.counts.get(name, 0) + int(getattr(self.dut, name).value)
+
+    async def load(self, slot: int, key: bytes) -> None:
+        """Offers a key until it is taken."""
+        self.dut.s_key_slot.value = slot
+        self.dut.s_key_key.value = int.from_bytes(key, "little")
+        self.dut.s_key_tvalid.value = 1
+        await RisingEdge(self.dut.clk)
+        while not self.dut.s_key_tready.value:
+            await RisingEdge(self.dut.clk)
+        self.dut.s_key_tvalid.value = 0
+        await ClockCycles(self.dut.clk, 1)
+        # The next one is taken when this one is with the engine.
+        while not self.dut.s_key_tready.value:
+            await RisingEdge(self.dut.clk)
+
+    async def set(self, what: str, **values: int) -> None:
+        for name, value in values.items():
+            getattr(self.dut, f"set_{name}").value = value
+        getattr(self.dut, f"set_{what}").value = 1
+        await RisingEdge(self.dut.clk)
+        while not self.dut.set_ready.value:
+            await RisingEdge(self.dut.clk)
+        getattr(self.dut, f"set_{what}").value = 0
+        await ClockCycles(self.dut.clk, 1)
+
+    async def use(self, association: Association, window: int = 0, with_key: bool = True) -> None:
+        """Brings an association and its channel into use, on the receiving side with a window."""
+        if with_key:
+            await self.load(association.slot, association.key)
+        values = {
+            "slot": association.slot,
+            "use": 1,
+            "extended": int(association.ssci is not None),
+            "sci": int.from_bytes(association.sci),
+            "pn": association.pn,
+            "base": association.base,
+        }
+        if hasattr(self.dut, "set_window"):
+            values["window"] = window
+        await self.set("channel", **values)
+        await self.set("sa", **values)
+
+    async def read(self, slot: int, name: str) -> int:
+        self.dut.read_slot.value = slot
+        await ClockCycles(self.dut.clk, 3)
+        return int(getattr(self.dut, f"read_{name}").value)
+
+
+# What cores and the command `sealcomb macsec` exchange (see run_macsec), by the channel's number.
+EXCHANGED = [
+    Association(0, bytes.fromhex("0200000000000000"), 1, bytes(range(16))),
+    Association(1, bytes.fromhex("0200000000010001"), 2, bytes(range(16, 32)), pn=0xFFFF_FF00),
+    Association(
+        2,
+        bytes.fromhex("0200000000020002"),
+        3,
+        bytes(range(32, 48)),
+        pn=7 * 2**32 - 3,
+        ssci=bytes([0, 0, 0, 3]),
+        salt=bytes.fromhex("e630e81a48de86a21c66fa6d"),
+    ),
+]
+
+
+def sa_file() -> str:
+    """The associations as the command reads them."""
+    lines = ["keys-are-public = true"]
+    for association in EXCHANGED:
+        lines += [
+            "[[sa]]",
+            f'sci = "{association.sci.hex()}"',
+            f"an = {association.an}",
+            f'key = "{association.key.hex()}"',
+            f'source = "{association.sci[:6].hex()}"',
+            f"pn = {association.pn}",
+        ]
+        if association.ssci is not None:
+            lines.append(f"ssci = {int.from_bytes(association.ssci)}")
+            lines.append(f'salt = "{association.salt.hex()}"')
+    return "\n".join(lines) + "\n"
+
+
+def some_frames(count: int, seed: int) -> list[bytes]:
+    """Frames of all exchanged associations, in turn."""
+    rng = random.Random(seed)
+    return [some_frame(rng, EXCHANGED[i % len(EXCHANGED)].sci[:6]) for i in range(count)]
+
+
+def read_capture(path: Path) -> list[bytes]:
+    with RawPcapReader(str(path)) as reader:
+        return [frame for frame, _ in reader]
+
+
+def write_capture(path: Path, frames: list[bytes]) -> None:
+    with RawPcapWriter(str(path), linktype=1) as writer:
+        for frame in frames:
+            writer.write(frame)
+
+
+async def clocks_a_frame(dut: HierarchyObject, frames: int) -> float:
+    """From the end of the first frame that leaves to the end of the last, for each frame between them."""
+    ends: list[int] = []
+    clock = 0
+    while len(ends) < frames:
+        await RisingEdge(dut.clk)
+        clock += 1
+        if dut.m_axis_tvalid.value and dut.m_axis_tready.value and dut.m_axis_tlast.value:
+            ends.append(clock)
+        assert clock < 100 * frames
+    first = frames // 3  # until the pipes are full
+    return (ends[-1] - ends[first]) / (frames - 1 - first)

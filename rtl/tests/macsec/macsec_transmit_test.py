@@ -1,0 +1,244 @@
+"""macsec_transmit: every frame on the line is, bit for bit, what scapy makes of the same one."""
+
+import os
+import random
+from pathlib import Path
+
+import cocotb
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from macsec_bench import (
+    EXCHANGED,
+    Association,
+    Bench,
+    clocks_a_frame,
+    pauses,
+    sealed_by,
+    some_frame,
+    some_frames,
+    write_capture,
+)
+
+FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
+FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # of what run_macsec has the command open
+SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
+
+
+class Transmit(Bench):
+    def __init__(self, dut: HierarchyObject) -> None:
+        super().__init__(dut)
+        self.controlled = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.clk, dut.rst)
+        self.uncontrolled = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_bypass"), dut.clk, dut.rst)
+        self.line = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.clk, dut.rst)
+
+    async def send(self, channel: int, frame: bytes, user: int = 0) -> None:
+        await self.controlled.send(AxiStreamFrame(frame, tid=channel, tuser=user))
+
+    async def receive(self) -> AxiStreamFrame:
+        return await with_timeout(self.line.recv(), 40, "us")
+
+    async def expect_nothing(self) -> None:
+        await ClockCycles(self.dut.clk, 200)
+        assert self.line.empty()
+
+
+def key(i: int) -> bytes:
+    return random.Random(i).randbytes(16)
+
+
+@cocotb.test()
+async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -> None:
+    rng = random.Random(1)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = EXCHANGED
+    for association in associations:
+        await bench.use(association)
+    ends = [association.other_end() for association in associations]
+    bench.controlled.set_pause_generator(pauses(rng, 0.2))
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    expected = []
+    counts = [[0, 0] for _ in ends]
+    plain = some_frames(FRAMES, 1)
+    for i, frame in enumerate(plain):
+        channel = i % len(ends)
+        user = rng.randrange(2)
+        expected.append((channel, user, sealed_by(ends[channel], frame)))
+        counts[channel][0] += 1
+        counts[channel][1] += len(frame) - 12
+        await bench.send(channel, frame, user)
+    line = []
+    for channel, user, frame in expected:
+        got = await bench.receive()
+        line.append(bytes(got.tdata))
+        assert line[-1].hex() == frame.hex()
+        assert (got.tid, got.tuser) == (channel, user)
+    write_capture(FOLDER / "plain.pcap", plain)
+    write_capture(FOLDER / "line.pcap", line)
+    for association, end, (frames, octets) in zip(associations, ends, counts, strict=True):
+        assert await bench.read(association.slot, "pn") == end.pn
+        assert await bench.read(association.slot, "frames") == frames
+        assert await bench.read(association.slot, "octets") == octets
+
+
+@cocotb.test()
+async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
+    rng = random.Random(2)
+    bench = Transmit(dut)
+    await bench.reset()
+    associations = [Association(1, SCIS[1], an, key(an)) for an in (0, 1, 2)]
+    await bench.use(associations[0])
+    frames = [some_frame(rng, SCIS[1][:6], 100) for _ in range(60)]
+    bench.controlled.set_pause_generator(pauses(rng, 0.8))
+    for frame in frames:
+        await bench.send(1, frame)
+    ends = [association.other_end() for association in associations]
+    last = 0
+    for i, frame in enumerate(frames):
+        if i in (10, 30):
+            cocotb.start_soon(bench.use(associations[1 + i // 30]))
+        got = bytes((await bench.receive()).tdata)
+        an = got[14] & 3
+        assert an in (last, last + 1)
+        assert got.hex() == sealed_by(ends[an], frame).hex()
+        last = an
+    assert last == 2
+
+
+@cocotb.test()
+async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) -> None:
+    rng = random.Random(3)
+    bench = Transmit(dut)
+    await bench.reset()
+    frame = some_frame(rng, SCIS[0][:6], 200)
+    await bench.send(0, frame)
+    await bench.expect_nothing()
+    assert bench.counts["count_no_sa"] == 1
+    # Without key it does not come into use.
+    await bench.use(Association(0, SCIS[0], 0, key(0)), with_key=False)
+    await bench.send(0, frame)
+    await bench.expect_nothing()
+    assert bench.counts["count_no_sa"] == 2
+    # The last number of 32 bits, and none after it.
+    last = Association(0, SCIS[0], 0, key(0), pn=0xFFFF_FFFF)
+    await bench.use(last)
+    end = last.other_end()
+    for _ in range(3):
+        await bench.send(0, frame)
+    assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
+    await bench.expect_nothing()
+    assert bench.counts["count_no_pn"] == 2
+    # Shorter than an Ethernet header.
+    await bench.use(Association(1, SCIS[1], 0, key(1)))
+    await bench.send(1, frame[:13])
+    await bench.expect_nothing()
+    assert bench.counts["count_no_sa"] == 3
+
+
+@cocotb.test()
+async def the_uncontrolled_port_goes_in_between_as_it_is(dut: HierarchyObject) -> None:
+    rng = random.Random(4)
+    bench = Transmit(dut)
+    await bench.reset()
+    association = Association(3, SCIS[3], 0, key(3))
+    await bench.use(association)
+    end = association.other_end()
+    sealed = []
+    bypass = []
+    bench.line.set_pause_generator(pauses(rng, 0.3))
+    for _ in range(10):
+        frame = some_frame(rng, SCIS[3][:6])
+        sealed.append(sealed_by(end, frame))
+        await bench.send(3, frame)
+        bypass.append(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
+        await bench.uncontrolled.send(AxiStreamFrame(bypass[-1], tid=2, tuser=1))
+    got = [await bench.receive() for _ in range(20)]
+    assert [bytes(frame.tdata) for frame in got if frame.tid == 3] == sealed
+    assert [bytes(frame.tdata) for frame in got if frame.tid == 2] == bypass
+
+
+@cocotb.test()
+async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
+    rng = random.Random(5)
+    bench = Transmit(dut)
+    await bench.reset()
+    association = Association(0, SCIS[0], 0, key(0))
+    await bench.use(association)
+    end = association.other_end()
+    await bench.load(association.slot, key(9))
+    assert bench.counts["count_key_refused"] == 1
+    frame = some_frame(rng, SCIS[0][:6])
+    await bench.send(0, frame)
+    assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
+
+
+@cocotb.test()
+async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
+    rng = random.Random(8)
+    bench = Transmit(dut)
+    await bench.reset()
+    association = Association(0, SCIS[0], 0, key(0))
+    await bench.use(association)
+    end = association.other_end()
+    frame = some_frame(rng, SCIS[0][:6])
+    for _ in range(2):
+        # Once more, in use: nothing changes.
+        await bench.use(association, with_key=False)
+        await bench.send(0, frame)
+        assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
+    await bench.set("sa", slot=association.slot, use=0)
+    await bench.use(association, with_key=False)
+    await bench.send(0, frame)
+    await bench.expect_nothing()
+    assert bench.counts["count_no_sa"] == 1
+
+
+@cocotb.test()
+async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
+    rng = random.Random(6)
+    bench = Transmit(dut)
+    await bench.reset()
+    association = Association(2, SCIS[2], 1, key(2))
+    await bench.use(association)
+    end = association.other_end()
+    frame = some_frame(rng, SCIS[2][:6])
+    for _ in range(5):
+        await bench.send(2, frame)
+    await RisingEdge(dut.m_axis_tvalid)
+    dut.zeroise.value = 1
+    await RisingEdge(dut.clk)
+    dut.zeroise.value = 0
+    await RisingEdge(dut.clk)
+    while dut.zeroising.value:
+        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 100)
+    # What was under way is sealed with the key that it had, what came later not at all.
+    sealed = 0
+    while not bench.line.empty():
+        assert bytes(bench.line.recv_nowait().tdata) == sealed_by(end, frame)
+        sealed += 1
+    assert sealed > 0
+    assert sealed + bench.counts["count_no_sa"] == 5
+    assert int(dut.in_use.value) == 0
+    await ClockCycles(dut.clk, 30)
+    for slot in range(16):
+        assert int(dut.engine.engine.keys.memory[slot].value) == 0
+    # The slot works again with a new key.
+    await bench.use(Association(2, SCIS[2], 1, key(8)))
+    fresh = Association(2, SCIS[2], 1, key(8)).other_end()
+    await bench.send(2, frame)
+    assert bytes((await bench.receive()).tdata) == sealed_by(fresh, frame)
+
+
+@cocotb.test()
+async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
+    rng = random.Random(7)
+    bench = Transmit(dut)
+    await bench.reset()
+    await bench.use(Association(0, SCIS[0], 0, key(0)))
+    frames = 24
+    for data_bytes, clocks in ((48, 2), (49, 3), (64, 3), (65, 3), (112, 3), (113, 4)):
+        for _ in range(frames):
+            await bench.send(0, some_frame(rng, SCIS[0][:6], data_bytes))
+        assert await clocks_a_frame(dut, frames) == clocks, data_bytes
