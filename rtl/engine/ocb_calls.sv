@@ -6,8 +6,8 @@
 //   make, ktop_valid, finish_valid    a call is wanted, until its *_ack
 //   call       the call that enters in this clock, one bit for each kind: CONSTANT, KTOP, FINISH; call_block: its block.
 //              call_slot: its slot, a clock before
-//   hold       no new beat that needs the core may come to stage 0 in the next clock: more calls wait than places are free on
-//              the way here
+//   hold       no new beat that needs the core may come to stage 0 in the next clock: in the clock before more calls waited
+//              than places were free on the way here, that of a beat held in that clock included
 module ocb_calls #(
     parameter int SHARED = 0,
     parameter int SLOT_BITS = 4,
@@ -49,15 +49,18 @@ module ocb_calls #(
     end
 
     if (SHARED == 1) begin : g_hold
-        logic [$clog2(PACKETS)+1:0] waiting;
-        logic [1:0] places;
+        logic many;  // more tags' calls than places there can be
+        logic [3:0] waiting;  // without these many
+        logic [3:0] places;
         always_comb begin
-            waiting = {1'b0, finish_stored};
-            if (make) waiting = waiting + 1'b1;
-            if (ktop_valid) waiting = waiting + 1'b1;
-            places = {1'b0, !uses[0]} + {1'b0, !uses[1]} + {1'b0, !uses[2]};
+            many = finish_stored[$clog2(PACKETS):3] != '0;
+            waiting = {1'b0, finish_stored[2:0]} + {3'b0, make} + {3'b0, ktop_valid};
+            places = {3'b0, !uses[0]} + {3'b0, !uses[1]} + {3'b0, !uses[2]} + {3'b0, hold};
         end
-        assign hold = waiting > {{$clog2(PACKETS) {1'b0}}, places};
+        always_ff @(posedge clk) begin
+            if (rst) hold <= 1'b0;
+            else hold <= many || waiting > places;
+        end
     end else begin : g_no_hold
         logic unused;
         assign unused = ^{uses[1:0], finish_stored};
