@@ -292,6 +292,7 @@ module gcm512 #(
     logic [KEY_BITS-1:0] key;
     logic [511:0] encrypted;
     logic [BESIDE-1:0] beside_out;
+    logic out_error;
     logic [511:0] data_out;
     logic [LATENCY-1:0] valid_way;
     logic [LATENCY-1:0] call_way;
@@ -354,7 +355,6 @@ module gcm512 #(
     logic [COUNT-1:0] out_count;
     logic out_hashed;
     logic out_has_message;
-    logic out_error;
     logic out_open;
     logic out_final;
     logic out_start;
@@ -537,7 +537,8 @@ module gcm512 #(
     logic unused_wires;
     assign unused_wires = ^{
         unused_write_last, unused_last, unused_emit, unused_emit_slot, unused_prepare_valid,
-        unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane, unused_step, unused_has_message, unused_partial, unused_ones,
+        unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane,
+        unused_step, unused_has_message, unused_partial, unused_ones,
         unused_ready, unused_popped,
         unused_hashes_space, unused_ends
     };

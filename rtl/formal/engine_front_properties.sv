@@ -408,7 +408,8 @@ module engine_front_checks #(
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
                 for (int i = 0; i < 4; i = i + 1)
-                assert (beat_partial[i] == (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
+                assert (beat_partial[i] ==
+                        (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
                 assert (beat_blocks == 3'((8'(beat_bytes) + 8'd15) / 16));
                 assert (beat_ad_spare == 2'(4 - (17'(beat_ad_bytes) + 17'd15) / 16 % 4));
                 assert (beat_message_spare == 2'(4 - (17'(beat_message_bytes) + 17'd15) / 16 % 4));
@@ -436,12 +437,15 @@ module engine_front_checks #(
                 assert (front.plan.next_ad_blocks == blocks_of(second[NONCE_BITS+16+:16], '0) + 14'd1);
                 assert (front.plan.next_message.kind == MESSAGE);
                 assert (front.plan.next_message.more == second_message[15:6]);
-                assert (front.plan.next_message.one == (front.plan.next.has_message && second_message < 16'd64 || !front.plan.next.has_message));
+                assert (front.plan.next_message.one ==
+                        (!front.plan.next.has_message || second_message < 16'd64));
                 assert (front.plan.next_message.two == (second_message[15:6] == 10'd1));
                 assert (front.plan.next_message.last_bytes == 7'(second_message % 64 + 1));
-                assert (front.plan.next_message.bytes == (front.plan.next.one_message ? 7'(second_message % 64 + 1) : 7'd64));
+                assert (front.plan.next_message.bytes ==
+                        (front.plan.next.one_message ? 7'(second_message % 64 + 1) : 7'd64));
                 assert (front.plan.next_message.last_lane == second_message[5:4]);
-                assert (front.plan.next_message.ends == (!front.plan.next.open && !(TAIL == 1 && second_message[5:4] == 2'd3)));
+                assert (front.plan.next_message.ends ==
+                        (!front.plan.next.open && !(TAIL == 1 && second_message[5:4] == 2'd3)));
                 assert (front.plan.next_message.stream_ends == !front.plan.next.open);
                 assert (front.plan.next_part.kind == second_kind);
                 assert (front.plan.next_part.ends == ((second_parts & (parts_from(second_kind) >> 1)) == '0));
@@ -451,7 +455,8 @@ module engine_front_checks #(
                     assert (front.plan.next_part.two == (second_end[15:6] == 10'd1));
                     assert (front.plan.next_part.last_bytes == 7'(second_end % 64 + 1));
                     assert (front.plan.next_part.last_lane == second_end[5:4]);
-                    assert (front.plan.next_part.bytes == (second_end < 16'd64 ? 7'(second_end % 64 + 1) : 7'd64));
+                    assert (front.plan.next_part.bytes ==
+                            (second_end < 16'd64 ? 7'(second_end % 64 + 1) : 7'd64));
                     assert (front.plan.next_part.stream_ends == ((second_parts & (parts_from(
                         second_kind
                     ) >> 1) & 4'b1110) == '0));
@@ -492,7 +497,8 @@ module engine_front_checks #(
                 end
             end
             assert (front.swallow == surplus && (!over || !started));
-            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && beat_final)) == misfit);
+            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && beat_final)) ==
+                    misfit);
             if (was_emit) assert ((front.beat_illegal || front.bad || front.misfit) == error_before);
             if (started) begin
                 assert (plan_valid && has_stream && !illegal);

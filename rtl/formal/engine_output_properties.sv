@@ -110,7 +110,8 @@ module engine_output_properties (
     assign end_fetched = out.beats.fetched && out.beats.fetched_data[521:520] == 2'b11;
     assign beats_inside = 3'(in_memory) + 3'(out.beats.fetched) + 3'(out.head_valid);
     assign tags_inside = 3'(out.compared_valid) + 3'(out.tags.stored);
-    assign ends_inside = 3'(out.head_valid && out.waits) + 3'(end_fetched) + 3'(first && end_at[out.beats.read_at[0]]) +
+    assign ends_inside = 3'(out.head_valid && out.waits) + 3'(end_fetched) +
+        3'(first && end_at[out.beats.read_at[0]]) +
         3'(second && end_at[!out.beats.read_at[0]]);
 
     logic verdict_push;  // in the clock after the packet's end
