@@ -18,7 +18,8 @@
 //   packet_done    its last internal beat is given in this clock
 //   hold           no beat in this clock (the mode wants the place)
 //   credit_*       there is room for a message beat, for a packet
-//   emit_*         the clock before beat_*: an internal beat is formed, of this slot (to address memories)
+//   emit_*         the clock before beat_*: an internal beat is formed, of this slot (to address memories); one with
+//                  a partial block of AD or message
 //   beat_data      four blocks, the first in bits 127:0, byte 0 of each highest; bytes beyond beat_bytes zero
 //   beat_*         as in engine_plan
 //   beat_partial   which of the beat's blocks is partial, if one is; of a tag none is
@@ -70,6 +71,8 @@ module engine_front #(
     input  logic                 credit_packet,
     output logic                 emit,
     output logic                 emit_message,
+    output logic                 emit_ad,
+    output logic                 emit_partial,
     output logic [SLOT_BITS-1:0] emit_slot,
 
     output logic                  beat_valid,
@@ -196,6 +199,8 @@ module engine_front #(
     assign go = plan_valid && packet_ready && !swallow && !hold && credit_beat && credit_packet;
     assign emit = go && (!wants_input || s_axis_tvalid);
     assign emit_message = emit && kind == engine_pkg::MESSAGE;
+    assign emit_ad = emit && kind == engine_pkg::AD;
+    assign emit_partial = emit && kind != engine_pkg::TAG && bytes[3:0] != '0;
     assign emit_slot = slot;
     assign packet_done = emit && final_beat;
     assign s_axis_tready = swallow || (go && wants_input && step);

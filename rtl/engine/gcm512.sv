@@ -137,7 +137,7 @@ module gcm512 #(
     logic [1:0] beat_message_spare;
     logic [COUNT-1:0] beat_hash_blocks;
     logic [95:0] beat_nonce;
-    logic unused_emit;
+    logic [2:0] unused_emit;
     logic [SLOT_BITS-1:0] unused_emit_slot;
     logic unused_prepare_valid;
     logic [SLOT_BITS-1:0] unused_prepare_slot;
@@ -180,8 +180,10 @@ module gcm512 #(
         .hold,
         .credit_beat,
         .credit_packet,
-        .emit(unused_emit),
+        .emit(unused_emit[0]),
         .emit_message,
+        .emit_ad(unused_emit[1]),
+        .emit_partial(unused_emit[2]),
         .emit_slot(unused_emit_slot),
         .beat_valid(valid_0),
         .beat_data,

@@ -16,8 +16,8 @@
 // packet costs ceil(ad/64) + ceil(message/64) clocks, at least 1, if calls to the fifth core (one for the
 // tag, one for Ktop unless the nonce differs from the one before in the low six bits only) do not take
 // longer; without a fifth core they add up. Opening costs one clock more, that of the tag's beat. In an engine that only
-// opens the encryption core may be what decides: a call for each block of AD, a partial block, the tag, and Ktop; without
-// a clock to spare it loses up to a tenth.
+// opens a packet costs as many clocks at least as there are calls: one for each block of AD, for a partial block, for the
+// tag, and for Ktop.
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
@@ -135,6 +135,8 @@ module ocb512 #(
     logic credit_packet;
     logic emit;
     logic emit_message;
+    logic emit_ad;
+    logic emit_partial;
     logic [SLOT_BITS-1:0] emit_slot;
 
     // Stages 0 to 2 are the masks' pipeline, stage 3 is the lanes' input.
@@ -202,6 +204,8 @@ module ocb512 #(
         .credit_packet,
         .emit,
         .emit_message,
+        .emit_ad,
+        .emit_partial,
         .emit_slot,
         .beat_valid(valid_0),
         .beat_data,
@@ -248,6 +252,7 @@ module ocb512 #(
         .s_nonce(prepare_nonce),
         .s_illegal(prepare_illegal),
         .forget(write_key),
+        .forget_slot(loading_slot),
         .ask_valid(ktop_valid),
         .ask_ready(ktop_ack),
         .ask_slot(ktop_slot),
@@ -328,17 +333,9 @@ module ocb512 #(
 
     // Beats that need the core that the calls go through.
     localparam int SHARED = AUX == 0 || DIRECTION == 1 ? 1 : 0;
-    logic uses_0;
-    logic uses_1;
-    logic uses_2;
-    logic uses_3;
-    always_comb begin
-        uses_0 = 1'b0;
-        if (valid_0 && SHARED == 1) begin
-            if (beat_kind == engine_pkg::AD) uses_0 = 1'b1;
-            if (beat_kind == engine_pkg::MESSAGE) uses_0 = DIRECTION != 1 || beat_bytes[3:0] != '0;
-        end
-    end
+    logic uses_now;
+    logic [3:0] uses;  // of stage i
+    assign uses_now = SHARED == 1 && (emit_ad || (DIRECTION == 1 ? emit_partial : emit_message));
 
     always_ff @(posedge clk) begin
         beside_1 <= beside_0;
@@ -349,16 +346,12 @@ module ocb512 #(
             valid_1 <= 1'b0;
             valid_2 <= 1'b0;
             valid_3 <= 1'b0;
-            uses_1 <= 1'b0;
-            uses_2 <= 1'b0;
-            uses_3 <= 1'b0;
+            uses <= '0;
         end else begin
             valid_1 <= valid_0;
             valid_2 <= valid_1;
             valid_3 <= valid_2;
-            uses_1 <= uses_0;
-            uses_2 <= uses_1;
-            uses_3 <= uses_2;
+            uses <= {uses[2:0], uses_now};
         end
     end
 
@@ -380,7 +373,7 @@ module ocb512 #(
     ) calls (
         .clk,
         .rst,
-        .uses({uses_2, uses_1, uses_0}),
+        .uses({uses[2:0], uses_now}),
         .make,
         .make_slot(loading_slot),
         .make_ack,
@@ -409,7 +402,7 @@ module ocb512 #(
         logic [KEY_BITS-1:0] key;
         logic [511:0] in;
         if (AUX == 0) begin : g_with_calls
-            assign in = {blocks[511:128], uses_3 ? blocks[127:0] : call_block};
+            assign in = {blocks[511:128], uses[3] ? blocks[127:0] : call_block};
             assign called = encrypted[127:0];
         end else begin : g_beats_only
             assign in = blocks;
@@ -422,7 +415,7 @@ module ocb512 #(
             .write(write_key),
             .write_slot(loading_slot),
             .write_data(new_key),
-            .read_slot(AUX == 0 && !uses_2 ? call_slot : slot_2),
+            .read_slot(AUX == 0 && !uses[2] ? call_slot : slot_2),
             .read_data(key)
         );
         cipher_lanes #(
@@ -441,7 +434,7 @@ module ocb512 #(
     if (AUX == 1) begin : g_aux
         logic [KEY_BITS-1:0] key;
         logic [127:0] in;
-        assign in = DIRECTION == 1 && uses_3 ? blocks[128*single_lane+:128] : call_block;
+        assign in = DIRECTION == 1 && uses[3] ? blocks[128*single_lane+:128] : call_block;
         slot_memory #(
             .WIDTH(KEY_BITS),
             .SLOT_BITS(SLOT_BITS)
@@ -450,7 +443,7 @@ module ocb512 #(
             .write(write_key),
             .write_slot(loading_slot),
             .write_data(new_key),
-            .read_slot(DIRECTION == 1 && uses_2 ? slot_2 : call_slot),
+            .read_slot(DIRECTION == 1 && uses[2] ? slot_2 : call_slot),
             .read_data(key)
         );
         cipher_lanes #(
@@ -739,7 +732,7 @@ module ocb512 #(
 
     logic unused_wires;
     assign unused_wires = ^{
-        emit, single_lane, uses_3, unused_index, unused_ad_bytes, unused_message_bytes,
+        emit, single_lane, uses[3], unused_index, unused_ad_bytes, unused_message_bytes,
         unused_blocks, unused_spare, unused_hash_blocks, unused_nonce, unused_finish_popped,
         unused_done_valid, unused_done_popped, unused_done_stored
     };

@@ -5,7 +5,7 @@
 // questions may wait.
 //
 //   s_*        announced packets, in order; s_illegal: no offset is needed, none is asked for
-//   forget     a key is being loaded: the last Ktop may be another key's
+//   forget     a key is loaded into forget_slot: the last Ktop, if it was that slot's, is another key's
 //   ask_*      block cipher calls, answered in order by answer_*
 //   offset_*   Offset_0 for every packet, in order; the next one when `offset_take`
 module ocb_nonce #(
@@ -21,6 +21,7 @@ module ocb_nonce #(
     input  logic [         95:0] s_nonce,
     input  logic                 s_illegal,
     input  logic                 forget,
+    input  logic [SLOT_BITS-1:0] forget_slot,
 
     output logic                 ask_valid,
     input  logic                 ask_ready,
@@ -96,7 +97,7 @@ module ocb_nonce #(
             ask_valid <= 1'b0;
             second_valid <= 1'b0;
         end else begin
-            if (forget) known <= 1'b0;
+            if (forget && forget_slot == packet[90+:SLOT_BITS]) known <= 1'b0;
             else if (take && !again) known <= 1'b1;
             if (!ask_valid || ask_ready) begin
                 ask_valid <= second_valid || (take && !again);

@@ -101,7 +101,17 @@ module engine_front_checks #(
     localparam logic [1:0] NONE = 2'd3;
 
     logic s_cmd_tready, s_axis_tready, prepare_valid, prepare_slot, prepare_illegal, packet_done;
-    logic emit, emit_message, emit_slot, beat_valid, beat_first, beat_part_last, beat_step, beat_start;
+    logic
+        emit,
+        emit_message,
+        emit_ad,
+        emit_partial,
+        emit_slot,
+        beat_valid,
+        beat_first,
+        beat_part_last,
+        beat_step,
+        beat_start;
     logic beat_final, beat_open, beat_slot, beat_error, beat_has_message;
     logic [3:0] beat_partial, beat_ones;
     logic [2:0] beat_blocks;
@@ -153,6 +163,8 @@ module engine_front_checks #(
         .credit_packet,
         .emit,
         .emit_message,
+        .emit_ad,
+        .emit_partial,
         .emit_slot,
         .beat_valid,
         .beat_data,
@@ -397,6 +409,8 @@ module engine_front_checks #(
             assert (s_axis_tready == (surplus || (may && wants && step)));
             if (beat) assert (over || (packets != '0 && has_stream && !is_read));
             assert (emit_message == (emit && kind == MESSAGE));
+            assert (emit_ad == (emit && kind == AD));
+            assert (emit_partial == (emit && kind != TAG && bytes % 16 != '0));
             assert (packet_done == (emit && last));
             if (emit) assert (emit_slot == slot);
             assert (beat_valid == was_emit);
