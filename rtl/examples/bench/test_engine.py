@@ -6,8 +6,7 @@ import random
 import cocotb
 from cocotb.triggers import with_timeout
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESOCB3
-
-from engine import Engine, NotVerifiedError, Packet
+from packet_driver import Engine, NotVerifiedError, Packet
 
 CIPHER = AESGCM if os.environ["TOP"].startswith("gcm") else AESOCB3
 LIMIT = (100, "us")
