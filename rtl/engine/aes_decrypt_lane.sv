@@ -1,5 +1,6 @@
 // The data path of AES-128 decryption: one round a stage, a block in every clock. Round keys come from
-// outside, untransformed, so that lanes side by side can share one schedule. Latency: 11 clocks.
+// outside, transformed (equivalent inverse cipher, FIPS 197 section 5.3.5), so that lanes side by side can share
+// one schedule. Latency: 11 clocks.
 //   round_keys  round key r in bits 128r+127 : 128r, for the block that entered 10 - r clocks ago
 //   SBOX        as in aes_decrypt: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 module aes_decrypt_lane #(
@@ -25,7 +26,6 @@ module aes_decrypt_lane #(
         aes_decrypt_round #(
             .SBOX(SBOX),
             .MIX(r > 0 ? 1 : 0),
-            .PLAIN(1),
             .INSIDE(SBOX == 1 ? 1 : 0),
             .AFTER(SBOX == 1 && r > 0 ? 0 : 1)
         ) step (

@@ -8,6 +8,7 @@
 //   SBOX     of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   in_key   AES: the key, byte 0 in bits 127:120; for decryption the last round key
 //            Serpent: the padded key's words, w[-8] in bits 31:0; for decryption the last eight prekeys
+//            For decryption it comes a clock before its blocks.
 //   blocks   lane i in bits 128i+127 : 128i, byte 0 of a block highest
 module cipher_lanes #(
     parameter int CIPHER = 0,
@@ -26,6 +27,12 @@ module cipher_lanes #(
         logic unused;  // Serpent's S-boxes have one form
         assign unused = 1'(SBOX);
         logic [33*128-1:0] keys;
+        logic [KEY_BITS-1:0] key;  // with its blocks
+        if (INVERSE == 1) begin : g_wait
+            always_ff @(posedge clk) key <= in_key;
+        end else begin : g_at_once
+            assign key = in_key;
+        end
         serpent_round_keys #(
             .INVERSE(INVERSE),
             .KEYS(2)
@@ -33,7 +40,7 @@ module cipher_lanes #(
             .clk,
             .rst(1'b0),
             .in_new_key(1'b0),
-            .in_key,
+            .in_key(key),
             .keys
         );
         for (genvar i = 0; i < LANES; i = i + 1) begin : g_lane
@@ -64,7 +71,7 @@ module cipher_lanes #(
                 .round_keys
             );
         end else begin : g_schedule
-            aes_decrypt_keys_per_block #(
+            aes_decrypt_transformed_keys #(
                 .SBOX(SBOX)
             ) schedule (
                 .clk,

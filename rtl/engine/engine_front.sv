@@ -3,21 +3,14 @@
 //
 // Commands are taken up to COMMANDS packets before their beats, and each is announced to the mode at once
 // (prepare_*), so that a nonce's block cipher call is done long before its packet comes. A command for a slot
-// whose key is being loaded waits.
-//
-// Internal beats of a packet, in order: ceil(ad / 64) of AD, ceil(message / 64) of the message, one for the
-// tag when opening; a packet that has none of these, or whose command is illegal, gets one of kind 3 (none),
-// which carries its end.
+// whose key is being loaded waits. What a packet's internal beats are is in engine_plan.
 //
 // Illegal command: slot never loaded, or the other direction than DIRECTION. Its beats are swallowed up to
 // tlast. Stream that does not fit: tlast too early (the missing beats are made up, zero), too late (what is
 // too much is swallowed), wrong tuser, wrong tkeep.
 //
 //   DIRECTION  0 seals, 1 opens, 2 both
-//   AD_SERIAL  1: an AD beat of n blocks is given n times, `beat_lane` saying whose turn it is
-//   TAIL       1: a sealed packet whose message has a multiple of four blocks, or none, gets a beat of kind 3
-//              too
-//   COMMANDS   how many commands are taken ahead
+//   AD_SERIAL, TAIL, COMMANDS   as in engine_plan
 //
 // Latency: s_axis to beat one clock. Throughput: one beat a clock, packets of one beat included.
 //
@@ -25,16 +18,15 @@
 //   packet_done    its last internal beat is given in this clock
 //   hold           no beat in this clock (the mode wants the place)
 //   credit_*       there is room for a message beat, for a packet
-//   emit_*         the clock before beat_*: an internal beat is formed, of this slot (to address memories)
+//   emit_*         the clock before beat_*: an internal beat is formed, of this slot (to address memories); one with
+//                  a partial block of AD or message
 //   beat_data      four blocks, the first in bits 127:0, byte 0 of each highest; bytes beyond beat_bytes zero
-//   beat_bytes     bytes of the beat, 0 to 64
-//   beat_kind      0 message, 1 AD, 2 tag, 3 none
-//   beat_index     number of the beat in its part, from 0; beat_first: it is 0
-//   beat_part_last last beat of its part
-//   beat_step      the next internal beat is another beat (always 1 unless AD_SERIAL)
-//   beat_start, beat_final   first, last internal beat of the packet
-//   beat_error     the command was illegal or the stream did not fit, as far as known: complete with
-//                  beat_final
+//   beat_*         as in engine_plan
+//   beat_partial   which of the beat's blocks is partial, if one is; of a tag none is
+//   beat_ones      trailing ones of beat_index
+//   beat_blocks    blocks of the beat, 0 to 4
+//   beat_error     a clock after the others: the command was illegal or the stream did not fit, as far as known:
+//                  complete with beat_final
 //   beat_nonce     the first NONCE_BITS bits of the nonce
 module engine_front #(
     parameter int SLOT_BITS = 4,
@@ -79,13 +71,17 @@ module engine_front #(
     input  logic                 credit_packet,
     output logic                 emit,
     output logic                 emit_message,
+    output logic                 emit_ad,
+    output logic                 emit_partial,
     output logic [SLOT_BITS-1:0] emit_slot,
 
     output logic                  beat_valid,
     output logic [         511:0] beat_data,
     output logic [           6:0] beat_bytes,
+    output logic [           3:0] beat_partial,
     output logic [           1:0] beat_kind,
     output logic [           9:0] beat_index,
+    output logic [           3:0] beat_ones,
     output logic                  beat_first,
     output logic                  beat_part_last,
     output logic [           1:0] beat_lane,
@@ -95,16 +91,15 @@ module engine_front #(
     output logic                  beat_open,
     output logic [ SLOT_BITS-1:0] beat_slot,
     output logic                  beat_error,
+    output logic                  beat_has_message,
     output logic [          15:0] beat_ad_bytes,
     output logic [          15:0] beat_message_bytes,
+    output logic [           2:0] beat_blocks,
+    output logic [           1:0] beat_ad_spare,
+    output logic [           1:0] beat_message_spare,
+    output logic [          13:0] beat_hash_blocks,
     output logic [NONCE_BITS-1:0] beat_nonce
 );
-
-    localparam int MESSAGE = 0;
-    localparam int AD = 1;
-    localparam int TAG = 2;
-    localparam int NONE = 3;
-    localparam int WIDTH = 34 + SLOT_BITS + NONCE_BITS;
 
     // Commands.
     logic [95:0] nonce;  // byte 0 highest
@@ -125,149 +120,152 @@ module engine_front #(
     assign prepare_nonce = nonce;
     assign prepare_illegal = illegal;
 
-    logic head_valid;
-    logic head_illegal;
-    logic head_open;
-    logic [SLOT_BITS-1:0] head_slot;
-    logic [15:0] head_ad;
-    logic [15:0] head_message;
-    logic [NONCE_BITS-1:0] head_nonce;
-    logic unused_popped;
-    logic [$clog2(COMMANDS):0] unused_space;
+    // The next internal beat.
+    logic plan_valid;
+    logic [1:0] kind;
+    logic [6:0] bytes;
+    logic [9:0] index;
+    logic first;
+    logic part_last;
+    logic [1:0] lane;
+    logic step;
+    logic start;
+    logic final_beat;
+    logic stream_last;
+    logic reads;
+    logic has_stream;
+    logic packet_illegal;
+    logic open;
+    logic [SLOT_BITS-1:0] slot;
+    logic has_message;
+    logic [15:0] ad_bytes;
+    logic [15:0] message_bytes;
+    logic [1:0] ad_spare;
+    logic [1:0] message_spare;
+    logic [13:0] hash_blocks;
+    logic [NONCE_BITS-1:0] packet_nonce;
 
-    stream_fifo #(
-        .WIDTH(WIDTH),
-        .DEPTH(COMMANDS)
-    ) commands (
+    engine_plan #(
+        .SLOT_BITS(SLOT_BITS),
+        .AD_SERIAL(AD_SERIAL),
+        .TAIL(TAIL),
+        .COMMANDS(COMMANDS),
+        .NONCE_BITS(NONCE_BITS)
+    ) plan (
         .clk,
         .rst,
         .s_valid(s_cmd_tvalid && s_cmd_tready),
         .s_ready(fifo_ready),
-        .s_data({
-            illegal, s_cmd_open, s_cmd_slot, s_cmd_ad_bytes, s_cmd_message_bytes, nonce[95-:NONCE_BITS]
-        }),
-        .m_valid(head_valid),
-        .m_ready(packet_done),
-        .m_data({head_illegal, head_open, head_slot, head_ad, head_message, head_nonce}),
-        .space(unused_space),
-        .popped(unused_popped)
+        .s_illegal(illegal),
+        .s_open(s_cmd_open),
+        .s_slot(s_cmd_slot),
+        .s_ad_bytes(s_cmd_ad_bytes),
+        .s_message_bytes(s_cmd_message_bytes),
+        .s_nonce(nonce[95-:NONCE_BITS]),
+        .valid(plan_valid),
+        .take(emit),
+        .kind,
+        .bytes,
+        .index,
+        .first,
+        .part_last,
+        .lane,
+        .step,
+        .start,
+        .final_beat,
+        .stream_last,
+        .reads,
+        .has_stream,
+        .illegal(packet_illegal),
+        .open,
+        .slot,
+        .has_message,
+        .ad_bytes,
+        .message_bytes,
+        .ad_spare,
+        .message_spare,
+        .hash_blocks,
+        .nonce(packet_nonce)
     );
 
-    // Where in the packet the next internal beat stands.
-    logic started;
-    logic [1:0] phase;
-    logic [9:0] index;
-    logic [1:0] lane;
-    logic bad;  // some beat of the packet did not fit
+    // The stream beside it.
     logic fill;  // tlast came too early
     logic swallow;  // tlast has not come yet
-
-    logic [1:0] kind;
-    logic [1:0] kind_after;
-    logic none_after;
-    logic [15:0] part_end;  // bytes of the part, less one
-    logic part_last;
-    logic lane_last;
-    logic final_now;
-    logic input_last;  // the stream's last beat: all but a beat of kind 3 that ends the packet
-    logic [6:0] bytes;
-    logic wants_input;
     logic go;
+    logic wants_input;
     logic consume;
-    logic misfit;
-    logic [63:0] keep;
 
-    always_comb begin
-        if (started) kind = phase;
-        else if (head_illegal) kind = 2'(NONE);
-        else if (head_ad != '0) kind = 2'(AD);
-        else if (head_message != '0) kind = 2'(MESSAGE);
-        else if (head_open) kind = 2'(TAG);
-        else kind = 2'(NONE);
-
-        part_end = 16'd15;
-        if (kind == 2'(AD)) part_end = head_ad - 16'd1;
-        if (kind == 2'(MESSAGE)) part_end = head_message - 16'd1;
-
-        kind_after = 2'(TAG);
-        none_after = !head_open;
-        if (kind == 2'(AD) && head_message != '0) begin
-            kind_after = 2'(MESSAGE);
-            none_after = 1'b0;
-        end
-        if (TAIL == 1 && !head_open && (kind == 2'(MESSAGE) || head_message == '0)) begin
-            kind_after = 2'(NONE);
-            none_after = kind == 2'(MESSAGE) && part_end[5:4] != 2'd3;
-        end
-        if (kind == 2'(TAG) || kind == 2'(NONE)) none_after = 1'b1;
-
-        part_last = kind == 2'(NONE) || index == part_end[15:6];
-        bytes = part_last ? {1'b0, part_end[5:0]} + 7'd1 : 7'd64;
-        if (kind == 2'(NONE)) bytes = '0;
-
-        keep = ~(~64'd0 << bytes);
-        lane_last = AD_SERIAL == 0 || kind != 2'(AD) || lane == (part_last ? part_end[5:4] : 2'd3);
-    end
-
-    assign final_now = part_last && lane_last && none_after;
-    assign input_last = part_last && lane_last
-        && (kind == 2'(TAG) || (!head_open && (kind == 2'(MESSAGE) || head_message == '0)));
-    assign wants_input = kind != 2'(NONE) && !fill;
-    assign go = head_valid && packet_ready && !swallow && !hold && credit_beat && credit_packet;
+    assign wants_input = reads && !fill;
+    assign go = plan_valid && packet_ready && !swallow && !hold && credit_beat && credit_packet;
     assign emit = go && (!wants_input || s_axis_tvalid);
-    assign emit_message = emit && kind == 2'(MESSAGE);
-    assign emit_slot = head_slot;
-    assign packet_done = emit && final_now;
-    assign s_axis_tready = swallow || (go && wants_input && lane_last);
-    assign consume = s_axis_tvalid && go && wants_input && lane_last;
-    assign misfit = consume && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != input_last);
+    assign emit_message = emit && kind == engine_pkg::MESSAGE;
+    assign emit_ad = emit && kind == engine_pkg::AD;
+    assign emit_partial = emit && kind != engine_pkg::TAG && bytes[3:0] != '0;
+    assign emit_slot = slot;
+    assign packet_done = emit && final_beat;
+    assign s_axis_tready = swallow || (go && wants_input && step);
+    assign consume = s_axis_tvalid && go && wants_input && step;
 
     always_ff @(posedge clk) begin
         if (rst) begin
-            started <= 1'b0;
-            index <= '0;
-            lane <= '0;
-            bad <= 1'b0;
             fill <= 1'b0;
             swallow <= 1'b0;
         end else if (swallow) begin
             swallow <= !(s_axis_tvalid && s_axis_tlast);
         end else if (emit) begin
-            started <= !final_now;
-            lane <= lane_last ? '0 : lane + 2'd1;
-            if (lane_last) index <= part_last ? '0 : index + 10'd1;
-            bad <= !final_now && (bad || misfit);
-            fill <= !final_now && (fill || (consume && s_axis_tlast && !input_last));
-            if (final_now && head_illegal) begin
-                swallow <= head_open || head_ad != '0 || head_message != '0;
-            end else begin
-                swallow <= consume && input_last && !s_axis_tlast;
-            end
+            fill <= !final_beat && (fill || (consume && s_axis_tlast && !stream_last));
+            swallow <= packet_illegal ? has_stream : consume && stream_last && !s_axis_tlast;
         end
-        if (emit) phase <= part_last && lane_last ? kind_after : kind;
     end
 
-    // The internal beat.
+    // The internal beat. That the stream fits is seen in two clocks: three bits of tkeep together first.
+    logic [63:0] keep;
+    logic [22:0] differs;
+    logic beat_consumed;
+    logic beat_illegal;
+    logic misfit;
+    logic bad;  // some beat of the packet before this one did not fit
+
+    assign keep = ~(~64'd0 << bytes);
+    assign misfit = beat_consumed && differs != '0;
+
     always_ff @(posedge clk) begin
         beat_valid <= emit && !rst;
         beat_bytes <= bytes;
         beat_kind <= kind;
         beat_index <= index;
-        beat_first <= index == '0;
+        beat_ones <= engine_pkg::trailing_ones(index);
+        for (int i = 0; i < 4; i = i + 1) begin
+            beat_partial[i] <= kind != engine_pkg::TAG && bytes[6:4] == 3'(i) && bytes[3:0] != '0;
+        end
+        beat_first <= first;
         beat_part_last <= part_last;
         beat_lane <= lane;
-        beat_step <= lane_last;
-        beat_start <= !started;
-        beat_final <= final_now;
-        beat_open <= head_open;
-        beat_slot <= head_slot;
-        beat_error <= head_illegal || bad || misfit;
-        beat_ad_bytes <= head_ad;
-        beat_message_bytes <= head_message;
-        beat_nonce <= head_nonce;
+        beat_step <= step;
+        beat_start <= start;
+        beat_final <= final_beat;
+        beat_open <= open;
+        beat_slot <= slot;
+        beat_has_message <= has_message;
+        beat_ad_bytes <= ad_bytes;
+        beat_message_bytes <= message_bytes;
+        beat_blocks <= 3'((bytes + 7'd15) >> 4);
+        beat_ad_spare <= ad_spare;
+        beat_message_spare <= message_spare;
+        beat_hash_blocks <= hash_blocks;
+        beat_nonce <= packet_nonce;
+        beat_consumed <= consume;
+        beat_illegal <= packet_illegal;
         for (int i = 0; i < 64; i = i + 1) begin
             beat_data[128*(i/16)+8*(15-i%16)+:8] <= keep[i] && !fill ? s_axis_tdata[8*i+:8] : 8'd0;
         end
+        for (int i = 0; i < 21; i = i + 1) differs[i] <= s_axis_tkeep[3*i+:3] != keep[3*i+:3];
+        differs[21] <= s_axis_tkeep[63] != keep[63];
+        differs[22] <= s_axis_tuser != kind || s_axis_tlast != stream_last;
+
+        beat_error <= beat_illegal || bad || misfit;
+        if (rst) bad <= 1'b0;
+        else if (beat_valid) bad <= !beat_final && (bad || misfit);
     end
 
 endmodule

@@ -68,10 +68,6 @@ module gcm512 #(
     // Beats from the front to the FIFO, and while a verdict is made also those behind it.
     localparam int BEATS = CIPHER == 0 && DIRECTION == 0 ? 32 : 64;
     localparam int PACKETS = 64;
-    localparam int MESSAGE = 0;
-    localparam int AD = 1;
-    localparam int TAG = 2;
-    localparam int NONE = 3;
     localparam int COUNT = 14;  // bits of a packet's number of GHASH blocks
 
     logic unused;
@@ -131,10 +127,17 @@ module gcm512 #(
     logic beat_open;
     logic beat_error;
     logic [SLOT_BITS-1:0] beat_slot;
+    logic unused_has_message;
+    logic [3:0] unused_partial;
+    logic [3:0] unused_ones;
     logic [15:0] beat_ad_bytes;
     logic [15:0] beat_message_bytes;
+    logic [2:0] beat_blocks;
+    logic [1:0] beat_ad_spare;
+    logic [1:0] beat_message_spare;
+    logic [COUNT-1:0] beat_hash_blocks;
     logic [95:0] beat_nonce;
-    logic unused_emit;
+    logic [2:0] unused_emit;
     logic [SLOT_BITS-1:0] unused_emit_slot;
     logic unused_prepare_valid;
     logic [SLOT_BITS-1:0] unused_prepare_slot;
@@ -177,14 +180,18 @@ module gcm512 #(
         .hold,
         .credit_beat,
         .credit_packet,
-        .emit(unused_emit),
+        .emit(unused_emit[0]),
         .emit_message,
+        .emit_ad(unused_emit[1]),
+        .emit_partial(unused_emit[2]),
         .emit_slot(unused_emit_slot),
         .beat_valid(valid_0),
         .beat_data,
         .beat_bytes,
+        .beat_partial(unused_partial),
         .beat_kind,
         .beat_index,
+        .beat_ones(unused_ones),
         .beat_first,
         .beat_part_last,
         .beat_lane(unused_lane),
@@ -194,8 +201,13 @@ module gcm512 #(
         .beat_open,
         .beat_slot,
         .beat_error,
+        .beat_has_message(unused_has_message),
         .beat_ad_bytes,
         .beat_message_bytes,
+        .beat_blocks,
+        .beat_ad_spare,
+        .beat_message_spare,
+        .beat_hash_blocks,
         .beat_nonce
     );
 
@@ -204,22 +216,16 @@ module gcm512 #(
     // GHASH wants one run of blocks. AD that does not fill its beats is moved to their ends, behind blocks of
     // zeros, which change nothing; the message begins a beat anyway; the lengths follow its last block.
 
-    logic [2:0] blocks_0;  // of the beat
-    logic [1:0] shift;
     logic [383:0] ad_before;
     logic [895:0] ad_window;
     logic [511:0] ad_moved;
     logic [127:0] lengths;
-    logic [10:0] ad_beats;
-    logic [12:0] message_blocks;
     logic lengths_here;
 
-    assign blocks_0 = 3'((beat_bytes + 7'd15) >> 4);
-    assign shift = 2'd0 - 2'((beat_ad_bytes + 16'd15) >> 4);
     assign ad_window = {beat_data, beat_first ? 384'd0 : ad_before};
     always_comb begin
         // The window holds three blocks of the beat before, then this beat's four.
-        case (shift)
+        case (beat_ad_spare)
             2'd0: ad_moved = ad_window[895:384];
             2'd1: ad_moved = ad_window[767:256];
             2'd2: ad_moved = ad_window[639:128];
@@ -227,19 +233,17 @@ module gcm512 #(
         endcase
     end
     assign lengths = {45'd0, beat_ad_bytes, 3'd0, 45'd0, beat_message_bytes, 3'd0};
-    assign ad_beats = {1'b0, beat_ad_bytes[15:6]} + {10'd0, beat_ad_bytes[5:0] != '0};
-    assign message_blocks = {1'b0, beat_message_bytes[15:4]} + {12'd0, beat_message_bytes[3:0] != '0};
     // A tag's beat has the lengths if they had no place in the message's last beat.
     always_comb begin
         case (beat_kind)
-            2'(MESSAGE): lengths_here = beat_part_last && blocks_0 != 3'd4;
-            2'(TAG): lengths_here = message_blocks[1:0] == '0;
-            2'(NONE): lengths_here = 1'b1;
+            engine_pkg::MESSAGE: lengths_here = beat_part_last && beat_blocks != 3'd4;
+            engine_pkg::TAG: lengths_here = beat_message_spare == '0;
+            engine_pkg::NONE: lengths_here = 1'b1;
             default: lengths_here = 1'b0;
         endcase
     end
 
-    localparam int BESIDE = 16 + COUNT + SLOT_BITS;
+    localparam int BESIDE = 15 + COUNT + SLOT_BITS;
     logic valid_1;
     logic [BESIDE-1:0] beside_1;
     logic [511:0] data_1;
@@ -249,24 +253,23 @@ module gcm512 #(
     logic [COUNT-1:0] count_0;
     logic has_message_0;
 
-    assign hashed_0 = beat_kind != 2'(TAG) || lengths_here;
-    assign count_0 = beat_kind == 2'(NONE) && beat_start ? COUNT'(1)
-        : {1'b0, ad_beats, 2'd0} + {1'b0, message_blocks} + COUNT'(1);
-    assign has_message_0 = beat_message_bytes != '0 && beat_kind != 2'(NONE);
+    assign hashed_0 = beat_kind != engine_pkg::TAG || lengths_here;
+    assign count_0 = beat_kind == engine_pkg::NONE && beat_start ? COUNT'(1) : beat_hash_blocks;
+    assign has_message_0 = beat_message_bytes != '0 && beat_kind != engine_pkg::NONE;
 
     always_ff @(posedge clk) begin
         valid_1 <= valid_0 && !rst;
         call_1 <= make_ack && !rst;
         beside_1 <= {
-            beat_slot, count_0, hashed_0, has_message_0, beat_error, beat_open, beat_final, beat_start,
+            beat_slot, count_0, hashed_0, has_message_0, beat_open, beat_final, beat_start,
             beat_part_last, beat_kind, beat_bytes
         };
         if (valid_0) ad_before <= beat_data[511:128];
         for (int i = 0; i < 4; i = i + 1) begin
             data_1[128*i+:128] <= beat_data[128*i+:128];
-            if (beat_kind == 2'(AD)) data_1[128*i+:128] <= ad_moved[128*i+:128];
-            else if (beat_kind == 2'(TAG) && i == 1) data_1[128*i+:128] <= beat_data[127:0];
-            else if (lengths_here && (beat_kind == 2'(MESSAGE) ? blocks_0 == 3'(i) : i == 0)) begin
+            if (beat_kind == engine_pkg::AD) data_1[128*i+:128] <= ad_moved[128*i+:128];
+            else if (beat_kind == engine_pkg::TAG && i == 1) data_1[128*i+:128] <= beat_data[127:0];
+            else if (lengths_here && (beat_kind == engine_pkg::MESSAGE ? beat_blocks == 3'(i) : i == 0)) begin
                 data_1[128*i+:128] <= lengths;
             end
             counters_1[128*i+:128] <= {beat_nonce, 19'd0, {1'b0, beat_index, 2'd0} + 13'(i + 2)};
@@ -291,6 +294,7 @@ module gcm512 #(
     logic [KEY_BITS-1:0] key;
     logic [511:0] encrypted;
     logic [BESIDE-1:0] beside_out;
+    logic out_error;
     logic [511:0] data_out;
     logic [LATENCY-1:0] valid_way;
     logic [LATENCY-1:0] call_way;
@@ -318,13 +322,13 @@ module gcm512 #(
     );
 
     ring_delay #(
-        .WIDTH(BESIDE),
+        .WIDTH(BESIDE + 1),
         .CLOCKS(LATENCY)
     ) beside_way (
         .clk,
         .rst,
-        .in_data(beside_1),
-        .out_data(beside_out)
+        .in_data({beat_error, beside_1}),
+        .out_data({out_error, beside_out})
     );
 
     ring_delay #(
@@ -353,7 +357,6 @@ module gcm512 #(
     logic [COUNT-1:0] out_count;
     logic out_hashed;
     logic out_has_message;
-    logic out_error;
     logic out_open;
     logic out_final;
     logic out_start;
@@ -362,8 +365,8 @@ module gcm512 #(
     logic [6:0] out_bytes;
 
     assign {
-        out_slot, out_count, out_hashed, out_has_message, out_error, out_open, out_final, out_start,
-        out_part_last, out_kind, out_bytes
+        out_slot, out_count, out_hashed, out_has_message, out_open, out_final, out_start, out_part_last,
+        out_kind, out_bytes
     } = beside_out;
 
     // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
@@ -377,7 +380,7 @@ module gcm512 #(
                 ? encrypted[128*(i/16)+8*(15-i%16)+:8] ^ data_out[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
         end
         hashed = data_out;
-        if (out_kind == 2'(MESSAGE) && !out_open) begin
+        if (out_kind == engine_pkg::MESSAGE && !out_open) begin
             for (int i = 0; i < 4; i = i + 1) begin
                 if (out_keep[16*i]) hashed[128*i+:128] = result[128*i+:128];
             end
@@ -402,7 +405,7 @@ module gcm512 #(
     logic [127:0] call_result;
 
     always_ff @(posedge clk) begin
-        result_valid <= valid_way[LATENCY-1] && out_kind == 2'(MESSAGE) && !rst;
+        result_valid <= valid_way[LATENCY-1] && out_kind == engine_pkg::MESSAGE && !rst;
         result_1 <= result;
         result_bytes <= out_bytes;
         result_last <= out_part_last;
@@ -416,7 +419,7 @@ module gcm512 #(
         for (int i = 0; i < 4; i = i + 1) hash_blocks[128*(3-i)+:128] <= hashed[128*i+:128];
         // E(J_0), and the tag to compare with.
         finish_valid <= valid_way[LATENCY-1] && out_final && !rst;
-        finish_value <= encrypted[511:384] ^ (out_kind == 2'(TAG) ? data_out[255:128] : '0);
+        finish_value <= encrypted[511:384] ^ (out_kind == engine_pkg::TAG ? data_out[255:128] : '0);
         finish_has_message <= out_has_message;
         call_done <= call_way[LATENCY-1] && !rst;
         call_result <= encrypted[127:0];
@@ -536,7 +539,8 @@ module gcm512 #(
     logic unused_wires;
     assign unused_wires = ^{
         unused_write_last, unused_last, unused_emit, unused_emit_slot, unused_prepare_valid,
-        unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane, unused_step,
+        unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane,
+        unused_step, unused_has_message, unused_partial, unused_ones,
         unused_ready, unused_popped,
         unused_hashes_space, unused_ends
     };

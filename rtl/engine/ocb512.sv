@@ -15,7 +15,9 @@
 // No clock is lost between packets, whatever their slots: the round keys walk beside the blocks. Sealing a
 // packet costs ceil(ad/64) + ceil(message/64) clocks, at least 1, if calls to the fifth core (one for the
 // tag, one for Ktop unless the nonce differs from the one before in the low six bits only) do not take
-// longer; without a fifth core they add up. Opening costs one clock more, that of the tag's beat.
+// longer; without a fifth core they add up. Opening costs one clock more, that of the tag's beat. In an engine that only
+// opens a packet costs as many clocks at least as there are calls: one for each block of AD, for a partial block, for the
+// tag, and for Ktop.
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
@@ -73,8 +75,6 @@ module ocb512 #(
     // Packets from the front to their tags, one a clock: a tag takes two passes through the cipher when opening.
     localparam int PACKETS = CIPHER == 1 && DIRECTION != 0 ? 128 : 64;
     localparam int COMMANDS = 64;
-    localparam int MESSAGE = 0;
-    localparam int AD = 1;
 
     // Calls beside the beats: what for.
     localparam int CONSTANT = 0;
@@ -135,6 +135,8 @@ module ocb512 #(
     logic credit_packet;
     logic emit;
     logic emit_message;
+    logic emit_ad;
+    logic emit_partial;
     logic [SLOT_BITS-1:0] emit_slot;
 
     // Stages 0 to 2 are the masks' pipeline, stage 3 is the lanes' input.
@@ -143,7 +145,9 @@ module ocb512 #(
     logic valid_2;
     logic valid_3;
     logic [511:0] beat_data;
-    logic [9:0] beat_index;
+    logic [9:0] unused_index;
+    logic [3:0] beat_ones;
+    logic [3:0] beat_partial;
     logic [1:0] beat_lane;
     logic beat_step;
     logic [6:0] beat_bytes;
@@ -155,8 +159,12 @@ module ocb512 #(
     logic beat_open;
     logic beat_error;
     logic [SLOT_BITS-1:0] beat_slot;
-    logic [15:0] beat_message_bytes;
+    logic beat_has_message;
     logic [15:0] unused_ad_bytes;
+    logic [15:0] unused_message_bytes;
+    logic [2:0] unused_blocks;
+    logic [3:0] unused_spare;
+    logic [13:0] unused_hash_blocks;
     logic unused_nonce;
 
     engine_front #(
@@ -196,12 +204,16 @@ module ocb512 #(
         .credit_packet,
         .emit,
         .emit_message,
+        .emit_ad,
+        .emit_partial,
         .emit_slot,
         .beat_valid(valid_0),
         .beat_data,
         .beat_bytes,
+        .beat_partial,
         .beat_kind,
-        .beat_index,
+        .beat_index(unused_index),
+        .beat_ones,
         .beat_first,
         .beat_part_last,
         .beat_lane,
@@ -211,8 +223,13 @@ module ocb512 #(
         .beat_open,
         .beat_slot,
         .beat_error,
+        .beat_has_message,
         .beat_ad_bytes(unused_ad_bytes),
-        .beat_message_bytes,
+        .beat_message_bytes(unused_message_bytes),
+        .beat_blocks(unused_blocks),
+        .beat_ad_spare(unused_spare[1:0]),
+        .beat_message_spare(unused_spare[3:2]),
+        .beat_hash_blocks(unused_hash_blocks),
         .beat_nonce(unused_nonce)
     );
 
@@ -235,6 +252,7 @@ module ocb512 #(
         .s_nonce(prepare_nonce),
         .s_illegal(prepare_illegal),
         .forget(write_key),
+        .forget_slot(loading_slot),
         .ask_valid(ktop_valid),
         .ask_ready(ktop_ack),
         .ask_slot(ktop_slot),
@@ -276,8 +294,9 @@ module ocb512 #(
         .beat_valid(valid_0),
         .beat_data,
         .beat_bytes,
+        .beat_partial,
         .beat_kind,
-        .beat_index,
+        .beat_ones,
         .beat_first,
         .beat_lane,
         .beat_step,
@@ -291,7 +310,8 @@ module ocb512 #(
         .out_last_offset(last_offset)
     );
 
-    // What travels beside, the slot on top.
+    // What travels beside, the slot on top. The error is known a clock later than the rest.
+    localparam int ERROR = 14;
     localparam int BESIDE = 16 + SLOT_BITS;
     logic [BESIDE-1:0] beside_0;
     logic [BESIDE-1:0] beside_1;
@@ -303,7 +323,7 @@ module ocb512 #(
     logic open_3;
 
     assign beside_0 = {
-        beat_slot, beat_message_bytes != '0, beat_error, beat_open, beat_final, beat_start, beat_part_last,
+        beat_slot, beat_has_message, 1'b0, beat_open, beat_final, beat_start, beat_part_last,
         beat_first, beat_kind, beat_bytes
     };
     assign slot_2 = beside_2[16+:SLOT_BITS];
@@ -313,36 +333,25 @@ module ocb512 #(
 
     // Beats that need the core that the calls go through.
     localparam int SHARED = AUX == 0 || DIRECTION == 1 ? 1 : 0;
-    logic uses_0;
-    logic uses_1;
-    logic uses_2;
-    logic uses_3;
-    always_comb begin
-        uses_0 = 1'b0;
-        if (valid_0 && SHARED == 1) begin
-            if (beat_kind == 2'(AD)) uses_0 = 1'b1;
-            if (beat_kind == 2'(MESSAGE)) uses_0 = DIRECTION != 1 || beat_bytes[3:0] != '0;
-        end
-    end
+    logic uses_now;
+    logic [3:0] uses;  // of stage i
+    assign uses_now = SHARED == 1 && (emit_ad || (DIRECTION == 1 ? emit_partial : emit_message));
 
     always_ff @(posedge clk) begin
         beside_1 <= beside_0;
         beside_2 <= beside_1;
+        beside_2[ERROR] <= beat_error;
         beside_3 <= beside_2;
         if (rst) begin
             valid_1 <= 1'b0;
             valid_2 <= 1'b0;
             valid_3 <= 1'b0;
-            uses_1 <= 1'b0;
-            uses_2 <= 1'b0;
-            uses_3 <= 1'b0;
+            uses <= '0;
         end else begin
             valid_1 <= valid_0;
             valid_2 <= valid_1;
             valid_3 <= valid_2;
-            uses_1 <= uses_0;
-            uses_2 <= uses_1;
-            uses_3 <= uses_2;
+            uses <= {uses[2:0], uses_now};
         end
     end
 
@@ -364,7 +373,7 @@ module ocb512 #(
     ) calls (
         .clk,
         .rst,
-        .uses({uses_2, uses_1, uses_0}),
+        .uses({uses[2:0], uses_now}),
         .make,
         .make_slot(loading_slot),
         .make_ack,
@@ -393,7 +402,7 @@ module ocb512 #(
         logic [KEY_BITS-1:0] key;
         logic [511:0] in;
         if (AUX == 0) begin : g_with_calls
-            assign in = {blocks[511:128], uses_3 ? blocks[127:0] : call_block};
+            assign in = {blocks[511:128], uses[3] ? blocks[127:0] : call_block};
             assign called = encrypted[127:0];
         end else begin : g_beats_only
             assign in = blocks;
@@ -406,7 +415,7 @@ module ocb512 #(
             .write(write_key),
             .write_slot(loading_slot),
             .write_data(new_key),
-            .read_slot(AUX == 0 && !uses_2 ? call_slot : slot_2),
+            .read_slot(AUX == 0 && !uses[2] ? call_slot : slot_2),
             .read_data(key)
         );
         cipher_lanes #(
@@ -425,7 +434,7 @@ module ocb512 #(
     if (AUX == 1) begin : g_aux
         logic [KEY_BITS-1:0] key;
         logic [127:0] in;
-        assign in = DIRECTION == 1 && uses_3 ? blocks[128*single_lane+:128] : call_block;
+        assign in = DIRECTION == 1 && uses[3] ? blocks[128*single_lane+:128] : call_block;
         slot_memory #(
             .WIDTH(KEY_BITS),
             .SLOT_BITS(SLOT_BITS)
@@ -434,7 +443,7 @@ module ocb512 #(
             .write(write_key),
             .write_slot(loading_slot),
             .write_data(new_key),
-            .read_slot(DIRECTION == 1 && uses_2 ? slot_2 : call_slot),
+            .read_slot(DIRECTION == 1 && uses[2] ? slot_2 : call_slot),
             .read_data(key)
         );
         cipher_lanes #(
@@ -450,7 +459,7 @@ module ocb512 #(
     end
 
     if (DIRECTION != 0) begin : g_decrypt
-        logic [KEY_BITS-1:0] key;
+        logic [KEY_BITS-1:0] key;  // a clock before its blocks
         slot_memory #(
             .WIDTH(KEY_BITS),
             .SLOT_BITS(SLOT_BITS)
@@ -459,7 +468,7 @@ module ocb512 #(
             .write(write_last),
             .write_slot(loading_slot),
             .write_data(new_last),
-            .read_slot(slot_2),
+            .read_slot(beside_1[16+:SLOT_BITS]),
             .read_data(key)
         );
         cipher_lanes #(
@@ -626,7 +635,7 @@ module ocb512 #(
     logic [127:0] ask_block;
 
     always_ff @(posedge clk) begin
-        has_message_1 <= out_has_message && out_kind != 2'd3;
+        has_message_1 <= out_has_message && out_kind != engine_pkg::NONE;
         has_message_2 <= has_message_1;
         slot_out_1 <= out_slot;
         slot_out_2 <= slot_out_1;
@@ -723,7 +732,8 @@ module ocb512 #(
 
     logic unused_wires;
     assign unused_wires = ^{
-        emit, single_lane, uses_3, unused_ad_bytes, unused_nonce, unused_finish_popped,
+        emit, single_lane, uses[3], unused_index, unused_ad_bytes, unused_message_bytes,
+        unused_blocks, unused_spare, unused_hash_blocks, unused_nonce, unused_finish_popped,
         unused_done_valid, unused_done_popped, unused_done_stored
     };
 

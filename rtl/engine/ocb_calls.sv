@@ -2,12 +2,13 @@
 // is rare, then Ktop, without which no packet goes on, then a packet's tag.
 //
 //   SHARED     1: the core is one that beats need too
-//   uses       bit i: the beat of stage i needs the core; a call takes the place of stage 2
+//   uses       a beat needs the core: bit 0 the one that is given in this clock, bit i the one of stage i - 1; a call
+//              takes the place of stage 2
 //   make, ktop_valid, finish_valid    a call is wanted, until its *_ack
 //   call       the call that enters in this clock, one bit for each kind: CONSTANT, KTOP, FINISH; call_block: its block.
 //              call_slot: its slot, a clock before
-//   hold       no new beat that needs the core may come to stage 0 in the next clock: more calls wait than places are free on
-//              the way here
+//   hold       no new beat may be given in this clock: in the clock before more calls waited than places were free on the
+//              way here
 module ocb_calls #(
     parameter int SHARED = 0,
     parameter int SLOT_BITS = 4,
@@ -16,7 +17,7 @@ module ocb_calls #(
     input logic clk,
     input logic rst,
 
-    input logic [2:0] uses,
+    input logic [3:0] uses,
 
     input  logic                     make,
     input  logic [    SLOT_BITS-1:0] make_slot,
@@ -37,9 +38,9 @@ module ocb_calls #(
     output logic                 hold
 );
 
-    assign make_ack = make && !uses[2];
-    assign ktop_ack = ktop_valid && !make && !uses[2];
-    assign finish_ack = finish_valid && !make && !ktop_valid && !uses[2];
+    assign make_ack = make && !uses[3];
+    assign ktop_ack = ktop_valid && !make && !uses[3];
+    assign finish_ack = finish_valid && !make && !ktop_valid && !uses[3];
     assign call_slot = make ? make_slot : ktop_valid ? ktop_slot : finish_slot;
 
     always_ff @(posedge clk) begin
@@ -49,18 +50,22 @@ module ocb_calls #(
     end
 
     if (SHARED == 1) begin : g_hold
-        logic [$clog2(PACKETS)+1:0] waiting;
-        logic [1:0] places;
+        logic many;  // more tags' calls than places there can be
+        logic [3:0] waiting;  // without these many
+        logic [3:0] places;
         always_comb begin
-            waiting = {1'b0, finish_stored};
-            if (make) waiting = waiting + 1'b1;
-            if (ktop_valid) waiting = waiting + 1'b1;
-            places = {1'b0, !uses[0]} + {1'b0, !uses[1]} + {1'b0, !uses[2]};
+            many = finish_stored[$clog2(PACKETS):3] != '0;
+            waiting = {1'b0, finish_stored[2:0]} + {3'b0, make} + {3'b0, ktop_valid};
+            places = {3'b0, !uses[1]} + {3'b0, !uses[2]} + {3'b0, !uses[3]};
         end
-        assign hold = waiting > {{$clog2(PACKETS) {1'b0}}, places};
+        // Of the beat that is given in this clock it is known last whether it needs the core.
+        always_ff @(posedge clk) begin
+            if (rst) hold <= 1'b0;
+            else hold <= many || (uses[0] ? waiting > places : waiting > places + 4'd1);
+        end
     end else begin : g_no_hold
         logic unused;
-        assign unused = ^{uses[1:0], finish_stored};
+        assign unused = ^{uses[2:0], finish_stored};
         assign hold = 1'b0;
     end
 

@@ -41,10 +41,6 @@ module ocb_collect (
     output logic         finish_error
 );
 
-    localparam int MESSAGE = 0;
-    localparam int AD = 1;
-    localparam int TAG = 2;
-
     logic [511:0] unmasked;
     logic [ 63:0] in_keep;
     logic [511:0] kept;
@@ -83,7 +79,7 @@ module ocb_collect (
         ad_1 <= in_ad;
         tag_1 <= post[127:0];
         checksum_1 <= in_checksum;
-        beat_valid <= in_valid && in_kind == 2'(MESSAGE) && !rst;
+        beat_valid <= in_valid && in_kind == engine_pkg::MESSAGE && !rst;
         beat_data <= kept;
         beat_bytes <= in_bytes;
         beat_last <= in_part_last;
@@ -105,10 +101,10 @@ module ocb_collect (
     end
 
     always_ff @(posedge clk) begin
-        if (valid_1) hash <= (start_1 ? '0 : hash) ^ (kind_1 == 2'(AD) ? ad_1 : '0);
-        if (valid_1 && kind_1 == 2'(MESSAGE)) checksum <= checksum_next;
+        if (valid_1) hash <= (start_1 ? '0 : hash) ^ (kind_1 == engine_pkg::AD ? ad_1 : '0);
+        if (valid_1 && kind_1 == engine_pkg::MESSAGE) checksum <= checksum_next;
         else if (valid_1 && start_1) checksum <= '0;
-        tag_2 <= open_1 && kind_1 == 2'(TAG) ? tag_1 : '0;
+        tag_2 <= open_1 && kind_1 == engine_pkg::TAG ? tag_1 : '0;
         checksum_2 <= checksum_1;
         finish_valid <= valid_1 && final_1 && !rst;
         finish_open <= open_1;

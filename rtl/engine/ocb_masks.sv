@@ -22,8 +22,9 @@ module ocb_masks (
     input logic         beat_valid,
     input logic [511:0] beat_data,
     input logic [  6:0] beat_bytes,
+    input logic [  3:0] beat_partial,
     input logic [  1:0] beat_kind,
-    input logic [  9:0] beat_index,
+    input logic [  3:0] beat_ones,
     input logic         beat_first,
     input logic [  1:0] beat_lane,
     input logic         beat_step,
@@ -38,17 +39,12 @@ module ocb_masks (
     output logic [127:0] out_last_offset
 );
 
-    localparam int MESSAGE = 0;
-    localparam int AD = 1;
-    localparam int TAG = 2;
-
     // Clock 1: L table, padding, the sums of the L table.
     logic [127:0] l_0;
     logic [127:0] l_1;
     logic [511:0] sums;  // from the offset of the block before the beat to that of each block, without L_ntz
     logic [511:0] sums_before;
     logic [ 63:0] pad;
-    logic [  3:0] partial;
 
     assign l_0 = ocb_pkg::times_power(l_star, 4'd2);
     assign l_1 = ocb_pkg::times_power(l_star, 4'd3);
@@ -56,11 +52,8 @@ module ocb_masks (
     assign sums_before = {l_1, l_0 ^ l_1, l_0, 128'd0};
 
     always_comb begin
-        for (int i = 0; i < 4; i = i + 1) partial[i] = beat_bytes[6:4] == 3'(i) && beat_bytes[3:0] != '0;
-        for (int i = 0; i < 64; i = i + 1) pad[i] = beat_bytes == 7'(i) && i % 16 != 0;
-        if (beat_kind == 2'(TAG)) begin
-            partial = '0;
-            pad = '0;
+        for (int i = 0; i < 64; i = i + 1) begin
+            pad[i] = beat_partial[i/16] && beat_bytes[3:0] == 4'(i % 16);
         end
     end
 
@@ -85,15 +78,15 @@ module ocb_masks (
         first_1 <= beat_first;
         start_1 <= beat_start;
         advance_1 <= beat_step;
-        partial_1 <= partial;
+        partial_1 <= beat_partial;
         offset_0_1 <= offset_0;
         step_1 <= l_1;
         l_dollar_1 <= ocb_pkg::times_power(l_star, 4'd1);
-        l_ntz_1 <= ocb_pkg::times_power(l_star, ocb_pkg::trailing_zeros({1'b0, beat_index} + 11'd1) + 4'd4);
+        l_ntz_1 <= ocb_pkg::times_power(l_star, beat_ones + 4'd4);
         last_lane_1 <= 2'((beat_bytes - 7'd1) >> 4);
-        lane_1 <= beat_kind == 2'(MESSAGE) ? beat_bytes[5:4] : beat_lane;
+        lane_1 <= beat_kind == engine_pkg::MESSAGE ? beat_bytes[5:4] : beat_lane;
         for (int i = 0; i < 4; i = i + 1) begin
-            sums_1[128*i+:128] <= partial[i] ? sums_before[128*i+:128] ^ l_star : sums[128*i+:128];
+            sums_1[128*i+:128] <= beat_partial[i] ? sums_before[128*i+:128] ^ l_star : sums[128*i+:128];
         end
         for (int i = 0; i < 64; i = i + 1) begin
             data_1[128*(i/16)+8*(15-i%16)+:8] <= beat_data[128*(i/16)+8*(15-i%16)+:8] | {pad[i], 7'd0};
@@ -119,7 +112,7 @@ module ocb_masks (
 
     always_comb begin
         base = running;
-        if (first_1) base = kind_1 == 2'(MESSAGE) ? offset_0_1 : '0;
+        if (first_1) base = kind_1 == engine_pkg::MESSAGE ? offset_0_1 : '0;
         base_step = base ^ step_1 ^ l_ntz_1;
     end
 
@@ -142,16 +135,16 @@ module ocb_masks (
     // Clock 3: masking, checksum.
     always_ff @(posedge clk) begin
         for (int i = 0; i < 4; i = i + 1) begin
-            if (partial_2[i] && kind_2 == 2'(MESSAGE)) begin
+            if (partial_2[i] && kind_2 == engine_pkg::MESSAGE) begin
                 out_blocks[128*i+:128] <= offsets_2[128*i+:128];
             end else begin
                 out_blocks[128*i+:128] <= data_2[128*i+:128] ^ offsets_2[128*i+:128];
             end
-            if (partial_2[i] || kind_2 == 2'(TAG)) out_post[128*i+:128] <= data_2[128*i+:128];
+            if (partial_2[i] || kind_2 == engine_pkg::TAG) out_post[128*i+:128] <= data_2[128*i+:128];
             else out_post[128*i+:128] <= offsets_2[128*i+:128];
         end
         out_lane <= lane_2;
-        if (valid_2 && kind_2 == 2'(MESSAGE)) begin
+        if (valid_2 && kind_2 == engine_pkg::MESSAGE) begin
             out_checksum <= (first_2 ? '0 : out_checksum)
                 ^ data_2[127:0] ^ data_2[255:128] ^ data_2[383:256] ^ data_2[511:384];
             out_last_offset <= offsets_2[128*last_lane_2+:128] ^ l_dollar_2;
@@ -160,8 +153,5 @@ module ocb_masks (
             out_last_offset <= offset_0_2 ^ l_dollar_2;
         end
     end
-
-    logic unused;
-    assign unused = 1'(AD);
 
 endmodule

@@ -1,10 +1,11 @@
 // OCB3's initial offsets (RFC 7253 section 4.2), made ahead of their packets: a new nonce costs no clock of
 // the data path. Each announced packet asks for one block cipher call, Ktop, unless its nonce differs from
 // the one before only in the low six bits under the same slot, as 63 of 64 counter nonces do: then the last
-// Ktop is used again.
+// Ktop is used again. An announced packet is compared with the one before in one clock, and asks in the next; two
+// questions may wait.
 //
 //   s_*        announced packets, in order; s_illegal: no offset is needed, none is asked for
-//   forget     a key is being loaded: the last Ktop may be another key's
+//   forget     a key is loaded into forget_slot: the last Ktop, if it was that slot's, is another key's
 //   ask_*      block cipher calls, answered in order by answer_*
 //   offset_*   Offset_0 for every packet, in order; the next one when `offset_take`
 module ocb_nonce #(
@@ -20,6 +21,7 @@ module ocb_nonce #(
     input  logic [         95:0] s_nonce,
     input  logic                 s_illegal,
     input  logic                 forget,
+    input  logic [SLOT_BITS-1:0] forget_slot,
 
     output logic                 ask_valid,
     input  logic                 ask_ready,
@@ -33,21 +35,47 @@ module ocb_nonce #(
     output logic [127:0] offset
 );
 
+    // A packet that was announced, beside the last one before it that a nonce mattered of: three bits together.
+    localparam int TOP = SLOT_BITS + 90;
+    localparam int PIECES = (TOP + 2) / 3;
+    logic packet_valid;
+    logic take;  // it goes on
+    logic packet_illegal;
+    logic [TOP-1:0] packet;
+    logic [5:0] packet_bottom;
+    logic [PIECES-1:0] differs;
+    logic [3*PIECES-1:0] offered;
+    logic [3*PIECES-1:0] earlier;
+
+    assign offered = (3 * PIECES)'({s_slot, s_nonce[95:6]});
+    assign earlier = (3 * PIECES)'(packet);
+    assign s_ready = !packet_valid || take;
+
+    always_ff @(posedge clk) begin
+        if (s_valid && s_ready) begin
+            packet_illegal <= s_illegal;
+            packet_bottom <= s_nonce[5:0];
+            if (!s_illegal) packet <= {s_slot, s_nonce[95:6]};
+            for (int i = 0; i < PIECES; i = i + 1) differs[i] <= offered[3*i+:3] != earlier[3*i+:3];
+        end
+        if (rst) packet_valid <= 1'b0;
+        else if (s_ready) packet_valid <= s_valid;
+    end
+
     // Asking.
-    logic known;
-    logic [SLOT_BITS+89:0] asked;
-    logic same;
+    logic known;  // the nonce in `packet` has a Ktop, or will have
     logic again;
-    logic take;
     logic credit;
     logic pending_ready;
     logic answers_popped;
     logic unused_home;
+    logic second_valid;
+    logic [TOP-1:0] second;
+    logic [TOP-1:0] asked;
 
-    assign same = known && asked == {s_slot, s_nonce[95:6]};
-    assign again = same || s_illegal;
-    assign s_ready = pending_ready && credit && (!ask_valid || ask_ready);
-    assign take = s_valid && s_ready;
+    assign again = packet_illegal || (known && differs == '0);
+    assign take = packet_valid && pending_ready && credit && !second_valid;
+    assign {ask_slot, ask_block} = {asked[90+:SLOT_BITS], 32'd1, asked[89:0], 6'd0};
 
     // As many calls under way as the FIFO of answers has room for.
     credit_counter #(
@@ -62,19 +90,21 @@ module ocb_nonce #(
     );
 
     always_ff @(posedge clk) begin
-        if (take && !again) begin
-            asked <= {s_slot, s_nonce[95:6]};
-            ask_slot <= s_slot;
-            ask_block <= {32'd1, s_nonce[95:6], 6'd0};
-        end
+        if (!ask_valid || ask_ready) asked <= second_valid ? second : packet;
+        if (take) second <= packet;
         if (rst) begin
             known <= 1'b0;
             ask_valid <= 1'b0;
+            second_valid <= 1'b0;
         end else begin
-            if (forget) known <= 1'b0;
+            if (forget && forget_slot == packet[90+:SLOT_BITS]) known <= 1'b0;
             else if (take && !again) known <= 1'b1;
-            if (take && !again) ask_valid <= 1'b1;
-            else if (ask_ready) ask_valid <= 1'b0;
+            if (!ask_valid || ask_ready) begin
+                ask_valid <= second_valid || (take && !again);
+                second_valid <= 1'b0;
+            end else if (take && !again) begin
+                second_valid <= 1'b1;
+            end
         end
     end
 
@@ -98,7 +128,7 @@ module ocb_nonce #(
         .rst,
         .s_valid(take),
         .s_ready(pending_ready),
-        .s_data({again, s_nonce[5:0]}),
+        .s_data({again, packet_bottom}),
         .m_valid(pending_valid),
         .m_ready(pending_take),
         .m_data({pending_again, pending_bottom}),

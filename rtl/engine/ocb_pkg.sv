@@ -13,12 +13,4 @@ package ocb_pkg;
         end
     endfunction
 
-    // ntz(4k), the number of trailing zeros, less two: that of k, for k of 1 to 1024.
-    function automatic logic [3:0] trailing_zeros(input logic [10:0] k);
-        trailing_zeros = 4'd10;
-        for (int i = 9; i >= 0; i = i - 1) begin
-            if (k[i]) trailing_zeros = 4'(i);
-        end
-    endfunction
-
 endpackage

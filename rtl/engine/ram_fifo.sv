@@ -1,6 +1,7 @@
 // FIFO in block RAM: as stream_fifo (which is for LUT RAM), for wide entries or many of them. One entry a clock in
-// and out; an entry taken in clock t is offered in clock t+2 at the earliest; it has room for DEPTH entries (a power
-// of two). There is no s_ready: the writer holds credits, and `popped` gives them back.
+// and out; it has room for DEPTH entries (a power of two). There is no s_ready: the writer holds credits, and `popped`
+// gives them back. What the RAM gives is late in its clock, so it goes into a register of its own first: an entry taken
+// in clock t is offered in clock t+3 at the earliest.
 //   stored     entries in it, those included that are not offered yet
 module ram_fifo #(
     parameter int WIDTH = 512,
@@ -23,23 +24,30 @@ module ram_fifo #(
     logic [WIDTH-1:0] memory[0:DEPTH-1];
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
+    logic [WIDTH-1:0] fetched_data;
+    logic fetched;
     logic fetch;
+    logic move;
 
-    assign fetch  = write_at != read_at && (!m_valid || m_ready);
+    assign move   = !m_valid || m_ready;
+    assign fetch  = write_at != read_at && (!fetched || move);
     assign popped = m_valid && m_ready;
 
     always_ff @(posedge clk) begin
         if (s_valid) memory[write_at[ADDRESS-1:0]] <= s_data;
-        if (fetch) m_data <= memory[read_at[ADDRESS-1:0]];
+        if (fetch) fetched_data <= memory[read_at[ADDRESS-1:0]];
+        if (move) m_data <= fetched_data;
         if (rst) begin
             write_at <= '0;
             read_at  <= '0;
+            fetched  <= 1'b0;
             m_valid  <= 1'b0;
             stored   <= '0;
         end else begin
             if (s_valid) write_at <= write_at + 1'b1;
             if (fetch) read_at <= read_at + 1'b1;
-            m_valid <= fetch || (m_valid && !m_ready);
+            fetched <= fetch || (fetched && !move);
+            if (move) m_valid <= fetched;
             if (s_valid && !popped) stored <= stored + 1'b1;
             if (popped && !s_valid) stored <= stored - 1'b1;
         end

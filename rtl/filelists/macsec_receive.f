@@ -1,5 +1,6 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
+engine/engine_pkg.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 aes/aes_inversion_core.sv
@@ -19,6 +20,7 @@ common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
+engine/engine_plan.sv
 engine/engine_front.sv
 engine/engine_output.sv
 gf128/gf128_stage.sv

@@ -1,6 +1,7 @@
 common/bytes_pkg.sv
 aes/aes_pkg.sv
 engine/ocb_pkg.sv
+engine/engine_pkg.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 aes/aes_inversion_core.sv
@@ -21,11 +22,13 @@ aes/aes_decrypt_round.sv
 aes/aes_decrypt_keys_per_block.sv
 aes/aes_last_round_key.sv
 engine/aes_decrypt_lane.sv
+engine/aes_decrypt_transformed_keys.sv
 engine/cipher_lanes.sv
 common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
+engine/engine_plan.sv
 engine/engine_front.sv
 engine/engine_output.sv
 engine/ocb_nonce.sv

@@ -2,6 +2,7 @@ common/bytes_pkg.sv
 aes/aes_pkg.sv
 serpent/serpent_pkg.sv
 engine/ocb_pkg.sv
+engine/engine_pkg.sv
 common/stream_fifo.sv
 common/credit_counter.sv
 aes/aes_inversion_core.sv
@@ -26,11 +27,13 @@ serpent/serpent_round_keys.sv
 serpent/serpent_encrypt_lane.sv
 serpent/serpent_decrypt_lane.sv
 serpent/serpent_last_prekey.sv
+engine/aes_decrypt_transformed_keys.sv
 engine/cipher_lanes.sv
 common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
 engine/slot_loader.sv
+engine/engine_plan.sv
 engine/engine_front.sv
 engine/engine_output.sv
 engine/ocb_nonce.sv

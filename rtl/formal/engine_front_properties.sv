@@ -6,7 +6,7 @@
 // other: not without what the packet needs, not while held, not without credits.
 //
 // Lengths and widths are those of the engines, but there are only two slots, and the FIFO, which has a proof of its own,
-// holds two commands.
+// holds two commands. Behind it stand two more: the next one, and the one whose beats are given.
 module engine_front_properties (
     input logic clk,
     input logic rst,
@@ -101,8 +101,22 @@ module engine_front_checks #(
     localparam logic [1:0] NONE = 2'd3;
 
     logic s_cmd_tready, s_axis_tready, prepare_valid, prepare_slot, prepare_illegal, packet_done;
-    logic emit, emit_message, emit_slot, beat_valid, beat_first, beat_part_last, beat_step, beat_start;
-    logic beat_final, beat_open, beat_slot, beat_error;
+    logic
+        emit,
+        emit_message,
+        emit_ad,
+        emit_partial,
+        emit_slot,
+        beat_valid,
+        beat_first,
+        beat_part_last,
+        beat_step,
+        beat_start;
+    logic beat_final, beat_open, beat_slot, beat_error, beat_has_message;
+    logic [3:0] beat_partial, beat_ones;
+    logic [2:0] beat_blocks;
+    logic [1:0] beat_ad_spare, beat_message_spare;
+    logic [13:0] beat_hash_blocks;
     logic [95:0] prepare_nonce;
     logic [511:0] beat_data;
     logic [6:0] beat_bytes;
@@ -149,12 +163,16 @@ module engine_front_checks #(
         .credit_packet,
         .emit,
         .emit_message,
+        .emit_ad,
+        .emit_partial,
         .emit_slot,
         .beat_valid,
         .beat_data,
         .beat_bytes,
+        .beat_partial,
         .beat_kind,
         .beat_index,
+        .beat_ones,
         .beat_first,
         .beat_part_last,
         .beat_lane,
@@ -164,8 +182,13 @@ module engine_front_checks #(
         .beat_open,
         .beat_slot,
         .beat_error,
+        .beat_has_message,
         .beat_ad_bytes,
         .beat_message_bytes,
+        .beat_blocks,
+        .beat_ad_spare,
+        .beat_message_spare,
+        .beat_hash_blocks,
         .beat_nonce
     );
 
@@ -187,9 +210,11 @@ module engine_front_checks #(
     // ---- Commands that entered and have beats to come, in order.
 
     logic begun = 1'b0;
-    logic [1:0] packets = '0;
-    logic entered = 1'b0;  // the last of them in the clock before
-    logic [WIDTH-1:0] oldest, second;
+    logic [2:0] packets = '0;
+    logic [2:0] entered = '0;  // whether one entered one, two, three clocks before
+    logic [WIDTH-1:0] queue[0:3];
+    logic [WIDTH-1:0] oldest;
+    assign oldest = queue[0];
 
     // ---- The oldest one: what it still has to give.
 
@@ -210,6 +235,27 @@ module engine_front_checks #(
     // A part and those behind it.
     function automatic logic [3:0] parts_from(input logic [1:0] part);
         parts_from = part == AD ? 4'b1111 : part == MESSAGE ? 4'b0111 : part == TAG ? 4'b0011 : 4'b0001;
+    endfunction
+
+    // GHASH's blocks.
+    function automatic logic [13:0] blocks_of(input logic [15:0] ad_bytes, input logic [15:0] message_bytes);
+        blocks_of = 14'((17'(ad_bytes) + 17'd63) / 64 * 4 + (17'(message_bytes) + 17'd15) / 16 + 17'd1);
+    endfunction
+
+    // How a command waits in the plan.
+    function automatic logic [WIDTH+3:0] waiting(input logic [WIDTH-1:0] entered_command);
+        logic [15:0] ad_bytes, message_bytes;
+        {ad_bytes, message_bytes} = entered_command[NONCE_BITS+:32];
+        waiting = {
+            entered_command[WIDTH-1-:3],
+            ad_bytes != '0,
+            ad_bytes <= 16'd64,
+            ad_bytes - 16'd1,
+            message_bytes != '0,
+            message_bytes <= 16'd64,
+            message_bytes - 16'd1,
+            entered_command[NONCE_BITS-1:0]
+        };
     endfunction
 
     // A command's parts.
@@ -250,10 +296,11 @@ module engine_front_checks #(
     // ---- What moves in this clock, and what should.
 
     logic surplus;  // beats come that are too many, or a refused command's
-    logic wants, may, beat, wrong;
+    logic wants, may, beat, wrong, plan_valid;
+    assign plan_valid = front.plan.valid;
     assign surplus = over || (packets != '0 && started && kind == NONE && !is_read);
     assign wants = kind != NONE && !is_read;
-    assign may = packets > 2'(entered) && !surplus && packet_ready && !hold && credit_beat && credit_packet;
+    assign may = plan_valid && !surplus && packet_ready && !hold && credit_beat && credit_packet;
     assign beat = s_axis_tvalid && s_axis_tready;
     assign wrong = beat && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != stream_last);
 
@@ -263,6 +310,7 @@ module engine_front_checks #(
     logic [96:0] prepare_before;
     logic [129:0] command_before, command_now;
     logic [WIDTH+25:0] beat_before;
+    logic was_emit_2 = 1'b0, error_before, error_before_2;
     logic [7:0] data_before;  // of the byte, which is any one
     logic [5:0] place_before;  // where it is among the bytes of beat_data
     assign command_now = {s_cmd_open, s_cmd_slot, s_cmd_nonce, s_cmd_ad_bytes, s_cmd_message_bytes};
@@ -276,13 +324,16 @@ module engine_front_checks #(
         command_before <= command_now;
         beat_before <= {
             kind, index, index == '0, part_last, lane, step, !started, last, bytes,
-            illegal || misfit || wrong, open, slot, ad, message, nonce
+            message != '0, open, slot, ad, message, nonce
         };
+        was_emit_2 <= was_emit && !rst;
+        error_before <= illegal || misfit || wrong;
+        error_before_2 <= error_before;
         data_before <= byte_at < bytes && !is_read ? s_axis_tdata[8*byte_at+:8] : 8'd0;
         place_before <= {byte_at[5:4], ~byte_at[3:0]};
         if (rst) begin
             packets <= '0;
-            entered <= 1'b0;
+            entered <= '0;
             started <= 1'b0;
             index <= '0;
             lane <= '0;
@@ -290,8 +341,8 @@ module engine_front_checks #(
             is_read <= 1'b0;
             over <= 1'b0;
         end else begin
-            entered <= enter;
-            packets <= packets + 2'(enter) - 2'(emit && last);
+            entered <= {entered[1:0], enter};
+            packets <= packets + 3'(enter) - 3'(emit && last);
             if (beat && s_axis_tlast) begin
                 if (over) over <= 1'b0;
                 else is_read <= 1'b1;
@@ -311,18 +362,33 @@ module engine_front_checks #(
         end
         if (emit) parts <= parts_after;
         if (emit && last) begin
-            oldest <= second;
-            parts  <= parts_of(second);
+            for (int i = 0; i < 3; i = i + 1) queue[i] <= queue[i+1];
+            parts <= parts_of(queue[1]);
         end
-        if (enter) second <= command;
-        if (enter && packets == 2'(emit && last)) begin
-            oldest <= command;
-            parts  <= parts_of(command);
-        end
+        if (enter) queue[2'(packets-3'(emit&&last))] <= command;
+        if (enter && packets == 3'(emit && last)) parts <= parts_of(command);
     end
 
-    logic [1:0] stored;  // in the FIFO's memory
-    assign stored = front.commands.write_at - front.commands.read_at;
+    // ---- Where the commands are: in the plan, behind it, at the FIFO's output, in its memory.
+
+    logic next_valid, head_valid;
+    logic [2:0] second_at, head_at, memory_at;  // of which the first in each of these places is in the queue
+    logic [1:0] stored;
+    logic [WIDTH-1:0] second;
+    logic [3:0] second_parts;
+    logic [1:0] second_kind;
+    logic [15:0] second_end, second_message;
+    assign next_valid = front.plan.next_valid;
+    assign head_valid = front.plan.head_valid;
+    assign stored = front.plan.commands.write_at - front.plan.commands.read_at;
+    assign second_at = 3'(plan_valid);
+    assign head_at = second_at + 3'(next_valid);
+    assign memory_at = head_at + 3'(head_valid);
+    assign second = queue[2'(second_at)];
+    assign second_parts = parts_of(second);
+    assign second_kind = second_parts[3] ? AD : second_parts[2] ? MESSAGE : second_parts[1] ? TAG : NONE;
+    assign second_message = second[NONCE_BITS+:16] - 16'd1;
+    assign second_end = second_kind == AD ? second[NONCE_BITS+16+:16] - 16'd1 : second_message;
 
     always_comb begin
         if (!begun) assume (rst);
@@ -330,7 +396,7 @@ module engine_front_checks #(
             if (was_command) assume (s_cmd_tvalid && command_now == command_before);
 
             // Commands.
-            assert (prepare_valid == (s_cmd_tvalid && packets != COMMANDS && !waits_for_key));
+            assert (prepare_valid == (s_cmd_tvalid && front.plan.commands.space != '0 && !waits_for_key));
             assert (enter == (prepare_valid && prepare_ready));
             if (prepare_valid)
                 assert ({prepare_slot, prepare_nonce, prepare_illegal} ==
@@ -343,44 +409,125 @@ module engine_front_checks #(
             assert (s_axis_tready == (surplus || (may && wants && step)));
             if (beat) assert (over || (packets != '0 && has_stream && !is_read));
             assert (emit_message == (emit && kind == MESSAGE));
+            assert (emit_ad == (emit && kind == AD));
+            assert (emit_partial == (emit && kind != TAG && bytes % 16 != '0));
             assert (packet_done == (emit && last));
             if (emit) assert (emit_slot == slot);
             assert (beat_valid == was_emit);
             if (was_emit) begin
                 assert ({
                     beat_kind, beat_index, beat_first, beat_part_last, beat_lane, beat_step, beat_start,
-                    beat_final, beat_bytes, beat_error, beat_open, beat_slot, beat_ad_bytes,
+                    beat_final, beat_bytes, beat_has_message, beat_open, beat_slot, beat_ad_bytes,
                     beat_message_bytes, beat_nonce
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
+                for (int i = 0; i < 4; i = i + 1)
+                assert (beat_partial[i] ==
+                        (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
+                assert (beat_blocks == 3'((8'(beat_bytes) + 8'd15) / 16));
+                assert (beat_ad_spare == 2'(4 - (17'(beat_ad_bytes) + 17'd15) / 16 % 4));
+                assert (beat_message_spare == 2'(4 - (17'(beat_message_bytes) + 17'd15) / 16 % 4));
+                assert (beat_hash_blocks == blocks_of(beat_ad_bytes, beat_message_bytes));
+                assert (beat_ones == 4'd10 || !beat_index[beat_ones]);
+                assert (beat_index % 11'(1 << beat_ones) == 10'((1 << beat_ones) - 1));
             end
+            if (was_emit_2) assert (beat_error == error_before_2);
+            // A command's beats may come four clocks after it entered.
+            assert (plan_valid || packets <= 3'(entered[0]) + 3'(entered[1]) + 3'(entered[2]));
 
             // For the induction: where things are.
-            assert (front.commands.space == 2'(COMMANDS) - packets);
-            assert (packets == stored + 2'(front.head_valid) && stored <= 2'd1);
-            assert (front.head_valid == (packets > 2'(entered)) && (packets != '0 || !entered));
-            if (front.head_valid) assert (front.commands.m_data == oldest);
-            if (stored == 2'd1)
-                assert (front.commands.memory[front.commands.read_at[0]] ==
-                        (front.head_valid ? second : oldest));
+            assert (front.plan.commands.space == 2'(COMMANDS) - stored - 2'(head_valid));
+            assert (stored <= COMMANDS - 2'(head_valid) && packets == memory_at + 3'(stored));
+            assert (next_valid || packets - second_at <= 3'(entered[0]) + 3'(entered[1]));
+            assert (head_valid || packets - head_at <= 3'(entered[0]));
+            if (head_valid) assert (front.plan.head == waiting(queue[2'(head_at)]));
+            for (int i = 0; i < 2; i = i + 1)
+            if (stored > 2'(i))
+                assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == waiting(
+                    queue[2'(memory_at+3'(i))]
+                ));
+            if (next_valid) begin
+                assert (front.plan.next == waiting(second));
+                assert (front.plan.next_ad_blocks == blocks_of(second[NONCE_BITS+16+:16], '0) + 14'd1);
+                assert (front.plan.next_message.kind == MESSAGE);
+                assert (front.plan.next_message.more == second_message[15:6]);
+                assert (front.plan.next_message.one ==
+                        (!front.plan.next.has_message || second_message < 16'd64));
+                assert (front.plan.next_message.two == (second_message[15:6] == 10'd1));
+                assert (front.plan.next_message.last_bytes == 7'(second_message % 64 + 1));
+                assert (front.plan.next_message.bytes ==
+                        (front.plan.next.one_message ? 7'(second_message % 64 + 1) : 7'd64));
+                assert (front.plan.next_message.last_lane == second_message[5:4]);
+                assert (front.plan.next_message.ends ==
+                        (!front.plan.next.open && !(TAIL == 1 && second_message[5:4] == 2'd3)));
+                assert (front.plan.next_message.stream_ends == !front.plan.next.open);
+                assert (front.plan.next_part.kind == second_kind);
+                assert (front.plan.next_part.ends == ((second_parts & (parts_from(second_kind) >> 1)) == '0));
+                if (second_kind == AD || second_kind == MESSAGE) begin
+                    assert (front.plan.next_part.more == second_end[15:6]);
+                    assert (front.plan.next_part.one == (second_end < 16'd64));
+                    assert (front.plan.next_part.two == (second_end[15:6] == 10'd1));
+                    assert (front.plan.next_part.last_bytes == 7'(second_end % 64 + 1));
+                    assert (front.plan.next_part.last_lane == second_end[5:4]);
+                    assert (front.plan.next_part.bytes ==
+                            (second_end < 16'd64 ? 7'(second_end % 64 + 1) : 7'd64));
+                    assert (front.plan.next_part.stream_ends == ((second_parts & (parts_from(
+                        second_kind
+                    ) >> 1) & 4'b1110) == '0));
+                end else begin
+                    assert (front.plan.next_part.one && front.plan.next_part.stream_ends);
+                    assert (front.plan.next_part.bytes == (second_kind == TAG ? 7'd16 : '0));
+                end
+            end
+            if (plan_valid) begin
+                assert (packets != '0 && front.plan.packet == waiting(oldest));
+                assert (front.plan.has_stream == has_stream);
+                assert (front.plan.hash_blocks == blocks_of(ad, message));
+                assert (front.plan.kind == kind && front.plan.bytes == bytes && front.plan.index == index);
+                assert (front.plan.first == (index == '0) && front.plan.part_last == part_last);
+                assert (front.plan.lane == lane && front.plan.step == step && front.plan.start == !started);
+                assert (front.plan.final_beat == last && front.plan.reads == (kind != NONE));
+                if (kind != NONE) assert (front.plan.stream_last == stream_last);
+                assert (front.plan.part.ends == ((parts & (parts_from(kind) >> 1)) == '0));
+                if (kind == AD || kind == MESSAGE) begin
+                    assert (front.plan.part.more == part_end[15:6] - index);
+                    assert (front.plan.part.two == (part_end[15:6] - index == 10'd1));
+                    assert (front.plan.part.last_bytes == 7'(part_end % 64 + 1));
+                    assert (front.plan.part.last_lane == part_end[5:4]);
+                    assert (front.plan.part.stream_ends == ((parts & (parts_from(
+                        kind
+                    ) >> 1) & 4'b1110) == '0));
+                end
+                if (kind == AD && message != '0) begin
+                    assert (front.plan.message.more == 10'((message - 16'd1) / 64));
+                    assert (front.plan.message.kind == MESSAGE);
+                    assert (front.plan.message.one == (message <= 16'd64));
+                    assert (front.plan.message.two == ((message - 16'd1) / 64 == 16'd1));
+                    assert (front.plan.message.last_bytes == 7'((message - 16'd1) % 64 + 1));
+                    assert (front.plan.message.bytes == (message <= 16'd64 ? 7'(message) : 7'd64));
+                    assert (front.plan.message.last_lane == 2'((message - 16'd1) % 64 / 16));
+                    assert (front.plan.message.ends == !(parts[1] || parts[0]));
+                    assert (front.plan.message.stream_ends == !parts[1]);
+                end
+            end
             assert (front.swallow == surplus && (!over || !started));
-            assert (front.started == started && front.bad == misfit);
-            assert (front.index == index && front.lane == lane);
+            assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && beat_final)) ==
+                    misfit);
+            if (was_emit) assert ((front.beat_illegal || front.bad || front.misfit) == error_before);
             if (started) begin
-                assert (packets > 2'(entered) && has_stream && !illegal);
-                assert (front.phase == kind && parts != '0);
-                assert (parts == (parts_of(oldest) & parts_from(front.phase)));
-                if (kind != NONE) assert (front.fill == is_read && front.index <= 10'(part_end / 64));
-                if (kind == TAG || kind == NONE) assert (front.index == '0);
-                if (kind != AD || AD_SERIAL == 0) assert (front.lane == '0);
+                assert (plan_valid && has_stream && !illegal);
+                assert (parts != '0 && parts == (parts_of(oldest) & parts_from(kind)));
+                if (kind != NONE) assert (front.fill == is_read && index <= 10'(part_end / 64));
+                if (kind == TAG || kind == NONE) assert (index == '0);
+                if (kind != AD || AD_SERIAL == 0) assert (lane == '0);
             end else begin
-                assert (!front.fill && front.index == '0 && front.lane == '0 && !misfit && !is_read);
+                assert (!front.fill && index == '0 && lane == '0 && !misfit && !is_read);
                 if (packets != '0) assert (parts == parts_of(oldest));
             end
 
             cover (beat_valid && beat_final && !beat_error && beat_ad_bytes > 16'd16 &&
                    beat_message_bytes != '0);
-            cover (over && packets == COMMANDS);
+            cover (over && packets == 3'd4);
             cover (emit && wants != (kind != NONE));
         end
     end

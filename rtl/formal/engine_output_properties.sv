@@ -97,6 +97,7 @@ module engine_output_properties (
 
     logic [2:0] ends_inside, beats_inside, tags_inside;
     logic [1:0] end_at;  // which places of the memory have one
+    logic end_fetched;  // the register behind it has
     logic first, second;  // the places that count
     logic [1:0] in_memory, tags_in_memory;
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
@@ -106,9 +107,11 @@ module engine_output_properties (
     assign tags_in_memory = out.tags.write_at - out.tags.read_at;
     assign first = in_memory != '0;
     assign second = in_memory == DEPTH;
-    assign beats_inside = 3'(in_memory) + 3'(out.head_valid);
+    assign end_fetched = out.beats.fetched && out.beats.fetched_data[521:520] == 2'b11;
+    assign beats_inside = 3'(in_memory) + 3'(out.beats.fetched) + 3'(out.head_valid);
     assign tags_inside = 3'(out.compared_valid) + 3'(out.tags.stored);
-    assign ends_inside = 3'(out.head_valid && out.waits) + 3'(first && end_at[out.beats.read_at[0]]) +
+    assign ends_inside = 3'(out.head_valid && out.waits) + 3'(end_fetched) +
+        3'(first && end_at[out.beats.read_at[0]]) +
         3'(second && end_at[!out.beats.read_at[0]]);
 
     logic verdict_push;  // in the clock after the packet's end
@@ -138,7 +141,7 @@ module engine_output_properties (
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH);
             assert (in_memory <= DEPTH && tags_in_memory <= DEPTH);
             assert (3'(out.beats.stored) == beats_inside);
-            assert (3'(out.tags.stored) == 3'(tags_in_memory) + 3'(m_tag_tvalid));
+            assert (3'(out.tags.stored) == 3'(tags_in_memory) + 3'(out.tags.fetched) + 3'(m_tag_tvalid));
             assert (out.verdicts.space <= DEPTH && out.verdicts.stored <= DEPTH);
             assert (3'(out.verdicts.stored) + 3'(out.verdicts.m_valid) == 3'(DEPTH) - 3'(out.verdicts.space));
             assert (ends + 3'(verdict_push) + 3'(DEPTH) - 3'(out.verdicts.space) == ends_inside);

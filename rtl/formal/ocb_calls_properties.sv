@@ -1,7 +1,7 @@
 // ocb_calls between a pipeline of beats that keeps to `hold`, two that ask one call at a time, and the FIFO of the tags'
 // calls: never two in one place; every call that was wanted enters once, with its own block, and none without being
-// wanted; none is overtaken by a kind behind it; and while calls wait, one enters within three clocks. Beats are held
-// only if calls wait.
+// wanted; none is overtaken by a kind behind it; and while calls wait, one enters within four clocks. Beats are held
+// only if in the clock before more calls waited than places were free on the way.
 module ocb_calls_properties (
     input logic clk,
     input logic rst,
@@ -15,13 +15,16 @@ module ocb_calls_properties (
     input logic [1:0] ask_slot,
     input logic [127:0] ask_block
 );
-    localparam int DEPTH = 4;
+    localparam int DEPTH = 8;
 
     logic make_ack, ktop_ack, finish_valid, finish_ack, hold, unused_popped;
     logic [1:0] finish_slot, call_slot;
     logic [127:0] finish_block, call_block;
-    logic [2:0] finish_stored, call;
-    logic [2:0] uses = '0;
+    logic [3:0] finish_stored;
+    logic [2:0] call;
+    logic [3:1] uses = '0;
+    logic given;  // a beat, in this clock
+    assign given = beat && !hold;
 
     ocb_calls #(
         .SHARED(1),
@@ -30,7 +33,7 @@ module ocb_calls_properties (
     ) calls (
         .clk,
         .rst,
-        .uses,
+        .uses({uses, given}),
         .make,
         .make_slot,
         .make_ack,
@@ -74,16 +77,19 @@ module ocb_calls_properties (
     logic [2:0] acks_before;
     logic [127:0] block_before;
     logic entered_before = 1'b0;  // this clock's `call` is that of the clock before
-    logic [1:0] distance, distance_before;  // of the next place that no beat needs
-    logic [2:0] waiting;
-    logic [2:0] in_memory;
+    logic [2:0] distance, distance_before;  // of the next place that no beat needs
+    logic too_many = 1'b0;  // calls for the places on the way, in the clock before
+    logic [3:0] places;
+    logic [3:0] waiting;
+    logic [3:0] in_memory;
     assign in_memory = finish_calls.write_at - finish_calls.read_at;
-    assign waiting = finish_stored + 3'(make) + 3'(ktop_valid);
-    assign distance = !uses[2] ? 2'd0 : !uses[1] ? 2'd1 : !uses[0] ? 2'd2 : 2'd3;
+    assign waiting = finish_stored + 4'(make) + 4'(ktop_valid);
+    assign places = 4'(!uses[3]) + 4'(!uses[2]) + 4'(!uses[1]) + 4'(!given);
+    assign distance = !uses[3] ? 3'd0 : !uses[2] ? 3'd1 : !uses[1] ? 3'd2 : !given ? 3'd3 : 3'd4;
 
     always_ff @(posedge clk) begin
         begun <= 1'b1;
-        uses <= rst ? '0 : {uses[1:0], beat && !hold};
+        uses <= rst ? '0 : {uses[2:1], given};
         was_make <= make && !make_ack && !rst;
         was_ktop <= ktop_valid && !ktop_ack && !rst;
         was_finish <= finish_valid && !finish_ack && !rst;
@@ -95,6 +101,7 @@ module ocb_calls_properties (
         acks_before <= {finish_ack, ktop_ack, make_ack};
         block_before <= make_ack ? '0 : ktop_ack ? ktop_block : finish_block;
         distance_before <= distance;
+        too_many <= waiting > places && !rst;
     end
 
     always_comb begin
@@ -105,7 +112,7 @@ module ocb_calls_properties (
             if (was_ktop) assume (ktop_valid && {ktop_slot, ktop_block} == ktop_before);
             assume (!finish_ask || finish_stored != DEPTH);
 
-            assert ($onehot0({uses[2], finish_ack, ktop_ack, make_ack}));
+            assert ($onehot0({uses[3], finish_ack, ktop_ack, make_ack}));
             assert ((make || !make_ack) && (ktop_valid || !ktop_ack) && (finish_valid || !finish_ack));
             if (make_ack) assert (call_slot == make_slot);
             if (ktop_ack) assert (call_slot == ktop_slot);
@@ -118,16 +125,15 @@ module ocb_calls_properties (
             // A free place is used, and one comes nearer in every clock.
             if (make || ktop_valid || finish_valid) begin
                 if (distance == '0) assert (make_ack || ktop_ack || finish_ack);
-                if (distance == 2'd3) assert (hold);
             end
             if (none_entered) assert (distance < distance_before);
-            if (hold) assert (waiting != '0);
+            if (hold) assert (too_many);
             // For the induction.
             assert (in_memory <= DEPTH && finish_stored <= DEPTH);
-            assert (finish_stored == in_memory + 3'(finish_valid));
+            assert (finish_stored == in_memory + 4'(finish_calls.fetched) + 4'(finish_valid));
             if (none_entered) assert (distance_before != '0);
             cover (was_make && was_ktop && was_finish && finish_stored == DEPTH && hold);
-            cover (finish_ack && uses[1:0] == 2'b11);
+            cover (finish_ack && uses[2:1] == 2'b11);
         end
     end
 endmodule

@@ -31,6 +31,9 @@ module ram_fifo_properties (
     logic [2:0] in_memory;
     assign in_memory = fifo.write_at - fifo.read_at;
 
+    logic [2:0] outside;  // of the memory
+    assign outside = 3'(fifo.fetched) + 3'(m_valid);
+
     logic pop;
     assign pop = m_valid && m_ready;
 
@@ -63,9 +66,10 @@ module ram_fifo_properties (
             assert (stored == held);
             assert (popped == pop);
             // For the induction: where things are.
-            assert (in_memory + 3'(m_valid) == held);
-            if (chosen && !(ahead == '0 && m_valid))
-                assert (fifo.memory[2'(fifo.read_at+ahead-3'(m_valid))] == value);
+            assert (in_memory <= DEPTH);
+            assert (in_memory + 3'(fifo.fetched) + 3'(m_valid) == held);
+            if (chosen && ahead >= outside) assert (fifo.memory[2'(fifo.read_at+ahead-outside)] == value);
+            if (chosen && ahead == 3'(m_valid) && fifo.fetched) assert (fifo.fetched_data == value);
         end
     end
 endmodule

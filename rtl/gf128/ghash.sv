@@ -162,21 +162,22 @@ module ghash #(
     logic out_of_valid, out_of_last, just_now;
     logic [TURN_BITS-1:0] out_of_turn;
     logic [LANES-1:0] out_of_final;
+    // With rst all of them, or else they would become shift registers of LUTs, whose outputs are late.
     if (STAGES == 1) begin : g_one_stage
         always_ff @(posedge clk) begin
             passing_valid <= two_valid && !rst;
             passing_load <= two_load && !rst;
-            passing_last <= two_last;
-            passing_turn <= two_turn;
-            passing_final <= two_final;
+            passing_last <= two_last && !rst;
+            passing_turn <= rst ? '0 : two_turn;
+            passing_final <= rst ? '0 : two_final;
         end
     end else begin : g_stages
         always_ff @(posedge clk) begin
             passing_valid <= rst ? '0 : {passing_valid[STAGES-2:0], two_valid};
             passing_load <= rst ? '0 : {passing_load[STAGES-2:0], two_load};
-            passing_last <= {passing_last[STAGES-2:0], two_last};
-            passing_turn <= {passing_turn[(STAGES-1)*TURN_BITS-1:0], two_turn};
-            passing_final <= {passing_final[(STAGES-1)*LANES-1:0], two_final};
+            passing_last <= rst ? '0 : {passing_last[STAGES-2:0], two_last};
+            passing_turn <= rst ? '0 : {passing_turn[(STAGES-1)*TURN_BITS-1:0], two_turn};
+            passing_final <= rst ? '0 : {passing_final[(STAGES-1)*LANES-1:0], two_final};
         end
     end
     assign out_of_valid = passing_valid[STAGES-1];

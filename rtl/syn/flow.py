@@ -9,6 +9,7 @@ of logic, at 20 to 60 % more LUTs.
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -69,6 +70,23 @@ def sources(top: dict) -> list[Path]:
     return [RTL / line for line in lines]
 
 
+def parts(top: dict) -> dict[str, str]:
+    """The top's `parts`: by a pattern on names of instances, the tops that these are. They are left as boxes,
+    synthesized on their own, and put together by area and timing."""
+    return top.get("parts", {})
+
+
+def part_of(top: dict, instance: str) -> str | None:
+    """Which top an instance is, if it is a part."""
+    return next((part for pattern, part in parts(top).items() if re.search(pattern, instance)), None)
+
+
+def boxes(top: dict) -> list[str]:
+    """Modules that are left as boxes, by the names of their files."""
+    every = tomllib.loads(BUDGETS.read_text())["top"]
+    return list(top.get("boxes") or dict.fromkeys(every[part]["module"] for part in parts(top).values()))
+
+
 def read(top: dict) -> list[str]:
     """The commands that read a top, and then the module `around` it, in a file of its name, if there is one.
     (In one reading, parameters could not be chosen for a module that is not the top.)"""
@@ -95,7 +113,7 @@ def commands(top: dict, family: str) -> list[str]:
     }
     return [
         *read(top),
-        *(f"blackbox A:src=*{name}.sv*" for name in top.get("boxes", ())),
+        *(f"blackbox A:src=*{name}.sv*" for name in boxes(top)),
         f"setattr -mod -set keep_hierarchy 1 {kept}",
         synth[family],
         "setattr -mod -unset keep_hierarchy *",
