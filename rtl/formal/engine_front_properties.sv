@@ -242,6 +242,12 @@ module engine_front_checks #(
         blocks_of = 14'((17'(ad_bytes) + 17'd63) / 64 * 4 + (17'(message_bytes) + 17'd15) / 16 + 17'd1);
     endfunction
 
+    // The plan's commands, as bits.
+    logic [WIDTH+3:0] plan_head, plan_next, plan_packet;
+    assign plan_head   = front.plan.head;
+    assign plan_next   = front.plan.next;
+    assign plan_packet = front.plan.packet;
+
     // How a command waits in the plan.
     function automatic logic [WIDTH+3:0] waiting(input logic [WIDTH-1:0] entered_command);
         logic [15:0] ad_bytes, message_bytes;
@@ -421,9 +427,10 @@ module engine_front_checks #(
                     beat_message_bytes, beat_nonce
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
-                for (int i = 0; i < 4; i = i + 1)
-                assert (beat_partial[i] ==
-                        (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
+                for (int i = 0; i < 4; i = i + 1) begin
+                    assert (beat_partial[i] ==
+                            (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
+                end
                 assert (beat_blocks == 3'((8'(beat_bytes) + 8'd15) / 16));
                 assert (beat_ad_spare == 2'(4 - (17'(beat_ad_bytes) + 17'd15) / 16 % 4));
                 assert (beat_message_spare == 2'(4 - (17'(beat_message_bytes) + 17'd15) / 16 % 4));
@@ -440,14 +447,15 @@ module engine_front_checks #(
             assert (stored <= COMMANDS - 2'(head_valid) && packets == memory_at + 3'(stored));
             assert (next_valid || packets - second_at <= 3'(entered[0]) + 3'(entered[1]));
             assert (head_valid || packets - head_at <= 3'(entered[0]));
-            if (head_valid) assert (front.plan.head == waiting(queue[2'(head_at)]));
-            for (int i = 0; i < 2; i = i + 1)
-            if (stored > 2'(i))
-                assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == waiting(
-                    queue[2'(memory_at+3'(i))]
-                ));
+            if (head_valid) assert (plan_head == waiting(queue[2'(head_at)]));
+            for (int i = 0; i < 2; i = i + 1) begin
+                if (stored > 2'(i))
+                    assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == waiting(
+                        queue[2'(memory_at+3'(i))]
+                    ));
+            end
             if (next_valid) begin
-                assert (front.plan.next == waiting(second));
+                assert (plan_next == waiting(second));
                 assert (front.plan.next_ad_blocks == blocks_of(second[NONCE_BITS+16+:16], '0) + 14'd1);
                 assert (front.plan.next_message.kind == MESSAGE);
                 assert (front.plan.next_message.more == second_message[15:6]);
@@ -480,7 +488,7 @@ module engine_front_checks #(
                 end
             end
             if (plan_valid) begin
-                assert (packets != '0 && front.plan.packet == waiting(oldest));
+                assert (packets != '0 && plan_packet == waiting(oldest));
                 assert (front.plan.has_stream == has_stream);
                 assert (front.plan.hash_blocks == blocks_of(ad, message));
                 assert (front.plan.kind == kind && front.plan.bytes == bytes && front.plan.index == index);

@@ -88,8 +88,11 @@ module macsec_keys_properties (
         if (s_key_tvalid && s_key_tready && !refused && s_key_slot == followed) offered <= s_key_key;
     end
 
+    logic [1:0] state;
+    assign state = keys.state;
+
     // The followed slot will be written, or is.
-    assign busy = (keys.state == WAIT || keys.state == WRITE) && (keys.overwriting || m_key_slot == followed);
+    assign busy = (state == WAIT || state == WRITE) && (keys.overwriting || m_key_slot == followed);
 
     always_comb begin
         if (!begun) assume (rst);
@@ -107,21 +110,20 @@ module macsec_keys_properties (
             if (zeroising_before && !zeroising) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
             // For the induction: where things are.
-            assert (keys.state <= WRITE);
+            assert (state <= WRITE);
             assert (keys.in_flight == flight && behind <= flight && keys.ahead <= flight);
             assert (!in_use[followed] || !keys.keyed[followed]);
             if (keys.keyed[followed]) assert (!had_use);
             if (busy) assert (!keys.keyed[followed] && !in_use[followed] && behind <= keys.ahead);
-            if (keys.state == WRITE) assert (keys.ahead == '0);
+            if (state == WRITE) assert (keys.ahead == '0);
             if (keys.overwriting) begin
-                assert (keys.state == WAIT || keys.state == WRITE);
+                assert (state == WAIT || state == WRITE);
                 assert (keys.keyed == '0 && m_key_key == '0);
-                if (keys.state == WAIT) assert (m_key_slot == '0);
+                if (state == WAIT) assert (m_key_slot == '0);
                 if (m_key_slot > followed && !keys.asked) assert (clean);
             end
-            if (keys.state == WAIT && !keys.overwriting && m_key_slot == followed)
-                assert (m_key_key == offered);
-            if (keys.asked) assert (in_use == '0 || keys.state != 2'd0);
+            if (state == WAIT && !keys.overwriting && m_key_slot == followed) assert (m_key_key == offered);
+            if (keys.asked) assert (in_use == '0 || state != 2'd0);
             cover (zeroising_before && !zeroising && flight == '0 && clean);
             cover (m_key_tvalid && m_key_slot == followed && flight != '0);
             cover (refused && behind != '0);
