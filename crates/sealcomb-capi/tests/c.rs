@@ -36,9 +36,10 @@ fn exists(compiler: &str) -> bool {
     Command::new(compiler).arg("--version").output().is_ok()
 }
 
-fn compile(compiler: &str, language: &str, standard: &str, program: &str) -> PathBuf {
+/// Compiles a program for a test, under a name that no other test's has: they run side by side.
+fn compile(test: &str, compiler: &str, language: &str, standard: &str, program: &str) -> PathBuf {
     let libraries = libraries();
-    let result = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{program}-{compiler}"));
+    let result = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{program}-{compiler}"));
     succeed(
         Command::new(compiler)
             .args([standard, "-D_POSIX_C_SOURCE=200809L", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow"])
@@ -69,7 +70,7 @@ fn programs_in_c_get_what_the_header_promises() {
     for (compiler, language, standard) in languages {
         tried += 1;
         for program in PROGRAMS {
-            let program_file = compile(compiler, language, standard, program);
+            let program_file = compile("languages", compiler, language, standard, program);
             let files = if program == "known_answers" { answers() } else { Vec::new() };
             print!("{compiler} {standard}: {}", succeed(Command::new(program_file).args(files)));
         }
@@ -79,7 +80,7 @@ fn programs_in_c_get_what_the_header_promises() {
 
 #[test]
 fn every_backend_gives_the_same() {
-    let program = compile("gcc", "c", "-std=c99", "known_answers");
+    let program = compile("backends", "gcc", "c", "-std=c99", "known_answers");
     for backend in sealcomb::Backend::available() {
         print!(
             "{}: {}",
