@@ -139,11 +139,9 @@ fn measure(plan: &Plan) -> Study {
 }
 
 fn key_cost(bench: &mut Bench, plan: &Plan, algorithm: &'static Algorithm) -> KeyCost {
-    let mut with_message = |bytes| {
-        let cycles = bench.message_with_its_key(algorithm, plan.backend, bytes);
-        (bytes, cycles.median)
-    };
-    let with_message = KEYED_LENGTHS.map(&mut with_message).to_vec();
+    let with_message = KEYED_LENGTHS
+        .map(|bytes| (bytes, bench.message_with_its_key(algorithm, plan.backend, bytes).median))
+        .to_vec();
     KeyCost { algorithm: algorithm.id, new: bench.new_key(algorithm, plan.backend).median, with_message }
 }
 

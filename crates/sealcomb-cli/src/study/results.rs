@@ -216,6 +216,17 @@ impl Number {
 }
 
 impl Study {
+    /// What an algorithm's messages cost, if they were measured at two lengths or more.
+    pub(crate) fn cost(
+        &self,
+        algorithm: &str,
+        direction: Direction,
+        schedule: ScheduleName,
+    ) -> Option<&Cost> {
+        let asked = (algorithm, direction, schedule);
+        self.costs.iter().find(|cost| (cost.algorithm, cost.direction, cost.schedule) == asked)
+    }
+
     /// The result of one key on this study's backend, if it was measured.
     pub(crate) fn find(
         &self,

@@ -70,10 +70,7 @@ fn by_length(study: &Study, schedule: ScheduleName) -> Table {
             let found = study.find(id, Direction::Seal, schedule, *lengths);
             found.map_or_else(String::new, |m| cpb(m.cpb))
         }));
-        let cost = study
-            .costs
-            .iter()
-            .find(|cost| (cost.algorithm, cost.direction, cost.schedule) == (id, Direction::Seal, schedule));
+        let cost = study.cost(id, Direction::Seal, schedule);
         row.push(cost.map_or_else(String::new, |cost| format!("{:.0}", cost.cycles_per_message)));
         row.push(cost.map_or_else(String::new, |cost| cpb(cost.cycles_per_byte)));
         row
@@ -126,9 +123,7 @@ fn costs(study: &Study) -> Table {
         let mut row = vec![id.to_owned()];
         for direction in [Direction::Seal, Direction::Open] {
             for schedule in [ScheduleName::Single, ScheduleName::Auto] {
-                let cost = study.costs.iter().find(|cost| {
-                    (cost.algorithm, cost.direction, cost.schedule) == (id, direction, schedule)
-                })?;
+                let cost = study.cost(id, direction, schedule)?;
                 row.push(format!("{:.0} + {}", cost.cycles_per_message, cpb(cost.cycles_per_byte)));
             }
         }
