@@ -2,7 +2,7 @@
 //! order. What begins and ends chains goes this way; the comb is for what differs in length.
 //!
 //! ```text
-//! for as many messages under one key as the registers have lanes, then the next ones:
+//! for as many messages as there are lanes, or, where keys differ, registers, then the next ones:
 //!     load a block of each from every column
 //!     take the step
 //!     store the blocks
