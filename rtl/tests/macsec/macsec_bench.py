@@ -1,6 +1,7 @@
 """What the benches of the MACsec cores have in common: associations as scapy knows them, settings, pauses."""
 
 import logging
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from scapy.contrib.macsec import MACsecSA  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 from scapy.utils import RawPcapReader, RawPcapWriter  # noqa: E402
 
+FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
+SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 PERIOD_NS = 4
 ICV_BYTES = 16
 SETTINGS = ("channel", "sa", "slot", "use", "extended", "sci", "pn", "base", "window")
@@ -56,6 +59,10 @@ class Association:
             ssci=self.ssci,
             salt=self.salt,
         )
+
+
+def key(i: int) -> bytes:
+    return random.Random(i).randbytes(16)
 
 
 def sealed_by(end: MACsecSA, frame: bytes) -> bytes:

@@ -10,19 +10,20 @@ from cocotb.triggers import ClockCycles, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from macsec_bench import (
     EXCHANGED,
+    FRAMES,
+    SCIS,
     Association,
     Bench,
     Ether,
     clocks_a_frame,
+    key,
     pauses,
     read_capture,
     sealed_by,
     some_frame,
 )
 
-FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
 FOLDER = os.environ.get("MACSEC_FOLDER")  # of what the command has sealed for run_macsec
-SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 TCI, SL, PN, DATA = 14, 15, 16, 28  # where they begin in a frame
 
@@ -45,10 +46,6 @@ class Receive(Bench):
         await self.line.wait()
         await ClockCycles(self.dut.clk, 200)
         assert self.controlled.empty()
-
-
-def key(i: int) -> bytes:
-    return random.Random(i).randbytes(16)
 
 
 def flipped(frame: bytes, at: int, bit: int = 0) -> bytes:

@@ -10,9 +10,12 @@ from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from macsec_bench import (
     EXCHANGED,
+    FRAMES,
+    SCIS,
     Association,
     Bench,
     clocks_a_frame,
+    key,
     pauses,
     sealed_by,
     some_frame,
@@ -20,9 +23,7 @@ from macsec_bench import (
     write_capture,
 )
 
-FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
 FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # of what run_macsec has the command open
-SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 
 
 class Transmit(Bench):
@@ -41,10 +42,6 @@ class Transmit(Bench):
     async def expect_nothing(self) -> None:
         await ClockCycles(self.dut.clk, 200)
         assert self.line.empty()
-
-
-def key(i: int) -> bytes:
-    return random.Random(i).randbytes(16)
 
 
 @cocotb.test()
