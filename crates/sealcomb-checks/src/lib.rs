@@ -5,7 +5,7 @@ use std::ops::DerefMut;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{
-    Algorithm, Backend, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
+    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
     seal_batch_with,
 };
 
@@ -56,6 +56,10 @@ pub enum Call {
     SealBatch,
     /// A batch is opened.
     OpenBatch,
+    /// Messages in columns are sealed.
+    SealBurst,
+    /// Messages in columns are opened.
+    OpenBurst,
     /// Keys are dropped.
     DropKeys,
 }
@@ -141,7 +145,8 @@ struct Job<M: Memory> {
 }
 
 impl Case {
-    /// Seals all jobs and opens them, as they are and with forgeries among them; alone too, if there is but one.
+    /// Seals all jobs and opens them, as they are and with forgeries among them; alone too, if there is but one, and in
+    /// columns, where they can be.
     ///
     /// # Panics
     /// If a message does not come back, or a forged one does.
@@ -169,9 +174,16 @@ impl Case {
         if let [job] = &jobs[..] {
             self.alone(memory, &keys[0], job);
         }
+        if self.has_columns() {
+            self.seal_burst(memory, &keys[0], &jobs);
+            self.open_burst(memory, &keys[0], &jobs);
+        }
         if self.algorithm.kind != Kind::Cipher {
             self.forge(&mut jobs);
             self.open(memory, &keys, &jobs);
+            if self.has_columns() {
+                self.open_burst(memory, &keys[0], &jobs);
+            }
             if let [job] = &jobs[..] {
                 self.alone_and_forged(memory, &keys[0], job);
             }
@@ -282,6 +294,52 @@ impl Case {
         }
     }
 
+    /// Whether a burst can have all jobs.
+    fn has_columns(&self) -> bool {
+        self.keys == 1 && self.in_place && self.schedule == Schedule::Auto && !self.algorithm.expands()
+    }
+
+    fn seal_burst<M: Memory>(&self, memory: &mut M, key: &Key, jobs: &[Job<M>]) {
+        let mut data: Vec<_> = jobs.iter().map(|job| memory.hold(Role::Message, &job.message)).collect();
+        let mut tags: Vec<_> = jobs.iter().map(|_| memory.hold(Role::Output, &vec![0; self.tag])).collect();
+        let (nonces, aads) = (nonces(jobs), aads(jobs));
+        let burst = Burst::new(key, &nonces).aads(&aads);
+        let (mut data_column, mut tag_column) = (column(&mut data), column(&mut tags));
+        memory
+            .call(Call::SealBurst, || match self.algorithm.kind {
+                Kind::Mac => burst.mac(&mut tag_column),
+                _ => burst.seal(&mut data_column, &mut tag_column),
+            })
+            .expect("sizes that the algorithm takes");
+        for ((job, data), tag) in jobs.iter().zip(&mut data).zip(&mut tags) {
+            assert_eq!(memory.publish(data), job.ciphertext, "{:?} of {self:?}", job.sizes);
+            assert_eq!(memory.publish(tag), job.tag, "{:?} of {self:?}", job.sizes);
+        }
+    }
+
+    fn open_burst<M: Memory>(&self, memory: &mut M, key: &Key, jobs: &[Job<M>]) {
+        let mut data: Vec<_> =
+            jobs.iter().map(|job| memory.hold(Role::Ciphertext, &job.ciphertext)).collect();
+        let mut tags: Vec<_> = jobs.iter().map(|job| memory.hold(Role::Tag, &job.tag)).collect();
+        let (nonces, aads) = (nonces(jobs), aads(jobs));
+        let burst = Burst::new(key, &nonces).aads(&aads);
+        let (mut data_column, tag_column) = (column(&mut data), column(&mut tags));
+        let mut verdicts = vec![Verdict::Pending; jobs.len()];
+        let forged = memory
+            .call(Call::OpenBurst, || match self.algorithm.kind {
+                Kind::Mac => burst.verify(&tag_column, &mut verdicts),
+                _ => burst.open(&mut data_column, &tag_column, &mut verdicts),
+            })
+            .expect("sizes that the algorithm takes");
+        assert_eq!(forged, jobs.iter().filter(|job| job.forged).count(), "{self:?}");
+        for ((job, data), verdict) in jobs.iter().zip(&mut data).zip(verdicts) {
+            assert_eq!(memory.public(verdict), self.expected(job), "{:?} of {self:?}", job.sizes);
+            let zeros = vec![0; job.message.len()];
+            let expected = if job.forged { &zeros } else { &job.message };
+            assert_eq!(memory.publish(data), *expected, "{:?} of {self:?}", job.sizes);
+        }
+    }
+
     fn expected<M: Memory>(&self, job: &Job<M>) -> Verdict {
         match self.algorithm.kind {
             Kind::Cipher => Verdict::Unauthenticated,
@@ -333,6 +391,18 @@ impl Case {
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         assert!(memory.publish(&mut data).iter().all(|byte| *byte == 0), "{self:?}");
     }
+}
+
+fn nonces<M: Memory>(jobs: &[Job<M>]) -> Vec<&[u8]> {
+    jobs.iter().map(|job| &*job.nonce).collect()
+}
+
+fn aads<M: Memory>(jobs: &[Job<M>]) -> Vec<&[u8]> {
+    jobs.iter().map(|job| &*job.aad).collect()
+}
+
+fn column<B: DerefMut<Target = [u8]>>(buffers: &mut [B]) -> Vec<&mut [u8]> {
+    buffers.iter_mut().map(|buffer| &mut **buffer).collect()
 }
 
 fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {

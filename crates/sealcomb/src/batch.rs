@@ -412,14 +412,10 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     }
 
     fn finish(&mut self) {
-        self.verdict = if self.key.algorithm().kind == Kind::Cipher {
-            Verdict::Unauthenticated
-        } else if self.most.is_some() && same(&self.message.tag, self.tag) {
-            self.message.wipe_rest();
-            Verdict::Verified
+        self.verdict = if self.most.is_some() {
+            verdict(self.key, &mut self.message, self.tag)
         } else {
-            self.message.data.wipe(0);
-            Verdict::Forged
+            forged(&mut self.message)
         };
         // It would make a forged message genuine.
         self.message.tag = [0; 16];
@@ -447,6 +443,24 @@ impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
     fn finish(&mut self) {
         J::finish(self);
     }
+}
+
+/// The verdict on a message that was opened, whose output is zeroed where it isn't the message.
+#[inline(always)]
+pub(crate) fn verdict(key: &Key, message: &mut Message<'_>, tag: &[u8]) -> Verdict {
+    if key.algorithm().kind == Kind::Cipher {
+        Verdict::Unauthenticated
+    } else if same(&message.tag, tag) {
+        message.wipe_rest();
+        Verdict::Verified
+    } else {
+        forged(message)
+    }
+}
+
+fn forged(message: &mut Message<'_>) -> Verdict {
+    message.data.wipe(0);
+    Verdict::Forged
 }
 
 /// Whether a received tag is the beginning of the computed one, in constant time.

@@ -60,6 +60,13 @@ pub enum Error {
     /// The algorithm's ciphertexts are longer than their messages, and what was called has no way to tell how long the
     /// message is: [`crate::Key::open`] and [`crate::OpenJob`] do.
     CiphertextIsLonger,
+    /// A column of a [`crate::Burst`] has not one entry for each message.
+    UnevenColumns {
+        /// Messages of the burst.
+        messages: usize,
+        /// Entries of the column.
+        got: usize,
+    },
     /// The algorithm is an unauthenticated cipher: it takes no additional data.
     TakesNoAad,
     /// The algorithm is a MAC: what it authenticates is the additional data, and there is no message to encrypt.
@@ -114,6 +121,9 @@ impl fmt::Display for Error {
             }
             Self::CiphertextIsLonger => {
                 f.write_str("this algorithm's ciphertexts are longer than their messages; open it with a job")
+            }
+            Self::UnevenColumns { messages, got } => {
+                write!(f, "a column of {got} entries for {messages} messages")
             }
             Self::TakesNoAad => f.write_str("an unauthenticated cipher takes no additional data"),
             Self::TakesNoMessage => {

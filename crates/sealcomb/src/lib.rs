@@ -23,6 +23,7 @@
 //!
 //! * [`ALGORITHMS`] lists what there is, with sizes and limits; [`Key`] holds an expanded key and seals single messages.
 //! * [`SealJob`] and [`OpenJob`] are the messages of a batch; [`OpenJob::verdict`] tells of each whether it verified.
+//! * [`Burst`] has messages under one key in columns, which is faster still for short ones.
 //! * [`Backend`] names the ways to run all that on this CPU; `SEALCOMB_BACKEND` forces one.
 //!
 //! The engine runs on one core; threads are the caller's. A call takes up to 32 KiB of stack, however large the batch, with the
@@ -85,6 +86,7 @@ pub mod aead;
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod backend;
 mod batch;
+mod burst;
 mod catalog;
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod engine;
@@ -101,6 +103,7 @@ pub mod reference;
 
 pub use backend::Backend;
 pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
+pub use burst::Burst;
 pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, Structure, Work};
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};

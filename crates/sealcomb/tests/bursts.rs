@@ -1,0 +1,188 @@
+//! A burst gives what a batch of jobs gives, whatever its columns are made of, and refuses what doesn't fit together.
+
+mod common {
+    pub(crate) mod backends;
+}
+
+use common::backends;
+use sealcomb::{
+    ALGORITHMS, Algorithm, BatchError, Burst, Error, Key, Kind, OpenJob, SealJob, Verdict, open_batch,
+    seal_batch,
+};
+
+/// Around the number of messages that are laid out together, and those of lanes.
+const COUNTS: [usize; 12] = [0, 1, 2, 7, 8, 31, 32, 63, 64, 65, 128, 150];
+
+/// The bytes of messages that the algorithm takes, by index.
+struct Messages {
+    nonces: Vec<Vec<u8>>,
+    aads: Vec<Vec<u8>>,
+    data: Vec<Vec<u8>>,
+}
+
+impl Messages {
+    fn new(algorithm: &Algorithm, count: usize) -> Self {
+        let bytes = |i: usize, bytes: usize| (0..bytes).map(|j| (i * 31 + j * 7) as u8).collect::<Vec<_>>();
+        let nonce_bytes = |i: usize| match i % 5 {
+            4 => algorithm.nonce.min.max(1).min(algorithm.nonce.max),
+            _ => algorithm.nonce_bytes,
+        };
+        let data_bytes = |i: usize| match algorithm.kind {
+            Kind::Mac => 0,
+            _ => algorithm.padded_bytes(i * 37 % 300),
+        };
+        let aad_bytes = |i: usize| match algorithm.kind {
+            Kind::Mac => i * 37 % 300,
+            Kind::Cipher if !algorithm.tweaked => 0,
+            _ => i * 13 % 40,
+        };
+        Self {
+            nonces: (0..count).map(|i| bytes(i, nonce_bytes(i))).collect(),
+            aads: (0..count).map(|i| bytes(i + 1, aad_bytes(i))).collect(),
+            data: (0..count).map(|i| bytes(i + 2, data_bytes(i))).collect(),
+        }
+    }
+
+    /// What jobs make of them: ciphertexts and tags.
+    fn sealed(&self, key: &Key) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let mut data = self.data.clone();
+        let mut tags = vec![vec![0; key.tag_bytes()]; data.len()];
+        let mut jobs: Vec<_> = (self.nonces.iter().zip(&self.aads))
+            .zip(data.iter_mut().zip(&mut tags))
+            .map(|((nonce, aad), (data, tag))| SealJob::in_place(key, nonce, &aad[..], data, tag))
+            .collect();
+        seal_batch(&mut jobs).unwrap();
+        (data, tags)
+    }
+}
+
+#[test]
+fn a_burst_is_a_batch_of_jobs() {
+    for backend in backends::available() {
+        for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
+            let key = Key::with_backend(algorithm, &vec![3; algorithm.key_bytes], backend).unwrap();
+            for count in COUNTS {
+                let messages = Messages::new(algorithm, count);
+                let (ciphertexts, tags) = messages.sealed(&key);
+                let burst = Burst::new(&key, &messages.nonces).aads(&messages.aads);
+
+                let mut data = messages.data.clone();
+                let mut made = vec![vec![0; key.tag_bytes()]; count];
+                burst.seal(&mut data, &mut made).unwrap();
+                assert_eq!((&data, &made), (&ciphertexts, &tags), "{algorithm:?} {backend:?} {count}");
+
+                let mut received = tags.clone();
+                received
+                    .iter_mut()
+                    .skip(1)
+                    .step_by(3)
+                    .flat_map(|tag| tag.last_mut())
+                    .for_each(|byte| *byte ^= 8);
+                let mut verdicts = vec![Verdict::Pending; count];
+                let forged = burst.open(&mut data, &received, &mut verdicts).unwrap();
+
+                let mut expected = ciphertexts.clone();
+                let mut jobs: Vec<_> = (messages.nonces.iter().zip(&messages.aads))
+                    .zip(expected.iter_mut().zip(&received))
+                    .map(|((nonce, aad), (data, tag))| OpenJob::in_place(&key, nonce, &aad[..], data, tag))
+                    .collect();
+                assert_eq!(open_batch(&mut jobs), Ok(forged));
+                assert_eq!(verdicts, jobs.iter().map(OpenJob::verdict).collect::<Vec<_>>());
+                drop(jobs);
+                assert_eq!(data, expected, "{algorithm:?} {backend:?} {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_burst_has_in_common_is_each_messages_own() {
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
+    let nonces = [[1; 12], [2; 12]];
+    let (mut data, mut tags) = ([[7; 20], [8; 20]], [[0; 16]; 2]);
+    Burst::new(&key, &nonces).aad(b"header").seal(&mut data, &mut tags).unwrap();
+    for i in 0..2 {
+        let sealed = key.seal(&nonces[i], b"header", &[7 + i as u8; 20]).unwrap();
+        assert_eq!([&data[i][..], &tags[i]].concat(), sealed);
+    }
+}
+
+#[test]
+fn tags_of_macs_are_made_and_verified_without_data() {
+    let key = Key::new(Algorithm::by_id("aes128-cmac").unwrap(), &[1; 16]).unwrap();
+    let messages = ["", "a", "the message"];
+    let burst = Burst::new(&key, &[[]; 3]).aads(&messages);
+    let mut tags = [[0; 16]; 3];
+    burst.mac(&mut tags).unwrap();
+    let mut verdicts = [Verdict::Pending; 3];
+    assert_eq!(burst.verify(&tags, &mut verdicts), Ok(0));
+    tags[2][15] ^= 1;
+    assert_eq!(burst.verify(&tags, &mut verdicts), Ok(1));
+    assert_eq!(verdicts, [Verdict::Verified, Verdict::Verified, Verdict::Forged]);
+}
+
+#[test]
+fn columns_of_different_lengths_are_refused() {
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
+    let nonces = [[1; 12]; 3];
+    let uneven =
+        |index, messages, got| Err(BatchError { index, error: Error::UnevenColumns { messages, got } });
+    let seal = |nonces: usize, aads: usize, data: usize, tags: usize| {
+        let mut bytes = vec![*b"untouched"; data];
+        let (nonces, aads) = (vec![[1; 12]; nonces], vec![b"aad"; aads]);
+        let burst = Burst::new(&key, &nonces).aads(&aads);
+        let result = burst.seal(&mut bytes, &mut vec![[0; 16]; tags]);
+        if result.is_err() {
+            assert!(bytes.iter().all(|bytes| bytes == b"untouched"));
+        }
+        result
+    };
+    assert_eq!(seal(3, 3, 3, 3), Ok(()));
+    assert_eq!(seal(2, 3, 3, 3), uneven(2, 3, 2));
+    assert_eq!(seal(4, 3, 3, 3), uneven(3, 3, 4));
+    assert_eq!(seal(3, 0, 3, 3), uneven(0, 3, 0));
+    assert_eq!(seal(3, 3, 0, 3), uneven(0, 0, 3));
+    assert_eq!(seal(3, 3, 3, 1), uneven(1, 3, 1));
+    let (mut data, tags) = ([[0; 9]; 3], [[0; 16]; 3]);
+    for verdicts in [2, 4] {
+        let mut verdicts = vec![Verdict::Pending; verdicts];
+        let refused = Burst::new(&key, &nonces).open(&mut data, &tags, &mut verdicts);
+        assert_eq!(refused, uneven(verdicts.len().min(3), 3, verdicts.len()).map(|()| 0));
+        assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Pending));
+    }
+}
+
+#[test]
+fn sizes_that_no_algorithm_takes_are_refused_before_anything_is_written() {
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
+    // The last of more than are laid out together.
+    const COUNT: usize = 100;
+    let mut nonces = vec![vec![1; 12]; COUNT];
+    let mut data = vec![*b"untouched"; COUNT];
+    nonces[99].clear();
+    let refused = Burst::new(&key, &nonces).seal(&mut data, &mut [[0; 16]; COUNT]);
+    assert_eq!(refused, Err(BatchError { index: 99, error: Error::NonceLength { got: 0 } }));
+    let mut tags = vec![vec![0; 16]; COUNT];
+    tags[98].pop();
+    let refused = Burst::new(&key, &nonces[..99]).seal(&mut data[..99], &mut tags[..99]);
+    assert_eq!(refused, Err(BatchError { index: 98, error: Error::TagLength { got: 15 } }));
+    assert!(data.iter().all(|data| data == b"untouched"));
+
+    let mac = Key::new(Algorithm::by_id("aes128-cmac").unwrap(), &[1; 16]).unwrap();
+    let refused = Burst::new(&mac, &[[]; COUNT]).seal(&mut data, &mut [[0; 16]; COUNT]);
+    assert_eq!(refused, Err(BatchError { index: 0, error: Error::TakesNoMessage }));
+}
+
+#[test]
+fn algorithms_with_longer_ciphertexts_take_jobs() {
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.expands()) {
+        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).unwrap();
+        let nonces = [vec![1; algorithm.nonce_bytes]];
+        let (mut data, mut tags) = ([[5; 32]], [vec![0; algorithm.tag_bytes]]);
+        let refused = BatchError { index: 0, error: Error::CiphertextIsLonger };
+        let burst = Burst::new(&key, &nonces);
+        assert_eq!(burst.seal(&mut data, &mut tags), Err(refused));
+        assert_eq!(burst.open(&mut data, &tags, &mut [Verdict::Pending]), Err(refused));
+        assert_eq!(data, [[5; 32]]);
+    }
+}
