@@ -3,11 +3,11 @@
 use std::fmt;
 
 use clap::ValueEnum;
-use sealcomb::{Algorithm, Key, Kind, OpenJob, SealJob, open_batch, seal_batch};
+use sealcomb::{Algorithm, Burst, Key, Kind, Verdict};
 use sealcomb_peers::{Message, Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::work::{Lengths, Work};
+use crate::work::{Lengths, Work, split};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Direction {
@@ -99,7 +99,7 @@ impl Cell {
     }
 }
 
-/// One message by the key, several by a batch.
+/// One message by the key, several in columns.
 fn seal_ours(key: &Key, work: &mut Work) {
     let mac = key.algorithm().kind == Kind::Mac;
     if work.lengths.len() == 1 {
@@ -109,17 +109,14 @@ fn seal_ours(key: &Key, work: &mut Work) {
         }
         return;
     }
-    let mut jobs: Vec<SealJob<'_>> = work
-        .messages()
-        .map(|(nonce, data, tag)| {
-            if mac {
-                SealJob::mac(key, nonce, &*data, tag)
-            } else {
-                SealJob::in_place(key, nonce, &[], data, tag)
-            }
-        })
-        .collect();
-    seal_batch(&mut jobs).expect("sizes that the algorithm takes");
+    let Work { lengths, nonces, data, tags } = work;
+    let burst = Burst::new(key, nonces);
+    let sealed = if mac {
+        burst.aads(&split(data, lengths).collect::<Vec<_>>()).mac(tags)
+    } else {
+        burst.seal(&mut split(data, lengths).collect::<Vec<_>>(), tags)
+    };
+    sealed.expect("sizes that the algorithm takes");
 }
 
 fn open_ours(key: &Key, work: &mut Work) {
@@ -136,17 +133,15 @@ fn open_ours(key: &Key, work: &mut Work) {
         }
         return;
     }
-    let mut jobs: Vec<OpenJob<'_>> = work
-        .messages()
-        .map(|(nonce, data, tag)| {
-            if mac {
-                OpenJob::mac(key, nonce, &*data, tag)
-            } else {
-                OpenJob::in_place(key, nonce, &[], data, tag)
-            }
-        })
-        .collect();
-    assert_eq!(open_batch(&mut jobs), Ok(0));
+    let Work { lengths, nonces, data, tags } = work;
+    let burst = Burst::new(key, nonces);
+    let mut verdicts = vec![Verdict::Pending; lengths.len()];
+    let forged = if mac {
+        burst.aads(&split(data, lengths).collect::<Vec<_>>()).verify(tags, &mut verdicts)
+    } else {
+        burst.open(&mut split(data, lengths).collect::<Vec<_>>(), tags, &mut verdicts)
+    };
+    assert_eq!(forged, Ok(0));
 }
 
 fn seal_theirs(peer: &Peer, work: &mut Work) {

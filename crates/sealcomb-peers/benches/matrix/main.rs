@@ -1,8 +1,8 @@
 //! Sealcomb beside every other library, in every cell: lengths, sizes of batches, sealing and opening.
 //!
 //! All libraries take turns, timing by timing, so that a busy machine slows all of them alike, and the ratios are taken
-//! turn by turn. A call has all that its caller has to do: for sealcomb that is to make the jobs, or, for one message, to
-//! call the key. Opening begins with a copy of the ciphertexts, for every library.
+//! turn by turn. A call has all that its caller has to do: for sealcomb that is to list the buffers for a burst, or, for one
+//! message, to call the key. Opening begins with a copy of the ciphertexts, for every library.
 #![forbid(unsafe_code)]
 // Measured numbers have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]

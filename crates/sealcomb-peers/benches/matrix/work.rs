@@ -57,15 +57,32 @@ impl Lengths {
     }
 }
 
+/// Up to 16 bytes: a nonce or a tag, where there is one.
+#[derive(Clone, Default)]
+pub(crate) struct Short {
+    bytes: [u8; 16],
+    len: usize,
+}
+
+impl AsRef<[u8]> for Short {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl AsMut<[u8]> for Short {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.len]
+    }
+}
+
 /// Messages of a batch, one after the other in memory; their nonces and tags.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) lengths: Vec<usize>,
-    pub(crate) nonces: Vec<[u8; 16]>,
-    pub(crate) nonce_bytes: usize,
+    pub(crate) nonces: Vec<Short>,
     pub(crate) data: Vec<u8>,
-    pub(crate) tags: Vec<[u8; 16]>,
-    pub(crate) tag_bytes: usize,
+    pub(crate) tags: Vec<Short>,
 }
 
 impl Work {
@@ -78,22 +95,24 @@ impl Work {
         }
         Self {
             data: vec![0x5a; lengths.iter().sum()],
-            nonces: (0..batch).map(|_| random.random()).collect(),
-            nonce_bytes: algorithm.nonce_bytes,
-            tags: vec![[0; 16]; batch],
-            tag_bytes: algorithm.tag_bytes,
+            nonces: (0..batch)
+                .map(|_| Short { bytes: random.random(), len: algorithm.nonce_bytes })
+                .collect(),
+            tags: vec![Short { bytes: [0; 16], len: algorithm.tag_bytes }; batch],
             lengths,
         }
     }
 
     /// Each message's nonce, data and tag.
     pub(crate) fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
-        let Self { lengths, nonces, nonce_bytes, data, tags, tag_bytes } = self;
-        let mut rest = &mut data[..];
-        lengths.iter().zip(nonces).zip(tags).map(move |((&length, nonce), tag)| {
-            let (message, after) = std::mem::take(&mut rest).split_at_mut(length);
-            rest = after;
-            (&nonce[..*nonce_bytes], message, &mut tag[..*tag_bytes])
-        })
+        let Self { lengths, nonces, data, tags } = self;
+        let messages = split(data, lengths).zip(tags.iter_mut());
+        nonces.iter().zip(messages).map(|(nonce, (data, tag))| (nonce.as_ref(), data, tag.as_mut()))
     }
+}
+
+/// The pieces of these lengths, one after the other.
+pub(crate) fn split<'d>(data: &'d mut [u8], lengths: &[usize]) -> impl Iterator<Item = &'d mut [u8]> {
+    let mut rest = data;
+    lengths.iter().map(move |&length| rest.split_off_mut(..length).expect("the sum of all lengths"))
 }

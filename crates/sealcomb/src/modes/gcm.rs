@@ -117,8 +117,7 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
     let (keys, table) = (C::of(key).encrypting::<B>(), table::<C>(key));
     let mut counters = Counters::<B, Be32>::skipping(b, b.splat(j0), 1);
     let mut hash = Ghash::new(b, table);
-    let register = BLOCK * B::BLOCKS;
-    let group = REGISTERS * register;
+    let group = REGISTERS * BLOCK * B::BLOCKS;
     let lengths = b.one(&lengths(aad.len(), data.len()));
 
     // A short message is one group with its additional data and its lengths, and takes one reduction.
@@ -149,39 +148,55 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
         }
         at += group;
     }
-    if !OPENS && at > 0 {
-        hash.begin(b, 0);
-        let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
-        for piece in 0..REGISTERS {
-            absorb.thread(b, piece);
-        }
-        hash.end(b);
-    }
-
     let blocks = (data.len() - at).div_ceil(BLOCK);
-    if short {
-        hash.begin(b, aad_blocks + blocks + 1);
-        hash.absorb_part(b, &aad, 0, aad.len());
+    if !OPENS && at > 0 {
+        // Apart from what opens and what is short, which have nothing to hash meanwhile.
+        each_count!(blocks.div_ceil(B::BLOCKS), R => {
+            let mut x: [B::V; R] = counters.take(b);
+            hash.begin(b, 0);
+            let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
+            keys.encrypt_with(b, &mut x, &mut absorb);
+            hash.end(b);
+            hash.begin(b, blocks + 1);
+            last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
+        });
     } else {
-        hash.begin(b, blocks + 1);
-    }
-    each_count!(blocks.div_ceil(B::BLOCKS), R => {
-        let mut x: [B::V; R] = counters.take(b);
-        keys.encrypt(b, &mut x);
-        for r in 0..R - 1 {
-            let input = data.load(b, at);
-            let output = b.xor(x[r], input);
-            data.store(b, at, output);
-            hash.absorb(b, if OPENS { input } else { output }, B::BLOCKS);
-            at += register;
+        if short {
+            hash.begin(b, aad_blocks + blocks + 1);
+            hash.absorb_part(b, &aad, 0, aad.len());
+        } else {
+            hash.begin(b, blocks + 1);
         }
-        let bytes = data.len() - at;
-        let (input, output) = data.xor_part(b, at, x[R - 1]);
-        hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
-    });
+        each_count!(blocks.div_ceil(B::BLOCKS), R => {
+            let mut x: [B::V; R] = counters.take(b);
+            keys.encrypt(b, &mut x);
+            last_group::<B, OPENS, R>(b, &mut hash, data, at, &x);
+        });
+    }
     hash.absorb(b, lengths, 1);
     hash.end(b);
     hash.value(b)
+}
+
+/// Adds the keystream to the last group of a message, and hashes its ciphertext.
+#[inline(always)]
+fn last_group<B: Isa, const OPENS: bool, const R: usize>(
+    b: B,
+    hash: &mut Ghash<'_, B>,
+    data: &mut Span<'_>,
+    mut at: usize,
+    x: &[B::V; R],
+) {
+    for r in 0..R - 1 {
+        let input = data.load(b, at);
+        let output = b.xor(x[r], input);
+        data.store(b, at, output);
+        hash.absorb(b, if OPENS { input } else { output }, B::BLOCKS);
+        at += BLOCK * B::BLOCKS;
+    }
+    let bytes = data.len() - at;
+    let (input, output) = data.xor_part(b, at, x[R - 1]);
+    hash.absorb(b, if OPENS { input } else { output }, bytes.div_ceil(BLOCK));
 }
 
 /// Hashes a group of ciphertext, a register between two AES rounds: what is read when opening, what was written when
