@@ -58,7 +58,10 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
         let groups = self.messages.len().div_ceil(GROUP);
-        let mut derived = [Derived::empty(), Derived::empty()];
+        let mut derived = ArrayVec::<Derived, 2>::new();
+        for _ in 0..groups.min(2) {
+            derived.push(Derived::empty());
+        }
         let mut powers = ArrayVec::<Powers, GROUP>::new();
         for _ in 0..self.messages.len().min(GROUP) {
             powers.push(Powers::empty());
@@ -73,7 +76,9 @@ impl<const OPENS: bool> Kernel for Crypt<'_, '_, '_, OPENS> {
             let (hashed, crypted) = if OPENS { (before, current) } else { (current, before) };
             let (of_hashed, of_crypted) = if OPENS { (g + 1, g) } else { (g, g + 1) };
             let tags = {
-                let (of_hashed, of_crypted) = (&derived[of_hashed % 2], &derived[of_crypted % 2]);
+                // The one that there is stands for that of no messages, too.
+                let of = |g: usize| &derived[g % derived.len()];
+                let (of_hashed, of_crypted) = (of(of_hashed), of(of_crypted));
                 both_passes::<B, OPENS>(b, hashed, of_hashed, crypted, of_crypted, &mut powers)
             };
             for (message, tag) in hashed.iter_mut().zip(tags) {
