@@ -29,7 +29,7 @@ struct peer {
     size_t key_bytes;
 };
 
-static void make_key(struct peer *peer, const uint8_t *key) {
+void sealcomb_imb_rekey(struct peer *peer, const uint8_t *key) {
     IMB_MGR *manager = peer->manager;
     if (peer->key_bytes == 16) {
         if (peer->mode == GCM_MODE) {
@@ -63,7 +63,7 @@ struct peer *sealcomb_imb_new(int mode, const uint8_t *key, size_t key_bytes) {
     init_mb_mgr_auto(peer->manager, NULL);
     peer->mode = mode;
     peer->key_bytes = key_bytes;
-    make_key(peer, key);
+    sealcomb_imb_rekey(peer, key);
     return peer;
 }
 

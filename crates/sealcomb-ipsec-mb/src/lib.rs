@@ -63,6 +63,7 @@ struct Object([u8; 0]);
 unsafe extern "C" {
     fn sealcomb_imb_new(mode: c_int, key: *const u8, key_bytes: usize) -> *mut Object;
     fn sealcomb_imb_free(object: *mut Object);
+    fn sealcomb_imb_rekey(object: *mut Object, key: *const u8);
     fn sealcomb_imb_run(object: *mut Object, messages: *mut Message<'_>, count: usize, opens: c_int)
     -> usize;
     fn sealcomb_imb_version() -> *const c_char;
@@ -72,6 +73,7 @@ unsafe extern "C" {
 pub struct Peer {
     object: NonNull<Object>,
     mode: Mode,
+    key_bytes: usize,
 }
 
 impl Peer {
@@ -82,7 +84,17 @@ impl Peer {
         }
         // SAFETY: the key has as many bytes as are said.
         let object = unsafe { sealcomb_imb_new(mode as c_int, key.as_ptr(), key.len()) };
-        Some(Self { object: NonNull::new(object)?, mode })
+        Some(Self { object: NonNull::new(object)?, mode, key_bytes: key.len() })
+    }
+
+    /// Takes another key of the same length.
+    ///
+    /// # Panics
+    /// If it has another length.
+    pub fn rekey(&mut self, key: &[u8]) {
+        assert_eq!(key.len(), self.key_bytes, "a key of the same length");
+        // SAFETY: the object is whole, nobody else uses it meanwhile, and the key has as many bytes as its first one.
+        unsafe { sealcomb_imb_rekey(self.object.as_ptr(), key.as_ptr()) };
     }
 
     /// Seals messages, each in place.

@@ -22,10 +22,12 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
 }
 
 fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
-    let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
     Peer::new(
         with_version("aws-lc-rs"),
         key,
+        move |key| {
+            LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"))
+        },
         |key, nonce, message, tag| {
             let made = key
                 .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)
@@ -41,7 +43,8 @@ fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
 fn mac(algorithm: cmac::Algorithm, key: &[u8]) -> Peer {
     Peer::new(
         with_version("aws-lc-rs"),
-        cmac::Key::new(algorithm, key).expect("a key of the algorithm's length"),
+        key,
+        move |key| cmac::Key::new(algorithm, key).expect("a key of the algorithm's length"),
         |key, _, message, tag| {
             let made = cmac::sign(key, message).expect("a tag of any message");
             tag.copy_from_slice(made.as_ref());

@@ -36,6 +36,10 @@ struct Burst {
 }
 
 impl Library for Burst {
+    fn rekey(&mut self, key: &[u8]) {
+        self.peer.rekey(key);
+    }
+
     fn seal(&self, message: Message<'_>) {
         self.run(&mut [message], false);
     }

@@ -35,6 +35,9 @@ pub struct Message<'a> {
 
 /// What a library does under a key that was made ready.
 trait Library {
+    /// Makes another key ready, and has done with the one before.
+    fn rekey(&mut self, key: &[u8]);
+
     /// Seals a message.
     fn seal(&self, message: Message<'_>);
 
@@ -66,18 +69,24 @@ trait Library {
     }
 }
 
-/// A library that takes a message at a time: a key made ready, and a function for each direction.
-struct OneByOne<K, S, O> {
+/// A library that takes a message at a time: a key made ready, how that is done, and a function for each direction.
+struct OneByOne<K, M, S, O> {
     key: K,
+    make: M,
     seal: S,
     open: O,
 }
 
-impl<K, S, O> Library for OneByOne<K, S, O>
+impl<K, M, S, O> Library for OneByOne<K, M, S, O>
 where
+    M: Fn(&[u8]) -> K,
     S: Fn(&K, &[u8], &mut [u8], &mut [u8]),
     O: Fn(&K, &[u8], &mut [u8], &[u8]) -> bool,
 {
+    fn rekey(&mut self, key: &[u8]) {
+        self.key = (self.make)(key);
+    }
+
     fn seal(&self, Message { nonce, data, tag }: Message<'_>) {
         (self.seal)(&self.key, nonce, data, tag);
     }
@@ -94,19 +103,28 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A library whose functions take a key, a nonce, a message and its tag.
+    /// A library that makes a key ready, and whose functions take such a key, a nonce, a message and its tag.
     fn new<K: 'static>(
         library: String,
-        key: K,
+        key: &[u8],
+        make: impl Fn(&[u8]) -> K + 'static,
         seal: impl Fn(&K, &[u8], &mut [u8], &mut [u8]) + 'static,
         open: impl Fn(&K, &[u8], &mut [u8], &[u8]) -> bool + 'static,
     ) -> Self {
-        Self { library, calls: Box::new(OneByOne { key, seal, open }) }
+        Self { library, calls: Box::new(OneByOne { key: make(key), make, seal, open }) }
     }
 
     /// The library and its version, for instance `ring-0.17.14`.
     pub fn library(&self) -> &str {
         &self.library
+    }
+
+    /// Makes another key ready, as long as the first, and has done with the one before.
+    ///
+    /// # Panics
+    /// If the key has another length.
+    pub fn rekey(&mut self, key: &[u8]) {
+        self.calls.rekey(key);
     }
 
     /// Seals `message` in place, without additional data. A cipher leaves `tag` alone; a MAC leaves `message` alone.

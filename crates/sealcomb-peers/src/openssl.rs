@@ -8,7 +8,8 @@ use openssl::memcmp;
 use openssl::pkey::{PKey, Private};
 use openssl::sign::Signer;
 use openssl::symm;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// How a mode goes through EVP.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,22 +30,32 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         "cmac" => return cmac(size, key),
         _ => return None,
     };
-    let cipher = Cipher::fetch(None, &format!("AES-{size}-{name}"), None).ok()?;
-    let ready = |opens| {
+    let cipher = Rc::new(Cipher::fetch(None, &format!("AES-{size}-{name}"), None).ok()?);
+    let ready = move |key: &[u8], opens| {
         let context = keyed(&cipher, shape, key, opens).expect("a key of the algorithm's length");
         RefCell::new(context)
     };
+    let ready_to_open = ready.clone();
     Some(Peer::new(
         library(),
-        [ready(false), ready(true)],
-        move |[context, _], nonce, message, tag| {
-            seal(&mut context.borrow_mut(), shape, nonce, message, tag)
+        key,
+        move |key| Contexts { key: key.to_vec(), sealing: ready(key, false), opening: OnceCell::new() },
+        move |contexts, nonce, message, tag| {
+            seal(&mut contexts.sealing.borrow_mut(), shape, nonce, message, tag)
                 .expect("OpenSSL takes what sealcomb takes");
         },
-        move |[_, context], nonce, message, tag| {
+        move |contexts, nonce, message, tag| {
+            let context = contexts.opening.get_or_init(|| ready_to_open(&contexts.key, true));
             open(&mut context.borrow_mut(), shape, nonce, message, tag).is_ok()
         },
     ))
+}
+
+/// A context for each direction, the second once it is wanted.
+struct Contexts {
+    key: Vec<u8>,
+    sealing: RefCell<CipherCtx>,
+    opening: OnceCell<RefCell<CipherCtx>>,
 }
 
 fn library() -> String {
@@ -129,10 +140,10 @@ fn cmac(size: &str, key: &[u8]) -> Option<Peer> {
         "256" => symm::Cipher::aes_256_cbc(),
         _ => return None,
     };
-    let key = PKey::cmac(&cipher, key).expect("a key of the algorithm's length");
     Some(Peer::new(
         library(),
         key,
+        move |key| PKey::cmac(&cipher, key).expect("a key of the algorithm's length"),
         |key, _, message, tag| sign(key, message, tag),
         |key, _, message, tag| {
             let mut made = [0; 16];

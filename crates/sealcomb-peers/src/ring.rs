@@ -9,10 +9,12 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         "aes256-gcm" => &AES_256_GCM,
         _ => return None,
     };
-    let key = LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"));
     Some(Peer::new(
         with_version("ring"),
         key,
+        move |key| {
+            LessSafeKey::new(UnboundKey::new(algorithm, key).expect("a key of the algorithm's length"))
+        },
         |key, nonce, message, tag| {
             let made = key
                 .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)

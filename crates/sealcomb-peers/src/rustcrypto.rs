@@ -60,7 +60,8 @@ fn ready<K: KeyInit>(key: &[u8]) -> K {
 fn aead<A: AeadInOut + KeyInit + 'static>(package: &str, key: &[u8]) -> Peer {
     Peer::new(
         library(package),
-        ready::<A>(key),
+        key,
+        ready::<A>,
         |aead, nonce, message, tag| {
             let nonce = nonce.try_into().expect("a nonce of the usual length");
             let made = aead
@@ -79,7 +80,8 @@ fn aead<A: AeadInOut + KeyInit + 'static>(package: &str, key: &[u8]) -> Peer {
 fn mac<M: Mac + KeyInit + Clone + 'static>(package: &str, key: &[u8]) -> Peer {
     Peer::new(
         library(package),
-        ready::<M>(key),
+        key,
+        ready::<M>,
         |mac, _, message, tag| {
             let made = mac.clone().chain_update(message).finalize().into_bytes();
             tag.copy_from_slice(&made);
@@ -93,18 +95,20 @@ where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
 {
     // The keys of modes that have a part of their own are longer than the cipher's.
-    let cipher = C::new_from_slice(key).ok()?;
+    if key.len() != C::key_size() {
+        return None;
+    }
     Some(match mode {
         "ecb" => bare(
             "aes",
-            cipher,
-            |cipher, _, message| cipher.encrypt_blocks(blocks(message)),
+            key,
+            |cipher: &C, _, message| cipher.encrypt_blocks(blocks(message)),
             |cipher, _, message| cipher.decrypt_blocks(blocks(message)),
         ),
         "cbc" => bare(
             "cbc",
-            cipher,
-            |cipher, iv, message| {
+            key,
+            |cipher: &C, iv, message| {
                 cbc::Encryptor::inner_iv_init(cipher, block(iv)).encrypt_blocks(blocks(message));
             },
             |cipher, iv, message| {
@@ -113,26 +117,27 @@ where
         ),
         "cfb128" => bare(
             "cfb-mode",
-            cipher,
-            |cipher, iv, message| cfb_mode::Encryptor::inner_iv_init(cipher, block(iv)).encrypt(message),
+            key,
+            |cipher: &C, iv, message| cfb_mode::Encryptor::inner_iv_init(cipher, block(iv)).encrypt(message),
             |cipher, iv, message| cfb_mode::Decryptor::inner_iv_init(cipher, block(iv)).decrypt(message),
         ),
-        "ofb" => bare("ofb", cipher, ofb::<C>, ofb::<C>),
-        "ctr" => bare("ctr", cipher, ctr::<C>, ctr::<C>),
+        "ofb" => bare("ofb", key, ofb::<C>, ofb::<C>),
+        "ctr" => bare("ctr", key, ctr::<C>, ctr::<C>),
         _ => return None,
     })
 }
 
 /// A cipher, which has no tags.
-fn bare<C: 'static>(
+fn bare<C: KeyInit + 'static>(
     package: &str,
-    cipher: C,
+    key: &[u8],
     encrypt: impl Fn(&C, &[u8], &mut [u8]) + 'static,
     decrypt: impl Fn(&C, &[u8], &mut [u8]) + 'static,
 ) -> Peer {
     Peer::new(
         library(package),
-        cipher,
+        key,
+        ready::<C>,
         move |cipher, iv, message, _| encrypt(cipher, iv, message),
         move |cipher, iv, message, _| {
             decrypt(cipher, iv, message);

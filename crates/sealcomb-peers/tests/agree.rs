@@ -11,7 +11,11 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
     for algorithm in ALGORITHMS {
         let key: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
         let ours = Key::new(algorithm, &key).unwrap();
-        for peer in sealcomb_peers::peers(algorithm.id, &key) {
+        let mut rekeyed = sealcomb_peers::peers(algorithm.id, &vec![1; key.len()]);
+        for peer in &mut rekeyed {
+            peer.rekey(&key);
+        }
+        for peer in sealcomb_peers::peers(algorithm.id, &key).iter().chain(&rekeyed) {
             for length in LENGTHS {
                 let nonce: Vec<u8> = (1..=algorithm.nonce_bytes as u8).collect();
                 if !peer.takes(&nonce, length) {

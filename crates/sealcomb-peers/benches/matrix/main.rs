@@ -8,6 +8,7 @@
 #![allow(clippy::cast_precision_loss)]
 
 mod cell;
+mod keys;
 mod picture;
 mod work;
 
@@ -70,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         algorithms.len() * arguments.directions.len() * arguments.lengths.len() * arguments.batches.len();
     let progress = ProgressBar::new(count as u64);
     let mut cells = Vec::new();
-    for algorithm in algorithms {
+    for &algorithm in &algorithms {
         for &direction in &arguments.directions {
             for &lengths in &arguments.lengths {
                 for &batch in &arguments.batches {
@@ -93,6 +94,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for cells in cells.chunk_by(|a, b| a.algorithm.id == b.algorithm.id && a.direction == b.direction) {
         print_matrix(cells, &arguments.batches);
     }
+    keys::print(&mut clock, &algorithms, arguments.turns);
     if let Some(path) = arguments.picture {
         std::fs::write(&path, picture::draw(&cells))?;
         println!("{} has all cells", path.display());

@@ -1,0 +1,127 @@
+//! What a new key costs under every library, and a message that has a key of its own.
+
+use std::hint::black_box;
+
+use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
+use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
+use sealcomb_peers::{Peer, peers};
+use sealcomb_timing::{Clock, Quartiles};
+
+/// Keys that are made one after the other, or together.
+const KEYS: usize = 64;
+
+/// Bytes of the messages that have a key each; none for the keys alone.
+const MESSAGES: [usize; 3] = [0, 64, 1500];
+
+/// Prints the tables: cycles a key, or a message with its key, each key's end included.
+pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns: usize) {
+    for bytes in MESSAGES {
+        match bytes {
+            0 => println!("\na new key, and the end of the one before, in cycles:"),
+            _ => println!("\na message of {bytes} bytes with a new key, in cycles:"),
+        }
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        let together = format!("sealcomb, {KEYS} together");
+        table.set_header(["algorithm", "sealcomb", &together, "best other", "times ours, together"]);
+        for algorithm in algorithms {
+            table.add_row(row(
+                clock,
+                algorithm,
+                algorithm.padded_bytes(bytes) * usize::from(bytes > 0),
+                turns,
+            ));
+        }
+        println!("{table}");
+    }
+}
+
+fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: usize) -> [String; 5] {
+    let keys: Vec<Vec<u8>> = (0..KEYS).map(|i| vec![i as u8; algorithm.key_bytes]).collect();
+    let mut peers = peers(algorithm.id, &keys[0]);
+    let libraries: Vec<String> = peers.iter().map(|peer| peer.library().to_owned()).collect();
+    let buffers = Buffers::new(algorithm, bytes);
+    let (mut ours_alone, mut ours_together) = (buffers.clone(), buffers.clone());
+    let mut alone = || one_by_one(algorithm, &keys, &mut ours_alone);
+    let mut many = || together(algorithm, &keys, &mut ours_together);
+    let mut theirs: Vec<_> = peers
+        .iter_mut()
+        .map(|peer| {
+            let (keys, mut buffers) = (&keys, buffers.clone());
+            move || peer_one_by_one(peer, keys, &mut buffers)
+        })
+        .collect();
+    let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut alone, &mut many];
+    contenders.extend(theirs.iter_mut().map(|call| call as &mut dyn FnMut()));
+    let timings = clock.interleave(turns, &mut contenders);
+    let cycles: Vec<f64> =
+        timings.into_iter().map(|timings| Quartiles::of(timings).median / KEYS as f64).collect();
+    let [alone, together, others @ ..] = &cycles[..] else { unreachable!("both of ours are measured") };
+    let best = others.iter().zip(&libraries).min_by(|a, b| a.0.total_cmp(b.0));
+    [
+        algorithm.id.to_owned(),
+        format!("{alone:.0}"),
+        format!("{together:.0}"),
+        best.map_or_else(String::new, |(cycles, library)| format!("{cycles:.0}, {library}")),
+        best.map_or_else(String::new, |(cycles, _)| format!("{:.2}", cycles / together)),
+    ]
+}
+
+/// Buffers of a message for each key.
+#[derive(Clone)]
+struct Buffers {
+    nonce: Vec<u8>,
+    data: Vec<u8>,
+    bytes: usize,
+    tags: Vec<Vec<u8>>,
+}
+
+impl Buffers {
+    fn new(algorithm: &Algorithm, bytes: usize) -> Self {
+        Self {
+            nonce: vec![9; algorithm.nonce_bytes],
+            data: vec![0x5a; bytes * KEYS],
+            bytes,
+            tags: vec![vec![0; algorithm.tag_bytes]; KEYS],
+        }
+    }
+
+    /// Each message and its tag; none where the keys alone are wanted.
+    fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
+        let messages = self.data.chunks_exact_mut(self.bytes.max(1)).zip(&mut self.tags);
+        messages.map(|(data, tag)| (&self.nonce[..], data, &mut tag[..]))
+    }
+}
+
+fn one_by_one(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
+    let mut messages = buffers.messages();
+    for key in keys {
+        let key = black_box(Key::new(algorithm, key)).expect("a key of the algorithm's length");
+        if let Some((nonce, data, tag)) = messages.next() {
+            let (aad, data) =
+                if algorithm.kind == Kind::Mac { (data, &mut [][..]) } else { (&mut [][..], data) };
+            key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
+        }
+    }
+}
+
+fn together(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffers) {
+    let keys = black_box(Key::new_many(algorithm, keys)).expect("keys of the algorithm's length");
+    let mut jobs: Vec<_> = (keys.iter().zip(buffers.messages()))
+        .map(|(key, (nonce, data, tag))| match algorithm.kind {
+            Kind::Mac => SealJob::mac(key, nonce, &*data, tag),
+            _ => SealJob::in_place(key, nonce, &[], data, tag),
+        })
+        .collect();
+    seal_batch(&mut jobs).expect("sizes that the algorithm takes");
+}
+
+fn peer_one_by_one(peer: &mut Peer, keys: &[Vec<u8>], buffers: &mut Buffers) {
+    let mut messages = buffers.messages();
+    for key in keys {
+        peer.rekey(key);
+        if let Some((nonce, data, tag)) = messages.next() {
+            peer.seal(nonce, data, tag);
+        }
+    }
+}
