@@ -2,32 +2,30 @@
 //!
 //! A CPU's AES units are pipelines: they finish a block every fraction of a cycle, but each block takes some forty
 //! cycles to come through. A mode that chains one block to the next leaves them empty most of the time, unless
-//! several messages are in flight side by side. That is what this library does: hand [`seal_batch`] a burst of packets or
+//! several messages are in flight side by side. That is what this library does: hand it a burst of packets or
 //! a column of values, under one key or many, and it lays them into the lanes of the widest AES instructions that
 //! this CPU has.
 //!
 //! ```
-//! use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+//! use sealcomb::{Algorithm, Burst, Key};
 //!
 //! let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
 //! let mut messages = [*b"first message", *b"second one...", *b"and the third"];
 //! let nonces = [*b"nonce number1", *b"nonce number2", *b"nonce number3"].map(|n| <[u8; 12]>::try_from(&n[1..]).unwrap());
 //! let mut tags = [[0; 16]; 3];
 //!
-//! let mut jobs: Vec<SealJob> = messages.iter_mut().zip(&nonces).zip(&mut tags)
-//!     .map(|((message, nonce), tag)| SealJob::in_place(&key, nonce, b"", message, tag))
-//!     .collect();
-//! seal_batch(&mut jobs).unwrap();
+//! Burst::new(&key, &nonces).seal(&mut messages, &mut tags).unwrap();
 //! # Ok::<(), sealcomb::Error>(())
 //! ```
 //!
 //! * [`ALGORITHMS`] lists what there is, with sizes and limits; [`Key`] holds an expanded key and seals single messages.
-//! * [`SealJob`] and [`OpenJob`] are the messages of a batch; [`OpenJob::verdict`] tells of each whether it verified.
-//! * [`Burst`] has messages under one key in columns, which is faster still for short ones.
+//! * [`Burst`] seals and opens messages under one key, which are in columns.
+//! * [`SealJob`] and [`OpenJob`] are messages under any keys, in place or not, for [`seal_batch`] and [`open_batch`];
+//!   [`OpenJob::verdict`] tells of each whether it verified.
 //! * [`Backend`] names the ways to run all that on this CPU; `SEALCOMB_BACKEND` forces one.
 //!
 //! The engine runs on one core; threads are the caller's. A call takes up to 32 KiB of stack, however large the batch, with the
-//! algorithms that every build has, and up to 96 KiB with those of the features `hazmat` and `research`.
+//! algorithms that every build has, and up to 96 KiB with those of the features `hazmat` and `research`; a burst takes 8 KiB more.
 //!
 //! # Features
 //! | feature | default | what it adds |
