@@ -66,6 +66,7 @@ features! {
     "avx2": leaf7_ebx[5], YMM;
     "vaes": leaf7_ecx[9], YMM;
     "vpclmulqdq": leaf7_ecx[10], YMM;
+    "bmi2": leaf7_ebx[8], XMM;
     "avx512f": leaf7_ebx[16], ZMM;
     "avx512dq": leaf7_ebx[17], ZMM;
     "avx512bw": leaf7_ebx[30], ZMM;

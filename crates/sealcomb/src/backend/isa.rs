@@ -23,6 +23,27 @@ pub(crate) trait RoundKeys<B: Isa>: Copy {
     fn soft(&self, lane: usize) -> Option<&SoftAes>;
     /// Whether every lane has the same key.
     const SHARED: bool;
+    /// The same, of which the compiler doesn't know where they are.
+    #[inline(always)]
+    fn hidden(self) -> Self {
+        black_box(self)
+    }
+}
+
+/// The same reference, of which the compiler doesn't know where it points: as of [`black_box`], but not by way of memory.
+#[inline(always)]
+pub(crate) fn hidden<T>(reference: &T) -> &T {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    {
+        let mut place = core::ptr::from_ref(reference);
+        // SAFETY: no instruction at all, so that the pointer is the reference's.
+        unsafe {
+            core::arch::asm!("/* {0} */", inout(reg) place, options(nomem, nostack, preserves_flags));
+            &*place
+        }
+    }
+    #[cfg(any(not(any(target_arch = "x86_64", target_arch = "aarch64")), miri))]
+    black_box(reference)
 }
 
 /// Steps of lanes in `R` registers: as many blocks of each lane as a register has, at most four.
@@ -263,7 +284,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        let keys = black_box(keys);
+        let keys = keys.hidden();
         let rounds = keys.rounds();
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
@@ -313,7 +334,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// them as full as the others.
     #[inline(always)]
     fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
-        let keys = black_box(keys);
+        let keys = keys.hidden();
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
         }
@@ -327,7 +348,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// Decrypts every block of `x`, with rounds as in [`Isa::encrypt_with`].
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        let keys = black_box(keys);
+        let keys = keys.hidden();
         let rounds = keys.rounds();
         for r in 0..R {
             x[r] = self.xor(x[r], keys.key(self, 0, r));

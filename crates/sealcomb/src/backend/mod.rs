@@ -27,7 +27,7 @@ mod wiped;
 
 use core::fmt;
 
-pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave};
+pub(crate) use isa::{BLOCK, Block, Isa, REGISTERS, RoundKeys, Square, TopBit, Weave, hidden};
 pub(crate) use kept::Kept;
 pub(crate) use part::{read_part, write_part};
 pub(crate) use portable::SoftAes;
@@ -163,7 +163,7 @@ backends! {
 /// | `neon-sha3` | 1 block | the same, and SHA-3, which has sums of three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
-/// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512 |
+/// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512, BMI2 |
 ///
 /// ```
 /// use sealcomb::Backend;

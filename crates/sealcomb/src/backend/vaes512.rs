@@ -11,7 +11,7 @@ use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
 token! {
     /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.
     Vaes512, ["sse2", "ssse3", "sse4.1", "avx", "avx2", "aes", "pclmulqdq", "vaes", "vpclmulqdq",
-              "avx512f", "avx512bw", "avx512dq", "avx512vl"]
+              "avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi2"]
 }
 
 impl Isa for Vaes512 {
@@ -85,7 +85,7 @@ impl Isa for Vaes512 {
             return self.zero();
         }
         // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
-        unsafe { _mm512_maskz_loadu_epi8(first_bytes(bytes), from.cast()) }
+        unsafe { _mm512_maskz_loadu_epi8(self.first_bytes(bytes), from.cast()) }
     }
 
     #[inline(always)]
@@ -94,7 +94,7 @@ impl Isa for Vaes512 {
             return;
         }
         // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
-        unsafe { _mm512_mask_storeu_epi8(to.cast(), first_bytes(bytes), v) }
+        unsafe { _mm512_mask_storeu_epi8(to.cast(), self.first_bytes(bytes), v) }
     }
 
     #[inline(always)]
@@ -203,7 +203,7 @@ impl Isa for Vaes512 {
     #[inline(always)]
     fn keep(self, v: Self::V, bytes: usize) -> Self::V {
         // SAFETY: the token proves AVX-512BW.
-        unsafe { _mm512_maskz_mov_epi8(first_bytes(bytes), v) }
+        unsafe { _mm512_maskz_mov_epi8(self.first_bytes(bytes), v) }
     }
 
     #[inline(always)]
@@ -254,12 +254,14 @@ impl Isa for Vaes512 {
     }
 }
 
-/// The mask of the first `bytes` of 64 bytes.
-#[inline(always)]
-fn first_bytes(bytes: usize) -> u64 {
-    debug_assert!(bytes <= 64);
-    // Shifting by 64 is undefined, so the top bit goes by itself.
-    !((u64::MAX << (bytes & 63)) & (u64::from(bytes >= 64).wrapping_sub(1)))
+impl Vaes512 {
+    /// The mask of the first `bytes` of 64 bytes.
+    #[inline(always)]
+    fn first_bytes(self, bytes: usize) -> u64 {
+        debug_assert!(bytes <= 64);
+        // SAFETY: the token proves BMI2.
+        unsafe { _bzhi_u64(u64::MAX, bytes as u32) }
+    }
 }
 
 /// Keeps a loaded value in its register. The compiler takes a load for free and repeats it for each use, but memory

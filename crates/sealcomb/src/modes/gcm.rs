@@ -71,7 +71,7 @@ impl<C: BlockCipher, const OPENS: bool> Kernel for Crypt<'_, '_, '_, C, OPENS> {
         let mut masks = Column::new();
         for message in self.messages.iter_mut() {
             // `J0` is kept where the tag will be: to hash a long IV takes longer than a short message.
-            message.tag = b.first(first_counter(b, table::<C>(message.key), message.nonce));
+            message.tag = b.first(first_counter::<C, B>(b, message.key, message.nonce));
             masks.push(message.tag);
         }
         encrypt_each_by::<C, B>(b, self.messages, &mut masks);
@@ -89,12 +89,12 @@ fn table<C: BlockCipher>(key: &Material) -> &Table {
 
 /// `J0`, in the first lane: the IV and the number 1, or the hash of the IV where it hasn't 96 bits.
 #[inline(always)]
-fn first_counter<B: Isa>(b: B, table: &Table, iv: &[u8]) -> B::V {
+fn first_counter<C: BlockCipher, B: Isa>(b: B, key: &Material, iv: &[u8]) -> B::V {
     if iv.len() == 12 {
         let one = (1u128).to_be_bytes();
         return b.xor(b.load_bytes(iv), b.one(&one));
     }
-    let mut hash = Ghash::new(b, table);
+    let mut hash = Ghash::new(b, table::<C>(key));
     hash.absorb_string(b, &iv.into());
     hash.begin(b, 1);
     hash.absorb(b, b.one(&lengths(0, iv.len())), 1);

@@ -8,7 +8,7 @@ use core::hint::black_box;
 use arrayvec::ArrayVec;
 
 use super::wipe;
-use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes, Wiped};
+use crate::backend::{BLOCK, Backend, Block, Isa, Kernel, RoundKeys, SoftAes, Wiped, hidden};
 
 /// Round keys of AES-256, the most there are.
 const ROUND_KEYS: usize = 15;
@@ -231,6 +231,11 @@ impl<B: Isa> RoundKeys<B> for Shared<'_> {
 
     fn soft(&self, _: usize) -> Option<&SoftAes> {
         self.schedule.soft.as_deref()
+    }
+
+    #[inline(always)]
+    fn hidden(self) -> Self {
+        Self { keys: hidden(self.keys), schedule: hidden(self.schedule) }
     }
 }
 

@@ -165,6 +165,9 @@ pub(crate) fn xor_keystream_with<C: Counter, B: Isa, K: Permutation<B>, W: Weave
         };
         xor_run::<C, B, K, W>(b, keys, &start, &mut data.part(at, at + run), weave);
         at += run;
+        if run == left {
+            break;
+        }
         start = C::skip(&start, (run / BLOCK) as u64);
     }
 }

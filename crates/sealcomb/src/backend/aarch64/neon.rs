@@ -16,7 +16,6 @@
 #![allow(unused_unsafe)]
 
 use core::arch::aarch64::*;
-use core::hint::black_box;
 use core::mem::transmute;
 use core::slice;
 
@@ -294,7 +293,7 @@ impl<T: Armv8> Isa for T {
         weave: &mut W,
     ) {
         // As in the trait: opaque keys, straight-line code for the rounds of every key size, a loop for the others.
-        let keys = black_box(keys);
+        let keys = keys.hidden();
         let rounds = keys.rounds();
         each_round!(I => {
             for r in 0..R {
@@ -320,7 +319,7 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
-        let keys = black_box(keys);
+        let keys = keys.hidden();
         let rounds = keys.rounds();
         each_round!(I => {
             for r in 0..R {
