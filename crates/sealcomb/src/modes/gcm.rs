@@ -155,6 +155,10 @@ fn crypt<C: BlockCipher, B: Isa, const OPENS: bool>(b: B, message: &mut Message<
             let mut x: [B::V; R] = counters.take(b);
             hash.begin(b, 0);
             let mut absorb = Absorb::<B, OPENS> { hash: &mut hash, chunk: data.chunk(at - group) };
+            // Between the rounds is place for a piece a register.
+            for piece in R..REGISTERS {
+                absorb.thread(b, piece);
+            }
             keys.encrypt_with(b, &mut x, &mut absorb);
             hash.end(b);
             hash.begin(b, blocks + 1);
