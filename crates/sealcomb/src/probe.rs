@@ -12,7 +12,7 @@
 //! ```
 
 use core::hint::black_box;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
 use crate::primitives::gf128;
@@ -132,10 +132,10 @@ pub fn access(backend: Backend, access: Access, times: u64) -> u64 {
     backend.run(Accesses { access, times })
 }
 
-/// Loads or stores words of 64 bits. Returns how many; those are eight times `times`.
+/// Loads or stores machine words. Returns how many; those are eight times `times`.
 pub fn access_words(access: Access, times: u64) -> u64 {
-    let words = black_box([const { AtomicU64::new(3) }; ROW]);
-    let mut x = black_box([0; ROW]);
+    let words = black_box([const { AtomicUsize::new(3) }; ROW]);
+    let mut x = black_box([0_usize; ROW]);
     // A loop for either, as with the operations. What is atomic is loaded and stored as often as the program says.
     match access {
         Access::Load => {
@@ -157,11 +157,11 @@ pub fn access_words(access: Access, times: u64) -> u64 {
     times * ROW as u64
 }
 
-/// Runs simple instructions on words of 64 bits, `times` times twelve, that need no unit as much as room in the CPU's front
+/// Runs simple instructions on machine words, `times` times twelve, that need no unit as much as room in the CPU's front
 /// end: two loads, six sums, three stores, and a comparison with its branch, which are taken as one. Returns how many.
 pub fn instructions(times: u64) -> u64 {
-    let words = black_box([const { AtomicU64::new(3) }; 3]);
-    let mut x = black_box([5; 6]);
+    let words = black_box([const { AtomicUsize::new(3) }; 3]);
+    let mut x = black_box([5_usize; 6]);
     for _ in 0..times {
         let (first, second) = (words[0].load(Relaxed), words[1].load(Relaxed));
         // Each is needed twice: what is needed once is loaded by the instruction that needs it.
