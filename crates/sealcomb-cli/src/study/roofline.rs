@@ -20,44 +20,29 @@ const BLOCK: usize = 16;
 /// How often a backend, and those with narrower registers, can ask for each unit in a cycle.
 pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruction]) -> Vec<Rate> {
     let word = WIDTHS[0];
-    let mut rates = vec![
-        Rate { unit: Unit::FrontEnd, bytes: word, per_cycle: rate(bench, || probe::instructions(TIMES)) },
-        Rate {
-            unit: Unit::Loads,
-            bytes: word,
-            per_cycle: rate(bench, || probe::access_words(Access::Load, TIMES)),
-        },
-        Rate {
-            unit: Unit::Stores,
-            bytes: word,
-            per_cycle: rate(bench, || probe::access_words(Access::Store, TIMES)),
-        },
-    ];
+    // Each time, 64 registers or more go between memory and the CPU.
+    let times = TIMES / 64;
+    let mut rates = Vec::new();
+    let mut add = |unit, bytes, per_cycle| rates.push(Rate { unit, bytes, per_cycle });
+    add(Unit::FrontEnd, word, rate(bench, || probe::instructions(TIMES)));
+    add(Unit::Loads, word, rate(bench, || probe::access_words(Access::Load, TIMES)));
+    add(Unit::Stores, word, rate(bench, || probe::access_words(Access::Store, TIMES)));
     for narrower in
         Backend::available().filter(|other| has_instructions(*other) && other.blocks() <= backend.blocks())
     {
         let bytes = BLOCK * narrower.blocks();
-        // So many times that all backends do about as much.
-        let times = TIMES / WIDTHS[WIDTHS.len() - 1] as u64;
-        for (unit, access) in [(Unit::Loads, Access::Load), (Unit::Stores, Access::Store)] {
-            let per_cycle = rate(bench, || probe::access(narrower, access, times));
-            rates.push(Rate { unit, bytes, per_cycle });
-        }
-        rates.push(Rate {
-            unit: Unit::Vector,
-            bytes,
-            per_cycle: rate(bench, || probe::sums(narrower, TIMES)),
-        });
-        let measured = instructions.iter().filter(|instruction| instruction.backend == narrower.name());
-        rates.extend(measured.filter_map(|instruction| {
+        add(Unit::Loads, bytes, rate(bench, || probe::access(narrower, Access::Load, times)));
+        add(Unit::Stores, bytes, rate(bench, || probe::access(narrower, Access::Store, times)));
+        add(Unit::Vector, bytes, rate(bench, || probe::sums(narrower, TIMES)));
+        for instruction in instructions.iter().filter(|instruction| instruction.backend == narrower.name()) {
             let unit = match instruction.operation {
                 "aesenc" => Unit::Aes,
                 "pclmulqdq" => Unit::Products,
                 "pshufb" => Unit::Shuffles,
-                _ => return None,
+                _ => continue,
             };
-            Some(Rate { unit, bytes, per_cycle: 1.0 / instruction.inverse_throughput })
-        }));
+            add(unit, bytes, 1.0 / instruction.inverse_throughput);
+        }
     }
     rates
 }
@@ -108,9 +93,9 @@ pub(crate) fn table(study: &Study) -> Table {
         row.push(full.map_or_else(String::new, |full| format!("{:.2}", full.cycles / roofline.cycles)));
         row
     });
-    let mut header = vec!["algorithm"];
-    header.extend(Unit::ALL.map(Unit::name));
-    header.extend(["full", "measured", "of it"]);
+    let mut header = vec!["algorithm".to_owned()];
+    header.extend(Unit::ALL.map(|unit| unit.name().replace(' ', "\n")));
+    header.extend(["full", "measured", "of it"].map(str::to_owned));
     let note = if study.rooflines.iter().all(|roofline| roofline.units.is_empty()) {
         "Instructions are counted where one process may trace another, on x86-64 with Linux; here none could."
             .to_owned()
