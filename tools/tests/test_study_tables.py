@@ -14,7 +14,10 @@ KERNEL = (
     '/// Adds.\nfn add() {\n    asm!("add"); // fast\n}\n\n#[cfg(test)]\nmod tests {\n    fn one() {}\n}\n'
 )
 README = "# Speed\n\n<!-- study:begin -->\nnothing\n<!-- study:end -->\n\nThe end.\n"
-PERFORMANCE = "# Reached\n\n<!-- reached:begin -->\n<!-- reached:end -->\n"
+PERFORMANCE = (
+    "# Reached\n\n<!-- reached:begin -->\n<!-- reached:end -->\n"
+    "# Units\n\n<!-- units:begin -->\n<!-- units:end -->\n"
+)
 
 
 def modes() -> list[str]:
@@ -34,7 +37,18 @@ def study(fastest: float = 0.25) -> dict:
                     result["cpb"] = cpb * (10 if schedule == "single" else 1)
                     results.append(result)
                     results.append(result | {"direction": "open", "cpb": 99.0})
-    return {"machine": {"cpu": "A CPU", "backend": "vaes512"}, "results": results}
+    units = [("aes", 2.5), ("loads", 2.0), ("front-end", 1.0)]
+    rooflines = [
+        {
+            "algorithm": f"aes128-{mode}",
+            "messages": 32,
+            "bytes": 1024,
+            "cycles": 4.0,
+            "units": [{"unit": unit, "times": 9.0, "lanes": 9.0, "cycles": cycles} for unit, cycles in units],
+        }
+        for mode in [*modes(), "gcm-t96"]
+    ]
+    return {"machine": {"cpu": "A CPU", "backend": "vaes512"}, "results": results, "rooflines": rooflines}
 
 
 class Tables(unittest.TestCase):
@@ -89,6 +103,9 @@ class Tables(unittest.TestCase):
         self.assertIn(
             "| `aes128-cbc` | 0.200 | 0.250 | 0.80 | 0.250 | 0.80 | 10.0 | 0.40, 0.40 |", performance
         )
+        self.assertIn("| algorithm | AES | loads | front end | full | measured | of it |", performance)
+        self.assertIn("| `aes128-cbc` | 2.50 | 2.00 | 1.00 | AES | 4.00 | 0.62 |", performance)
+        self.assertNotIn("gcm-t96", performance)
         self.assert_check(0)
 
     def test_a_number_that_was_edited_is_refused(self):

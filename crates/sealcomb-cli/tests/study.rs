@@ -267,6 +267,76 @@ fn instructions_are_counted_one_by_one() {
     }
 }
 
+/// The rooflines, if instructions could be looked at.
+fn rooflines(study: &Value) -> Vec<&Value> {
+    let all = study["rooflines"].as_array().unwrap().iter();
+    let counted: Vec<&Value> =
+        all.filter(|roofline| !roofline["units"].as_array().unwrap().is_empty()).collect();
+    if counted.is_empty() {
+        println!("skipped: no AES of the CPU's own, or this process may not trace another");
+    }
+    counted
+}
+
+/// What a message asks for beside its blocks, for nonces, lengths and tags, in calls of AES, and what is asked for in vain
+/// where messages end before others: of the modes below none needs as many.
+const CALLS_BESIDE_BLOCKS: f64 = 8.0;
+
+#[test]
+fn a_block_asks_for_the_rounds_and_the_products_that_the_catalog_names() {
+    let (_, study, _) = study_of("gcm,gmac,ccm,cbc,ctr,ocb3-t128,cmac,poet-aes4,elmd66", "64", best());
+    for roofline in rooflines(&study) {
+        let algorithm = sealcomb::Algorithm::by_id(roofline["algorithm"].as_str().unwrap()).unwrap();
+        let lanes = |unit: &str| {
+            let of = |asked: &&Value| asked["unit"] == unit;
+            roofline["units"].as_array().unwrap().iter().find(of).unwrap()["lanes"].as_f64().unwrap()
+        };
+        let [calls, rounds, multiplications] =
+            [algorithm.work.calls, algorithm.work.rounds, algorithm.work.multiplications].map(f64::from);
+        let call = f64::from(algorithm.rounds);
+        let least = calls * call + rounds;
+        let blocks = roofline["bytes"].as_f64().unwrap() / 16.0;
+        let most = least + CALLS_BESIDE_BLOCKS * call / blocks;
+        assert!((least..=most).contains(&lanes("aes")), "{} {}", algorithm.id, lanes("aes"));
+        // Karatsuba's three, or four, and at most two more to reduce each product by itself; none where nothing is multiplied.
+        let products = 3.0 * multiplications..=6.5 * multiplications;
+        assert!(products.contains(&lanes("products")), "{} {}", algorithm.id, lanes("products"));
+    }
+}
+
+#[test]
+fn the_unit_that_is_named_full_is_asked_for_more_cycles_than_any_other() {
+    let (tables, study, report) = small_study(best());
+    let Some(roofline) = rooflines(&study).pop() else { return };
+    let cycles = |asked: &Value| asked["cycles"].as_f64().unwrap();
+    let units = roofline["units"].as_array().unwrap();
+    let names: Vec<&str> = units.iter().map(|asked| asked["unit"].as_str().unwrap()).collect();
+    assert_eq!(names, ["aes", "products", "shuffles", "vector", "loads", "stores", "front-end"]);
+    let full = units.iter().max_by(|a, b| cycles(a).total_cmp(&cycles(b))).unwrap();
+    let (_, table) = tables.split_once("What each unit is asked for").unwrap();
+    let row = table.lines().find(|line| line.contains("aes128-cbc")).unwrap();
+    let cells: Vec<&str> = row.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(cells[8].to_lowercase().replace(' ', "-"), full["unit"], "{row}");
+    let number = |cell: &str| cell.parse::<f64>().unwrap();
+    let most = cells[1..8].iter().copied().map(number).fold(0.0, f64::max);
+    assert!((most - cycles(full)).abs() < 0.006, "{row}: {full}");
+    let measured = roofline["cycles"].as_f64().unwrap();
+    assert!((number(cells[10]) - cycles(full) / measured).abs() < 0.006, "{row}");
+    assert_eq!(
+        report_data(&report)["units"]["rows"][0],
+        serde_json::json!(cells),
+        "the report has the same table"
+    );
+}
+
+/// There is no unit for AES where it is software.
+#[test]
+fn a_backend_without_instructions_for_aes_has_no_roofline() {
+    let (tables, study, _) = study_of("aes128-ctr", "64", "portable");
+    assert_eq!(study["rooflines"], serde_json::json!([]));
+    assert!(!tables.contains("What each unit is asked for"), "{tables}");
+}
+
 #[test]
 fn the_tables_are_no_wider_than_a_terminal() {
     let (tables, ..) =

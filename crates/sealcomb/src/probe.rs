@@ -12,6 +12,7 @@
 //! ```
 
 use core::hint::black_box;
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
 use crate::primitives::gf128;
@@ -26,6 +27,9 @@ const ROUNDS: usize = 10;
 
 /// Registers of a mix that are multiplied meanwhile: with the others and a key, 16.
 const PRODUCTS: usize = 5;
+
+/// Registers that go between memory and the CPU one after the other.
+const ROW: usize = 8;
 
 /// An instruction on a register of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +50,15 @@ pub enum Op {
     Clmul,
     /// A byte shuffle.
     Shuffle,
+}
+
+/// Which way something goes between memory and a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// From memory.
+    Load,
+    /// To memory.
+    Store,
 }
 
 /// A way to multiply in GF(2^128).
@@ -105,6 +118,64 @@ pub fn throughput(backend: Backend, op: Op, times: u64) -> u64 {
 /// rounds and independent of them: the instruction mix of a mode that costs as much a block. Returns for how many blocks.
 pub fn mix(backend: Backend, aes: u32, clmul: u32, times: u64) -> u64 {
     backend.run(Mix { aes, clmul, times })
+}
+
+/// Adds the 64-bit words of registers, `times` times for each of several: what every unit for registers of blocks can do.
+/// Returns how many sums those are.
+pub fn sums(backend: Backend, times: u64) -> u64 {
+    backend.run(Sums { times })
+}
+
+/// Loads or stores, `times` times, 4 KiB that the nearest cache holds, a register of blocks at a time. Returns how many
+/// registers those are.
+pub fn access(backend: Backend, access: Access, times: u64) -> u64 {
+    backend.run(Accesses { access, times })
+}
+
+/// Loads or stores machine words. Returns how many; those are eight times `times`.
+pub fn access_words(access: Access, times: u64) -> u64 {
+    let words = black_box([const { AtomicUsize::new(3) }; ROW]);
+    let mut x = black_box([0_usize; ROW]);
+    // A loop for either, as with the operations. What is atomic is loaded and stored as often as the program says.
+    match access {
+        Access::Load => {
+            for _ in 0..times {
+                for r in 0..ROW {
+                    x[r] ^= words[r].load(Relaxed);
+                }
+            }
+        }
+        Access::Store => {
+            for _ in 0..times {
+                for r in 0..ROW {
+                    words[r].store(x[r], Relaxed);
+                }
+            }
+        }
+    }
+    black_box(x);
+    times * ROW as u64
+}
+
+/// Runs simple instructions on machine words, `times` times twelve, that need no unit as much as room in the CPU's front
+/// end: two loads, six sums, three stores, and a comparison with its branch, which are taken as one. Returns how many.
+pub fn instructions(times: u64) -> u64 {
+    let words = black_box([const { AtomicUsize::new(3) }; 3]);
+    let mut x = black_box([5_usize; 6]);
+    for _ in 0..times {
+        let (first, second) = (words[0].load(Relaxed), words[1].load(Relaxed));
+        // Each is needed twice: what is needed once is loaded by the instruction that needs it.
+        for r in 0..2 {
+            x[r] ^= first;
+            x[2 + r] ^= second;
+            x[4 + r] ^= x[2 + r];
+        }
+        for r in 0..3 {
+            words[r].store(x[r], Relaxed);
+        }
+    }
+    black_box(x);
+    12 * times
 }
 
 /// Multiplies `times` times in GF(2^128): each product by the one before, or independent ones in several registers.
@@ -226,6 +297,68 @@ impl Kernel for Mix {
         consume(b, &x);
         consume(b, &y);
         times * (ROUNDS * B::BLOCKS) as u64
+    }
+}
+
+struct Sums {
+    times: u64,
+}
+
+impl Kernel for Sums {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> u64 {
+        let mut x = [b.splat(&black_box([3; BLOCK])); SPREAD];
+        for _ in 0..self.times {
+            // Of sums with always the same register, the compiler would make fewer.
+            for r in 0..SPREAD {
+                x[r] = b.add64(x[r], x[(r + 1) % SPREAD]);
+            }
+        }
+        consume(b, &x);
+        self.times * SPREAD as u64
+    }
+}
+
+/// 4 KiB of whole lines of the cache.
+#[repr(align(64))]
+struct Near([[u8; BLOCK]; 256]);
+
+struct Accesses {
+    access: Access,
+    times: u64,
+}
+
+impl Kernel for Accesses {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) -> u64 {
+        let mut near = Near([[3; BLOCK]; 256]);
+        let mut x = [b.splat(&black_box([5; BLOCK])); ROW];
+        match self.access {
+            Access::Load => {
+                for _ in 0..self.times {
+                    for row in black_box(&near).0.chunks_exact(ROW * B::BLOCKS) {
+                        for r in 0..ROW {
+                            x[r] = b.xor(x[r], b.load(&row[r * B::BLOCKS..]));
+                        }
+                    }
+                }
+            }
+            Access::Store => {
+                for _ in 0..self.times {
+                    for row in black_box(&mut near).0.chunks_exact_mut(ROW * B::BLOCKS) {
+                        for r in 0..ROW {
+                            b.store(x[r], &mut row[r * B::BLOCKS..]);
+                        }
+                    }
+                }
+            }
+        }
+        consume(b, &x);
+        self.times * (near.0.len() / B::BLOCKS) as u64
     }
 }
 

@@ -136,19 +136,18 @@ impl Bench {
     }
 }
 
-/// Seals one message twice: once so that all is in its place, then within `around`.
-pub(crate) fn seal_once<E>(
+/// Does something with the call alone that seals so many messages of so many bytes; their jobs are made before.
+pub(crate) fn sealing<T>(
     keys: &[Key],
     bytes: usize,
-    around: impl FnOnce(&mut dyn FnMut()) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut batch = Message::batches(keys[0].algorithm(), &[vec![bytes]]).concat();
+    messages: usize,
+    call: impl FnOnce(&mut dyn FnMut()) -> T,
+) -> T {
+    let mut batch = Message::batches(keys[0].algorithm(), &[vec![bytes; messages]]).concat();
     let mut jobs = seal_jobs(keys, &mut batch);
-    let mut seal = || {
-        seal_batch_with(Schedule::Auto, &mut jobs).expect("a message of a length that the algorithm takes");
-    };
-    seal();
-    around(&mut seal)
+    call(&mut || {
+        seal_batch_with(Schedule::Auto, &mut jobs).expect("messages of a length that the algorithm takes");
+    })
 }
 
 /// An output that has room for the message, as far as its length can be known.

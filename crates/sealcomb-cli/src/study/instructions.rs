@@ -11,7 +11,7 @@ use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
 use std::collections::HashMap;
 
 /// Operations in one call of a probe: enough that starting it costs nothing.
-const TIMES: u64 = 2000;
+pub(crate) const TIMES: u64 = 2000;
 
 /// Operations in a chain whose latency is measured: so many that what the CPU begins of the next chain before this one
 /// has ended does not count.
@@ -138,7 +138,7 @@ pub(crate) fn multiplication_chains(
 }
 
 /// How many operations a cycle, of work that returns how many it did.
-fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
+pub(crate) fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
     let mut operations = 0;
     let cycles = bench.clock.measure(bench.samples, || operations = work());
     operations as f64 / cycles.median

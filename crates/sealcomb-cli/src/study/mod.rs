@@ -6,14 +6,20 @@ mod bench;
 mod beside;
 mod cost;
 mod counting;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod decoding;
 mod headlines;
 mod instructions;
 mod papers;
 mod plan;
 mod report;
 mod results;
+mod roofline;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod stepping;
 mod table;
 mod tables;
+mod units;
 mod workload;
 
 use crate::machine;
@@ -78,9 +84,10 @@ fn measure(plan: &Plan) -> Study {
     let rows: usize = maps.iter().map(|(_, axis)| plan.heat_messages(*axis).len()).sum();
     let cells = rows * plan.heat_lengths.len();
     let key_costs = plan.algorithms().count() * (1 + KEYED_LENGTHS.len());
-    let clock = Clock::new().with_patience(plan.patience(items.len() + cells + key_costs));
+    let rooflines = plan.algorithms().count();
+    let clock = Clock::new().with_patience(plan.patience(items.len() + cells + key_costs + rooflines));
     let mut bench = Bench { clock, samples: plan.samples };
-    let progress = progress_bar(items.len() + cells);
+    let progress = progress_bar(items.len() + cells + rooflines);
     progress.set_message("instructions");
     let mut instructions = Vec::new();
     let mut field = Vec::new();
@@ -112,6 +119,15 @@ fn measure(plan: &Plan) -> Study {
         .into_iter()
         .map(|(algorithm, axis)| heat_map(&mut bench, plan, algorithm, axis, &progress))
         .partition(|map| map.axis == Axis::Batch);
+    let unit_rates = roofline::rates(&mut bench, plan.backend, &instructions);
+    let rooflines = plan
+        .algorithms()
+        .inspect(|algorithm| {
+            progress.set_message(algorithm.name);
+            progress.inc(1);
+        })
+        .filter_map(|algorithm| roofline::of(&mut bench, plan.backend, &unit_rates, algorithm))
+        .collect();
     progress.finish_and_clear();
     let mut study = Study {
         schema: SCHEMA,
@@ -126,6 +142,8 @@ fn measure(plan: &Plan) -> Study {
         costs: cost::of_all(&results, plan.backend.name()),
         keys,
         instruction_counts: counting::instructions(&results, plan.backend),
+        unit_rates,
+        rooflines,
         results,
         instructions,
         field,

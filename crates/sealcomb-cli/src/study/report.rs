@@ -3,6 +3,7 @@
 use super::beside;
 use super::papers;
 use super::results::Study;
+use super::roofline;
 use super::table::Table;
 use anyhow::Result;
 use sealcomb::ALGORITHMS;
@@ -37,6 +38,7 @@ pub(crate) fn html(study: &Study) -> Result<String> {
             "parallel_cbc": papers::PARALLEL_CBC,
         },
         "tables": tables,
+        "units": roofline::table(study),
     }))?;
     // A script element ends at "</", wherever it stands.
     Ok(PAGE.replacen(PLACE, &data.replace("</", "<\\/"), 1))

@@ -1,5 +1,6 @@
 //! What a study found, as `--json` writes it.
 
+use super::units::{Rate, Unit};
 use super::workload::Lengths;
 use serde::Serialize;
 
@@ -20,6 +21,9 @@ pub(crate) struct Study {
     /// Over the comb's degrees of parallelism.
     pub(crate) comb_heat: Vec<HeatMap>,
     pub(crate) instruction_counts: Vec<InstructionCount>,
+    /// How often this study's backend can ask for each unit in a cycle.
+    pub(crate) unit_rates: Vec<Rate>,
+    pub(crate) rooflines: Vec<Roofline>,
     pub(crate) headlines: Vec<Headline>,
 }
 
@@ -181,6 +185,39 @@ pub(crate) struct InstructionCount {
     pub(crate) backend: &'static str,
     pub(crate) bytes: usize,
     pub(crate) instructions: u64,
+}
+
+/// What a batch asks of each unit of the CPU, beside what it takes, on this study's backend. The call alone: its jobs are
+/// made before.
+#[derive(Serialize, Debug)]
+pub(crate) struct Roofline {
+    pub(crate) algorithm: &'static str,
+    pub(crate) messages: usize,
+    /// Of each message.
+    pub(crate) bytes: usize,
+    /// Cycles for each 16 bytes that were measured.
+    pub(crate) cycles: f64,
+    /// Empty where no process may trace another.
+    pub(crate) units: Vec<Asked>,
+}
+
+/// What is asked of a unit for each 16 bytes.
+#[derive(Serialize, Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) unit: Unit,
+    /// How often, at any width.
+    pub(crate) times: f64,
+    /// In how many lanes of 16 bytes.
+    pub(crate) lanes: f64,
+    /// The cycles that it takes at least.
+    pub(crate) cycles: f64,
+}
+
+impl Roofline {
+    /// The unit that takes the most cycles.
+    pub(crate) fn full(&self) -> Option<&Asked> {
+        self.units.iter().max_by(|a, b| a.cycles.total_cmp(&b.cycles))
+    }
 }
 
 /// Something that a paper says first or last, and whether it holds on this CPU.

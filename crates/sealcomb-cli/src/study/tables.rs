@@ -3,6 +3,7 @@
 use super::beside;
 use super::plan::{KEYED_LENGTHS, is_main};
 use super::results::{Direction, Measurement, ScheduleName, Study};
+use super::roofline;
 use super::table::{Table, cpb, speed_up, table};
 use super::workload::{BATCH, Lengths};
 use sealcomb::Backend;
@@ -22,6 +23,7 @@ pub(crate) fn text(study: &Study) -> String {
         tables.push(backends(study, lengths));
     }
     tables.push(peers(study));
+    tables.push(roofline::table(study));
     tables.iter().fold(machine(study), |text, table| text + &table.to_string())
 }
 
