@@ -81,6 +81,8 @@ pub mod aead;
 // Intrinsics come by the dozen. What only the modes behind a feature use, above all decryption, is left alone in a build
 // without them: here and in the two modules below.
 #[allow(clippy::wildcard_imports)]
+// A token is a proof, also where nothing is asked of it; and a pointer goes through no instruction to be hidden.
+#[allow(clippy::unused_self, clippy::pointers_in_nomem_asm_block)]
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod backend;
 mod batch;

@@ -76,7 +76,7 @@ fn a_burst_is_a_batch_of_jobs() {
                     .iter_mut()
                     .skip(1)
                     .step_by(3)
-                    .flat_map(|tag| tag.last_mut())
+                    .filter_map(|tag| tag.last_mut())
                     .for_each(|byte| *byte ^= 8);
                 let mut verdicts = vec![Verdict::Pending; count];
                 let forged = burst.open(&mut data, &received, &mut verdicts).unwrap();
@@ -154,9 +154,9 @@ fn columns_of_different_lengths_are_refused() {
 
 #[test]
 fn sizes_that_no_algorithm_takes_are_refused_before_anything_is_written() {
-    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
     // The last of more than are laid out together.
     const COUNT: usize = 100;
+    let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
     let mut nonces = vec![vec![1; 12]; COUNT];
     let mut data = vec![*b"untouched"; COUNT];
     nonces[99].clear();
