@@ -152,8 +152,10 @@ mod tests {
     use super::*;
     use Unit::{Aes, FrontEnd, Loads, Products, Shuffles, Stores, Vector};
 
-    /// Instructions as an assembler encodes them, and what they ask for beside the front end.
-    const ENCODED: [(&str, &str, &[(Unit, usize)]); 44] = [
+    /// An instruction, as an assembler encodes it, and what it asks for beside the front end.
+    type Encoded = (&'static str, &'static str, &'static [(Unit, usize)]);
+
+    const ENCODED: [Encoded; 44] = [
         ("aesenc xmm1, xmm2", "66 0f 38 dc ca", &[(Aes, 16), (Vector, 16)]),
         ("aesenc xmm1, [rsi]", "66 0f 38 dc 0e", &[(Loads, 16), (Aes, 16), (Vector, 16)]),
         ("vaesenclast zmm1, zmm2, zmm3", "62 f2 6d 48 dd cb", &[(Aes, 64), (Vector, 64)]),
