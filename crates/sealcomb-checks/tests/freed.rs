@@ -12,7 +12,7 @@ use sealcomb::mac::{Aes256Cmac, Mac};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, Schedule};
 use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
 
-const ARENA: usize = 64 << 20;
+const ARENA: usize = 32 << 20;
 const FRESH: u8 = 0xC7;
 
 /// Memory that is handed out once, so that what is freed stays as it was.
