@@ -295,7 +295,7 @@ impl Case {
     }
 
     /// Whether a burst can have all jobs.
-    fn has_columns(&self) -> bool {
+    pub fn has_columns(&self) -> bool {
         self.keys == 1 && self.in_place && self.schedule == Schedule::Auto && !self.algorithm.expands()
     }
 
