@@ -103,10 +103,7 @@ impl Cell {
 fn seal_ours(key: &Key, work: &mut Work) {
     let mac = key.algorithm().kind == Kind::Mac;
     if work.lengths.len() == 1 {
-        for (nonce, data, tag) in work.messages() {
-            let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
-            key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
-        }
+        work.messages().for_each(|(nonce, data, tag)| seal_alone(key, nonce, data, tag));
         return;
     }
     let Work { lengths, nonces, data, tags } = work;
@@ -117,6 +114,13 @@ fn seal_ours(key: &Key, work: &mut Work) {
         burst.seal(&mut split(data, lengths).collect::<Vec<_>>(), tags)
     };
     sealed.expect("sizes that the algorithm takes");
+}
+
+/// A message by the key; to a MAC it is additional data.
+pub(crate) fn seal_alone(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
+    let (aad, data) =
+        if key.algorithm().kind == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
+    key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
 }
 
 fn open_ours(key: &Key, work: &mut Work) {

@@ -58,7 +58,7 @@ impl Lengths {
 }
 
 /// Up to 16 bytes: a nonce or a tag, where there is one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Short {
     bytes: [u8; 16],
     len: usize,
