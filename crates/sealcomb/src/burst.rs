@@ -18,7 +18,7 @@ const FLIGHT: usize = 64;
 ///
 /// It does what [`seal_batch`](crate::seal_batch) and [`open_batch`](crate::open_batch) do with jobs, in place and for one key,
 /// and spares what it takes to write the jobs and to read them: for short messages a good part of the time. A call takes 8 KiB of
-/// stack more than with jobs, and nothing from the heap.
+/// stack more than with jobs.
 ///
 /// An entry is whatever has bytes to lend: `[u8; 12]`, `&[u8]`, `Vec<u8>`. Messages whose ciphertexts are longer than they are
 /// ([`Algorithm::expands`](crate::Algorithm::expands)), and those that don't stay in place, take jobs.
