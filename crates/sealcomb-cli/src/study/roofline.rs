@@ -5,7 +5,7 @@ use super::counting;
 use super::instructions::{TIMES, has_instructions, rate};
 use super::results::{Asked, Instruction, Roofline, Study};
 use super::table::{Table, table as table_of};
-use super::units::{Rate, Unit, WIDTHS, cycles};
+use super::units::{BLOCK, Rate, Unit, WIDTHS, cycles};
 use sealcomb::probe::{self, Access};
 use sealcomb::{Algorithm, Backend, Cipher};
 
@@ -13,9 +13,6 @@ use sealcomb::{Algorithm, Backend, Cipher};
 /// instructions are stepped through in a fraction of a second.
 const MESSAGES: usize = 32;
 const BYTES: usize = 1024;
-
-/// Bytes of a block.
-const BLOCK: usize = 16;
 
 /// How often a backend, and those with narrower registers, can ask for each unit in a cycle.
 pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruction]) -> Vec<Rate> {
@@ -113,9 +110,9 @@ pub(crate) fn table(study: &Study) -> Table {
 }
 
 const NOTE: &str = "\
-From the instructions of a call, each of which was looked at, and from what this CPU does of each kind in a cycle. Vector:\n\
-all computing in vector registers, with rounds, products and shuffles. Full: the unit that asks for the most cycles; of it:\n\
-that, over what was measured.";
+From the instructions of a call, each of which was looked at, and from what this CPU does of each kind in a\n\
+cycle. Vector: all computing in vector registers, with rounds, products and shuffles. Full: the unit that asks\n\
+for the most cycles; of it: that, over what was measured.";
 
 /// What the rates are, for the registers of this study's backend and for words.
 fn per_cycle(study: &Study) -> String {
@@ -124,7 +121,7 @@ fn per_cycle(study: &Study) -> String {
         let widest = of_unit.max_by_key(|rate| rate.bytes);
         widest.map_or_else(String::new, |rate| format!("{} {:.1}", unit.name(), rate.per_cycle))
     });
-    format!("In a cycle, of the widest registers: {}.", units.join(", "))
+    format!("In a cycle, of the widest registers:\n{}.", units.join(", "))
 }
 
 fn digits(cycles: f64) -> String {

@@ -43,7 +43,7 @@ impl Unit {
 pub(crate) const WIDTHS: [usize; 4] = [8, 16, 32, 64];
 
 /// Bytes of a block.
-const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// What instructions ask for.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
