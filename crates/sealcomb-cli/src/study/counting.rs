@@ -9,6 +9,8 @@ use super::stepping;
 use super::units::Demand;
 use anyhow::{Context, Result};
 use sealcomb::{Algorithm, Backend};
+use std::num::NonZero;
+use std::thread;
 
 /// Arguments of the child process.
 #[derive(clap::Args)]
@@ -19,9 +21,29 @@ pub(crate) struct CountArgs {
     messages: usize,
 }
 
-/// What a call asks for that seals so many messages of so many bytes. None where no process may trace another.
-pub(crate) fn demand(algorithm: &str, backend: Backend, bytes: usize, messages: usize) -> Option<Demand> {
-    stepping::demand(algorithm, backend.name(), bytes, messages)
+/// What calls ask for, each of which seals so many messages of so many bytes: as many at a time as the machine has cores,
+/// since to follow one is mostly to wait for its stops. None where no process may trace another.
+pub(crate) fn demands(
+    calls: &[(&'static Algorithm, usize)],
+    backend: Backend,
+    messages: usize,
+) -> Vec<Option<Demand>> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let share = calls.len().div_ceil(cores).max(1);
+    thread::scope(|scope| {
+        let shares: Vec<_> = calls
+            .chunks(share)
+            .map(|calls| {
+                scope.spawn(move || -> Vec<_> {
+                    let demand = |(algorithm, bytes): &(&Algorithm, usize)| {
+                        stepping::demand(algorithm.id, backend.name(), *bytes, messages)
+                    };
+                    calls.iter().map(demand).collect()
+                })
+            })
+            .collect();
+        shares.into_iter().flat_map(|share| share.join().expect("no panic")).collect()
+    })
 }
 
 /// What the VAES paper counts, of the algorithms that were measured, with AES-NI and on this study's backend. Empty where

@@ -120,14 +120,9 @@ fn measure(plan: &Plan) -> Study {
         .map(|(algorithm, axis)| heat_map(&mut bench, plan, algorithm, axis, &progress))
         .partition(|map| map.axis == Axis::Batch);
     let unit_rates = roofline::rates(&mut bench, plan.backend, &instructions);
-    let rooflines = plan
-        .algorithms()
-        .inspect(|algorithm| {
-            progress.set_message(algorithm.name);
-            progress.inc(1);
-        })
-        .filter_map(|algorithm| roofline::of(&mut bench, plan.backend, &unit_rates, algorithm))
-        .collect();
+    progress.set_message("units");
+    let rooflines = roofline::of_all(&mut bench, plan.backend, &unit_rates, plan.algorithms());
+    progress.inc(plan.algorithms().count() as u64);
     progress.finish_and_clear();
     let mut study = Study {
         schema: SCHEMA,

@@ -5,7 +5,7 @@ use super::counting;
 use super::instructions::{TIMES, has_instructions, rate};
 use super::results::{Asked, Instruction, Roofline, Study};
 use super::table::{Table, table as table_of};
-use super::units::{BLOCK, Rate, Unit, WIDTHS, cycles};
+use super::units::{BLOCK, Demand, Rate, Unit, WIDTHS, cycles};
 use sealcomb::probe::{self, Access};
 use sealcomb::{Algorithm, Backend, Cipher};
 
@@ -44,23 +44,37 @@ pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruc
     rates
 }
 
-/// The roofline of an algorithm on a backend. None without the CPU's own AES, as with the bounds: there, blocks are not made
+/// The rooflines of algorithms on a backend. None without the CPU's own AES, as with the bounds: there, blocks are not made
 /// of rounds.
-pub(crate) fn of(
+pub(crate) fn of_all(
+    bench: &mut Bench,
+    backend: Backend,
+    rates: &[Rate],
+    algorithms: impl Iterator<Item = &'static Algorithm>,
+) -> Vec<Roofline> {
+    let calls: Vec<_> = algorithms
+        .filter(|algorithm| algorithm.cipher == Cipher::Aes && has_instructions(backend))
+        .map(|algorithm| (algorithm, algorithm.padded_bytes(BYTES)))
+        .collect();
+    let demands = counting::demands(&calls, backend, MESSAGES);
+    let both = calls.iter().zip(&demands);
+    both.map(|(&(algorithm, bytes), demand)| of(bench, backend, rates, algorithm, bytes, demand.as_ref()))
+        .collect()
+}
+
+/// The roofline of an algorithm, of which is known what a batch asks for, or is not.
+fn of(
     bench: &mut Bench,
     backend: Backend,
     rates: &[Rate],
     algorithm: &'static Algorithm,
-) -> Option<Roofline> {
-    if algorithm.cipher != Cipher::Aes || !has_instructions(backend) {
-        return None;
-    }
-    let bytes = algorithm.padded_bytes(BYTES);
+    bytes: usize,
+    demand: Option<&Demand>,
+) -> Roofline {
     let blocks = (MESSAGES * bytes / BLOCK) as f64;
     let keys = bench::keys(algorithm, backend, 1);
     let measured =
         bench::sealing(&keys, bytes, MESSAGES, |seal| bench.clock.measure(bench.samples, seal).median);
-    let demand = counting::demand(algorithm.id, backend, bytes, MESSAGES);
     let units = demand.iter().flat_map(|demand| {
         Unit::ALL.map(|unit| Asked {
             unit,
@@ -69,13 +83,13 @@ pub(crate) fn of(
             cycles: cycles(rates, demand, unit) / blocks,
         })
     });
-    Some(Roofline {
+    Roofline {
         algorithm: algorithm.id,
         messages: MESSAGES,
         bytes: BYTES,
         cycles: measured / blocks,
         units: units.collect(),
-    })
+    }
 }
 
 /// A row an algorithm: the cycles a block that each unit asks for, which of them is the most, and what was measured.
