@@ -227,7 +227,7 @@ mod tests {
             };
         }
         let found = found!["sse2" "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "vaes" "vpclmulqdq"
-            "avx512f" "avx512dq" "avx512bw" "avx512vl"];
+            "bmi2" "avx512f" "avx512dq" "avx512bw" "avx512vl"];
         assert_eq!(found.len(), FEATURES.len());
         // It does not ask whether the registers are saved that these two use.
         let saved =
