@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::{Certificate, Client, Identity};
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, Identity, Response};
 use sealcomb_esp::Fingerprint;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -123,6 +124,8 @@ impl Entity {
             .tls_certs_only(Certificate::from_pem_bundle(&config.ca).context("the certificates in `ca`")?)
             .identity(Identity::from_pem(&identity).context("the certificate and key in `cert` and `key`")?)
             .https_only(true)
+            // To the entity that the configuration names, and to no other.
+            .redirect(Policy::none())
             .timeout(config.timeout)
             .tcp_keepalive(Duration::from_secs(15))
             .build()
@@ -150,8 +153,11 @@ impl Entity {
         if !status.is_success() {
             bail!("{method}: it answered {status}");
         }
-        let container: Container =
-            response.json().await.map_err(|_| anyhow::anyhow!("{method}: its answer is no key container"))?;
+        let body = whole(response).await.with_context(|| method.to_owned())?;
+        // What serde says of a mistake has some of the answer in it.
+        let Ok(container) = serde_json::from_slice::<Container>(&body) else {
+            bail!("{method}: its answer is no key container");
+        };
         container.keys.into_iter().map(|key| self.read(key)).collect()
     }
 
@@ -169,5 +175,117 @@ impl Entity {
             bail!("a key's name has {} characters", key.key_id.len());
         }
         Ok(SourceKey { id: key.key_id, key: bytes })
+    }
+}
+
+/// The body of an answer.
+async fn whole(mut answer: Response) -> Result<Zeroizing<Vec<u8>>> {
+    /// Bytes, of many more keys than are ever asked for.
+    const LONGEST: usize = 1 << 18;
+    let mut body = Zeroizing::new(Vec::with_capacity(LONGEST));
+    while let Some(chunk) = answer.chunk().await.map_err(reqwest::Error::without_url)? {
+        if chunk.len() > LONGEST - body.len() {
+            bail!("its answer has more than {LONGEST} bytes");
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::thread;
+
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+    use super::*;
+
+    /// What becomes of a request for keys of 256 bits that is answered by these bytes.
+    async fn answered(answer: &[u8]) -> Result<Vec<SourceKey>> {
+        install_tls();
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
+        let server = ServerConfig::builder().with_no_client_auth();
+        let server = Arc::new(server.with_single_cert(vec![made.cert.der().clone()], key).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = answer.to_vec();
+        let entity = thread::spawn(move || {
+            let (socket, _) = listener.accept().unwrap();
+            let mut stream = StreamOwned::new(ServerConnection::new(server).unwrap(), socket);
+            let mut request = Vec::new();
+            while !request.ends_with(b"}") {
+                let mut some = [0; 1024];
+                let count = stream.read(&mut some).unwrap();
+                request.extend_from_slice(&some[..count]);
+            }
+            // A client that has enough of it hangs up.
+            let _ = stream.write_all(&answer).and_then(|()| stream.flush());
+            stream.conn.send_close_notify();
+            let _ = stream.flush();
+        });
+        let config = Etsi014 {
+            url: format!("https://{address}"),
+            sae: "alice".to_owned(),
+            peer_sae: "bob".to_owned(),
+            ca: made.cert.pem().into_bytes(),
+            cert: made.cert.pem().into_bytes(),
+            key: Zeroizing::new(made.signing_key.serialize_pem().into_bytes()),
+            size: 256,
+            ahead: 1,
+            timeout: Duration::from_secs(20),
+        };
+        let outcome = Entity::new(&config).unwrap().enc_keys(1).await;
+        entity.join().unwrap();
+        outcome
+    }
+
+    fn ok(body: &[u8]) -> Vec<u8> {
+        [format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat()
+    }
+
+    fn container(id: &str, key: &str) -> Vec<u8> {
+        ok(format!(r#"{{"keys": [{{"key_ID": "{id}", "key": "{key}"}}]}}"#).as_bytes())
+    }
+
+    const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlYyE=";
+
+    #[tokio::test]
+    async fn keys_of_the_size_that_was_asked_for_are_taken() {
+        let keys = answered(&container("one", KEY)).await.unwrap();
+        assert_eq!(keys.len(), 1);
+        assert_eq!((keys[0].id.as_str(), &keys[0].key[..6]), ("one", &b"secret"[..]));
+        assert!(answered(&ok(br#"{"keys": [], "key_container_extension": 1}"#)).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_no_key_is_told_without_a_word_of_it() {
+        let long_id = "i".repeat(65);
+        let too_long = "A".repeat(1 << 18);
+        let elsewhere = b"HTTP/1.1 307 See\r\nLocation: https://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n";
+        for (answer, told) in [
+            (elsewhere.to_vec(), "it answered 307"),
+            (b"HTTP/1.1 503 Busy\r\nContent-Length: 6\r\n\r\nsecret".to_vec(), "it answered 503"),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".to_vec(), "enc_keys: "),
+            (ok(b""), "no key container"),
+            (ok(b"secret"), "no key container"),
+            (ok(b"\xff\xfe"), "no key container"),
+            (ok(br#"{"keys": {"key": "secret"}}"#), "no key container"),
+            (ok(br#"{"keys": [{"key_ID": "one"}]}"#), "no key container"),
+            (container("one", &too_long), "more than 262144 bytes"),
+            (container("one", "secret!"), "not base64"),
+            (container("one", "c2VjcmV0"), "48 bits, not 256"),
+            (container("one", ""), "0 bits, not 256"),
+            (container("", KEY), "name has 0 characters"),
+            (container(&long_id, KEY), "name has 65 characters"),
+        ] {
+            let error = format!("{:#}", answered(&answer).await.err().expect("no key"));
+            assert!(error.contains(told), "{error}");
+            assert!(!error.contains("secret") && !error.contains("c2Vj"), "{error}");
+        }
     }
 }
