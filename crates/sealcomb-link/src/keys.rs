@@ -162,7 +162,7 @@ impl Entity {
     }
 
     fn read(&self, key: ContainedKey) -> Result<SourceKey> {
-        /// Of an offer's names there must be room for several in a datagram.
+        /// There must be room for an offer's names in a datagram, as JSON has them.
         const LONGEST_ID: usize = 64;
         let text = Zeroizing::new(key.key);
         let Ok(bytes) = BASE64_STANDARD.decode(text.as_bytes()).map(Zeroizing::new) else {
@@ -171,8 +171,9 @@ impl Entity {
         if bytes.len() as u64 * 8 != self.size {
             bail!("a key has {} bits, not {}", bytes.len() * 8, self.size);
         }
-        if key.key_id.is_empty() || key.key_id.len() > LONGEST_ID {
-            bail!("a key's name has {} characters", key.key_id.len());
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+        if !(1..=LONGEST_ID).contains(&key.key_id.len()) || !key.key_id.bytes().all(is_plain) {
+            bail!("a key's name is not 1 to {LONGEST_ID} printable characters without quotes");
         }
         Ok(SourceKey { id: key.key_id, key: bytes })
     }
@@ -280,8 +281,10 @@ mod tests {
             (container("one", "secret!"), "not base64"),
             (container("one", "c2VjcmV0"), "48 bits, not 256"),
             (container("one", ""), "0 bits, not 256"),
-            (container("", KEY), "name has 0 characters"),
-            (container(&long_id, KEY), "name has 65 characters"),
+            (container("", KEY), "a key's name"),
+            (container(&long_id, KEY), "a key's name"),
+            (container(r"\u0007", KEY), "a key's name"),
+            (container("a\\\"b", KEY), "a key's name"),
         ] {
             let error = format!("{:#}", answered(&answer).await.err().expect("no key"));
             assert!(error.contains(told), "{error}");
