@@ -175,16 +175,18 @@ impl Outbound {
 
         let datagrams: ArrayVec<Datagram<'_>, BATCH> = ready
             .iter()
-            .map(|Ready { buffer, class, .. }| Datagram { bytes: (**buffer).as_ref(), class: *class })
+            .map(|Ready { buffer, bytes, class }| Datagram {
+                bytes: (**buffer).as_ref(),
+                inner_bytes: *bytes,
+                class: *class,
+            })
             .collect();
         let outcome = udp.send(&datagrams);
         drop(datagrams);
         add(&counters.out_sent, outcome.sent);
         add(&counters.out_dropped_too_long, outcome.too_long);
         add(&counters.out_dropped_unsent, outcome.unsent);
-        if outcome.sent == ready.len() {
-            add(&counters.out_sent_bytes, ready.iter().map(|packet| packet.bytes).sum());
-        }
+        add(&counters.out_sent_bytes, outcome.sent_bytes);
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Udp {
 pub struct Datagram<'a> {
     /// All of it.
     pub bytes: &'a [u8],
+    /// Bytes of the inner packet that it carries.
+    pub inner_bytes: usize,
     /// Class of service and congestion notification.
     pub class: u8,
 }
@@ -42,10 +44,19 @@ pub struct Datagram<'a> {
 pub struct Sent {
     /// Those that the network took.
     pub sent: usize,
+    /// Bytes of the inner packets in those.
+    pub sent_bytes: usize,
     /// Those that are longer than it carries now.
     pub too_long: usize,
     /// Others.
     pub unsent: usize,
+}
+
+impl Sent {
+    fn add(&mut self, sent: &[Datagram<'_>]) {
+        self.sent += sent.len();
+        self.sent_bytes += sent.iter().map(|datagram| datagram.inner_bytes).sum::<usize>();
+    }
 }
 
 impl Udp {
@@ -103,7 +114,7 @@ impl Udp {
             let count = run(rest, self.segments);
             let (together, others) = rest.split_at(count);
             match self.send_together(together) {
-                Ok(()) => outcome.sent += count,
+                Ok(()) => outcome.add(together),
                 // The device cannot split, which it says only now.
                 Err(Errno::EIO) if count > 1 => {
                     self.segments = 1;
@@ -124,7 +135,7 @@ impl Udp {
     fn one_by_one(&self, datagrams: &[Datagram<'_>], outcome: &mut Sent) {
         for one in datagrams.chunks(1) {
             match self.send_together(one) {
-                Ok(()) => outcome.sent += 1,
+                Ok(()) => outcome.add(one),
                 Err(Errno::EMSGSIZE) => outcome.too_long += 1,
                 Err(_) => outcome.unsent += 1,
             }
@@ -203,8 +214,10 @@ mod tests {
 
     fn runs(lengths: &[(usize, u8)], segments: usize) -> Vec<usize> {
         let bytes = [0; 2000];
-        let datagrams: Vec<Datagram<'_>> =
-            lengths.iter().map(|(len, class)| Datagram { bytes: &bytes[..*len], class: *class }).collect();
+        let datagrams: Vec<Datagram<'_>> = lengths
+            .iter()
+            .map(|(len, class)| Datagram { bytes: &bytes[..*len], inner_bytes: 1, class: *class })
+            .collect();
         let mut rest = &datagrams[..];
         let mut runs = Vec::new();
         while !rest.is_empty() {
@@ -229,13 +242,31 @@ mod tests {
         let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
         let bytes: Vec<u8> = (0..=255).cycle().take(1000).collect();
         let datagrams: Vec<Datagram<'_>> = (0..40)
-            .map(|i| Datagram { bytes: &bytes[..if i == 39 { 10 } else { 900 }], class: 0x28 })
+            .map(|i| Datagram {
+                bytes: &bytes[..if i == 39 { 10 } else { 900 }],
+                inner_bytes: i,
+                class: 0x28,
+            })
             .collect();
-        assert_eq!(udp.send(&datagrams), Sent { sent: 40, ..Sent::default() });
+        assert_eq!(udp.send(&datagrams), Sent { sent: 40, sent_bytes: 39 * 40 / 2, ..Sent::default() });
         let mut buffer = [0; 2000];
         for datagram in &datagrams {
             let len = receiver.recv(&mut buffer).unwrap();
             assert_eq!(&buffer[..len], datagram.bytes);
         }
+    }
+
+    #[test]
+    fn what_is_too_long_is_told_apart_from_what_is_sent_with_it() {
+        let local = "127.0.0.1:0".parse().unwrap();
+        let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
+        let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
+        let bytes = vec![0; 1 << 16];
+        let lengths = [10, bytes.len(), 20, bytes.len(), 20, 30];
+        let datagrams: Vec<Datagram<'_>> = lengths
+            .iter()
+            .map(|len| Datagram { bytes: &bytes[..*len], inner_bytes: *len, class: 0 })
+            .collect();
+        assert_eq!(udp.send(&datagrams), Sent { sent: 4, sent_bytes: 80, too_long: 2, unsent: 0 });
     }
 }
