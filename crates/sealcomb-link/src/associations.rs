@@ -1,7 +1,7 @@
 //! The associations in use: one to send under, any number to receive under.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ pub struct Outbound {
     soft_packets: u64,
     soft_bytes: u64,
     budget: Mutex<Budget>,
+    /// A packet did not go for want of numbers or bytes.
+    spent: AtomicBool,
     packets: AtomicU64,
     bytes: AtomicU64,
 }
@@ -54,6 +56,7 @@ impl Outbound {
             soft_packets: config.rekey.packets,
             soft_bytes: config.rekey.bytes,
             budget: Mutex::new(Budget { numbers, bytes: config.limits.bytes }),
+            spent: AtomicBool::new(false),
             packets: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
@@ -68,8 +71,12 @@ impl Outbound {
         let mut budget = lock(&self.budget);
         for length in lengths {
             let length = length as u64;
-            let Some(left) = budget.bytes.checked_sub(length) else { break };
-            let Some(number) = budget.numbers.take() else { break };
+            // In this order: no number is lost to a packet that does not go.
+            let left = budget.bytes.checked_sub(length);
+            let Some((left, number)) = left.and_then(|left| Some((left, budget.numbers.take()?))) else {
+                self.spent.store(true, Ordering::Relaxed);
+                break;
+            };
             budget.bytes = left;
             take(if self.extended { Sequence::Extended(number) } else { Sequence::Short(number as u32) });
             packets += 1;
@@ -91,9 +98,9 @@ impl Outbound {
         packets >= self.soft_packets || bytes >= self.soft_bytes
     }
 
-    /// Whether it is past its age.
-    pub fn is_expired(&self, now: Instant) -> bool {
-        now >= self.until
+    /// Whether it is past a limit: its age, or those of packets and bytes, for which a packet did not go.
+    pub fn is_over(&self, now: Instant) -> bool {
+        now >= self.until || self.spent.load(Ordering::Relaxed)
     }
 }
 
@@ -240,5 +247,159 @@ impl Associations {
         let mut changed = Receiving::clone(&receiving);
         change(&mut changed);
         *receiving = Arc::new(changed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const AGE: Duration = Duration::from_secs(100);
+    const OVERLAP: Duration = Duration::from_secs(3);
+
+    fn config(limits: &str, esn: bool) -> Config {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name| folder.path().join(name);
+        fs::write(at("control.key"), "ab".repeat(32)).unwrap();
+        fs::write(at("link.key"), "cd".repeat(32)).unwrap();
+        let text = format!(
+            r#"
+            role = "master"
+            local = "192.0.2.1:4500"
+            peer = "192.0.2.2:4500"
+            suite = "aes128-gcm"
+            esn = {esn}
+            overlap = "3s"
+            control-key = "control.key"
+            [tun]
+            name = "seal0"
+            addresses = ["10.9.0.1/24"]
+            [keys]
+            file = "link.key"
+            [rekey]
+            every = "50s"
+            packets = 1
+            bytes = 1
+            [limits]
+            age = "100s"
+            {limits}
+            "#
+        );
+        fs::write(at("link.toml"), text).unwrap();
+        Config::read(&at("link.toml")).unwrap()
+    }
+
+    fn association(config: &Config, epoch: u64, spi: u32) -> Association {
+        let keymat = vec![7; config.transform.keymat_bytes()];
+        Association { epoch, spi, suite: config.transform.suite(&keymat).unwrap() }
+    }
+
+    /// The numbers that packets of these lengths get.
+    fn numbers(outbound: &Outbound, lengths: &[usize], now: Instant) -> Vec<u64> {
+        let mut taken = Vec::new();
+        outbound.number(lengths.iter().copied(), now, |sequence| taken.push(sequence.number()));
+        taken
+    }
+
+    #[test]
+    fn a_key_carries_as_many_packets_as_it_may_and_no_other() {
+        let config = config("packets = 3", false);
+        let now = Instant::now();
+        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
+        assert_eq!(numbers(&outbound, &[100, 100], now), [1, 2]);
+        assert_eq!(numbers(&outbound, &[100], now), [3]);
+        assert!(!outbound.is_over(now), "nothing was refused");
+        assert_eq!(numbers(&outbound, &[0], now), [0; 0]);
+        assert!(outbound.is_over(now));
+        assert_eq!(outbound.used(), (3, 300));
+    }
+
+    #[test]
+    fn a_key_carries_as_many_bytes_as_it_may_and_no_other() {
+        let config = config("bytes = 1000", false);
+        let now = Instant::now();
+        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
+        assert_eq!(
+            numbers(&outbound, &[600, 401, 1], now),
+            [1],
+            "order is kept: the third waits for the second"
+        );
+        assert!(outbound.is_over(now));
+        assert_eq!(numbers(&outbound, &[400], now), [2], "no number is lost to what does not go");
+        assert_eq!(numbers(&outbound, &[1], now), [0; 0]);
+        assert_eq!(outbound.used(), (2, 1000));
+    }
+
+    #[test]
+    fn a_key_ends_at_its_age_for_sending_and_an_overlap_later_for_receiving() {
+        let config = config("", false);
+        // The key is a moment younger than what the test begins with.
+        let before = Instant::now();
+        let now = before + Duration::from_nanos(1);
+        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
+        let inbound = Inbound::new(association(&config, 1, 300), &config, now);
+        assert_eq!(numbers(&outbound, &[1], before + AGE), [1]);
+        assert!(numbers(&outbound, &[1], now + AGE).is_empty());
+        assert!(outbound.is_over(now + AGE) && !outbound.is_over(before + AGE));
+        assert!(matches!(inbound.admit(1, before + AGE + OVERLAP), Admission::New(_)));
+        assert!(matches!(inbound.admit(1, now + AGE + OVERLAP), Admission::Expired));
+    }
+
+    #[test]
+    fn no_number_beyond_the_last_is_received_and_none_twice() {
+        for esn in [false, true] {
+            let config = config("packets = 1000", esn);
+            let now = Instant::now();
+            let inbound = Inbound::new(association(&config, 1, 300), &config, now);
+            let admitted = |sent| match inbound.admit(sent, now) {
+                Admission::New(sequence) => Some(sequence),
+                Admission::Replayed | Admission::Expired => None,
+            };
+            assert!(admitted(0).is_none(), "numbers begin at 1");
+            assert!(matches!(inbound.admit(1001, now), Admission::Expired));
+            let last = admitted(1000).unwrap();
+            assert_eq!(last.number(), 1000);
+            assert!(admitted(1000).is_some(), "what is not verified moves nothing");
+            assert!(inbound.accept(last));
+            assert!(!inbound.accept(last), "a copy in the same batch");
+            assert!(matches!(inbound.admit(1000, now), Admission::Replayed));
+            assert_eq!(inbound.packets(), 1);
+        }
+    }
+
+    #[test]
+    fn retired_keys_go_and_later_ones_stay() {
+        let config = config("", false);
+        let now = Instant::now();
+        let associations = Associations::default();
+        for (epoch, spi) in [(1, 301), (2, 302), (3, 303)] {
+            associations.receive(association(&config, epoch, spi), &config, now);
+        }
+        let left = |at| {
+            associations.expire(at);
+            let mut spis: Vec<u32> = associations.receiving().keys().copied().collect();
+            spis.sort_unstable();
+            spis
+        };
+        associations.retire(3, now + OVERLAP);
+        associations.retire(2, now + OVERLAP / 2);
+        assert_eq!(left(now), [301, 302, 303]);
+        assert_eq!(left(now + OVERLAP / 2), [302, 303]);
+        assert_eq!(left(now + OVERLAP), [303]);
+        assert!(left(now + AGE + OVERLAP).is_empty());
+    }
+
+    #[test]
+    fn the_key_to_send_under_goes_after_its_age() {
+        let config = config("", false);
+        let now = Instant::now();
+        let associations = Associations::default();
+        associations.send_under(association(&config, 1, 300), &config, now);
+        associations.expire(now + AGE);
+        assert!(associations.sending().is_some(), "a batch may have it");
+        associations.expire(now + AGE + Duration::from_secs(1));
+        assert!(associations.sending().is_none());
     }
 }

@@ -244,9 +244,9 @@ impl Link {
         }
     }
 
-    /// Says when the link falls silent because its key is past its age, and when it speaks again.
+    /// Says when the link falls silent because its key is past a limit, and when it speaks again.
     fn tell_silence(&self, was_silent: bool, now: Instant) -> bool {
-        let is_silent = self.associations.sending().is_none_or(|outbound| outbound.is_expired(now));
+        let is_silent = self.associations.sending().is_none_or(|outbound| outbound.is_over(now));
         match (was_silent, is_silent) {
             (false, true) => {
                 tracing::warn!("the key is past its limit and there is no other: nothing is sent");

@@ -109,7 +109,7 @@ impl Watched {
                 age_seconds: age(outbound.since),
                 packets,
                 bytes,
-                expired: outbound.is_expired(now),
+                expired: outbound.is_over(now),
             }
         });
         let inbound = self.associations.receiving();
