@@ -38,6 +38,7 @@ macsec/byte_packer.sv
 macsec/frame_merge.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
+macsec/macsec_engine.sv
 macsec/macsec_transmit.sv
 macsec/macsec_receive.sv
 macsec/macsec_registers.sv

@@ -37,4 +37,5 @@ macsec/frame_store.sv
 macsec/byte_packer.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
+macsec/macsec_engine.sv
 macsec/macsec_receive.sv

@@ -38,4 +38,5 @@ macsec/byte_packer.sv
 macsec/frame_merge.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
+macsec/macsec_engine.sv
 macsec/macsec_transmit.sv

@@ -457,34 +457,27 @@ module macsec_receive #(
 
     // ---- The engine ----
 
-    logic key_valid;
-    logic key_ready;
-    logic [SLOT_BITS-1:0] key_slot;
-    logic [127:0] key;
     logic out_valid;
     logic out_ready;
     logic [511:0] out_data;
     logic [63:0] out_keep;
     logic out_last;
-    logic unused_bad;
     logic verdict_valid;
     logic verdict_ready;
     logic [127:0] unused_tag;
-    logic [2:0] verdict;
+    logic not_valid;
 
-    macsec_keys #(
+    macsec_engine #(
+        .OPEN(1),
+        .SBOX(SBOX),
         .SLOT_BITS(SLOT_BITS)
-    ) keys (
+    ) engine (
         .clk,
         .rst,
         .s_key_tvalid,
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
-        .m_key_tvalid(key_valid),
-        .m_key_tready(key_ready),
-        .m_key_slot(key_slot),
-        .m_key_key(key),
         .set(set_sa && set_ready),
         .set_slot,
         .set_use,
@@ -493,29 +486,13 @@ module macsec_receive #(
         .zeroise,
         .zeroising,
         .began(step && good),
-        .ended(verdict_valid && verdict_ready),
-        .refused(count_key_refused)
-    );
-
-    gcm512_aes #(
-        .DIRECTION(1),
-        .SBOX(SBOX),
-        .SLOTS(2 ** SLOT_BITS)
-    ) engine (
-        .clk,
-        .rst,
-        .s_key_tvalid(key_valid),
-        .s_key_tready(key_ready),
-        .s_key_slot(key_slot),
-        .s_key_key(key),
+        .refused(count_key_refused),
         .s_cmd_tvalid(command_valid),
         .s_cmd_tready(command_ready),
-        .s_cmd_open(1'b1),
         .s_cmd_slot(c_slot),
-        .s_cmd_nonce({32'd0, macsec_pkg::swap96(nonce)}),
+        .s_cmd_nonce(nonce),
         .s_cmd_ad_bytes(c_data_at),
         .s_cmd_message_bytes(c_data_bytes),
-        .s_cmd_padded(1'b0),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
         .s_axis_tdata(engine_data),
@@ -527,11 +504,10 @@ module macsec_receive #(
         .m_axis_tdata(out_data),
         .m_axis_tkeep(out_keep),
         .m_axis_tlast(out_last),
-        .m_axis_tuser(unused_bad),
         .m_tag_tvalid(verdict_valid),
         .m_tag_tready(verdict_ready),
         .m_tag_tdata(unused_tag),
-        .m_tag_tuser(verdict)
+        .m_tag_tbad(not_valid)
     );
 
     // ---- Addresses and user data, packed into one frame, with the verdict ----
@@ -621,7 +597,7 @@ module macsec_receive #(
     assign piece_bytes = in_data ? data_count : 7'd12;
     assign piece_valid = in_data ? data_valid && (!data_last || verdict_valid) : header_valid;
     assign piece_last = in_data && data_last;
-    assign piece_bad = verdict[0] || verdict[1] || late_by_now;
+    assign piece_bad = not_valid || late_by_now;
     assign ends = piece_last && piece_valid && piece_ready;
     assign data_ready = in_data && piece_ready && (!data_last || verdict_valid);
     assign verdict_ready = piece_last && piece_ready && data_valid;
@@ -759,7 +735,7 @@ module macsec_receive #(
     ) frames_not_valid (
         .clk,
         .rst,
-        .add(ends && (verdict[0] || verdict[1])),
+        .add(ends && not_valid),
         .add_slot(header_slot),
         .add_value(16'd1),
         .read_slot,
@@ -788,7 +764,7 @@ module macsec_receive #(
     ) frames_late_behind (
         .clk,
         .rst,
-        .add(ends && !verdict[0] && !verdict[1] && late_by_now),
+        .add(ends && !not_valid && late_by_now),
         .add_slot(header_slot),
         .add_value(16'd1),
         .read_slot,
@@ -797,7 +773,7 @@ module macsec_receive #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_bad, unused_tag, verdict[2], unused_headers,
+        unused_keep, unused_jobs, unused_popped, unused_tag, unused_headers,
         unused_bytes, frame_head[63:48], unused_data, unused_pieces,
         behind[1023:128]
     };

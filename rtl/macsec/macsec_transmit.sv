@@ -329,34 +329,27 @@ module macsec_transmit #(
 
     // ---- The engine ----
 
-    logic key_valid;
-    logic key_ready;
-    logic [SLOT_BITS-1:0] key_slot;
-    logic [127:0] key;
     logic out_valid;
     logic out_ready;
     logic [511:0] out_data;
     logic [63:0] out_keep;
     logic out_last;
-    logic unused_bad;
     logic icv_valid;
     logic icv_ready;
     logic [127:0] icv;
-    logic [2:0] unused_verdict;
+    logic unused_verdict;
 
-    macsec_keys #(
+    macsec_engine #(
+        .OPEN(0),
+        .SBOX(SBOX),
         .SLOT_BITS(SLOT_BITS)
-    ) keys (
+    ) engine (
         .clk,
         .rst,
         .s_key_tvalid,
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
-        .m_key_tvalid(key_valid),
-        .m_key_tready(key_ready),
-        .m_key_slot(key_slot),
-        .m_key_key(key),
         .set(set_sa && set_ready),
         .set_slot,
         .set_use,
@@ -365,29 +358,13 @@ module macsec_transmit #(
         .zeroise,
         .zeroising,
         .began(step && good),
-        .ended(icv_valid && icv_ready),
-        .refused(count_key_refused)
-    );
-
-    gcm512_aes #(
-        .DIRECTION(0),
-        .SBOX(SBOX),
-        .SLOTS(2 ** SLOT_BITS)
-    ) engine (
-        .clk,
-        .rst,
-        .s_key_tvalid(key_valid),
-        .s_key_tready(key_ready),
-        .s_key_slot(key_slot),
-        .s_key_key(key),
+        .refused(count_key_refused),
         .s_cmd_tvalid(command_valid),
         .s_cmd_tready(command_ready),
-        .s_cmd_open(1'b0),
         .s_cmd_slot(b_slot),
-        .s_cmd_nonce({32'd0, macsec_pkg::swap96(nonce)}),
+        .s_cmd_nonce(nonce),
         .s_cmd_ad_bytes(16'(HEADER)),
         .s_cmd_message_bytes(data_bytes),
-        .s_cmd_padded(1'b0),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
         .s_axis_tdata(engine_data),
@@ -399,11 +376,10 @@ module macsec_transmit #(
         .m_axis_tdata(out_data),
         .m_axis_tkeep(out_keep),
         .m_axis_tlast(out_last),
-        .m_axis_tuser(unused_bad),
         .m_tag_tvalid(icv_valid),
         .m_tag_tready(icv_ready),
         .m_tag_tdata(icv),
-        .m_tag_tuser(unused_verdict)
+        .m_tag_tbad(unused_verdict)
     );
 
     // ---- Header, ciphertext and ICV, packed into one frame ----
@@ -607,7 +583,7 @@ module macsec_transmit #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_bad, unused_verdict, unused_headers, unused_data,
+        unused_keep, unused_jobs, unused_popped, unused_verdict, unused_headers, unused_data,
         unused_pieces, unused_packed_bad
     };
 

@@ -220,7 +220,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     assert int(dut.in_use.value) == 0
     await ClockCycles(dut.clk, 30)
     for slot in range(16):
-        assert int(dut.engine.engine.keys.memory[slot].value) == 0
+        assert int(dut.engine.engine.engine.keys.memory[slot].value) == 0
     # The slot works again with a new key.
     await bench.use(Association(2, SCIS[2], 1, key(8)))
     fresh = Association(2, SCIS[2], 1, key(8)).other_end()

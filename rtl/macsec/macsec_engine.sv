@@ -1,0 +1,132 @@
+// What both sides of MACsec have at their middle: an engine, and before its keys the guard of slots in use.
+//
+//   s_key_*, set_*, begins, in_use, zeroise, zeroising, refused, began
+//               see macsec_keys; a frame ends with its tag or verdict
+//   s_cmd_*, s_axis_*, m_axis_*, m_tag_*
+//               see gcm512_aes; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
+module macsec_engine #(
+    parameter int OPEN = 0,
+    parameter int SBOX = 0,
+    parameter int SLOT_BITS = 4
+) (
+    input logic clk,
+    input logic rst,
+
+    input  logic                 s_key_tvalid,
+    output logic                 s_key_tready,
+    input  logic [SLOT_BITS-1:0] s_key_slot,
+    input  logic [        127:0] s_key_key,
+
+    input  logic                    set,
+    input  logic [   SLOT_BITS-1:0] set_slot,
+    input  logic                    set_use,
+    output logic                    begins,
+    output logic [2**SLOT_BITS-1:0] in_use,
+
+    input  logic zeroise,
+    output logic zeroising,
+
+    input  logic began,
+    output logic refused,
+
+    input  logic                 s_cmd_tvalid,
+    output logic                 s_cmd_tready,
+    input  logic [SLOT_BITS-1:0] s_cmd_slot,
+    input  logic [         95:0] s_cmd_nonce,
+    input  logic [         15:0] s_cmd_ad_bytes,
+    input  logic [         15:0] s_cmd_message_bytes,
+
+    input  logic         s_axis_tvalid,
+    output logic         s_axis_tready,
+    input  logic [511:0] s_axis_tdata,
+    input  logic [ 63:0] s_axis_tkeep,
+    input  logic         s_axis_tlast,
+    input  logic [  1:0] s_axis_tuser,
+
+    output logic         m_axis_tvalid,
+    input  logic         m_axis_tready,
+    output logic [511:0] m_axis_tdata,
+    output logic [ 63:0] m_axis_tkeep,
+    output logic         m_axis_tlast,
+
+    output logic         m_tag_tvalid,
+    input  logic         m_tag_tready,
+    output logic [127:0] m_tag_tdata,
+    output logic         m_tag_tbad
+);
+
+    logic key_valid;
+    logic key_ready;
+    logic [SLOT_BITS-1:0] key_slot;
+    logic [127:0] key;
+    logic [2:0] verdict;
+    logic unused_bad;
+
+    assign m_tag_tbad = verdict[0] || verdict[1];
+
+    macsec_keys #(
+        .SLOT_BITS(SLOT_BITS)
+    ) keys (
+        .clk,
+        .rst,
+        .s_key_tvalid,
+        .s_key_tready,
+        .s_key_slot,
+        .s_key_key,
+        .m_key_tvalid(key_valid),
+        .m_key_tready(key_ready),
+        .m_key_slot(key_slot),
+        .m_key_key(key),
+        .set,
+        .set_slot,
+        .set_use,
+        .begins,
+        .in_use,
+        .zeroise,
+        .zeroising,
+        .began,
+        .ended(m_tag_tvalid && m_tag_tready),
+        .refused
+    );
+
+    gcm512_aes #(
+        .DIRECTION(OPEN),
+        .SBOX(SBOX),
+        .SLOTS(2 ** SLOT_BITS)
+    ) engine (
+        .clk,
+        .rst,
+        .s_key_tvalid(key_valid),
+        .s_key_tready(key_ready),
+        .s_key_slot(key_slot),
+        .s_key_key(key),
+        .s_cmd_tvalid,
+        .s_cmd_tready,
+        .s_cmd_open(OPEN == 1),
+        .s_cmd_slot,
+        .s_cmd_nonce({32'd0, macsec_pkg::swap96(s_cmd_nonce)}),
+        .s_cmd_ad_bytes,
+        .s_cmd_message_bytes,
+        .s_cmd_padded(1'b0),
+        .s_axis_tvalid,
+        .s_axis_tready,
+        .s_axis_tdata,
+        .s_axis_tkeep,
+        .s_axis_tlast,
+        .s_axis_tuser,
+        .m_axis_tvalid,
+        .m_axis_tready,
+        .m_axis_tdata,
+        .m_axis_tkeep,
+        .m_axis_tlast,
+        .m_axis_tuser(unused_bad),
+        .m_tag_tvalid,
+        .m_tag_tready,
+        .m_tag_tdata,
+        .m_tag_tuser(verdict)
+    );
+
+    logic unused;
+    assign unused = ^{unused_bad, verdict[2]};
+
+endmodule
