@@ -17,7 +17,8 @@
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
 // only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
-// s_cmd_padded. A command for a slot that is being loaded waits until it is.
+// s_cmd_padded. A command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
+// use is refused (slot_loader).
 module gcm512 #(
     parameter int CIPHER = 0,
     parameter int DIRECTION = 2,
@@ -34,6 +35,8 @@ module gcm512 #(
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
+    output logic                 s_key_refused,
+    output logic [         31:0] s_key_refusals,
 
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
@@ -80,6 +83,8 @@ module gcm512 #(
     logic [SLOTS-1:0] loaded;
     logic write_key;
     logic [KEY_BITS-1:0] new_key;
+    logic done;  // a tag is made
+    logic [SLOT_BITS-1:0] done_slot;
     logic make;
     logic make_ack;
     logic made;
@@ -96,6 +101,12 @@ module gcm512 #(
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
+        .s_key_refused,
+        .s_key_refusals,
+        .begins(s_cmd_tvalid && s_cmd_tready),
+        .begins_slot(s_cmd_slot),
+        .ends(done),
+        .ends_slot(done_slot),
         .loading,
         .loading_slot,
         .loaded,
@@ -464,7 +475,6 @@ module gcm512 #(
     logic ends_open;
     logic ends_error;
     logic ends_has_message;
-    logic done;
     logic unused_ready;
     logic [1:0] unused_popped;
     logic [3:0] unused_hashes_space;
@@ -487,16 +497,16 @@ module gcm512 #(
     );
 
     ram_fifo #(
-        .WIDTH(131),
+        .WIDTH(SLOT_BITS + 131),
         .DEPTH(PACKETS)
     ) ends (
         .clk,
         .rst,
         .s_valid(finish_valid),
-        .s_data({finish_has_message, result_open, result_error, finish_value}),
+        .s_data({hash_slot, finish_has_message, result_open, result_error, finish_value}),
         .m_valid(ends_valid),
         .m_ready(done),
-        .m_data({ends_has_message, ends_open, ends_error, ends_value}),
+        .m_data({done_slot, ends_has_message, ends_open, ends_error, ends_value}),
         .popped(unused_popped[1]),
         .stored(unused_ends)
     );

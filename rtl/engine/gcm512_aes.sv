@@ -13,6 +13,8 @@ module gcm512_aes #(
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [        127:0] s_key_key,
+    output logic                 s_key_refused,
+    output logic [         31:0] s_key_refusals,
 
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
@@ -56,6 +58,8 @@ module gcm512_aes #(
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
+        .s_key_refused,
+        .s_key_refusals,
         .s_cmd_tvalid,
         .s_cmd_tready,
         .s_cmd_open,

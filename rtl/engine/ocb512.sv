@@ -22,7 +22,8 @@
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
 // only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
-// s_cmd_padded. A command for a slot that is being loaded waits until it is.
+// s_cmd_padded. A command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
+// use is refused (slot_loader).
 module ocb512 #(
     parameter int CIPHER = 0,
     parameter int DIRECTION = 2,
@@ -39,6 +40,8 @@ module ocb512 #(
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
+    output logic                 s_key_refused,
+    output logic [         31:0] s_key_refusals,
 
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
@@ -93,6 +96,8 @@ module ocb512 #(
     logic write_last;
     logic [KEY_BITS-1:0] new_key;
     logic [KEY_BITS-1:0] new_last;
+    logic [2:0] call_done;
+    logic [SLOT_BITS-1:0] done_slot;  // with a tag
     logic make;
     logic make_ack;
     logic made;
@@ -108,6 +113,12 @@ module ocb512 #(
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
+        .s_key_refused,
+        .s_key_refusals,
+        .begins(s_cmd_tvalid && s_cmd_tready),
+        .begins_slot(s_cmd_slot),
+        .ends(call_done[FINISH]),
+        .ends_slot(done_slot),
         .loading,
         .loading_slot,
         .loaded,
@@ -491,7 +502,6 @@ module ocb512 #(
 
     logic [3*LATENCY-1:0] call_way;
     logic [LATENCY-1:0] valid_way;
-    logic [2:0] call_done;
     logic [BESIDE-1:0] beside_out;
     logic [511:0] post_out;
     logic [127:0] checksum_out;
@@ -646,7 +656,7 @@ module ocb512 #(
         assign ask_slot = slot_3;
         assign ask_block = input_3;
         logic unused_late;
-        assign unused_late = ^{slot_out_2, gathered_input};
+        assign unused_late = ^gathered_input;
     end else begin : g_ask_late
         assign finish_ask = gathered;
         assign ask_slot = slot_out_2;
@@ -683,16 +693,16 @@ module ocb512 #(
     logic [$clog2(PACKETS):0] unused_done_stored;
 
     ram_fifo #(
-        .WIDTH(131),
+        .WIDTH(SLOT_BITS + 131),
         .DEPTH(PACKETS)
     ) hashes (
         .clk,
         .rst,
         .s_valid(gathered),
-        .s_data({has_message_2, gathered_open, gathered_error, gathered_hash}),
+        .s_data({slot_out_2, has_message_2, gathered_open, gathered_error, gathered_hash}),
         .m_valid(unused_done_valid),
         .m_ready(call_done[FINISH]),
-        .m_data({done_has_message, done_open, done_error, done_hash}),
+        .m_data({done_slot, done_has_message, done_open, done_error, done_hash}),
         .popped(unused_done_popped),
         .stored(unused_done_stored)
     );

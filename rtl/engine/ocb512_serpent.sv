@@ -12,6 +12,8 @@ module ocb512_serpent #(
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [        255:0] s_key_key,
+    output logic                 s_key_refused,
+    output logic [         31:0] s_key_refusals,
 
     input  logic                 s_cmd_tvalid,
     output logic                 s_cmd_tready,
@@ -54,6 +56,8 @@ module ocb512_serpent #(
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
+        .s_key_refused,
+        .s_key_refusals,
         .s_cmd_tvalid,
         .s_cmd_tready,
         .s_cmd_open,

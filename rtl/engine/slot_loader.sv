@@ -3,7 +3,12 @@
 // the mode enciphers the zero block with the key and answers with `made` when it has stored what it makes of
 // it. Until then the slot does not count as loaded. One key at a time; s_key_tready is low meanwhile.
 //
+// A key for a slot that a packet in the engine uses, be it one whose command came with the key, is refused: the slot stays
+// as it is.
+//
 //   s_key_key       byte 0 in bits 7:0
+//   s_key_refused   the key of two clocks before is refused; s_key_refusals: how many were, since reset
+//   begins, ends    a packet's command is taken, its tag is made
 //   loading(_slot)  a load of this slot is under way
 //   loaded          slots that can be used
 //   write_key ...   to the memories of keys: key or last as cipher_lanes wants it, both for write_slot
@@ -21,6 +26,13 @@ module slot_loader #(
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
     input  logic [ KEY_BITS-1:0] s_key_key,
+    output logic                 s_key_refused,
+    output logic [         31:0] s_key_refusals,
+
+    input logic                 begins,
+    input logic [SLOT_BITS-1:0] begins_slot,
+    input logic                 ends,
+    input logic [SLOT_BITS-1:0] ends_slot,
 
     output logic                    loading,
     output logic [   SLOT_BITS-1:0] loading_slot,
@@ -35,11 +47,27 @@ module slot_loader #(
 );
 
     logic take;
+    logic taken;
+    logic used;
     logic walked;
     logic [KEY_BITS-1:0] in_key;
 
     assign take = s_key_tvalid && s_key_tready;
     assign s_key_tready = !loading;
+
+    // While a slot is being loaded no command for it is taken, so what is said in the first clock stays true.
+    slot_users #(
+        .SLOT_BITS(SLOT_BITS)
+    ) users (
+        .clk,
+        .rst,
+        .begins,
+        .begins_slot,
+        .ends,
+        .ends_slot,
+        .asked_slot(loading_slot),
+        .used
+    );
 
     if (CIPHER == 1) begin : g_serpent
         assign in_key = s_key_key;
@@ -73,6 +101,7 @@ module slot_loader #(
         end
     end
 
+    assign write_key = taken && !used;
     assign write_last = walked;
 
     always_ff @(posedge clk) begin
@@ -83,13 +112,20 @@ module slot_loader #(
         if (rst) begin
             loading <= 1'b0;
             loaded <= '0;
-            write_key <= 1'b0;
+            taken <= 1'b0;
+            s_key_refused <= 1'b0;
+            s_key_refusals <= '0;
             make <= 1'b0;
         end else begin
-            write_key <= take;
+            taken <= take;
+            s_key_refused <= taken && used;
             if (take) begin
                 loading <= 1'b1;
-                loaded[s_key_slot] <= 1'b0;
+            end else if (taken && used) begin
+                loading <= 1'b0;
+                s_key_refusals <= s_key_refusals + 32'd1;
+            end else if (write_key) begin
+                loaded[loading_slot] <= 1'b0;
             end else if (made) begin
                 loading <= 1'b0;
                 loaded[loading_slot] <= 1'b1;

@@ -19,6 +19,7 @@ engine/cipher_lanes.sv
 common/ring_delay.sv
 engine/ram_fifo.sv
 engine/slot_memory.sv
+engine/slot_users.sv
 engine/slot_loader.sv
 engine/engine_plan.sv
 engine/engine_front.sv

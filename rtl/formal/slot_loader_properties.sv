@@ -1,6 +1,7 @@
 // slot_loader, of an engine that opens: the loads come one after another, each is written once with the key that was offered,
 // asks for its constant once and until that is granted, and only then its slot counts as loaded. The key's walk to the last
-// round key always ends.
+// round key always ends. A key is refused, and counted, if and only if packets in the engine use its slot, which stays as it
+// is; so nothing of a slot is written, nor does it stop being loaded, while a packet in the engine uses it.
 //
 // One slot, any one, is followed: `followed`.
 module slot_loader_properties (
@@ -9,11 +10,16 @@ module slot_loader_properties (
     input logic s_key_tvalid,
     input logic [1:0] s_key_slot,
     input logic [127:0] s_key_key,
+    input logic begins,
+    input logic [1:0] begins_slot,
+    input logic ends,
+    input logic [1:0] ends_slot,
     input logic make_ack,
     input logic made,
     input logic [1:0] followed
 );
-    logic s_key_tready, loading, write_key, write_last, make;
+    logic s_key_tready, s_key_refused, loading, write_key, write_last, make;
+    logic [31:0] s_key_refusals;
     logic [1:0] loading_slot;
     logic [3:0] loaded;
     logic [127:0] key, last;
@@ -28,6 +34,12 @@ module slot_loader_properties (
         .s_key_tready,
         .s_key_slot,
         .s_key_key,
+        .s_key_refused,
+        .s_key_refusals,
+        .begins,
+        .begins_slot,
+        .ends,
+        .ends_slot,
         .loading,
         .loading_slot,
         .loaded,
@@ -43,8 +55,8 @@ module slot_loader_properties (
     // ---- How far the load is, as seen from outside.
 
     localparam logic [2:0] NONE = 3'd0;
-    localparam logic [2:0] TAKEN = 3'd1;
-    localparam logic [2:0] WALKS = 3'd2;  // written
+    localparam logic [2:0] TAKEN = 3'd1;  // and refused, or written
+    localparam logic [2:0] WALKS = 3'd2;
     localparam logic [2:0] ASKS = 3'd3;  // its last round key is written too
     localparam logic [2:0] WAITS = 3'd4;  // for the constant, which was granted
 
@@ -53,29 +65,46 @@ module slot_loader_properties (
     logic [1:0] slot;
     logic [127:0] offered;
     logic usable = 1'b0;  // the followed slot's newest load has ended
+    logic [7:0] flight = '0;  // packets in the engine that use the followed slot
+    logic began_before = 1'b0;  // one of them in the clock before
+    logic ended_before = 1'b0;
+    logic refused_before = 1'b0;
+    logic [31:0] refusals = '0;
+    logic [7:0] counted;
+    logic begins_followed;
+    logic ends_followed;
     logic [1:0] followed_before;
     logic take;
     logic walking_before = 1'b0;
     logic [9:0] walk_before;
     assign take = s_key_tvalid && s_key_tready;
+    assign begins_followed = begins && begins_slot == followed;
+    assign ends_followed = ends && ends_slot == followed;
 
     always_ff @(posedge clk) begin
         begun <= 1'b1;
         followed_before <= followed;
         walking_before <= phase == WALKS && !rst;
         walk_before <= loader.g_aes.g_walk.walk.made;
+        began_before <= begins_followed && !rst;
+        ended_before <= ends_followed && !rst;
+        refused_before <= phase == TAKEN && loader.used && !rst;
         if (rst) begin
-            phase  <= NONE;
+            phase <= NONE;
             usable <= 1'b0;
+            flight <= '0;
+            refusals <= '0;
         end else begin
+            flight <= flight + 8'(begins_followed) - 8'(ends_followed);
+            if (phase == TAKEN && loader.used) refusals <= refusals + 32'd1;
             case (phase)
                 NONE: if (take) phase <= TAKEN;
-                TAKEN: phase <= WALKS;
+                TAKEN: phase <= loader.used ? NONE : WALKS;
                 WALKS: if (write_last) phase <= ASKS;
                 ASKS: if (make_ack) phase <= WAITS;
                 default: if (made) phase <= NONE;
             endcase
-            if (take && s_key_slot == followed) usable <= 1'b0;
+            if (phase == TAKEN && !loader.used && slot == followed) usable <= 1'b0;
             else if (made && slot == followed) usable <= 1'b1;
         end
         if (take) begin
@@ -85,28 +114,44 @@ module slot_loader_properties (
     end
 
     always_comb begin
+        counted = '0;
         if (!begun) assume (rst);
         if (begun) assume (followed == followed_before);
         if (begun && !rst) begin
             // What engines keep to: they grant what is asked, and answer once what they granted.
             assume (!make_ack || make);
             assume (!made || phase == WAITS);
+            // No command is taken for a slot that is being loaded, which engine_front's proof says.
+            assume (!begins || !loading || begins_slot != loading_slot);
+            assume (!ends_followed || flight != '0);
+            assume (flight < 8'd200);
 
+            // A packet counts until the clock after its end.
+            if (phase == TAKEN && slot == followed) assert (loader.used == (flight != '0 || ended_before));
+            if (loading && phase != TAKEN && slot == followed) assert (flight == '0);
+            assert (s_key_refused == refused_before && s_key_refusals == refusals);
+            counted = 8'(loader.users.counts >> {followed, 3'd0});
+            assert (loader.users.counted[followed] == (counted != '0));
+            assert (counted == flight - 8'(began_before) + 8'(ended_before));
+            assert (began_before == (loader.users.began && loader.users.began_slot == followed));
+            assert (ended_before == (loader.users.ended && loader.users.ended_slot == followed));
+            assert (!began_before || flight != '0);
             assert (s_key_tready == (phase == NONE));
             assert (loading == (phase != NONE));
-            assert (write_key == (phase == TAKEN));
+            assert (write_key == (phase == TAKEN && !loader.used));
             assert (!write_last || phase == WALKS);
             assert (make == (phase == ASKS));
             if (loading) assert (loading_slot == slot && key == offered);
             assert (loaded[followed] == usable);
-            if (loading) assert (!loaded[loading_slot]);
+            if (loading && phase != TAKEN) assert (!loaded[loading_slot]);
             // The walk: always at one place, and further than in the clock before.
             if (phase == WALKS) assert ($onehot({write_last, loader.g_aes.g_walk.walk.made}));
             if (phase == WALKS && walking_before)
                 assert (write_last || loader.g_aes.g_walk.walk.made > walk_before);
             // For the induction.
             if (phase != WALKS) assert (!write_last && loader.g_aes.g_walk.walk.made == '0);
-            if (loading && slot == followed) assert (!usable);
+            if (loading && phase != TAKEN && slot == followed) assert (!usable);
+            cover (s_key_refused && usable && flight != '0);
             cover (usable && loading && slot != followed && phase == WAITS);
         end
     end

@@ -61,6 +61,9 @@ module macsec_engine #(
     logic [127:0] key;
     logic [2:0] verdict;
     logic unused_bad;
+    // The guard lets no key come to a slot of a frame in the engine.
+    logic unused_refused;
+    logic [31:0] unused_refusals;
 
     assign m_tag_tbad = verdict[0] || verdict[1];
 
@@ -100,6 +103,8 @@ module macsec_engine #(
         .s_key_tready(key_ready),
         .s_key_slot(key_slot),
         .s_key_key(key),
+        .s_key_refused(unused_refused),
+        .s_key_refusals(unused_refusals),
         .s_cmd_tvalid,
         .s_cmd_tready,
         .s_cmd_open(OPEN == 1),
@@ -127,6 +132,6 @@ module macsec_engine #(
     );
 
     logic unused;
-    assign unused = ^{unused_bad, verdict[2]};
+    assign unused = ^{unused_bad, unused_refused, unused_refusals, verdict[2]};
 
 endmodule

@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::Key;
-use sealcomb_rtl::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, check, is_built};
+use sealcomb_rtl::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, Model, Port, check, is_built};
 
 fn engine(top: &'static str, algorithm: &str) -> Mode {
     Mode { longest: 9000, longest_ad: 500, ..Mode::new(top, algorithm) }
@@ -134,4 +134,111 @@ fn ocb_serpent_only_seals_with_four_cores() {
 #[test]
 fn ocb_serpent_only_opens() {
     one_way(&engine("ocb512_serpent_open", "serpent256-ocb3"), true);
+}
+
+#[test]
+fn ocb_aes_keeps_the_key_of_a_slot_in_use() {
+    keeps_the_key_of_a_slot_in_use(&ocb_aes());
+}
+
+#[test]
+fn ocb_serpent_keeps_the_key_of_a_slot_in_use() {
+    keeps_the_key_of_a_slot_in_use(&ocb_serpent());
+}
+
+#[test]
+fn gcm_aes_keeps_the_key_of_a_slot_in_use() {
+    keeps_the_key_of_a_slot_in_use(&gcm_aes());
+}
+
+#[test]
+fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
+    keeps_the_key_of_a_slot_in_use(&gcm_serpent());
+}
+
+/// From the clock of a packet's command until its tag is made, keys for its slot are refused and counted, and the packet is
+/// sealed under the key that it began with. Other slots take keys meanwhile.
+fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
+    if !is_built(mode.top) {
+        return;
+    }
+    let [first, second, other] = [1_u8, 2, 3].map(|byte| vec![byte; mode.algorithm.key_bytes]);
+    let seal = |key: &[u8], slot, nonce: u8| {
+        let key = Key::new(mode.algorithm, key).expect("a key");
+        mode.seal(&key, slot, &vec![nonce; mode.nonce_bytes], &[], &[7; 16])
+    };
+    let mut bench = Bench::new(mode.top, 9);
+    let load = |slot, key: &[u8]| Action::Load { slot, key: key.to_vec() };
+    bench.run(vec![load(3, &first), Action::Send(seal(&first, 3, 0))], Flow::FULL);
+
+    // The command, and in the same clock a key for its slot.
+    let packet = seal(&first, 3, 1);
+    let model = bench.model();
+    let command = model.port("s_cmd_tvalid");
+    for (name, value) in
+        [("s_cmd_open", 0), ("s_cmd_slot", 3), ("s_cmd_ad_bytes", 0), ("s_cmd_message_bytes", 16)]
+    {
+        let port = model.port(name);
+        model.set(port, value);
+    }
+    model.set_bytes(model.port("s_cmd_nonce"), &packet.nonce);
+    model.set(command, 1);
+    assert!(!offer(model, 3, &second), "not refused in the clock of the command");
+    assert!(offer(model, 4, &other), "refused though no packet uses the slot");
+    assert!(!offer(model, 3, &second), "not refused");
+    assert_eq!(model.get(model.port("s_key_refusals")), 2);
+
+    // The packet's one beat.
+    model.set_bytes(model.port("s_axis_tdata"), &[&[7; 16][..], &[0; 48]].concat());
+    for (name, value) in
+        [("s_axis_tkeep", 0xffff), ("s_axis_tlast", 1), ("s_axis_tuser", 0), ("s_axis_tvalid", 1)]
+    {
+        let port = model.port(name);
+        model.set(port, value);
+    }
+    let [taken, given] = ["s_axis_tready", "m_tag_tvalid"].map(|name| model.port(name));
+    wait_for(model, taken);
+    model.tick();
+    model.set(model.port("s_axis_tvalid"), 0);
+    model.set(model.port("m_tag_tready"), 1);
+    wait_for(model, given);
+    let Expected::Sound { tag, .. } = packet.expected else { panic!("a packet that seals") };
+    assert_eq!(model.bytes(model.port("m_tag_tdata")), tag);
+    model.tick();
+
+    // Then a key may come.
+    assert!(offer(model, 3, &second), "refused though the packet's tag is made");
+    assert_eq!(model.get(model.port("s_key_refusals")), 2);
+    bench.run(vec![Action::Send(seal(&second, 3, 2)), Action::Send(seal(&other, 4, 3))], Flow::FULL);
+}
+
+/// Whether the key that is offered is accepted. Waits until the port takes it, and a command that is offered is taken too.
+fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
+    let [valid, ready, refused] =
+        ["s_key_tvalid", "s_key_tready", "s_key_refused"].map(|name| model.port(name));
+    let [command, command_ready] = ["s_cmd_tvalid", "s_cmd_tready"].map(|name| model.port(name));
+    model.set(model.port("s_key_slot"), slot);
+    model.set_bytes(model.port("s_key_key"), key);
+    wait_for(model, ready);
+    model.set(valid, 1);
+    model.settle();
+    assert!(!model.is_high(command) || model.is_high(command_ready), "the command waits");
+    model.tick();
+    model.set(valid, 0);
+    model.set(command, 0);
+    model.settle();
+    model.tick();
+    model.settle();
+    !model.is_high(refused)
+}
+
+fn wait_for(model: &mut Model, port: Port) {
+    for _ in 0..1000 {
+        model.settle();
+        if model.is_high(port) {
+            return;
+        }
+        model.tick();
+    }
+    panic!("nothing happens");
 }
