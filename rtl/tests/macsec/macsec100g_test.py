@@ -2,6 +2,7 @@
 
 import random
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import cocotb
@@ -16,28 +17,34 @@ from cocotbext.axi import (
     AxiStreamSink,
     AxiStreamSource,
 )
-from macsec_bench import PERIOD_NS, Association, pauses, sealed_by, some_frame
+from cocotbext.eth import EthMacFrame, EthMacRx
+from cocotbext.eth.eth_mac import AxiStreamBus as MacBus
+from macsec_bench import FRAMES, PERIOD_NS, Association, pauses, sealed_by, some_frame
 
 TABLE = tomllib.loads((Path(__file__).resolve().parents[2] / "macsec" / "registers.toml").read_text())
 REGISTERS = {register["name"]: register for register in TABLE["register"]}
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 SLVERR = 2
+PORTS = ("controlled", "uncontrolled", "line")
+
+# A 100G MAC with 512 bits at 322 MHz. Frames have no FCS here: its time is added to that of the gap.
+MAC_PERIOD_PS = 3104
+BITS_PER_PS = 0.1
+BESIDE_BYTES = 8 + 4 + 12  # preamble, FCS and gap
+LINE_FRAMES = max(FRAMES, 160)  # more beats than the core can store
+SLOW_TO_RECEIVE = {48, *range(65, 88)}  # bytes of user data that want more than 322 MHz, see docs/macsec.md
 
 
 class Core:
-    def __init__(self, dut: HierarchyObject) -> None:
+    def __init__(
+        self, dut: HierarchyObject, ports: Sequence[str] = PORTS, period_ps: int = 1000 * PERIOD_NS
+    ) -> None:
         self.dut = dut
-        cocotb.start_soon(Clock(dut.clk, PERIOD_NS, unit="ns").start())
+        cocotb.start_soon(Clock(dut.clk, period_ps, unit="ps").start())
         dut.s_key_tvalid.value = 0
         self.registers = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
-        source = {
-            name: AxiStreamBus.from_prefix(dut, f"s_{name}")
-            for name in ("controlled", "uncontrolled", "line")
-        }
-        sink = {
-            name: AxiStreamBus.from_prefix(dut, f"m_{name}")
-            for name in ("controlled", "uncontrolled", "line")
-        }
+        source = {name: AxiStreamBus.from_prefix(dut, f"s_{name}") for name in ports}
+        sink = {name: AxiStreamBus.from_prefix(dut, f"m_{name}") for name in ports}
         self.sources = {name: AxiStreamSource(bus, dut.clk, dut.rst) for name, bus in source.items()}
         self.sinks = {name: AxiStreamSink(bus, dut.clk, dut.rst) for name, bus in sink.items()}
 
@@ -81,17 +88,22 @@ class Core:
         while not self.dut.s_key_tready.value:
             await RisingEdge(self.dut.clk)
 
-    async def use(self, association: Association, receive: bool) -> None:
+    async def use(self, association: Association, receive: bool, window: int = 0) -> None:
         await self.select(association.slot, receive)
         await self.write("flags", 1 | int(association.ssci is not None) << 1)
         sci = int.from_bytes(association.sci)
         for name, value in (("sci", sci), ("pn", association.pn)):
             await self.write(f"{name}_high", value >> 32)
             await self.write(f"{name}_low", value & 0xFFFF_FFFF)
-        await self.write("window", 0)
+        await self.write("window", window)
         for i in range(3):
             await self.write(f"base_{i}", association.base >> 64 - 32 * i & 0xFFFF_FFFF)
         await self.command("set_channel", "set_sa")
+
+    async def end_use(self, slot: int, receive: bool) -> None:
+        await self.select(slot, receive)
+        await self.write("flags", 0)
+        await self.command("set_sa")
 
     async def counted(self, slot: int, receive: bool) -> dict[str, int]:
         """All that `read` copies."""
@@ -243,3 +255,50 @@ async def an_association_that_reaches_the_threshold_is_told(dut: HierarchyObject
     assert await core.read("reached", "slot") == associations[1].slot
     await core.command("clear_reached")
     assert not dut.irq.value
+
+
+@cocotb.test()
+async def a_line_is_full_each_way(dut: HierarchyObject) -> None:
+    """At a MAC's clock frames leave, and then are taken from a MAC, as fast as 100 Gbit/s carries them."""
+    rng = random.Random(5)
+    core = Core(dut, ("controlled", "uncontrolled"), MAC_PERIOD_PS)
+    to_line = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_line"), dut.clk, dut.rst)
+    from_line = EthMacRx(
+        MacBus.from_prefix(dut, "s_line"), dut.clk, dut.rst, ifg=BESIDE_BYTES - 8, speed=BITS_PER_PS * 1e12
+    )
+    # The model begins with X, and asks at once for the ready that depends on what is offered.
+    dut.s_line_tdata.value = 0
+    dut.s_line_tuser.value = 0
+    await core.reset()
+    association = Association(0, bytes.fromhex("0200000000010001"), 1, rng.randbytes(16))
+    for receive in (False, True):
+        await core.load(association, receive)
+        await core.use(association, receive)
+    # The frames that a measurement begins and ends with are alike, and so equally long on their way.
+    sizes = [rng.choice([*range(48, 200), 576, 1502]) for _ in range(LINE_FRAMES)]
+    for i in (LINE_FRAMES // 4, LINE_FRAMES - 1):
+        sizes[i] = 128
+    frames = [some_frame(rng, association.sci[:6], size) for size in sizes]
+    for frame in frames:
+        core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=0, tuser=0))
+    end = association.other_end()
+    sent = [await with_timeout(to_line.recv(), 40, "us") for _ in frames]
+    for frame, sealed in zip(frames, sent, strict=True):
+        assert bytes(sealed.tdata) == sealed_by(end, frame)
+    assert_full(sent, sent)
+
+    taken = [i for i, size in enumerate(sizes) if size not in SLOW_TO_RECEIVE]
+    for i in taken:
+        from_line.queue.put_nowait(EthMacFrame.from_raw_payload(bytes(sent[i].tdata)))
+    received = [await with_timeout(core.sinks["controlled"].recv(), 40, "us") for _ in taken]
+    for i, got in zip(taken, received, strict=True):
+        assert bytes(got.tdata) == frames[i]
+    assert_full(received, [sent[i] for i in taken])
+
+
+def assert_full(frames: list[AxiStreamFrame], on_line: list[AxiStreamFrame]) -> None:
+    """From a frame like the last one to the last; the frames before it fill the pipes."""
+    begin = next(i for i in range(len(frames) // 5, len(frames)) if len(on_line[i]) == len(on_line[-1]))
+    took = frames[-1].sim_time_end - frames[begin].sim_time_end
+    wanted = sum(len(frame) + BESIDE_BYTES for frame in on_line[begin + 1 :]) * 8 / BITS_PER_PS
+    assert took <= wanted * 1.01, (took, wanted)

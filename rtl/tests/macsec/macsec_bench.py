@@ -21,6 +21,7 @@ FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
 SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 PERIOD_NS = 4
 ICV_BYTES = 16
+TCI, SL, PN, SCI, DATA = 14, 15, 16, 20, 28  # where they begin in a frame
 SETTINGS = ("channel", "sa", "slot", "use", "extended", "sci", "pn", "base", "window")
 
 
@@ -70,6 +71,10 @@ def sealed_by(end: MACsecSA, frame: bytes) -> bytes:
     sealed = bytes(end.encrypt(end.encap(Ether(frame))))
     end.pn += 1
     return sealed
+
+
+def flipped(frame: bytes, at: int, bit: int = 0) -> bytes:
+    return frame[:at] + bytes([frame[at] ^ 1 << bit]) + frame[at + 1 :]
 
 
 def some_frame(rng: random.Random, source: bytes, data_bytes: int | None = None) -> bytes:

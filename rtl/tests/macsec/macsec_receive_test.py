@@ -9,13 +9,18 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from macsec_bench import (
+    DATA,
     EXCHANGED,
     FRAMES,
+    PN,
     SCIS,
+    SL,
+    TCI,
     Association,
     Bench,
     Ether,
     clocks_a_frame,
+    flipped,
     key,
     pauses,
     read_capture,
@@ -25,7 +30,6 @@ from macsec_bench import (
 
 FOLDER = os.environ.get("MACSEC_FOLDER")  # of what the command has sealed for run_macsec
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
-TCI, SL, PN, DATA = 14, 15, 16, 28  # where they begin in a frame
 
 
 class Receive(Bench):
@@ -46,10 +50,6 @@ class Receive(Bench):
         await self.line.wait()
         await ClockCycles(self.dut.clk, 200)
         assert self.controlled.empty()
-
-
-def flipped(frame: bytes, at: int, bit: int = 0) -> bytes:
-    return frame[:at] + bytes([frame[at] ^ 1 << bit]) + frame[at + 1 :]
 
 
 @cocotb.test()
