@@ -1,0 +1,233 @@
+"""Many random frames through macsec100g and back, under keys that change, among all that a line may bring.
+
+In each round every channel gets the key of its next AN while its frames are on their way. Of what leaves
+some comes back as it is, and some changed, twice, late, with a bad SecTAG, for nobody, or spoiled by the MAC.
+"""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+
+import cocotb
+from cocotb.handle import HierarchyObject
+from cocotb.triggers import ClockCycles, with_timeout
+from cocotbext.axi import AxiStreamFrame
+from macsec100g_test import SALT, Core
+from macsec_bench import (
+    DATA,
+    FRAMES,
+    PN,
+    SCI,
+    SL,
+    TCI,
+    Association,
+    flipped,
+    pauses,
+    sealed_by,
+    some_frame,
+)
+from scapy.contrib.macsec import MACsecSA
+
+ROUND = 200
+CHANNELS = 4
+RECENT = 12
+COUNTERS = ("in_bad_tag", "in_no_sci", "in_no_sa", "in_untagged")
+# What happens on the line, and how often.
+EVENTS = {
+    "nothing": 60,
+    "forged": 10,
+    "replayed": 6,
+    "held": 6,
+    "bad_tag": 6,
+    "no_sci": 3,
+    "no_sa": 3,
+    "spoiled": 3,
+    "untagged": 3,
+}
+
+
+@dataclass(frozen=True)
+class Sealed:
+    number: int
+    frame: bytes
+    sealed: bytes
+
+
+@dataclass
+class Keyed:
+    """An association, and what is known of it at its ends."""
+
+    association: Association
+    window: int
+    end: MACsecSA
+    lowest: int
+    opened: int = 0
+    refused: int = 0  # late or not valid: which of them depends on how far the frames before are
+    recent: deque[Sealed] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def opens(self, number: int) -> bool:
+        """Whether an unchanged frame of this number is opened, coming next."""
+        if number < self.lowest:
+            self.refused += 1
+            return False
+        self.lowest = max(self.lowest, number + 1 - self.window)
+        self.opened += 1
+        return True
+
+
+def keyed(rng: random.Random, channel: int, an: int, sci: bytes) -> Keyed:
+    association = Association(channel, sci, an, rng.randbytes(16))
+    if rng.random() < 0.5:
+        association.ssci, association.salt = rng.randbytes(4), SALT
+        # Soon across the border of the low half.
+        association.pn = (rng.randrange(1, 2**31) << 32) - rng.randrange(1, ROUND // CHANNELS)
+    else:
+        association.pn = rng.choice((1, rng.randrange(1, 2**32 - 10 * ROUND)))
+    return Keyed(association, rng.choice((0, 0, 2, 5, 50)), association.other_end(), association.pn)
+
+
+class Line:
+    """The line's other end, and what it must lead to."""
+
+    def __init__(self, core: Core, rng: random.Random) -> None:
+        self.core = core
+        self.rng = rng
+        self.channels: list[dict[int, Keyed]] = [{} for _ in range(CHANNELS)]
+        self.waiting: list[deque[bytes]] = [deque() for _ in range(CHANNELS)]
+        self.held: list[tuple[Keyed, int, Sealed]] = []
+        self.opened: list[tuple[int, bytes]] = []
+        self.untagged: list[bytes] = []
+        self.counters = dict.fromkeys(COUNTERS, 0)
+        self.events = dict.fromkeys(EVENTS, 0)
+
+    async def put(self, frame: bytes, spoiled: bool = False) -> None:
+        await self.core.sources["line"].send(AxiStreamFrame(frame, tuser=int(spoiled)))
+
+    async def put_sealed(self, one: Keyed, sealed: Sealed) -> None:
+        if one.opens(sealed.number):
+            self.opened.append((one.association.channel, sealed.frame))
+        await self.put(sealed.sealed)
+
+    async def release(self, now: int | None = None) -> None:
+        """What was held back until now; all without."""
+        due = [entry for entry in self.held if now is None or entry[1] <= now]
+        self.held = [entry for entry in self.held if entry not in due]
+        for one, _, sealed in due:
+            await self.put_sealed(one, sealed)
+
+    async def turn(self, now: int) -> None:
+        """Takes a frame that leaves, checks it, and lets something come back."""
+        out = await with_timeout(self.core.sinks["line"].recv(), 40, "us")
+        got = bytes(out.tdata)
+        one = self.channels[out.tid][got[TCI] & 3]
+        number = one.end.pn
+        frame = self.waiting[out.tid].popleft()
+        assert got == sealed_by(one.end, frame)
+        await self.back(one, Sealed(number, frame, got), now)
+        await self.release(now)
+
+    async def back(self, one: Keyed, sealed: Sealed, now: int) -> None:
+        rng, whole = self.rng, sealed.sealed
+        event = rng.choices(list(EVENTS), list(EVENTS.values()))[0]
+        self.events[event] += 1
+        if event == "held":
+            self.held.append((one, now + rng.randrange(1, 30), sealed))
+        elif event == "forged":
+            places = ((0, 12), (PN, SCI), (DATA, len(whole)), (len(whole) - 16, len(whole)))
+            one.refused += 1
+            await self.put(flipped(whole, rng.randrange(*rng.choice(places)), rng.randrange(8)))
+        elif event == "bad_tag":
+            self.counters["in_bad_tag"] += 1
+            changed = [flipped(whole, TCI, bit) for bit in (7, 6, 4, 3, 2)]
+            changed += [flipped(whole, SL, 6), flipped(whole, SL, 7), whole[:14], whole[:43]]
+            await self.put(rng.choice(changed))
+        elif event == "no_sci":
+            self.counters["in_no_sci"] += 1
+            await self.put(flipped(whole, rng.randrange(SCI, DATA), rng.randrange(8)))
+        elif event == "no_sa":
+            # In use are the sender's AN and at most the next or the one before.
+            self.counters["in_no_sa"] += 1
+            await self.put(flipped(whole, TCI, 1))
+        elif event == "spoiled":
+            await self.put(whole, spoiled=True)
+        elif event == "untagged":
+            self.counters["in_untagged"] += 1
+            self.untagged.append(rng.randbytes(12) + b"\x88\x8e" + rng.randbytes(rng.randrange(1, 150)))
+            await self.put(self.untagged[-1])
+        else:
+            await self.put_sealed(one, sealed)
+            one.recent.append(sealed)
+            if event == "replayed":
+                await self.put_sealed(one, rng.choice(one.recent))
+
+
+async def begin(core: Core, line: Line, one: Keyed) -> None:
+    """Receiving before sending, so that no frame is lost."""
+    line.channels[one.association.channel][one.association.an] = one
+    for receive in (True, False):
+        await core.load(one.association, receive)
+        await core.use(one.association, receive, one.window)
+
+
+async def next_keys(core: Core, line: Line, scis: list[bytes]) -> None:
+    for channel, known in enumerate(line.channels):
+        (an,) = known
+        await begin(core, line, keyed(line.rng, channel, (an + 1) % 4, scis[channel]))
+
+
+async def end_oldest(core: Core, line: Line, counted: dict[int, tuple[int, int]]) -> None:
+    """Ends the use of each channel's older association, whose counters must be right."""
+    for known in line.channels:
+        an = next(iter(known))
+        one = known.pop(an)
+        slot = one.association.slot
+        count = await core.counted(slot, True)
+        # A slot's counters go on under its next key.
+        frames, refused = counted.get(slot, (0, 0))
+        counted[slot] = (count["frames"], count["not_valid"] + count["late"])
+        assert counted[slot] == (frames + one.opened, refused + one.refused)
+        assert count["pn"] == one.lowest
+        for receive in (False, True):
+            await core.end_use(slot, receive)
+
+
+@cocotb.test()
+async def many_frames(dut: HierarchyObject) -> None:
+    rng = random.Random(11)
+    core = Core(dut)
+    await core.reset()
+    line = Line(core, rng)
+    scis = [rng.randbytes(8) for _ in range(CHANNELS)]
+    for channel, sci in enumerate(scis):
+        await begin(core, line, keyed(rng, channel, 0, sci))
+    for i, stream in enumerate((core.sources["line"], core.sinks["controlled"], core.sinks["line"])):
+        stream.set_pause_generator(pauses(random.Random(i), 0.15))
+    counted: dict[int, tuple[int, int]] = {}
+    changes = 0
+    for _ in range(-(-FRAMES // ROUND)):
+        for _ in range(ROUND):
+            channel = rng.randrange(CHANNELS)
+            frame = some_frame(rng, scis[channel][:6])
+            line.waiting[channel].append(frame)
+            core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=channel, tuser=0))
+        change = cocotb.start_soon(next_keys(core, line, scis))
+        for now in range(ROUND):
+            await line.turn(now)
+        await change
+        changes += CHANNELS
+        await line.release()
+        for channel, frame in line.opened:
+            got = await with_timeout(core.sinks["controlled"].recv(), 40, "us")
+            assert (got.tid, bytes(got.tdata)) == (channel, frame)
+        line.opened.clear()
+        for frame in line.untagged:
+            got = await with_timeout(core.sinks["uncontrolled"].recv(), 40, "us")
+            assert bytes(got.tdata) == frame
+        line.untagged.clear()
+        await core.sources["line"].wait()
+        await ClockCycles(dut.clk, 300)
+        assert core.sinks["controlled"].empty() and core.sinks["uncontrolled"].empty()
+        await end_oldest(core, line, counted)
+    for name, value in line.counters.items():
+        assert await core.read(name) == value, name
+    dut._log.warning("%d changes of keys; events: %s", changes, line.events)
