@@ -173,6 +173,71 @@ mod tests {
         assert_eq!(trailer(&[4]), None);
     }
 
+    /// A body around a payload, with as much padding as is said and this next header.
+    fn body(payload: &[u8], padding: u8, next_header: IpNumber) -> Vec<u8> {
+        let padding_bytes: Vec<u8> = (1..=padding).collect();
+        [payload, &padding_bytes, &[padding, next_header.0]].concat()
+    }
+
+    /// Packets without a payload, whose headers say so many bytes; of IPv6 40 are the header's.
+    fn packets(said: u16) -> [(Vec<u8>, IpNumber); 2] {
+        let mut v4 = [0; 20];
+        v4[0] = 0x45;
+        v4[2..4].copy_from_slice(&said.to_be_bytes());
+        let mut v6 = [0; 40];
+        (v6[0], v6[6]) = (0x60, IpNumber::UDP.0);
+        v6[4..6].copy_from_slice(&said.saturating_sub(40).to_be_bytes());
+        [(v4.to_vec(), IpNumber::IPV4), (v6.to_vec(), IpNumber::IPV6)]
+    }
+
+    #[test]
+    fn an_inner_packet_is_as_long_as_its_header_says_whatever_follows() {
+        for (mut packet, next) in packets(40) {
+            packet.resize(40, 0);
+            for padding in [0, 1, 254, 255] {
+                for hiding in [0, 1, 1000] {
+                    let payload = [&packet[..], &vec![1; hiding]].concat();
+                    assert_eq!(inner(&body(&payload, padding, next)), Ok(&packet[..]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_that_says_more_than_there_is_or_less_than_itself_is_refused() {
+        for (mut packet, next) in packets(41) {
+            packet.resize(40, 0);
+            assert_eq!(inner(&body(&packet, 3, next)), Err(NoInner::Malformed), "a byte is lacking");
+        }
+        let [(packet, next), _] = packets(19);
+        assert_eq!(inner(&body(&packet, 0, next)), Err(NoInner::Malformed));
+    }
+
+    #[test]
+    fn the_next_header_must_be_what_the_packet_is() {
+        let [(v4, _), (v6, _)] = packets(40);
+        let long_v4 = [&v4[..], &[0; 20]].concat();
+        for (packet, wrong) in [(&long_v4, IpNumber::IPV6), (&v6, IpNumber::IPV4), (&v6, IpNumber::UDP)] {
+            assert_eq!(inner(&body(packet, 0, wrong)), Err(NoInner::Malformed));
+            assert_eq!(inner(&body(packet, 0, IpNumber::IPV6_NO_NEXT_HEADER)), Err(NoInner::Dummy));
+        }
+        assert_eq!(inner(&body(&[], 255, IpNumber::IPV4)), Err(NoInner::Malformed), "padding alone");
+        assert_eq!(inner(&body(&[], 255, IpNumber::IPV6_NO_NEXT_HEADER)), Err(NoInner::Dummy));
+    }
+
+    #[test]
+    fn a_received_packet_has_room_for_a_trailer_in_whole_blocks() {
+        for (iv, icv, alignment) in [(8, 16, 4), (16, 16, 16), (8, 8, 4)] {
+            let layout = Layout { iv, icv, alignment };
+            let least = 8 + iv + alignment + icv;
+            for bytes in 0..200 {
+                let fits = bytes >= least && (bytes - least) % alignment == 0;
+                let expected = fits.then(|| bytes - 8 - iv - icv);
+                assert_eq!(layout.body_bytes(bytes), expected, "{bytes}");
+            }
+        }
+    }
+
     #[test]
     fn the_longest_inner_packet_is_the_longest_that_fits() {
         for (iv, alignment) in [(8, 4), (16, 16)] {
