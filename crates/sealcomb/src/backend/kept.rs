@@ -6,19 +6,21 @@ use core::any::{Any, TypeId};
 use super::Wiped;
 
 /// An object of a mode's own type on the heap, in memory that is wiped; or nothing.
-pub(crate) struct Kept {
-    object: Option<Box<dyn Any + Send + Sync>>,
+pub(crate) struct Kept(Option<Object>);
+
+struct Object {
+    object: Box<dyn Any + Send + Sync>,
     // The type of the object: beside it, so that to find out costs no call.
     kind: TypeId,
 }
 
 impl Kept {
-    pub(crate) fn nothing() -> Self {
-        Self { object: None, kind: TypeId::of::<()>() }
+    pub(crate) const fn nothing() -> Self {
+        Self(None)
     }
 
     pub(crate) fn new<T: Any + Send + Sync>(object: Box<Wiped<T>>) -> Self {
-        Self { object: Some(object), kind: TypeId::of::<T>() }
+        Self(Some(Object { object, kind: TypeId::of::<T>() }))
     }
 
     /// The object, to change it.
@@ -26,8 +28,8 @@ impl Kept {
     /// # Panics
     /// If it is of another type.
     pub(crate) fn get_mut<T: Any>(&mut self) -> &mut T {
-        match &mut self.object {
-            Some(object) if self.kind == TypeId::of::<T>() => {
+        match &mut self.0 {
+            Some(Object { object, kind }) if *kind == TypeId::of::<T>() => {
                 // SAFETY: as for `get`.
                 unsafe { &mut *(&raw mut **object).cast::<Wiped<T>>() }
             }
@@ -41,8 +43,8 @@ impl Kept {
     /// If it is of another type, as that of another mode's key would be.
     #[inline(always)]
     pub(crate) fn get<T: Any>(&self) -> &T {
-        match &self.object {
-            Some(object) if self.kind == TypeId::of::<T>() => {
+        match &self.0 {
+            Some(Object { object, kind }) if *kind == TypeId::of::<T>() => {
                 // SAFETY: `new` alone makes this with an object, and notes the type of what it wipes.
                 unsafe { &*(&raw const **object).cast::<Wiped<T>>() }
             }

@@ -10,7 +10,11 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
     /// The cipher under this key in all lanes.
     type Shared<'a, B: Isa>: Permutation<B>;
 
-    /// What a mode that needs nothing but the cipher keeps of a key, if it never decrypts with it.
+    /// The part of a key that is AES's.
+    fn aes_key(key: &[u8]) -> &[u8];
+
+    /// What a mode that needs nothing but the cipher keeps of a key beside AES's round keys for encryption, if it never
+    /// decrypts with it.
     fn key(backend: Backend, key: &[u8], material: &mut Material);
 
     /// The same if it does.
@@ -42,12 +46,14 @@ pub(crate) trait BlockCipher: Sync + Sized + 'static {
 impl BlockCipher for aes::KeySchedule {
     type Shared<'a, B: Isa> = aes::Shared<'a>;
 
-    fn key(backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    fn aes_key(key: &[u8]) -> &[u8] {
+        key
     }
 
-    fn key_with_inverse(backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand_with_inverse(backend, key);
+    fn key(_: Backend, _: &[u8], _: &mut Material) {}
+
+    fn key_with_inverse(backend: Backend, _: &[u8], material: &mut Material) {
+        material.aes.invert(backend);
     }
 
     #[inline(always)]

@@ -32,8 +32,7 @@ struct Masks {
 
 impl Mode for Cobra {
     /// `L = E_K(1)`, and its factor before it; kept beside them, [`Masks`]
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let [l] = encrypt_alone(backend, &material.aes, [(1u128).to_be_bytes()]);
         let [l0, l1, l2] = factor::<BigEndian>(backend, &l);
         material.subkeys = [l0, l1, l2, l];

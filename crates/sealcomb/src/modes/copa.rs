@@ -12,8 +12,8 @@ pub(crate) struct Copa;
 
 impl Mode for Copa {
     /// `L = E_K(0)`
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        layers::key::<Encrypt>(backend, key, 1, material);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        layers::key::<Encrypt>(backend, 1, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

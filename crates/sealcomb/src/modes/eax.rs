@@ -25,8 +25,7 @@ struct Starts {
 }
 
 impl Mode for Eax {
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         let numbers = [0, 1, 2u128].map(u128::to_be_bytes);
         let begin = encrypt_alone(backend, &material.aes, numbers);
         let [k1, k2] = Omac::subkeys(&begin[0]);

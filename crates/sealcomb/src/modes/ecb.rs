@@ -17,6 +17,10 @@ pub(crate) const AES: Ecb<aes::KeySchedule> = Ecb(PhantomData);
 pub(crate) const SERPENT: Ecb<crate::primitives::serpent::KeySchedule> = Ecb(PhantomData);
 
 impl<C: BlockCipher> Mode for Ecb<C> {
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        C::aes_key(key)
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         C::key_with_inverse(backend, key, material);
     }

@@ -81,8 +81,8 @@ impl Parameters for VariableTag {
 
 impl<P: Parameters> Mode for Elmd<P> {
     /// `L = E_K(0)`, or `E_K(E_K(0))` where the rounds are reduced
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        layers::key::<P::Encrypt>(backend, key, P::CALLS, material);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        layers::key::<P::Encrypt>(backend, P::CALLS, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {

@@ -18,10 +18,13 @@ const GROUP: usize = 128 * BLOCK;
 
 impl Mode for Eme2 {
     /// `K_AD`, `K_ECB`, and the cipher's key
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        &key[2 * BLOCK..]
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        let (further, k_aes) = key.split_at(2 * BLOCK);
-        material.aes.expand_with_inverse(backend, k_aes);
-        material.subkeys[..2].as_flattened_mut().copy_from_slice(further);
+        material.aes.invert(backend);
+        material.subkeys[..2].as_flattened_mut().copy_from_slice(&key[..2 * BLOCK]);
         material.kept = Kept::new(Doublings::little_endian(&material.subkeys[1]));
     }
 

@@ -23,6 +23,10 @@ pub(crate) const AES: Gcm<aes::KeySchedule> = Gcm(PhantomData);
 pub(crate) const SERPENT: Gcm<crate::primitives::serpent::KeySchedule> = Gcm(PhantomData);
 
 impl<C: BlockCipher> Mode for Gcm<C> {
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        C::aes_key(key)
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         C::key(backend, key, material);
         let table = backend.run(HashKey::<C> { key: material, cipher: PhantomData });

@@ -22,8 +22,8 @@ pub(crate) struct JuliusEcb;
 
 impl Mode for JuliusEcb {
     /// The factor `δ`, and its powers
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand_with_inverse(backend, key);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
+        material.aes.invert(backend);
         let [mut delta] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
         material.subkeys[..3].copy_from_slice(&factor::<BigEndian>(backend, &delta));
         material.kept = Kept::new(backend.run(PowersOf { delta: &delta }));

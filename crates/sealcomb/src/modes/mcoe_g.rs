@@ -14,10 +14,13 @@ pub(crate) struct McoeG;
 
 impl Mode for McoeG {
     /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        &key[..BLOCK]
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        let (k1, k2) = key.split_at(BLOCK);
-        material.aes.expand_with_inverse(backend, k1);
-        let k2 = factor::<GcmOrder>(backend, k2.try_into().expect("a block"));
+        material.aes.invert(backend);
+        let k2 = factor::<GcmOrder>(backend, key[BLOCK..].try_into().expect("a block"));
         material.subkeys[..3].copy_from_slice(&k2);
         material.subkeys[3] = product::<GcmOrder>(backend, &[0xff; BLOCK], &k2);
     }

@@ -54,10 +54,14 @@ use crate::engine::{Batch, Material};
 
 /// What the catalog knows of a mode.
 pub(crate) trait Mode: Sync {
-    /// What the mode keeps of a key: where it doesn't say, what encryption needs.
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    /// The part of a key that is AES's: where the mode doesn't say, all of it. Nothing, if there is none.
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        key
     }
+
+    /// What the mode keeps of a key beside the round keys for encryption, which are there already: where it doesn't say,
+    /// nothing.
+    fn key(&self, _backend: Backend, _key: &[u8], _material: &mut Material) {}
 
     /// Encrypts the messages and leaves each one's tag in it.
     fn seal(&self, batch: &mut Batch<'_, '_, '_>);

@@ -24,6 +24,10 @@ pub(crate) const AES: Ocb3<aes::KeySchedule> = Ocb3(PhantomData);
 pub(crate) const SERPENT: Ocb3<crate::primitives::serpent::KeySchedule> = Ocb3(PhantomData);
 
 impl<C: BlockCipher> Mode for Ocb3<C> {
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        C::aes_key(key)
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         C::key_with_inverse(backend, key, material);
         let table = backend.run(KeyDependent::<C> { key: material, cipher: PhantomData });

@@ -27,8 +27,7 @@ const CHUNK: usize = 2 * BLOCK;
 
 impl Mode for Otr {
     /// `Q = E_K(0)`
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         [material.subkeys[0]] = encrypt_alone(backend, &material.aes, [[0; BLOCK]]);
     }
 

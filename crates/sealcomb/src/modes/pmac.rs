@@ -15,8 +15,7 @@ pub(crate) struct Pmac;
 
 impl Mode for Pmac {
     /// `L = E_K(0)` and its multiples. Those of OCB3 are 4, 8, … times its `L_*`, which is therefore `L x^-2` here.
-    fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        material.aes.expand(backend, key);
+    fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
         material.kept = Kept::new(backend.run(Multiples { aes: &material.aes }));
     }
 

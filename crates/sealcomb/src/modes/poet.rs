@@ -52,6 +52,11 @@ pub(crate) trait Version<const K: usize, const C: usize>: Sync {
 }
 
 impl<V: Version<K, C>, const K: usize, const C: usize> Mode for Poet<V, K, C> {
+    /// None: it is derived.
+    fn aes_key<'k>(&self, _: &'k [u8]) -> &'k [u8] {
+        &[]
+    }
+
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         V::key(backend, key, material);
     }
@@ -271,7 +276,8 @@ impl<F: Hash> Version<2, 0> for Version2<F> {
     fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<3>(backend, key);
         let [k, l, k_f] = &keys;
-        material.aes.expand_with_inverse(backend, k);
+        material.aes.expand(backend, k);
+        material.aes.invert(backend);
         material.kept = Kept::new(KeySchedule::kept(backend, k_f));
         let [begin] = encrypt_alone(backend, &material.aes, [*l]);
         material.subkeys[..2].copy_from_slice(&[begin, GcmOrder::double_block(l)]);

@@ -28,7 +28,8 @@ impl Version<1, 6> for Version1 {
     fn key(backend: Backend, key: &[u8], material: &mut Material) {
         let mut keys = derive::<5>(backend, key);
         let [k, l, k_t, k_b, tm] = &keys;
-        material.aes.expand_with_inverse(backend, k);
+        material.aes.expand(backend, k);
+        material.aes.invert(backend);
         let [t0, t1, t2] = factor::<GcmOrder>(backend, k_t);
         let [b0, b1, b2] = factor::<GcmOrder>(backend, k_b);
         let own = Own { factors: [t0, t1, t2, b0, b1, b2], l: *l, tm: *tm };

@@ -25,10 +25,14 @@ pub(crate) struct Siv;
 
 impl Mode for Siv {
     /// `K2` as the cipher's key, `K1` as the hash's; of that CMAC's subkeys and the first `D`.
+    /// `K2`
+    fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        &key[key.len() / 2..]
+    }
+
+    /// What is made of `K1`.
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
-        let (k1, k2) = key.split_at(key.len() / 2);
-        let mac = KeySchedule::kept(backend, k1);
-        material.aes.expand(backend, k2);
+        let mac = KeySchedule::kept(backend, &key[..key.len() / 2]);
         let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
         let [whole, padded] = Omac::subkeys(&zero);
         // `0^128` is a whole block.

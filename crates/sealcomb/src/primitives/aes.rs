@@ -29,18 +29,27 @@ static NO_INVERSE: [Block; ROUND_KEYS] = [[0; BLOCK]; ROUND_KEYS];
 
 impl KeySchedule {
     /// No key yet, or none at all for what is made of another cipher.
-    pub(crate) fn empty() -> Self {
+    pub(crate) const fn empty() -> Self {
         Self { rounds: 0, encrypting: [[0; BLOCK]; ROUND_KEYS], decrypting: None, soft: None }
     }
 
-    /// Expands a key of 16, 24 or 32 bytes for encryption. [`KeySchedule::decrypting`] has no use then.
+    /// Expands a key of 16, 24 or 32 bytes for encryption; one of none stays empty. [`KeySchedule::decrypting`] has no use
+    /// before [`KeySchedule::invert`].
     pub(crate) fn expand(&mut self, backend: Backend, key: &[u8]) {
-        backend.run(Expand { key, schedule: self });
+        if !key.is_empty() {
+            backend.run(Expand { key, schedule: self });
+        }
     }
 
-    /// The same for encryption and decryption.
-    pub(crate) fn expand_with_inverse(&mut self, backend: Backend, key: &[u8]) {
-        self.expand(backend, key);
+    /// The same for keys of one size, side by side.
+    pub(crate) fn expand_group(backend: Backend, pairs: ArrayVec<(&[u8], &mut Self), GROUP>) {
+        if pairs.iter().all(|(key, _)| !key.is_empty()) {
+            backend.run(ExpandGroup { pairs });
+        }
+    }
+
+    /// Expands what was expanded for encryption for decryption too.
+    pub(crate) fn invert(&mut self, backend: Backend) {
         let mut keys = Box::new(Wiped::new(NO_INVERSE));
         backend.run(Invert { encrypting: &self.encrypting[..=self.rounds], decrypting: &mut keys });
         self.decrypting = Some(keys);
@@ -100,6 +109,42 @@ impl Kernel for Expand<'_> {
         }
         if B::SOFT {
             schedule.soft = Some(Box::new(SoftAes::new(key)));
+        }
+    }
+}
+
+struct ExpandGroup<'a> {
+    pairs: ArrayVec<(&'a [u8], &'a mut KeySchedule), GROUP>,
+}
+
+impl Kernel for ExpandGroup<'_> {
+    type Output = ();
+
+    /// In the lanes, but for what has no lanes or ends within round keys.
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { pairs } = self;
+        let whole = pairs.iter().all(|(key, _)| key.len().is_multiple_of(BLOCK));
+        if B::SOFT || !whole || pairs.len() == 1 {
+            for (key, schedule) in pairs {
+                Expand { key, schedule }.run(b);
+            }
+            return;
+        }
+        let (mut group, mut halves) = (GroupKeys::empty(), 0);
+        for (m, (key, _)) in pairs.iter().enumerate() {
+            let blocks = key.as_chunks().0;
+            halves = blocks.len();
+            for (half, block) in blocks.iter().enumerate() {
+                *group.half(m, half) = *block;
+            }
+        }
+        group.expand(b, pairs.len(), halves);
+        for (m, (_, schedule)) in pairs.into_iter().enumerate() {
+            schedule.rounds = group.rounds;
+            for (to, from) in schedule.encrypting[..=group.rounds].iter_mut().zip(&group.keys) {
+                *to = from.0[m];
+            }
         }
     }
 }

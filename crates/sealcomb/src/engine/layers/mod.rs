@@ -76,8 +76,8 @@ pub(crate) fn doublings(key: &Material) -> &Doublings {
 }
 
 /// The key of such a mode: `L` is what `calls` calls of the cipher make of zero.
-pub(crate) fn key<C: LayerCipher>(backend: Backend, key: &[u8], calls: usize, material: &mut Material) {
-    material.aes.expand_with_inverse(backend, key);
+pub(crate) fn key<C: LayerCipher>(backend: Backend, calls: usize, material: &mut Material) {
+    material.aes.invert(backend);
     let doublings = backend.run(Derive::<C> { key: material, calls, cipher: PhantomData });
     material.kept = Kept::new(doublings);
 }
