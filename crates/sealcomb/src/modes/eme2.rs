@@ -17,11 +17,12 @@ pub(crate) struct Eme2;
 const GROUP: usize = 128 * BLOCK;
 
 impl Mode for Eme2 {
-    /// `K_AD`, `K_ECB`, and the cipher's key
+    /// What is behind `K_AD` and `K_ECB`
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[2 * BLOCK..]
     }
 
+    /// `K_AD` and `K_ECB`
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         material.subkeys[..2].as_flattened_mut().copy_from_slice(&key[..2 * BLOCK]);

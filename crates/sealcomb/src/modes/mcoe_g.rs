@@ -13,11 +13,12 @@ use crate::primitives::gf128::{GcmOrder, factor, product};
 pub(crate) struct McoeG;
 
 impl Mode for McoeG {
-    /// `K1`, the cipher's key, and of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
+    /// `K1`
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[..BLOCK]
     }
 
+    /// Of `K2` its factor and the product with the tweak of `W`, all of whose bits are ones
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         material.aes.invert(backend);
         let k2 = factor::<GcmOrder>(backend, key[BLOCK..].try_into().expect("a block"));

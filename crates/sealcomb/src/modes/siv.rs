@@ -24,13 +24,12 @@ use crate::primitives::gf128::{BigEndian, Field};
 pub(crate) struct Siv;
 
 impl Mode for Siv {
-    /// `K2` as the cipher's key, `K1` as the hash's; of that CMAC's subkeys and the first `D`.
     /// `K2`
     fn aes_key<'k>(&self, key: &'k [u8]) -> &'k [u8] {
         &key[key.len() / 2..]
     }
 
-    /// What is made of `K1`.
+    /// `K1` as the hash's key; of that CMAC's subkeys and the first `D`.
     fn key(&self, backend: Backend, key: &[u8], material: &mut Material) {
         let mac = KeySchedule::kept(backend, &key[..key.len() / 2]);
         let [zero] = encrypt_alone(backend, &mac, [[0; BLOCK]]);
