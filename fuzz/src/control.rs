@@ -6,6 +6,7 @@
 //! d                    10 ms pass, and what the ends have sent is lost
 //! k                    from now on, or no longer, the slave's source has no keys
 //! r                    the slave starts anew
+//! w                    both ends have sent enough under their keys
 //! m SAY, s SAY         a message that says this, in the name of the other end, comes to the master or the slave
 //! M TEXT, S TEXT       likewise, where this is all of the message
 //! others               a datagram of these bytes comes to both ends
@@ -123,6 +124,14 @@ impl Wire {
             b'r' if rest.is_empty() => {
                 self.ends[1] = end(Role::Slave, self.now);
                 self.done[1].sending = None;
+            }
+            b'w' if rest.is_empty() => {
+                for which in 0..2 {
+                    if let Some(epoch) = self.done[which].sending {
+                        self.ends[which].worn(epoch, self.now);
+                        self.act(which);
+                    }
+                }
             }
             b'm' | b's' | b'M' | b'S' => {
                 let to = usize::from(kind.eq_ignore_ascii_case(&b's'));
@@ -243,7 +252,7 @@ impl Wire {
                 seen.proof = hex::encode(accept.proof.0);
             }
             Say::Confirm { proof, .. } => seen.proof = hex::encode(proof.0),
-            Say::Refuse { .. } | Say::Done { .. } => {}
+            Say::Refuse { .. } | Say::Done { .. } | Say::Worn { .. } => {}
         }
     }
 }

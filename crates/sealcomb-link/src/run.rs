@@ -15,7 +15,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 
 use crate::associations::Associations;
 use crate::config::{Config, Role};
-use crate::control::{Action, Control, Event, Settings, SourceKey};
+use crate::control::{Action, Control, Event, KEPT, Settings, SourceKey};
 use crate::counters::Counters;
 use crate::keys::Source;
 use crate::path::udp::Udp;
@@ -89,6 +89,8 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
         }
         link.control(source, control, path).await
     });
+    // What asks for a key's source by name may be waiting for a name server, and cannot be called back.
+    runtime.shutdown_background();
     stop.store(true, Ordering::Relaxed);
     for worker in workers {
         let _ = worker.join();
@@ -97,7 +99,7 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
     outcome
 }
 
-/// The address with a port that is higher by `i`.
+/// The address with a port that is higher by `i`; the configuration has no more workers than there are ports.
 fn above(address: SocketAddr, i: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port().saturating_add(i))
 }
@@ -169,7 +171,8 @@ impl Link {
         let source = Arc::new(Mutex::new(Arc::new(source)));
         let (wanted, wants) = watch::channel(0);
         let (new_sender, mut new_keys) = mpsc::channel(1);
-        let (ids_sender, ids) = mpsc::channel(WAITING);
+        // All that may be asked for find room.
+        let (ids_sender, ids) = mpsc::channel(KEPT);
         let (fetched_sender, mut fetched) = mpsc::channel(WAITING);
         if self.config.role == Role::Master {
             tokio::spawn(supply(source.clone(), wants, new_sender, self.keys.clone()));
@@ -202,8 +205,8 @@ impl Link {
                 _ = interrupt.recv() => return Ok(()),
             }
             let now = Instant::now();
-            if self.associations.sending().is_some_and(|outbound| outbound.is_worn()) {
-                machine.change_now(now);
+            if let Some(outbound) = self.associations.sending().filter(|outbound| outbound.is_worn()) {
+                machine.worn(outbound.epoch, now);
             }
             machine.tick(now);
             self.act(&mut machine, &ids_sender, now);
@@ -229,7 +232,6 @@ impl Link {
                 }
                 Action::Retire(epoch) => associations.retire(epoch, now + config.overlap),
                 Action::Reset => associations.reset(),
-                // Those that find it full are asked for again with the offer that names them.
                 Action::Fetch(names) => names.into_iter().for_each(|id| drop(ids.try_send(id))),
                 Action::Tell(event) => {
                     tell(&event);
@@ -279,6 +281,10 @@ impl Link {
                 return;
             }
         }
+        let kept = self.config.kept(&new);
+        if !kept.is_empty() {
+            tracing::warn!("{} stay as they were until the next start", kept.join(", "));
+        }
         let now = Instant::now();
         self.config.rekey = new.rekey;
         self.config.limits = new.limits;
@@ -286,9 +292,7 @@ impl Link {
         self.config.keys = new.keys;
         machine.set_interval(self.config.rekey.age, now);
         machine.change_now(now);
-        tracing::info!(
-            "keys, [rekey], [limits] and overlap are as the file says now; all else at the next start"
-        );
+        tracing::info!("[keys], [rekey], [limits] and overlap are as the file says now");
     }
 }
 

@@ -49,6 +49,17 @@ impl<'a> Fields<'a> {
         self.at
     }
 
+    /// Whether it has a field of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.table.iter().any(|(other, _)| *other.get_ref() == name)
+    }
+
+    /// Where a field's value stands, or the table if it has no such field.
+    pub(crate) fn place(&self, name: &str) -> usize {
+        let field = self.table.iter().find(|(other, _)| *other.get_ref() == name);
+        field.map_or(self.at, |(_, value)| value.span().start)
+    }
+
     fn get(&mut self, name: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.known.push(name);
         self.table.iter().find(|(other, _)| *other.get_ref() == name).map(|(_, value)| value)
@@ -165,14 +176,14 @@ impl<'a> Fields<'a> {
         value: Option<T>,
         mistakes: &mut Mistakes,
     ) -> Option<T> {
-        if value.is_none() && !self.table.iter().any(|(other, _)| *other.get_ref() == name) {
+        if value.is_none() && !self.has(name) {
             mistakes.add(self.at, format_args!("{} lacks `{name}`", self.name));
         }
         value
     }
 
     /// After all fields are read: those that nobody asked for.
-    pub(crate) fn finish(self, mistakes: &mut Mistakes) {
+    pub(crate) fn finish(&self, mistakes: &mut Mistakes) {
         for name in self.table.keys() {
             if !self.known.contains(&&**name.get_ref()) {
                 let known = self.known.join(", ");

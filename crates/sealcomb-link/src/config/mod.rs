@@ -28,10 +28,11 @@ mod fields;
 mod tests;
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ctutils::CtEq;
 use ipnet::IpNet;
 use sealcomb_esp::{Layout, Transform};
 use toml::de::DeTable;
@@ -164,16 +165,40 @@ pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
     layout.inner_bytes_at_most(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
 }
 
+/// The last sequence number that there is: of 64 bits, or else of 32.
+fn last_number(extended: bool) -> u64 {
+    if extended { u64::MAX } else { u32::MAX.into() }
+}
+
 impl Config {
     /// Bytes of the longest inner packet that fits into the path, if that carries what this says.
     pub fn inner_mtu(&self) -> usize {
         inner_mtu(self.transform.layout(), self.peer.is_ipv4(), self.path_mtu)
     }
 
+    /// The fields that this and another file differ in, and that a running link does not take over.
+    pub fn kept(&self, new: &Self) -> Vec<&'static str> {
+        let same = [
+            ("role", self.role == new.role),
+            ("local", self.local == new.local),
+            ("peer", self.peer == new.peer),
+            ("suite", self.transform.id == new.transform.id),
+            ("esn", self.extended == new.extended),
+            ("window", self.window == new.window),
+            ("workers", self.workers == new.workers),
+            ("path-mtu", self.path_mtu == new.path_mtu),
+            ("mss-clamp", self.mss_clamp == new.mss_clamp),
+            ("control-key", self.control_key[..].ct_eq(&new.control_key[..]).into()),
+            ("[tun]", self.tun == new.tun),
+            ("listen", self.listen == new.listen),
+            ("user", self.user == new.user),
+        ];
+        same.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
+    }
+
     /// The last sequence number under a key.
     pub fn last_number(&self) -> u64 {
-        let all = if self.extended { u64::MAX } else { u32::MAX.into() };
-        all.min(self.limits.packets)
+        last_number(self.extended).min(self.limits.packets)
     }
 
     /// Reads the file at `path` and the files that it names.
@@ -218,7 +243,7 @@ struct Reader<'a> {
 }
 
 const ADDRESS: &str = "an address with a port, like \"192.0.2.1:4500\" or \"[2001:db8::1]:4500\"";
-const DURATION: &str = "a duration, like \"100ms\", \"1s\" or \"2h\"";
+const DURATION: &str = "a duration of at most ten years, like \"100ms\", \"1s\" or \"2h\"";
 
 impl Reader<'_> {
     fn config(&mut self, mut root: Fields<'_>) -> Option<Config> {
@@ -232,34 +257,33 @@ impl Reader<'_> {
         let local = root.require("local", local, self.mistakes);
         let peer = root.parsed::<SocketAddr>("peer", ADDRESS, self.mistakes);
         let peer = root.require("peer", peer, self.mistakes);
-        if let (Some(local), Some(peer)) = (local, peer)
-            && local.is_ipv4() != peer.is_ipv4()
-        {
-            self.mistakes.add(root.at(), "`local` and `peer` are of different IP versions");
-        }
         let names = Transform::ALL.map(|transform| transform.id).join(", ");
         let transform = root.read("suite", &format!("one of {names}"), self.mistakes, Transform::by_id);
         let transform = root.require("suite", transform, self.mistakes);
         let extended = root.flag("esn", self.mistakes).unwrap_or(true);
         let window = root.number("window", 64, 1 << 20, self.mistakes).unwrap_or(8192) as usize;
         let workers = root.number("workers", 1, 64, self.mistakes).unwrap_or(1) as u16;
+        self.check_ends(&root, local, peer, workers);
         let path_mtu = root.number("path-mtu", 576, 65_535, self.mistakes).unwrap_or(1500) as u16;
         let mss_clamp = root.flag("mss-clamp", self.mistakes).unwrap_or(true);
         let control_key = self.secret_file(&mut root, "control-key");
         let control_key = root.require("control-key", control_key, self.mistakes);
         let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
         let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.mistakes);
-        if listen.is_some_and(|listen| !listen.ip().is_loopback()) {
-            self.mistakes.add(root.at(), "`listen`: it must be an address of this machine's loopback");
+        if listen.is_some_and(|listen| !listen.ip().is_loopback() || listen.port() == 0) {
+            self.mistakes.add(
+                root.place("listen"),
+                "`listen`: it must be an address of this machine's loopback, with a port that is not 0",
+            );
         }
         let user = root.text("user", self.mistakes).map(|(name, _)| name.to_owned());
         let tun = root.table("tun", self.mistakes);
         let tun = root.require("tun", tun, self.mistakes).and_then(|fields| self.tun(fields));
         let keys = root.table("keys", self.mistakes);
         let keys = root.require("keys", keys, self.mistakes).and_then(|fields| self.keys(fields));
-        let (rekey, limits) = self.limits(&mut root);
+        let (rekey, limits) = self.limits(&mut root, extended);
         root.finish(self.mistakes);
-        Some(Config {
+        let config = Config {
             role: role?,
             local: local?,
             peer: peer?,
@@ -277,14 +301,68 @@ impl Reader<'_> {
             overlap,
             listen,
             user,
-        })
+        };
+        self.check_mtu(&root, &config);
+        Some(config)
+    }
+
+    /// What can be wrong with the addresses of both ends, though they are addresses.
+    fn check_ends(
+        &mut self,
+        root: &Fields<'_>,
+        local: Option<SocketAddr>,
+        peer: Option<SocketAddr>,
+        workers: u16,
+    ) {
+        for (name, address) in [("local", local), ("peer", peer)] {
+            let Some(address) = address else { continue };
+            if address.port() == 0 || address.port().checked_add(workers - 1).is_none() {
+                self.mistakes.add(
+                    root.place(name),
+                    format_args!(
+                        "`{name}`: there must be ports from this one on for each of `workers`, and none is 0"
+                    ),
+                );
+            }
+            let ip = address.ip();
+            let is_nobody = name == "peer" && ip.is_unspecified();
+            let is_many = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+            if is_nobody || is_many {
+                self.mistakes.add(root.place(name), format_args!("`{name}`: this is not the address of one host"));
+            }
+        }
+        let (Some(local), Some(peer)) = (local, peer) else { return };
+        if local.is_ipv4() != peer.is_ipv4() {
+            self.mistakes.add(root.place("peer"), "`local` and `peer` are of different IP versions");
+        }
+        if local == peer {
+            self.mistakes.add(root.place("peer"), "`peer`: this is the address of this end itself");
+        }
+    }
+
+    fn check_mtu(&mut self, root: &Fields<'_>, config: &Config) {
+        /// RFC 8200, section 5.
+        const LEAST_V6: usize = 1280;
+        let bytes = config.inner_mtu();
+        if bytes < LEAST_V6 && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_))) {
+            self.mistakes.add(
+                root.place("path-mtu"),
+                format_args!(
+                    "`path-mtu`: an IPv6 address in [tun] takes inner packets of {LEAST_V6} bytes, and there is room for {bytes}"
+                ),
+            );
+        }
     }
 
     fn duration(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Duration> {
-        fields.read(name, DURATION, self.mistakes, |text| humantime::parse_duration(text).ok())
+        /// So that sums of times fit their types.
+        const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+        fields.read(name, DURATION, self.mistakes, |text| {
+            humantime::parse_duration(text).ok().filter(|duration| *duration <= LONGEST)
+        })
     }
 
-    fn limits(&mut self, root: &mut Fields<'_>) -> (Limits, Limits) {
+    fn limits(&mut self, root: &mut Fields<'_>, extended: bool) -> (Limits, Limits) {
         const HOUR: Duration = Duration::from_secs(3600);
         // 64 GiB are 2^32 blocks: for CBC, the cipher's birthday bound leaves 2^-64 there.
         let mut rekey = Limits { age: HOUR, packets: 1 << 31, bytes: 1 << 35 };
@@ -307,10 +385,22 @@ impl Reader<'_> {
             limits.age = self.duration(&mut fields, "age").unwrap_or(limits.age);
             limits.packets = fields.number("packets", 1, 1 << 40, self.mistakes).unwrap_or(limits.packets);
             limits.bytes = fields.number("bytes", 1, 1 << 40, self.mistakes).unwrap_or(limits.bytes);
-            if limits.age < rekey.age || limits.packets < rekey.packets || limits.bytes < rekey.bytes {
-                self.mistakes.add(fields.at(), "[limits]: a key would have to go before [rekey] changes it");
-            }
             fields.finish(self.mistakes);
+        }
+        let numbers = limits.packets.min(last_number(extended));
+        for (name, is_short) in [
+            ("age", limits.age <= rekey.age),
+            ("packets", numbers <= rekey.packets),
+            ("bytes", limits.bytes <= rekey.bytes),
+        ] {
+            if is_short {
+                self.mistakes.add(
+                    root.place(if root.has("limits") { "limits" } else { "rekey" }),
+                    format_args!(
+                        "[limits]: `{name}` ends a key before [rekey] changes it; it must be more than what that has"
+                    ),
+                );
+            }
         }
         (rekey, limits)
     }
@@ -378,6 +468,9 @@ impl Reader<'_> {
         }
         let ahead = fields.number("ahead", 1, 64, self.mistakes).unwrap_or(4) as usize;
         let timeout = self.duration(&mut fields, "timeout").unwrap_or(Duration::from_secs(3));
+        if timeout.is_zero() {
+            self.mistakes.add(fields.place("timeout"), "`timeout`: in no time there is no answer");
+        }
         fields.finish(self.mistakes);
         Some(Etsi014 {
             url: url?,

@@ -68,10 +68,136 @@ fn what_must_be_there_is_missed() {
     }
 }
 
+/// The lines of mistakes after this change of a good file.
+fn mistakes(from: &str, to: &str) -> Vec<String> {
+    assert!(GOOD.contains(from));
+    match parse("link.toml", &GOOD.replacen(from, to, 1), folder().path()) {
+        Ok(_) => Vec::new(),
+        Err(lines) => lines,
+    }
+}
+
 #[test]
-fn a_limit_below_the_interval_is_a_mistake() {
+fn a_limit_that_comes_no_later_than_the_change_is_a_mistake() {
+    let end = "packets = 1_000\n";
+    let longer = |limits: &str| mistakes(end, &format!("{end}[limits]\n{limits}\n"));
+    assert_eq!(longer("age = \"101ms\"\npackets = 1001\nbytes = 34_359_738_369"), [""; 0]);
+    for limit in ["age = \"100ms\"", "age = \"50ms\"", "packets = 1000", "packets = 999", "bytes = 34_359_738_368"] {
+        let lines = longer(limit);
+        let (name, _) = limit.split_once(' ').unwrap();
+        assert!(lines.len() == 1 && lines[0].contains(&format!("[limits]: `{name}`")), "{limit}: {lines:?}");
+    }
+    // Without a table of limits too, and where the numbers end.
+    for rekey in ["packets = 4_294_967_295", "bytes = 68_719_476_736"] {
+        assert_eq!(mistakes("packets = 1_000", rekey).len(), 1, "{rekey}");
+    }
+    let numbers = "packets = 4_294_967_295\n[limits]\npackets = 4_294_967_297\n";
+    assert_eq!(mistakes("packets = 1_000\n", numbers), [""; 0]);
+    let short = GOOD.replacen("packets = 1_000\n", numbers, 1).replacen("[tun]", "esn = false\n[tun]", 1);
+    assert!(parse("link.toml", &short, folder().path()).is_err());
+}
+
+#[test]
+fn an_address_that_no_packet_can_go_to_is_a_mistake() {
+    let (local, peer) = ("192.0.2.1:4500", "192.0.2.2:4500");
+    for (from, to, line) in [
+        (local, "192.0.2.1:0", 3),
+        (local, "224.0.0.1:4500", 3),
+        (local, "[2001:db8::1]:4500", 4),
+        (peer, "192.0.2.2:0", 4),
+        (peer, "0.0.0.0:4500", 4),
+        (peer, "239.1.2.3:4500", 4),
+        (peer, "255.255.255.255:4500", 4),
+        (peer, "[ff02::1]:4500", 4),
+        (peer, local, 4),
+    ] {
+        let lines = mistakes(from, to);
+        assert!(!lines.is_empty(), "{to}");
+        assert!(lines.iter().all(|found| found.starts_with(&format!("link.toml:{line}: "))), "{to}: {lines:?}");
+    }
+    assert_eq!(mistakes(local, "0.0.0.0:4500"), [""; 0], "wherever the way to the other end begins");
+    for (ports, workers, is_good) in [("65535", 1, true), ("65535", 2, false), ("65472", 64, true)] {
+        let text = format!("{ports}\"\nworkers = {workers}");
+        assert_eq!(mistakes("4500\"", &text).is_empty(), is_good, "{text}");
+    }
+    assert_eq!(mistakes("[tun]", "listen = \"127.0.0.1:0\"\n[tun]").len(), 1);
+    assert_eq!(mistakes("[tun]", "listen = \"192.0.2.1:9469\"\n[tun]").len(), 1);
+}
+
+#[test]
+fn times_that_no_clock_can_add_are_mistakes() {
+    for every in ["3650days", "1h"] {
+        assert_eq!(mistakes("100ms", every), [""; 0], "{every}");
+    }
+    for every in ["3651days", "500000000000years", "18446744073709551615s"] {
+        assert_eq!(mistakes("100ms", every).len(), 1, "{every}");
+    }
+}
+
+#[test]
+fn ipv6_takes_a_path_that_has_room_for_it() {
+    assert_eq!(mistakes("[tun]", "path-mtu = 1344\n[tun]"), [""; 0]);
+    let lines = mistakes("[tun]", "path-mtu = 1341\n[tun]");
+    assert!(lines.len() == 1 && lines[0].contains("1280"), "{lines:?}");
+    let v4 = GOOD.replace(", \"fd09::1/64\"", "").replacen("[tun]", "path-mtu = 600\n[tun]", 1);
+    assert!(parse("link.toml", &v4, folder().path()).is_ok());
+}
+
+#[test]
+fn a_source_must_have_some_time_to_answer() {
     let folder = folder();
-    let text = format!("{GOOD}[limits]\nage = \"50ms\"\n");
-    let Err(lines) = parse("link.toml", &text, folder.path()) else { panic!() };
-    assert!(lines[0].contains("[limits]"));
+    for name in ["ca.pem", "alice.pem", "alice.key.pem"] {
+        fs::write(folder.path().join(name), "PEM").unwrap();
+    }
+    for (timeout, mistakes) in [("1ms", 0), ("0s", 1)] {
+        let entity = format!(
+            r#"[keys.etsi014]
+url = "https://kme.example"
+sae = "alice"
+peer-sae = "bob"
+ca = "ca.pem"
+cert = "alice.pem"
+key = "alice.key.pem"
+timeout = "{timeout}"
+"#
+        );
+        let text = GOOD.replacen("[keys]\nfile = \"link.key\"\n", &entity, 1);
+        let found = parse("link.toml", &text, folder.path()).err().unwrap_or_default();
+        assert_eq!(found.len(), mistakes, "{found:?}");
+    }
+}
+
+#[test]
+fn what_a_running_link_does_not_take_over_is_named() {
+    let folder = folder();
+    let old = parse("link.toml", GOOD, folder.path()).ok().unwrap();
+    assert_eq!(old.kept(&old), [""; 0]);
+    fs::write(folder.path().join("control.key"), "ba".repeat(32)).unwrap();
+    let text = r#"
+role = "slave"
+local = "192.0.2.3:4500"
+peer = "192.0.2.4:4500"
+suite = "aes128-gcm"
+esn = false
+window = 64
+workers = 2
+path-mtu = 1400
+mss-clamp = false
+control-key = "control.key"
+listen = "127.0.0.1:1"
+user = "nobody"
+[tun]
+name = "seal1"
+[keys]
+file = "link.key"
+[rekey]
+every = "1s"
+"#;
+    let new = parse("link.toml", text, folder.path()).ok().unwrap();
+    let kept = old.kept(&new);
+    for field in text.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name) {
+        let is_table = ["name", "file", "every"].contains(&field);
+        assert!(is_table || kept.contains(&field), "{field}");
+    }
+    assert_eq!(kept.len(), 13, "{kept:?}");
 }

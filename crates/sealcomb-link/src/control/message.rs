@@ -78,6 +78,11 @@ pub enum Say {
         /// Which.
         epoch: u64,
     },
+    /// The slave's: what I send under it is as much as it should be.
+    Worn {
+        /// Which.
+        epoch: u64,
+    },
 }
 
 /// See [`Say::Offer`].

@@ -12,6 +12,8 @@
 //!    │ ◄───────────────── done ───────────────── │
 //!    │   the old key goes when what is on the    │
 //!    │   way has had time to arrive, likewise there
+//!    │                                           │
+//!    │ ◄─────────────────────────── worn ─────── │   has sent enough under it: time for an offer
 //! ```
 //!
 //! What is not answered is sent again. A message counts if the other end wrote it (its HMAC), in its present boot and for
@@ -43,8 +45,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Keys that are remembered, to tell when one comes again.
 const REMEMBERED: usize = 4096;
-/// Keys that the slave keeps until they are offered.
-const KEPT: usize = 64;
+/// Keys that the slave keeps until they are offered, and those that it asks its source for at one time.
+pub const KEPT: usize = 64;
 /// Identifiers that an offer names ahead.
 const NAMED: usize = 4;
 
@@ -150,8 +152,11 @@ enum Exchange {
         accept: Accept,
         keys: Box<Epoch>,
     },
-    /// The slave has answered `done`.
-    Following(u64),
+    /// The slave has answered `done`. Once the key is worn, it says so until there is an offer.
+    Following {
+        epoch: u64,
+        worn: Option<Again>,
+    },
 }
 
 /// Why it is time for another key, or not.
@@ -187,6 +192,8 @@ pub struct Control {
     schedule: Schedule,
     /// The master's: keys to offer. The slave's: those that were fetched.
     keys: VecDeque<SourceKey>,
+    /// The slave's: names of keys that its source has not answered for yet.
+    asked: HashSet<String>,
     seen: Seen,
     /// SPIs that this end gave out lately.
     spis: VecDeque<u32>,
@@ -230,6 +237,7 @@ impl Control {
             epoch: 0,
             schedule: Schedule { every: settings.every, due: now, not_before: now, pause: FIRST_PAUSE },
             keys: VecDeque::new(),
+            asked: HashSet::new(),
             seen: Seen::default(),
             spis: VecDeque::new(),
             actions: Vec::new(),
@@ -260,9 +268,22 @@ impl Control {
         self.schedule.due = self.schedule.due.min(now + every);
     }
 
-    /// The master's: the present key has done enough.
+    /// The master's: a key is to be changed, whatever the present one has done.
     pub fn change_now(&mut self, now: Instant) {
         self.schedule.due = self.schedule.due.min(now);
+    }
+
+    /// This end has sent as much under the key of this epoch as it should. The master changes it, the slave asks it to.
+    pub fn worn(&mut self, epoch: u64, now: Instant) {
+        match (self.role, &mut self.exchange) {
+            // Another than the last that was offered is about to go as it is.
+            (Role::Master, _) if epoch == self.epoch => self.change_now(now),
+            (Role::Slave, Exchange::Following { epoch: ours, worn: worn @ None }) if *ours == epoch => {
+                *worn = Some(Again::new(now));
+                self.tell_peer(Say::Worn { epoch });
+            }
+            _ => {}
+        }
     }
 
     /// The master's: a key of the source, to be offered in its turn.
@@ -276,6 +297,7 @@ impl Control {
 
     /// The slave's: what the source said to [`Action::Fetch`]; `None`: it does not give this key.
     pub fn fetched(&mut self, id: &str, key: Option<Zeroizing<Vec<u8>>>) {
+        self.asked.remove(id);
         let is_awaited = matches!(&self.exchange, Exchange::Fetching(offer) if offer.key == id);
         match key {
             Some(key) => {
@@ -308,6 +330,7 @@ impl Control {
             Exchange::Confirming { epoch, proof, again } => {
                 (again, Say::Confirm { epoch: *epoch, proof: *proof })
             }
+            Exchange::Following { epoch, worn: Some(again) } => (again, Say::Worn { epoch: *epoch }),
             _ => return,
         };
         if again.is_due(now) {
@@ -421,6 +444,7 @@ impl Control {
                     self.actions.push(Action::Retire(epoch));
                 }
             }
+            (Role::Master, Say::Worn { epoch }) => self.worn(epoch, now),
             (Role::Slave, Say::Offer(offer)) => self.offered(offer),
             (Role::Slave, Say::Confirm { epoch, proof }) => self.confirmed(epoch, proof),
             _ => {}
@@ -500,22 +524,30 @@ impl Control {
         if matches!(&self.exchange, Exchange::Fetching(ours) if *ours == offer) {
             return;
         }
-        let is_agreed = offer.suite == self.transform.id && offer.esn == self.extended;
-        let missing = |id: &&String| !self.keys.iter().any(|key| key.id == **id);
-        let all = std::iter::once(&offer.key).chain(offer.next_keys.iter().take(NAMED));
-        let missing: Vec<String> = all.filter(missing).cloned().collect();
-        let is_here = !missing.contains(&offer.key);
-        self.exchange = Exchange::Fetching(offer);
-        if !is_agreed {
+        self.exchange = Exchange::Fetching(offer.clone());
+        if offer.suite != self.transform.id || offer.esn != self.extended {
             self.refuse(Refusal::Suite);
             return;
         }
-        if is_here {
+        let names = std::iter::once(&offer.key).chain(offer.next_keys.iter().take(NAMED));
+        let missing: Vec<String> = names.filter(|id| self.is_to_be_asked(id)).cloned().collect();
+        if self.has(&offer.key) {
             self.accept();
+        } else if !self.asked.contains(&offer.key) {
+            self.refuse(Refusal::NoKey);
         }
         if !missing.is_empty() {
             self.actions.push(Action::Fetch(missing));
         }
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.keys.iter().any(|key| key.id == id)
+    }
+
+    /// Whether the source is to be asked for this key: it is not there, and was not asked for already.
+    fn is_to_be_asked(&mut self, id: &str) -> bool {
+        !self.has(id) && self.asked.len() < KEPT && self.asked.insert(id.to_owned())
     }
 
     fn accept(&mut self) {
@@ -549,14 +581,14 @@ impl Control {
 
     fn confirmed(&mut self, epoch: u64, proof: Bytes32) {
         match &self.exchange {
-            Exchange::Following(ours) if *ours == epoch => self.tell_peer(Say::Done { epoch }),
+            Exchange::Following { epoch: ours, .. } if *ours == epoch => self.tell_peer(Say::Done { epoch }),
             Exchange::Accepted { offer, keys, .. } if offer.epoch == epoch => {
                 if !is_same(&proof, &keys.proof(Role::Master)) {
                     self.actions.push(Action::Tell(Event::Disagree(epoch)));
                     return;
                 }
                 let sending = Association { epoch, spi: offer.spi, suite: keys.suite(Role::Slave) };
-                self.exchange = Exchange::Following(epoch);
+                self.exchange = Exchange::Following { epoch, worn: None };
                 self.actions.push(Action::SendUnder(sending));
                 self.actions.push(Action::Retire(epoch));
                 self.actions.push(Action::Tell(Event::Changed(epoch)));

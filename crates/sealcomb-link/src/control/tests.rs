@@ -52,6 +52,11 @@ struct World {
     issued: u8,
     /// What the slave's source has beside the master's.
     slave_source: fn(&str) -> Option<Zeroizing<Vec<u8>>>,
+    /// How long that takes for a key.
+    slave_source_takes: Duration,
+    /// What it was asked for, and when.
+    asked: Vec<(Instant, String)>,
+    answered: usize,
 }
 
 fn key_of(id: &str) -> Zeroizing<Vec<u8>> {
@@ -71,6 +76,9 @@ impl World {
             recorded: Vec::new(),
             issued: 0,
             slave_source: |id| Some(key_of(id)),
+            slave_source_takes: Duration::ZERO,
+            asked: Vec::new(),
+            answered: 0,
         }
     }
 
@@ -99,6 +107,14 @@ impl World {
         for which in 0..2 {
             self.ends[which].tick(now);
             self.act(which, fate);
+        }
+        while let Some((at, id)) = self.asked.get(self.answered) {
+            if *at + self.slave_source_takes > now {
+                break;
+            }
+            self.ends[1].fetched(id, (self.slave_source)(id));
+            self.answered += 1;
+            self.act(1, fate);
         }
         self.check();
     }
@@ -143,12 +159,7 @@ impl World {
                 installed.receiving.clear();
                 installed.retired = 0;
             }
-            Action::Fetch(ids) => {
-                for id in ids {
-                    let key = (self.slave_source)(&id);
-                    self.ends[which].fetched(&id, key);
-                }
-            }
+            Action::Fetch(ids) => self.asked.extend(ids.into_iter().map(|id| (self.now, id))),
             Action::Tell(event) => installed.events.push(event),
         }
     }
@@ -205,12 +216,91 @@ fn a_key_can_be_changed_out_of_turn() {
 }
 
 #[test]
+fn a_key_that_either_end_has_worn_is_changed_once() {
+    for which in [0, 1] {
+        let mut world = World::new();
+        world.run(20, good_wire);
+        let before = world.epochs()[which].unwrap();
+        for _ in 0..40 {
+            // The link says so again and again, also while the new key is being installed.
+            let now = world.now;
+            world.ends[which].worn(before, now);
+            world.run(1, good_wire);
+        }
+        assert_eq!(world.epochs(), [Some(before + 1); 2]);
+    }
+}
+
+#[test]
+fn a_slave_whose_key_is_worn_says_so_until_there_is_an_offer() {
+    let mut world = World::new();
+    // No key is due by its age.
+    world.ends[0].set_interval(Duration::from_secs(3600), world.now);
+    world.run(3000, good_wire);
+    let before = world.epochs()[1].unwrap();
+    let now = world.now;
+    world.ends[1].worn(before, now);
+    world.run(1000, || (0, 1));
+    assert_eq!(world.epochs(), [Some(before); 2], "nothing arrives");
+    world.run(1100, good_wire);
+    assert_eq!(world.epochs(), [Some(before + 1); 2]);
+    let sent = world.recorded.len();
+    world.run(5000, good_wire);
+    assert_eq!(world.recorded.len(), sent, "all is said");
+}
+
+#[test]
+fn a_key_that_is_not_the_present_one_cannot_be_worn() {
+    let mut world = World::new();
+    world.ends[0].set_interval(Duration::from_secs(3600), world.now);
+    world.run(3000, good_wire);
+    let before = world.epochs();
+    let now = world.now;
+    for end in &mut world.ends {
+        for epoch in [0, before[0].unwrap() - 1, before[0].unwrap() + 1, u64::MAX] {
+            end.worn(epoch, now);
+        }
+    }
+    world.ends[1].tell_peer(Say::Worn { epoch: before[0].unwrap() - 1 });
+    world.ends[0].tell_peer(Say::Worn { epoch: before[0].unwrap() });
+    world.run(1000, good_wire);
+    assert_eq!(world.epochs(), before);
+}
+
+#[test]
+fn a_slow_source_is_asked_once_for_a_key() {
+    let mut world = World::new();
+    world.slave_source_takes = Duration::from_millis(250);
+    world.run(3000, good_wire);
+    let names: HashSet<&String> = world.asked.iter().map(|(_, id)| id).collect();
+    assert_eq!(names.len(), world.asked.len(), "{:?}", world.asked);
+    assert!(world.epochs()[1].unwrap() > 5);
+}
+
+#[test]
+fn a_source_that_does_not_answer_is_asked_for_no_more_than_there_is_room_for() {
+    let mut world = World::new();
+    world.slave_source_takes = Duration::from_secs(3600);
+    // Each start of the master offers another key.
+    for _ in 0..2 * KEPT {
+        world.run(100, good_wire);
+        world.restart(0);
+    }
+    assert_eq!(world.asked.len(), KEPT);
+    world.run(500, good_wire);
+    assert!(world.installed[1].events.iter().any(|event| matches!(event, Event::Refused(_, Refusal::NoKey))));
+}
+
+#[test]
 fn whatever_comes_again_changes_nothing() {
     let mut world = World::new();
     world.run(1000, good_wire);
     world.restart(1);
     world.run(1000, good_wire);
     world.restart(0);
+    world.run(1000, good_wire);
+    let (now, epoch) = (world.now, world.epochs()[1].unwrap());
+    world.ends[1].worn(epoch, now);
     world.run(1000, good_wire);
     let recorded = world.recorded.clone();
     assert!(recorded.len() > 100);
