@@ -328,7 +328,8 @@ impl Reader<'_> {
             let is_nobody = name == "peer" && ip.is_unspecified();
             let is_many = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
             if is_nobody || is_many {
-                self.mistakes.add(root.place(name), format_args!("`{name}`: this is not the address of one host"));
+                self.mistakes
+                    .add(root.place(name), format_args!("`{name}`: this is not the address of one host"));
             }
         }
         let (Some(local), Some(peer)) = (local, peer) else { return };

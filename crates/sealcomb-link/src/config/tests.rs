@@ -82,7 +82,9 @@ fn a_limit_that_comes_no_later_than_the_change_is_a_mistake() {
     let end = "packets = 1_000\n";
     let longer = |limits: &str| mistakes(end, &format!("{end}[limits]\n{limits}\n"));
     assert_eq!(longer("age = \"101ms\"\npackets = 1001\nbytes = 34_359_738_369"), [""; 0]);
-    for limit in ["age = \"100ms\"", "age = \"50ms\"", "packets = 1000", "packets = 999", "bytes = 34_359_738_368"] {
+    for limit in
+        ["age = \"100ms\"", "age = \"50ms\"", "packets = 1000", "packets = 999", "bytes = 34_359_738_368"]
+    {
         let lines = longer(limit);
         let (name, _) = limit.split_once(' ').unwrap();
         assert!(lines.len() == 1 && lines[0].contains(&format!("[limits]: `{name}`")), "{limit}: {lines:?}");
@@ -113,7 +115,10 @@ fn an_address_that_no_packet_can_go_to_is_a_mistake() {
     ] {
         let lines = mistakes(from, to);
         assert!(!lines.is_empty(), "{to}");
-        assert!(lines.iter().all(|found| found.starts_with(&format!("link.toml:{line}: "))), "{to}: {lines:?}");
+        assert!(
+            lines.iter().all(|found| found.starts_with(&format!("link.toml:{line}: "))),
+            "{to}: {lines:?}"
+        );
     }
     assert_eq!(mistakes(local, "0.0.0.0:4500"), [""; 0], "wherever the way to the other end begins");
     for (ports, workers, is_good) in [("65535", 1, true), ("65535", 2, false), ("65472", 64, true)] {
