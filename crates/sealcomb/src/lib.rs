@@ -62,6 +62,20 @@ macro_rules! each_count {
     };
 }
 
+/// Runs `$body` with `$r` being 0 to `$R - 1`, a constant up to 15, written out: a loop that the compiler unrolls anyway, but
+/// turns and takes apart for a long time first.
+macro_rules! each_register {
+    ($R:expr, $r:ident => $body:block) => {
+        each_register!($R, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15, $r => $body)
+    };
+    ($R:expr, $($n:literal)*, $r:ident => $body:block) => {
+        $(if const { $R > $n } {
+            let $r: usize = $n;
+            $body
+        })*
+    };
+}
+
 /// Runs `$body` nine times with the constant `$I` being 1 to 9, the rounds that every key size has: written out, where the
 /// compiler would leave a loop with so much in it a loop.
 macro_rules! each_round {

@@ -286,9 +286,9 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     ) {
         let keys = keys.hidden();
         let rounds = keys.rounds();
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
-        }
+        });
         if W::LONG {
             each_round!(I => {
                 self.round_with(keys, I, x, weave);
@@ -299,13 +299,13 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             }
         }
         for i in 10..rounds {
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            }
+            });
         }
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.aes_last(x[r], keys.key(self, rounds, r));
-        }
+        });
     }
 
     /// Round `i` of the cipher, and the piece of `weave` after it.
@@ -317,13 +317,13 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.aes_round(x[r], keys.key(self, i, r));
-        }
+        });
         if W::LONG {
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = self.pin(x[r]);
-            }
+            });
         }
         if i <= R {
             weave.thread(self, i - 1);
@@ -335,13 +335,13 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     #[inline(always)]
     fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
         let keys = keys.hidden();
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
-        }
+        });
         for i in 1..=rounds {
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = self.aes_round(x[r], keys.key(self, i, r));
-            }
+            });
         }
     }
 
@@ -350,22 +350,22 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         let keys = keys.hidden();
         let rounds = keys.rounds();
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.xor(x[r], keys.key(self, 0, r));
-        }
+        });
         for i in 1..10 {
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-            }
+            });
         }
         for i in 10..rounds {
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = self.aes_inv_round(x[r], keys.key(self, i, r));
-            }
+            });
         }
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = self.aes_inv_last(x[r], keys.key(self, rounds, r));
-        }
+        });
     }
 
     /// The register that `BLOCKS` consecutive blocks of `from` make.

@@ -246,21 +246,13 @@ impl<'a, C: BlockCipher> Loose<'a, C> {
     }
 
     pub(crate) fn encrypt(&mut self, backend: Backend) {
-        backend.run(EncryptLoose { loose: self });
+        backend.run(CryptLoose::<C, false> { loose: self });
     }
 
     /// The same within a kernel.
     #[inline(always)]
     pub(crate) fn encrypt_on<B: Isa>(&mut self, b: B) {
-        let Self { blocks, keys } = self;
-        let Some(first) = keys.first() else { return };
-        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            encrypt_blocks(b, first.encrypting::<B>(), blocks);
-        } else {
-            for (block, key) in blocks.iter_mut().zip(keys) {
-                encrypt_block(b, key.encrypting::<B>(), block);
-            }
-        }
+        b.call(CryptLoose::<C, false> { loose: self });
     }
 }
 
@@ -269,50 +261,27 @@ impl<C: BlockCipher> Loose<'_, C> {
     /// Decrypts them instead.
     #[inline(always)]
     pub(crate) fn decrypt_on<B: Isa>(&mut self, b: B) {
-        let Self { blocks, keys } = self;
-        let Some(first) = keys.first() else { return };
-        if keys.iter().all(|key| core::ptr::eq(*key, *first)) {
-            decrypt(b, first.decrypting::<B>(), blocks);
-        } else {
-            for (block, key) in blocks.iter_mut().zip(keys) {
-                decrypt(b, key.decrypting::<B>(), core::slice::from_mut(block));
-            }
-        }
+        b.call(CryptLoose::<C, true> { loose: self });
     }
 }
 
-/// Decrypts blocks that share a key.
-#[cfg(feature = "hazmat")]
-#[inline(always)]
-fn decrypt<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &mut [Block]) {
-    pass(b, &mut blocks.as_flattened_mut().into(), &mut Decrypt { keys });
-}
-
-#[cfg(feature = "hazmat")]
-struct Decrypt<K> {
-    keys: K,
-}
-
-#[cfg(feature = "hazmat")]
-impl<B: Isa, K: Permutation<B>> Pass<B> for Decrypt<K> {
-    const WRITES: bool = true;
-
-    #[inline(always)]
-    fn step<const R: usize>(&mut self, b: B, x: &mut [B::V; R], _: usize) {
-        self.keys.decrypt(b, x);
-    }
-}
-
-struct EncryptLoose<'l, 'a, C> {
+/// A function for all modes and all places in them that have loose blocks.
+struct CryptLoose<'l, 'a, C, const DECRYPTS: bool> {
     loose: &'l mut Loose<'a, C>,
 }
 
-impl<C: BlockCipher> Kernel for EncryptLoose<'_, '_, C> {
+impl<C: BlockCipher, const DECRYPTS: bool> Kernel for CryptLoose<'_, '_, C, DECRYPTS> {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
-        self.loose.encrypt_on(b);
+        let Loose { blocks, keys } = self.loose;
+        let Some(first) = keys.first() else { return };
+        let each = if keys.iter().all(|key| core::ptr::eq(*key, *first)) { blocks.len() } else { 1 };
+        for (key, blocks) in keys.iter().zip(blocks.chunks_mut(each)) {
+            let keys = if DECRYPTS { key.decrypting::<B>() } else { key.encrypting::<B>() };
+            crypt_blocks::<B, _, DECRYPTS>(b, keys, blocks);
+        }
     }
 }
 
@@ -345,12 +314,24 @@ pub(crate) fn encrypt_each_by<C: BlockCipher, B: Isa>(
 /// Encrypts blocks that share a key.
 #[inline(always)]
 pub(crate) fn encrypt_blocks<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &mut [Block]) {
+    crypt_blocks::<B, K, false>(b, keys, blocks);
+}
+
+/// Encrypts one block.
+#[inline(always)]
+pub(crate) fn encrypt_block<B: Isa, K: Permutation<B>>(b: B, keys: K, block: &mut Block) {
+    crypt_block::<B, K, false>(b, keys, block);
+}
+
+/// Takes blocks that share a key through the cipher, in either direction.
+#[inline(always)]
+fn crypt_blocks<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, blocks: &mut [Block]) {
     if let [block] = blocks {
-        return encrypt_block(b, keys, block);
+        return crypt_block::<B, K, DECRYPTS>(b, keys, block);
     }
     if blocks.len() <= B::BLOCKS {
         let mut x = [b.load_bytes(blocks.as_flattened())];
-        keys.encrypt(b, &mut x);
+        crypt::<B, K, 1, DECRYPTS>(b, keys, &mut x);
         return b.store_some(x[0], blocks);
     }
     for blocks in blocks.chunks_mut(REGISTERS * B::BLOCKS) {
@@ -358,17 +339,25 @@ pub(crate) fn encrypt_blocks<B: Isa, K: Permutation<B>>(b: B, keys: K, blocks: &
         for (x, blocks) in x.iter_mut().zip(blocks.chunks(B::BLOCKS)) {
             *x = b.load_bytes(blocks.as_flattened());
         }
-        keys.encrypt(b, &mut x);
+        crypt::<B, K, REGISTERS, DECRYPTS>(b, keys, &mut x);
         for (x, blocks) in x.iter().zip(blocks.chunks_mut(B::BLOCKS)) {
             b.store_some(*x, blocks);
         }
     }
 }
 
-/// Encrypts one block.
 #[inline(always)]
-pub(crate) fn encrypt_block<B: Isa, K: Permutation<B>>(b: B, keys: K, block: &mut Block) {
+fn crypt_block<B: Isa, K: Permutation<B>, const DECRYPTS: bool>(b: B, keys: K, block: &mut Block) {
     let mut x = [b.one(block)];
-    keys.encrypt(b, &mut x);
+    crypt::<B, K, 1, DECRYPTS>(b, keys, &mut x);
     *block = b.first(x[0]);
+}
+
+#[inline(always)]
+fn crypt<B: Isa, K: Permutation<B>, const R: usize, const DECRYPTS: bool>(b: B, keys: K, x: &mut [B::V; R]) {
+    if DECRYPTS {
+        keys.decrypt(b, x);
+    } else {
+        keys.encrypt(b, x);
+    }
 }

@@ -80,15 +80,6 @@ impl Order {
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         self.keys.iter().map(|&key| place(key))
     }
-
-    /// The places, so many at a time, and those that are left.
-    #[inline(always)]
-    pub(crate) fn groups<const N: usize>(
-        &self,
-    ) -> (impl Iterator<Item = [usize; N]>, impl Iterator<Item = usize>) {
-        let (groups, rest) = self.keys.as_chunks();
-        (groups.iter().map(|group| group.map(place)), rest.iter().map(|&key| place(key)))
-    }
 }
 
 fn place(key: u64) -> usize {
@@ -126,13 +117,5 @@ mod tests {
                 assert_eq!(order(&lens).places().collect::<Vec<_>>(), places, "{count} of 2^{shift}");
             }
         }
-    }
-
-    #[test]
-    fn groups_and_the_rest_are_all_places() {
-        let order = order(&[1, 2, 3, 4, 5]);
-        let (groups, rest) = order.groups::<2>();
-        assert_eq!(groups.collect::<Vec<_>>(), [[4, 3], [2, 1]]);
-        assert_eq!(rest.collect::<Vec<_>>(), [0]);
     }
 }

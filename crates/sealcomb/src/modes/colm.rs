@@ -15,11 +15,11 @@ impl Mode for Colm {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::seal::<Self>(batch);
+        layers::seal(self, batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::open::<Self>(batch);
+        layers::open(self, batch);
     }
 }
 
@@ -40,12 +40,15 @@ impl Layers for Colm {
     const LAST_BOTTOM: [[u16; 2]; 2] = [[0b11_0110, 0b110_1100], [0b1000_0010, 0b1_0000_0100]];
     const SUM_IS_LAST: bool = true;
     const BEFORE_TAG: u128 = 0;
-    const FLAGGED: bool = false;
     const GAP: usize = 0;
+
+    fn is_flagged(&self) -> bool {
+        false
+    }
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
+    fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
         absorb_nonce_and_aad::<Encrypt, Sum, B>(b, messages, [0; 8], room, states);
     }
 }

@@ -17,11 +17,11 @@ impl Mode for Copa {
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::seal::<Self>(batch);
+        layers::seal(self, batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::open::<Self>(batch);
+        layers::open(self, batch);
     }
 }
 
@@ -42,12 +42,15 @@ impl Layers for Copa {
     const LAST_BOTTOM: [[u16; 2]; 2] = [[0b100, 0b1_1100]; 2];
     const SUM_IS_LAST: bool = false;
     const BEFORE_TAG: u128 = 0;
-    const FLAGGED: bool = true;
     const GAP: usize = 0;
+
+    fn is_flagged(&self) -> bool {
+        true
+    }
 
     /// `S[0] = V ⊕ L`, where `V` authenticates the additional data, followed by the nonce.
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, last: &mut Column) {
+    fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, last: &mut Column) {
         // The blocks that end in the nonce, if the data before it is ragged, and the last blocks.
         let mut straddling = Column::new();
         let is_ragged = |message: &Message<'_>| !message.aad.len().is_multiple_of(BLOCK);

@@ -8,97 +8,81 @@ use crate::engine::layers::{self, Column, Layers, Rho, Room, absorb_nonce_and_aa
 use crate::engine::{Batch, Material, Message};
 use crate::primitives::rounds::{Decrypt, DecryptSix, Encrypt, EncryptSix, LayerCipher};
 
-/// ELmD(r, g, f).
-pub(crate) struct Elmd<P>(PhantomData<P>);
+/// ELmD(r, g, f): `C` is the cipher of `r` rounds, and there are `GAP` = `g` blocks between intermediate tags, or none if
+/// that is 0.
+pub(crate) struct Elmd<C, const GAP: usize> {
+    /// `f`: whether the tag is cut, so that the ciphertext is as long as the message.
+    variable_tag: bool,
+    /// What follows the nonce in the first block.
+    param: [u8; 8],
+    rounds: PhantomData<C>,
+}
 
 /// ELmD(10, 0, 0).
-pub(crate) const FULL: Elmd<Full> = Elmd(PhantomData);
+pub(crate) const FULL: Elmd<Full, 0> = Elmd::new(false);
 /// ELmD(6, 0, 0), also ELmD(6,6).
-pub(crate) const SIX_ROUNDS: Elmd<SixRounds> = Elmd(PhantomData);
+pub(crate) const SIX_ROUNDS: Elmd<Six, 0> = Elmd::new(false);
 /// ELmD(10, 127, 0).
-pub(crate) const INTERMEDIATE_TAGS: Elmd<IntermediateTags> = Elmd(PhantomData);
+pub(crate) const INTERMEDIATE_TAGS: Elmd<Full, 127> = Elmd::new(false);
 /// ELmD(10, 0, 1).
-pub(crate) const VARIABLE_TAG: Elmd<VariableTag> = Elmd(PhantomData);
+pub(crate) const VARIABLE_TAG: Elmd<Full, 0> = Elmd::new(true);
 
-/// A set of parameters.
-pub(crate) trait Parameters: Sync {
-    /// The cipher of `r` rounds.
+/// The cipher of `r` rounds.
+pub(crate) trait Rounds: Sync {
+    const ROUNDS: u8;
     type Encrypt: LayerCipher;
     type Decrypt: LayerCipher;
     /// Calls that make `L` of zero.
     const CALLS: usize;
-    /// `g`: blocks between intermediate tags; 0 if there are none.
-    const GAP: usize;
-    /// `f`: whether the tag is cut, so that the ciphertext is as long as the message.
-    const VARIABLE_TAG: bool;
-    /// What follows the nonce in the first block.
-    const PARAM: [u8; 8];
 }
 
 pub(crate) struct Full;
 
-impl Parameters for Full {
+impl Rounds for Full {
+    const ROUNDS: u8 = 10;
     type Encrypt = Encrypt;
     type Decrypt = Decrypt;
     const CALLS: usize = 1;
-    const GAP: usize = 0;
-    const VARIABLE_TAG: bool = false;
-    const PARAM: [u8; 8] = [10, 0, 0, 0, 0x80, 0, 0, 0];
 }
 
-pub(crate) struct SixRounds;
+pub(crate) struct Six;
 
-impl Parameters for SixRounds {
+impl Rounds for Six {
+    const ROUNDS: u8 = 6;
     type Encrypt = EncryptSix;
     type Decrypt = DecryptSix;
     const CALLS: usize = 2;
-    const GAP: usize = 0;
-    const VARIABLE_TAG: bool = false;
-    const PARAM: [u8; 8] = [6, 0, 0, 0, 0x80, 0, 0, 0];
 }
 
-pub(crate) struct IntermediateTags;
-
-impl Parameters for IntermediateTags {
-    type Encrypt = Encrypt;
-    type Decrypt = Decrypt;
-    const CALLS: usize = 1;
-    const GAP: usize = 127;
-    const VARIABLE_TAG: bool = false;
-    const PARAM: [u8; 8] = [10, 0, 127, 0x80, 0x80, 0, 0, 0];
+impl<C: Rounds, const GAP: usize> Elmd<C, GAP> {
+    /// `param` is made of `r`, `g` with its own flag, `f`, and the bytes that stand for the tag's length.
+    const fn new(variable_tag: bool) -> Self {
+        let tags = if GAP > 0 { 0x80 } else { 0 };
+        let param = [C::ROUNDS, 0, GAP as u8, tags | variable_tag as u8, 0x80, 0, 0, 0];
+        Self { variable_tag, param, rounds: PhantomData }
+    }
 }
 
-pub(crate) struct VariableTag;
-
-impl Parameters for VariableTag {
-    type Encrypt = Encrypt;
-    type Decrypt = Decrypt;
-    const CALLS: usize = 1;
-    const GAP: usize = 0;
-    const VARIABLE_TAG: bool = true;
-    const PARAM: [u8; 8] = [10, 0, 0, 1, 0x80, 0, 0, 0];
-}
-
-impl<P: Parameters> Mode for Elmd<P> {
+impl<C: Rounds, const GAP: usize> Mode for Elmd<C, GAP> {
     /// `L = E_K(0)`, or `E_K(E_K(0))` where the rounds are reduced
     fn key(&self, backend: Backend, _: &[u8], material: &mut Material) {
-        layers::key::<P::Encrypt>(backend, P::CALLS, material);
+        layers::key::<C::Encrypt>(backend, C::CALLS, material);
     }
 
     fn seal(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::seal::<Self>(batch);
+        layers::seal(self, batch);
     }
 
     fn open(&self, batch: &mut Batch<'_, '_, '_>) {
-        layers::open::<Self>(batch);
+        layers::open(self, batch);
     }
 }
 
-impl<P: Parameters> Layers for Elmd<P> {
-    type Upper = P::Encrypt;
-    type UpperInverse = P::Decrypt;
-    type Lower = P::Decrypt;
-    type LowerInverse = P::Encrypt;
+impl<C: Rounds, const GAP: usize> Layers for Elmd<C, GAP> {
+    type Upper = C::Encrypt;
+    type UpperInverse = C::Decrypt;
+    type Lower = C::Decrypt;
+    type LowerInverse = C::Encrypt;
     type Mixing = Rho;
 
     /// `2^(i-1) L`
@@ -111,12 +95,15 @@ impl<P: Parameters> Layers for Elmd<P> {
     const LAST_BOTTOM: [[u16; 2]; 2] = [[0b1010, 0b1_0100]; 2];
     const SUM_IS_LAST: bool = true;
     const BEFORE_TAG: u128 = 1;
-    const FLAGGED: bool = !P::VARIABLE_TAG;
-    const GAP: usize = P::GAP;
+    const GAP: usize = GAP;
+
+    fn is_flagged(&self) -> bool {
+        !self.variable_tag
+    }
 
     /// `IV`
     #[inline(always)]
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
-        absorb_nonce_and_aad::<P::Encrypt, Rho, B>(b, messages, P::PARAM, room, states);
+    fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column) {
+        absorb_nonce_and_aad::<C::Encrypt, Rho, B>(b, messages, self.param, room, states);
     }
 }

@@ -54,10 +54,10 @@ pub(crate) fn run_both<C: LayerCipher, D: LayerCipher, B: Isa, W: Weave<B>, cons
         if I <= C::ROUNDS {
             C::round(b, x_keys, I, x);
             D::round(b, y_keys, I, y);
-            for r in 0..R {
+            each_register!(R, r => {
                 x[r] = b.pin(x[r]);
                 y[r] = b.pin(y[r]);
-            }
+            });
             weave.thread(b, I - 1);
         }
     });
@@ -81,10 +81,10 @@ impl<const INVERSE: bool> LayerCipher for Aes<INVERSE> {
 
     #[inline(always)]
     fn round<B: Isa, const R: usize>(b: B, keys: Shared<'_>, i: usize, x: &mut [B::V; R]) {
-        for r in 0..R {
+        each_register!(R, r => {
             let key = keys.key(b, i, r);
             x[r] = if INVERSE { b.aes_inv_round(x[r], key) } else { b.aes_round(x[r], key) };
-        }
+        });
     }
 
     #[inline(always)]
@@ -93,10 +93,10 @@ impl<const INVERSE: bool> LayerCipher for Aes<INVERSE> {
         for i in Self::ROUNDS + 1..rounds {
             Self::round(b, keys, i, x);
         }
-        for r in 0..R {
+        each_register!(R, r => {
             let key = keys.key(b, rounds, r);
             x[r] = if INVERSE { b.aes_inv_last(x[r], key) } else { b.aes_last(x[r], key) };
-        }
+        });
     }
 
     /// As the backend does it best.
@@ -147,9 +147,9 @@ impl LayerCipher for DecryptSix {
     #[inline(always)]
     fn begin<B: Isa, const R: usize>(b: B, key: &KeySchedule, _: Shared<'_>, x: &mut [B::V; R]) {
         add_key(b, key.encrypting(), 6, x);
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = b.aes_inv_mix(x[r]);
-        }
+        });
     }
 
     #[inline(always)]
@@ -160,15 +160,15 @@ impl LayerCipher for DecryptSix {
     #[inline(always)]
     fn end<B: Isa, const R: usize>(b: B, keys: Shared<'_>, x: &mut [B::V; R]) {
         let rounds = RoundKeys::<B>::rounds(keys);
-        for r in 0..R {
+        each_register!(R, r => {
             x[r] = b.aes_inv_last(x[r], keys.key(b, rounds, r));
-        }
+        });
     }
 }
 
 #[inline(always)]
 fn add_key<B: Isa, K: RoundKeys<B>, const R: usize>(b: B, keys: K, round: usize, x: &mut [B::V; R]) {
-    for r in 0..R {
+    each_register!(R, r => {
         x[r] = b.xor(x[r], keys.key(b, round, r));
-    }
+    });
 }

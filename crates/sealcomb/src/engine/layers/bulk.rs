@@ -25,42 +25,47 @@ pub(super) fn before_last<M: Layers, B: Isa, const OPENS: bool>(
     lasts: &mut [Last],
 ) {
     // Where a register has one block, there are no lanes to gain.
-    let one_by_one = B::BLOCKS == 1
-        || M::GAP > 0
-        || !M::Mixing::ABREAST
-        || messages.len() < GROUP
-        || matches!(schedule, Schedule::Single | Schedule::Blocks)
-        || !share_key(messages);
-    if one_by_one {
-        for (message, last) in messages.iter_mut().zip(lasts) {
-            alone::<M, B, OPENS>(b, message, rooms, last);
-        }
-        return;
-    }
+    let may_go_abreast = B::BLOCKS > 1
+        && M::GAP == 0
+        && M::Mixing::ABREAST
+        && !matches!(schedule, Schedule::Single | Schedule::Blocks)
+        && share_key(messages);
+    let mut groups = if may_go_abreast { messages.len() / GROUP } else { 0 };
     let mut order = Order::new();
     for (i, last) in lasts.iter().enumerate() {
         order.push(i, last.whole);
     }
-    order.sort();
-    let (groups, rest) = order.groups();
-    for group in groups {
-        abreast::<M, B, OPENS>(b, messages, rooms, lasts, group);
+    if groups > 0 {
+        order.sort();
     }
-    for i in rest {
-        alone::<M, B, OPENS>(b, messages[i], rooms, &mut lasts[i]);
+    let mut places = order.places();
+    while let Some(first) = places.next() {
+        let last = &lasts[first];
+        let mut masks = masks::<M>(messages[first].key, last.whole / BLOCK, last.tags, rooms);
+        let mut done = 0;
+        if groups > 0
+            && let (Some(second), Some(third), Some(fourth)) = (places.next(), places.next(), places.next())
+        {
+            groups -= 1;
+            let group = [first, second, third, fourth];
+            (masks, done) = abreast::<M, B, OPENS>(b, messages, masks, lasts, group);
+        }
+        if done < lasts[first].whole {
+            alone::<M, B, OPENS>(b, messages[first], masks, done, &mut lasts[first]);
+        }
     }
 }
 
-/// A group of messages abreast, the longest of them first: what it has beyond all others goes on alone, if that is more
-/// than a register.
+/// A group of messages abreast, the longest of them first: what it has beyond all others is left, if that is more than a
+/// register. Returns its masks, and how many bytes of it are done.
 #[inline(always)]
-fn abreast<M: Layers, B: Isa, const OPENS: bool>(
+fn abreast<'k, 'a: 'k, M: Layers, B: Isa, const OPENS: bool>(
     b: B,
-    messages: &mut [&mut Message<'_>],
-    rooms: &mut [Room; 2],
+    messages: &mut [&mut Message<'a>],
+    masks: [Masks<'k>; 2],
     lasts: &mut [Last],
     group: [usize; GROUP],
-) {
+) -> ([Masks<'k>; 2], usize) {
     const ONCE: &str = "an order has each place once";
     let mut lasts = lasts.get_disjoint_mut(group).expect(ONCE);
     let [first, second, third, fourth] = messages.get_disjoint_mut(group).expect(ONCE);
@@ -68,7 +73,6 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
     let register = BLOCK * B::BLOCKS;
     let others = lasts[1].whole.next_multiple_of(register);
     let to = if longest > others + register { others } else { longest };
-    let masks = masks::<M>(key, longest / BLOCK, 0, rooms);
     let states = lasts.each_ref().map(|last| last.w);
     let mut run = Run::<M, B, Abreast<B>, GROUP>::new(b, key, masks, &states);
     let data = [
@@ -78,27 +82,22 @@ fn abreast<M: Layers, B: Isa, const OPENS: bool>(
         fourth.data.part(0, lasts[3].whole),
     ];
     run.blocks::<OPENS>(data, &mut lasts);
-    if longest > to {
-        let Run { masks, .. } = run;
-        let [last, ..] = lasts;
-        let mut run = Run::<M, B, Alone<B>, 1>::new(b, key, masks, &[last.w]);
-        run.blocks::<OPENS>([first.data.part(to, longest)], &mut [last]);
-    }
+    (run.masks, to)
 }
 
-/// A message alone.
+/// A message alone, from these bytes on.
 #[inline(always)]
 fn alone<M: Layers, B: Isa, const OPENS: bool>(
     b: B,
     message: &mut Message<'_>,
-    rooms: &mut [Room; 2],
+    masks: [Masks<'_>; 2],
+    from: usize,
     last: &mut Last,
 ) {
-    let masks = masks::<M>(message.key, last.whole / BLOCK, last.tags, rooms);
     let mut run = Run::<M, B, Alone<B>, 1>::new(b, message.key, masks, &[last.w]);
-    if last.tags == 0 {
+    if M::GAP == 0 {
         let whole = last.whole;
-        run.blocks::<OPENS>([message.data.part(0, whole)], &mut [last]);
+        run.blocks::<OPENS>([message.data.part(from, whole)], &mut [last]);
     } else {
         run.stretches::<OPENS>(&mut message.data, last);
     }
@@ -334,7 +333,7 @@ impl<B: Isa, S: Course<B, N>, X: Mixing, const N: usize, const OPENS: bool> Weav
 }
 
 impl<M: Layers, B: Isa> Run<'_, M, B, Alone<B>, 1> {
-    /// Takes the blocks before the last of a message with intermediate tags through both layers.
+    /// Takes the blocks before the last of a message through both layers, stretches of them between intermediate tags.
     #[inline(always)]
     fn stretches<const OPENS: bool>(&mut self, data: &mut Span<'_>, last: &mut Last) {
         let stretch = BLOCK * M::GAP;
@@ -342,7 +341,7 @@ impl<M: Layers, B: Isa> Run<'_, M, B, Alone<B>, 1> {
         let plain = |i: usize| i * stretch;
         let cipher = |i: usize| i * (stretch + BLOCK);
         let (tags, whole) = (last.tags, last.whole);
-        if !OPENS {
+        if !OPENS && tags > 0 {
             // Each stretch goes where its ciphertext will be: the last first, since in place they overlap. The last has
             // whatever follows the tags, of which there are no more than so many.
             for i in (0..=tags).rev() {
@@ -361,6 +360,8 @@ impl<M: Layers, B: Isa> Run<'_, M, B, Alone<B>, 1> {
             let received = if OPENS && i < tags { data.block(cipher(i) + bytes) } else { [0; BLOCK] };
             let part = if OPENS {
                 data.part_at(cipher(i), cipher(i) + bytes, plain(i))
+            } else if tags == 0 {
+                data.part(0, whole)
             } else {
                 data.written().first(cipher(i) + bytes).after(cipher(i))
             };

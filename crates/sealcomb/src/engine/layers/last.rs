@@ -35,11 +35,15 @@ pub(super) struct Last {
 impl Last {
     /// That of a message whose mixing begins with `w`; the blocks before it are yet to come.
     #[inline(always)]
-    pub(super) fn new<M: Layers, const OPENS: bool>(message: &Message<'_>, w: &Block) -> Self {
+    pub(super) fn new<M: Layers, const OPENS: bool>(
+        message: &Message<'_>,
+        w: &Block,
+        is_flagged: bool,
+    ) -> Self {
         let whole = message.bytes.div_ceil(BLOCK).max(1) - 1;
         let tags = whole.checked_div(M::GAP).unwrap_or(0).min(MOST_TAGS);
         let bytes = message.bytes - BLOCK * whole;
-        let flag = if OPENS && M::FLAGGED {
+        let flag = if OPENS && is_flagged {
             message.data.block(BLOCK * (whole + tags + 1))[0]
         } else {
             u8::from(bytes < BLOCK)
@@ -94,7 +98,12 @@ fn both(masks: &Masks<'_>, ahead: usize, [block, tag]: [u16; 2]) -> [Block; 2] {
 
 /// The last block and the block for the tag of every message, sealed.
 #[inline(always)]
-pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
+pub(super) fn seal_last<M: Layers, B: Isa>(
+    b: B,
+    messages: &mut [&mut Message<'_>],
+    lasts: &mut [Last],
+    is_flagged: bool,
+) {
     let mut blocks = ArrayVec::<Block, { 2 * SIDE_BY_SIDE }>::new();
     for last in lasts.iter() {
         let sum = add(last.sum, last.block);
@@ -110,7 +119,7 @@ pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
     for ((message, last), [y, y_tag]) in messages.iter_mut().zip(lasts).zip(pairs(&mut blocks)) {
         let (c, c_tag) = (add(*y, last.bottom[0]), add(*y_tag, last.bottom[1]));
         message.data.set_block(BLOCK * last.before(), &c);
-        if M::FLAGGED {
+        if is_flagged {
             let mut flag = [0; BLOCK];
             flag[0] = last.flag;
             message.data.set_block(BLOCK * (last.before() + 1), &flag);
@@ -124,12 +133,17 @@ pub(super) fn seal_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
 /// The last block and the block for the tag of every message, opened. What is left in `message.tag` is the received tag,
 /// and added to it what ought to be zero.
 #[inline(always)]
-pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_>], lasts: &mut [Last]) {
+pub(super) fn open_last<M: Layers, B: Isa>(
+    b: B,
+    messages: &mut [&mut Message<'_>],
+    lasts: &mut [Last],
+    is_flagged: bool,
+) {
     // Where the tag is a whole block, it goes the way of the last block.
-    let each_has = if M::FLAGGED { 2 } else { 1 };
+    let each_has = if is_flagged { 2 } else { 1 };
     let mut blocks = ArrayVec::<Block, { 2 * SIDE_BY_SIDE }>::new();
     for (message, last) in messages.iter().zip(lasts.iter_mut()) {
-        if M::FLAGGED {
+        if is_flagged {
             blocks.push(add(last.block, last.bottom[0]));
             blocks.push(add(message.tag, last.bottom[1]));
         } else {
@@ -157,7 +171,7 @@ pub(super) fn open_last<M: Layers, B: Isa>(b: B, messages: &mut [&mut Message<'_
             last.difference = or(last.difference, add(add(*x, last.top[1]), last.sum));
         }
     }
-    if M::FLAGGED {
+    if is_flagged {
         for (message, last) in messages.iter_mut().zip(lasts) {
             let mut wrong = [0; BLOCK];
             if last.flag > 0 {

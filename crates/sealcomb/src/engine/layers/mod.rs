@@ -59,14 +59,14 @@ pub(crate) trait Layers {
     const SUM_IS_LAST: bool;
     /// What is added before the tag's call of the lower layer.
     const BEFORE_TAG: u128;
-    /// Whether the ciphertext has whole blocks and a byte that says whether the last was padded. If not, it is as long as
-    /// the message, and the tag begins within its last block.
-    const FLAGGED: bool;
     /// Blocks between intermediate tags; 0 if there are none.
     const GAP: usize;
 
+    /// Whether the ciphertext has whole blocks and a byte that says whether the last was padded. If not, it is as long as
+    /// the message, and the tag begins within its last block.
+    fn is_flagged(&self) -> bool;
     /// The mixing's state before the first block, from nonce and additional data; `room` is for their masks.
-    fn start<B: Isa>(b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column);
+    fn start<B: Isa>(&self, b: B, messages: &[&mut Message<'_>], room: &mut Room, states: &mut Column);
 }
 
 /// The doublings of a key's `L`.
@@ -106,12 +106,28 @@ impl<C: LayerCipher> Kernel for Derive<'_, C> {
 /// Takes blocks of messages that have the same number of them, one message's after the other's, through a layer.
 #[inline(always)]
 pub(crate) fn each<C: LayerCipher, B: Isa>(b: B, messages: &[&mut Message<'_>], blocks: &mut [Block]) {
-    let Some(first) = messages.first() else { return };
-    if share_key(messages) {
-        layer::<C, B>(b, first.key, blocks);
-    } else {
-        let each = blocks.len() / messages.len();
-        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each)) {
+    b.call(Each::<C> { messages, blocks, cipher: PhantomData });
+}
+
+/// A function for all modes and all their calls of a layer: there are so many that to write each out takes the compiler
+/// longer than all else of these modes.
+struct Each<'b, 'm, 'a, C> {
+    messages: &'b [&'m mut Message<'a>],
+    blocks: &'b mut [Block],
+    cipher: PhantomData<C>,
+}
+
+impl<C: LayerCipher> Kernel for Each<'_, '_, '_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Isa>(self, b: B) {
+        let Self { messages, blocks, .. } = self;
+        if messages.is_empty() {
+            return;
+        }
+        let each = if share_key(messages) { blocks.len() } else { blocks.len() / messages.len() };
+        for (message, blocks) in messages.iter().zip(blocks.chunks_mut(each.max(1))) {
             layer::<C, B>(b, message.key, blocks);
         }
     }
@@ -142,27 +158,19 @@ fn some<C: LayerCipher, B: Isa, const R: usize>(b: B, key: &Material, blocks: &m
 }
 
 /// Seals the messages of a flight.
-pub(crate) fn seal<M: Layers>(batch: &mut Batch<'_, '_, '_>) {
-    batch.backend.run(Crypt::<M, false> {
-        schedule: batch.schedule,
-        messages: batch.messages,
-        mode: PhantomData,
-    });
+pub(crate) fn seal<M: Layers>(mode: &M, batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Crypt::<M, false> { mode, schedule: batch.schedule, messages: batch.messages });
 }
 
 /// Opens the messages of a flight.
-pub(crate) fn open<M: Layers>(batch: &mut Batch<'_, '_, '_>) {
-    batch.backend.run(Crypt::<M, true> {
-        schedule: batch.schedule,
-        messages: batch.messages,
-        mode: PhantomData,
-    });
+pub(crate) fn open<M: Layers>(mode: &M, batch: &mut Batch<'_, '_, '_>) {
+    batch.backend.run(Crypt::<M, true> { mode, schedule: batch.schedule, messages: batch.messages });
 }
 
 struct Crypt<'b, 'm, 'a, M, const OPENS: bool> {
+    mode: &'b M,
     schedule: Schedule,
     messages: &'b mut [&'m mut Message<'a>],
-    mode: PhantomData<M>,
 }
 
 impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
@@ -170,19 +178,20 @@ impl<M: Layers, const OPENS: bool> Kernel for Crypt<'_, '_, '_, M, OPENS> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) {
+        let is_flagged = self.mode.is_flagged();
         let mut rooms = [None, None];
         for messages in self.messages.chunks_mut(SIDE_BY_SIDE) {
             let mut start = Column::new();
-            M::start(b, messages, &mut rooms[0], &mut start);
+            self.mode.start(b, messages, &mut rooms[0], &mut start);
             let mut lasts = ArrayVec::<Last, SIDE_BY_SIDE>::new();
             for (message, w) in messages.iter().zip(&start) {
-                lasts.push(Last::new::<M, OPENS>(message, w));
+                lasts.push(Last::new::<M, OPENS>(message, w, is_flagged));
             }
             before_last::<M, B, OPENS>(b, self.schedule, messages, &mut rooms, &mut lasts);
             if OPENS {
-                open_last::<M, B>(b, messages, &mut lasts);
+                open_last::<M, B>(b, messages, &mut lasts, is_flagged);
             } else {
-                seal_last::<M, B>(b, messages, &mut lasts);
+                seal_last::<M, B>(b, messages, &mut lasts, is_flagged);
             }
         }
     }
