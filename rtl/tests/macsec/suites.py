@@ -1,7 +1,7 @@
 """The cipher suites of macsec100g: with AES pyca's, with Serpent by the book.
 
-GCM is that of SP 800-38D, OCB3 that of RFC 7253, with nonces of 12 bytes and tags of 16. The models of Serpent
-and GF(2^128) are those of the tests of rtl/serpent and rtl/gf128.
+GCM is that of SP 800-38D, OCB3 that of RFC 7253, with nonces of 12 bytes and tags of 16. The models of
+Serpent and GF(2^128) are those of the tests of rtl/serpent and rtl/gf128.
 """
 
 import json
