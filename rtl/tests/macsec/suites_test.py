@@ -85,12 +85,12 @@ async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyO
         sealed = bytes(got.tdata)
         assert sealed.hex() == ends[which].sealed(frame).hex()
         assert got.tid == one.channel
-        # An address, the user data, the ICV.
+        # An address, the user data or the ICV, in turn for each association.
         end = len(sealed) - ICV_BYTES
-        for at in (rng.randrange(12), rng.randrange(DATA, end), rng.randrange(end, len(sealed))):
-            forged = flipped(sealed, at, rng.randrange(8))
-            await core.sources["line"].send(AxiStreamFrame(forged, tuser=0))
-            expected[which]["not_valid"] += 1
+        places = (range(12), range(DATA, end), range(end, len(sealed)))
+        forged = flipped(sealed, rng.choice(places[i // len(made) % 3]), rng.randrange(8))
+        await core.sources["line"].send(AxiStreamFrame(forged, tuser=0))
+        expected[which]["not_valid"] += 1
         await core.sources["line"].send(AxiStreamFrame(sealed, tuser=0))
         received.append((one.channel, frame))
         for name, more in (("pn", 1), ("frames", 1), ("octets", data_bytes)):
@@ -105,7 +105,8 @@ async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyO
         assert await core.counted(one.slot, False) == counts | {"not_valid": 0}
 
 
-@cocotb.test()
+# To write over many slots takes Icarus an hour.
+@cocotb.test(skip=CHANNELS > 4)
 async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject) -> None:
     rng = random.Random(10 + SUITE)
     core, made = await begun(dut, rng)
