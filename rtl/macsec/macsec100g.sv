@@ -8,10 +8,12 @@
 module macsec100g #(
     parameter int CHANNELS = 4,
     parameter int USER = 1,
+    parameter int SUITE = 0,
     parameter int SBOX = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
-    parameter int SLOT_BITS = CHANNEL_BITS + 2
+    parameter int SLOT_BITS = CHANNEL_BITS + 2,
+    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -40,7 +42,7 @@ module macsec100g #(
     output logic                 s_key_tready,
     input  logic                 s_key_receive,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
 
     input  logic                    s_controlled_tvalid,
     output logic                    s_controlled_tready,
@@ -149,6 +151,7 @@ module macsec100g #(
         .s_axil_rresp,
         .identity_magic(32'h4d41_4353),
         .shape_channels(8'(CHANNELS)),
+        .shape_suite(2'(SUITE)),
         .select_slot,
         .select_receive,
         .command_set_channel,
@@ -265,6 +268,7 @@ module macsec100g #(
     macsec_transmit #(
         .CHANNELS(CHANNELS),
         .USER(USER),
+        .SUITE(SUITE),
         .SBOX(SBOX),
         .DEPTH(DEPTH)
     ) transmit (
@@ -323,6 +327,7 @@ module macsec100g #(
     macsec_receive #(
         .CHANNELS(CHANNELS),
         .USER(USER),
+        .SUITE(SUITE),
         .SBOX(SBOX),
         .DEPTH(DEPTH)
     ) receive (

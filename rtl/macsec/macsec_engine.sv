@@ -1,13 +1,16 @@
 // What both sides of MACsec have at their middle: an engine, and before its keys the guard of slots in use.
 //
+//   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits
 //   s_key_*, set_*, begins, in_use, zeroise, zeroising, refused, began
 //               see macsec_keys; a frame ends with its tag or verdict
 //   s_cmd_*, s_axis_*, m_axis_*, m_tag_*
-//               see gcm512_aes; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
+//               see gcm512, ocb512; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
 module macsec_engine #(
     parameter int OPEN = 0,
+    parameter int SUITE = 0,
     parameter int SBOX = 0,
-    parameter int SLOT_BITS = 4
+    parameter int SLOT_BITS = 4,
+    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -15,7 +18,7 @@ module macsec_engine #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
 
     input  logic                    set,
     input  logic [   SLOT_BITS-1:0] set_slot,
@@ -55,10 +58,12 @@ module macsec_engine #(
     output logic         m_tag_tbad
 );
 
+    localparam int CIPHER = SUITE >= 2 ? 1 : 0;
+
     logic key_valid;
     logic key_ready;
     logic [SLOT_BITS-1:0] key_slot;
-    logic [127:0] key;
+    logic [KEY_BITS-1:0] key;
     logic [2:0] verdict;
     logic unused_bad;
     // The guard lets no key come to a slot of a frame in the engine.
@@ -68,7 +73,8 @@ module macsec_engine #(
     assign m_tag_tbad = verdict[0] || verdict[1];
 
     macsec_keys #(
-        .SLOT_BITS(SLOT_BITS)
+        .SLOT_BITS(SLOT_BITS),
+        .KEY_BITS (KEY_BITS)
     ) keys (
         .clk,
         .rst,
@@ -92,44 +98,87 @@ module macsec_engine #(
         .refused
     );
 
-    gcm512_aes #(
-        .DIRECTION(OPEN),
-        .SBOX(SBOX),
-        .SLOTS(2 ** SLOT_BITS)
-    ) engine (
-        .clk,
-        .rst,
-        .s_key_tvalid(key_valid),
-        .s_key_tready(key_ready),
-        .s_key_slot(key_slot),
-        .s_key_key(key),
-        .s_key_refused(unused_refused),
-        .s_key_refusals(unused_refusals),
-        .s_cmd_tvalid,
-        .s_cmd_tready,
-        .s_cmd_open(OPEN == 1),
-        .s_cmd_slot,
-        .s_cmd_nonce({32'd0, macsec_pkg::swap96(s_cmd_nonce)}),
-        .s_cmd_ad_bytes,
-        .s_cmd_message_bytes,
-        .s_cmd_padded(1'b0),
-        .s_axis_tvalid,
-        .s_axis_tready,
-        .s_axis_tdata,
-        .s_axis_tkeep,
-        .s_axis_tlast,
-        .s_axis_tuser,
-        .m_axis_tvalid,
-        .m_axis_tready,
-        .m_axis_tdata,
-        .m_axis_tkeep,
-        .m_axis_tlast,
-        .m_axis_tuser(unused_bad),
-        .m_tag_tvalid,
-        .m_tag_tready,
-        .m_tag_tdata,
-        .m_tag_tuser(verdict)
-    );
+    if (SUITE % 2 == 1) begin : g_ocb
+        ocb512 #(
+            .CIPHER(CIPHER),
+            .DIRECTION(OPEN),
+            .SBOX(SBOX),
+            .SLOTS(2 ** SLOT_BITS)
+        ) engine (
+            .clk,
+            .rst,
+            .s_key_tvalid(key_valid),
+            .s_key_tready(key_ready),
+            .s_key_slot(key_slot),
+            .s_key_key(key),
+            .s_key_refused(unused_refused),
+            .s_key_refusals(unused_refusals),
+            .s_cmd_tvalid,
+            .s_cmd_tready,
+            .s_cmd_open(OPEN == 1),
+            .s_cmd_slot,
+            .s_cmd_nonce({32'd0, macsec_pkg::swap96(s_cmd_nonce)}),
+            .s_cmd_ad_bytes,
+            .s_cmd_message_bytes,
+            .s_cmd_padded(1'b0),
+            .s_axis_tvalid,
+            .s_axis_tready,
+            .s_axis_tdata,
+            .s_axis_tkeep,
+            .s_axis_tlast,
+            .s_axis_tuser,
+            .m_axis_tvalid,
+            .m_axis_tready,
+            .m_axis_tdata,
+            .m_axis_tkeep,
+            .m_axis_tlast,
+            .m_axis_tuser(unused_bad),
+            .m_tag_tvalid,
+            .m_tag_tready,
+            .m_tag_tdata,
+            .m_tag_tuser(verdict)
+        );
+    end else begin : g_gcm
+        gcm512 #(
+            .CIPHER(CIPHER),
+            .DIRECTION(OPEN),
+            .SBOX(SBOX),
+            .SLOTS(2 ** SLOT_BITS)
+        ) engine (
+            .clk,
+            .rst,
+            .s_key_tvalid(key_valid),
+            .s_key_tready(key_ready),
+            .s_key_slot(key_slot),
+            .s_key_key(key),
+            .s_key_refused(unused_refused),
+            .s_key_refusals(unused_refusals),
+            .s_cmd_tvalid,
+            .s_cmd_tready,
+            .s_cmd_open(OPEN == 1),
+            .s_cmd_slot,
+            .s_cmd_nonce({32'd0, macsec_pkg::swap96(s_cmd_nonce)}),
+            .s_cmd_ad_bytes,
+            .s_cmd_message_bytes,
+            .s_cmd_padded(1'b0),
+            .s_axis_tvalid,
+            .s_axis_tready,
+            .s_axis_tdata,
+            .s_axis_tkeep,
+            .s_axis_tlast,
+            .s_axis_tuser,
+            .m_axis_tvalid,
+            .m_axis_tready,
+            .m_axis_tdata,
+            .m_axis_tkeep,
+            .m_axis_tlast,
+            .m_axis_tuser(unused_bad),
+            .m_tag_tvalid,
+            .m_tag_tready,
+            .m_tag_tdata,
+            .m_tag_tuser(verdict)
+        );
+    end
 
     logic unused;
     assign unused = ^{unused_bad, unused_refused, unused_refusals, verdict[2]};

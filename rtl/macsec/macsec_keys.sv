@@ -2,7 +2,7 @@
 //
 // A key for a slot in use is refused, and counted. Any other waits until the frames that have begun so far are through,
 // so that no slot is overwritten in flight. `zeroise` ends the use of all slots at once, waits likewise, and writes a key
-// of zeros, and with it round keys and powers of H, over each slot.
+// of zeros, and with it all that an engine keeps of a key, over each slot.
 //
 // A key comes into use once: with it begin its packet numbers, which must not begin again. When its use has ended the slot
 // wants a new key.
@@ -11,7 +11,8 @@
 //   in_use    slots in use
 //   began     a frame was given to the engine; ended: one has left it
 module macsec_keys #(
-    parameter int SLOT_BITS = 4
+    parameter int SLOT_BITS = 4,
+    parameter int KEY_BITS = 128
 ) (
     input logic clk,
     input logic rst,
@@ -19,12 +20,12 @@ module macsec_keys #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
 
     output logic                 m_key_tvalid,
     input  logic                 m_key_tready,
     output logic [SLOT_BITS-1:0] m_key_slot,
-    output logic [        127:0] m_key_key,
+    output logic [ KEY_BITS-1:0] m_key_key,
 
     input  logic                    set,
     input  logic [   SLOT_BITS-1:0] set_slot,

@@ -1,4 +1,5 @@
-// MACsec's receiving side for a 512-bit stream: IEEE 802.1AE-2018, 10.6, with GCM-AES-128 and GCM-AES-XPN-128.
+// MACsec's receiving side for a 512-bit stream: IEEE 802.1AE-2018, 10.6, with GCM-AES-128 and GCM-AES-XPN-128, or by
+// SUITE with an engine that the standard does not know (macsec_engine).
 //
 //   a frame of another EtherType goes to the uncontrolled port, as it comes
 //   each whole frame with a SecTAG:
@@ -10,7 +11,7 @@
 // Nothing leaves before it is verified. Numbers within the window may come twice, as the standard lets them (10.6.5); with
 // a window of 0 none does. Frames without encryption (E = 0) count as ones of bad SecTAGs: this core does not open them.
 //
-// Clocks for a frame of n bytes of user data: 2 + ceil(n / 64) (the engine's).
+// Clocks for a frame of n bytes of user data: 2 + ceil(n / 64) (the engine's); OCB3: 3 + ceil(n / 64).
 //
 //   s_axis_*    the line, without FCS; tuser[0]: a bad frame of the MAC, at tlast; the other bits go with the frame
 //   m_axis_*    the controlled port: tid is the channel, tuser what s_axis_tuser[USER:1] was
@@ -19,16 +20,18 @@
 //   set_channel whose frames a channel receives: its SCI as it is written, first byte highest, and whether it is in use
 //   set_sa      an association: in use, the lowest packet number, the window, extended or not, and the base of its nonces,
 //               first byte highest: SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into
-//               use once with each key. set_ready: the settings of this clock are taken
+//               use once with each key, and its counters begin at 0. set_ready: the settings of this clock are taken
 //   read_*      an association's lowest number and counters, of the slot of the clock before
 //   count_*     one clock for each frame
 module macsec_receive #(
     parameter int CHANNELS = 4,
     parameter int USER = 1,
+    parameter int SUITE = 0,
     parameter int SBOX = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
-    parameter int SLOT_BITS = CHANNEL_BITS + 2
+    parameter int SLOT_BITS = CHANNEL_BITS + 2,
+    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -58,7 +61,7 @@ module macsec_receive #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
 
     input  logic                    set_channel,
     input  logic                    set_sa,
@@ -334,9 +337,10 @@ module macsec_receive #(
     always_ff @(posedge clk) begin
         if (rst) c_valid <= 1'b0;
         else if (b_ready) c_valid <= b_valid;
+        // For one clock: what waits here might be counted when its association has another key already.
+        c_late <= step && b_found && has_sa && is_number && late && !rst;
         if (b_ready) begin
             c_drop <= !good;
-            c_late <= b_found && has_sa && is_number && late;
             c_data_bytes <= b_data_bytes;
             c_data_at <= b_data_at;
             c_side <= b_side;
@@ -469,6 +473,7 @@ module macsec_receive #(
 
     macsec_engine #(
         .OPEN(1),
+        .SUITE(SUITE),
         .SBOX(SBOX),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
@@ -711,6 +716,8 @@ module macsec_receive #(
     ) frames_good (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(accepted),
         .add_slot(header_slot),
         .add_value(16'd1),
@@ -723,6 +730,8 @@ module macsec_receive #(
     ) octets_decrypted (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(accepted),
         .add_slot(header_slot),
         .add_value(header_bytes),
@@ -735,6 +744,8 @@ module macsec_receive #(
     ) frames_not_valid (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(ends && not_valid),
         .add_slot(header_slot),
         .add_value(16'd1),
@@ -752,7 +763,9 @@ module macsec_receive #(
     ) frames_late_before (
         .clk,
         .rst,
-        .add(c_valid && c_ready && c_late),
+        .clear(begins),
+        .clear_slot(set_slot),
+        .add(c_late),
         .add_slot(c_slot),
         .add_value(16'd1),
         .read_slot,
@@ -764,6 +777,8 @@ module macsec_receive #(
     ) frames_late_behind (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(ends && !not_valid && late_by_now),
         .add_slot(header_slot),
         .add_value(16'd1),

@@ -27,6 +27,7 @@ module macsec_registers (
 
     input logic [31:0] identity_magic,
     input logic [7:0] shape_channels,
+    input logic [1:0] shape_suite,
     output logic [7:0] select_slot,
     output logic select_receive,
     output logic command_set_channel,
@@ -206,7 +207,7 @@ module macsec_registers (
     always_comb begin
         case (read_at)
             6'h0: read = identity_magic;
-            6'h1: read = {24'd0, shape_channels};
+            6'h1: read = {22'd0, shape_suite, shape_channels};
             6'h2: read = {23'd0, select_receive, select_slot};
             6'h3: read = '0;
             6'h4: read = {29'd0, status_in_use, status_zeroising, status_busy};

@@ -1,4 +1,5 @@
-// MACsec's sending side for a 512-bit stream: IEEE 802.1AE-2018, 10.5, with GCM-AES-128 and GCM-AES-XPN-128.
+// MACsec's sending side for a 512-bit stream: IEEE 802.1AE-2018, 10.5, with GCM-AES-128 and GCM-AES-XPN-128, or by
+// SUITE with an engine that the standard does not know (macsec_engine).
 //
 //   for each whole frame of the controlled port:
 //       channel by tid, association by the channel's AN, packet number from the association
@@ -19,17 +20,19 @@
 //   set_channel what a channel sends with: its AN, and its SCI as it is written, first byte highest
 //   set_sa      an association: in use, its next packet number, and the base of its nonces, first byte highest:
 //               SCI ‖ 0, or with extended numbers (SSCI ‖ 0) ⊕ salt. it comes into use once
-//               with each key. set_ready: the settings of this clock are taken
+//               with each key, and its counters begin at 0. set_ready: the settings of this clock are taken
 //   read_*      an association's next packet number and counters, of the slot of the clock before
 //   threshold   reached: one clock for each frame with this number or a higher one, of reached_slot; never if it is 0
 //   count_*     one clock for each frame: dropped because there is no association, or no number left
 module macsec_transmit #(
     parameter int CHANNELS = 4,
     parameter int USER = 1,
+    parameter int SUITE = 0,
     parameter int SBOX = 0,
     parameter int DEPTH = 256,
     parameter int CHANNEL_BITS = $clog2(CHANNELS),
-    parameter int SLOT_BITS = CHANNEL_BITS + 2
+    parameter int SLOT_BITS = CHANNEL_BITS + 2,
+    parameter int KEY_BITS = SUITE >= 2 ? 256 : 128
 ) (
     input logic clk,
     input logic rst,
@@ -61,7 +64,7 @@ module macsec_transmit #(
     input  logic                 s_key_tvalid,
     output logic                 s_key_tready,
     input  logic [SLOT_BITS-1:0] s_key_slot,
-    input  logic [        127:0] s_key_key,
+    input  logic [ KEY_BITS-1:0] s_key_key,
 
     input  logic                    set_channel,
     input  logic                    set_sa,
@@ -341,6 +344,7 @@ module macsec_transmit #(
 
     macsec_engine #(
         .OPEN(0),
+        .SUITE(SUITE),
         .SBOX(SBOX),
         .SLOT_BITS(SLOT_BITS)
     ) engine (
@@ -562,6 +566,8 @@ module macsec_transmit #(
     ) frames_encrypted (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(head && engine_ready),
         .add_slot(job_slot),
         .add_value(16'd1),
@@ -574,6 +580,8 @@ module macsec_transmit #(
     ) octets_encrypted (
         .clk,
         .rst,
+        .clear(begins),
+        .clear_slot(set_slot),
         .add(head && engine_ready),
         .add_slot(job_slot),
         .add_value(job_bytes),

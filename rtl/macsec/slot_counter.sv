@@ -1,9 +1,12 @@
-// A counter of 64 bits for each slot: one addition a clock, any slot. Reading takes a clock. Reset makes all of them 0.
+// A counter of 64 bits for each slot: one addition a clock, any slot. Reading takes a clock. `clear` makes one of them 0,
+// to which nothing is added in that clock; reset makes all of them 0.
 module slot_counter #(
     parameter int SLOT_BITS = 4
 ) (
     input  logic                 clk,
     input  logic                 rst,
+    input  logic                 clear,
+    input  logic [SLOT_BITS-1:0] clear_slot,
     input  logic                 add,
     input  logic [SLOT_BITS-1:0] add_slot,
     input  logic [         15:0] add_value,
@@ -21,8 +24,12 @@ module slot_counter #(
     always_ff @(posedge clk) begin
         if (add) memory[add_slot] <= sum;
         read_value <= counted[read_slot] ? memory[read_slot] : 64'd0;
-        if (rst) counted <= '0;
-        else if (add) counted[add_slot] <= 1'b1;
+        if (rst) begin
+            counted <= '0;
+        end else begin
+            if (add) counted[add_slot] <= 1'b1;
+            if (clear) counted[clear_slot] <= 1'b0;
+        end
     end
 
 endmodule

@@ -263,6 +263,64 @@ async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
+    rng = random.Random(9)
+    bench = Receive(dut)
+    await bench.reset()
+    names = ("frames", "octets", "not_valid", "late")
+    other = Association(2, SCIS[2], 3, key(9))
+    await bench.use(other)
+    await bench.send(sealed_by(other.other_end(), some_frame(rng, SCIS[2][:6], 60)))
+    await bench.receive()
+    for i in range(2):
+        association = Association(0, SCIS[0], 0, key(i))
+        await bench.use(association)
+        assert [await bench.read(association.slot, name) for name in names] == [0, 0, 0, 0]
+        end = association.other_end()
+        sealed = [sealed_by(end, some_frame(rng, SCIS[0][:6], 100)) for _ in range(2)]
+        # Late when it comes, and late when it is verified; forged ones.
+        for frame in (sealed[0], sealed[0], flipped(sealed[1], DATA), flipped(sealed[1], DATA, 1), sealed[1]):
+            await bench.send(frame)
+        for _ in sealed:
+            await bench.receive()
+        await bench.send(sealed[0])
+        await bench.expect_nothing()
+        # They stay when the use ends, so that they can be read then.
+        await bench.set("sa", slot=association.slot, use=0)
+        await bench.load(association.slot, key(7))
+        assert [await bench.read(association.slot, name) for name in names] == [2, 200, 2, 2]
+    assert [await bench.read(other.slot, name) for name in names] == [1, 60, 0, 0]
+
+
+@cocotb.test()
+async def a_late_frame_counts_for_the_key_that_it_came_under(dut: HierarchyObject) -> None:
+    """Though it waits behind others until the association has its next key."""
+    rng = random.Random(10)
+    bench = Receive(dut)
+    await bench.reset()
+    association = Association(0, SCIS[0], 0, key(0), pn=5)
+    await bench.use(association)
+    late = Association(0, SCIS[0], 0, key(0)).other_end()
+    # Bad SecTAGs: all but the first are read while that one is being dropped.
+    for data_bytes in (200 * 64, *(50 for _ in range(17))):
+        sealed = sealed_by(late, some_frame(rng, SCIS[0][:6], data_bytes))
+        await bench.send(flipped(sealed, TCI, 7))
+    late.pn = 1
+    await bench.send(sealed_by(late, some_frame(rng, SCIS[0][:6], 50)))
+    await bench.line.wait()
+    while bench.counts["count_bad_tag"] < 18:
+        await ClockCycles(dut.clk, 1)
+    await ClockCycles(dut.clk, 4)
+    await bench.set("sa", slot=association.slot, use=0)
+    assert await bench.read(association.slot, "late") == 1
+    await bench.use(Association(0, SCIS[0], 0, key(1)))
+    # The first has still not gone.
+    assert dut.job_valid.value and dut.job_drop.value and dut.job_bytes.value.to_unsigned() > 64
+    await ClockCycles(dut.clk, 400)
+    assert await bench.read(association.slot, "late") == 0
+
+
+@cocotb.test()
 async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
     rng = random.Random(8)
     bench = Receive(dut)

@@ -192,6 +192,32 @@ async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
+async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
+    rng = random.Random(9)
+    bench = Transmit(dut)
+    await bench.reset()
+    other = Association(2, SCIS[2], 3, key(9))
+    await bench.use(other)
+    await bench.send(2, some_frame(rng, SCIS[2][:6], 60))
+    await bench.receive()
+    for i in range(2):
+        association = Association(0, SCIS[0], 0, key(i))
+        await bench.use(association)
+        assert await bench.read(association.slot, "frames") == 0
+        assert await bench.read(association.slot, "octets") == 0
+        for _ in range(3):
+            await bench.send(0, some_frame(rng, SCIS[0][:6], 100))
+            await bench.receive()
+        # They stay when the use ends, so that they can be read then.
+        await bench.set("sa", slot=association.slot, use=0)
+        await bench.load(association.slot, key(7))
+        assert await bench.read(association.slot, "frames") == 3
+        assert await bench.read(association.slot, "octets") == 300
+    assert await bench.read(other.slot, "frames") == 1
+    assert await bench.read(other.slot, "octets") == 60
+
+
+@cocotb.test()
 async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     rng = random.Random(6)
     bench = Transmit(dut)
@@ -220,7 +246,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     assert int(dut.in_use.value) == 0
     await ClockCycles(dut.clk, 30)
     for slot in range(16):
-        assert int(dut.engine.engine.engine.keys.memory[slot].value) == 0
+        assert int(dut.engine.g_gcm.engine.keys.memory[slot].value) == 0
     # The slot works again with a new key.
     await bench.use(Association(2, SCIS[2], 1, key(8)))
     fresh = Association(2, SCIS[2], 1, key(8)).other_end()
