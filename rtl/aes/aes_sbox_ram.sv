@@ -11,7 +11,7 @@ module aes_sbox_ram #(
 );
     localparam logic [2047:0] TABLE = INVERSE == 1 ? aes_pkg::INVERSE_SBOX : aes_pkg::SBOX;
 
-    (* ram_style = "block", rom_style = "block" *)
+    (* ram_style = "block", rom_style = "block", ramstyle = "M20K", romstyle = "M20K" *)
     logic [7:0] memory[0:255];
 
     initial begin

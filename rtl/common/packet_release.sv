@@ -35,7 +35,7 @@ module packet_release #(
     localparam int ADDRESS = $clog2(DEPTH);
     localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
 
-    (* ram_style = "block" *)
+    (* ram_style = "block", ramstyle = "M20K" *)
     logic [9*BYTES:0] memory[0:DEPTH-1];
 
     // Pointers with one bit more than the address, so that a full memory differs from an empty one. From read_at to

@@ -16,7 +16,7 @@ module ring_delay #(
     localparam int ADDRESS = $clog2(CLOCKS);
     localparam logic [ADDRESS-1:0] LAST = ADDRESS'(CLOCKS - 1);
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:(1<<ADDRESS)-1];
     logic [ADDRESS-1:0] at;
     logic [ADDRESS-1:0] next;

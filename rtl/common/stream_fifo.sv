@@ -26,7 +26,7 @@ module stream_fifo #(
     localparam int ADDRESS = $clog2(DEPTH);
     localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:DEPTH-1];
 
     // Pointers with one bit more than the address, so that a full memory differs from an empty one.

@@ -20,7 +20,7 @@ module ram_fifo #(
 
     localparam int ADDRESS = $clog2(DEPTH);
 
-    (* ram_style = "block" *)
+    (* ram_style = "block", ramstyle = "M20K" *)
     logic [WIDTH-1:0] memory[0:DEPTH-1];
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;

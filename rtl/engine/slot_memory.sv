@@ -11,7 +11,7 @@ module slot_memory #(
     output logic [    WIDTH-1:0] read_data
 );
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:2**SLOT_BITS-1];
 
     always_ff @(posedge clk) begin

@@ -12,14 +12,14 @@ module gf128_power_table #(
     output logic [127:0]             read_block
 );
     if (BLOCK_RAM == 1) begin : g_block
-        (* ram_style = "block" *)
+        (* ram_style = "block", ramstyle = "M20K" *)
         logic [127:0] memory[0:DEPTH-1];
         always_ff @(posedge clk) begin
             if (write) memory[write_address] <= write_block;
             read_block <= memory[read_address];
         end
     end else begin : g_distributed
-        (* ram_style = "distributed" *)
+        (* ram_style = "distributed", ramstyle = "MLAB" *)
         logic [127:0] memory[0:DEPTH-1];
         always_ff @(posedge clk) begin
             if (write) memory[write_address] <= write_block;

@@ -187,7 +187,7 @@ module ghash #(
     assign out_of_final = passing_final[STAGES*LANES-1 -: LANES];
     assign just_now = out_of_valid && out_of_turn == two_turn;
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [128*LANES-1:0] behind[0:STAGES-1];
     logic [128*LANES-1:0] left_behind, operands;
     always_ff @(posedge clk) begin

@@ -144,7 +144,7 @@ module eme2_mix #(
     // ---- The later groups' first blocks, kept until m1 is known: a = B_i ^ m1.
 
     localparam int BITS = $clog2(STARTS);
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [127:0] starts[0:STARTS-1];
     logic [BITS-1:0] write_at;
     logic [BITS-1:0] read_at;

@@ -16,7 +16,7 @@ module eme2_store #(
 
     localparam int ADDRESS = $clog2(BLOCKS);
 
-    (* ram_style = "block" *)
+    (* ram_style = "block", ramstyle = "M20K" *)
     logic [127:0] memory[0:BLOCKS-1];
     logic [ADDRESS-1:0] write_at;
     logic [ADDRESS-1:0] read_at;

@@ -31,7 +31,7 @@ module gcm_slots #(
 
     localparam int ADDRESS = SLOTS > 1 ? $clog2(SLOTS) : 1;
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [127:0] keys[0:SLOTS-1];
     logic answer_left;  // H has not come
 

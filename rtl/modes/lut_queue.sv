@@ -20,7 +20,7 @@ module lut_queue #(
 
     localparam int ADDRESS = $clog2(DEPTH);
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:DEPTH-1];
 
     // One bit more than the address, so that a full queue differs from an empty one.

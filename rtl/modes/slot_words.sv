@@ -19,7 +19,7 @@ module slot_words #(
             always_ff @(posedge clk) if (write) out <= in;
         end else begin : g_memory
             localparam int BITS = $clog2(SLOTS);
-            (* ram_style = "distributed" *)
+            (* ram_style = "distributed", ramstyle = "MLAB" *)
             logic [WIDTH-1:0] memory[0:2**BITS-1];
             always_ff @(posedge clk) if (write) memory[write_slot[BITS-1:0]] <= in;
             assign out = memory[read_slot[BITS-1:0]];

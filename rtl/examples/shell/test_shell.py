@@ -1,0 +1,141 @@
+"""macsec_shell between a host and a MAC, with scapy's MACsec at the line's other end. Start it with `run`."""
+
+import logging
+import os
+import random
+
+import cocotb
+from cocotb.handle import HierarchyObject
+from cocotbext.axi import AxiStreamFrame
+from shell_driver import ADDRESSES, OKAY, RECEIVE, SLVERR, Association, Shell
+
+logging.getLogger("scapy").setLevel(logging.ERROR)  # It warns of interfaces, of which it needs none.
+from scapy.contrib.macsec import MACsecSA  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
+
+OURS, THEIRS = (bytes.fromhex(f"0200000000{i:02x}0001") for i in (1, 2))
+LONGEST_BYTES = 64 * int(os.environ["DEPTH"]) - 32
+EAPOL, LLDP, MACSEC, IPV4 = b"\x88\x8e", b"\x88\xcc", b"\x88\xe5", b"\x08\x00"
+
+
+def frame_of(rng: random.Random, sci: bytes, kind: bytes, data_bytes: int) -> bytes:
+    return rng.randbytes(6) + sci[:6] + kind + rng.randbytes(data_bytes)
+
+
+def other_end(association: Association) -> MACsecSA:
+    return MACsecSA(
+        sci=association.sci,
+        an=association.an,
+        pn=1,
+        key=association.key,
+        icvlen=16,
+        encrypt=True,
+        send_sci=True,
+    )
+
+
+async def started(dut: HierarchyObject) -> Shell:
+    shell = Shell(dut)
+    await shell.reset()
+    return shell
+
+
+@cocotb.test()
+async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
+    """The host's frames leave as scapy reads them, and when the line brings them back they reach the host."""
+    rng = random.Random(1)
+    shell = await started(dut)
+    key = rng.randbytes(16)
+    sends = Association(False, 0, 1, OURS, key)
+    for association in (sends, Association(True, 2, 1, OURS, key)):
+        await shell.load(association)
+        await shell.use(association)
+    end = other_end(sends)
+    frames = [frame_of(rng, OURS, IPV4, data_bytes) for data_bytes in (46, 1, 80, LONGEST_BYTES - 14)]
+    for tag, frame in enumerate(frames):
+        await shell.host_sends(frame, 2 * tag)
+    for tag, frame in enumerate(frames):
+        line, user = await shell.next_of(shell.mac_tx)
+        assert (line[12:14], user) == (MACSEC, 2 * tag)
+        assert frame[14:] not in line
+        assert bytes(end.decap(end.decrypt(Ether(line)))) == frame
+        end.pn += 1
+        await shell.mac_receives(line, time=1000 + tag)
+    for tag, frame in enumerate(frames):
+        assert await shell.next_of(shell.host_rx) == (frame, 2 * (1000 + tag))
+
+
+@cocotb.test()
+async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
+    rng = random.Random(2)
+    shell = await started(dut)
+    # Before there is a key nothing else leaves, and nothing else comes in.
+    past = [frame_of(rng, OURS, kind, data_bytes) for kind, data_bytes in ((EAPOL, 60), (LLDP, 200))]
+    others = [frame_of(rng, OURS, kind, 60) for kind in (IPV4, MACSEC)]
+    # Nor does a frame of two addresses, whatever is behind its last byte.
+    for source in (shell.host_tx, shell.mac_rx):
+        await source.send(AxiStreamFrame(past[0][:14], tkeep=[1] * 12 + [0] * 2, tuser=0))
+    for frame in (*others, *past):
+        await shell.host_sends(frame, 6)
+        await shell.mac_receives(frame, time=5)
+    for frame in past:
+        assert await shell.next_of(shell.mac_tx) == (frame, 6)
+        assert await shell.next_of(shell.host_rx) == (frame, 10)
+    # One that the MAC marks as bad, and one that does not fit.
+    long = frame_of(rng, OURS, LLDP, 4100)
+    await shell.mac_receives(past[0], bad=True)
+    await shell.mac_receives(long)
+    await shell.host_sends(long)
+    await shell.expect_nothing()
+    assert await shell.read("out_no_sa") == 3
+    assert await shell.read("rx_refused") == 2
+    assert await shell.read("rx_too_long") == 1
+    assert await shell.read("tx_too_long") == 1
+    # With a key they come in between, and a forged one does not.
+    association = Association(True, 0, 0, THEIRS, rng.randbytes(16))
+    await shell.load(association)
+    await shell.use(association)
+    plain = frame_of(rng, THEIRS, IPV4, 100)
+    sealed = bytes(other_end(association).encrypt(other_end(association).encap(Ether(plain))))
+    await shell.mac_receives(sealed[:-1] + bytes([sealed[-1] ^ 1]))
+    await shell.mac_receives(sealed)
+    await shell.mac_receives(past[1])
+    found = {(await shell.next_of(shell.host_rx))[0] for _ in range(2)}
+    assert found == {plain, past[1]}
+    await shell.expect_nothing()
+
+
+@cocotb.test()
+async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
+    rng = random.Random(3)
+    shell = await started(dut)
+    key = rng.randbytes(16)
+
+    async def refuses(address: int, value: int) -> bool:
+        return (await shell.registers.write(address, value.to_bytes(4, "little"))).resp == SLVERR
+
+    # Half a key, a byte of a word, a slot that there is not: no load.
+    for at in (0, 4, 8):
+        assert (await shell.registers.write(ADDRESSES["key"] + at, key[at : at + 4])).resp == OKAY
+    assert await refuses(ADDRESSES["load"], 0)
+    assert (await shell.registers.write(ADDRESSES["key"] + 12, key[12:13])).resp == SLVERR
+    assert await refuses(ADDRESSES["load"], 0)
+    assert (await shell.registers.write(ADDRESSES["key"] + 12, key[12:])).resp == OKAY
+    assert await refuses(ADDRESSES["load"], 16)
+    assert int(dut.registers.m_key_key.value) == int.from_bytes(key, "little")
+    await shell.write("load", 3)
+    while await shell.read("key_status"):
+        pass
+    assert int(dut.registers.m_key_key.value) == 0
+    # Each load wants a key of its own.
+    assert await refuses(ADDRESSES["load"], 3 | RECEIVE)
+    for at in (0, 4, 8, 12, 16):
+        answer = await shell.registers.read(ADDRESSES["key"] + at, 4)
+        assert (answer.resp, bytes(answer.data)) == (SLVERR, bytes(4))
+    # What is beyond the registers is no alias of theirs: `select` stays as it is.
+    await shell.write("select", 5)
+    for address in (ADDRESSES["select"] | 1 << bit for bit in range(9, 24)):
+        assert await refuses(address, 9)
+        assert (await shell.registers.read(address, 4)).resp == SLVERR
+    assert await shell.read("select") == 5
+    assert await shell.read("identity") == 0x4D41_4353
