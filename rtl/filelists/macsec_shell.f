@@ -61,7 +61,6 @@ macsec/macsec_transmit.sv
 macsec/macsec_receive.sv
 macsec/macsec_registers.sv
 macsec/macsec100g.sv
-engine/gcm512_aes.sv
 examples/shell/shell_registers.sv
 examples/shell/whole_frames.sv
 examples/shell/macsec_shell.sv

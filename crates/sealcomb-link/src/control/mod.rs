@@ -445,7 +445,7 @@ impl Control {
                 }
             }
             (Role::Master, Say::Worn { epoch }) => self.worn(epoch, now),
-            (Role::Slave, Say::Offer(offer)) => self.offered(offer),
+            (Role::Slave, Say::Offer(offer)) => self.offered(&offer),
             (Role::Slave, Say::Confirm { epoch, proof }) => self.confirmed(epoch, proof),
             _ => {}
         }
@@ -512,16 +512,16 @@ impl Control {
         self.actions.push(Action::Tell(event));
     }
 
-    fn offered(&mut self, offer: Offer) {
+    fn offered(&mut self, offer: &Offer) {
         if offer.epoch <= self.epoch {
             if let Exchange::Accepted { offer: ours, accept, .. } = &self.exchange
-                && *ours == offer
+                && ours == offer
             {
                 self.tell_peer(Say::Accept(accept.clone()));
             }
             return;
         }
-        if matches!(&self.exchange, Exchange::Fetching(ours) if *ours == offer) {
+        if matches!(&self.exchange, Exchange::Fetching(ours) if ours == offer) {
             return;
         }
         self.exchange = Exchange::Fetching(offer.clone());
