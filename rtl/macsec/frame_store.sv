@@ -40,7 +40,7 @@ module frame_store #(
     localparam int FRAMES = 64;
     localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
 
-    (* ram_style = "block" *)
+    (* ram_style = "block", ramstyle = "M20K" *)
     logic [576:0] memory[0:DEPTH-1];
 
     // As in packet_release: from read_at to release_at lie whole frames, from there to write_at the one that comes in.

@@ -285,9 +285,9 @@ module macsec_receive #(
 
     // ---- Stage C: the association and the whole number ----
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] lowests[0:2**SLOT_BITS-1];
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [128:0] associations[0:2**SLOT_BITS-1];
 
     logic c_valid;

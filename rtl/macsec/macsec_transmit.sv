@@ -137,7 +137,7 @@ module macsec_transmit #(
 
     // ---- Stage A: the channel ----
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] scis[0:CHANNELS-1];
     logic [2*CHANNELS-1:0] ans;
 
@@ -171,9 +171,9 @@ module macsec_transmit #(
 
     // ---- Stage B: the association, and its next number ----
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] pns[0:2**SLOT_BITS-1];
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [96:0] associations[0:2**SLOT_BITS-1];
 
     logic b_valid;

@@ -14,7 +14,7 @@ module slot_counter #(
     output logic [         63:0] read_value
 );
 
-    (* ram_style = "distributed" *)
+    (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] memory[0:2**SLOT_BITS-1];
     logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memory holds
     logic [63:0] sum;
