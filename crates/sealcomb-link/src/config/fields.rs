@@ -49,20 +49,24 @@ impl<'a> Fields<'a> {
         self.at
     }
 
+    /// A field's value, without taking note that it was read.
+    fn find(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.iter().find(|(other, _)| *other.get_ref() == name).map(|(_, value)| value)
+    }
+
     /// Whether it has a field of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.table.iter().any(|(other, _)| *other.get_ref() == name)
+        self.find(name).is_some()
     }
 
     /// Where a field's value stands, or the table if it has no such field.
     pub(crate) fn place(&self, name: &str) -> usize {
-        let field = self.table.iter().find(|(other, _)| *other.get_ref() == name);
-        field.map_or(self.at, |(_, value)| value.span().start)
+        self.find(name).map_or(self.at, |value| value.span().start)
     }
 
     fn get(&mut self, name: &'static str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.known.push(name);
-        self.table.iter().find(|(other, _)| *other.get_ref() == name).map(|(_, value)| value)
+        self.find(name)
     }
 
     /// A table within this one.
