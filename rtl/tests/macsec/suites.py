@@ -11,16 +11,13 @@ from pathlib import Path
 
 import gf128_model
 import serpent_model
+from aes_model import xor
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESOCB3
 
 VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
 BLOCK = 16
 Encipher = Callable[[bytes], bytes]
 Seal = Callable[[bytes, bytes, bytes, bytes], bytes]  # key, nonce, additional data, message
-
-
-def xor(a: bytes, b: bytes) -> bytes:
-    return bytes(p ^ q for p, q in zip(a, b, strict=True))
 
 
 def blocks(data: bytes) -> list[bytes]:
