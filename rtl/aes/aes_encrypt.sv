@@ -11,6 +11,8 @@
 //           1: wavefront. in_new_key comes with the first block of the new key (or with no block, in_valid =
 //              0), in pulses at least ROUNDS clocks apart. No idle clock.
 //           2: in_key belongs to each block; in_new_key is ignored.
+//   AHEAD   1: in_new_key and in_key come one clock before the block to which they belong, so that the key's
+//           way into the pipe begins with a register.
 //   SBOX    0: tables in LUTs. 1: block RAM, whose output register is the state register. 2: Boyar-Peralta
 //           circuits. Key schedules have tables; circuits with 2; block RAM with 1 and KEYS = 2.
 //   SPLIT   1: two registers a round, after SubBytes and after AddRoundKey.
@@ -18,6 +20,7 @@
 module aes_encrypt #(
     parameter int ROUNDS = 10,
     parameter int KEYS = 1,
+    parameter int AHEAD = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int USER = 1
@@ -59,6 +62,7 @@ module aes_encrypt #(
     end else if (KEYS == 1) begin : g_wavefront
         aes_encrypt_keys_wavefront #(
             .ROUNDS(ROUNDS),
+            .AHEAD(AHEAD),
             .SBOX(SBOX),
             .SPLIT(SPLIT)
         ) keys (
@@ -70,14 +74,20 @@ module aes_encrypt #(
         );
     end else begin : g_per_block
         logic unused;
+        logic [127:0] block_key;
         assign unused = in_new_key;
+        if (AHEAD == 1) begin : g_ahead
+            always_ff @(posedge clk) block_key <= in_key;
+        end else begin : g_with_block
+            assign block_key = in_key;
+        end
         aes_encrypt_keys_per_block #(
             .ROUNDS(ROUNDS),
             .SBOX(SBOX),
             .SPLIT(SPLIT)
         ) keys (
             .clk,
-            .in_key,
+            .in_key(block_key),
             .round_keys
         );
     end

@@ -8,12 +8,14 @@
 //   round_keys[128r+127 : 128r]  the key of round r; right for a block that entered at clock t
 //                                at clock t + r (SPLIT = 0) or t + 2r (SPLIT = 1). Key 0 is in_key itself at
 //                                clock t.
+//   AHEAD  1: in_new_key and in_key come one clock before that block. All of the above is the same otherwise.
 //   SBOX   2: Boyar-Peralta circuits, otherwise tables
 //   SPLIT  1: the pipe has two registers a round. The schedule unit still makes one round key a clock, and
 //          each waits in a second register until the block arrives; so the pulses may still be ROUNDS clocks
 //          apart.
 module aes_encrypt_keys_wavefront #(
     parameter int ROUNDS = 10,
+    parameter int AHEAD = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0
 ) (
@@ -28,6 +30,21 @@ module aes_encrypt_keys_wavefront #(
     localparam int FIRST = SPLIT == 1 ? 1 : 0;
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
+    // Round key 0 is needed at once.
+    logic starts;  // the first block of a new key may enter
+    logic [127:0] kept, first;
+    always_ff @(posedge clk) begin
+        if (in_new_key) kept <= in_key;
+    end
+    if (AHEAD == 1) begin : g_ahead
+        always_ff @(posedge clk) starts <= in_new_key && !rst;
+        assign first = kept;
+    end else begin : g_with_block
+        assign starts = in_new_key;
+        assign first = in_new_key ? in_key : kept;
+    end
+    assign round_keys[127:0] = first;
+
     // wave[i]: the first block of a new key entered i clocks ago.
     logic [STEPS-1:0] wave;
     if (STEPS > 1) begin : g_wave
@@ -36,14 +53,15 @@ module aes_encrypt_keys_wavefront #(
             if (rst) passed <= '0;
             else passed <= wave[STEPS-2:0];
         end
-        assign wave = {passed, in_new_key};
+        assign wave = {passed, starts};
     end
 
-    // The schedule unit. The step to round key 1 is made at clock FIRST, at clock 0 from in_key itself.
+    // The schedule unit. The step to round key 1 is made at clock FIRST: at clock 0 from in_key itself, unless that
+    // came ahead.
     logic [127:0] walking, from, next;
     logic [7:0] walking_constant, constant;
     logic [31:0] word;
-    assign from = SPLIT == 0 && in_new_key ? in_key : walking;
+    assign from = SPLIT == 0 && AHEAD == 0 && starts ? first : walking;
     assign constant = wave[FIRST] ? 8'h01 : walking_constant;
     aes_sbox_word #(
         .VARIANT(VARIANT)
@@ -51,18 +69,28 @@ module aes_encrypt_keys_wavefront #(
         .in(aes_pkg::rot_word(from[31:0])),
         .out(word)
     );
-    assign next = aes_pkg::next_round_key(from, word, constant);
+    if (SPLIT == 0 && AHEAD == 1) begin : g_sum
+        // The next key's last word is the sum of all of these and of `word`. That sum is made a clock earlier, since this
+        // word goes into the S-boxes again; of the key after it is that of the second and fourth word.
+        logic [31:0] sum;
+        logic [127:0] stepped;
+        logic unused_last;
+        always_ff @(posedge clk) begin
+            sum <= walking[95:64] ^ walking[31:0];
+            if (in_new_key) sum <= in_key[127:96] ^ in_key[95:64] ^ in_key[63:32] ^ in_key[31:0];
+        end
+        assign stepped = aes_pkg::next_round_key(from, word, constant);
+        assign next = {stepped[127:32], sum ^ word ^ {constant, 24'b0}};
+        assign unused_last = &stepped[31:0];
+    end else begin : g_plain
+        assign next = aes_pkg::next_round_key(from, word, constant);
+    end
     always_ff @(posedge clk) begin
-        walking <= SPLIT == 1 && in_new_key ? in_key : next;
+        walking <= next;
+        if (SPLIT == 1 && starts) walking <= first;
+        if (SPLIT == 0 && AHEAD == 1 && in_new_key) walking <= in_key;
         walking_constant <= aes_pkg::xtime(constant);
     end
-
-    // Round key 0 is needed at once.
-    logic [127:0] kept;
-    always_ff @(posedge clk) begin
-        if (in_new_key) kept <= in_key;
-    end
-    assign round_keys[127:0] = in_new_key ? in_key : kept;
 
     for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         logic [127:0] round_key;

@@ -21,23 +21,17 @@ module credit_counter #(
     localparam int BITS = $clog2(CREDITS + 1);
 
     logic [BITS-1:0] count;
-    logic [BITS-1:0] count_next;
 
-    always_comb begin
-        count_next = count;
-        if (give && !take) count_next = count + 1'b1;
-        if (take && !give) count_next = count - 1'b1;
-    end
-
+    // `take` comes late in its clock: it does not go through the carries.
     always_ff @(posedge clk) begin
         if (rst) begin
             count     <= BITS'(CREDITS);
             available <= 1'b1;
             home      <= 1'b1;
         end else begin
-            count     <= count_next;
-            available <= count_next != '0;
-            home      <= count_next == BITS'(CREDITS);
+            if (take != give) count <= give ? count + 1'b1 : count - 1'b1;
+            available <= give || (take ? count > BITS'(1) : count != '0);
+            home <= !take && (give ? count == BITS'(CREDITS - 1) : count == BITS'(CREDITS));
         end
     end
 

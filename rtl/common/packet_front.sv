@@ -101,8 +101,10 @@ module packet_front #(
     logic held;  // a command is held
     logic taken;  // and the mode has taken it
     logic start;  // the packet half below takes it over in this clock
-    logic [16:0] ad_and_one;  // lengths plus one, for comparisons with the limits
-    logic [16:0] message_and_one;
+    // Lengths with a zero in front, and with a one, as a comparison with 0 or 65535 would be a constant.
+    logic [16:0] ad_bytes;
+    logic [16:0] message_bytes;
+    logic [16:0] message_from_one;
     logic ragged;
     logic [15:0] known_slots;
     logic bad_length;
@@ -111,8 +113,9 @@ module packet_front #(
     assign s_cmd_tready = !held;
     assign command_valid = held && !taken;
     assign command_take = command_valid && command_ready;
-    assign ad_and_one = {1'b0, s_cmd_ad_bytes} + 17'd1;
-    assign message_and_one = {1'b0, s_cmd_message_bytes} + 17'd1;
+    assign ad_bytes = {1'b0, s_cmd_ad_bytes};
+    assign message_bytes = {1'b0, s_cmd_message_bytes};
+    assign message_from_one = {1'b1, s_cmd_message_bytes};
     assign ragged = s_cmd_message_bytes[3:0] != 4'd0;
     assign known_slots = 16'(slot_loaded);
 
@@ -126,11 +129,11 @@ module packet_front #(
     endfunction
 
     always_comb begin
-        bad_length = message_and_one > 17'(MOST + 1) || ad_and_one > 17'(AD_MOST + 1);
+        bad_length = message_bytes > 17'(MOST) || ad_bytes > 17'(AD_MOST);
         if (s_cmd_open) begin
-            if (message_and_one <= 17'(OPEN_LEAST) || (OPEN_WHOLE != 0 && ragged)) bad_length = 1'b1;
+            if (message_from_one < 17'(65536 + OPEN_LEAST) || (OPEN_WHOLE != 0 && ragged)) bad_length = 1'b1;
         end else begin
-            if (message_and_one <= 17'(LEAST) || (SEAL_WHOLE != 0 && ragged)) bad_length = 1'b1;
+            if (message_from_one < 17'(65536 + LEAST) || (SEAL_WHOLE != 0 && ragged)) bad_length = 1'b1;
         end
     end
 
@@ -167,16 +170,15 @@ module packet_front #(
     logic [12:0] message_left;
     logic [4:0] last_ad;  // bytes in a part's last block
     logic [4:0] last_message;
+    logic message_follows;  // the packet has message blocks
     logic tag_follows;
+    logic part_last;  // the current block is the last of its part
 
     logic new_tag;
     logic new_blocks;  // the held command has beats
     assign new_tag = TAG != 0 && command_open;
     assign new_blocks = command_ad_blocks != '0 || command_message_blocks != '0 || new_tag;
 
-    logic in_ad;
-    logic in_message;
-    logic part_last;
     logic give;  // a block is given in this clock
     logic [15:0] keep;
     logic fits;
@@ -184,16 +186,49 @@ module packet_front #(
     logic drop;
     logic finish;
 
-    assign in_ad = ad_left != '0;
-    assign in_message = !in_ad && message_left != '0;
-    assign part_last = in_ad ? ad_left == 13'd1 : in_message ? message_left == 13'd1 : 1'b1;
+    // What the first block of the held command is, and what follows when a block has been given. The block's description
+    // comes from registers, so that it is there before the block.
+    logic [1:0] first_kind;
+    logic first_part_last;
+    logic [4:0] first_bytes;
+    logic [1:0] next_kind;
+    logic next_part_last;
+    logic [4:0] next_bytes;
+
+    // Whether the part is the packet's last one.
+    function automatic logic closes(input logic [1:0] kind, input logic message, input logic tag);
+        closes = kind == TAG_BLOCK || (!tag && (kind == MESSAGE || !message));
+    endfunction
 
     always_comb begin
-        block_kind = in_ad ? AD : in_message ? MESSAGE : TAG_BLOCK;
-        block_bytes = 5'd16;
-        if (in_ad && part_last) block_bytes = last_ad;
-        if (in_message && part_last) block_bytes = last_message;
-        block_last = part_last && !(in_ad && message_left != '0) && !((in_ad || in_message) && tag_follows);
+        first_kind = TAG_BLOCK;
+        first_part_last = 1'b1;
+        first_bytes = 5'd16;
+        if (command_ad_blocks != '0) begin
+            first_kind = AD;
+            first_part_last = command_ad_blocks == 13'd1;
+            if (first_part_last) first_bytes = command_last_ad_bytes;
+        end else if (command_message_blocks != '0) begin
+            first_kind = MESSAGE;
+            first_part_last = command_message_blocks == 13'd1;
+            if (first_part_last) first_bytes = command_last_message_bytes;
+        end
+
+        next_kind = TAG_BLOCK;
+        next_part_last = 1'b1;
+        next_bytes = 5'd16;
+        if (block_kind == AD && !part_last) begin
+            next_kind = AD;
+            next_part_last = ad_left == 13'd2;
+            if (next_part_last) next_bytes = last_ad;
+        end else if (block_kind == AD ? message_follows : !part_last) begin
+            next_kind = MESSAGE;
+            next_part_last = message_left == (block_kind == AD ? 13'd1 : 13'd2);
+            if (next_part_last) next_bytes = last_message;
+        end
+    end
+
+    always_comb begin
         for (int i = 0; i < 16; i = i + 1) begin
             keep[i] = 5'(i) < block_bytes;
             block[8*(15-i)+:8] = s_axis_tdata[8*i+:8] & {8{keep[i] && !early}};
@@ -218,9 +253,13 @@ module packet_front #(
 
     always_ff @(posedge clk) begin
         if (give) begin
-            if (in_ad) ad_left <= ad_left - 1'b1;
-            else if (in_message) message_left <= message_left - 1'b1;
-            if (!fits) misfit <= 1'b1;
+            if (block_kind == AD) ad_left <= ad_left - 1'b1;
+            if (block_kind == MESSAGE) message_left <= message_left - 1'b1;
+            block_kind <= next_kind;
+            part_last <= next_part_last;
+            block_last <= next_part_last && closes(next_kind, message_follows, tag_follows);
+            block_bytes <= next_bytes;
+            misfit <= misfit || !fits;
             if (s_axis_tlast && !early) early <= 1'b1;
         end
         if (start) begin
@@ -228,7 +267,12 @@ module packet_front #(
             message_left <= command_message_blocks;
             last_ad <= command_last_ad_bytes;
             last_message <= command_last_message_bytes;
+            message_follows <= command_message_blocks != '0;
             tag_follows <= new_tag;
+            block_kind <= first_kind;
+            part_last <= first_part_last;
+            block_last <= first_part_last && closes(first_kind, command_message_blocks != '0, new_tag);
+            block_bytes <= first_bytes;
             misfit <= command_error;
             early <= 1'b0;
         end
@@ -249,17 +293,10 @@ module packet_front #(
             end
         end
 
-        if (rst) begin
-            verdict_valid <= 1'b0;
-        end else if (give && block_last) begin
-            verdict_valid <= 1'b1;
-            verdict_error <= misfit || !fits;
-        end else if (barren && verdict_free) begin
-            verdict_valid <= 1'b1;
-            verdict_error <= misfit;
-        end else if (verdict_ready) begin
-            verdict_valid <= 1'b0;
-        end
+        if (verdict_free) verdict_error <= misfit || (active && !fits);
+        if (rst) verdict_valid <= 1'b0;
+        else if ((give && block_last) || (barren && verdict_free)) verdict_valid <= 1'b1;
+        else if (verdict_ready) verdict_valid <= 1'b0;
     end
 
 endmodule

@@ -19,14 +19,18 @@ module ring_delay #(
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:(1<<ADDRESS)-1];
     logic [ADDRESS-1:0] at;
-    logic [ADDRESS-1:0] next;
-
-    assign next = at == LAST ? '0 : at + 1'b1;
+    logic [ADDRESS-1:0] next;  // the place behind it
 
     always_ff @(posedge clk) begin
         memory[at] <= in_data;
         out_data <= memory[next];
-        at <= rst ? '0 : next;
+        if (rst) begin
+            at   <= '0;
+            next <= ADDRESS'(1);
+        end else begin
+            at   <= next;
+            next <= next == LAST ? '0 : next + 1'b1;
+        end
     end
 
 endmodule

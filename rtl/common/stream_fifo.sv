@@ -5,7 +5,7 @@
 //
 //   s_valid, s_ready, s_data   entries in
 //   m_valid, m_ready, m_data   entries out, in order
-//   space                      free places, of DEPTH (from a register); s_ready is `space` not zero
+//   space                      free places, of DEPTH; s_ready is `space` not zero (both from registers)
 //   popped                     an entry leaves in this clock: the `give` of a credit_counter of DEPTH credits
 module stream_fifo #(
     parameter int WIDTH = 128,
@@ -32,15 +32,12 @@ module stream_fifo #(
     // Pointers with one bit more than the address, so that a full memory differs from an empty one.
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
-    logic [ADDRESS:0] stored;
     logic push;
     logic fetch;
 
-    assign stored  = write_at - read_at;
-    assign s_ready = space != '0;
     assign popped  = m_valid && m_ready;
     assign push    = s_valid && s_ready;
-    assign fetch   = stored != '0 && (!m_valid || m_ready);
+    assign fetch   = write_at != read_at && (!m_valid || m_ready);
 
     always_ff @(posedge clk) begin
         if (push) memory[write_at[ADDRESS-1:0]] <= s_data;
@@ -49,14 +46,20 @@ module stream_fifo #(
             write_at <= '0;
             read_at  <= '0;
             m_valid  <= 1'b0;
+            s_ready  <= 1'b1;
             space    <= FULL;
         end else begin
             if (push) write_at <= write_at + 1'b1;
             if (fetch) read_at <= read_at + 1'b1;
             m_valid <= fetch || (m_valid && !m_ready);
-            if (popped && !push) space <= space + 1'b1;
-            if (push && !popped) space <= space - 1'b1;
+            s_ready <= popped || (push ? space != (ADDRESS + 1)'(1) : s_ready);
+            if (push != popped) space <= popped ? space + 1'b1 : space - 1'b1;
         end
     end
+
+    logic [ADDRESS:0] stored;  // in the memory: for proofs
+    logic unused;
+    assign stored = write_at - read_at;
+    assign unused = ^stored;
 
 endmodule

@@ -24,7 +24,7 @@
 //   beat_*         as in engine_plan
 //   beat_partial   which of the beat's blocks is partial, if one is; of a tag none is
 //   beat_ones      trailing ones of beat_index
-//   beat_blocks    blocks of the beat, 0 to 4
+//   beat_blocks    which of the beat's blocks have a byte
 //   beat_error     a clock after the others: the command was illegal or the stream did not fit, as far as known:
 //                  complete with beat_final
 //   beat_nonce     the first NONCE_BITS bits of the nonce
@@ -94,7 +94,7 @@ module engine_front #(
     output logic                  beat_has_message,
     output logic [          15:0] beat_ad_bytes,
     output logic [          15:0] beat_message_bytes,
-    output logic [           2:0] beat_blocks,
+    output logic [           3:0] beat_blocks,
     output logic [           1:0] beat_ad_spare,
     output logic [           1:0] beat_message_spare,
     output logic [          13:0] beat_hash_blocks,
@@ -124,6 +124,8 @@ module engine_front #(
     logic plan_valid;
     logic [1:0] kind;
     logic [6:0] bytes;
+    logic [3:0] full;
+    logic [3:0] partial;
     logic [9:0] index;
     logic first;
     logic part_last;
@@ -166,6 +168,8 @@ module engine_front #(
         .take(emit),
         .kind,
         .bytes,
+        .full,
+        .partial,
         .index,
         .first,
         .part_last,
@@ -200,7 +204,7 @@ module engine_front #(
     assign emit = go && (!wants_input || s_axis_tvalid);
     assign emit_message = emit && kind == engine_pkg::MESSAGE;
     assign emit_ad = emit && kind == engine_pkg::AD;
-    assign emit_partial = emit && kind != engine_pkg::TAG && bytes[3:0] != '0;
+    assign emit_partial = emit && partial != '0;
     assign emit_slot = slot;
     assign packet_done = emit && final_beat;
     assign s_axis_tready = swallow || (go && wants_input && step);
@@ -226,7 +230,9 @@ module engine_front #(
     logic misfit;
     logic bad;  // some beat of the packet before this one did not fit
 
-    assign keep = ~(~64'd0 << bytes);
+    always_comb begin
+        for (int i = 0; i < 64; i = i + 1) keep[i] = full[i/16] || (partial[i/16] && bytes[3:0] > 4'(i % 16));
+    end
     assign misfit = beat_consumed && differs != '0;
 
     always_ff @(posedge clk) begin
@@ -235,9 +241,7 @@ module engine_front #(
         beat_kind <= kind;
         beat_index <= index;
         beat_ones <= engine_pkg::trailing_ones(index);
-        for (int i = 0; i < 4; i = i + 1) begin
-            beat_partial[i] <= kind != engine_pkg::TAG && bytes[6:4] == 3'(i) && bytes[3:0] != '0;
-        end
+        beat_partial <= partial;
         beat_first <= first;
         beat_part_last <= part_last;
         beat_lane <= lane;
@@ -249,7 +253,7 @@ module engine_front #(
         beat_has_message <= has_message;
         beat_ad_bytes <= ad_bytes;
         beat_message_bytes <= message_bytes;
-        beat_blocks <= 3'((bytes + 7'd15) >> 4);
+        beat_blocks <= full | partial;
         beat_ad_spare <= ad_spare;
         beat_message_spare <= message_spare;
         beat_hash_blocks <= hash_blocks;

@@ -46,9 +46,17 @@ module engine_output #(
     output logic [  2:0] m_tag_tuser
 );
 
+    // What leaves gives its credit back in the clock after.
+    logic beat_given;
+    logic packet_given;
     logic beat_popped;
     logic tag_popped;
     logic [1:0] unused_home;
+
+    always_ff @(posedge clk) begin
+        beat_given   <= beat_popped && !rst;
+        packet_given <= tag_popped && !rst;
+    end
 
     credit_counter #(
         .CREDITS(BEATS)
@@ -56,7 +64,7 @@ module engine_output #(
         .clk,
         .rst,
         .take(take_beat),
-        .give(beat_popped),
+        .give(beat_given),
         .available(credit_beat),
         .home(unused_home[0])
     );
@@ -67,18 +75,18 @@ module engine_output #(
         .clk,
         .rst,
         .take(take_packet),
-        .give(tag_popped),
+        .give(packet_given),
         .available(credit_packet),
         .home(unused_home[1])
     );
 
-    // The verdict, in two clocks: sixteen bytes' comparisons first.
+    // The verdict, in two clocks: eight comparisons of two bytes each first.
     logic compared_valid;
     logic compared_open;
     logic compared_error;
     logic compared_has_message;
     logic [127:0] compared_value;
-    logic [15:0] differs;
+    logic [7:0] differs;
     logic failed;
 
     always_ff @(posedge clk) begin
@@ -87,7 +95,7 @@ module engine_output #(
         compared_error <= done_error;
         compared_has_message <= done_has_message;
         compared_value <= done_value;
-        for (int i = 0; i < 16; i = i + 1) differs[i] <= done_value[8*i+:8] != '0;
+        for (int i = 0; i < 8; i = i + 1) differs[i] <= done_value[16*i+:16] != '0;
     end
 
     assign failed = compared_open && !compared_error && differs != '0;
@@ -142,11 +150,10 @@ module engine_output #(
 
     logic head_valid;
     logic head_last;
-    logic head_open;
     logic head_error;
     logic [6:0] head_bytes;
     logic [511:0] head_data;
-    logic waits;
+    logic waits;  // for the verdict
 
     ram_fifo #(
         .WIDTH(522),
@@ -155,19 +162,20 @@ module engine_output #(
         .clk,
         .rst,
         .s_valid(beat_valid),
-        .s_data({beat_last, beat_open, beat_error, beat_bytes, beat_data}),
+        .s_data({
+            beat_last, beat_last && beat_open, beat_last && !beat_open && beat_error, beat_bytes, beat_data
+        }),
         .m_valid(head_valid),
         .m_ready(m_axis_tready && !(waits && !verdict_valid)),
-        .m_data({head_last, head_open, head_error, head_bytes, head_data}),
+        .m_data({head_last, waits, head_error, head_bytes, head_data}),
         .popped(beat_popped),
         .stored(unused_beats)
     );
 
-    assign waits = head_last && head_open;
     assign verdict_take = beat_popped && waits;
     assign m_axis_tvalid = head_valid && !(waits && !verdict_valid);
     assign m_axis_tlast = head_last;
-    assign m_axis_tuser = head_last && (head_open ? verdict : head_error);
+    assign m_axis_tuser = waits ? verdict : head_error;
 
     assign m_axis_tkeep = ~(~64'd0 << head_bytes);
     always_comb begin

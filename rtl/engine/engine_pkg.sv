@@ -11,10 +11,14 @@ package engine_pkg;
 
     // Ones at the low end of a number: the trailing zeros of the number after it.
     function automatic logic [3:0] trailing_ones(input logic [9:0] number);
-        trailing_ones = 4'd10;
-        for (int i = 9; i >= 0; i = i - 1) begin
-            if (!number[i]) trailing_ones = 4'(i);
-        end
+        // Of each half on its own, and then one of them: in few levels.
+        logic [3:0] low;
+        logic [3:0] high;
+        low  = 4'd4;
+        high = 4'd10;
+        for (int i = 3; i >= 0; i = i - 1) if (!number[i]) low = 4'(i);
+        for (int i = 9; i >= 5; i = i - 1) if (!number[i]) high = 4'(i);
+        trailing_ones = number[4:0] == '1 ? high : low;
     endfunction
 
 endpackage

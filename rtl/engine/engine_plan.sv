@@ -1,7 +1,8 @@
 // The plan of a packet: from its command, what its internal beats are, one after the other. All that depends on lengths
 // is decided before a beat is there, so that the stream meets registers only.
 //
-//   command -> FIFO -> `next`, with its first beat worked out -> the beat that is offered, and the rest of its packet
+//   command -> register -> FIFO -> `next`, with its first beat worked out -> the beat that is offered, and the rest of its
+//   packet
 //
 // Internal beats of a packet, in order: ceil(ad / 64) of AD, ceil(message / 64) of the message, one for the tag when
 // opening; a packet that has none of these, or whose command is illegal, gets one of kind NONE, which carries its end.
@@ -10,12 +11,13 @@
 //   TAIL       1: a sealed packet whose message has a multiple of four blocks, or none, gets a beat of kind NONE too
 //   COMMANDS   how many commands wait in the FIFO
 //
-// A command is offered as its first beat four clocks after it was taken at the earliest. Throughput: a beat a clock,
+// A command is offered as its first beat five clocks after it was taken at the earliest. Throughput: a beat a clock,
 // packets of one beat included.
 //
 //   s_*         commands; s_illegal: its stream is swallowed
 //   valid, take the beat that is offered is taken
 //   bytes       bytes of the beat, 0 to 64
+//   full, partial   which of the beat's blocks are full, and which one is not, but not empty either
 //   index       number of the beat in its part, from 0; first: it is 0
 //   part_last   last beat of its part
 //   step        the next beat is another beat (always 1 unless AD_SERIAL)
@@ -48,6 +50,8 @@ module engine_plan #(
     input  logic                  take,
     output logic [           1:0] kind,
     output logic [           6:0] bytes,
+    output logic [           3:0] full,
+    output logic [           3:0] partial,
     output logic [           9:0] index,
     output logic                  first,
     output logic                  part_last,
@@ -84,14 +88,34 @@ module engine_plan #(
         logic [NONCE_BITS-1:0] nonce;
     } command_t;
 
+    // How much of a beat there is: {partial, full, bytes}, so that nothing is compared where the beat is.
+    localparam logic [14:0] ALL = {4'b0000, 4'b1111, 7'd64};
+    localparam logic [14:0] ONE_BLOCK = {4'b0000, 4'b0001, 7'd16};
+
+    // A beat up to the byte of this number.
+    function automatic logic [14:0] up_to(input logic [5:0] last_byte);
+        // Its number plus one, without a carry.
+        logic carry;
+        carry = 1'b1;
+        for (int i = 0; i < 6; i = i + 1) begin
+            up_to[i] = last_byte[i] ^ carry;
+            carry = carry & last_byte[i];
+        end
+        up_to[6] = carry;
+        for (int i = 0; i < 4; i = i + 1) begin
+            up_to[7+i]  = last_byte >= 6'(16 * i + 15);
+            up_to[11+i] = last_byte[5:4] == 2'(i) && last_byte[3:0] != 4'd15;
+        end
+    endfunction
+
     // A part from one of its beats on.
     typedef struct packed {
         logic [1:0] kind;
         logic [9:0] more;  // beats behind this one
-        logic       one;  // none
-        logic       two;  // one
-        logic [6:0] bytes;  // of this beat
-        logic [6:0] last_bytes;  // of the part's last beat
+        logic one;  // none
+        logic two;  // one
+        logic [14:0] fill;  // of this beat
+        logic [14:0] last_fill;  // of the part's last beat
         logic [1:0] last_lane;
         logic       ends;  // the packet ends with this part
         logic       stream_ends;  // the stream does
@@ -100,7 +124,12 @@ module engine_plan #(
     // ---- Commands that wait ----
 
     command_t offered;
+    command_t entered;
+    logic entered_valid;
+    logic fifo_ready;
+    logic [1:0] entered_first;  // kind of its first beat
     command_t head;
+    logic [1:0] head_first;
     logic head_valid;
     logic head_take;
     logic unused_popped;
@@ -117,18 +146,34 @@ module engine_plan #(
     assign offered.message_end = s_message_bytes - 16'd1;
     assign offered.nonce = s_nonce;
 
+    assign s_ready = !entered_valid || fifo_ready;
+
+    always_ff @(posedge clk) begin
+        if (s_ready) entered <= offered;
+        if (rst) entered_valid <= 1'b0;
+        else if (s_ready) entered_valid <= s_valid;
+    end
+
+    always_comb begin
+        if (entered.illegal) entered_first = engine_pkg::NONE;
+        else if (entered.has_ad) entered_first = engine_pkg::AD;
+        else if (entered.has_message) entered_first = engine_pkg::MESSAGE;
+        else if (entered.open) entered_first = engine_pkg::TAG;
+        else entered_first = engine_pkg::NONE;
+    end
+
     stream_fifo #(
-        .WIDTH(38 + SLOT_BITS + NONCE_BITS),
+        .WIDTH(40 + SLOT_BITS + NONCE_BITS),
         .DEPTH(COMMANDS)
     ) commands (
         .clk,
         .rst,
-        .s_valid,
-        .s_ready,
-        .s_data(offered),
+        .s_valid(entered_valid),
+        .s_ready(fifo_ready),
+        .s_data({entered_first, entered}),
         .m_valid(head_valid),
         .m_ready(head_take),
-        .m_data(head),
+        .m_data({head_first, head}),
         .space(unused_space),
         .popped(unused_popped)
     );
@@ -139,40 +184,47 @@ module engine_plan #(
     logic next_take;
     command_t next;
     part_t next_part;
+    logic next_step;  // its first beat is offered once
     part_t next_message;
     logic [13:0] next_ad_blocks;  // four for each beat, and two
     part_t head_part;
     part_t head_message;
+    logic [14:0] head_ad_last;
+    logic head_no_part;  // no part of bytes
+    part_t end_part;  // the tag, or nothing
 
+    // What is zero or one is made by AND and OR: a choice of a constant would become a reset of its register, and that
+    // would come too late.
     always_comb begin
         head_message.kind = engine_pkg::MESSAGE;
         head_message.more = head.message_end[15:6];
         head_message.one = head.one_message;
         head_message.two = head.message_end[15:6] == 10'd1;
-        head_message.last_bytes = {1'b0, head.message_end[5:0]} + 7'd1;
-        head_message.bytes = head.one_message ? head_message.last_bytes : 7'd64;
+        head_message.last_fill = up_to(head.message_end[5:0]);
+        head_message.fill = head.one_message ? head_message.last_fill : ALL;
         head_message.last_lane = head.message_end[5:4];
         head_message.ends = !head.open && !(TAIL == 1 && head.message_end[5:4] == 2'd3);
         head_message.stream_ends = !head.open;
 
         head_part = head_message;
-        if (head.illegal || !(head.has_ad || head.has_message)) begin
-            head_part.kind = head.open && !head.illegal ? engine_pkg::TAG : engine_pkg::NONE;
-            head_part.one = 1'b1;
-            head_part.bytes = head.open && !head.illegal ? 7'd16 : '0;
-            head_part.ends = 1'b1;
-            head_part.stream_ends = 1'b1;
-        end else if (head.has_ad) begin
-            head_part.kind = engine_pkg::AD;
+        head_part.kind = head_first;
+        head_ad_last = up_to(head.ad_end[5:0]);
+        head_no_part = head_first == engine_pkg::TAG || head_first == engine_pkg::NONE;
+        if (head_first == engine_pkg::AD) begin
             head_part.more = head.ad_end[15:6];
             head_part.one = head.one_ad;
             head_part.two = head.ad_end[15:6] == 10'd1;
-            head_part.last_bytes = {1'b0, head.ad_end[5:0]} + 7'd1;
-            head_part.bytes = head.one_ad ? head_part.last_bytes : 7'd64;
+            head_part.last_fill = head_ad_last;
+            head_part.fill = head.one_ad ? head_ad_last : ALL;
             head_part.last_lane = head.ad_end[5:4];
             head_part.ends = !head.open && !head.has_message && TAIL == 0;
             head_part.stream_ends = !head.open && !head.has_message;
         end
+        head_part.one = head_part.one | head_no_part;
+        head_part.fill = (head_part.fill & {15{!head_no_part}})
+            | (ONE_BLOCK & {15{head_first == engine_pkg::TAG}});
+        head_part.ends = head_part.ends | head_no_part;
+        head_part.stream_ends = head_part.stream_ends | head_no_part;
     end
 
     assign head_take = !next_valid || next_take;
@@ -181,6 +233,8 @@ module engine_plan #(
         if (head_take) begin
             next <= head;
             next_part <= head_part;
+            next_step <= AD_SERIAL == 0 || head_first != engine_pkg::AD
+                || (head.one_ad && head.ad_end[5:4] == '0);
             next_message <= head_message;
             // Of a part that is not there the end is -1.
             next_ad_blocks <= {{2{!head.has_ad}}, head.ad_end[15:6], 2'd0} + 14'd6;
@@ -205,28 +259,33 @@ module engine_plan #(
     assign next_take = move && from_next;
 
     always_comb begin
+        end_part = part;
+        end_part.kind = {1'b1, !packet.open};  // TAG, NONE
+        end_part.one = 1'b1;
+        end_part.fill = ONE_BLOCK & {15{packet.open}};
+        end_part.ends = 1'b1;
+        end_part.stream_ends = 1'b1;
+
         part_then = part;
-        lane_then = '0;
+        lane_then = (lane + 2'd1) & {2{!from_next && !step}};
+        step_then = 1'b1;
         if (from_next) begin
             part_then = next_part;
+            step_then = next_step;
         end else if (!step) begin
-            lane_then = lane + 2'd1;
+            step_then = lane + 2'd1 == (part.one ? part.last_lane : 2'd3);
         end else if (!part.one) begin
+            step_then = AD_SERIAL == 0 || part.kind != engine_pkg::AD
+                || (part.two && part.last_lane == '0);
             part_then.more = part.more - 10'd1;
             part_then.one = part.two;
             part_then.two = part.more == 10'd2;
-            part_then.bytes = part.two ? part.last_bytes : 7'd64;
+            part_then.fill = part.two ? part.last_fill : ALL;
         end else if (part.kind == engine_pkg::AD && packet.has_message) begin
             part_then = message;
         end else begin
-            part_then.kind = packet.open ? engine_pkg::TAG : engine_pkg::NONE;
-            part_then.one = 1'b1;
-            part_then.bytes = packet.open ? 7'd16 : '0;
-            part_then.ends = 1'b1;
-            part_then.stream_ends = 1'b1;
+            part_then = end_part;
         end
-        step_then = AD_SERIAL == 0 || part_then.kind != engine_pkg::AD
-            || lane_then == (part_then.one ? part_then.last_lane : 2'd3);
     end
 
     always_ff @(posedge clk) begin
@@ -238,8 +297,7 @@ module engine_plan #(
             final_beat <= part_then.one && step_then && part_then.ends;
             stream_last <= part_then.one && step_then && part_then.stream_ends;
             reads <= part_then.kind != engine_pkg::NONE;
-            if (from_next || (step && part.one)) index <= '0;
-            else if (step) index <= index + 10'd1;
+            index <= (index + {9'd0, step}) & {10{!(from_next || (step && part.one))}};
             first <= from_next || (step ? part.one : first);
         end
         if (next_take) begin
@@ -253,7 +311,7 @@ module engine_plan #(
     end
 
     assign kind = part.kind;
-    assign bytes = part.bytes;
+    assign {partial, full, bytes} = part.fill;
     assign part_last = part.one;
     assign illegal = packet.illegal;
     assign open = packet.open;

@@ -12,7 +12,8 @@
 // its powers by slot. The block E(J_0) that covers the tag and the block of lengths go into places of the
 // packet's last beat that its message leaves free. A packet costs the clocks of its beats on s_axis, and a
 // sealed one whose message has a multiple of four blocks (or none) one more for these two blocks.
-// Loading a key takes one clock from the packets for H = E(0), and one in eight while GHASH makes its powers.
+// Loading a key takes one clock from the packets for H = E(0), and while GHASH makes its powers
+// one in STAGES + 5, which is how long it takes for one of them.
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
@@ -131,7 +132,7 @@ module gcm512 #(
     logic [9:0] beat_index;
     logic [6:0] beat_bytes;
     logic [1:0] beat_kind;
-    logic beat_first;
+    logic unused_first;
     logic beat_part_last;
     logic beat_start;
     logic beat_final;
@@ -139,11 +140,11 @@ module gcm512 #(
     logic beat_error;
     logic [SLOT_BITS-1:0] beat_slot;
     logic unused_has_message;
-    logic [3:0] unused_partial;
+    logic [3:0] beat_partial;
     logic [3:0] unused_ones;
     logic [15:0] beat_ad_bytes;
     logic [15:0] beat_message_bytes;
-    logic [2:0] beat_blocks;
+    logic [3:0] beat_blocks;
     logic [1:0] beat_ad_spare;
     logic [1:0] beat_message_spare;
     logic [COUNT-1:0] beat_hash_blocks;
@@ -199,11 +200,11 @@ module gcm512 #(
         .beat_valid(valid_0),
         .beat_data,
         .beat_bytes,
-        .beat_partial(unused_partial),
+        .beat_partial,
         .beat_kind,
         .beat_index,
         .beat_ones(unused_ones),
-        .beat_first,
+        .beat_first(unused_first),
         .beat_part_last,
         .beat_lane(unused_lane),
         .beat_step(unused_step),
@@ -227,13 +228,13 @@ module gcm512 #(
     // GHASH wants one run of blocks. AD that does not fill its beats is moved to their ends, behind blocks of
     // zeros, which change nothing; the message begins a beat anyway; the lengths follow its last block.
 
-    logic [383:0] ad_before;
+    logic [383:0] ad_before;  // of the same packet, or zeros
     logic [895:0] ad_window;
     logic [511:0] ad_moved;
     logic [127:0] lengths;
-    logic lengths_here;
+    logic [3:0] lengths_at;  // which block they are
 
-    assign ad_window = {beat_data, beat_first ? 384'd0 : ad_before};
+    assign ad_window = {beat_data, ad_before};
     always_comb begin
         // The window holds three blocks of the beat before, then this beat's four.
         case (beat_ad_spare)
@@ -247,14 +248,15 @@ module gcm512 #(
     // A tag's beat has the lengths if they had no place in the message's last beat.
     always_comb begin
         case (beat_kind)
-            engine_pkg::MESSAGE: lengths_here = beat_part_last && beat_blocks != 3'd4;
-            engine_pkg::TAG: lengths_here = beat_message_spare == '0;
-            engine_pkg::NONE: lengths_here = 1'b1;
-            default: lengths_here = 1'b0;
+            engine_pkg::MESSAGE:
+            lengths_at = {{3{beat_part_last}} & ~beat_blocks[3:1] & beat_blocks[2:0], 1'b0};
+            engine_pkg::TAG: lengths_at = {3'd0, beat_message_spare == '0};
+            engine_pkg::NONE: lengths_at = 4'd1;
+            default: lengths_at = 4'd0;
         endcase
     end
 
-    localparam int BESIDE = 15 + COUNT + SLOT_BITS;
+    localparam int BESIDE = 23 + COUNT + SLOT_BITS;
     logic valid_1;
     logic [BESIDE-1:0] beside_1;
     logic [511:0] data_1;
@@ -264,7 +266,7 @@ module gcm512 #(
     logic [COUNT-1:0] count_0;
     logic has_message_0;
 
-    assign hashed_0 = beat_kind != engine_pkg::TAG || lengths_here;
+    assign hashed_0 = beat_kind != engine_pkg::TAG || beat_message_spare == '0;
     assign count_0 = beat_kind == engine_pkg::NONE && beat_start ? COUNT'(1) : beat_hash_blocks;
     assign has_message_0 = beat_message_bytes != '0 && beat_kind != engine_pkg::NONE;
 
@@ -273,16 +275,15 @@ module gcm512 #(
         call_1 <= make_ack && !rst;
         beside_1 <= {
             beat_slot, count_0, hashed_0, has_message_0, beat_open, beat_final, beat_start,
-            beat_part_last, beat_kind, beat_bytes
+            beat_part_last, beat_kind, beat_blocks, beat_partial, beat_bytes
         };
-        if (valid_0) ad_before <= beat_data[511:128];
+        if (rst || (valid_0 && beat_part_last)) ad_before <= '0;
+        else if (valid_0) ad_before <= beat_data[511:128];
         for (int i = 0; i < 4; i = i + 1) begin
             data_1[128*i+:128] <= beat_data[128*i+:128];
             if (beat_kind == engine_pkg::AD) data_1[128*i+:128] <= ad_moved[128*i+:128];
             else if (beat_kind == engine_pkg::TAG && i == 1) data_1[128*i+:128] <= beat_data[127:0];
-            else if (lengths_here && (beat_kind == engine_pkg::MESSAGE ? beat_blocks == 3'(i) : i == 0)) begin
-                data_1[128*i+:128] <= lengths;
-            end
+            else if (lengths_at[i]) data_1[128*i+:128] <= lengths;
             counters_1[128*i+:128] <= {beat_nonce, 19'd0, {1'b0, beat_index, 2'd0} + 13'(i + 2)};
             if (i == 3 && beat_final) counters_1[128*i+:128] <= {beat_nonce, 32'd1};
             if (!valid_0) counters_1[128*i+:128] <= '0;
@@ -291,13 +292,15 @@ module gcm512 #(
 
     // ---- The call for H goes through lane 0 in a clock without a beat ----
 
-    logic [2:0] spare;  // while GHASH makes powers every eighth clock is left to it
+    // Clocks for one power: while GHASH makes them, one in so many is left to it.
+    localparam int POWER = STAGES + 5;
+    logic [$clog2(POWER)-1:0] spare;
     logic hash_loading;
     assign make_ack = make && !valid_0;
-    assign hold = make || (hash_loading && spare == '0);
     always_ff @(posedge clk) begin
+        hold <= (make && !make_ack) || (hash_loading && spare == '0);
         if (rst) spare <= '0;
-        else spare <= spare + 3'd1;
+        else spare <= spare == '0 ? ($clog2(POWER))'(POWER - 1) : spare - 1'b1;
     end
 
     // ---- Cipher, and what travels beside ----
@@ -373,27 +376,29 @@ module gcm512 #(
     logic out_start;
     logic out_part_last;
     logic [1:0] out_kind;
+    logic [3:0] out_blocks;  // that have a byte, and of these
+    logic [3:0] out_partial;  // the one that is not full
     logic [6:0] out_bytes;
 
     assign {
         out_slot, out_count, out_hashed, out_has_message, out_open, out_final, out_start, out_part_last,
-        out_kind, out_bytes
+        out_kind, out_blocks, out_partial, out_bytes
     } = beside_out;
 
     // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
     logic [63:0] out_keep;
     logic [511:0] result;
     logic [511:0] hashed;
-    assign out_keep = ~(~64'd0 << out_bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
+            out_keep[i] = out_blocks[i/16] && !(out_partial[i/16] && out_bytes[3:0] <= 4'(i % 16));
             result[128*(i/16)+8*(15-i%16)+:8] = out_keep[i]
                 ? encrypted[128*(i/16)+8*(15-i%16)+:8] ^ data_out[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
         end
         hashed = data_out;
         if (out_kind == engine_pkg::MESSAGE && !out_open) begin
             for (int i = 0; i < 4; i = i + 1) begin
-                if (out_keep[16*i]) hashed[128*i+:128] = result[128*i+:128];
+                if (out_blocks[i]) hashed[128*i+:128] = result[128*i+:128];
             end
         end
     end
@@ -406,7 +411,7 @@ module gcm512 #(
     logic result_error;
     logic hash_valid;
     logic hash_first;
-    logic [COUNT-1:0] hash_count;
+    logic [COUNT-1:0] hash_after;
     logic [SLOT_BITS-1:0] hash_slot;
     logic [511:0] hash_blocks;
     logic finish_valid;
@@ -424,7 +429,7 @@ module gcm512 #(
         result_error <= out_error;
         hash_valid <= valid_way[LATENCY-1] && out_hashed && !rst;
         hash_first <= out_start;
-        hash_count <= out_count;
+        hash_after <= out_count - 1'b1;
         hash_slot <= out_slot;
         // GHASH has the first block highest.
         for (int i = 0; i < 4; i = i + 1) hash_blocks[128*(3-i)+:128] <= hashed[128*i+:128];
@@ -460,7 +465,7 @@ module gcm512 #(
         .load_key(call_result),
         .in_valid(hash_valid),
         .in_first(hash_first),
-        .in_count(hash_count),
+        .in_after(hash_after),
         .in_slot(hash_slot),
         .in_blocks(hash_blocks),
         .out_valid(hash_done),
@@ -550,7 +555,7 @@ module gcm512 #(
     assign unused_wires = ^{
         unused_write_last, unused_last, unused_emit, unused_emit_slot, unused_prepare_valid,
         unused_prepare_slot, unused_prepare_nonce, unused_prepare_illegal, unused_lane,
-        unused_step, unused_has_message, unused_partial, unused_ones,
+        unused_step, unused_has_message, unused_ones, unused_first,
         unused_ready, unused_popped,
         unused_hashes_space, unused_ends
     };

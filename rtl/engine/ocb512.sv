@@ -173,7 +173,7 @@ module ocb512 #(
     logic beat_has_message;
     logic [15:0] unused_ad_bytes;
     logic [15:0] unused_message_bytes;
-    logic [2:0] unused_blocks;
+    logic [3:0] beat_blocks;
     logic [3:0] unused_spare;
     logic [13:0] unused_hash_blocks;
     logic unused_nonce;
@@ -237,7 +237,7 @@ module ocb512 #(
         .beat_has_message,
         .beat_ad_bytes(unused_ad_bytes),
         .beat_message_bytes(unused_message_bytes),
-        .beat_blocks(unused_blocks),
+        .beat_blocks,
         .beat_ad_spare(unused_spare[1:0]),
         .beat_message_spare(unused_spare[3:2]),
         .beat_hash_blocks(unused_hash_blocks),
@@ -296,7 +296,7 @@ module ocb512 #(
 
     logic [511:0] blocks;
     logic [511:0] post;
-    logic [1:0] single_lane;
+    logic [127:0] single;
     logic [127:0] checksum;
     logic [127:0] last_offset;
 
@@ -316,14 +316,17 @@ module ocb512 #(
         .offset_0,
         .out_blocks(blocks),
         .out_post(post),
-        .out_lane(single_lane),
+        .out_single(single),
         .out_checksum(checksum),
         .out_last_offset(last_offset)
     );
 
     // What travels beside, the slot on top. The error is known a clock later than the rest.
-    localparam int ERROR = 14;
-    localparam int BESIDE = 16 + SLOT_BITS;
+    localparam int FINAL = 20;
+    localparam int OPEN = 21;
+    localparam int ERROR = 22;
+    localparam int SLOT = 24;
+    localparam int BESIDE = SLOT + SLOT_BITS;
     logic [BESIDE-1:0] beside_0;
     logic [BESIDE-1:0] beside_1;
     logic [BESIDE-1:0] beside_2;
@@ -335,12 +338,12 @@ module ocb512 #(
 
     assign beside_0 = {
         beat_slot, beat_has_message, 1'b0, beat_open, beat_final, beat_start, beat_part_last,
-        beat_first, beat_kind, beat_bytes
+        beat_first, beat_kind, beat_blocks, beat_partial, beat_bytes
     };
-    assign slot_2 = beside_2[16+:SLOT_BITS];
-    assign slot_3 = beside_3[16+:SLOT_BITS];
-    assign final_3 = beside_3[12];
-    assign open_3 = beside_3[13];
+    assign slot_2 = beside_2[SLOT+:SLOT_BITS];
+    assign slot_3 = beside_3[SLOT+:SLOT_BITS];
+    assign final_3 = beside_3[FINAL];
+    assign open_3 = beside_3[OPEN];
 
     // Beats that need the core that the calls go through.
     localparam int SHARED = AUX == 0 || DIRECTION == 1 ? 1 : 0;
@@ -351,7 +354,7 @@ module ocb512 #(
     always_ff @(posedge clk) begin
         beside_1 <= beside_0;
         beside_2 <= beside_1;
-        beside_2[ERROR] <= beat_error;
+        beside_2[ERROR] <= beat_error && !rst;  // no shift register, for which it would come too late
         beside_3 <= beside_2;
         if (rst) begin
             valid_1 <= 1'b0;
@@ -445,7 +448,7 @@ module ocb512 #(
     if (AUX == 1) begin : g_aux
         logic [KEY_BITS-1:0] key;
         logic [127:0] in;
-        assign in = DIRECTION == 1 && uses[3] ? blocks[128*single_lane+:128] : call_block;
+        assign in = DIRECTION == 1 && uses[3] ? single : call_block;
         slot_memory #(
             .WIDTH(KEY_BITS),
             .SLOT_BITS(SLOT_BITS)
@@ -479,7 +482,7 @@ module ocb512 #(
             .write(write_last),
             .write_slot(loading_slot),
             .write_data(new_last),
-            .read_slot(beside_1[16+:SLOT_BITS]),
+            .read_slot(beside_1[SLOT+:SLOT_BITS]),
             .read_data(key)
         );
         cipher_lanes #(
@@ -562,6 +565,8 @@ module ocb512 #(
     // ---- Behind the ciphers ----
 
     logic [6:0] out_bytes;
+    logic [3:0] out_blocks;  // that have a byte, and of these
+    logic [3:0] out_partial;  // the one that is not full
     logic [1:0] out_kind;
     logic out_first;
     logic out_part_last;
@@ -576,7 +581,7 @@ module ocb512 #(
 
     assign {
         out_slot, out_has_message, out_error, out_open, out_final, out_start, out_part_last, out_first,
-        out_kind, out_bytes
+        out_kind, out_blocks, out_partial, out_bytes
     } = beside_out;
 
     always_comb begin
@@ -584,11 +589,11 @@ module ocb512 #(
         for (int i = 0; i < 4; i = i + 1) begin
             lane_blocks[128*i+:128] = encrypted[128*i+:128];
             if (DIRECTION == 1) begin
-                lane_blocks[128*i+:128] = out_bytes[6:4] == 3'(i) ? called : decrypted[128*i+:128];
-            end else if (DIRECTION == 2 && out_open && out_bytes[6:4] > 3'(i)) begin
+                lane_blocks[128*i+:128] = out_partial[i] ? called : decrypted[128*i+:128];
+            end else if (DIRECTION == 2 && out_open && !out_partial[i]) begin
                 lane_blocks[128*i+:128] = decrypted[128*i+:128];
             end
-            if (out_bytes > 7'(16 * i)) ad_sum = ad_sum ^ encrypted[128*i+:128];
+            if (out_blocks[i]) ad_sum = ad_sum ^ encrypted[128*i+:128];
         end
         if (DIRECTION == 1) ad_sum = called;
     end
@@ -614,6 +619,8 @@ module ocb512 #(
         .in_ad(ad_sum),
         .in_checksum(checksum_out),
         .in_bytes(out_bytes),
+        .in_blocks(out_blocks),
+        .in_partial(out_partial),
         .in_kind(out_kind),
         .in_first(out_first),
         .in_part_last(out_part_last),
@@ -742,8 +749,8 @@ module ocb512 #(
 
     logic unused_wires;
     assign unused_wires = ^{
-        emit, single_lane, uses[3], unused_index, unused_ad_bytes, unused_message_bytes,
-        unused_blocks, unused_spare, unused_hash_blocks, unused_nonce, unused_finish_popped,
+        emit, single, uses[3], unused_index, unused_ad_bytes, unused_message_bytes,
+        unused_spare, unused_hash_blocks, unused_nonce, unused_finish_popped,
         unused_done_valid, unused_done_popped, unused_done_stored
     };
 

@@ -51,17 +51,19 @@ module ocb_calls #(
 
     if (SHARED == 1) begin : g_hold
         logic many;  // more tags' calls than places there can be
-        logic [3:0] waiting;  // without these many
-        logic [3:0] places;
+        logic [2:0] left;  // places that the other calls leave to these, and two
         always_comb begin
             many = finish_stored[$clog2(PACKETS):3] != '0;
-            waiting = {1'b0, finish_stored[2:0]} + {3'b0, make} + {3'b0, ktop_valid};
-            places = {3'b0, !uses[1]} + {3'b0, !uses[2]} + {3'b0, !uses[3]};
+            left = {2'b0, !uses[1]} + {2'b0, !uses[2]} + {2'b0, !uses[3]} + {2'b0, !make}
+                + {2'b0, !ktop_valid};
         end
         // Of the beat that is given in this clock it is known last whether it needs the core.
         always_ff @(posedge clk) begin
             if (rst) hold <= 1'b0;
-            else hold <= many || (uses[0] ? waiting > places : waiting > places + 4'd1);
+            else begin
+                hold <= many || (uses[0] ? {1'b0, finish_stored[2:0]} + 4'd2 > {1'b0, left}
+                    : {1'b0, finish_stored[2:0]} + 4'd1 > {1'b0, left});
+            end
         end
     end else begin : g_no_hold
         logic unused;

@@ -6,6 +6,7 @@
 //   lane_blocks, post   lanes' outputs and what is to be added to them (ocb_masks)
 //   in_ad               sum of the AD blocks among the outputs of this clock (one block from a lone core: as
 //                       is)
+//   in_blocks           which of the beat's blocks have a byte; in_partial: which of these is not full, if one is
 //   in_checksum         sealing: checksum + last offset + L_$; opening: last offset + L_$
 //   finish_*            with the last beat of a packet: finish_hash = HASH(AD), when opening plus the
 //                       received tag; finish_input = the input of the call that makes the tag
@@ -19,6 +20,8 @@ module ocb_collect (
     input logic [127:0] in_ad,
     input logic [127:0] in_checksum,
     input logic [  6:0] in_bytes,
+    input logic [  3:0] in_blocks,
+    input logic [  3:0] in_partial,
     input logic [  1:0] in_kind,
     input logic         in_first,
     input logic         in_part_last,
@@ -47,9 +50,9 @@ module ocb_collect (
     logic [ 15:0] pad;
 
     assign unmasked = lane_blocks ^ post;
-    assign in_keep = ~(~64'd0 << in_bytes);
     always_comb begin
         for (int i = 0; i < 64; i = i + 1) begin
+            in_keep[i] = in_blocks[i/16] && !(in_partial[i/16] && in_bytes[3:0] <= 4'(i % 16));
             kept[128*(i/16)+8*(15-i%16)+:8] = in_keep[i] ? unmasked[128*(i/16)+8*(15-i%16)+:8] : 8'd0;
         end
         for (int i = 0; i < 16; i = i + 1) pad[i] = i != 0 && in_bytes[3:0] == 4'(i);

@@ -12,8 +12,7 @@
 //   out_blocks      inputs of the four lanes: block + offset, or the offset alone for a partial message block
 //   out_post        to be added to the lanes' outputs: the offset, or the data of a partial message block;
 //                   for a tag the tag itself in lane 0
-//   out_lane        the lane of the partial message block, or of the AD block in turn (AD_SERIAL)
-//   out_single      a beat that has such a block
+//   out_single      of out_blocks the one of the partial message block, or of the AD block in turn (AD_SERIAL)
 //   out_checksum    of the message up to this beat; out_last_offset: last offset + L_$, with the packet's
 //                   last beat
 module ocb_masks (
@@ -34,7 +33,7 @@ module ocb_masks (
 
     output logic [511:0] out_blocks,
     output logic [511:0] out_post,
-    output logic [  1:0] out_lane,
+    output logic [127:0] out_single,
     output logic [127:0] out_checksum,
     output logic [127:0] out_last_offset
 );
@@ -60,7 +59,8 @@ module ocb_masks (
     logic valid_1;
     logic [511:0] data_1;
     logic [511:0] sums_1;
-    logic [127:0] l_ntz_1;
+    logic [127:0] l_ntz_1;  // times x^(4 ntz_more_1), which it still lacks
+    logic [1:0] ntz_more_1;
     logic [127:0] l_dollar_1;
     logic [127:0] step_1;
     logic [127:0] offset_0_1;
@@ -82,7 +82,8 @@ module ocb_masks (
         offset_0_1 <= offset_0;
         step_1 <= l_1;
         l_dollar_1 <= ocb_pkg::times_power(l_star, 4'd1);
-        l_ntz_1 <= ocb_pkg::times_power(l_star, beat_ones + 4'd4);
+        l_ntz_1 <= ocb_pkg::times_power(l_star, {2'd1, beat_ones[1:0]});
+        ntz_more_1 <= beat_ones[3:2];
         last_lane_1 <= 2'((beat_bytes - 7'd1) >> 4);
         lane_1 <= beat_kind == engine_pkg::MESSAGE ? beat_bytes[5:4] : beat_lane;
         for (int i = 0; i < 4; i = i + 1) begin
@@ -97,6 +98,7 @@ module ocb_masks (
     logic [127:0] running;  // offset of the last block of the beat before
     logic [127:0] base;
     logic [127:0] base_step;
+    logic [127:0] l_ntz;
 
     logic [511:0] data_2;
     logic [511:0] offsets_2;
@@ -113,7 +115,8 @@ module ocb_masks (
     always_comb begin
         base = running;
         if (first_1) base = kind_1 == engine_pkg::MESSAGE ? offset_0_1 : '0;
-        base_step = base ^ step_1 ^ l_ntz_1;
+        l_ntz = ocb_pkg::times_power(l_ntz_1, {ntz_more_1, 2'd0});
+        base_step = base ^ step_1 ^ l_ntz;
     end
 
     always_ff @(posedge clk) begin
@@ -128,7 +131,7 @@ module ocb_masks (
         l_dollar_2 <= l_dollar_1;
         offset_0_2 <= offset_0_1;
         for (int i = 0; i < 3; i = i + 1) offsets_2[128*i+:128] <= base ^ sums_1[128*i+:128];
-        offsets_2[511:384] <= base ^ sums_1[511:384] ^ (partial_1[3] ? '0 : l_ntz_1);
+        offsets_2[511:384] <= base ^ sums_1[511:384] ^ (partial_1[3] ? '0 : l_ntz);
         if (valid_1 && advance_1) running <= base_step;
     end
 
@@ -143,7 +146,8 @@ module ocb_masks (
             if (partial_2[i] || kind_2 == engine_pkg::TAG) out_post[128*i+:128] <= data_2[128*i+:128];
             else out_post[128*i+:128] <= offsets_2[128*i+:128];
         end
-        out_lane <= lane_2;
+        out_single <= offsets_2[128*lane_2+:128]
+            ^ (kind_2 == engine_pkg::MESSAGE ? '0 : data_2[128*lane_2+:128]);
         if (valid_2 && kind_2 == engine_pkg::MESSAGE) begin
             out_checksum <= (first_2 ? '0 : out_checksum)
                 ^ data_2[127:0] ^ data_2[255:128] ^ data_2[383:256] ^ data_2[511:384];

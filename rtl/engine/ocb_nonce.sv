@@ -2,7 +2,7 @@
 // the data path. Each announced packet asks for one block cipher call, Ktop, unless its nonce differs from
 // the one before only in the low six bits under the same slot, as 63 of 64 counter nonces do: then the last
 // Ktop is used again. An announced packet is compared with the one before in one clock, and asks in the next; two
-// questions may wait.
+// questions may wait. An offset is worked out in two clocks, and waits in a FIFO.
 //
 //   s_*        announced packets, in order; s_illegal: no offset is needed, none is asked for
 //   forget     a key is loaded into forget_slot: the last Ktop, if it was that slot's, is another key's
@@ -35,20 +35,20 @@ module ocb_nonce #(
     output logic [127:0] offset
 );
 
-    // A packet that was announced, beside the last one before it that a nonce mattered of: three bits together.
+    // A packet that was announced, beside the last one before it that a nonce mattered of: 18 bits together.
     localparam int TOP = SLOT_BITS + 90;
-    localparam int PIECES = (TOP + 2) / 3;
+    localparam int PIECES = (TOP + 17) / 18;
     logic packet_valid;
     logic take;  // it goes on
     logic packet_illegal;
     logic [TOP-1:0] packet;
     logic [5:0] packet_bottom;
     logic [PIECES-1:0] differs;
-    logic [3*PIECES-1:0] offered;
-    logic [3*PIECES-1:0] earlier;
+    logic [18*PIECES-1:0] offered;
+    logic [18*PIECES-1:0] earlier;
 
-    assign offered = (3 * PIECES)'({s_slot, s_nonce[95:6]});
-    assign earlier = (3 * PIECES)'(packet);
+    assign offered = (18 * PIECES)'({s_slot, s_nonce[95:6]});
+    assign earlier = (18 * PIECES)'(packet);
     assign s_ready = !packet_valid || take;
 
     always_ff @(posedge clk) begin
@@ -56,7 +56,7 @@ module ocb_nonce #(
             packet_illegal <= s_illegal;
             packet_bottom <= s_nonce[5:0];
             if (!s_illegal) packet <= {s_slot, s_nonce[95:6]};
-            for (int i = 0; i < PIECES; i = i + 1) differs[i] <= offered[3*i+:3] != earlier[3*i+:3];
+            for (int i = 0; i < PIECES; i = i + 1) differs[i] <= offered[18*i+:18] != earlier[18*i+:18];
         end
         if (rst) packet_valid <= 1'b0;
         else if (s_ready) packet_valid <= s_valid;
@@ -68,6 +68,7 @@ module ocb_nonce #(
     logic credit;
     logic pending_ready;
     logic answers_popped;
+    logic answer_given;  // in the clock before
     logic unused_home;
     logic second_valid;
     logic [TOP-1:0] second;
@@ -84,7 +85,7 @@ module ocb_nonce #(
         .clk,
         .rst,
         .take(take && !again),
-        .give(answers_popped),
+        .give(answer_given),
         .available(credit),
         .home(unused_home)
     );
@@ -92,6 +93,7 @@ module ocb_nonce #(
     always_ff @(posedge clk) begin
         if (!ask_valid || ask_ready) asked <= second_valid ? second : packet;
         if (take) second <= packet;
+        answer_given <= answers_popped && !rst;
         if (rst) begin
             known <= 1'b0;
             ask_valid <= 1'b0;
@@ -151,34 +153,71 @@ module ocb_nonce #(
         .stored(unused_stored)
     );
 
-    // Stretch = Ktop || (Ktop[1..64] ^ Ktop[9..72]); Offset_0 = its 128 bits from bit `bottom` on.
+    // Stretch = Ktop || (Ktop[1..64] ^ Ktop[9..72]); Offset_0 = its 128 bits from bit `bottom` on: by bytes in one clock, by
+    // bits in the next. What is begun has a place in the FIFO.
+    localparam int OFFSETS = 8;
+    logic room;
     logic top_valid;
-    logic top_take;
     logic [127:0] top;
     logic [5:0] bottom;
     logic [191:0] stretch;
-    logic [191:0] shifted;
+    logic [191:0] by_bytes;
+    logic shifted_valid;
+    logic [134:0] shifted;
+    logic [2:0] shift;
+    logic [134:0] by_bits;
+    logic offset_popped;
+    logic offset_given;
+    logic unused_offsets_ready;
+    logic [$clog2(OFFSETS):0] unused_offsets_space;
+    logic unused_offsets_home;
 
     assign stretch = {top, top[127:64] ^ top[119:56]};
-    assign shifted = stretch << bottom;
-    assign top_take = !offset_valid || offset_take;
-    assign pending_take = pending_valid && (pending_again || answers_valid) && (!top_valid || top_take);
+    assign by_bytes = stretch << {bottom[5:3], 3'd0};
+    assign by_bits = shifted << shift;
+    assign pending_take = pending_valid && room && (pending_again || answers_valid);
     assign answers_take = pending_take && !pending_again;
 
     always_ff @(posedge clk) begin
         if (answers_take) top <= answers_block;
-        if (pending_take) bottom <= pending_bottom;
-        if (top_take) offset <= shifted[191:64];
-        if (rst) begin
-            top_valid <= 1'b0;
-            offset_valid <= 1'b0;
-        end else begin
-            if (!top_valid || top_take) top_valid <= pending_take;
-            if (top_take) offset_valid <= top_valid;
-        end
+        bottom <= pending_bottom;
+        top_valid <= pending_take && !rst;
+        shifted <= by_bytes[191:57];
+        shift <= bottom[2:0];
+        shifted_valid <= top_valid && !rst;
+        offset_given <= offset_popped && !rst;
     end
 
+    credit_counter #(
+        .CREDITS(OFFSETS)
+    ) places (
+        .clk,
+        .rst,
+        .take(pending_take),
+        .give(offset_given),
+        .available(room),
+        .home(unused_offsets_home)
+    );
+
+    stream_fifo #(
+        .WIDTH(128),
+        .DEPTH(OFFSETS)
+    ) offsets (
+        .clk,
+        .rst,
+        .s_valid(shifted_valid),
+        .s_ready(unused_offsets_ready),
+        .s_data(by_bits[134:7]),
+        .m_valid(offset_valid),
+        .m_ready(offset_take),
+        .m_data(offset),
+        .space(unused_offsets_space),
+        .popped(offset_popped)
+    );
+
     logic unused;
-    assign unused = ^shifted[63:0];
+    assign unused = ^{
+        by_bytes[56:0], by_bits[6:0], unused_offsets_ready, unused_offsets_space, unused_offsets_home
+    };
 
 endmodule

@@ -24,13 +24,15 @@ module ram_fifo #(
     logic [WIDTH-1:0] memory[0:DEPTH-1];
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
+    logic [ADDRESS:0] waiting;  // entries in the memory
+    logic some;  // one or more
     logic [WIDTH-1:0] fetched_data;
     logic fetched;
     logic fetch;
     logic move;
 
     assign move   = !m_valid || m_ready;
-    assign fetch  = write_at != read_at && (!fetched || move);
+    assign fetch  = some && (!fetched || move);
     assign popped = m_valid && m_ready;
 
     always_ff @(posedge clk) begin
@@ -40,16 +42,19 @@ module ram_fifo #(
         if (rst) begin
             write_at <= '0;
             read_at  <= '0;
+            waiting  <= '0;
+            some     <= 1'b0;
             fetched  <= 1'b0;
             m_valid  <= 1'b0;
             stored   <= '0;
         end else begin
             if (s_valid) write_at <= write_at + 1'b1;
             if (fetch) read_at <= read_at + 1'b1;
+            if (s_valid != fetch) waiting <= s_valid ? waiting + 1'b1 : waiting - 1'b1;
+            some <= s_valid || (fetch ? waiting != (ADDRESS + 1)'(1) : some);
             fetched <= fetch || (fetched && !move);
             if (move) m_valid <= fetched;
-            if (s_valid && !popped) stored <= stored + 1'b1;
-            if (popped && !s_valid) stored <= stored - 1'b1;
+            if (s_valid != popped) stored <= s_valid ? stored + 1'b1 : stored - 1'b1;
         end
     end
 

@@ -48,7 +48,9 @@ module slot_loader #(
 
     logic take;
     logic taken;
+    logic asked;  // and in this clock it is known whether its slot is in use
     logic used;
+    logic [31:0] refusals;  // before this clock
     logic walked;
     logic [KEY_BITS-1:0] in_key;
 
@@ -101,7 +103,9 @@ module slot_loader #(
         end
     end
 
-    assign write_key = taken && !used;
+    assign write_key = asked && !used;
+    assign s_key_refused = asked && used;
+    assign s_key_refusals = refusals + {31'd0, s_key_refused};
     assign write_last = walked;
 
     always_ff @(posedge clk) begin
@@ -113,22 +117,17 @@ module slot_loader #(
             loading <= 1'b0;
             loaded <= '0;
             taken <= 1'b0;
-            s_key_refused <= 1'b0;
-            s_key_refusals <= '0;
+            asked <= 1'b0;
+            refusals <= '0;
             make <= 1'b0;
         end else begin
             taken <= take;
-            s_key_refused <= taken && used;
-            if (take) begin
-                loading <= 1'b1;
-            end else if (taken && used) begin
-                loading <= 1'b0;
-                s_key_refusals <= s_key_refusals + 32'd1;
-            end else if (write_key) begin
-                loaded[loading_slot] <= 1'b0;
-            end else if (made) begin
-                loading <= 1'b0;
-                loaded[loading_slot] <= 1'b1;
+            asked <= taken;
+            refusals <= s_key_refusals;
+            if (take) loading <= 1'b1;
+            else if (s_key_refused || made) loading <= 1'b0;
+            for (int i = 0; i < 2 ** SLOT_BITS; i = i + 1) begin
+                if (loading_slot == SLOT_BITS'(i) && (write_key || made)) loaded[i] <= made;
             end
             if (walked) make <= 1'b1;
             else if (make_ack) make <= 1'b0;

@@ -45,5 +45,6 @@ modes/copa_slots.sv
 modes/copa_nonce.sv
 modes/copa_issue.sv
 modes/copa_mix.sv
+modes/padding_end.sv
 modes/copa_unmask.sv
 modes/copa.sv

@@ -35,7 +35,7 @@ modes/elmd_control.sv
 modes/elmd_intake.sv
 modes/elmd_mask.sv
 modes/elmd_output.sv
-modes/elmd_padding.sv
+modes/padding_end.sv
 modes/elmd_pipes.sv
 modes/elmd_rho.sv
 modes/slot_words.sv

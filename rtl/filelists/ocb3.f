@@ -31,6 +31,7 @@ common/credit_counter.sv
 common/packet_front.sv
 common/ring_delay.sv
 modes/pipe_key.sv
+modes/lut_queue.sv
 modes/encrypt_turns.sv
 modes/slot_words.sv
 modes/static_decrypt.sv

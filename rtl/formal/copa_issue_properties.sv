@@ -189,6 +189,7 @@ module copa_issue_checks #(
         .since_load,
         .held(schedule.pipe_held),
         .held_slot(schedule.pipe_slot),
+        .may_load(schedule.in_pipes.may_load),
         .left(6'(schedule.in_pipes.left)),
         .loading(schedule.in_pipes.loading)
     );
@@ -222,7 +223,8 @@ module copa_issue_checks #(
         for (int i = 0; i < V_AFTER; i = i + 1) if (schedule.v_places[i]) last_v = 6'(i + 1);
         for (int i = 0; i < SIGMA_AFTER; i = i + 1) if (schedule.sigma_places[i]) last_sigma = 6'(i + 1);
         distance = {({1'b0, last_v} + {1'b0, last_sigma}), 7'd0} + (upper_valid ? 14'd64 : 14'd0)
-            + 14'(schedule.in_pipes.left) + 14'(schedule.in_pipes.loading);
+            + (schedule.in_pipes.may_load ? 14'd0 : 14'(schedule.in_pipes.left))
+            + 14'(schedule.in_pipes.loading);
     end
 
     always_ff @(posedge clk) begin
@@ -340,6 +342,8 @@ module copa_issue_checks #(
             assert (schedule.state <= IN_TAG && (KEYS == 0 || schedule.state != NEW_KEY));
             assert (schedule.v_places == {(due_ad || due_message) && due_ad_end, v_due[V_AFTER-1:1]});
             assert (schedule.sigma_places == sigma_due);
+            assert (schedule.place_free == (!schedule.v_places[0] && !schedule.sigma_places[0]));
+            assert (schedule.none_reserved == (schedule.v_places == '0 && schedule.sigma_places == '0));
             if (sigma_now || zero_now) assert (schedule.state == IDLE);
             assert ((schedule.v_places & schedule.sigma_places[V_AFTER-1:0]) == '0);
             assert (load_left == (schedule.state == LOAD || (schedule.state == NEW_KEY &&
@@ -353,9 +357,11 @@ module copa_issue_checks #(
             if (schedule.state != IDLE) assert (schedule.slot == packet_slot);
             if (message_left != '0) begin
                 assert (schedule.message_left == message_left && schedule.hollow == hollow);
+                assert (schedule.last_message == (message_left == 13'd1));
                 assert (schedule.has_ad == has_ad && (!hollow || message_left == 13'd1));
                 if (ad_left == '0 || schedule.state == NEW_KEY) assert (schedule.first == !message_begun);
                 if (ad_left != '0) assert (schedule.ad_left == ad_left && !message_begun);
+                if (ad_left != '0) assert (schedule.last_ad == (ad_left == 13'd1));
             end
             // And the pipes' key.
             if (schedule.fresh)

@@ -60,8 +60,9 @@ module credit_pipe_properties (
             assert (home == (under_way == '0 && space == DEPTH));
             // For the induction.
             assert (available == (credits.count != '0));
+            assert (s_ready == (space != '0));
             assert (under_way <= 5'(space));
-            assert (space <= DEPTH);
+            assert (space <= DEPTH && s_ready == (space != '0));
             assert (fifo.stored <= DEPTH);
             assert (fifo.stored + 3'(m_valid) == 3'(DEPTH) - space);
             cover (space == '0 && popped);

@@ -87,7 +87,7 @@ module elmd_control_checks #(
 
     logic s_key_tready, load, command_ready, take, verdict_ready, credit_take, enter, enter_new_key;
     logic enter_open, enter_first, enter_last, enter_partial, enter_error, use_block, use_sum, sum_empty;
-    logic sum_load, sum_step, mask_clear, mask_load, mask_load_three, mask_seven, mask_opening;
+    logic sum_load, sum_step, mask_step, mask_clear, mask_load, mask_load_three, mask_seven, mask_opening;
     logic [3:0] load_slot, enter_slot, l_slot;
     logic [1:0] enter_kind;
     logic [SLOTS-1:0] slot_loaded;
@@ -140,6 +140,7 @@ module elmd_control_checks #(
         .sum_empty,
         .sum_load,
         .sum_step,
+        .mask_step,
         .mask_clear,
         .mask_load,
         .mask_load_three,
@@ -320,6 +321,10 @@ module elmd_control_checks #(
             if (accept || is_key)
                 assert (!nonce_left && ad_left == '0 && message_left == '0 && (!tag_left || is_tag));
 
+            // Its mask.
+            if (is_key) assert (!mask_opening && !mask_seven);
+            if (enter && !is_key && !refused) assert (mask_opening == (open && (is_message || is_tag)));
+
             // What is used up with them.
             if (take) assert (enter && held && body_left);
             assert (credit_take == (is_message || is_tag));
@@ -362,6 +367,7 @@ module elmd_control_checks #(
             if (tag_left) assert (control.open == open && control.slot == packet_slot);
             if (tag_left && !refused) assert (control.message_empty == empty);
             if (nonce_left) assert (control.ad_empty == (ad_left == '0));
+            if (tag_left && !refused) assert (control.in_message == (!nonce_left && ad_left == '0));
             // The load.
             assert (control.making == loading);
             assert (loading == (key_wanted || key_out) && !(key_wanted && key_out));
@@ -373,6 +379,7 @@ module elmd_control_checks #(
             if (loading && tag_left) assert (KEYS != 0 && (packet_slot != loading_slot || refused));
             // And the pipes' key.
             assert (5'(control.wait_clocks) == key_stays);
+            assert (control.settled == (control.wait_clocks == '0));
             assert (since_enter != '0 && since_new_key != '0 && since_load != '0);
             if (KEYS == 1) begin
                 assert (control.wave_known == known);

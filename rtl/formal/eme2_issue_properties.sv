@@ -212,6 +212,7 @@ module eme2_issue_checks #(
         .since_load,
         .held(schedule.pipe_held),
         .held_slot(schedule.pipe_slot),
+        .may_load(schedule.in_pipes.may_load),
         .left(6'(schedule.in_pipes.left)),
         .loading(schedule.in_pipes.loading)
     );
@@ -243,7 +244,8 @@ module eme2_issue_checks #(
         for (int i = 0; i < MP_AFTER; i = i + 1) if (mp_due[i]) last_mp = 5'(i + 1);
         for (int i = 0; i < MIXED; i = i + 1) if (mm_due[i]) last_mm = 5'(i + 1);
         distance = {9'(last_mp) + 9'(last_mm) + 9'(until_mixed), 7'd0} + (upper_valid ? 16'd64 : 16'd0) +
-            16'(schedule.in_pipes.left) + 16'(schedule.in_pipes.loading);
+            (schedule.in_pipes.may_load ? 16'd0 : 16'(schedule.in_pipes.left)) +
+            16'(schedule.in_pipes.loading);
     end
 
     always_ff @(posedge clk) begin
@@ -378,6 +380,8 @@ module eme2_issue_checks #(
 
             // For the induction: the messages in the schedule.
             assert (schedule.state <= IN_PARTIAL && (KEYS == 0 || schedule.state != NEW_KEY));
+            assert (schedule.none_reserved == (schedule.mp_places == '0 && schedule.mm_places == '0 &&
+                    !schedule.starting));
             assert (schedule.mp_places == mp_due && schedule.mm_places == mm_due);
             assert (schedule.starting == (groups_left != '0));
             assert (schedule.mixing == until_mixed);
@@ -398,7 +402,12 @@ module eme2_issue_checks #(
                 assert (schedule.groups == groups);
                 if (schedule.state != IN_PARTIAL)
                     assert (blocks_left != '0 && schedule.blocks_left == blocks_left);
+                if (schedule.state != IN_PARTIAL) assert (schedule.last_block == (blocks_left == 13'd1));
                 if (in_tweak) assert (schedule.tweak_left == tweaks_left && !hollow);
+                if (in_tweak) assert (schedule.last_tweak == (tweaks_left == 13'd1));
+                if (hollow_left && !hollow_now) assert (schedule.last_tweak);
+                if (schedule.state == IN_MESSAGE || schedule.state == IN_PARTIAL)
+                    assert (schedule.in_order == (schedule.m1_time > schedule.mixing));
                 if (schedule.state != NEW_KEY && schedule.state != IN_TWEAK)
                     assert (!hollow_left || hollow_now);
             end

@@ -129,7 +129,8 @@ module encrypt_turns_checks #(
     logic [3:0] to_wait;  // clocks until its turn, at most
     assign steps = step_valid && (step_encrypts || step_verifies) && !key_call && !nonce_call;
     assign wanted = key_call ? key_slot : nonce_call ? nonce_slot : step_slot;
-    assign to_wait = 4'(turns.pipe_holds.left) + (known && owner == wanted ? 4'd0 : 4'd8);
+    assign to_wait = (turns.pipe_holds.may_load ? 4'd0 : 4'(turns.pipe_holds.left))
+        + (known && owner == wanted ? 4'd0 : 4'd8);
 
     always_ff @(posedge clk) begin
         begun <= 1'b1;
@@ -206,7 +207,8 @@ module encrypt_turns_checks #(
                 // A key that is needed stays.
                 if (load) assert (!verify_pending);
                 if (load && busy) assert (step_valid && slot == step_slot);
-                if (load && known) assert (slot != owner);
+                if (load && known) assert (slot != owner || (KEYS == 1 && key_called));
+                if (KEYS == 1 && key_called) assert (load);
                 if (KEYS == 0) begin
                     if (load) assert (since_enter >= PIPE && !enter);
                     if (enter) assert (since_load >= PIPE);
@@ -226,7 +228,8 @@ module encrypt_turns_checks #(
                 if (known) assert (turns.pipe_holds.slot == owner);
                 if (verify_pending) assert (known && owner == verify_slot);
                 assert (since_enter != '0 && since_load != '0 && last != '0);
-                assert (turns.pipe_holds.left == (last >= 3'(APART) ? 3'd0 : 3'(APART) - last));
+                assert (turns.pipe_holds.may_load == (last >= 3'(APART)));
+                if (last < 3'(APART)) assert (turns.pipe_holds.left == 3'(APART) - last);
                 if (KEYS == 0) begin
                     assert (turns.pipe_holds.loading == (since_load <= PIPE));
                     if (since_load <= PIPE) assert (!verify_pending && since_enter >= since_load);

@@ -6,7 +6,7 @@
 // other: not without what the packet needs, not while held, not without credits.
 //
 // Lengths and widths are those of the engines, but there are only two slots, and the FIFO, which has a proof of its own,
-// holds two commands. Behind it stand two more: the next one, and the one whose beats are given.
+// holds two commands. One more stands in front of it, and two behind it: the next one, and the one whose beats are given.
 module engine_front_properties (
     input logic clk,
     input logic rst,
@@ -114,7 +114,7 @@ module engine_front_checks #(
         beat_start;
     logic beat_final, beat_open, beat_slot, beat_error, beat_has_message;
     logic [3:0] beat_partial, beat_ones;
-    logic [2:0] beat_blocks;
+    logic [3:0] beat_blocks;
     logic [1:0] beat_ad_spare, beat_message_spare;
     logic [13:0] beat_hash_blocks;
     logic [95:0] prepare_nonce;
@@ -211,8 +211,10 @@ module engine_front_checks #(
 
     logic begun = 1'b0;
     logic [2:0] packets = '0;
-    logic [2:0] entered = '0;  // whether one entered one, two, three clocks before
-    logic [WIDTH-1:0] queue[0:3];
+    logic step_in;  // the FIFO takes one in this clock
+    assign step_in = front.plan.commands.push;
+    logic [2:0] stepped = '0;  // whether one stepped into the FIFO one, two, three clocks before
+    logic [WIDTH-1:0] queue[0:4];
     logic [WIDTH-1:0] oldest;
     assign oldest = queue[0];
 
@@ -243,7 +245,8 @@ module engine_front_checks #(
     endfunction
 
     // The plan's commands, as bits.
-    logic [WIDTH+3:0] plan_head, plan_next, plan_packet;
+    logic [WIDTH+3:0] plan_entered, plan_head, plan_next, plan_packet;
+    assign plan_entered = front.plan.entered;
     assign plan_head   = front.plan.head;
     assign plan_next   = front.plan.next;
     assign plan_packet = front.plan.packet;
@@ -262,6 +265,26 @@ module engine_front_checks #(
             message_bytes - 16'd1,
             entered_command[NONCE_BITS-1:0]
         };
+    endfunction
+
+    // The same, with the kind of its first beat.
+    function automatic logic [WIDTH+5:0] first_and(input logic [WIDTH-1:0] entered_command);
+        logic [3:0] parts_here;
+        parts_here = parts_of(entered_command);
+        first_and[WIDTH+3:0] = waiting(entered_command);
+        first_and[WIDTH+5:WIDTH+4] = NONE;
+        if (parts_here[1]) first_and[WIDTH+5:WIDTH+4] = TAG;
+        if (parts_here[2]) first_and[WIDTH+5:WIDTH+4] = MESSAGE;
+        if (parts_here[3]) first_and[WIDTH+5:WIDTH+4] = AD;
+    endfunction
+
+    // What a beat of so many bytes is filled with, as the plan says it.
+    function automatic logic [14:0] fill_of(input logic [6:0] count);
+        fill_of[6:0] = count;
+        for (int i = 0; i < 4; i = i + 1) begin
+            fill_of[7+i]  = count >= 7'(16 * i + 16);
+            fill_of[11+i] = count / 16 == 7'(i) && count % 16 != '0;
+        end
     endfunction
 
     // A command's parts.
@@ -339,7 +362,7 @@ module engine_front_checks #(
         place_before <= {byte_at[5:4], ~byte_at[3:0]};
         if (rst) begin
             packets <= '0;
-            entered <= '0;
+            stepped <= '0;
             started <= 1'b0;
             index <= '0;
             lane <= '0;
@@ -347,7 +370,7 @@ module engine_front_checks #(
             is_read <= 1'b0;
             over <= 1'b0;
         end else begin
-            entered <= {entered[1:0], enter};
+            stepped <= {stepped[1:0], step_in};
             packets <= packets + 3'(enter) - 3'(emit && last);
             if (beat && s_axis_tlast) begin
                 if (over) over <= 1'b0;
@@ -368,17 +391,21 @@ module engine_front_checks #(
         end
         if (emit) parts <= parts_after;
         if (emit && last) begin
-            for (int i = 0; i < 3; i = i + 1) queue[i] <= queue[i+1];
+            for (int i = 0; i < 4; i = i + 1) queue[i] <= queue[i+1];
             parts <= parts_of(queue[1]);
         end
-        if (enter) queue[2'(packets-3'(emit&&last))] <= command;
+        if (enter) queue[packets-3'(emit&&last)] <= command;
         if (enter && packets == 3'(emit && last)) parts <= parts_of(command);
     end
 
-    // ---- Where the commands are: in the plan, behind it, at the FIFO's output, in its memory.
+    // ---- Where the commands are: in the plan, behind it, at the FIFO's output, in its memory, in front of it.
 
-    logic next_valid, head_valid;
-    logic [2:0] second_at, head_at, memory_at;  // of which the first in each of these places is in the queue
+    logic next_valid, head_valid, entered_valid;
+    logic [2:0]
+        second_at,
+        head_at,
+        memory_at,
+        entered_at;  // of which the first in each of these places is in the queue
     logic [1:0] stored;
     logic [WIDTH-1:0] second;
     logic [3:0] second_parts;
@@ -390,7 +417,9 @@ module engine_front_checks #(
     assign second_at = 3'(plan_valid);
     assign head_at = second_at + 3'(next_valid);
     assign memory_at = head_at + 3'(head_valid);
-    assign second = queue[2'(second_at)];
+    assign entered_at = memory_at + 3'(stored);
+    assign entered_valid = front.plan.entered_valid;
+    assign second = queue[second_at];
     assign second_parts = parts_of(second);
     assign second_kind = second_parts[3] ? AD : second_parts[2] ? MESSAGE : second_parts[1] ? TAG : NONE;
     assign second_message = second[NONCE_BITS+:16] - 16'd1;
@@ -402,7 +431,7 @@ module engine_front_checks #(
             if (was_command) assume (s_cmd_tvalid && command_now == command_before);
 
             // Commands.
-            assert (prepare_valid == (s_cmd_tvalid && front.plan.commands.space != '0 && !waits_for_key));
+            assert (prepare_valid == (s_cmd_tvalid && front.plan.s_ready && !waits_for_key));
             assert (enter == (prepare_valid && prepare_ready));
             if (prepare_valid)
                 assert ({prepare_slot, prepare_nonce, prepare_illegal} ==
@@ -431,7 +460,7 @@ module engine_front_checks #(
                     assert (beat_partial[i] ==
                             (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
                 end
-                assert (beat_blocks == 3'((8'(beat_bytes) + 8'd15) / 16));
+                for (int i = 0; i < 4; i = i + 1) assert (beat_blocks[i] == (beat_bytes > 7'(16 * i)));
                 assert (beat_ad_spare == 2'(4 - (17'(beat_ad_bytes) + 17'd15) / 16 % 4));
                 assert (beat_message_spare == 2'(4 - (17'(beat_message_bytes) + 17'd15) / 16 % 4));
                 assert (beat_hash_blocks == blocks_of(beat_ad_bytes, beat_message_bytes));
@@ -439,19 +468,23 @@ module engine_front_checks #(
                 assert (beat_index % 11'(1 << beat_ones) == 10'((1 << beat_ones) - 1));
             end
             if (was_emit_2) assert (beat_error == error_before_2);
-            // A command's beats may come four clocks after it entered.
-            assert (plan_valid || packets <= 3'(entered[0]) + 3'(entered[1]) + 3'(entered[2]));
+            // A command steps into the FIFO in the clock after it entered, or when that has room, and its beats may come four
+            // clocks later.
+            assert (plan_valid || entered_at <= 3'(stepped[0]) + 3'(stepped[1]) + 3'(stepped[2]));
+            assert (step_in == (entered_valid && front.plan.commands.space != '0));
 
             // For the induction: where things are.
             assert (front.plan.commands.space == 2'(COMMANDS) - stored - 2'(head_valid));
-            assert (stored <= COMMANDS - 2'(head_valid) && packets == memory_at + 3'(stored));
-            assert (next_valid || packets - second_at <= 3'(entered[0]) + 3'(entered[1]));
-            assert (head_valid || packets - head_at <= 3'(entered[0]));
-            if (head_valid) assert (plan_head == waiting(queue[2'(head_at)]));
+            assert (front.plan.commands.s_ready == (front.plan.commands.space != '0));
+            assert (stored <= COMMANDS - 2'(head_valid) && packets == entered_at + 3'(entered_valid));
+            assert (next_valid || entered_at - second_at <= 3'(stepped[0]) + 3'(stepped[1]));
+            assert (head_valid || entered_at - head_at <= 3'(stepped[0]));
+            if (entered_valid) assert (plan_entered == waiting(queue[entered_at]));
+            if (head_valid) assert ({front.plan.head_first, plan_head} == first_and(queue[head_at]));
             for (int i = 0; i < 2; i = i + 1) begin
                 if (stored > 2'(i))
-                    assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == waiting(
-                        queue[2'(memory_at+3'(i))]
+                    assert (front.plan.commands.memory[1'(front.plan.commands.read_at+2'(i))] == first_and(
+                        queue[memory_at+3'(i)]
                     ));
             end
             if (next_valid) begin
@@ -462,36 +495,42 @@ module engine_front_checks #(
                 assert (front.plan.next_message.one ==
                         (!front.plan.next.has_message || second_message < 16'd64));
                 assert (front.plan.next_message.two == (second_message[15:6] == 10'd1));
-                assert (front.plan.next_message.last_bytes == 7'(second_message % 64 + 1));
-                assert (front.plan.next_message.bytes ==
-                        (front.plan.next.one_message ? 7'(second_message % 64 + 1) : 7'd64));
+                assert (front.plan.next_message.last_fill == fill_of(7'(second_message % 64 + 1)));
+                assert (front.plan.next_message.fill == fill_of(
+                    front.plan.next.one_message ? 7'(second_message % 64 + 1) : 7'd64
+                ));
                 assert (front.plan.next_message.last_lane == second_message[5:4]);
                 assert (front.plan.next_message.ends ==
                         (!front.plan.next.open && !(TAIL == 1 && second_message[5:4] == 2'd3)));
                 assert (front.plan.next_message.stream_ends == !front.plan.next.open);
                 assert (front.plan.next_part.kind == second_kind);
+                assert (front.plan.next_step == (AD_SERIAL == 0 || second_kind != AD ||
+                        (second_end < 16'd64 && second_end[5:4] == '0)));
                 assert (front.plan.next_part.ends == ((second_parts & (parts_from(second_kind) >> 1)) == '0));
                 if (second_kind == AD || second_kind == MESSAGE) begin
                     assert (front.plan.next_part.more == second_end[15:6]);
                     assert (front.plan.next_part.one == (second_end < 16'd64));
                     assert (front.plan.next_part.two == (second_end[15:6] == 10'd1));
-                    assert (front.plan.next_part.last_bytes == 7'(second_end % 64 + 1));
+                    assert (front.plan.next_part.last_fill == fill_of(7'(second_end % 64 + 1)));
                     assert (front.plan.next_part.last_lane == second_end[5:4]);
-                    assert (front.plan.next_part.bytes ==
-                            (second_end < 16'd64 ? 7'(second_end % 64 + 1) : 7'd64));
+                    assert (front.plan.next_part.fill == fill_of(
+                        second_end < 16'd64 ? 7'(second_end % 64 + 1) : 7'd64
+                    ));
                     assert (front.plan.next_part.stream_ends == ((second_parts & (parts_from(
                         second_kind
                     ) >> 1) & 4'b1110) == '0));
                 end else begin
                     assert (front.plan.next_part.one && front.plan.next_part.stream_ends);
-                    assert (front.plan.next_part.bytes == (second_kind == TAG ? 7'd16 : '0));
+                    assert (front.plan.next_part.fill == fill_of(second_kind == TAG ? 7'd16 : '0));
                 end
             end
             if (plan_valid) begin
                 assert (packets != '0 && plan_packet == waiting(oldest));
                 assert (front.plan.has_stream == has_stream);
                 assert (front.plan.hash_blocks == blocks_of(ad, message));
-                assert (front.plan.kind == kind && front.plan.bytes == bytes && front.plan.index == index);
+                assert (front.plan.kind == kind && front.plan.part.fill == fill_of(
+                    bytes
+                ) && front.plan.index == index);
                 assert (front.plan.first == (index == '0) && front.plan.part_last == part_last);
                 assert (front.plan.lane == lane && front.plan.step == step && front.plan.start == !started);
                 assert (front.plan.final_beat == last && front.plan.reads == (kind != NONE));
@@ -500,7 +539,7 @@ module engine_front_checks #(
                 if (kind == AD || kind == MESSAGE) begin
                     assert (front.plan.part.more == part_end[15:6] - index);
                     assert (front.plan.part.two == (part_end[15:6] - index == 10'd1));
-                    assert (front.plan.part.last_bytes == 7'(part_end % 64 + 1));
+                    assert (front.plan.part.last_fill == fill_of(7'(part_end % 64 + 1)));
                     assert (front.plan.part.last_lane == part_end[5:4]);
                     assert (front.plan.part.stream_ends == ((parts & (parts_from(
                         kind
@@ -511,8 +550,8 @@ module engine_front_checks #(
                     assert (front.plan.message.kind == MESSAGE);
                     assert (front.plan.message.one == (message <= 16'd64));
                     assert (front.plan.message.two == ((message - 16'd1) / 64 == 16'd1));
-                    assert (front.plan.message.last_bytes == 7'((message - 16'd1) % 64 + 1));
-                    assert (front.plan.message.bytes == (message <= 16'd64 ? 7'(message) : 7'd64));
+                    assert (front.plan.message.last_fill == fill_of(7'((message - 16'd1) % 64 + 1)));
+                    assert (front.plan.message.fill == fill_of(message <= 16'd64 ? 7'(message) : 7'd64));
                     assert (front.plan.message.last_lane == 2'((message - 16'd1) % 64 / 16));
                     assert (front.plan.message.ends == !(parts[1] || parts[0]));
                     assert (front.plan.message.stream_ends == !parts[1]);

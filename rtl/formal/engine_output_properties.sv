@@ -101,13 +101,13 @@ module engine_output_properties (
     logic first, second;  // the places that count
     logic [1:0] in_memory, tags_in_memory;
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
-        assign end_at[i] = out.beats.memory[i][521:520] == 2'b11;
+        assign end_at[i] = out.beats.memory[i][520];
     end
     assign in_memory = out.beats.write_at - out.beats.read_at;
     assign tags_in_memory = out.tags.write_at - out.tags.read_at;
     assign first = in_memory != '0;
     assign second = in_memory == DEPTH;
-    assign end_fetched = out.beats.fetched && out.beats.fetched_data[521:520] == 2'b11;
+    assign end_fetched = out.beats.fetched && out.beats.fetched_data[520];
     assign beats_inside = 3'(in_memory) + 3'(out.beats.fetched) + 3'(out.head_valid);
     assign tags_inside = 3'(out.compared_valid) + 3'(out.tags.stored);
     assign ends_inside = 3'(out.head_valid && out.waits) + 3'(end_fetched) +
@@ -130,17 +130,21 @@ module engine_output_properties (
             assert (!beat_valid || beats_inside < DEPTH);
             assert (!out.compared_valid || out.tags.stored < DEPTH);
             assert (!verdict_push || out.verdicts.s_ready);
-            assert (3'(out.beat_credits.count) + beats_away + beats_inside == DEPTH);
-            assert (3'(out.packet_credits.count) + packets_away + tags_inside == DEPTH);
+            assert (3'(out.beat_credits.count) + 3'(out.beat_given) + beats_away + beats_inside == DEPTH);
+            assert (3'(out.packet_credits.count) + 3'(out.packet_given) + packets_away + tags_inside
+                == DEPTH);
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
-            if (m_axis_tvalid && m_axis_tlast && out.head_open) assert (out.verdicts.m_valid);
+            if (m_axis_tvalid && out.waits) assert (out.verdicts.m_valid);
             // For the induction: where things are.
             assert (credit_beat == (out.beat_credits.count != '0));
             assert (credit_packet == (out.packet_credits.count != '0));
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH);
             assert (in_memory <= DEPTH && tags_in_memory <= DEPTH);
             assert (3'(out.beats.stored) == beats_inside);
+            assert (out.beats.waiting == in_memory && out.beats.some == (in_memory != '0));
+            assert (out.tags.waiting == tags_in_memory && out.tags.some == (tags_in_memory != '0));
+            assert (out.verdicts.s_ready == (out.verdicts.space != '0));
             assert (3'(out.tags.stored) == 3'(tags_in_memory) + 3'(out.tags.fetched) + 3'(m_tag_tvalid));
             assert (out.verdicts.space <= DEPTH && out.verdicts.stored <= DEPTH);
             assert (3'(out.verdicts.stored) + 3'(out.verdicts.m_valid) == 3'(DEPTH) - 3'(out.verdicts.space));

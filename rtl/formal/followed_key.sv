@@ -20,6 +20,7 @@ module followed_key #(
     // The record: pipe_key, and the clocks that it counts.
     input logic held,
     input logic [3:0] held_slot,
+    input logic may_load,
     input logic [5:0] left,
     input logic loading
 );
@@ -55,7 +56,8 @@ module followed_key #(
         if (begun && !rst && KEYS != 2) begin
             if (load) assert (enter && since_load > WAVE);
             assert (since_load != '0 && since_enter != '0 && since_enter <= since_load);
-            assert (left == stays);
+            assert (may_load == (stays == '0));
+            if (!may_load) assert (left == stays);
             assert (held == (load || known));
             if (load || known) assert (held_slot == (load ? slot : owner));
         end

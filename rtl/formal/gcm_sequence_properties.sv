@@ -135,16 +135,20 @@ module gcm_sequence_properties (
                 if (kind == MESSAGE) assert (step_counter == {nonce, 18'd0, at - ad_end + 14'd2});
                 if (kind == TAG) assert (step_counter == {nonce, 32'd1});
                 if (kind == TAG) assert (step_size == {ad, message});
-                if (kind == AD || kind == MESSAGE) assert (step_size == 32'(message_end) + 32'd1);
+                if (kind == AD || kind == MESSAGE) assert (step_size == 32'(message_end));
+                if (step_first && !refused) assert (step_size == 32'(message_end));
                 // For the induction.
-                assert (sequencer.ad_left == 13'(at < ad_end ? ad_end - at : 14'd0));
-                assert (sequencer.message_left == 13'(at < ad_end ? message_end - ad_end : message_end - at));
+                if (at < message_end) begin
+                    assert (sequencer.left == 13'((at < ad_end ? ad_end : message_end) - at));
+                    assert (sequencer.part_last == (sequencer.left == 13'd1));
+                end
                 assert (sequencer.counter == 13'(at < ad_end ? 14'd2 : at - ad_end + 14'd2) || refused);
-                assert (sequencer.nonce == nonce && sequencer.illegal == refused);
+                assert (sequencer.nonce == nonce);
                 if (!refused) begin
+                    assert (sequencer.message_blocks == blocks_of(message));
                     assert (sequencer.ad_bytes == last_of(ad) && sequencer.message_bytes == last_of(message));
                     assert (sequencer.ad_length == ad && sequencer.message_length == message);
-                    assert (sequencer.blocks == message_end + 14'd1);
+                    assert (sequencer.blocks == message_end);
                 end
             end
             cover (left && kind == MESSAGE && bytes == 5'd7 && at == 14'd4 && open);

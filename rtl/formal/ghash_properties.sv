@@ -11,7 +11,7 @@ module ghash_properties (
     input logic [127:0] load_key,
     input logic in_valid,
     input logic in_first,
-    input logic [13:0] in_count,
+    input logic [13:0] in_after,
     input logic [1:0] in_slot,
     input logic [511:0] in_blocks,
     input logic [1:0] slot,
@@ -38,7 +38,7 @@ module ghash_properties (
         .load_key,
         .in_valid,
         .in_first,
-        .in_count,
+        .in_after,
         .in_slot,
         .in_blocks,
         .out_valid,
@@ -58,7 +58,7 @@ module ghash_properties (
     logic last_power;
     assign last_power = which == hash.TOP_POWER;
     assign take = load_valid && load_ready;
-    assign makes = hash.one_load || hash.two_load || hash.passing_load != '0;
+    assign makes = hash.one_load || hash.two_load || hash.go_load || hash.passing_load != '0;
     assign which = hash.which;
 
     always_ff @(posedge clk) begin
@@ -112,7 +112,9 @@ module ghash_properties (
             // For the induction: the newest power is stored, or waits, or is multiplied.
             if (loads) begin
                 assert (hash.loading_slot == of_slot);
-                assert ($onehot({hash.store, hash.wanted, hash.one_load, hash.two_load, hash.passing_load}));
+                assert ($onehot(
+                    {hash.store, hash.wanted, hash.one_load, hash.two_load, hash.go_load, hash.passing_load}
+                ));
                 if (which == '0 && hash.store) assert (hash.power == key);
             end else begin
                 assert (!hash.store && !hash.wanted && !makes);

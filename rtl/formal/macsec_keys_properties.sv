@@ -48,8 +48,10 @@ module macsec_keys_properties (
         .refused
     );
 
-    localparam logic [1:0] WAIT = 2'd1;
-    localparam logic [1:0] WRITE = 2'd2;
+    localparam logic [2:0] SETTLE = 3'd1;
+    localparam logic [2:0] SETTLED = 3'd2;
+    localparam logic [2:0] WAIT = 3'd3;
+    localparam logic [2:0] WRITE = 3'd4;
 
     logic begun = 1'b0;
     logic [1:0] followed_before;
@@ -59,7 +61,8 @@ module macsec_keys_properties (
     logic clean = 1'b0;  // since zeroise the followed slot has got its zeros
     logic zeroised_before = 1'b0;
     logic zeroising_before = 1'b0;
-    logic was_in_use = 1'b0;
+    logic [3:0] was_in_use = '0;
+    logic [3:0] was_in_use_before = '0;
     logic had_use = 1'b0;  // under its newest key
     logic busy;
 
@@ -72,13 +75,15 @@ module macsec_keys_properties (
             flight <= '0;
             behind <= '0;
             clean  <= 1'b0;
-            was_in_use <= 1'b0;
+            was_in_use <= '0;
+            was_in_use_before <= '0;
             had_use <= 1'b0;
         end else begin
             flight <= flight + 8'(began) - 8'(ended);
             if (began && began_slot == followed) behind <= flight + 8'd1 - 8'(ended);
             else if (ended && behind != '0) behind <= behind - 8'd1;
-            was_in_use <= in_use[followed];
+            was_in_use <= in_use;
+            was_in_use_before <= was_in_use;
             if (in_use[followed]) had_use <= 1'b1;
             else if (m_key_tvalid && m_key_tready && m_key_slot == followed) had_use <= 1'b0;
             if (zeroise) clean <= 1'b0;
@@ -88,24 +93,26 @@ module macsec_keys_properties (
         if (s_key_tvalid && s_key_tready && !refused && s_key_slot == followed) offered <= s_key_key;
     end
 
-    logic [1:0] state;
+    logic [2:0] state;
     assign state = keys.state;
 
     // The followed slot will be written, or is.
-    assign busy = (state == WAIT || state == WRITE) && (keys.overwriting || m_key_slot == followed);
+    assign busy = (state != 3'd0) && (keys.overwriting || m_key_slot == followed);
 
     always_comb begin
         if (!begun) assume (rst);
         if (begun) begin
             assume (followed == followed_before);
-            // Frames begin under slots in use, end if there are any, and are not too many for the engine.
-            assume (!began || (in_use[began_slot] && flight < 8'd100));
+            // Frames begin under slots in use, or a clock or two later, end if there are any, and are not too many for the
+            // engine.
+            assume (!began || ((in_use[began_slot] || was_in_use[began_slot] || was_in_use_before[began_slot])
+                    && flight < 8'd100));
             assume (!ended || flight != '0);
         end
         if (begun && !rst) begin
             if (m_key_tvalid && m_key_slot == followed) assert (!in_use[followed] && behind == '0);
             if (m_key_tvalid && m_key_slot == followed && !keys.overwriting) assert (m_key_key == offered);
-            if (in_use[followed] && !was_in_use) assert (!had_use);
+            if (in_use[followed] && !was_in_use[followed]) assert (!had_use);
             if (zeroised_before) assert (in_use == '0);
             if (zeroising_before && !zeroising) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
@@ -117,13 +124,15 @@ module macsec_keys_properties (
             if (busy) assert (!keys.keyed[followed] && !in_use[followed] && behind <= keys.ahead);
             if (state == WRITE) assert (keys.ahead == '0);
             if (keys.overwriting) begin
-                assert (state == WAIT || state == WRITE);
+                assert (state != 3'd0);
                 assert (keys.keyed == '0 && m_key_key == '0);
-                if (state == WAIT) assert (m_key_slot == '0);
+                if (state == SETTLE || state == SETTLED || state == WAIT) assert (m_key_slot == '0);
                 if (m_key_slot > followed && !keys.asked) assert (clean);
             end
-            if (state == WAIT && !keys.overwriting && m_key_slot == followed) assert (m_key_key == offered);
-            if (keys.asked) assert (in_use == '0 || state != 2'd0);
+            if (state != 3'd0 && state != WRITE && !keys.overwriting && m_key_slot == followed) begin
+                assert (m_key_key == offered);
+            end
+            if (keys.asked) assert (in_use == '0 || state != 3'd0);
             cover (zeroising_before && !zeroising && flight == '0 && clean);
             cover (m_key_tvalid && m_key_slot == followed && flight != '0);
             cover (refused && behind != '0);

@@ -206,8 +206,14 @@ module ocb3_sequence_properties (
 
             // For the induction.
             assert (steps_left == front_steps + 15'(sequencer.next_valid) + 15'(step_valid));
-            if (sequencer.active)
+            if (sequencer.active) begin
                 assert (sequencer.ad_left <= 13'd4096 && sequencer.message_left <= 13'd4096);
+                assert (sequencer.in_ad == (sequencer.ad_left != '0));
+                assert (sequencer.message_there == (sequencer.message_left != '0));
+                if (sequencer.in_ad) assert (sequencer.ad_last == (sequencer.ad_left == 13'd1));
+                if (sequencer.message_there)
+                    assert (sequencer.message_last == (sequencer.message_left == 13'd1));
+            end
             assert (starts_left == 3'(front_needs_start) + 3'(sequencer.next_valid && sequencer.from_start));
             if (in_front || in_next || in_step) assert (chosen);
             if (chosen) begin

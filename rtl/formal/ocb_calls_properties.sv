@@ -130,6 +130,7 @@ module ocb_calls_properties (
             if (hold) assert (too_many);
             // For the induction.
             assert (in_memory <= DEPTH && finish_stored <= DEPTH);
+            assert (finish_calls.waiting == in_memory && finish_calls.some == (in_memory != '0));
             assert (finish_stored == in_memory + 4'(finish_calls.fetched) + 4'(finish_valid));
             if (none_entered) assert (distance_before != '0);
             cover (was_make && was_ktop && was_finish && finish_stored == DEPTH && hold);

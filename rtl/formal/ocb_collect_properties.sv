@@ -27,6 +27,14 @@ module ocb_collect_properties (
     logic [6:0] beat_bytes;
     logic [127:0] finish_hash, finish_input;
 
+    logic [3:0] in_blocks, in_partial;
+    always_comb begin
+        for (int i = 0; i < 4; i = i + 1) begin
+            in_blocks[i]  = in_bytes > 7'(16 * i);
+            in_partial[i] = in_bytes / 16 == 7'(i) && in_bytes % 16 != '0;
+        end
+    end
+
     ocb_collect collect (
         .clk,
         .rst,
@@ -36,6 +44,8 @@ module ocb_collect_properties (
         .in_ad,
         .in_checksum,
         .in_bytes,
+        .in_blocks,
+        .in_partial,
         .in_kind,
         .in_first,
         .in_part_last,

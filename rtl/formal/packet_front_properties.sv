@@ -272,7 +272,17 @@ module packet_front_properties (
             // For the induction: where things are.
             assert (!front.taken || front.held);
             assert (!(front.active && (front.barren || front.swallow)));
-            assert (!front.active || front.ad_left != '0 || front.message_left != '0 || front.tag_follows);
+            if (front.active) begin
+                assert (front.ad_left != '0 || front.message_left != '0 || front.tag_follows);
+                assert (block_kind == (front.ad_left != '0 ? 2'd1 : front.message_left != '0 ? 2'd0 : 2'd2));
+                assert (front.part_last == (block_kind == 2'd1 ? front.ad_left == 13'd1 :
+                        block_kind == 2'd2 || front.message_left == 13'd1));
+                if (block_kind == 2'd1) assert (front.message_follows == (front.message_left != '0));
+                assert (block_last == (front.part_last && (block_kind == 2'd2 || !front.tag_follows) &&
+                        !(block_kind == 2'd1 && front.message_follows)));
+                assert (block_bytes == (!front.part_last || block_kind == 2'd2 ? 5'd16 :
+                        block_kind == 2'd1 ? front.last_ad : front.last_message));
+            end
             assert (untaken == 3'(front.held && !front.taken));
             assert (unfinished == 3'(front.active) + 3'(front.held && !command_error && front.new_blocks));
             assert (unjudged == 3'(front.held) + 3'(front.active || front.barren) + 3'(verdict_valid));

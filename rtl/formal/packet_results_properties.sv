@@ -149,6 +149,10 @@ module packet_results_properties (
             assert (beat_available == (results.beat_credits.count != '0));
             assert (packet_available == (results.packet_credits.count != '0));
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH && opens <= DEPTH);
+            assert (results.beats.s_ready == (results.beats.space != '0));
+            assert (results.tags.s_ready == (results.tags.space != '0));
+            assert (results.holds.s_ready == (results.holds.space != '0));
+            assert (results.verdicts.s_ready == (results.verdicts.space != '0));
             assert (beats_inside <= DEPTH && results.beats.stored <= DEPTH);
             assert (tags_inside <= DEPTH && results.tags.stored <= DEPTH);
             assert (holds_inside <= DEPTH && results.holds.stored <= DEPTH);

@@ -55,10 +55,11 @@ module slot_loader_properties (
     // ---- How far the load is, as seen from outside.
 
     localparam logic [2:0] NONE = 3'd0;
-    localparam logic [2:0] TAKEN = 3'd1;  // and refused, or written
-    localparam logic [2:0] WALKS = 3'd2;
-    localparam logic [2:0] ASKS = 3'd3;  // its last round key is written too
-    localparam logic [2:0] WAITS = 3'd4;  // for the constant, which was granted
+    localparam logic [2:0] TAKEN = 3'd1;
+    localparam logic [2:0] JUDGED = 3'd2;  // refused, or written
+    localparam logic [2:0] WALKS = 3'd3;
+    localparam logic [2:0] ASKS = 3'd4;  // its last round key is written too
+    localparam logic [2:0] WAITS = 3'd5;  // for the constant, which was granted
 
     logic begun = 1'b0;
     logic [2:0] phase = NONE;
@@ -68,7 +69,7 @@ module slot_loader_properties (
     logic [7:0] flight = '0;  // packets in the engine that use the followed slot
     logic began_before = 1'b0;  // one of them in the clock before
     logic ended_before = 1'b0;
-    logic refused_before = 1'b0;
+    logic used_before = 1'b0;  // some packet used the followed slot then, or did until the clock before
     logic [31:0] refusals = '0;
     logic [7:0] counted;
     logic begins_followed;
@@ -88,7 +89,7 @@ module slot_loader_properties (
         walk_before <= loader.g_aes.g_walk.walk.made;
         began_before <= begins_followed && !rst;
         ended_before <= ends_followed && !rst;
-        refused_before <= phase == TAKEN && loader.used && !rst;
+        used_before <= (flight != '0 || ended_before) && !rst;
         if (rst) begin
             phase <= NONE;
             usable <= 1'b0;
@@ -96,15 +97,16 @@ module slot_loader_properties (
             refusals <= '0;
         end else begin
             flight <= flight + 8'(begins_followed) - 8'(ends_followed);
-            if (phase == TAKEN && loader.used) refusals <= refusals + 32'd1;
+            if (phase == JUDGED && loader.used) refusals <= refusals + 32'd1;
             case (phase)
                 NONE: if (take) phase <= TAKEN;
-                TAKEN: phase <= loader.used ? NONE : WALKS;
+                TAKEN: phase <= JUDGED;
+                JUDGED: phase <= loader.used ? NONE : WALKS;
                 WALKS: if (write_last) phase <= ASKS;
                 ASKS: if (make_ack) phase <= WAITS;
                 default: if (made) phase <= NONE;
             endcase
-            if (phase == TAKEN && !loader.used && slot == followed) usable <= 1'b0;
+            if (phase == JUDGED && !loader.used && slot == followed) usable <= 1'b0;
             else if (made && slot == followed) usable <= 1'b1;
         end
         if (take) begin
@@ -127,9 +129,13 @@ module slot_loader_properties (
             assume (flight < 8'd200);
 
             // A packet counts until the clock after its end.
-            if (phase == TAKEN && slot == followed) assert (loader.used == (flight != '0 || ended_before));
-            if (loading && phase != TAKEN && slot == followed) assert (flight == '0);
-            assert (s_key_refused == refused_before && s_key_refusals == refusals);
+            if (phase == JUDGED && slot == followed) begin
+                assert (loader.used == used_before);
+                if (!used_before) assert (flight == '0);
+            end
+            if (loading && phase > JUDGED && slot == followed) assert (flight == '0);
+            assert (s_key_refused == (phase == JUDGED && loader.used));
+            assert (s_key_refusals == refusals + 32'(s_key_refused) && loader.refusals == refusals);
             counted = 8'(loader.users.counts >> {followed, 3'd0});
             assert (loader.users.counted[followed] == (counted != '0));
             assert (counted == flight - 8'(began_before) + 8'(ended_before));
@@ -138,19 +144,20 @@ module slot_loader_properties (
             assert (!began_before || flight != '0);
             assert (s_key_tready == (phase == NONE));
             assert (loading == (phase != NONE));
-            assert (write_key == (phase == TAKEN && !loader.used));
+            assert (write_key == (phase == JUDGED && !loader.used));
             assert (!write_last || phase == WALKS);
             assert (make == (phase == ASKS));
             if (loading) assert (loading_slot == slot && key == offered);
             assert (loaded[followed] == usable);
-            if (loading && phase != TAKEN) assert (!loaded[loading_slot]);
+            if (loading && phase > JUDGED) assert (!loaded[loading_slot]);
             // The walk: always at one place, and further than in the clock before.
             if (phase == WALKS) assert ($onehot({write_last, loader.g_aes.g_walk.walk.made}));
             if (phase == WALKS && walking_before)
                 assert (write_last || loader.g_aes.g_walk.walk.made > walk_before);
             // For the induction.
             if (phase != WALKS) assert (!write_last && loader.g_aes.g_walk.walk.made == '0);
-            if (loading && phase != TAKEN && slot == followed) assert (!usable);
+            assert (loader.taken == (phase == TAKEN) && loader.asked == (phase == JUDGED) && phase <= WAITS);
+            if (loading && phase > JUDGED && slot == followed) assert (!usable);
             cover (s_key_refused && usable && flight != '0);
             cover (usable && loading && slot != followed && phase == WAITS);
         end

@@ -10,19 +10,19 @@
 // A packet is a run of beats; between beats there may be any number of idle clocks.
 //   in_valid   a beat
 //   in_first   it is the packet's first
-//   in_count   with in_first: number n of the packet's blocks (its length block is one of them), 1 or more.
-//              The packet has ceil(n / LANES) beats.
+//   in_after   with in_first: how many blocks of the packet come after its first (its length block is one of them).
+//              With these n - 1 the packet has n blocks, in ceil(n / LANES) beats.
 //   in_slot    with every beat: whose hash key
 //   in_blocks  LANES blocks, the first in the highest bits, byte 0 of each in its highest bits. What lies
 //              beyond the n-th block in the last beat is ignored. A packet may begin with blocks of zeros:
 //              they change nothing.
-//   out_valid  high for one clock for every packet, in order, STAGES + 4 clocks after its last beat
+//   out_valid  high for one clock for every packet, in order, STAGES + 4 + BLOCK_RAM clocks after its last beat
 //   out_hash   GHASH of its n blocks
 //
 // Loading a key:
 //   load_valid, load_ready, load_slot, load_key   a hash key H = E(0) for a slot. load_ready is low while its
 //              LANES * STAGES powers are made; the slot may be used once load_ready is high again. That takes
-//              about LANES * STAGES * (STAGES + 4) clocks; only clocks without in_valid help, STAGES * LANES
+//              about LANES * STAGES * (STAGES + 4 + BLOCK_RAM) clocks; only clocks without in_valid help, STAGES * LANES
 //              of them. Other slots are not disturbed.
 //
 // BLOCK_RAM = 0: powers in LUT RAM, 1: in block RAM (LANES tables of SLOTS * LANES * STAGES blocks).
@@ -42,7 +42,7 @@ module ghash #(
     input  logic [127:0]           load_key,
     input  logic                   in_valid,
     input  logic                   in_first,
-    input  logic [COUNT-1:0]       in_count,
+    input  logic [COUNT-1:0]       in_after,
     input  logic [SLOT_BITS-1:0]   in_slot,
     input  logic [128*LANES-1:0]   in_blocks,
     output logic                   out_valid,
@@ -86,25 +86,37 @@ module ghash #(
         end
     end
 
-    // First clock: how many blocks are left, this beat's included, and the beat's place.
-    logic [COUNT-1:0] left, here;
+    // First clock: how many blocks come after this beat's first, and the beat's place. So each lane's power is known,
+    // which is read in the second: a block with POWERS blocks or more after it takes the highest.
+    logic [COUNT:0] after, here;  // behind a packet's last beat `after` is negative
     logic [TURN_BITS-1:0] turn;
     logic [TURN_BITS:0] age, age_here;
-    assign here = in_first ? in_count : left;
+    assign here = in_first ? {1'b0, in_after} : after;
     assign age_here = in_first ? '0 : age;
     always_ff @(posedge clk) begin
         if (rst) turn <= '0;
         else if (in_valid) turn <= turn == TURN_BITS'(STAGES - 1) ? '0 : turn + 1'b1;
         if (in_valid) begin
-            left <= here - COUNT'(LANES);
+            after <= here - (COUNT + 1)'(LANES);
             age <= age_here == (TURN_BITS + 1)'(STAGES) ? age_here : age_here + 1'b1;
+        end
+    end
+
+    logic [LANES-1:0] far, final_here;
+    for (genvar l = 0; l < LANES; l = l + 1) begin : g_place
+        assign far[l] = here[COUNT-1:0] >= COUNT'(POWERS + l);
+        if (l == 0) begin : g_first
+            assign final_here[l] = !far[l];
+        end else begin : g_other
+            assign final_here[l] = !far[l] && here[COUNT-1:0] >= COUNT'(l);
         end
     end
 
     logic one_valid, one_load, one_fed;
     logic [SLOT_BITS-1:0] one_slot;
     logic [TURN_BITS-1:0] one_turn;
-    logic [COUNT-1:0] one_left;
+    logic [LANES-1:0] one_final;
+    logic [POWER_BITS*LANES-1:0] one_exponents;
     logic [128*LANES-1:0] one_blocks;
     always_ff @(posedge clk) begin
         one_valid <= in_valid && !rst;
@@ -112,26 +124,22 @@ module ghash #(
         one_fed <= age_here == (TURN_BITS + 1)'(STAGES) && in_valid;
         one_slot <= in_valid ? in_slot : loading_slot;
         one_turn <= turn;
-        one_left <= here;
+        one_final <= final_here;
+        for (int l = 0; l < LANES; l = l + 1) begin
+            if (issue) one_exponents[POWER_BITS*l+:POWER_BITS] <= '0;
+            else if (far[l]) one_exponents[POWER_BITS*l+:POWER_BITS] <= TOP_POWER;
+            else one_exponents[POWER_BITS*l+:POWER_BITS] <= here[POWER_BITS-1:0] - POWER_BITS'(l);
+        end
         one_blocks <= in_blocks;
         one_blocks[128*LANES-1 -: 128] <= in_valid ? in_blocks[128*LANES-1 -: 128] : power;
     end
 
-    // Second clock: each lane's power is read. A block with more than POWERS blocks to go takes the highest.
+    // Second clock.
     logic two_valid, two_load, two_fed, two_last;
     logic [TURN_BITS-1:0] two_turn;
-    logic [LANES-1:0] one_final, two_final;
+    logic [LANES-1:0] two_final;
     logic [128*LANES-1:0] two_blocks, two_powers;
     for (genvar l = 0; l < LANES; l = l + 1) begin : g_power
-        logic far;
-        logic [POWER_BITS-1:0] exponent;
-        assign far = one_left > COUNT'(POWERS + l);
-        assign one_final[l] = !far && one_left > COUNT'(l);
-        always_comb begin
-            if (one_load) exponent = '0;
-            else if (far) exponent = TOP_POWER;
-            else exponent = POWER_BITS'(one_left - COUNT'(l + 1));
-        end
         gf128_power_table #(
             .DEPTH(DEPTH),
             .BLOCK_RAM(BLOCK_RAM)
@@ -140,7 +148,7 @@ module ghash #(
             .write(store),
             .write_address({loading_slot, which}),
             .write_block(power),
-            .read_address({one_slot, exponent}),
+            .read_address({one_slot, one_exponents[POWER_BITS*l+:POWER_BITS]}),
             .read_block(two_powers[128 * (LANES - 1 - l) +: 128])
         );
     end
@@ -148,7 +156,7 @@ module ghash #(
         two_valid <= one_valid && !rst;
         two_load <= one_load && !rst;
         two_fed <= one_fed;
-        two_last <= one_left <= COUNT'(LANES);
+        two_last <= after[COUNT];
         two_turn <= one_turn;
         two_final <= one_final;
         two_blocks <= one_blocks;
@@ -156,6 +164,10 @@ module ghash #(
 
     // Then the multipliers, with what they left behind STAGES beats ago: it comes out just now, or waits in
     // `behind`.
+    logic go_valid, go_load, go_last;
+    logic [TURN_BITS-1:0] go_turn;
+    logic [LANES-1:0] go_final;
+    logic [128*LANES-1:0] go_powers;
     logic [STAGES-1:0] passing_valid, passing_load, passing_last;
     logic [STAGES*TURN_BITS-1:0] passing_turn;
     logic [STAGES*LANES-1:0] passing_final;
@@ -165,19 +177,19 @@ module ghash #(
     // With rst all of them, or else they would become shift registers of LUTs, whose outputs are late.
     if (STAGES == 1) begin : g_one_stage
         always_ff @(posedge clk) begin
-            passing_valid <= two_valid && !rst;
-            passing_load <= two_load && !rst;
-            passing_last <= two_last && !rst;
-            passing_turn <= rst ? '0 : two_turn;
-            passing_final <= rst ? '0 : two_final;
+            passing_valid <= go_valid && !rst;
+            passing_load <= go_load && !rst;
+            passing_last <= go_last && !rst;
+            passing_turn <= rst ? '0 : go_turn;
+            passing_final <= rst ? '0 : go_final;
         end
     end else begin : g_stages
         always_ff @(posedge clk) begin
-            passing_valid <= rst ? '0 : {passing_valid[STAGES-2:0], two_valid};
-            passing_load <= rst ? '0 : {passing_load[STAGES-2:0], two_load};
-            passing_last <= rst ? '0 : {passing_last[STAGES-2:0], two_last};
-            passing_turn <= rst ? '0 : {passing_turn[(STAGES-1)*TURN_BITS-1:0], two_turn};
-            passing_final <= rst ? '0 : {passing_final[(STAGES-1)*LANES-1:0], two_final};
+            passing_valid <= rst ? '0 : {passing_valid[STAGES-2:0], go_valid};
+            passing_load <= rst ? '0 : {passing_load[STAGES-2:0], go_load};
+            passing_last <= rst ? '0 : {passing_last[STAGES-2:0], go_last};
+            passing_turn <= rst ? '0 : {passing_turn[(STAGES-1)*TURN_BITS-1:0], go_turn};
+            passing_final <= rst ? '0 : {passing_final[(STAGES-1)*LANES-1:0], go_final};
         end
     end
     assign out_of_valid = passing_valid[STAGES-1];
@@ -194,7 +206,46 @@ module ghash #(
         if (out_of_valid) behind[out_of_turn] <= products;
     end
     assign left_behind = behind[two_turn];
-    assign operands = two_blocks ^ (!two_fed ? '0 : just_now ? products : left_behind);
+
+    if (BLOCK_RAM == 0) begin : g_at_once
+        assign go_valid = two_valid;
+        assign go_load = two_load;
+        assign go_last = two_last;
+        assign go_turn = two_turn;
+        assign go_final = two_final;
+        assign go_powers = two_powers;
+        assign operands = two_blocks ^ (!two_fed ? '0 : just_now ? products : left_behind);
+    end else begin : g_third_clock
+        // Block RAM gives its entries late, so they go into a register first. What was left behind is added in that clock,
+        // or if it only comes out in the one after it, then.
+        logic comes, three_valid, three_load, three_last, three_fed;
+        logic [TURN_BITS-1:0] three_turn;
+        logic [LANES-1:0] three_final;
+        logic [128*LANES-1:0] three_blocks, three_powers;
+        if (STAGES == 1) begin : g_comes
+            assign comes = three_valid && three_turn == two_turn;
+        end else begin : g_comes
+            assign comes = passing_valid[STAGES-2]
+                && passing_turn[(STAGES-1)*TURN_BITS-1 -: TURN_BITS] == two_turn;
+        end
+        always_ff @(posedge clk) begin
+            three_valid <= two_valid && !rst;
+            three_load <= two_load && !rst;
+            three_last <= two_last && !rst;
+            three_turn <= rst ? '0 : two_turn;
+            three_final <= rst ? '0 : two_final;
+            three_powers <= two_powers;
+            three_fed <= two_fed && comes;
+            three_blocks <= two_blocks ^ (!two_fed || comes ? '0 : just_now ? products : left_behind);
+        end
+        assign go_valid = three_valid;
+        assign go_load = three_load;
+        assign go_last = three_last;
+        assign go_turn = three_turn;
+        assign go_final = three_final;
+        assign go_powers = three_powers;
+        assign operands = three_blocks ^ (three_fed ? products : '0);
+    end
 
     for (genvar l = 0; l < LANES; l = l + 1) begin : g_multiply
         gf128_multiply #(
@@ -202,7 +253,7 @@ module ghash #(
         ) multiply (
             .clk,
             .a(operands[128 * l +: 128]),
-            .b(two_powers[128 * l +: 128]),
+            .b(go_powers[128 * l +: 128]),
             .product(products[128 * l +: 128])
         );
     end

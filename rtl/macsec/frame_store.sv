@@ -1,8 +1,11 @@
 // Stores frames, and offers those that are whole: their lengths first, which the commands of an engine want.
 //
 // A frame whose last beat has s_axis_tuser is dropped, as is one of more than DEPTH beats or 65535 bytes, with one
-// clock of `too_long`. One beat a clock in and out; a frame's length is offered two clocks after its last beat was taken,
-// its first beat with it or a clock later.
+// clock of `too_long`. One beat a clock in and out; a frame's length is offered four clocks after its last beat was
+// taken, its first beat after three.
+//
+// Whether there is room, and whether there is anything to read, is known a clock ahead, and what the RAM gives goes into
+// a register of its own first, as in ram_fifo.
 //
 //   s_axis_side   what travels with a frame: taken with its first beat, given with its length
 //   m_frame_*     a frame: its bytes, and what travels with it
@@ -38,75 +41,115 @@ module frame_store #(
 
     localparam int ADDRESS = $clog2(DEPTH);
     localparam int FRAMES = 64;
-    localparam logic [ADDRESS:0] FULL = {1'b1, {ADDRESS{1'b0}}};
+    localparam int LONGEST = DEPTH < 1023 ? DEPTH : 1023;  // beats
 
     (* ram_style = "block", ramstyle = "M20K" *)
     logic [576:0] memory[0:DEPTH-1];
 
     // As in packet_release: from read_at to release_at lie whole frames, from there to write_at the one that comes in.
+    // Pointers have one bit more than the address, so that a full memory differs from an empty one.
     logic [ADDRESS:0] read_at;
+    logic [ADDRESS:0] read_next;
     logic [ADDRESS:0] release_at;
-    logic [ADDRESS:0] write_at;
-    logic [ADDRESS:0] coming;
-    logic [ADDRESS:0] stored;
-    logic push;
-    logic fetch;
-    logic overflow;
+    logic [ADDRESS-1:0] write_at;
+    logic [ADDRESS:0] write_next;
+    logic full;
+    logic last_place;  // the next beat fills the memory
+    logic some;  // whole frames to read
+    logic overflow;  // the frame has as many beats as it may, and none of them was its last
     logic dropping;
     logic first;
-    logic [10:0] beats;  // of the frame before this beat
-    logic [SIDE-1:0] side;
-    logic [6:0] bytes;
+    logic [9:0] beats;  // of the frame before this beat
     logic frames_ready;
+    logic push;
+    logic keeps;
     logic whole;
-    logic [$clog2(FRAMES):0] unused_space;
-    logic unused_popped;
+    logic fetch;
+    logic fetched;
+    logic move;
+    logic [576:0] fetched_beat;
 
-    always_comb begin
-        bytes = '0;
-        for (int i = 0; i < 64; i = i + 1) if (s_axis_tkeep[i]) bytes = 7'(i + 1);
-    end
-
-    assign coming = write_at - release_at;
-    assign stored = write_at - read_at;
-    assign overflow = coming == FULL || beats >= 11'd1023;
-    assign s_axis_tready = stored != FULL && frames_ready && !overflow;
+    assign s_axis_tready = !full && !overflow && frames_ready;
     assign push = s_axis_tvalid && s_axis_tready;
-    assign whole = push && s_axis_tlast && !dropping && !s_axis_tuser;
-    assign fetch = read_at != release_at && (!m_axis_tvalid || m_axis_tready);
+    assign keeps = push && !dropping && !(s_axis_tlast && s_axis_tuser);
+    assign whole = keeps && s_axis_tlast;
+    assign last_place = write_next == {!read_at[ADDRESS], read_at[ADDRESS-1:0]};
+    assign move = !m_axis_tvalid || m_axis_tready;
+    assign fetch = some && (!fetched || move);
 
     always_ff @(posedge clk) begin
-        if (push) memory[write_at[ADDRESS-1:0]] <= {s_axis_tlast, s_axis_tkeep, s_axis_tdata};
-        if (fetch) {m_axis_tlast, m_axis_tkeep, m_axis_tdata} <= memory[read_at[ADDRESS-1:0]];
-        if (push && first) side <= s_axis_side;
+        if (push) memory[write_at] <= {s_axis_tlast, s_axis_tkeep, s_axis_tdata};
+        if (fetch) fetched_beat <= memory[read_at[ADDRESS-1:0]];
+        if (move) {m_axis_tlast, m_axis_tkeep, m_axis_tdata} <= fetched_beat;
         if (rst) begin
             read_at <= '0;
+            read_next <= (ADDRESS + 1)'(1);
             release_at <= '0;
             write_at <= '0;
+            write_next <= (ADDRESS + 1)'(1);
+            full <= 1'b0;
+            some <= 1'b0;
+            fetched <= 1'b0;
             m_axis_tvalid <= 1'b0;
             dropping <= 1'b0;
+            overflow <= 1'b0;
             first <= 1'b1;
             beats <= '0;
             too_long <= 1'b0;
         end else begin
-            if (fetch) read_at <= read_at + 1'b1;
-            m_axis_tvalid <= fetch || (m_axis_tvalid && !m_axis_tready);
-            if (push) first <= s_axis_tlast;
-            too_long <= overflow;
-            if (overflow) begin
-                dropping <= 1'b1;
-                write_at <= release_at;
-                beats <= '0;
-            end else if (push && s_axis_tlast) begin
-                dropping <= 1'b0;
-                beats <= '0;
-                write_at <= whole ? write_at + 1'b1 : release_at;
-                if (whole) release_at <= write_at + 1'b1;
-            end else if (push && !dropping) begin
-                write_at <= write_at + 1'b1;
-                beats <= beats + 11'd1;
+            if (fetch) begin
+                read_at   <= read_next;
+                read_next <= read_next + 1'b1;
             end
+            some <= whole || (fetch ? read_next != release_at : some);
+            fetched <= fetch || (fetched && !move);
+            if (move) m_axis_tvalid <= fetched;
+
+            full <= (keeps ? last_place : full && !overflow) && !fetch;
+            if (push) first <= s_axis_tlast;
+            overflow <= keeps && !s_axis_tlast && beats == 10'(LONGEST - 1);
+            too_long <= overflow;
+            if (overflow) dropping <= 1'b1;
+            else if (push && s_axis_tlast) dropping <= 1'b0;
+            if (overflow || (push && s_axis_tlast)) beats <= '0;
+            else if (keeps) beats <= beats + 10'd1;
+            if (keeps) begin
+                write_at   <= write_next[ADDRESS-1:0];
+                write_next <= write_next + 1'b1;
+            end else if (overflow || (push && s_axis_tlast)) begin
+                write_at   <= release_at[ADDRESS-1:0];
+                write_next <= release_at + 1'b1;
+            end
+            if (whole) release_at <= write_next;
         end
+    end
+
+    // ---- A frame's length, when it is whole ----
+
+    logic told;
+    logic [9:0] told_beats;  // but the last
+    logic [63:0] told_keep;
+    logic counted;
+    logic [9:0] counted_beats;
+    logic [6:0] counted_bytes;  // of the last one
+    logic [SIDE-1:0] side;
+    logic [SIDE-1:0] told_side;
+    logic [SIDE-1:0] counted_side;
+    logic unused_ready;
+    logic unused_popped;
+    logic [$clog2(FRAMES):0] space;
+
+    always_ff @(posedge clk) begin
+        frames_ready <= space > 4;  // three may be on their way
+        told <= whole && !rst;
+        told_beats <= beats;
+        told_keep <= s_axis_tkeep;
+        told_side <= first ? s_axis_side : side;
+        if (push && first) side <= s_axis_side;
+        counted <= told && !rst;
+        counted_beats <= told_beats;
+        counted_bytes <= macsec_pkg::kept_bytes(told_keep);
+        counted_side <= told_side;
     end
 
     stream_fifo #(
@@ -115,17 +158,17 @@ module frame_store #(
     ) frames (
         .clk,
         .rst,
-        .s_valid(whole),
-        .s_ready(frames_ready),
-        .s_data({first ? s_axis_side : side, beats[9:0], 6'd0} + {{SIDE{1'b0}}, 9'd0, bytes}),
+        .s_valid(counted),
+        .s_ready(unused_ready),
+        .s_data({counted_side, {counted_beats, 6'd0} + {9'd0, counted_bytes}}),
         .m_valid(m_frame_tvalid),
         .m_ready(m_frame_tready),
         .m_data({m_frame_side, m_frame_bytes}),
-        .space(unused_space),
+        .space,
         .popped(unused_popped)
     );
 
     logic unused;
-    assign unused = ^{unused_space, unused_popped, beats[10]};
+    assign unused = ^{unused_ready, unused_popped};
 
 endmodule

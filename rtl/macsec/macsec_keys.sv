@@ -9,7 +9,8 @@
 //
 //   set_*     begin or end the use of a slot; begins: it begins in this clock
 //   in_use    slots in use
-//   began     a frame was given to the engine; ended: one has left it
+//   began     a frame was given to the engine, under a slot in use in this clock or one of the two before; ended: one has
+//             left it
 module macsec_keys #(
     parameter int SLOT_BITS = 4,
     parameter int KEY_BITS = 128
@@ -42,8 +43,10 @@ module macsec_keys #(
     output logic refused
 );
 
-    typedef enum logic [1:0] {
+    typedef enum logic [2:0] {
         IDLE,
+        SETTLE,  // frames of the clocks before are still told
+        SETTLED,
         WAIT,
         WRITE
     } state_t;
@@ -56,12 +59,16 @@ module macsec_keys #(
     logic asked;  // to zeroise, while a key is under way
     logic overwrite;
     logic overwriting;
+    logic takes;
+    logic loaded;
 
     assign begins = set && set_use && keyed[set_slot];
     assign overwrite = zeroise || asked;
     assign zeroising = asked || overwriting;
     assign s_key_tready = state == IDLE && !overwrite;
     assign refused = s_key_tvalid && s_key_tready && in_use[s_key_slot];
+    assign takes = s_key_tvalid && s_key_tready && !in_use[s_key_slot];
+    assign loaded = state == WRITE && m_key_tready && !overwriting;
     assign m_key_tvalid = state == WRITE;
     assign last_slot = !overwriting || (&m_key_slot);
 
@@ -76,37 +83,45 @@ module macsec_keys #(
             ahead <= '0;
         end else begin
             in_flight <= in_flight + 8'(began) - 8'(ended);
-            if (state == IDLE) ahead <= in_flight + 8'(began) - 8'(ended);
+            if (state == IDLE || state == SETTLE || state == SETTLED)
+                ahead <= in_flight + 8'(began) - 8'(ended);
             else if (ended && ahead != '0) ahead <= ahead - 8'd1;
 
-            if (begins) begin
-                in_use[set_slot] <= 1'b1;
-                keyed[set_slot]  <= 1'b0;
-            end else if (set && !set_use) begin
-                in_use[set_slot] <= 1'b0;
+            // By slot, as a vector that is written at an index is made with an adder.
+            for (int i = 0; i < 2 ** SLOT_BITS; i = i + 1) begin
+                if (begins && set_slot == SLOT_BITS'(i)) begin
+                    in_use[i] <= 1'b1;
+                    keyed[i]  <= 1'b0;
+                end else if (set && !set_use && set_slot == SLOT_BITS'(i)) begin
+                    in_use[i] <= 1'b0;
+                end
+                if (takes && s_key_slot == SLOT_BITS'(i)) begin
+                    // What is set in this very clock is for the key before.
+                    in_use[i] <= 1'b0;
+                    keyed[i]  <= 1'b0;
+                end
+                if (loaded && m_key_slot == SLOT_BITS'(i)) keyed[i] <= 1'b1;
             end
             if (zeroise && state != IDLE) asked <= 1'b1;
             case (state)
                 IDLE: begin
                     if (overwrite) begin
-                        state <= WAIT;
+                        state <= SETTLE;
                         asked <= 1'b0;
                         overwriting <= 1'b1;
                         keyed <= '0;
-                    end else if (s_key_tvalid && !in_use[s_key_slot]) begin
-                        state <= WAIT;
-                        keyed[s_key_slot] <= 1'b0;
-                        // What is set in this very clock is for the key before.
-                        if (set && set_slot == s_key_slot) in_use[set_slot] <= 1'b0;
+                    end else if (takes) begin
+                        state <= SETTLE;
                     end
                 end
+                SETTLE: state <= SETTLED;
+                SETTLED: state <= WAIT;
                 WAIT: if (ahead == '0) state <= WRITE;
                 WRITE:
                 if (m_key_tready) begin
                     if (last_slot) begin
                         state <= IDLE;
                         overwriting <= 1'b0;
-                        if (!overwriting) keyed[m_key_slot] <= 1'b1;
                     end
                 end
                 default: state <= IDLE;

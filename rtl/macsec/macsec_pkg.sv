@@ -15,4 +15,22 @@ package macsec_pkg;
         for (int i = 0; i < 12; i = i + 1) swap96[8*i+:8] = x[8*(11-i)+:8];
     endfunction
 
+    // How many bytes a beat has. Its tkeep is contiguous, so bit k of their number is the parity of those bits of tkeep
+    // that stand before a multiple of 2^k: three LUTs deep, where counting one after the other takes eight.
+    function automatic logic [6:0] kept_bytes(input logic [63:0] keep);
+        kept_bytes = '0;
+        for (int i = 0; i < 64; i = i + 1) begin
+            for (int k = 0; k < 7; k = k + 1) begin
+                if ((i + 1) % (1 << k) == 0) kept_bytes[k] = kept_bytes[k] ^ keep[i];
+            end
+        end
+    endfunction
+
+    // A tkeep of so many bytes: eights and ones apart, for a chain of comparisons would be slow.
+    function automatic logic [63:0] keep_of(input logic [6:0] bytes);
+        for (int i = 0; i < 64; i = i + 1) begin
+            keep_of[i] = 4'(i / 8) < bytes[6:3] || (4'(i / 8) == bytes[6:3] && 3'(i % 8) < bytes[2:0]);
+        end
+    endfunction
+
 endpackage

@@ -95,26 +95,53 @@ module macsec_receive #(
 
     // ---- Which port ----
 
-    logic first;
+    logic arrived_first;
     logic was_secure;
     logic secure;
+    logic line_valid;
+    logic line_ready;
+    logic line_secure;
+    logic line_last;
+    logic [USER:0] line_user;
+    logic [63:0] line_keep;
+    logic [511:0] line_data;
     logic store_ready;
+    logic [2:0] unused_line;
+    logic [6:0] unused_popped;
 
     // A frame of 12 bytes or fewer has no EtherType.
-    assign secure = first ? s_axis_tdata[111:96] == macsec_pkg::ETHER_TYPE && s_axis_tkeep[13] : was_secure;
-    assign s_axis_tready = secure ? store_ready : m_bypass_tready;
-    assign m_bypass_tvalid = s_axis_tvalid && !secure;
-    assign m_bypass_tdata = s_axis_tdata;
-    assign m_bypass_tkeep = s_axis_tkeep;
-    assign m_bypass_tlast = s_axis_tlast;
-    assign m_bypass_tuser = s_axis_tuser;
-    assign count_untagged = m_bypass_tvalid && m_bypass_tready && s_axis_tlast;
+    assign secure = arrived_first
+        ? s_axis_tdata[111:96] == macsec_pkg::ETHER_TYPE && s_axis_tkeep[13] : was_secure;
 
     always_ff @(posedge clk) begin
-        if (rst) first <= 1'b1;
-        else if (s_axis_tvalid && s_axis_tready) first <= s_axis_tlast;
+        if (rst) arrived_first <= 1'b1;
+        else if (s_axis_tvalid && s_axis_tready) arrived_first <= s_axis_tlast;
         if (s_axis_tvalid && s_axis_tready) was_secure <= secure;
     end
+
+    stream_fifo #(
+        .WIDTH(579 + USER),
+        .DEPTH(4)
+    ) line (
+        .clk,
+        .rst,
+        .s_valid(s_axis_tvalid),
+        .s_ready(s_axis_tready),
+        .s_data({secure, s_axis_tlast, s_axis_tuser, s_axis_tkeep, s_axis_tdata}),
+        .m_valid(line_valid),
+        .m_ready(line_ready),
+        .m_data({line_secure, line_last, line_user, line_keep, line_data}),
+        .space(unused_line),
+        .popped(unused_popped[4])
+    );
+
+    assign line_ready = line_secure ? store_ready : m_bypass_tready;
+    assign m_bypass_tvalid = line_valid && !line_secure;
+    assign m_bypass_tdata = line_data;
+    assign m_bypass_tkeep = line_keep;
+    assign m_bypass_tlast = line_last;
+    assign m_bypass_tuser = line_user;
+    assign count_untagged = m_bypass_tvalid && m_bypass_tready && line_last;
 
     // ---- Whole frames ----
 
@@ -138,13 +165,13 @@ module macsec_receive #(
     ) store (
         .clk,
         .rst,
-        .s_axis_tvalid(s_axis_tvalid && secure),
+        .s_axis_tvalid(line_valid && line_secure),
         .s_axis_tready(store_ready),
-        .s_axis_tdata,
-        .s_axis_tkeep,
-        .s_axis_tlast,
-        .s_axis_tuser(s_axis_tuser[0]),
-        .s_axis_side({s_axis_tuser[USER:1], s_axis_tdata[223:48]}),
+        .s_axis_tdata(line_data),
+        .s_axis_tkeep(line_keep),
+        .s_axis_tlast(line_last),
+        .s_axis_tuser(line_user[0]),
+        .s_axis_side({line_user[USER:1], line_data[223:48]}),
         .m_frame_tvalid(frame_valid),
         .m_frame_tready(frame_ready),
         .m_frame_bytes(frame_bytes),
@@ -157,7 +184,28 @@ module macsec_receive #(
         .too_long(line_overrun)
     );
 
-    // ---- Stage A: the SecTAG ----
+    // ---- What becomes of a frame: seven stages, which move together, and a frame in two of their clocks ----
+
+    // What a frame has with it through all of them.
+    typedef struct packed {
+        logic valid;
+        logic bad_tag;
+        logic short_tag;  // without SCI
+        logic [15:0] bytes;  // of user data
+        logic [USER-1:0] side;
+        logic [1:0] an;
+        logic [31:0] sent;  // of the packet number
+    } frame_t;
+
+    logic move;
+    logic admitted;  // in the clock before
+    assign frame_ready = move && !admitted;
+    always_ff @(posedge clk) begin
+        if (rst) admitted <= 1'b0;
+        else if (move) admitted <= frame_valid && frame_ready;
+    end
+
+    // ---- 1: what the SecTAG says ----
 
     // Bits of TCI and AN.
     localparam int VERSION = 7;
@@ -168,62 +216,40 @@ module macsec_receive #(
     localparam int C = 2;
     localparam int SHORTEST_FRAME_BYTES = 60;  // to which a MAC fills shorter ones
 
+    frame_t parsed;  // its bytes are not known yet
     logic [7:0] tci;
-    logic [7:0] short_bytes;
     logic explicit_sci;
-    logic [15:0] data_at;
-    logic [15:0] least;  // bytes before and behind the user data
-    logic [15:0] room;
-    logic lengths_good;
-    logic bits_good;
+    logic [7:0] short_bytes;
+    logic [15:0] room;  // between what is before and behind the user data
+    logic enough;
+    logic filled;  // the frame may be longer than it says
+    logic names;  // it says whose it is
+    logic [63:0] sci;
 
     assign tci = frame_head[71:64];
-    assign short_bytes = frame_head[79:72];
     assign explicit_sci = tci[SC];
-    assign data_at = explicit_sci ? 16'd28 : 16'd20;
-    assign least = explicit_sci ? 16'd44 : 16'd36;
-    assign room = frame_bytes - least;
-    // Version 0; SC excludes ES and SCB; encrypted, E and C.
-    assign bits_good = !tci[VERSION] && tci[E] && tci[C]
-        && !(explicit_sci && (tci[ES] || tci[SCB]));
-    always_comb begin
-        if (frame_bytes < least) lengths_good = 1'b0;
-        else if (short_bytes == '0) lengths_good = room >= 16'(macsec_pkg::SHORT_BYTES);
-        else if (short_bytes >= 8'(macsec_pkg::SHORT_BYTES)) lengths_good = 1'b0;
-        else if (room == {8'd0, short_bytes}) lengths_good = 1'b1;
-        else begin
-            lengths_good = room > {8'd0, short_bytes} && frame_bytes <= 16'(SHORTEST_FRAME_BYTES);
-        end
-    end
 
-    logic a_valid;
-    logic a_ready;
-    logic a_good;
-    logic a_names;  // the frame says whose it is
-    logic [15:0] a_data_bytes;
-    logic [15:0] a_data_at;
-    logic [USER-1:0] a_side;
-    logic [63:0] a_sci;
-    logic [31:0] a_sent;
-    logic [1:0] a_an;
-
-    assign frame_ready = !a_valid || a_ready;
     always_ff @(posedge clk) begin
-        if (rst) a_valid <= 1'b0;
-        else if (frame_ready) a_valid <= frame_valid;
-        if (frame_ready) begin
-            a_good <= bits_good && lengths_good;
-            a_names <= explicit_sci || tci[ES] || tci[SCB];
-            a_data_bytes <= short_bytes == '0 ? room : {8'd0, short_bytes};
-            a_data_at <= data_at;
-            a_side <= frame_side;
-            a_an <= tci[1:0];
-            a_sent <= macsec_pkg::swap32(frame_head[111:80]);
+        if (rst) parsed.valid <= 1'b0;
+        else if (move) parsed.valid <= frame_valid && frame_ready;
+        if (move) begin
+            // Version 0; SC excludes ES and SCB; encrypted, E and C.
+            parsed.bytes <= '0;
+            parsed.bad_tag <= tci[VERSION] || !tci[E] || !tci[C] || (explicit_sci && (tci[ES] || tci[SCB]));
+            parsed.short_tag <= !explicit_sci;
+            parsed.side <= frame_side;
+            parsed.an <= tci[1:0];
+            parsed.sent <= macsec_pkg::swap32(frame_head[111:80]);
+            short_bytes <= frame_head[79:72];
+            room <= frame_bytes - (explicit_sci ? 16'd44 : 16'd36);
+            enough <= frame_bytes >= (explicit_sci ? 16'd44 : 16'd36);
+            filled <= frame_bytes <= 16'(SHORTEST_FRAME_BYTES);
+            names <= explicit_sci || tci[ES] || tci[SCB];
             if (explicit_sci) begin
-                a_sci <= {macsec_pkg::swap32(frame_head[143:112]), macsec_pkg::swap32(frame_head[175:144])};
+                sci <= {macsec_pkg::swap32(frame_head[143:112]), macsec_pkg::swap32(frame_head[175:144])};
             end else begin
                 // The source address, and port 1, or 0 of a single copy broadcast.
-                a_sci <= {
+                sci <= {
                     macsec_pkg::swap32(frame_head[31:0]),
                     frame_head[39:32],
                     frame_head[47:40],
@@ -234,146 +260,262 @@ module macsec_receive #(
         end
     end
 
-    // ---- Stage B: the channel ----
+    // ---- 2: whether its lengths are right, and whose it is ----
 
     logic [64*CHANNELS-1:0] scis;
     logic [CHANNELS-1:0] channels;  // in use
-    logic found;
-    logic [CHANNEL_BITS-1:0] channel;
+    logic lengths_good;
+    frame_t checked;
+    logic [CHANNELS-1:0] hits;
+
+    for (genvar i = 0; i < CHANNELS; i = i + 1) begin : g_channel
+        logic sets;
+        assign sets = set_channel && set_ready && set_slot[SLOT_BITS-1:2] == CHANNEL_BITS'(i);
+        always_ff @(posedge clk) begin
+            if (sets) scis[64*i+:64] <= set_sci;
+            if (rst) channels[i] <= 1'b0;
+            else if (sets) channels[i] <= set_use;
+        end
+    end
 
     always_comb begin
-        found   = 1'b0;
-        channel = '0;
-        for (int i = 0; i < CHANNELS; i = i + 1) begin
-            if (channels[i] && scis[64*i+:64] == a_sci) begin
-                found   = a_names;
-                channel = CHANNEL_BITS'(i);
-            end
-        end
+        if (!enough) lengths_good = 1'b0;
+        else if (short_bytes == '0) lengths_good = room >= 16'(macsec_pkg::SHORT_BYTES);
+        else if (short_bytes >= 8'(macsec_pkg::SHORT_BYTES)) lengths_good = 1'b0;
+        else lengths_good = room == {8'd0, short_bytes} || (room > {8'd0, short_bytes} && filled);
     end
 
-    logic b_valid;
-    logic b_ready;
-    logic b_good;
-    logic b_found;
-    logic [15:0] b_data_bytes;
-    logic [15:0] b_data_at;
-    logic [USER-1:0] b_side;
-    logic [31:0] b_sent;
-    logic [SLOT_BITS-1:0] b_slot;
-
-    assign a_ready = !b_valid || b_ready;
     always_ff @(posedge clk) begin
-        if (set_channel && set_ready) scis[64*set_slot[SLOT_BITS-1:2]+:64] <= set_sci;
-        if (rst) begin
-            channels <= '0;
-            b_valid  <= 1'b0;
-        end else begin
-            if (set_channel && set_ready) channels[set_slot[SLOT_BITS-1:2]] <= set_use;
-            if (a_ready) b_valid <= a_valid;
-        end
-        if (a_ready) begin
-            b_good <= a_good;
-            b_found <= found;
-            b_data_bytes <= a_data_bytes;
-            b_data_at <= a_data_at;
-            b_side <= a_side;
-            b_sent <= a_sent;
-            b_slot <= {channel, a_an};
+        if (rst) checked.valid <= 1'b0;
+        else if (move) checked.valid <= parsed.valid;
+        if (move) begin
+            checked.bad_tag <= parsed.bad_tag || !lengths_good;
+            checked.short_tag <= parsed.short_tag;
+            checked.bytes <= short_bytes == '0 ? room : {8'd0, short_bytes};
+            checked.side <= parsed.side;
+            checked.an <= parsed.an;
+            checked.sent <= parsed.sent;
+            for (int i = 0; i < CHANNELS; i = i + 1) hits[i] <= names && channels[i] && scis[64*i+:64] == sci;
         end
     end
 
-    // ---- Stage C: the association and the whole number ----
+    // ---- 3: the channel ----
+
+    frame_t known;
+    logic known_found;
+    logic [CHANNEL_BITS-1:0] known_channel;
+    logic [CHANNEL_BITS-1:0] channel;
+    logic [SLOT_BITS-1:0] known_slot;
+
+    always_comb begin
+        channel = '0;
+        for (int i = 0; i < CHANNELS; i = i + 1) if (hits[i]) channel = CHANNEL_BITS'(i);
+    end
+
+    always_ff @(posedge clk) begin
+        if (rst) known.valid <= 1'b0;
+        else if (move) known <= checked;
+        if (move) begin
+            known_found   <= hits != '0;
+            known_channel <= channel;
+        end
+    end
+    assign known_slot = {known_channel, known.an};
+
+    // ---- 4: the association is read ----
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] lowests[0:2**SLOT_BITS-1];
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [128:0] associations[0:2**SLOT_BITS-1];
 
-    logic c_valid;
-    logic c_ready;
-    logic c_drop;
-    logic c_late;
-    logic [15:0] c_data_bytes;
-    logic [15:0] c_data_at;
-    logic [USER-1:0] c_side;
-    logic [63:0] c_pn;
-    logic [95:0] c_base;
-    logic [SLOT_BITS-1:0] c_slot;
-    logic [31:0] c_window;
-
     logic begins;  // the use of an association
     logic written;
     logic [SLOT_BITS-1:0] written_slot;
     logic [63:0] written_lowest;
-    logic step;
-    logic [63:0] lowest;
-    logic [31:0] high;
-    logic [63:0] pn;
-    logic [31:0] window;
-    logic [95:0] base;
-    logic extended;
-    logic has_sa;
-    logic late;
-    logic is_number;
-    logic good;
 
-    // What was written last is not in the memory yet.
-    assign lowest = written && written_slot == b_slot ? written_lowest : lowests[b_slot];
-    assign {window, extended, base} = associations[b_slot];
-    // 10.6.2: if the lowest number's low half has reached 2^31 and the one that came has not, the high half went up.
-    assign high = lowest[63:32] + {31'd0, lowest[31] && !b_sent[31]};
-    assign pn = {extended ? high : 32'd0, b_sent};
-    assign has_sa = in_use[b_slot];
-    assign is_number = b_good && pn != '0;
-    assign late = pn < lowest;
-    assign good = b_found && has_sa && is_number && !late;
-    assign b_ready = !c_valid || c_ready;
-    assign step = b_valid && b_ready;
-    assign count_bad_tag = step && (!b_good || (b_found && has_sa && !is_number));
-    assign count_no_sci = step && b_good && !b_found;
-    assign count_no_sa = step && b_good && b_found && !has_sa;
+    frame_t read;
+    logic read_found;
+    logic [SLOT_BITS-1:0] read_by;  // the slot
+    logic read_used;  // in the clock before
+    logic [63:0] lowest;
+    logic [31:0] read_window;
+    logic read_extended;
+    logic [95:0] read_base;
 
     always_ff @(posedge clk) begin
-        if (rst) c_valid <= 1'b0;
-        else if (b_ready) c_valid <= b_valid;
-        // For one clock: what waits here might be counted when its association has another key already.
-        c_late <= step && b_found && has_sa && is_number && late && !rst;
-        if (b_ready) begin
-            c_drop <= !good;
-            c_data_bytes <= b_data_bytes;
-            c_data_at <= b_data_at;
-            c_side <= b_side;
-            c_pn <= pn;
-            c_base <= base;
-            c_slot <= b_slot;
-            c_window <= window;
+        if (rst) read.valid <= 1'b0;
+        else if (move) read <= known;
+        // An association that comes into use by now is for frames behind this one.
+        read_used <= move ? in_use[known_slot] : read_used && in_use[read_by];
+        if (move) begin
+            read_found <= known_found;
+            read_by <= known_slot;
+            // What was written last is not in the memory yet.
+            lowest <= written && written_slot == known_slot ? written_lowest : lowests[known_slot];
+            {read_window, read_extended, read_base} <= associations[known_slot];
         end
     end
 
-    // ---- Stage D: the command, and what the stream wants to know ----
+    // ---- 5: the whole number ----
+    //
+    // 10.6.2: if the lowest number's low half has reached 2^31 and the one that came has not, the high half went up.
 
-    logic command_valid;
+    frame_t whole;
+    logic whole_found;
+    logic whole_used;
+    logic [SLOT_BITS-1:0] whole_slot;
+    logic [63:0] whole_pn;
+    logic [31:0] whole_back;  // window - 1
+    logic no_window;  // the window is 0
+    logic [95:0] whole_base;
+    logic went_up;
+    logic below;
+    logic whole_late;
+
+    assign went_up = lowest[31] && !read.sent[31];
+    assign below = read.sent < lowest[31:0];
+
+    always_ff @(posedge clk) begin
+        if (rst) whole.valid <= 1'b0;
+        else if (move) whole <= read;
+        whole_used <= move ? read_used && in_use[read_by] : whole_used && in_use[whole_slot];
+        if (move) begin
+            whole_found <= read_found;
+            whole_slot <= read_by;
+            whole_pn <= {read_extended ? lowest[63:32] + {31'd0, went_up} : 32'd0, read.sent};
+            whole_back <= read_window - 32'd1;
+            no_window <= read_window == '0;
+            whole_base <= read_base;
+            if (!read_extended) whole_late <= lowest[63:32] != '0 || below;
+            else whole_late <= went_up ? lowest[63:32] == '1 : below;
+        end
+    end
+
+    // ---- 6: whether it is opened, and what the lowest number would be behind it ----
+
+    frame_t judged;
+    logic judged_drop;
+    logic judged_late;
+    logic judged_good;
+    logic [SLOT_BITS-1:0] judged_slot;
+    logic [63:0] judged_pn;
+    logic [95:0] judged_base;
+    logic judged_no_window;
+    logic borrow;
+    logic [31:0] raised_low;
+    logic step;
+    logic is_number;
+    logic good;
+
+    assign step = whole.valid && move;
+    assign is_number = whole_pn != '0;
+    assign good = whole_found && whole_used && !whole.bad_tag && is_number && !whole_late;
+    assign count_bad_tag = step && (whole.bad_tag || (whole_found && whole_used && !is_number));
+    assign count_no_sci = step && !whole.bad_tag && !whole_found;
+    assign count_no_sa = step && !whole.bad_tag && whole_found && !whole_used;
+
+    always_ff @(posedge clk) begin
+        if (rst) judged.valid <= 1'b0;
+        else if (move) judged <= whole;
+        // For one clock: what waits here might be counted when its association has another key already.
+        judged_late <= step && !whole.bad_tag && whole_found && whole_used && is_number && whole_late && !rst;
+        judged_good <= step && good && !rst;
+        if (move) begin
+            judged_drop <= !good;
+            judged_slot <= whole_slot;
+            judged_pn <= whole_pn;
+            judged_base <= whole_base;
+            judged_no_window <= no_window;
+            {borrow, raised_low} <= {1'b0, whole_pn[31:0]} - {1'b0, whole_back};
+        end
+    end
+
+    // The lowest number behind it: the number - (window - 1), but not below 0, nor above the last one. Without a window
+    // 2^32 - 1 was taken from the low half instead of -1.
+    logic [63:0] raised;
+
+    always_comb begin
+        raised[31:0]  = raised_low;
+        raised[63:32] = judged_pn[63:32] + (judged_no_window ? {31'd0, !borrow} : {32{borrow}});
+        if (judged_no_window && judged_pn == '1) raised = '1;
+        if (!judged_no_window && borrow && judged_pn[63:32] == '0) raised = '0;
+    end
+
+    // ---- 7: the command, and what the stream wants to know ----
+
+    logic c_valid;
+    logic c_drop;
+    logic c_short;
+    logic [15:0] c_bytes;
+    logic [15:0] c_end;
+    logic [USER-1:0] c_side;
+    logic [SLOT_BITS-1:0] c_slot;
+    logic [63:0] c_pn;
+    logic [63:0] c_raised;
+    logic [95:0] c_nonce;
+    logic c_ready;
     logic command_ready;
+    logic command_valid;
+    logic engine_command_ready;
+    logic [SLOT_BITS-1:0] command_slot;
+    logic command_short;
+    logic [15:0] command_bytes;
+    logic [95:0] command_nonce;
+    logic [2:0] unused_commands;
     logic job_ready;
-    logic [95:0] nonce;
 
-    assign nonce = c_base ^ {32'd0, c_pn};
-    assign command_valid = c_valid && !c_drop && job_ready;
-    assign c_ready = job_ready && (c_drop || command_ready);
+    assign move = !c_valid || c_ready;
+    assign c_ready = job_ready && command_ready;
 
-    localparam int JOB = 1 + 16 + 1 + USER + 64 + 32 + SLOT_BITS;
+    always_ff @(posedge clk) begin
+        if (rst) c_valid <= 1'b0;
+        else if (move) c_valid <= judged.valid;
+        if (move) begin
+            c_drop <= judged_drop;
+            c_short <= judged.short_tag;
+            c_bytes <= judged.bytes;
+            c_end <= judged.bytes - 16'd1;
+            c_side <= judged.side;
+            c_slot <= judged_slot;
+            c_pn <= judged_pn;
+            c_raised <= raised;
+            c_nonce <= judged_base ^ {32'd0, judged_pn};
+        end
+    end
+
+    // Whether the engine can take one hangs on the key that it may be loading: too late for what hangs on it here.
+    stream_fifo #(
+        .WIDTH(SLOT_BITS + 113),
+        .DEPTH(4)
+    ) commands (
+        .clk,
+        .rst,
+        .s_valid(c_valid && c_ready && !c_drop),
+        .s_ready(command_ready),
+        .s_data({c_slot, c_short, c_bytes, c_nonce}),
+        .m_valid(command_valid),
+        .m_ready(engine_command_ready),
+        .m_data({command_slot, command_short, command_bytes, command_nonce}),
+        .space(unused_commands),
+        .popped(unused_popped[6])
+    );
+
+    localparam int JOB = 1 + 16 + 13 + 1 + USER + 128 + SLOT_BITS;
     logic job_valid;
     logic job_done;
     logic job_drop;
     logic [15:0] job_bytes;
+    logic [9:0] job_more;  // beats of user data behind the first
+    logic job_one;
+    logic job_two;
+    logic job_long;  // the last one and the ICV have more bytes than are held of the beat before
     logic job_short;  // without SCI
     logic [USER-1:0] job_side;
     logic [63:0] job_pn;
-    logic [31:0] job_window;
+    logic [63:0] job_raised;
     logic [SLOT_BITS-1:0] job_slot;
     logic [4:0] unused_jobs;
-    logic [3:0] unused_popped;
 
     stream_fifo #(
         .WIDTH(JOB),
@@ -383,10 +525,34 @@ module macsec_receive #(
         .rst,
         .s_valid(c_valid && c_ready),
         .s_ready(job_ready),
-        .s_data({c_drop, c_data_bytes, c_data_at == 16'd20, c_side, c_pn, c_window, c_slot}),
+        .s_data({
+            c_drop,
+            c_bytes,
+            c_end[15:6],
+            c_end[15:6] == 10'd0,
+            c_end[15:6] == 10'd1,
+            c_end[5:0] >= (c_short ? 6'd28 : 6'd20),
+            c_short,
+            c_side,
+            c_pn,
+            c_raised,
+            c_slot
+        }),
         .m_valid(job_valid),
         .m_ready(job_done),
-        .m_data({job_drop, job_bytes, job_short, job_side, job_pn, job_window, job_slot}),
+        .m_data({
+            job_drop,
+            job_bytes,
+            job_more,
+            job_one,
+            job_two,
+            job_long,
+            job_short,
+            job_side,
+            job_pn,
+            job_raised,
+            job_slot
+        }),
         .space(unused_jobs),
         .popped(unused_popped[0])
     );
@@ -395,68 +561,114 @@ module macsec_receive #(
 
     logic in_body;
     logic in_icv;
-    logic engine_valid;
-    logic engine_ready;
-    logic [511:0] engine_data;
-    logic [63:0] engine_keep;
-    logic [1:0] engine_user;
+    logic feed_valid;
+    logic feed_ready;
+    logic [511:0] feed_data;
+    logic [63:0] feed_keep;
+    logic [1:0] feed_kind;
     logic header_ready;
     logic head;
-    logic [15:0] left;  // bytes of user data
+    logic [9:0] more;  // beats of user data behind this one
+    logic one;  // none
+    logic two;  // one
+    logic needs_beat;
     logic [351:0] held;  // of the beat before, from byte 20
     logic [511:0] moved;
-    logic [511:0] prior;  // of the user data's last beat, and what follows them there
-    logic [6:0] icv_at;
-    logic [1023:0] behind;
-    logic needs_beat;
-    logic body_last;
+    logic [511:0] prior;  // the user data's last beat, and what follows them there
+    logic [6:0] last_bytes;
+    logic [63:0] last_keep;
+    logic [191:0] rest;  // behind `prior`
+    logic [703:0] behind;
+    logic [8:0] icv_eight;  // the eight bytes that the ICV begins in, one of them
+    logic [2:0] icv_turn;  // and the byte of these
+    logic [191:0] icv_words;  // these eight, and what follows
+    logic feeds;
 
     assign head = !in_body && !in_icv && job_valid && !job_drop && beat_valid && header_ready;
-    // What is left, ICV included, is more than `held` has.
-    assign needs_beat = left > (job_short ? 16'd28 : 16'd20);
-    assign body_last = left <= 16'd64;
+    assign rest = job_short ? held[191:0] : held[255:64];
     assign moved = job_short ? {beat_data[159:0], held} : {beat_data[223:0], held[351:64]};
-    assign behind = {moved, prior} >> {icv_at, 3'd0};
+    assign behind = {rest, prior};
+    assign last_bytes = {job_bytes[5:0] == '0, job_bytes[5:0]};
+    always_comb begin
+        icv_words = '0;
+        for (int i = 0; i <= 8; i = i + 1) begin
+            icv_words = icv_words | (behind[64*i+:192] & {192{icv_eight[i]}});
+        end
+    end
 
     always_comb begin
-        engine_valid = head;
-        engine_user  = 2'd1;
-        engine_data  = beat_data;
-        engine_keep  = job_short ? 64'hf_ffff : 64'hfff_ffff;
+        feed_valid = head;
+        feed_kind  = engine_pkg::AD;
+        feed_data  = beat_data;
+        feed_keep  = job_short ? 64'hf_ffff : 64'hfff_ffff;
         if (in_body) begin
-            engine_valid = !needs_beat || beat_valid;
-            engine_user  = 2'd0;
-            engine_data  = moved;
-            engine_keep  = body_last && left != 16'd64 ? ~(~64'd0 << left[5:0]) : '1;
+            feed_valid = !needs_beat || beat_valid;
+            feed_kind  = engine_pkg::MESSAGE;
+            feed_data  = moved;
+            feed_keep  = one ? last_keep : '1;
         end else if (in_icv) begin
-            engine_valid = 1'b1;
-            engine_user  = 2'd2;
-            engine_data  = {384'd0, behind[127:0]};
-            engine_keep  = 64'hffff;
+            feed_valid = 1'b1;
+            feed_kind  = engine_pkg::TAG;
+            feed_data  = {320'd0, icv_words};
+            feed_keep  = 64'hffff;
         end
     end
 
     logic drops;
+    assign feeds = feed_valid && feed_ready;
     assign drops = job_valid && job_drop;
-    assign beat_ready = drops || (engine_ready && (in_body ? needs_beat : head));
-    assign job_done = drops ? beat_valid && beat_last : in_icv && engine_ready;
+    assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
+    assign job_done = drops ? beat_valid && beat_last : in_icv && feed_ready;
 
     always_ff @(posedge clk) begin
         if (rst) begin
             in_body <= 1'b0;
             in_icv  <= 1'b0;
-        end else if (engine_valid && engine_ready) begin
-            in_body <= head || (in_body && !body_last);
-            in_icv  <= in_body && body_last;
+        end else if (feeds) begin
+            in_body <= head || (in_body && !one);
+            in_icv  <= in_body && one;
         end
-        if (engine_valid && engine_ready) begin
-            left <= in_body ? left - 16'd64 : job_bytes;
-            if (in_body) begin
-                prior  <= moved;
-                icv_at <= left[6:0];
-            end
+        if (feeds) begin
+            more <= in_body ? more - 10'd1 : job_more;
+            one <= in_body ? two : job_one;
+            two <= in_body ? more == 10'd2 : job_two;
+            needs_beat <= job_long || !(in_body ? two : job_one);
+            if (in_body) prior <= moved;
         end
+        last_keep <= macsec_pkg::keep_of(last_bytes);
+        icv_turn  <= last_bytes[2:0];
+        for (int i = 0; i <= 8; i = i + 1) icv_eight[i] <= last_bytes[6:3] == 4'(i);
         if (beat_valid && beat_ready) held <= beat_data[511:160];
+    end
+
+    logic engine_valid;
+    logic engine_ready;
+    logic [1:0] engine_kind;
+    logic [2:0] engine_turn;  // the bytes before the ICV
+    logic [63:0] engine_keep;
+    logic [511:0] fed;
+    logic [511:0] engine_data;
+    logic [2:0] unused_feed;
+
+    stream_fifo #(
+        .WIDTH(581),
+        .DEPTH(4)
+    ) feed (
+        .clk,
+        .rst,
+        .s_valid(feed_valid),
+        .s_ready(feed_ready),
+        .s_data({feed_kind, in_icv ? icv_turn : 3'd0, feed_keep, feed_data}),
+        .m_valid(engine_valid),
+        .m_ready(engine_ready),
+        .m_data({engine_kind, engine_turn, engine_keep, fed}),
+        .space(unused_feed),
+        .popped(unused_popped[3])
+    );
+
+    always_comb begin
+        engine_data = fed;
+        for (int i = 0; i < 8; i = i + 1) if (engine_turn == 3'(i)) engine_data[127:0] = fed[8*i+:128];
     end
 
     // ---- The engine ----
@@ -490,20 +702,20 @@ module macsec_receive #(
         .in_use,
         .zeroise,
         .zeroising,
-        .began(step && good),
+        .began(judged_good),
         .refused(count_key_refused),
         .s_cmd_tvalid(command_valid),
-        .s_cmd_tready(command_ready),
-        .s_cmd_slot(c_slot),
-        .s_cmd_nonce(nonce),
-        .s_cmd_ad_bytes(c_data_at),
-        .s_cmd_message_bytes(c_data_bytes),
+        .s_cmd_tready(engine_command_ready),
+        .s_cmd_slot(command_slot),
+        .s_cmd_nonce(command_nonce),
+        .s_cmd_ad_bytes(command_short ? 16'd20 : 16'd28),
+        .s_cmd_message_bytes(command_bytes),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
         .s_axis_tdata(engine_data),
         .s_axis_tkeep(engine_keep),
-        .s_axis_tlast(in_icv),
-        .s_axis_tuser(engine_user),
+        .s_axis_tlast(engine_kind == engine_pkg::TAG),
+        .s_axis_tuser(engine_kind),
         .m_axis_tvalid(out_valid),
         .m_axis_tready(out_ready),
         .m_axis_tdata(out_data),
@@ -517,23 +729,15 @@ module macsec_receive #(
 
     // ---- Addresses and user data, packed into one frame, with the verdict ----
 
-    localparam int HEADER = SLOT_BITS + USER + 64 + 32 + 16 + 96;
+    localparam int HEADER = SLOT_BITS + USER + 128 + 16 + 96;
     logic header_valid;
     logic [SLOT_BITS-1:0] header_slot;
     logic [USER-1:0] header_side;
     logic [63:0] header_pn;
-    logic [31:0] header_window;
+    logic [63:0] header_raised;
     logic [15:0] header_bytes;
     logic [95:0] header_addresses;
     logic [6:0] unused_headers;
-
-    logic in_data;
-    logic piece_valid;
-    logic piece_ready;
-    logic [511:0] piece;
-    logic [6:0] piece_bytes;
-    logic piece_last;
-    logic piece_bad;
     logic ends;
 
     stream_fifo #(
@@ -542,82 +746,114 @@ module macsec_receive #(
     ) headers (
         .clk,
         .rst,
-        .s_valid(head && engine_ready),
+        .s_valid(head && feed_ready),
         .s_ready(header_ready),
-        .s_data({job_slot, job_side, job_pn, job_window, job_bytes, beat_data[95:0]}),
+        .s_data({job_slot, job_side, job_pn, job_raised, job_bytes, beat_data[95:0]}),
         .m_valid(header_valid),
         .m_ready(ends),
-        .m_data({header_slot, header_side, header_pn, header_window, header_bytes, header_addresses}),
+        .m_data({header_slot, header_side, header_pn, header_raised, header_bytes, header_addresses}),
         .space(unused_headers),
         .popped(unused_popped[1])
     );
 
-    // The number was not too low when the frame came. Is it now, that the frames before it are verified?
-    logic late_by_now;
-    logic accepted;
-    logic [63:0] next_pn;
-    logic [63:0] raised;
+    // The number was not too low when the frame came. Is it now, that the frames before it are verified? The lowest
+    // number is read in the first clock of a frame, compared in the second, and the frame may end in the third.
+    logic [1:0] asked;  // read, compared
     logic [63:0] lowest_now;
+    logic below_high;
+    logic same_high;
+    logic below_low;
+    logic raises_high;
+    logic same_raised;
+    logic raises_low;
+    logic late_by_now;
+    logic raises;
+    logic accepted;
 
-    assign lowest_now = written && written_slot == header_slot ? written_lowest : lowests[header_slot];
-    assign late_by_now = header_pn < lowest_now;
-    assign next_pn = header_pn == '1 ? header_pn : header_pn + 64'd1;
-    assign raised = next_pn > {32'd0, header_window} ? next_pn - {32'd0, header_window} : 64'd0;
+    assign late_by_now = below_high || (same_high && below_low);
+    assign raises = raises_high || (same_raised && raises_low);
 
-    logic [6:0] out_bytes;
-    logic [511:0] out_masked;
+    always_ff @(posedge clk) begin
+        if (rst || ends) asked <= '0;
+        else asked <= {asked[0], header_valid};
+        lowest_now <= written && written_slot == header_slot ? written_lowest : lowests[header_slot];
+        below_high <= header_pn[63:32] < lowest_now[63:32];
+        same_high <= header_pn[63:32] == lowest_now[63:32];
+        below_low <= header_pn[31:0] < lowest_now[31:0];
+        raises_high <= header_raised[63:32] > lowest_now[63:32];
+        same_raised <= header_raised[63:32] == lowest_now[63:32];
+        raises_low <= header_raised[31:0] > lowest_now[31:0];
+    end
+
     logic data_valid;
     logic data_ready;
     logic data_last;
-    logic [6:0] data_count;
+    logic [63:0] data_keep;
     logic [511:0] data;
     logic [2:0] unused_data;
 
-    always_comb begin
-        out_bytes = '0;
-        for (int i = 0; i < 64; i = i + 1) begin
-            out_masked[8*i+:8] = out_keep[i] ? out_data[8*i+:8] : 8'd0;
-            if (out_keep[i]) out_bytes = 7'(i + 1);
-        end
-    end
-
-    // Bytes are counted, the verdict is looked at, and all is packed in three clocks: registers between.
     stream_fifo #(
-        .WIDTH(520),
+        .WIDTH(577),
         .DEPTH(4)
     ) outs (
         .clk,
         .rst,
         .s_valid(out_valid),
         .s_ready(out_ready),
-        .s_data({out_last, out_bytes, out_masked}),
+        .s_data({out_last, out_keep, out_data}),
         .m_valid(data_valid),
         .m_ready(data_ready),
-        .m_data({data_last, data_count, data}),
+        .m_data({data_last, data_keep, data}),
         .space(unused_data),
         .popped(unused_popped[2])
     );
 
-    assign piece = in_data ? data : {416'd0, header_addresses};
-    assign piece_bytes = in_data ? data_count : 7'd12;
-    assign piece_valid = in_data ? data_valid && (!data_last || verdict_valid) : header_valid;
+    logic in_data;
+    logic piece_valid;
+    logic piece_ready;
+    logic piece_last;
+    logic piece_bad;
+
+    assign piece_valid = in_data ? data_valid && (!data_last || (verdict_valid && asked[1])) : header_valid;
     assign piece_last = in_data && data_last;
     assign piece_bad = not_valid || late_by_now;
     assign ends = piece_last && piece_valid && piece_ready;
-    assign data_ready = in_data && piece_ready && (!data_last || verdict_valid);
-    assign verdict_ready = piece_last && piece_ready && data_valid;
+    assign data_ready = in_data && piece_ready && (!data_last || (verdict_valid && asked[1]));
+    assign verdict_ready = piece_last && piece_ready && data_valid && asked[1];
     assign accepted = ends && !piece_bad;
     assign set_ready = !ends;  // one write port
 
     always_ff @(posedge clk) begin
         if (rst) in_data <= 1'b0;
         else if (piece_valid && piece_ready) in_data <= !piece_last;
-        written <= ((accepted && raised > lowest_now) || begins) && !rst;
+        written <= ((accepted && raises) || begins) && !rst;
         written_slot <= ends ? header_slot : set_slot;
-        written_lowest <= ends ? raised : set_pn;
+        written_lowest <= ends ? header_raised : set_pn;
         if (written) lowests[written_slot] <= written_lowest;
         if (begins) associations[set_slot] <= {set_window, set_extended, set_base};
         read_pn <= lowests[read_slot];
+    end
+
+    logic counted_valid;
+    logic counted_ready;
+    logic counted_bad;
+    logic counted_last;
+    logic [6:0] counted_bytes;
+    logic [511:0] counted_data;
+    logic [CHANNEL_BITS+USER-1:0] counted_side;
+
+    assign piece_ready = !counted_valid || counted_ready;
+    always_ff @(posedge clk) begin
+        if (rst) counted_valid <= 1'b0;
+        else if (piece_ready) counted_valid <= piece_valid;
+        if (piece_ready) begin
+            counted_bad <= piece_bad;
+            counted_last <= piece_last;
+            counted_side <= {header_slot[SLOT_BITS-1:2], header_side};
+            counted_bytes <= in_data ? macsec_pkg::kept_bytes(data_keep) : 7'd12;
+            for (int i = 0; i < 64; i = i + 1) counted_data[8*i+:8] <= data_keep[i] ? data[8*i+:8] : 8'd0;
+            if (!in_data) counted_data <= {416'd0, header_addresses};
+        end
     end
 
     logic packing_valid;
@@ -635,14 +871,14 @@ module macsec_receive #(
     ) pieces (
         .clk,
         .rst,
-        .s_valid(piece_valid),
-        .s_ready(piece_ready),
-        .s_data({header_slot[SLOT_BITS-1:2], header_side, piece_bad, piece_last, piece_bytes, piece}),
+        .s_valid(counted_valid),
+        .s_ready(counted_ready),
+        .s_data({counted_side, counted_bad, counted_last, counted_bytes, counted_data}),
         .m_valid(packing_valid),
         .m_ready(packing_ready),
         .m_data({packing_side, packing_bad, packing_last, packing_bytes, packing_data}),
         .space(unused_pieces),
-        .popped(unused_popped[3])
+        .popped(unused_popped[5])
     );
 
     logic packed_valid;
@@ -765,8 +1001,8 @@ module macsec_receive #(
         .rst,
         .clear(begins),
         .clear_slot(set_slot),
-        .add(c_late),
-        .add_slot(c_slot),
+        .add(judged_late),
+        .add_slot(judged_slot),
         .add_value(16'd1),
         .read_slot,
         .read_value(read_late_before)
@@ -788,9 +1024,10 @@ module macsec_receive #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_tag, unused_headers,
-        unused_bytes, frame_head[63:48], unused_data, unused_pieces,
-        behind[1023:128]
+        unused_line, unused_keep, unused_jobs, unused_popped, unused_tag, unused_headers, unused_feed,
+        unused_commands,
+        unused_bytes, frame_head[63:48], unused_data, unused_pieces, parsed.bytes, judged.bad_tag, judged.an,
+        judged.sent
     };
 
 endmodule

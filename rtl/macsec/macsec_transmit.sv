@@ -143,7 +143,8 @@ module macsec_transmit #(
 
     logic a_valid;
     logic a_ready;
-    logic [15:0] a_bytes;
+    logic a_is_frame;  // with the header of Ethernet's
+    logic [15:0] a_bytes;  // of user data
     logic [SIDE-1:0] a_side;
     logic [63:0] a_sci;
     logic [SLOT_BITS-1:0] a_slot;
@@ -158,177 +159,285 @@ module macsec_transmit #(
             ans <= '0;
             a_valid <= 1'b0;
         end else begin
-            if (set_channel && set_ready) ans[2*set_slot[SLOT_BITS-1:2]+:2] <= set_slot[1:0];
+            for (int i = 0; i < CHANNELS; i = i + 1) begin
+                if (set_channel && set_ready && set_slot[SLOT_BITS-1:2] == CHANNEL_BITS'(i)) begin
+                    ans[2*i+:2] <= set_slot[1:0];
+                end
+            end
             if (frame_ready) a_valid <= frame_valid;
         end
         if (frame_ready) begin
-            a_bytes <= frame_bytes;
+            a_is_frame <= frame_bytes >= 16'd14;
+            a_bytes <= frame_bytes - 16'd12;
             a_side <= frame_side;
             a_sci <= scis[frame_channel];
             a_slot <= {frame_channel, ans[2*frame_channel+:2]};
         end
     end
 
-    // ---- Stage B: the association, and its next number ----
+    // ---- Stage B: the association and its next number are read, and then it is decided: two clocks for a frame ----
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
-    logic [63:0] pns[0:2**SLOT_BITS-1];
+    logic [64:0] pns[0:2**SLOT_BITS-1];  // none is left; the next one
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [96:0] associations[0:2**SLOT_BITS-1];
 
     logic b_valid;
-    logic b_ready;
-    logic b_drop;
+    logic b_is_frame;
+    logic b_used;  // the association, in the clock before
     logic [15:0] b_bytes;
+    logic [15:0] b_end;  // the number of their last one
     logic [SIDE-1:0] b_side;
     logic [63:0] b_sci;
+    logic b_spent;
     logic [63:0] b_pn;
+    logic b_extended;
     logic [95:0] b_base;
     logic [SLOT_BITS-1:0] b_slot;
 
     logic begins;  // the use of an association
     logic written;
     logic [SLOT_BITS-1:0] written_slot;
+    logic written_spent;
     logic [63:0] written_pn;
+    logic c_valid;
+    logic c_ready;
     logic step;
-    logic [63:0] pn;
-    logic [95:0] base;
-    logic extended;
     logic has_sa;
-    logic has_pn;
     logic good;
+    logic above;  // the threshold: the number's high half
+    logic at_half;
+    logic not_below;
+    logic begun;
+    logic heeded;
+    logic [SLOT_BITS-1:0] begun_slot;
 
-    // What was written last is not in the memory yet.
-    assign pn = written && written_slot == a_slot ? written_pn : pns[a_slot];
-    assign {extended, base} = associations[a_slot];
-    // A frame that is shorter than an Ethernet header is no frame.
-    assign has_sa = in_use[a_slot] && a_bytes >= 16'd14;
-    assign has_pn = pn != '0 && (extended || pn[63:32] == '0);
-    assign good = has_sa && has_pn;
-    assign a_ready = !b_valid || b_ready;
-    assign step = a_valid && a_ready;
+    assign a_ready = !b_valid;
+    assign has_sa = b_used && b_is_frame;
+    assign good = has_sa && !b_spent;
+    assign step = b_valid && (!c_valid || c_ready);
     assign set_ready = !(step && good);  // one write port
     assign count_no_sa = step && !has_sa;
-    assign count_no_pn = step && has_sa && !has_pn;
+    assign count_no_pn = step && has_sa && b_spent;
+    assign reached = begun && heeded && (above || (at_half && not_below));
+    assign reached_slot = begun_slot;
 
     always_ff @(posedge clk) begin
-        written <= ((step && good) || begins) && !rst;
-        written_slot <= step && good ? a_slot : set_slot;
-        written_pn <= step && good ? pn + 64'd1 : set_pn;
-        if (written) pns[written_slot] <= written_pn;
-        if (begins) associations[set_slot] <= {set_extended, set_base};
-        read_pn <= pns[read_slot];
-        reached <= step && good && threshold != '0 && pn >= threshold && !rst;
-        reached_slot <= a_slot;
         if (rst) b_valid <= 1'b0;
-        else if (a_ready) b_valid <= a_valid;
-        if (a_ready) begin
-            b_drop <= !good;
+        else if (!b_valid) b_valid <= a_valid;
+        else if (step) b_valid <= 1'b0;
+        b_used <= b_valid ? b_used && in_use[b_slot] : in_use[a_slot];
+        if (!b_valid) begin
+            b_is_frame <= a_is_frame;
             b_bytes <= a_bytes;
+            b_end <= a_bytes - 16'd1;
             b_side <= a_side;
             b_sci <= a_sci;
-            b_pn <= pn;
-            b_base <= base;
             b_slot <= a_slot;
+            // What was written last is not in the memory yet.
+            {b_spent, b_pn} <= written && written_slot == a_slot ? {written_spent, written_pn} : pns[a_slot];
+            {b_extended, b_base} <= associations[a_slot];
         end
+
+        written <= ((step && good) || begins) && !rst;
+        if (step && good) begin
+            written_slot <= b_slot;
+            written_spent <= b_pn[31:0] == '1 && (!b_extended || b_pn[63:32] == '1);
+            written_pn[31:0] <= b_pn[31:0] + 32'd1;
+            written_pn[63:32] <= b_pn[31:0] == '1 ? b_pn[63:32] + 32'd1 : b_pn[63:32];
+        end else begin
+            written_slot <= set_slot;
+            written_spent <= set_pn == '0 || (!set_extended && set_pn[63:32] != '0);
+            written_pn <= set_pn;
+        end
+        if (written) pns[written_slot] <= {written_spent, written_pn};
+        if (begins) associations[set_slot] <= {set_extended, set_base};
+        read_pn <= pns[read_slot][63:0];
+
+        begun <= step && good && !rst;
+        heeded <= threshold != '0;
+        begun_slot <= b_slot;
+        above <= b_pn[63:32] > threshold[63:32];
+        at_half <= b_pn[63:32] == threshold[63:32];
+        not_below <= b_pn[31:0] >= threshold[31:0];
     end
 
     // ---- Stage C: the command, and what the stream wants to know ----
 
-    logic command_valid;
+    logic [5:0] unused_popped;
+    logic c_drop;
+    logic [15:0] c_bytes;
+    logic [SIDE-1:0] c_side;
+    logic [63:0] c_sci;
+    logic [63:0] c_pn;
+    logic [95:0] c_base;
+    logic [SLOT_BITS-1:0] c_slot;
+    logic [9:0] c_more;  // beats of user data behind the first
+    logic c_long;  // the last one has more bytes than are held of the beat before
+    logic c_short;
     logic command_ready;
+    logic command_valid;
+    logic engine_command_ready;
+    logic [SLOT_BITS-1:0] command_slot;
+    logic [15:0] command_bytes;
+    logic [95:0] command_nonce;
+    logic [2:0] unused_commands;
     logic job_ready;
-    logic [15:0] data_bytes;
     logic [95:0] nonce;
     logic [127:0] tag;  // SecTAG
     logic [7:0] tci;
-    logic [7:0] short_bytes;
 
-    assign data_bytes = b_bytes - 16'd12;
-    assign nonce = b_base ^ {32'd0, b_pn};
-    assign tci = {1'b0, 1'b0, 1'b1, 1'b0, 1'b1, 1'b1, b_slot[1:0]};  // SC, E, C
-    assign short_bytes = data_bytes < 16'(macsec_pkg::SHORT_BYTES) ? data_bytes[7:0] : 8'd0;
+    always_ff @(posedge clk) begin
+        if (rst) c_valid <= 1'b0;
+        else if (step) c_valid <= 1'b1;
+        else if (c_ready) c_valid <= 1'b0;
+        if (step) begin
+            c_drop <= !good;
+            c_bytes <= b_bytes;
+            c_side <= b_side;
+            c_sci <= b_sci;
+            c_pn <= b_pn;
+            c_base <= b_base;
+            c_slot <= b_slot;
+            c_more <= b_end[15:6];
+            c_long <= b_end[5:0] >= 6'd52;
+            c_short <= b_bytes < 16'(macsec_pkg::SHORT_BYTES);
+        end
+    end
+
+    assign nonce = c_base ^ {32'd0, c_pn};
+    assign tci = {1'b0, 1'b0, 1'b1, 1'b0, 1'b1, 1'b1, c_slot[1:0]};  // SC, E, C
     assign tag = {
-        macsec_pkg::swap32(b_sci[31:0]),
-        macsec_pkg::swap32(b_sci[63:32]),
-        macsec_pkg::swap32(b_pn[31:0]),
-        short_bytes,
+        macsec_pkg::swap32(c_sci[31:0]),
+        macsec_pkg::swap32(c_sci[63:32]),
+        macsec_pkg::swap32(c_pn[31:0]),
+        c_short ? c_bytes[7:0] : 8'd0,
         tci,
         macsec_pkg::ETHER_TYPE
     };
-    assign command_valid = b_valid && !b_drop && job_ready;
-    assign b_ready = job_ready && (b_drop || command_ready);
+    assign c_ready = job_ready && command_ready;
+
+    // Whether the engine can take one hangs on the key that it may be loading: too late for what hangs on it here.
+    stream_fifo #(
+        .WIDTH(SLOT_BITS + 112),
+        .DEPTH(4)
+    ) commands (
+        .clk,
+        .rst,
+        .s_valid(c_valid && c_ready && !c_drop),
+        .s_ready(command_ready),
+        .s_data({c_slot, c_bytes, nonce}),
+        .m_valid(command_valid),
+        .m_ready(engine_command_ready),
+        .m_data({command_slot, command_bytes, command_nonce}),
+        .space(unused_commands),
+        .popped(unused_popped[5])
+    );
 
     logic job_valid;
     logic job_done;
     logic job_drop;
     logic [15:0] job_bytes;
+    logic [9:0] job_more;
+    logic job_one;
+    logic job_two;
+    logic job_long;
     logic [SIDE-1:0] job_side;
     logic [SLOT_BITS-1:0] job_slot;
     logic [127:0] job_tag;
     logic [4:0] unused_jobs;
-    logic [3:0] unused_popped;
-
     stream_fifo #(
-        .WIDTH(1 + 16 + SIDE + SLOT_BITS + 128),
+        .WIDTH(30 + SIDE + SLOT_BITS + 128),
         .DEPTH(16)
     ) jobs (
         .clk,
         .rst,
-        .s_valid(b_valid && b_ready),
+        .s_valid(c_valid && c_ready),
         .s_ready(job_ready),
-        .s_data({b_drop, data_bytes, b_side, b_slot, tag}),
+        .s_data({
+            c_drop, c_bytes, c_more, c_more == 10'd0, c_more == 10'd1, c_long, c_side, c_slot, tag
+        }),
         .m_valid(job_valid),
         .m_ready(job_done),
-        .m_data({job_drop, job_bytes, job_side, job_slot, job_tag}),
+        .m_data({
+            job_drop, job_bytes, job_more, job_one, job_two, job_long, job_side, job_slot, job_tag
+        }),
         .space(unused_jobs),
         .popped(unused_popped[0])
     );
 
     // ---- The frame's beats to the engine's: a beat of additional data, then the user data, moved by 12 bytes ----
 
+    logic feed_valid;
+    logic feed_ready;
+    logic [511:0] feed_data;
+    logic [63:0] feed_keep;
+    logic feed_last;
+    logic header_ready;
+    logic in_body;
+    logic [9:0] more;  // beats of user data behind this one
+    logic one;  // none
+    logic two;  // one
+    logic needs_beat;
+    logic [63:0] last_keep;  // of the last beat of user data
+    logic [415:0] held;  // of the beat before
+    logic head;
+    logic body;
+    logic drops;
+    logic feeds;
+
+    assign head = job_valid && !job_drop && !in_body && beat_valid && header_ready;
+    assign body = in_body && (!needs_beat || beat_valid);
+    assign feed_valid = head || body;
+    assign feed_last = in_body && one;
+    assign feed_data = in_body ? {beat_data[95:0], held} : {288'd0, job_tag, beat_data[95:0]};
+    always_comb begin
+        feed_keep = '1;
+        if (!in_body) feed_keep = ~(~64'd0 << HEADER);
+        else if (one) feed_keep = last_keep;
+    end
+
+    assign feeds = feed_valid && feed_ready;
+    assign drops = job_valid && job_drop;
+    assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
+    assign job_done = drops ? beat_valid && beat_last : in_body && one && feeds;
+
+    always_ff @(posedge clk) begin
+        if (rst) in_body <= 1'b0;
+        else if (feeds) in_body <= !in_body || !one;
+        if (feeds) begin
+            more <= in_body ? more - 10'd1 : job_more;
+            one <= in_body ? two : job_one;
+            two <= in_body ? more == 10'd2 : job_two;
+            needs_beat <= job_long || !(in_body ? two : job_one);
+        end
+        last_keep <= macsec_pkg::keep_of({job_bytes[5:0] == '0, job_bytes[5:0]});
+        if (beat_valid && beat_ready) held <= beat_data[511:96];
+    end
+
     logic engine_valid;
     logic engine_ready;
     logic [511:0] engine_data;
     logic [63:0] engine_keep;
     logic engine_last;
-    logic [1:0] engine_user;
-    logic header_ready;
-    logic in_body;
-    logic [15:0] left;  // bytes of user data
-    logic [415:0] held;  // of the beat before
-    logic needs_beat;
-    logic head;
-    logic body;
+    logic engine_ad;
+    logic [2:0] unused_feed;
 
-    assign head = job_valid && !job_drop && !in_body && beat_valid && header_ready;
-    assign needs_beat = left > 16'd52;
-    assign body = in_body && (!needs_beat || beat_valid);
-    assign engine_valid = head || body;
-    assign engine_user = in_body ? 2'd0 : 2'd1;
-    assign engine_last = in_body && left <= 16'd64;
-    assign engine_data = in_body ? {beat_data[95:0], held} : {288'd0, job_tag, beat_data[95:0]};
-    always_comb begin
-        engine_keep = '1;
-        if (!in_body) engine_keep = ~(~64'd0 << HEADER);
-        else if (left < 16'd64) engine_keep = ~(~64'd0 << left[5:0]);
-    end
-
-    logic drops;
-    assign drops = job_valid && job_drop;
-    assign beat_ready = drops || (engine_ready && (in_body ? needs_beat : head));
-    assign job_done = in_body ? body && engine_ready && engine_last : drops && beat_valid && beat_last;
-
-    always_ff @(posedge clk) begin
-        if (rst) begin
-            in_body <= 1'b0;
-        end else begin
-            if (head && engine_ready) in_body <= 1'b1;
-            else if (job_done) in_body <= 1'b0;
-        end
-        if (engine_valid && engine_ready) left <= in_body ? left - 16'd64 : job_bytes;
-        if (beat_valid && beat_ready) held <= beat_data[511:96];
-    end
+    stream_fifo #(
+        .WIDTH(578),
+        .DEPTH(4)
+    ) feed (
+        .clk,
+        .rst,
+        .s_valid(feed_valid),
+        .s_ready(feed_ready),
+        .s_data({!in_body, feed_last, feed_keep, feed_data}),
+        .m_valid(engine_valid),
+        .m_ready(engine_ready),
+        .m_data({engine_ad, engine_last, engine_keep, engine_data}),
+        .space(unused_feed),
+        .popped(unused_popped[4])
+    );
 
     // ---- The engine ----
 
@@ -361,20 +470,20 @@ module macsec_transmit #(
         .in_use,
         .zeroise,
         .zeroising,
-        .began(step && good),
+        .began(begun),
         .refused(count_key_refused),
         .s_cmd_tvalid(command_valid),
-        .s_cmd_tready(command_ready),
-        .s_cmd_slot(b_slot),
-        .s_cmd_nonce(nonce),
+        .s_cmd_tready(engine_command_ready),
+        .s_cmd_slot(command_slot),
+        .s_cmd_nonce(command_nonce),
         .s_cmd_ad_bytes(16'(HEADER)),
-        .s_cmd_message_bytes(data_bytes),
+        .s_cmd_message_bytes(command_bytes),
         .s_axis_tvalid(engine_valid),
         .s_axis_tready(engine_ready),
         .s_axis_tdata(engine_data),
         .s_axis_tkeep(engine_keep),
         .s_axis_tlast(engine_last),
-        .s_axis_tuser(engine_user),
+        .s_axis_tuser({1'b0, engine_ad}),
         .m_axis_tvalid(out_valid),
         .m_axis_tready(out_ready),
         .m_axis_tdata(out_data),
@@ -400,7 +509,7 @@ module macsec_transmit #(
     ) headers (
         .clk,
         .rst,
-        .s_valid(head && engine_ready),
+        .s_valid(head && feed_ready),
         .s_ready(header_ready),
         .s_data({job_side, job_tag, beat_data[95:0]}),
         .m_valid(header_valid),
@@ -410,71 +519,65 @@ module macsec_transmit #(
         .popped(unused_popped[1])
     );
 
-    logic in_data;  // the header is given
-    logic in_icv;  // so are the user data
-    logic piece_valid;
-    logic piece_ready;
-    logic [511:0] piece;
-    logic [6:0] piece_bytes;
-    logic piece_last;
-    logic with_icv;  // the ICV has room in the last beat
-    logic [6:0] out_bytes;
-    logic [511:0] out_masked;
-    logic data_valid;
-    logic data_ready;
-    logic data_last;
-    logic [6:0] data_count;
-    logic [511:0] data;
-    logic [2:0] unused_data;
+    logic taken_valid;
+    logic taken_ready;
+    logic taken_last;
+    logic [63:0] taken_keep;
+    logic [511:0] taken;
+    logic [2:0] unused_taken;
 
-    always_comb begin
-        out_bytes = '0;
-        for (int i = 0; i < 64; i = i + 1) begin
-            out_masked[8*i+:8] = out_keep[i] ? out_data[8*i+:8] : 8'd0;
-            if (out_keep[i]) out_bytes = 7'(i + 1);
-        end
-    end
-
-    // Bytes are counted, the ICV is put behind them, and all is packed in three clocks: registers between.
     stream_fifo #(
-        .WIDTH(520),
+        .WIDTH(577),
         .DEPTH(4)
     ) outs (
         .clk,
         .rst,
         .s_valid(out_valid),
         .s_ready(out_ready),
-        .s_data({out_last, out_bytes, out_masked}),
-        .m_valid(data_valid),
-        .m_ready(data_ready),
-        .m_data({data_last, data_count, data}),
-        .space(unused_data),
+        .s_data({out_last, out_keep, out_data}),
+        .m_valid(taken_valid),
+        .m_ready(taken_ready),
+        .m_data({taken_last, taken_keep, taken}),
+        .space(unused_taken),
         .popped(unused_popped[2])
     );
 
-    assign with_icv = data_last && data_count <= 7'd48;
-    always_comb begin
-        piece = {288'd0, header};
-        piece_bytes = 7'(HEADER);
-        piece_valid = header_valid;
-        if (in_icv) begin
-            piece = {384'd0, icv};
-            piece_bytes = 7'd16;
-            piece_valid = icv_valid;
-        end else if (in_data) begin
-            piece = data;
-            piece_bytes = data_count;
-            piece_valid = data_valid;
-            if (with_icv) begin
-                piece = data | ({384'd0, icv} << {data_count[5:0], 3'd0});
-                piece_bytes = data_count + 7'd16;
-                piece_valid = data_valid && icv_valid;
-            end
+    // Bytes are counted, then the ICV is put behind them, and then all is packed: registers between.
+    logic data_valid;
+    logic data_ready;
+    logic data_last;
+    logic with_icv;  // the ICV has room in the last beat
+    logic [6:0] data_count;
+    logic [511:0] data;
+
+    assign taken_ready = !data_valid || data_ready;
+    always_ff @(posedge clk) begin
+        if (rst) data_valid <= 1'b0;
+        else if (taken_ready) data_valid <= taken_valid;
+        if (taken_ready) begin
+            data_last  <= taken_last;
+            with_icv   <= taken_last && !taken_keep[48];
+            data_count <= macsec_pkg::kept_bytes(taken_keep);
+            for (int i = 0; i < 64; i = i + 1) data[8*i+:8] <= taken_keep[i] ? taken[8*i+:8] : 8'd0;
         end
     end
-    assign piece_last = in_icv || (in_data && with_icv);
+
+    logic in_data;  // the header is given
+    logic in_icv;  // so are the user data
+    logic piece_valid;
+    logic piece_ready;
+    logic piece_last;
+    logic piece_takes_icv;
+
+    assign piece_takes_icv = in_icv || (in_data && with_icv);
+    assign piece_last = piece_takes_icv;
+    always_comb begin
+        if (in_icv) piece_valid = icv_valid;
+        else if (in_data) piece_valid = data_valid && (!with_icv || icv_valid);
+        else piece_valid = header_valid;
+    end
     assign header_done = piece_last && piece_valid && piece_ready;
-    assign icv_ready = piece_last && piece_ready && (in_icv || data_valid);
+    assign icv_ready = piece_takes_icv && piece_ready && (in_icv || data_valid);
     assign data_ready = in_data && !in_icv && piece_ready && (!with_icv || icv_valid);
 
     always_ff @(posedge clk) begin
@@ -484,6 +587,51 @@ module macsec_transmit #(
         end else if (piece_valid && piece_ready) begin
             in_data <= !piece_last;
             in_icv  <= in_data && !in_icv && data_last && !with_icv;
+        end
+    end
+
+    // A piece, and the ICV that is to go behind its bytes: moved by up to 3 bytes here, by words in the next clock.
+    logic joined_valid;
+    logic joined_ready;
+    logic joined_last;
+    logic [SIDE-1:0] joined_side;
+    logic [6:0] joined_bytes;
+    logic [511:0] joined_data;
+    logic [3:0] icv_at;  // in words
+    logic [159:0] icv_moved;
+    logic [511:0] joined;
+
+    assign piece_ready = !joined_valid || joined_ready;
+    always_ff @(posedge clk) begin
+        if (rst) joined_valid <= 1'b0;
+        else if (piece_ready) joined_valid <= piece_valid;
+        if (piece_ready) begin
+            joined_last <= piece_last;
+            joined_side <= header_side;
+            icv_at <= in_icv ? '0 : data_count[5:2];
+            icv_moved <= '0;
+            if (in_icv) begin
+                joined_bytes <= 7'd16;
+                joined_data <= '0;
+                icv_moved <= {32'd0, icv};
+            end else if (in_data) begin
+                joined_bytes <= with_icv ? data_count + 7'd16 : data_count;
+                joined_data <= data;
+                if (with_icv) icv_moved <= {32'd0, icv} << {data_count[1:0], 3'd0};
+            end else begin
+                joined_bytes <= 7'(HEADER);
+                joined_data <= {288'd0, header};
+            end
+        end
+    end
+
+    always_comb begin
+        joined = joined_data;
+        for (int i = 0; i < 16; i = i + 1) begin
+            for (int k = 0; k < 5; k = k + 1) begin
+                if (i >= k && icv_at == 4'(i - k))
+                    joined[32*i+:32] = joined_data[32*i+:32] | icv_moved[32*k+:32];
+            end
         end
     end
 
@@ -501,9 +649,9 @@ module macsec_transmit #(
     ) pieces (
         .clk,
         .rst,
-        .s_valid(piece_valid),
-        .s_ready(piece_ready),
-        .s_data({header_side, piece_last, piece_bytes, piece}),
+        .s_valid(joined_valid),
+        .s_ready(joined_ready),
+        .s_data({joined_side, joined_last, joined_bytes, joined}),
         .m_valid(packing_valid),
         .m_ready(packing_ready),
         .m_data({packing_side, packing_last, packing_bytes, packing_data}),
@@ -568,7 +716,7 @@ module macsec_transmit #(
         .rst,
         .clear(begins),
         .clear_slot(set_slot),
-        .add(head && engine_ready),
+        .add(head && feed_ready),
         .add_slot(job_slot),
         .add_value(16'd1),
         .read_slot,
@@ -582,7 +730,7 @@ module macsec_transmit #(
         .rst,
         .clear(begins),
         .clear_slot(set_slot),
-        .add(head && engine_ready),
+        .add(head && feed_ready),
         .add_slot(job_slot),
         .add_value(job_bytes),
         .read_slot,
@@ -591,7 +739,8 @@ module macsec_transmit #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_verdict, unused_headers, unused_data,
+        unused_keep, unused_jobs, unused_popped, unused_verdict, unused_headers, unused_feed, unused_taken,
+        unused_commands,
         unused_pieces, unused_packed_bad
     };
 

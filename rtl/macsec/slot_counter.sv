@@ -1,5 +1,6 @@
-// A counter of 64 bits for each slot: one addition a clock, any slot. Reading takes a clock. `clear` makes one of them 0,
-// to which nothing is added in that clock; reset makes all of them 0.
+// A counter of 64 bits for each slot, any slot at a time: one addition in two clocks, for reading and adding take one
+// each. Reading takes a clock, and sees an addition three clocks after it. `clear` makes a counter 0, with what is under
+// way to it; reset makes all of them 0.
 module slot_counter #(
     parameter int SLOT_BITS = 4
 ) (
@@ -7,7 +8,7 @@ module slot_counter #(
     input  logic                 rst,
     input  logic                 clear,
     input  logic [SLOT_BITS-1:0] clear_slot,
-    input  logic                 add,
+    input  logic                 add,         // not in the clock after another
     input  logic [SLOT_BITS-1:0] add_slot,
     input  logic [         15:0] add_value,
     input  logic [SLOT_BITS-1:0] read_slot,
@@ -17,18 +18,36 @@ module slot_counter #(
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [63:0] memory[0:2**SLOT_BITS-1];
     logic [2**SLOT_BITS-1:0] counted;  // others are 0, whatever the memory holds
+
+    logic adding;
+    logic [SLOT_BITS-1:0] adding_slot;
+    logic [15:0] value;
+    logic [63:0] count;
+    logic summed;
+    logic [SLOT_BITS-1:0] summed_slot;
     logic [63:0] sum;
 
-    assign sum = (counted[add_slot] ? memory[add_slot] : 64'd0) + {48'd0, add_value};
-
     always_ff @(posedge clk) begin
-        if (add) memory[add_slot] <= sum;
+        adding_slot <= add_slot;
+        value <= add_value;
+        // What was summed last is not in the memory yet.
+        if (summed && summed_slot == add_slot) count <= sum;
+        else count <= counted[add_slot] ? memory[add_slot] : 64'd0;
+        summed_slot <= adding_slot;
+        sum <= count + {48'd0, value};
+        if (summed) memory[summed_slot] <= sum;
         read_value <= counted[read_slot] ? memory[read_slot] : 64'd0;
         if (rst) begin
+            adding  <= 1'b0;
+            summed  <= 1'b0;
             counted <= '0;
         end else begin
-            if (add) counted[add_slot] <= 1'b1;
-            if (clear) counted[clear_slot] <= 1'b0;
+            adding <= add && !(clear && clear_slot == add_slot);
+            summed <= adding && !(clear && clear_slot == adding_slot);
+            for (int i = 0; i < 2 ** SLOT_BITS; i = i + 1) begin
+                if (clear && clear_slot == SLOT_BITS'(i)) counted[i] <= 1'b0;
+                else if (summed && summed_slot == SLOT_BITS'(i)) counted[i] <= 1'b1;
+            end
         end
     end
 

@@ -436,7 +436,8 @@ module copa #(
     logic [4:0] out_bytes;
     logic out_last;
     logic [$clog2(FIFO):0] unused_space;
-    logic [2:0] unused;
+    logic [$clog2(PACKETS):0] unused_packet_space;
+    logic [4:0] unused;
 
     credit_counter #(
         .CREDITS(PACKETS)
@@ -449,17 +450,21 @@ module copa #(
         .home(unused[0])
     );
 
-    lut_queue #(
+    // With a register at its output, as it says which of the other queues count.
+    stream_fifo #(
         .WIDTH(3),
         .DEPTH(PACKETS)
     ) packets (
         .clk,
         .rst,
-        .push(new_packet),
-        .in_data({new_packet_open, new_packet_barren, new_packet_padded}),
-        .valid(head_valid),
-        .out_data({head_open, head_barren, head_padded}),
-        .pop(packet_pop)
+        .s_valid(new_packet),
+        .s_ready(unused[3]),
+        .s_data({new_packet_open, new_packet_barren, new_packet_padded}),
+        .m_valid(head_valid),
+        .m_ready(packet_pop),
+        .m_data({head_open, head_barren, head_padded}),
+        .space(unused_packet_space),
+        .popped(unused[4])
     );
 
     lut_queue #(
@@ -563,7 +568,8 @@ module copa #(
     // What a packet is made of was said by its command; block_* only repeats it.
     logic unused_signals;
     assign unused_signals = &{
-        block_bytes, block_kind, block_last, unused_upper, unused_lower, unused_space, unused
+        block_bytes, block_kind, block_last, unused_upper, unused_lower, unused_space,
+        unused_packet_space, unused
     };
 
 endmodule

@@ -118,13 +118,12 @@ module copa_issue #(
 
     logic [V_AFTER-1:0] v_places;
     logic [SIGMA_AFTER-1:0] sigma_places;
-    logic place_free;
-    logic v_place_free;  // V_AFTER clocks from now
+    logic place_free;  // from registers, as what is issued waits for it; so is
     logic none_reserved;
+    logic v_place_free;  // V_AFTER clocks from now
+    logic reserves_v;
 
-    assign place_free = !v_places[0] && !sigma_places[0];
     assign v_place_free = !sigma_places[V_AFTER];
-    assign none_reserved = v_places == '0 && sigma_places == '0;
 
     // ---- Issue
 
@@ -135,13 +134,13 @@ module copa_issue #(
     logic issue_sigma;
     logic issue_alone;  // KEY or ZERO
     logic take_tag;
-    logic last_message;
+    logic last_ad;  // of ad_left there is one
+    logic last_message;  // likewise
     logic key_ready;
 
-    assign last_message = message_left == 13'd1;
     always_comb begin
         ends_ad = 1'b0;
-        if (state == IN_AD) ends_ad = ad_left == 13'd1;
+        if (state == IN_AD) ends_ad = last_ad;
         if (state == IN_MESSAGE) ends_ad = first && !has_ad;
     end
 
@@ -175,7 +174,7 @@ module copa_issue #(
     logic [3:0] asked_slot;
 
     assign between = state == IDLE || issue_sigma;
-    assign asked_slot = !between ? slot : wanted ? loading_slot : command_slot;
+    assign asked_slot = wanted ? loading_slot : command_slot;
     assign key_held = pipe_held && pipe_slot == asked_slot;
     assign key_may_change = KEYS == 2 || (key_held && !wanted)
         || (pipe_may_load && none_reserved && !(KEYS == 0 && upper_valid));
@@ -224,7 +223,7 @@ module copa_issue #(
                 if (state == LOAD) state <= IDLE;
                 else state <= is_load ? LOAD : has_ad ? IN_AD : IN_MESSAGE;
             end
-            if (issue_ad && ad_left == 13'd1) state <= IN_MESSAGE;
+            if (issue_ad && last_ad) state <= IN_MESSAGE;
             if (issue_message && last_message) state <= open ? IN_TAG : IN_SIGMA;
             if (issue_sigma || take_tag) state <= IDLE;
             if (begins) begin
@@ -235,19 +234,28 @@ module copa_issue #(
             end
         end
 
-        if (issue_ad) ad_left <= ad_left - 1'b1;
-        if (issue_message) message_left <= message_left - 1'b1;
-        if (issue_ad) first <= ad_left == 13'd1;
-        if (issue_message) first <= 1'b0;
-        if (begins) begin
-            is_load <= granted;
+        if (issue_ad) begin
+            ad_left <= ad_left - 1'b1;
+            last_ad <= ad_left == 13'd2;
+            first   <= last_ad;
+        end
+        if (issue_message) begin
+            message_left <= message_left - 1'b1;
+            last_message <= message_left == 13'd2;
+            first <= 1'b0;
+        end
+        // Between packets this is set anew in every clock, so that it needn't wait for whether one begins.
+        if (between) begin
+            is_load <= wanted;
             slot <= asked_slot;
             open <= command_open;
             has_ad <= command_ad_blocks != '0;
             ad_bytes <= command_ad_blocks != '0 ? command_last_ad_bytes : 5'd16;
             ad_left <= command_ad_blocks;
+            last_ad <= command_ad_blocks == 13'd1;
             hollow <= command_message_blocks == '0;
             message_left <= command_message_blocks == '0 ? 13'd1 : command_message_blocks;
+            last_message <= command_message_blocks[12:1] == '0;
             message_bytes <= command_last_message_bytes;
             padded <= command_open ? command_padded : command_last_message_bytes != 5'd16;
             first <= 1'b1;
@@ -255,12 +263,18 @@ module copa_issue #(
         end
     end
 
+    assign reserves_v = ends_ad && (issue_ad || issue_message);
     always_ff @(posedge clk) begin
         if (rst) begin
             v_places <= '0;
             sigma_places <= '0;
+            place_free <= 1'b1;
+            none_reserved <= 1'b1;
         end else begin
-            v_places <= {ends_ad && (issue_ad || issue_message), v_places[V_AFTER-1:1]};
+            place_free <= !v_places[1] && !sigma_places[1];
+            none_reserved <= v_places[V_AFTER-1:1] == '0 && sigma_places[SIGMA_AFTER-1:1] == '0
+                && !reserves_v && !take_tag;
+            v_places <= {reserves_v, v_places[V_AFTER-1:1]};
             sigma_places <= {take_tag, sigma_places[SIGMA_AFTER-1:1]};
         end
     end
@@ -273,7 +287,7 @@ module copa_issue #(
     always_ff @(posedge clk) begin
         if (issue_ad) ad_mask <= gf128_pkg::double_be(ad_mask);
         if (issue_message && !last_message) mask <= gf128_pkg::double_be(mask);
-        if (begins) begin
+        if (between) begin
             ad_mask <= gf128_pkg::triple_be(gf128_pkg::double_be(l_double) ^ command_l);
             mask <= command_open ? l_double : l_double ^ command_l;
         end
@@ -332,19 +346,20 @@ module copa_issue #(
 
     logic [127:0] chosen;
     logic [2:0] kind;
+    // Whether anything is issued is said by upper_valid alone.
     always_comb begin
         chosen = '0;
         kind = copa_pkg::KEY;
         if (state == LOAD) kind = copa_pkg::ZERO;
-        if (issue_ad) begin
-            chosen = (ad_left == 13'd1 ? block | fill : block) ^ ad_mask;
+        if (state == IN_AD) begin
+            chosen = (last_ad ? block | fill : block) ^ ad_mask;
             kind = copa_pkg::AD;
         end
-        if (issue_message) begin
+        if (state == IN_MESSAGE) begin
             chosen = masked;
             kind = copa_pkg::MESSAGE;
         end
-        if (issue_sigma) begin
+        if (state == IN_SIGMA) begin
             chosen = sum_masked;
             kind = copa_pkg::SIGMA;
         end

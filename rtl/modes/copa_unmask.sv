@@ -133,8 +133,9 @@ module copa_unmask #(
         .pop(leaves_sigma && open)
     );
 
+    logic unused_zero;
     logic unused;
-    assign unused = &{expected_there, side0[11:7], side2[11]};
+    assign unused = &{expected_there, side0[11:7], side2[11], unused_zero};
 
     logic strip;
     logic beat_open;
@@ -155,19 +156,21 @@ module copa_unmask #(
     end
 
     // ---- The padding: 80 00 .. 00 behind at least one byte, or behind none if it is the only block
+    logic found;
+    logic padding_alone;
     logic malformed;
-    logic [4:0] left;
-    always_comb begin
-        left = 5'd0;
-        malformed = 1'b1;
-        for (int i = 0; i < 16; i = i + 1) begin
-            if (beat_block[8*(15-i)+:8] != 8'h00) begin
-                left = 5'(i);
-                malformed = beat_block[8*(15-i)+:8] != 8'h80 || (i == 0 && !alone);
-            end
-        end
-        beat_bytes = strip && !malformed ? left : 5'd16;
-    end
+    logic [3:0] left;
+    padding_end padding (
+        .clk,
+        .block(unmasked),
+        .zero(unused_zero),
+        .found,
+        .bytes(left),
+        .alone(padding_alone)
+    );
+    // Where the padding is malformed, `left` is 0 anyway.
+    assign malformed  = !found || (padding_alone && !alone);
+    assign beat_bytes = {!strip || malformed, left & {4{strip}}};
 
     always_ff @(posedge clk) begin
         if (beat_valid && beat_open && beat_last) begin

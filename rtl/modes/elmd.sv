@@ -77,7 +77,7 @@ module elmd #(
     localparam int PIPE = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
 
     // What travels with a block through the encryption pipe, and through the decryption pipe.
-    localparam int UPPER_USER = 12;
+    localparam int UPPER_USER = 7;
     localparam int LOWER_USER = 6;
 
     // ---- Commands and blocks.
@@ -195,6 +195,7 @@ module elmd #(
     logic sum_empty;
     logic sum_load;
     logic sum_step;
+    logic mask_step;
     logic mask_clear;
     logic mask_load;
     logic mask_load_three;
@@ -250,6 +251,7 @@ module elmd #(
         .sum_empty,
         .sum_load,
         .sum_step,
+        .mask_step,
         .mask_clear,
         .mask_load,
         .mask_load_three,
@@ -261,8 +263,6 @@ module elmd #(
     // ---- The pipes.
 
     logic upper_valid;
-    logic upper_new_key;
-    logic [3:0] upper_slot;
     logic [1:0] upper_kind;
     logic upper_open;
     logic upper_first;
@@ -285,7 +285,7 @@ module elmd #(
     logic [127:0] mixed_block;
 
     assign from_ad  = upper_kind == 2'd1;
-    assign from_tag = upper_kind == 2'd2;
+    assign from_tag = upper_kind[1];  // or the block that gives L, which doesn't go on
     assign from_key = upper_kind == 2'd3;
     assign l_made   = upper_valid && from_key;
 
@@ -307,21 +307,14 @@ module elmd #(
         .load_key(bytes_pkg::swap128(s_key_key)),
         .upper_in_valid(enter),
         .upper_in_new_key(enter_new_key),
+        .upper_in_passes_key(enter_new_key && enter_kind == 2'd1),
         .upper_in_slot(enter_slot),
         .upper_in_block(enter_block),
-        .upper_in_user({
-            enter_new_key, enter_slot, enter_kind,
-            enter_open, enter_first, enter_last, enter_partial, enter_error
-        }),
+        .upper_in_user({enter_kind, enter_open, enter_first, enter_last, enter_partial, enter_error}),
         .upper_out_valid(upper_valid),
         .upper_out_block(upper_block),
-        .upper_out_user({
-            upper_new_key, upper_slot, upper_kind,
-            upper_open, upper_first, upper_last, upper_partial, upper_error
-        }),
+        .upper_out_user({upper_kind, upper_open, upper_first, upper_last, upper_partial, upper_error}),
         .lower_in_valid(upper_valid && !from_ad && !from_key),
-        .lower_in_new_key(upper_valid && upper_new_key && from_ad),
-        .lower_in_slot(upper_slot),
         .lower_in_block(mixed_block),
         .lower_in_user({from_tag, upper_open, upper_first, upper_last, upper_partial, upper_error}),
         .lower_out_valid(lower_valid),
@@ -371,10 +364,10 @@ module elmd #(
 
     elmd_mask masks (
         .clk,
+        .step(mask_step),
         .clear(mask_clear),
         .load(mask_load),
         .load_three(mask_load_three),
-        .step(enter),
         .l,
         .seven(mask_seven),
         .opening(mask_opening),

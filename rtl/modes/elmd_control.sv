@@ -74,6 +74,7 @@ module elmd_control #(
     output logic       sum_empty,
     output logic       sum_load,
     output logic       sum_step,
+    output logic       mask_step,
     output logic       mask_clear,
     output logic       mask_load,
     output logic       mask_load_three,
@@ -106,10 +107,13 @@ module elmd_control #(
     logic open;
     logic [3:0] slot;
     logic ad_empty;
-    logic ad_short;
     logic message_empty;
     logic partial;  // the last message block is short; on opening the command says so
+    logic in_message;  // nonce and AD have entered
+    logic short;  // the last block of this part, AD or message, is short
     logic first_message;
+    logic last_ad;
+    logic ends_ad;  // what enters now is the last of nonce and AD
 
     assign accept = command_valid && command_ready;
 
@@ -117,12 +121,17 @@ module elmd_control #(
         if (accept) begin
             open <= command_open;
             ad_empty <= command_ad_blocks == '0;
-            ad_short <= !command_ad_whole;
+            in_message <= 1'b0;
+            short <= !command_ad_whole;
             message_empty <= command_message_blocks == '0;
             partial <= command_open ? command_padded : !command_message_whole;
         end
         if (accept) slot <= command_slot;
         else if (free) slot <= making_slot;
+        if (enter && ends_ad) begin
+            in_message <= 1'b1;
+            short <= partial;
+        end
         if (enter && state == NONCE) first_message <= 1'b1;
         else if (enter && enter_kind == MESSAGE_BLOCK) first_message <= 1'b0;
     end
@@ -133,7 +142,7 @@ module elmd_control #(
     logic second;  // it is the second one
     logic made;
     logic blocked;
-    logic settled;  // no block is in flight, or for so long no wave has started that another one may
+    logic settled;  // no block is in flight, or no wave has started for so long that another one may
 
     assign load = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < 5'(SLOTS);
     assign load_slot = making ? making_slot : s_key_slot;
@@ -165,19 +174,23 @@ module elmd_control #(
     logic [WAIT_BITS-1:0] wait_clocks;
     logic wave_known;  // the newest wave in the encryption pipe is that of wave_slot
     logic [3:0] wave_slot;
+    logic wait_anew;
     logic new_key;  // the packet's first block must start a wave
 
     assign new_key = KEYS == 1 && !(wave_known && wave_slot == slot);
-    assign settled = wait_clocks == '0;
-    assign enter_new_key = enter && (state == KEY || (state == NONCE && new_key));
+    assign wait_anew = KEYS == 0 ? load || enter : enter_new_key;
+    // As `enter` in these states: the key schedule starts with it, and must not wait for what blocks wait for.
+    assign enter_new_key = state == KEY ? KEYS == 2 || settled : state == NONCE && new_key && settled;
 
     always_ff @(posedge clk) begin
         if (rst) begin
             wait_clocks <= '0;
-            wave_known  <= 1'b0;
+            settled <= 1'b1;
+            wave_known <= 1'b0;
         end else begin
-            if (KEYS == 0 ? load || enter : enter_new_key) wait_clocks <= WAIT_BITS'(WAIT);
+            if (wait_anew) wait_clocks <= WAIT_BITS'(WAIT);
             else if (!settled) wait_clocks <= wait_clocks - 1'b1;
+            settled <= !wait_anew && wait_clocks <= WAIT_BITS'(1);
             if (enter && state == NONCE) wave_known <= 1'b1;
             if (enter && state == KEY) wave_known <= 1'b0;
         end
@@ -187,7 +200,6 @@ module elmd_control #(
     // ---- The block that enters.
 
     logic sends_tag;
-    logic last_ad;
     logic l_of_next;
     logic held_may_enter;
 
@@ -214,6 +226,7 @@ module elmd_control #(
 
     assign sends_tag = state == TAG || (state == BODY && held && held_kind == TAG_BLOCK);
     assign last_ad = state == BODY && held_kind == AD_BLOCK && held_last;
+    assign ends_ad = state == NONCE ? ad_empty : last_ad;
 
     assign take = enter && state == BODY;
     assign verdict_ready = sends_tag && credit;
@@ -227,18 +240,26 @@ module elmd_control #(
 
     assign use_block = state == BODY;
     assign use_sum = state == NONCE || state == EMPTY || state == TAG
-        || (enter_last && !open && !first_message);
+        || (state == BODY && in_message && held_last && !open && !first_message);
     assign sum_empty = enter && state == NONCE && message_empty;
     assign sum_load = accept;
     assign sum_step = take && held_kind == MESSAGE_BLOCK;
 
-    // The mask register is set to 3L/2 with the command, to L/2 with the last block of AD.
+    // The mask register is set to 3L/2 with the command, to L/2 with the last block of AD. Behind block l+1 and when
+    // idle it is set to 3L/2 in any case, so that it needn't wait for what decides on the next command.
+    assign mask_step = enter || state == IDLE || state == KEY_MASK;
     assign mask_clear = state == KEY_MASK && !second;
-    assign mask_load = accept || state == KEY_MASK || (enter && (last_ad || (state == NONCE && ad_empty)));
+    always_comb begin
+        case (state)
+            NONCE: mask_load = ad_empty;
+            BODY: mask_load = last_ad || held_kind == TAG_BLOCK;
+            EMPTY: mask_load = 1'b0;
+            default: mask_load = 1'b1;
+        endcase
+    end
     assign mask_load_three = l_of_next;
-    assign mask_seven = enter_kind == AD_BLOCK ? last_ad && ad_short
-        : partial && (enter_last || enter_kind == TAG_BLOCK);
-    assign mask_opening = open && (enter_kind == MESSAGE_BLOCK || enter_kind == TAG_BLOCK);
+    assign mask_seven = short && (state == BODY ? held_last : state == EMPTY || state == TAG);
+    assign mask_opening = open && in_message && state != KEY;
 
     assign l_of_next = !(state == NONCE || state == KEY_MASK || (state == BODY && held_kind == AD_BLOCK));
     assign l_slot = l_of_next ? command_slot : slot;

@@ -9,9 +9,9 @@
 // It starts from 3L/2 for the AD, and again from L/2 for the message. When a message is opened its blocks come with
 // the lower mask and leave with the upper one.
 //
-//   clear      h becomes 0, and so do the masks
-//   load       h becomes L/2, or with load_three 3L/2
-//   step       h doubles (clear and load go first)
+//   step       h changes: it doubles, or with
+//   load       becomes L/2, or with load_three too 3L/2, or with
+//   clear      becomes 0, and so do the masks
 //   l          the L of the key
 //   seven      the upper mask is 7h
 //   opening    enter and leave change places
@@ -19,10 +19,10 @@
 //   leave      what is added behind the decryption pipe to the block that enters in this clock
 module elmd_mask (
     input  logic         clk,
+    input  logic         step,
     input  logic         clear,
     input  logic         load,
     input  logic         load_three,
-    input  logic         step,
     input  logic [127:0] l,
     input  logic         seven,
     input  logic         opening,
@@ -48,9 +48,11 @@ module elmd_mask (
     assign leave = h2 ^ (opening ? seven_rest : h8);
 
     always_ff @(posedge clk) begin
-        if (clear) h <= '0;
-        else if (load) h <= load_three ? l_half ^ l : l_half;
-        else if (step) h <= h2;
+        if (step) begin
+            if (clear) h <= '0;
+            else if (load) h <= load_three ? l_half ^ l : l_half;
+            else h <= h2;
+        end
     end
 
 endmodule

@@ -84,6 +84,7 @@ module elmd_output #(
     logic zero;
     logic found;
     logic [3:0] found_bytes;
+    logic found_alone;
     logic unpad;
     logic good_padding;
     logic bad_padding;  // that of the packet's last message block
@@ -105,18 +106,20 @@ module elmd_output #(
         if (ready_valid && !ready_tag) bad_padding <= unpad && !good_padding;
     end
 
-    elmd_padding padding (
+    padding_end padding (
         .clk,
         .block(result),
         .zero,
         .found,
-        .bytes(found_bytes)
+        .bytes(found_bytes),
+        .alone(found_alone)
     );
 
     // The padding of a message of more than one block leaves at least one byte of it in the last block.
     assign unpad = ready_open && ready_partial && ready_last;
-    assign good_padding = found && (ready_first || found_bytes != '0);
-    assign bytes = unpad && good_padding ? {1'b0, found_bytes} : 5'd16;
+    // Where it is malformed, found_bytes is 0 anyway.
+    assign good_padding = found && (ready_first || !found_alone);
+    assign bytes = {!unpad || !good_padding, found_bytes & {4{unpad}}};
     assign unverified = ready_open && !ready_error && (!zero || bad_padding);
 
     // ---- The FIFO.

@@ -7,7 +7,8 @@
 //
 //   load, load_slot, load_key  a new key. load_slot must hold for the ROUNDS + 1 clocks
 //   upper_*   the encryption pipe's ports, see aes_encrypt, with a slot's number in place of the key
-//   lower_*   the decryption pipe's
+//   upper_in_passes_key  the new key is the decryption pipe's too, from when this block has left the encryption pipe
+//   lower_*   the decryption pipe's; what enters has left the encryption pipe in the same clock
 // Latency of each pipe: ROUNDS + 1 clocks, or 2 * ROUNDS + 1 with SPLIT = 1.
 module elmd_pipes #(
     parameter int ROUNDS = 10,
@@ -27,6 +28,7 @@ module elmd_pipes #(
 
     input  logic                  upper_in_valid,
     input  logic                  upper_in_new_key,
+    input  logic                  upper_in_passes_key,
     input  logic [           3:0] upper_in_slot,
     input  logic [         127:0] upper_in_block,
     input  logic [UPPER_USER-1:0] upper_in_user,
@@ -35,8 +37,6 @@ module elmd_pipes #(
     output logic [UPPER_USER-1:0] upper_out_user,
 
     input  logic                  lower_in_valid,
-    input  logic                  lower_in_new_key,
-    input  logic [           3:0] lower_in_slot,
     input  logic [         127:0] lower_in_block,
     input  logic [LOWER_USER-1:0] lower_in_user,
     output logic                  lower_out_valid,
@@ -53,7 +53,7 @@ module elmd_pipes #(
             logic [128*(ROUNDS+1)-1:0] encrypt_keys;
             logic [128*(ROUNDS+1)-1:0] decrypt_keys;
             logic unused;
-            assign unused = ^{load_slot, upper_in_new_key, upper_in_slot, lower_in_new_key, lower_in_slot};
+            assign unused = ^{load_slot, upper_in_new_key, upper_in_passes_key, upper_in_slot};
 
             static_keys #(
                 .ROUNDS(ROUNDS)
@@ -99,7 +99,31 @@ module elmd_pipes #(
             logic last_made;
             logic [127:0] last_key;
             logic [127:0] upper_key;
+
+            // What the decryption pipe gets is read a clock ahead: its key schedule starts in the clock in which the key
+            // comes, and has no time for a memory in front of it.
+            logic ahead_new_key;
+            logic [3:0] ahead_slot;
+            logic [127:0] ahead_key;
+            logic lower_new_key;
             logic [127:0] lower_key;
+
+            aes_pipe_user #(
+                .LATENCY((SPLIT == 1 ? 2 : 1) * ROUNDS),
+                .USER(4)
+            ) ahead (
+                .clk,
+                .rst,
+                .in_valid(upper_in_passes_key),
+                .in_user(upper_in_slot),
+                .out_valid(ahead_new_key),
+                .out_user(ahead_slot)
+            );
+
+            always_ff @(posedge clk) begin
+                lower_new_key <= ahead_new_key && !rst;
+                lower_key <= ahead_key;
+            end
 
             aes_last_round_key #(
                 .ROUNDS(ROUNDS)
@@ -130,8 +154,8 @@ module elmd_pipes #(
                 .write(last_made),
                 .write_slot(load_slot),
                 .in(last_key),
-                .read_slot(lower_in_slot),
-                .out(lower_key)
+                .read_slot(ahead_slot),
+                .out(ahead_key)
             );
 
             aes_encrypt #(
@@ -163,7 +187,7 @@ module elmd_pipes #(
                 .clk,
                 .rst,
                 .in_valid(lower_in_valid),
-                .in_new_key(lower_in_new_key),
+                .in_new_key(lower_new_key),
                 .in_key(lower_key),
                 .in_block(lower_in_block),
                 .in_user(lower_in_user),

@@ -309,7 +309,7 @@ module eme2 #(
     logic [127:0] group_mask;
     logic mask0_valid;
     logic [127:0] mask0;
-    logic [4:0] unused;
+    logic [6:0] unused;
 
     eme2_mix #(
         .STARTS(STORE > 256 ? STORE / 128 : 2)
@@ -498,6 +498,7 @@ module eme2 #(
     logic [4:0] out_bytes;
     logic out_last;
     logic [$clog2(FIFO):0] unused_space;
+    logic [$clog2(PACKETS):0] unused_packet_space;
 
     credit_counter #(
         .CREDITS(PACKETS)
@@ -509,17 +510,21 @@ module eme2 #(
         .available(packet_room),
         .home(unused[1])
     );
-    lut_queue #(
+    // With a register at its output, as it says which of the other queues count.
+    stream_fifo #(
         .WIDTH(1),
         .DEPTH(PACKETS)
     ) packets (
         .clk,
         .rst,
-        .push(new_packet),
-        .in_data(new_packet_barren),
-        .valid(head_valid),
-        .out_data(head_barren),
-        .pop(packet_pop)
+        .s_valid(new_packet),
+        .s_ready(unused[5]),
+        .s_data(new_packet_barren),
+        .m_valid(head_valid),
+        .m_ready(packet_pop),
+        .m_data(head_barren),
+        .space(unused_packet_space),
+        .popped(unused[6])
     );
     lut_queue #(
         .WIDTH(1),
@@ -611,7 +616,7 @@ module eme2 #(
     logic unused_signals;
     assign unused_signals = &{
         block_bytes, block_kind, block_last, command_nonce, command_padded, unused_upper, unused_lower,
-        unused_space, unused
+        unused_space, unused_packet_space, unused
     };
 
 endmodule

@@ -167,16 +167,14 @@ module eme2_issue #(
     logic starting;  // a later group's a is yet to be issued
     logic [6:0] mixing;  // clocks until the messages before are mixed
     logic place_free;
-    logic none_reserved;
+    logic none_reserved;  // from registers, as is
+    logic in_order;  // where a message ends
     logic mp_place_free;
-    logic in_order;
     logic [6:0] m1_time;  // from this message's last block on
 
     assign place_free = !mp_places[0] && !mm_places[0] && !start_valid;
-    assign none_reserved = mp_places == '0 && mm_places == '0 && !starting;
     assign mp_place_free = !mm_places[MP_AFTER] && !starting;
     assign m1_time = partial != '0 ? 7'(MIXED_PARTIAL) : 7'(MIXED);
-    assign in_order = m1_time > mixing;
 
     // ---- Issue
 
@@ -189,12 +187,10 @@ module eme2_issue #(
     logic issue_message;
     logic issue_partial;
     logic issue_key;
-    logic last_tweak;
-    logic last_block;
+    logic last_tweak;  // of tweak_left there is one, or none
+    logic last_block;  // of blocks_left there is one
     logic ended;
 
-    assign last_tweak = hollow || tweak_left == 13'd1;
-    assign last_block = blocks_left == 13'd1;
     assign ends = (state == IN_MESSAGE && last_block && partial == '0) || state == IN_PARTIAL;
     assign may_issue = place_free && key_settled && (!ends || (mp_place_free && in_order));
     always_comb begin
@@ -217,6 +213,7 @@ module eme2_issue #(
     logic pipe_may_load;
     logic key_held;
     logic key_may_change;
+    logic between;
 
     pipe_key #(
         .KEYS(KEYS),
@@ -240,7 +237,8 @@ module eme2_issue #(
     assign key_may_change = KEYS == 2 || key_held
         || (pipe_may_load && none_reserved && state == IDLE && !(KEYS == 0 && upper_valid));
     assign load_key = fresh && issue;
-    assign begins = next_valid && key_may_change && (state == IDLE || ended);
+    assign between = state == IDLE || ended;
+    assign begins = next_valid && key_may_change && between;
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -258,17 +256,26 @@ module eme2_issue #(
             end
         end
 
-        if (issue_tweak) tweak_left <= tweak_left - 1'b1;
-        if (issue_message) blocks_left <= blocks_left - 1'b1;
-        if (issue_tweak) first <= last_tweak;
-        if (issue_message) first <= 1'b0;
-        if (begins) begin
+        if (issue_tweak) begin
+            tweak_left <= tweak_left - 1'b1;
+            last_tweak <= tweak_left == 13'd2;
+            first <= last_tweak;
+        end
+        if (issue_message) begin
+            blocks_left <= blocks_left - 1'b1;
+            last_block <= blocks_left == 13'd2;
+            first <= 1'b0;
+        end
+        // Between messages this is set anew in every clock, so that it needn't wait for whether one begins.
+        if (between) begin
             decrypt <= next_decrypt;
             slot <= next_slot;
             hollow <= next_ad_blocks == '0;
             tweak_left <= next_ad_blocks;
+            last_tweak <= next_ad_blocks[12:1] == '0;
             tweak_bytes <= next_ad_bytes;
             blocks_left <= next_blocks;
+            last_block <= next_blocks == 13'd1;
             partial <= next_partial;
             groups <= 5'(next_blocks_less >> 7);
             last_group <= next_last_group;
@@ -277,20 +284,26 @@ module eme2_issue #(
         end
     end
 
+    logic last_start;
+    assign last_start = start_valid && start_mixing[12:8] == '0;
     always_ff @(posedge clk) begin
         if (rst) begin
             mp_places <= '0;
             mm_places <= '0;
             starting <= 1'b0;
+            none_reserved <= 1'b1;
             mixing <= '0;
         end else begin
+            none_reserved <= mp_places[MP_AFTER-1:1] == '0 && mm_places[MIXED-1:1] == '0 && !ended
+                && (!starting || last_start);
             mp_places <= {ended, mp_places[MP_AFTER-1:1]};
             mm_places <= {ended && partial != '0, mm_places[MIXED-1:1]};
             if (ended && groups != '0) starting <= 1'b1;
-            else if (start_valid && start_mixing[12:8] == '0) starting <= 1'b0;
+            else if (last_start) starting <= 1'b0;
             if (ended) mixing <= m1_time + {3'd0, sum_time};
             else if (mixing != '0) mixing <= mixing - 1'b1;
         end
+        in_order <= m1_time >= mixing;  // m1_time > what mixing is in the next clock, if no message ends now
     end
 
     // ---- Masks: 2^j K_AD (twice for a short T_j) for the tweak, then 2^i K_ECB.
@@ -316,7 +329,7 @@ module eme2_issue #(
     end
     always_ff @(posedge clk) begin
         if (issue_tweak || issue_message) mask <= mask_double;
-        if (begins) mask <= tweak_mask;
+        if (between) mask <= tweak_mask;
     end
 
     // ---- What the mixing must know of a message travels to the place of its mp.

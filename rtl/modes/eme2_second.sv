@@ -75,19 +75,24 @@ module eme2_second #(
     logic [127:0] head_mm;
     logic begins;
     logic [5:0] ready;
-    logic [2:0] unused;
+    logic [4:0] unused;
+    logic [$clog2(QUEUE):0] unused_space;
 
-    lut_queue #(
+    // With a register at its output, as whether a message begins depends on its slot.
+    stream_fifo #(
         .WIDTH(22),
         .DEPTH(QUEUE)
     ) messages (
         .clk,
         .rst,
-        .push(message_push),
-        .in_data({message_decrypt, message_slot, message_blocks, message_partial}),
-        .valid(head_valid),
-        .out_data({head_decrypt, head_slot, head_blocks, head_partial}),
-        .pop(begins)
+        .s_valid(message_push),
+        .s_ready(unused[3]),
+        .s_data({message_decrypt, message_slot, message_blocks, message_partial}),
+        .m_valid(head_valid),
+        .m_ready(begins),
+        .m_data({head_decrypt, head_slot, head_blocks, head_partial}),
+        .space(unused_space),
+        .popped(unused[4])
     );
 
     // ---- Reading: `reading` goes through a message's blocks, then Q.
@@ -308,6 +313,6 @@ module eme2_second #(
     end
 
     logic unused_signals;
-    assign unused_signals = &{unused, side0[11:8], side0[5]};
+    assign unused_signals = &{unused, unused_space, side0[11:8], side0[5]};
 
 endmodule

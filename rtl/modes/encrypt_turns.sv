@@ -53,7 +53,8 @@ module encrypt_turns #(
     logic settled;
     logic may_load;
     logic idle;  // no packet still needs the key that is in the pipe
-    logic key_there;  // the caller's key is in the pipe
+    // The caller's key is in the pipe. With a wave the call for a new key brings it in any case.
+    logic key_there;
     logic nonce_there;
     logic step_there;
     // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
@@ -62,13 +63,15 @@ module encrypt_turns #(
     logic step_goes;
 
     assign idle = !busy && !verify_pending;
-    assign key_there = KEYS == 2 || (held && held_slot == key_slot);
+    assign key_there = KEYS == 2 || (KEYS == 0 && held && held_slot == key_slot);
     assign nonce_there = KEYS == 2 || (held && held_slot == nonce_slot);
     assign step_there = KEYS == 2 || (held && held_slot == step_slot);
 
     assign key_goes = key_call && !verify && (key_there ? settled : idle && may_load);
     assign nonce_goes = nonce_call && !verify && !key_goes && (nonce_there ? settled : idle && may_load);
-    assign step_goes = !verify && !key_goes && !nonce_goes
+    // While a packet has steps, only a call whose key is there goes before them.
+    assign step_goes = !verify && !(key_call && key_there && settled)
+        && !(nonce_call && nonce_there && settled)
         && (step_there ? settled : !verify_pending && may_load);
 
     assign key_called = key_goes && (KEYS != 0 || key_there);
@@ -78,8 +81,8 @@ module encrypt_turns #(
 
     assign enter = verify || key_called || nonce_called || (step_done && step_encrypts);
     assign load = (key_goes && !key_there) || (nonce_goes && !nonce_there)
-        || (step_goes && !step_there && (step_encrypts || step_verifies)
-            && (KEYS == 0 ? step_valid : step_done));
+        || (!step_there && (step_encrypts || step_verifies)
+            && (KEYS == 0 ? step_goes && step_valid : step_done));
 
     always_comb begin
         slot = step_slot;

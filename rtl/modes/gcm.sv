@@ -5,9 +5,8 @@
 // the tag with the call E(J0). A step's block goes around the pipe; both meet at its end, where GHASH begins.
 //
 // Throughput: ad + message + 1 clocks a packet (in blocks), sealing or opening.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11 (SPLIT =
-// 1: 21). Tag, from the last block's beat: PIPE + STAGES + 7; verdict, from the received tag's beat: PIPE +
-// STAGES + 6. First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 3, with PIPE = 11 (SPLIT =
+// 1: 21). Tag, from the last block's beat, or verdict, from the received tag's: PIPE + STAGES + 8. First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
 //
 //   KEYS    key schedule of the pipe, see aes_encrypt. 1: another key every ten clocks at most. 2: a key per
 //           block, no waiting. 0: static, each change of the slot empties the pipe.
@@ -64,6 +63,7 @@ module gcm #(
 
     localparam int ROUNDS = 10;
     localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
+    localparam int WAY = PIPE + 1;  // from a step to what comes out of the pipe
     localparam int HASH = STAGES + 4;  // from a packet's last block to its GHASH
     localparam int PACKETS = 32;
     localparam int SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
@@ -239,6 +239,8 @@ module gcm #(
     logic step_ready;  // nothing is missing but its block, or its verdict if it has none
     logic credits;
     logic last_given;
+    logic judged;  // the verdict on a packet without blocks comes
+    logic was_judged;  // it has come, and the step was not ready
     logic stream_error;
     logic beat_available;
     logic packet_available;
@@ -253,22 +255,29 @@ module gcm #(
     assign step_ready = step_valid && credits && (!step_encrypts || encrypt_free);
     assign block_ready = step_ready && step_takes_block;
     assign step_done = step_ready
-        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+        && (step_takes_block ? block_valid : !step_barren || judged || was_judged);
 
-    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
-    // are two clocks into the pipe. A packet without blocks waits for its own.
-    assign verdict_ready = last_given || (step_ready && step_barren);
+    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last step is
+    // two clocks on its way. A packet without blocks waits for its own, which may come before its step is ready.
+    assign judged = verdict_valid && !last_given;
+    assign verdict_ready = last_given || (step_valid && step_barren && !was_judged);
     always_ff @(posedge clk) begin
         if (rst) last_given <= 1'b0;
         else last_given <= block_valid && block_ready && block_last;
-        if (last_given) stream_error <= verdict_error;
+        was_judged <= step_valid && step_barren && (judged || was_judged) && !step_done && !rst;
+        if (verdict_valid && verdict_ready) stream_error <= verdict_error;
     end
 
+    // Who reads a key is known without the turns: while a packet has steps the call for a new key waits, unless each
+    // block has its own.
     logic [1:0] unused_turns;
+    logic [3:0] unused_slot;
+
+    assign encrypt_slot = key_call && (KEYS == 2 || !busy) ? loading_slot : step_slot;
 
     encrypt_turns #(
         .KEYS(KEYS),
-        .PIPE(PIPE),
+        .PIPE(WAY),
         .WAVE(ROUNDS)
     ) turns (
         .clk,
@@ -292,12 +301,22 @@ module gcm #(
         .step_holds(unused_turns[1]),
         .enter(encrypt_valid),
         .load(encrypt_load),
-        .slot(encrypt_slot),
+        .slot(unused_slot),
         .forget(key_take),
         .forget_slot(s_key_slot)
     );
 
-    // ---- The pipe, and what goes around it with a step.
+    // ---- The pipe behind a register, and what goes around both with a step.
+
+    logic enters;
+    logic enters_for_key;
+    logic [127:0] entering;
+
+    always_ff @(posedge clk) begin
+        enters <= encrypt_valid && !rst;
+        enters_for_key <= key_called;
+        entering <= key_called ? '0 : step_counter;
+    end
 
     logic encrypted_valid;
     logic answer_key;
@@ -314,17 +333,18 @@ module gcm #(
     aes_encrypt #(
         .ROUNDS(ROUNDS),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX),
         .SPLIT(SPLIT),
         .USER(1)
     ) encrypt (
         .clk,
         .rst,
-        .in_valid(encrypt_valid),
+        .in_valid(enters),
         .in_new_key(encrypt_load),
         .in_key(encrypt_key),
-        .in_block(key_called ? '0 : step_counter),
-        .in_user(key_called),
+        .in_block(entering),
+        .in_user(enters_for_key),
         .out_valid(encrypted_valid),
         .out_block(encrypted),
         .out_user(answer_key)
@@ -334,7 +354,7 @@ module gcm #(
 
     ring_delay #(
         .WIDTH (128),
-        .CLOCKS(PIPE)
+        .CLOCKS(WAY)
     ) blocks (
         .clk,
         .rst,
@@ -344,7 +364,7 @@ module gcm #(
 
     ring_delay #(
         .WIDTH (47),
-        .CLOCKS(PIPE)
+        .CLOCKS(WAY)
     ) steps (
         .clk,
         .rst,
@@ -354,21 +374,19 @@ module gcm #(
         .out_data({out_kind, out_open, out_first, out_last, out_message, out_slot, out_bytes, out_size})
     );
 
-    logic [PIPE:1] in_pipe;
-    logic [PIPE:1] error;  // from the third place on
-    logic [2:1] barren;
+    logic [WAY:1] on_way;
+    logic [WAY:3] error;
     logic out_valid;
     logic out_error;
 
     always_ff @(posedge clk) begin
-        if (rst) in_pipe <= '0;
-        else in_pipe <= {in_pipe[PIPE-1:1], step_done};
-        barren <= {barren[1], step_barren};
-        error  <= {error[PIPE-1:3], barren[2] ? error[2] : stream_error, error[1], verdict_error};
+        if (rst) on_way <= '0;
+        else on_way <= {on_way[WAY-1:1], step_done};
+        error <= {error[WAY-1:3], stream_error};
     end
 
-    assign out_valid = in_pipe[PIPE];
-    assign out_error = error[PIPE];
+    assign out_valid = on_way[WAY];
+    assign out_error = error[WAY];
 
     // ---- What comes out of the pipe, and into GHASH.
 
@@ -401,7 +419,7 @@ module gcm #(
         .load_key(encrypted),
         .in_valid(hash_valid),
         .in_first(out_first),
-        .in_count(out_kind == TAG ? 14'd1 : out_size[13:0]),
+        .in_after(out_size[13:0]),
         .in_slot(out_slot[SLOT_BITS-1:0]),
         .in_blocks(to_hash),
         .out_valid(unused_hash_valid),
@@ -417,6 +435,11 @@ module gcm #(
     logic end_message;
     logic end_error;
     logic [127:0] end_tag;
+    // Whether an opened packet's tag is what is left of it takes a clock more.
+    logic judge;
+    logic forged;
+    logic judge_error;
+    logic judge_message;
 
     ring_delay #(
         .WIDTH (131),
@@ -436,6 +459,13 @@ module gcm #(
     end
     assign end_valid = in_hash[HASH];
     assign end_tag = hash ^ end_block;
+
+    always_ff @(posedge clk) begin
+        judge <= end_valid && end_open && !rst;
+        forged <= end_tag != '0 && !end_error;
+        judge_error <= end_error;
+        judge_message <= end_message;
+    end
 
     packet_results #(
         .FIFO(FIFO),
@@ -457,10 +487,10 @@ module gcm #(
         .result_tag(end_open || end_error ? '0 : end_tag),
         .result_open(end_open),
         .result_error(end_error),
-        .verdict_push(end_valid && end_open),
-        .verdict_forged(end_tag != '0 && !end_error),
-        .verdict_error(end_error),
-        .verdict_message(end_message),
+        .verdict_push(judge),
+        .verdict_forged(forged),
+        .verdict_error(judge_error),
+        .verdict_message(judge_message),
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,

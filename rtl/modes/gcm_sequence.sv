@@ -12,8 +12,8 @@
 //                     packet's first. step_last: the message's last block. step_barren: the packet has no
 //                     block in s_axis. step_message: it has a message. step_counter: the counter block to
 //                     encrypt.
-//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of GHASH in the
-//                     packet
+//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of AD and message. So with
+//                     a packet's first step it is how many blocks GHASH has after this one, whatever its kind.
 module gcm_sequence (
     input  logic         clk,
     input  logic         rst,
@@ -49,16 +49,14 @@ module gcm_sequence (
 
     logic [95:0] nonce;
     logic [12:0] counter;
-    logic [12:0] ad_left;
-    logic [12:0] message_left;
+    logic [12:0] left;  // blocks of the part at hand, AD or message, from this step on
+    logic part_last;  // it is one
+    logic [12:0] message_blocks;
     logic [4:0] ad_bytes;
     logic [4:0] message_bytes;
     logic [15:0] ad_length;
     logic [15:0] message_length;
     logic [13:0] blocks;
-    logic illegal;
-    logic in_ad;
-    logic in_message;
     logic finish;
 
     // Bytes of a part, from its blocks (modulo 4096) and the bytes in the last one (modulo 16).
@@ -66,22 +64,12 @@ module gcm_sequence (
         length = {count - {11'd0, last != 4'd0}, last};
     endfunction
 
-    assign in_ad = ad_left != '0;
-    assign in_message = !in_ad && message_left != '0;
-
+    // The kind of step, and whether its part ends, come from registers: these decide what enters the pipe.
     always_comb begin
-        step_kind = TAG;
         step_bytes = 5'd16;
-        if (in_ad) begin
-            step_kind = AD;
-            if (ad_left == 13'd1) step_bytes = ad_bytes;
-        end
-        if (in_message) begin
-            step_kind = MESSAGE;
-            if (message_left == 13'd1) step_bytes = message_bytes;
-        end
-        if (illegal) step_kind = ILLEGAL;
-        step_last = in_message && message_left == 13'd1;
+        if (step_kind == AD && part_last) step_bytes = ad_bytes;
+        if (step_kind == MESSAGE && part_last) step_bytes = message_bytes;
+        step_last = step_kind == MESSAGE && part_last;
         step_counter = {nonce, 19'd0, step_kind == TAG ? 13'd1 : counter};
         step_size = step_kind == TAG ? {ad_length, message_length} : {18'd0, blocks};
     end
@@ -96,23 +84,34 @@ module gcm_sequence (
             step_slot <= command_slot;
             nonce <= command_nonce;
             counter <= 13'd2;
-            ad_left <= command_error ? '0 : command_ad_blocks;
-            message_left <= command_error ? '0 : command_message_blocks;
+            if (command_error) step_kind <= ILLEGAL;
+            else if (command_ad_blocks != '0) step_kind <= AD;
+            else if (command_message_blocks != '0) step_kind <= MESSAGE;
+            else step_kind <= TAG;
+            left <= command_ad_blocks != '0 ? command_ad_blocks : command_message_blocks;
+            part_last <= command_ad_blocks == 13'd1
+                || (command_ad_blocks == '0 && command_message_blocks == 13'd1);
+            message_blocks <= command_message_blocks;
             ad_bytes <= command_last_ad_bytes;
             message_bytes <= command_last_message_bytes;
             ad_length <= length(command_ad_blocks[11:0], command_last_ad_bytes[3:0]);
             message_length <= length(command_message_blocks[11:0], command_last_message_bytes[3:0]);
-            blocks <= {1'b0, command_ad_blocks} + {1'b0, command_message_blocks} + 1'b1;
-            illegal <= command_error;
+            blocks <= {1'b0, command_ad_blocks} + {1'b0, command_message_blocks};
             step_first <= 1'b1;
             step_barren <= command_error
                 || (command_ad_blocks == '0 && command_message_blocks == '0 && !command_open);
             step_message <= !command_error && command_message_blocks != '0;
         end else if (step_done) begin
-            if (in_ad) ad_left <= ad_left - 1'b1;
-            if (in_message) message_left <= message_left - 1'b1;
-            if (in_message) counter <= counter + 1'b1;
             step_first <= 1'b0;
+            left <= left - 1'b1;
+            part_last <= left == 13'd2;
+            if (step_kind == MESSAGE) counter <= counter + 1'b1;
+            if (part_last && (step_kind == MESSAGE || !step_message)) step_kind <= TAG;
+            if (part_last && step_kind == AD && step_message) begin
+                step_kind <= MESSAGE;
+                left <= message_blocks;
+                part_last <= message_blocks == 13'd1;
+            end
         end
         if (rst) step_valid <= 1'b0;
         else step_valid <= take || (step_valid && !finish);

@@ -2,9 +2,9 @@
 // encryption and one decryption pipe: opened whole blocks go through the latter, everything else through the
 // former.
 //
-// What enters the pipes in a clock is a step of a packet (see ocb3_sequence): each block of AD and message
-// and the tag is one step. With a step goes its `word` around the pipes: the offset, or for a ragged block
-// the block itself.
+// A packet is done in steps (see ocb3_sequence): each block of AD and message and the tag is one step. A step meets its
+// block, in order, and waits in a queue for its turn to enter the pipes, one a clock. With it goes its `word` around
+// queue and pipes: the offset, or for a ragged block the block itself.
 //   sealing   TAG is the call E(Checksum ^ Offset ^ L_$), right behind the last block.
 //   opening   TAG brings the received tag, and no call. When it comes out the plaintext's checksum is
 //             complete, and the verifying call E(Checksum ^ Offset ^ L_$) enters, beside whatever step enters
@@ -15,10 +15,10 @@
 // Throughput: ad + message + 1 clocks a packet (in blocks), + 1 if its Ktop is not kept, which an opening
 // packet mostly hides. Opening, a verifying call costs a clock if it meets a step that needs the encryption
 // pipe.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 2, with PIPE = 11
-// (SPLIT = 1: 21). Tag, from the last block's beat: PIPE + 3; verdict, from the received tag's beat:
-// 2 PIPE + 2. First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one that
-// is not AD: PIPE + 4 if Ktop is not kept.
+// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 3, with PIPE = 12
+// (SPLIT = 1: 22; SLOTS = 1 and KEYS = 0: 11). Tag, from the last block's beat: PIPE + 4; verdict, from the received
+// tag's beat: 2 PIPE + 4. First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one
+// that is not AD: PIPE + 4 if Ktop is not kept.
 //
 //   KEYS    key schedules of the pipes, see aes_encrypt. 1: when the slot changes the encryption pipe waits
 //           until the last packet's verifying call has entered, and a pipe changes its key every ten clocks
@@ -74,7 +74,16 @@ module ocb3 #(
 );
 
     localparam int ROUNDS = 10;
-    localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
+    // One slot with a static key: both pipes have their round keys from one schedule, which runs when the key comes.
+    localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 && SPLIT == 0 ? 1 : 0;
+    // Otherwise what enters the pipes passes a register first, so that neither the choice nor the slots' memory is on
+    // the way to the key schedules.
+    localparam int ENTRY = SHARED == 1 ? 0 : 1;
+    // Then the pipes' key is never another's, as if each block had its own.
+    localparam int TURNS = SHARED == 1 ? 2 : KEYS;
+    localparam int CIPHER = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
+    localparam int PIPE = ENTRY + CIPHER;
+    localparam int WAITING = 4;  // steps that wait for their turn
     localparam int PACKETS = 32;
 
     localparam logic [2:0] AD = 3'd0;
@@ -111,6 +120,13 @@ module ocb3 #(
 
     assign unused_nonce = &command_nonce[31:0];
 
+    // Bits of a slot that there cannot be are zero, so that synthesis has nothing to compare.
+    localparam logic [3:0] SLOT_BITS = 4'(SLOTS - 1);
+    logic [3:0] any_command_slot;
+    logic [3:0] key_slot;
+    assign command_slot = any_command_slot & SLOT_BITS;
+    assign key_slot = s_key_slot & SLOT_BITS;
+
     packet_front #(
         .SLOTS(SLOTS),
         .SEAL_WHOLE(RAGGED == 0 ? 1 : 0),
@@ -136,7 +152,7 @@ module ocb3 #(
         .command_valid,
         .command_ready,
         .command_open,
-        .command_slot,
+        .command_slot(any_command_slot),
         .command_nonce,
         .command_ad_blocks,
         .command_message_blocks,
@@ -160,6 +176,7 @@ module ocb3 #(
     logic key_take;
     logic [127:0] new_key;
     logic loading;
+    logic [3:0] any_loading_slot;
     logic [3:0] loading_slot;
     logic key_call;
     logic key_called;
@@ -168,15 +185,19 @@ module ocb3 #(
     logic [127:0] encrypt_key;
     logic [127:0] decrypt_key;
     logic [3:0] step_slot;
+    logic [3:0] turn_slot;  // of the step that waits for its turn
     logic table_read;
     logic [3:0] table_slot;
     logic [3:0] table_index;
     logic [127:0] table_l;
     logic [127:0] encrypted;
 
+    assign loading_slot = any_loading_slot & SLOT_BITS;
+
     ocb3_slots #(
         .SLOTS (SLOTS),
-        .ROUNDS(ROUNDS)
+        .ROUNDS(ROUNDS),
+        .LATE  (SHARED)
     ) slots (
         .clk,
         .rst,
@@ -188,14 +209,14 @@ module ocb3 #(
         .key(new_key),
         .loaded(slot_loaded),
         .loading,
-        .loading_slot,
+        .loading_slot(any_loading_slot),
         .call(key_call),
         .called(key_called),
         .answer_valid(key_answer),
         .answer(encrypted),
         .encrypt_slot,
         .encrypt_key,
-        .decrypt_slot(step_slot),
+        .decrypt_slot(turn_slot),
         .decrypt_key,
         .table_read,
         .table_slot,
@@ -230,15 +251,23 @@ module ocb3 #(
     logic [127:0] step_offset;
 
     // A new key gets into the encryption pipe in a gap between packets, unless each block has its own key.
-    assign usable = !(loading && command_slot == loading_slot) && !(KEYS != 2 && key_call);
+    assign usable = !(loading && command_slot == loading_slot) && !(TURNS != 2 && key_call);
     assign command_ready = sequence_free && (command_error || (usable && nonce_known && nonce_free));
     assign take = command_valid && command_ready;
+
+    logic [127:0] coming_nonce;
+    logic unused_coming;
+    assign coming_nonce = bytes_pkg::swap128(s_cmd_nonce);
+    assign unused_coming = ^coming_nonce[37:0];
 
     ocb3_nonce #(
         .SLOTS(SLOTS)
     ) nonce (
         .clk,
         .rst,
+        .coming(s_cmd_tvalid && s_cmd_tready),
+        .coming_slot(s_cmd_slot & SLOT_BITS),
+        .coming_top(coming_nonce[127:38]),
         .command_valid(command_valid && !command_error && usable),
         .command_slot,
         .command_nonce(command_nonce[127:32]),
@@ -254,7 +283,7 @@ module ocb3 #(
         .start,
         .start_used,
         .forget(key_take),
-        .forget_slot(s_key_slot)
+        .forget_slot(key_slot)
     );
 
     ocb3_sequence sequencer (
@@ -289,67 +318,118 @@ module ocb3 #(
         .step_offset
     );
 
-    // ---- What enters the pipes: one step a clock, and beside it a call of the encryption pipe's other
-    // callers.
+    // ---- A step meets its block, and waits for its turn.
 
     logic step_in_message;
     logic step_takes_block;
-    logic step_encrypts;
-    logic step_decrypts;
-    logic step_verifies;  // it needs the encryption pipe's key, for later
     logic step_ready;  // nothing is missing but its block, or its verdict if it has none
     logic credits;
     logic last_given;
     logic stream_error;
     logic beat_available;
     logic packet_available;
+    logic place;  // for a step that waits
+    logic [2:1] joined;
+    logic [127:0] padded;
+    logic [127:0] sealed_checksum;
+    logic [127:0] step_text;
+
+    assign step_in_message = step_kind == FULL || step_kind == TAIL;
+    assign step_takes_block = step_kind == AD || step_in_message || (step_kind == TAG && step_open);
+    assign credits = step_in_message ? beat_available : step_kind == AD || packet_available;
+    assign step_ready = step_valid && credits && place;
+    assign block_ready = step_ready && step_takes_block;
+    assign step_done = step_ready
+        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
+
+    // The verdict on a packet's stream follows its last block, or is waited for if it has none: two clocks after its
+    // last steps it is there.
+    assign verdict_ready = last_given;
+    always_ff @(posedge clk) begin
+        if (rst) joined <= '0;
+        else joined <= {joined[1], step_done};
+        if (rst) last_given <= 1'b0;
+        else last_given <= step_done && (step_barren || (step_takes_block && block_last));
+        if (last_given) stream_error <= verdict_error;
+    end
+
+    assign padded = block | ragged_pkg::padding(step_bytes);
+
+    always_comb begin
+        step_text = '0;
+        if (step_kind == AD || step_kind == FULL) step_text = padded;
+        if (step_kind == TAG) step_text = sealed_checksum;
+    end
+
+    // The sealed message's checksum is complete when TAG comes.
+    always_ff @(posedge clk) begin
+        if (rst || (step_done && step_kind == TAG)) sealed_checksum <= '0;
+        else if (step_done && step_in_message && !step_open) sealed_checksum <= sealed_checksum ^ padded;
+    end
+
+    logic turn_valid;  // a step waits for its turn
+    logic turn_done;
+    logic turn_encrypts;
+    logic turn_decrypts;
+    logic turn_verifies;  // it needs the encryption pipe's key, for later
+    logic [127:0] turn_text;
+    logic unused_home;
+
+    credit_counter #(
+        .CREDITS(WAITING)
+    ) places (
+        .clk,
+        .rst,
+        .take(step_done),
+        .give(turn_done),
+        .available(place),
+        .home(unused_home)
+    );
+
+    lut_queue #(
+        .WIDTH(128 + 7),
+        .DEPTH(WAITING)
+    ) waiting (
+        .clk,
+        .rst,
+        .push(step_done),
+        .in_data({
+            step_kind == AD || step_kind == TAIL || (!step_open && (step_kind == FULL || step_kind == TAG)),
+            step_open && step_kind == FULL,
+            step_open && step_kind == TAG,
+            step_slot,
+            step_text ^ step_offset
+        }),
+        .valid(turn_valid),
+        .out_data({turn_encrypts, turn_decrypts, turn_verifies, turn_slot, turn_text}),
+        .pop(turn_done)
+    );
+
+    // ---- Whose turn it is: one step enters in a clock, and beside it a call of the encryption pipe's other callers.
 
     logic out_verify;  // an opened packet's TAG comes out: its verifying call enters
     logic [3:0] out_slot;
     logic verify_pending;  // there are opened packets whose verifying call has not entered
 
     logic encrypt_free;  // a step may enter the encryption pipe
-    logic step_holds;  // its key is in the encryption pipe
-    logic decrypt_free;
+    logic encrypt_holds;  // the step's key is in the encryption pipe
     logic encrypt_valid;
     logic encrypt_load;
-    logic decrypt_valid;
-    logic decrypt_load;
-
-    assign step_in_message  = step_kind == FULL || step_kind == TAIL;
-    assign step_takes_block = step_kind == AD || step_in_message || (step_kind == TAG && step_open);
-    assign step_decrypts = step_kind == FULL && step_open;
-    assign step_verifies = step_kind == TAG && step_open;
-    assign step_encrypts = step_kind == AD || step_kind == TAIL
-        || (!step_open && (step_kind == FULL || step_kind == TAG));
-    assign credits = step_in_message ? beat_available : step_kind == AD || packet_available;
-    assign step_ready = step_valid && credits
-        && (!step_encrypts || encrypt_free) && (!step_decrypts || decrypt_free)
-        && (!step_verifies || encrypt_free || step_holds);
-    assign block_ready = step_ready && step_takes_block;
-    assign step_done = step_ready
-        && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
-
-    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last steps
-    // are two clocks into the pipes. A packet without blocks waits for its own.
-    assign verdict_ready = last_given || (step_ready && step_barren);
-    always_ff @(posedge clk) begin
-        if (rst) last_given <= 1'b0;
-        else last_given <= block_valid && block_ready && block_last;
-        if (last_given) stream_error <= verdict_error;
-    end
-
-    // ---- Whose turn it is.
-
     logic decrypt_held;
     logic decrypt_settled;
     logic decrypt_may_load;
     logic decrypt_holds;
+    logic decrypt_free;
+    logic decrypt_valid;
+    logic decrypt_load;
     logic [3:0] decrypt_held_slot;
 
+    assign turn_done = turn_valid && (!turn_encrypts || encrypt_free) && (!turn_decrypts || decrypt_free)
+        && (!turn_verifies || encrypt_free || encrypt_holds);
+
     encrypt_turns #(
-        .KEYS(KEYS),
-        .PIPE(PIPE),
+        .KEYS(TURNS),
+        .PIPE(CIPHER),
         .WAVE(ROUNDS)
     ) turns (
         .clk,
@@ -357,36 +437,36 @@ module ocb3 #(
         .verify(out_verify),
         .verify_slot(out_slot),
         .verify_pending,
-        .busy,
+        .busy(busy || turn_valid),
         .key_call,
         .key_slot(loading_slot),
         .key_called,
         .nonce_call,
         .nonce_slot(command_slot),
         .nonce_called,
-        .step_valid,
-        .step_slot,
-        .step_encrypts,
-        .step_verifies,
-        .step_done,
+        .step_valid(turn_valid),
+        .step_slot(turn_slot),
+        .step_encrypts(turn_encrypts),
+        .step_verifies(turn_verifies),
+        .step_done(turn_done),
         .step_free(encrypt_free),
-        .step_holds,
+        .step_holds(encrypt_holds),
         .enter(encrypt_valid),
         .load(encrypt_load),
         .slot(encrypt_slot),
         .forget(key_take),
-        .forget_slot(s_key_slot)
+        .forget_slot(key_slot)
     );
 
-    assign decrypt_holds = KEYS == 2 || (decrypt_held && decrypt_held_slot == step_slot);
-    assign decrypt_free = decrypt_holds ? decrypt_settled : KEYS == 1 && decrypt_may_load;
-    assign decrypt_valid = step_done && step_decrypts;
-    assign decrypt_load = !decrypt_holds && step_decrypts
-        && (KEYS == 0 ? step_valid && decrypt_may_load : step_done);
+    assign decrypt_holds = TURNS == 2 || (decrypt_held && decrypt_held_slot == turn_slot);
+    assign decrypt_free = decrypt_holds ? decrypt_settled : TURNS == 1 && decrypt_may_load;
+    assign decrypt_valid = turn_done && turn_decrypts;
+    assign decrypt_load = !decrypt_holds && turn_decrypts
+        && (TURNS == 0 ? turn_valid && decrypt_may_load : turn_done);
 
     pipe_key #(
-        .KEYS(KEYS),
-        .PIPE(PIPE),
+        .KEYS(TURNS),
+        .PIPE(CIPHER),
         .WAVE(ROUNDS)
     ) decrypt_pipe_key (
         .clk,
@@ -397,42 +477,55 @@ module ocb3 #(
         .may_load(decrypt_may_load),
         .enter(decrypt_valid),
         .load(decrypt_load),
-        .load_slot(step_slot),
+        .load_slot(turn_slot),
         .forget(key_take),
-        .forget_slot(s_key_slot)
+        .forget_slot(key_slot)
     );
 
-    // ---- The pipes, and what goes around them with a step.
+    // ---- The pipes.
 
-    logic [127:0] padded;
-    logic [127:0] sealed_checksum;
     logic [127:0] opened_checksum;
-    logic [127:0] encrypt_text;
-    logic [127:0] encrypt_mask;
     logic [127:0] out_word;
-    logic [127:0] out_received;
     logic out_error;
+    logic out_message;
+    logic call;  // what enters is a call, not the step
+    logic [127:0] call_text;
 
-    assign padded = block | ragged_pkg::padding(step_bytes);
+    assign call = out_verify || key_called || nonce_called;
+    assign call_text = out_verify ? opened_checksum ^ out_word : nonce_called ? nonce_block : '0;
 
-    always_comb begin
-        encrypt_text = '0;
-        encrypt_mask = step_offset;
-        if (step_kind == AD || step_kind == FULL) encrypt_text = padded;
-        if (step_kind == TAG) encrypt_text = sealed_checksum;
-        if (key_called) encrypt_text = '0;
-        if (nonce_called) encrypt_text = nonce_block;
-        if (key_called || nonce_called) encrypt_mask = '0;
-        if (out_verify) begin
-            encrypt_text = opened_checksum;
-            encrypt_mask = out_word;
+    logic [3:0] chosen_pulses;
+    logic [3:0] enter_pulses;
+    logic [4:0] chosen_user;
+    logic [517:0] chosen;
+    logic [517:0] enter;
+    logic enter_encrypt;
+    logic enter_encrypt_load;
+    logic enter_decrypt;
+    logic enter_decrypt_load;
+    logic enter_call;
+    logic [4:0] enter_user;
+    logic [127:0] enter_call_text;
+    logic [127:0] enter_text;
+    logic [127:0] enter_encrypt_key;
+    logic [127:0] enter_decrypt_key;
+
+    assign chosen_pulses = {encrypt_valid, encrypt_load, decrypt_valid, decrypt_load};
+    assign chosen_user = {out_message, out_error, out_verify, key_called, nonce_called};
+    assign chosen = {call, chosen_user, call_text, turn_text, encrypt_key, decrypt_key};
+    assign {enter_encrypt, enter_encrypt_load, enter_decrypt, enter_decrypt_load} = enter_pulses;
+    assign {enter_call, enter_user, enter_call_text, enter_text} = enter[517:256];
+    assign {enter_encrypt_key, enter_decrypt_key} = enter[255:0];
+
+    if (ENTRY == 1) begin : g_entry
+        always_ff @(posedge clk) begin
+            if (rst) enter_pulses <= '0;
+            else enter_pulses <= chosen_pulses;
+            enter <= chosen;
         end
-    end
-
-    // The sealed message's checksum is complete when TAG comes.
-    always_ff @(posedge clk) begin
-        if (rst || (step_done && step_kind == TAG)) sealed_checksum <= '0;
-        else if (step_done && step_in_message && !step_open) sealed_checksum <= sealed_checksum ^ padded;
+    end else begin : g_no_entry
+        assign enter_pulses = chosen_pulses;
+        assign enter = chosen;
     end
 
     logic encrypted_valid;
@@ -444,10 +537,7 @@ module ocb3 #(
     logic [127:0] decrypted;
     logic unused_decrypted_valid;
     logic unused_decrypted_user;
-    logic out_message;
 
-    // One slot with a static key: both pipes have their round keys from one schedule, which runs when the key comes.
-    localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 && SPLIT == 0 ? 1 : 0;
     logic [128*11-1:0] encrypt_keys;
     logic [128*11-1:0] decrypt_keys;
 
@@ -472,11 +562,11 @@ module ocb3 #(
         .clk,
         .rst,
         .round_keys(encrypt_keys),
-        .in_valid(encrypt_valid),
-        .in_new_key(encrypt_load),
-        .in_key(encrypt_key),
-        .in_block(encrypt_text ^ encrypt_mask),
-        .in_user({out_message, out_error, out_verify, key_called, nonce_called}),
+        .in_valid(enter_encrypt),
+        .in_new_key(enter_encrypt_load),
+        .in_key(enter_encrypt_key),
+        .in_block(enter_call ? enter_call_text : enter_text),
+        .in_user(enter_user),
         .out_valid(encrypted_valid),
         .out_block(encrypted),
         .out_user({answer_message, answer_error, answer_verify, answer_key, answer_nonce})
@@ -492,10 +582,10 @@ module ocb3 #(
         .clk,
         .rst,
         .round_keys(decrypt_keys),
-        .in_valid(decrypt_valid),
-        .in_new_key(decrypt_load),
-        .in_key(decrypt_key),
-        .in_block(block ^ step_offset),
+        .in_valid(enter_decrypt),
+        .in_new_key(enter_decrypt_load),
+        .in_key(enter_decrypt_key),
+        .in_block(enter_text),
         .in_user(1'b0),
         .out_valid(unused_decrypted_valid),
         .out_block(decrypted),
@@ -505,61 +595,69 @@ module ocb3 #(
     assign key_answer = encrypted_valid && answer_key;
     assign nonce_answer = encrypted_valid && answer_nonce;
 
-    // A ragged block is not encrypted: it comes out to meet E(offset).
-    ring_delay #(
-        .WIDTH (128),
-        .CLOCKS(PIPE)
-    ) words (
-        .clk,
-        .rst,
-        .in_data (RAGGED != 0 && step_kind == TAIL ? block : step_offset),
-        .out_data(out_word)
-    );
-
-    ring_delay #(
-        .WIDTH (128),
-        .CLOCKS(PIPE)
-    ) received_tags (
-        .clk,
-        .rst,
-        .in_data (block),
-        .out_data(out_received)
-    );
+    // ---- What goes around the queue and the pipes with a step. A ragged block is not encrypted: it comes out to meet
+    // E(offset).
 
     logic [PIPE:1] in_pipe;
-    logic [PIPE:1] error;  // from the third place on
-    logic [2:1] barren;
     logic out_valid;
     logic [2:0] out_kind;
     logic out_open;
     logic out_last;
     logic [4:0] out_bytes;
+    logic [127:0] out_received;
+    logic [270:0] beside;
+    logic beside_error;
+    logic [1:0] unused_beside;
 
-    ring_delay #(
-        .WIDTH (15),
-        .CLOCKS(PIPE)
+    lut_queue #(
+        .WIDTH(271),
+        .DEPTH(32)
     ) steps (
         .clk,
         .rst,
-        .in_data ({step_kind, step_open, step_last, step_message, step_slot, step_bytes}),
-        .out_data({out_kind, out_open, out_last, out_message, out_slot, out_bytes})
+        .push(step_done),
+        .in_data({
+            step_kind,
+            step_open,
+            step_last,
+            step_message,
+            step_slot,
+            step_bytes,
+            RAGGED != 0 && step_kind == TAIL ? padded : step_offset,
+            padded
+        }),
+        .valid(unused_beside[0]),
+        .out_data(beside),
+        .pop(in_pipe[PIPE-1])
+    );
+
+    lut_queue #(
+        .WIDTH(1),
+        .DEPTH(32)
+    ) errors (
+        .clk,
+        .rst,
+        .push(joined[2]),
+        .in_data(stream_error),
+        .valid(unused_beside[1]),
+        .out_data(beside_error),
+        .pop(in_pipe[PIPE-1])
     );
 
     always_ff @(posedge clk) begin
         if (rst) in_pipe <= '0;
-        else in_pipe <= {in_pipe[PIPE-1:1], step_done};
-        barren <= {barren[1], step_barren};
-        error  <= {error[PIPE-1:3], barren[2] ? error[2] : stream_error, error[1], verdict_error};
+        else in_pipe <= {in_pipe[PIPE-1:1], turn_done};
+        {out_kind, out_open, out_last, out_message, out_slot, out_bytes, out_word, out_received} <= beside;
+        out_error <= beside_error;
     end
 
     assign out_valid = in_pipe[PIPE];
-    assign out_error = error[PIPE];
     assign out_verify = out_valid && out_kind == TAG && out_open;
 
     // Opened packets between their TAG and their verifying call.
     logic [$clog2(PIPE+1)-1:0] to_verify;
     logic verify_starts;
-    assign verify_starts = step_done && step_kind == TAG && step_open;
+    assign verify_starts = turn_done && turn_verifies;
     assign verify_pending = to_verify != '0;
     always_ff @(posedge clk) begin
         if (rst) to_verify <= '0;
@@ -599,6 +697,19 @@ module ocb3 #(
         .out_data(expected)
     );
 
+    logic compared_valid;
+    logic compared_forged;
+    logic compared_error;
+    logic compared_message;
+
+    always_ff @(posedge clk) begin
+        if (rst) compared_valid <= 1'b0;
+        else compared_valid <= encrypted_valid && answer_verify;
+        compared_forged <= encrypted != expected && !answer_error;
+        compared_error <= answer_error;
+        compared_message <= answer_message;
+    end
+
     packet_results #(
         .FIFO(FIFO),
         .PACKETS(PACKETS)
@@ -619,10 +730,10 @@ module ocb3 #(
         .result_tag(out_kind == TAG && !out_open && !out_error ? encrypted ^ hash : '0),
         .result_open(out_kind == TAG && out_open),
         .result_error(out_error),
-        .verdict_push(encrypted_valid && answer_verify),
-        .verdict_forged(encrypted != expected && !answer_error),
-        .verdict_error(answer_error),
-        .verdict_message(answer_message),
+        .verdict_push(compared_valid),
+        .verdict_forged(compared_forged),
+        .verdict_error(compared_error),
+        .verdict_message(compared_message),
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,

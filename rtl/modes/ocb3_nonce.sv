@@ -2,10 +2,11 @@
 // whose nonce differs in the last six bits only from that of the slot's last packet needs no call. The call
 // for the next packet is made while the one before is under way.
 //
+//   coming_*        a command will be presented from the next clock on: its slot, and its nonce but the last six bits
 //   command_valid   a command is presented: its slot and its 12-byte nonce (byte 0 highest)
-//   known           its Ktop was asked for; the command may be taken when `free`
+//   known           its Ktop was asked for; the command may be taken when `free` (from a register)
 //   take            the command is taken
-//   free            the packet taken last has its Offset_0 (or gets it in this clock)
+//   free            the packet taken last has its Offset_0 (from a register)
 //   call            the cipher shall encrypt call_block under command_slot's key; `called` when it does
 //   answer_valid    its answer comes, once for each call
 //   start_valid     Offset_0 of the oldest packet that was taken and did not use it yet
@@ -19,6 +20,9 @@ module ocb3_nonce #(
 ) (
     input  logic         clk,
     input  logic         rst,
+    input  logic         coming,
+    input  logic [  3:0] coming_slot,
+    input  logic [ 89:0] coming_top,
     input  logic         command_valid,
     input  logic [  3:0] command_slot,
     input  logic [ 95:0] command_nonce,
@@ -52,9 +56,8 @@ module ocb3_nonce #(
     logic [127:0] offset;
 
     assign all_kept = 16'(kept);
-    assign known = all_kept[command_slot] && top == command_nonce[95:6];
     assign capture = awaiting && !pending && (!start_valid || start_used);
-    assign free = !awaiting || capture;
+    assign free = !awaiting;
     // A Ktop may change only when nobody waits for it.
     assign call = command_valid && !known && !pending && !awaiting;
     assign call_block = {32'd1, command_nonce[95:6], 6'd0};
@@ -67,7 +70,7 @@ module ocb3_nonce #(
         .write(called),
         .write_slot(command_slot),
         .in(command_nonce[95:6]),
-        .read_slot(command_slot),
+        .read_slot(coming_slot),
         .out(top)
     );
 
@@ -95,11 +98,15 @@ module ocb3_nonce #(
         if (capture) start <= offset;
 
         if (rst) begin
+            known <= 1'b0;
             kept <= '0;
             pending <= 1'b0;
             awaiting <= 1'b0;
             start_valid <= 1'b0;
         end else begin
+            if (coming) known <= all_kept[coming_slot] && top == coming_top;
+            if (forget && forget_slot == (coming ? coming_slot : command_slot)) known <= 1'b0;
+            if (called) known <= 1'b1;
             kept <= (kept & ~(forget ? SLOTS'(16'd1 << forget_slot) : '0))
                 | (called ? SLOTS'(16'd1 << command_slot) : '0);
             if (called) pending <= 1'b1;

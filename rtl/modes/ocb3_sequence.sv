@@ -61,6 +61,11 @@ module ocb3_sequence (
     logic [3:0] slot;
     logic [12:0] ad_left;
     logic [12:0] message_left;
+    // What the two counters say, from registers.
+    logic in_ad;
+    logic ad_last;
+    logic message_there;
+    logic message_last;
     logic [4:0] ad_bytes;
     logic [4:0] message_bytes;
     logic illegal;
@@ -69,7 +74,6 @@ module ocb3_sequence (
     logic [11:0] number;  // of the block in its part, from 1
     logic first;  // of the AD, or of what follows it
 
-    logic in_ad;
     logic in_message;
     logic part_last;
     logic [2:0] kind;
@@ -79,9 +83,8 @@ module ocb3_sequence (
     logic finish;
 
     always_comb begin
-        in_ad = ad_left != '0;
-        in_message = !in_ad && message_left != '0;
-        part_last = in_ad ? ad_left == 13'd1 : message_left == 13'd1;
+        in_message = !in_ad && message_there;
+        part_last = in_ad ? ad_last : message_last;
 
         bytes = 5'd16;
         if (in_ad && part_last) bytes = ad_bytes;
@@ -112,6 +115,10 @@ module ocb3_sequence (
             slot <= command_slot;
             ad_left <= command_error ? '0 : command_ad_blocks;
             message_left <= command_error ? '0 : command_message_blocks;
+            in_ad <= !command_error && command_ad_blocks != '0;
+            ad_last <= command_ad_blocks == 13'd1;
+            message_there <= !command_error && command_message_blocks != '0;
+            message_last <= command_message_blocks == 13'd1;
             ad_bytes <= command_last_ad_bytes;
             message_bytes <= command_last_message_bytes;
             illegal <= command_error;
@@ -121,8 +128,16 @@ module ocb3_sequence (
             number <= 12'd1;
             first <= 1'b1;
         end else if (advance) begin
-            if (in_ad) ad_left <= ad_left - 1'b1;
-            if (in_message) message_left <= message_left - 1'b1;
+            if (in_ad) begin
+                ad_left <= ad_left - 1'b1;
+                in_ad   <= !ad_last;
+                ad_last <= ad_left == 13'd2;
+            end
+            if (in_message) begin
+                message_left <= message_left - 1'b1;
+                message_there <= !message_last;
+                message_last <= message_left == 13'd2;
+            end
             number <= in_ad && part_last ? 12'd1 : number + 1'b1;
             first  <= in_ad && part_last;
         end

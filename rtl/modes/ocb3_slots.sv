@@ -4,13 +4,15 @@
 //   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot; key: byte 0 highest
 //   loaded                    slots that have a key
 //   loading, loading_slot     what is made of this slot's key is not complete
-//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call
+//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call. LATE = 1: only when there
+//                             was time to make all round keys
 //   answer_valid, answer      L_* = E(0)
 //   encrypt_*, decrypt_*      read a slot's key and last round key, in the same clock
 //   table_*                   read the table, see ocb3_table
 module ocb3_slots #(
     parameter int SLOTS  = 16,
-    parameter int ROUNDS = 10
+    parameter int ROUNDS = 10,
+    parameter int LATE   = 0
 ) (
     input  logic             clk,
     input  logic             rst,
@@ -41,11 +43,13 @@ module ocb3_slots #(
     logic last_done;
     logic last_left;  // the last round key is still being made
     logic answer_left;  // L_* has not come
+    logic call_left;
     logic table_loading;
 
     assign s_key_tready = !loading;
     assign key_take = s_key_tvalid && s_key_tready;
     assign key = bytes_pkg::swap128(s_key_key);
+    assign call = call_left && (LATE == 0 || !last_left);
     assign loading = last_left || answer_left || table_loading;
 
     slot_words #(
@@ -74,12 +78,12 @@ module ocb3_slots #(
         if (key_take) loading_slot <= s_key_slot;
         if (rst) begin
             loaded <= '0;
-            call <= 1'b0;
+            call_left <= 1'b0;
             last_left <= 1'b0;
             answer_left <= 1'b0;
         end else begin
             if (key_take) loaded <= loaded | SLOTS'(16'd1 << s_key_slot);
-            call <= key_take || (call && !called);
+            call_left <= key_take || (call_left && !called);
             last_left <= key_take || (last_left && !last_done);
             answer_left <= key_take || (answer_left && !answer_valid);
         end

@@ -3,7 +3,7 @@
 //
 //   held, slot    the pipe holds this slot's key
 //   settled       a block of that key may enter (always with KEYS = 1)
-//   may_load      another key may be loaded in this clock: with KEYS = 1 together with its first block
+//   may_load      another key may be loaded in this clock (from a register): with KEYS = 1 together with its first block
 //   enter         a block enters in this clock
 //   load          load_slot's key is loaded in this clock
 //   forget        the key of forget_slot is about to change: the pipe does not hold it any more
@@ -31,24 +31,26 @@ module pipe_key #(
     localparam int WAIT = KEYS == 0 ? PIPE : WAVE;
     localparam int BITS = $clog2(WAIT);
 
-    logic [BITS-1:0] left;  // clocks until a load may come
+    logic [BITS-1:0] left;  // clocks until a load may come, unless it may
+    logic left_anew;
     logic loading;
 
-    assign may_load = left == '0;
+    assign left_anew = load || (KEYS == 0 && enter);
     assign settled  = KEYS != 0 || !loading;
 
     always_ff @(posedge clk) begin
         if (load) slot <= load_slot;
         if (rst) begin
             held <= 1'b0;
-            left <= '0;
+            may_load <= 1'b1;
             loading <= 1'b0;
         end else begin
             if (load) held <= 1'b1;
             else if (forget && forget_slot == slot) held <= 1'b0;
-            if (load || (KEYS == 0 && enter)) left <= BITS'(WAIT - 1);
-            else if (left != '0) left <= left - 1'b1;
-            loading <= load || (loading && left != '0);
+            // While a load may come the count stands ready for one, which comes late in its clock.
+            left <= may_load || (KEYS == 0 && left_anew) ? BITS'(WAIT - 1) : left - 1'b1;
+            may_load <= !left_anew && (may_load || left == BITS'(1));
+            loading <= load || (loading && !may_load);
         end
     end
 

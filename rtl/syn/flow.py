@@ -45,6 +45,7 @@ MEMORY_LUTS = {
     "RAM32M16": 8,
     "RAM64M8": 8,
 }
+LOGIC_LUTS = ("INV", "LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6")
 FLIP_FLOPS = ("FDRE", "FDSE", "FDCE", "FDPE")
 RAMB18 = {"RAMB18E1": 1, "RAMB36E1": 2}
 
@@ -85,6 +86,11 @@ def boxes(top: dict) -> list[str]:
     """Modules that are left as boxes, by the names of their files."""
     every = tomllib.loads(BUDGETS.read_text())["top"]
     return list(top.get("boxes") or dict.fromkeys(every[part]["module"] for part in parts(top).values()))
+
+
+def luts_of(kind: str) -> int:
+    """How many LUTs a cell takes, as logic or as memory."""
+    return 1 if kind in LOGIC_LUTS else MEMORY_LUTS.get(kind, 0)
 
 
 def read(top: dict) -> list[str]:

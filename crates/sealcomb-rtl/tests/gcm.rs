@@ -40,8 +40,8 @@ fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> 
     bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// An idle core: the first beat is taken two clocks after the command; a block comes out `PIPE + 2` clocks after its beat,
-/// the tag `PIPE + HASH + 3` clocks after the message's last beat, the verdict `PIPE + HASH + 2` after the tag's beat.
+/// An idle core: the first beat is taken two clocks after the command; a block comes out `PIPE + 3` clocks after its beat,
+/// the tag `PIPE + HASH + 4` clocks after the message's last beat, the verdict as many after the tag's beat.
 #[test]
 fn latency() {
     for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (333, 1500)] {
@@ -51,19 +51,19 @@ fn latency() {
         let [first_in, last_in, first_out, last_out] =
             [sealed.first_in, sealed.last_in, sealed.first_out, sealed.last_out].map(Option::unwrap);
         assert_eq!(first_in, sealed.command + 2);
-        assert_eq!(first_out, first_in + ad_blocks + PIPE + 2);
-        assert_eq!(last_out, last_in + PIPE + 2);
-        assert_eq!(sealed.tag, last_in + PIPE + HASH + 3);
+        assert_eq!(first_out, first_in + ad_blocks + PIPE + 3);
+        assert_eq!(last_out, last_in + PIPE + 3);
+        assert_eq!(sealed.tag, last_in + PIPE + HASH + 4);
 
         let opened = play(&gcm(), |mode, key| vec![mode.open(key, 0, &[7; 12], &ad, &message)])[0];
         let [first_in, last_in, first_out, last_out] =
             [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
         assert_eq!(first_in, opened.command + 2);
-        assert_eq!(opened.tag, last_in + PIPE + HASH + 2);
+        assert_eq!(opened.tag, last_in + PIPE + HASH + 4);
         // The last beat waits for the verdict, and it may be the first.
         assert_eq!(last_out, opened.tag);
         if message.len() > 16 {
-            assert_eq!(first_out, first_in + ad_blocks + PIPE + 2);
+            assert_eq!(first_out, first_in + ad_blocks + PIPE + 3);
         }
     }
 }

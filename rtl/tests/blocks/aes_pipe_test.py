@@ -3,7 +3,8 @@
 Blocks go in with and without pauses; keys change at every distance that KEYS allows, the smallest most of
 all. Each result must come exactly LATENCY clocks after its block, with what was sent along.
 
-DUT, ROUNDS, KEYS, SPLIT come from the environment.
+DUT, ROUNDS, KEYS, AHEAD, SPLIT come from the environment. With AHEAD=1 a key goes in one clock before its
+block, and all else stays the same.
 """
 
 import os
@@ -17,10 +18,11 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
 KEYS = int(os.environ.get("KEYS", "1"))
+AHEAD = int(os.environ.get("AHEAD", "0"))
 SPLIT = int(os.environ.get("SPLIT", "0"))
 BLOCKS = int(os.environ.get("BLOCKS", "80"))
 OPEN = os.environ.get("DUT") == "aes_decrypt"
-LATENCY = (2 if SPLIT else 1) * ROUNDS + 1
+LATENCY = (2 if SPLIT else 1) * ROUNDS + 1 + AHEAD  # from the clock of the key
 
 # FIPS 197 appendices B and C.1: key, plain text, cipher text; and the state that they print after round 6.
 KNOWN = [
@@ -59,6 +61,7 @@ class Pipe:
         self.due = {}
         self.checked = 0
         self.key = None
+        self.waiting = (0, 0, 0)  # what goes in one clock behind its key
         self.random = random.Random(f"{OPEN} {ROUNDS} {KEYS} {SPLIT}")
 
     async def start(self):
@@ -67,19 +70,28 @@ class Pipe:
         await self.clock(valid=1, new_key=1)
         await self.clock(valid=1)
         self.dut.rst.value = 0
-        # What went in during reset must not come out.
+        self.forget()
+
+    def forget(self):
+        """What went in until the end of a reset must not come out."""
         self.due.clear()
+        self.waiting = (0, 0, 0)
 
     async def clock(self, block=None, key=None, valid=None, new_key=0, result=None):
         """One clock; inputs without a meaning are random."""
         rng = self.random
         dut = self.dut
         user = rng.getrandbits(8)
-        dut.in_valid.value = int(block is not None) if valid is None else valid
-        dut.in_block.value = rng.getrandbits(128) if block is None else int.from_bytes(block, "big")
+        data = (
+            int(block is not None) if valid is None else valid,
+            rng.getrandbits(128) if block is None else int.from_bytes(block, "big"),
+            user,
+        )
+        if AHEAD:
+            data, self.waiting = self.waiting, data
+        dut.in_valid.value, dut.in_block.value, dut.in_user.value = data
         dut.in_new_key.value = new_key if KEYS < 2 else rng.getrandbits(1)
         dut.in_key.value = rng.getrandbits(128) if key is None else port_key(key)
-        dut.in_user.value = user
         if block is not None:
             self.due[self.clocks + LATENCY] = (expected(self.key, block) if result is None else result, user)
         await FallingEdge(dut.clk)
@@ -183,7 +195,7 @@ async def reset_drops_what_is_in_flight(dut):
     dut.rst.value = 1
     await pipe.clock()
     dut.rst.value = 0
-    pipe.due.clear()
+    pipe.forget()
     await pipe.drain()
     await pipe.send(pipe.random.randbytes(16), pipe.random.randbytes(16))
     await pipe.drain()

@@ -161,8 +161,8 @@ class Bench:
         }
         if hasattr(self.dut, "set_window"):
             values["window"] = window
-        await self.set("channel", **values)
         await self.set("sa", **values)
+        await self.set("channel", **values)
 
     async def read(self, slot: int, name: str) -> int:
         self.dut.read_slot.value = slot

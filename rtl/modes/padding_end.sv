@@ -3,40 +3,40 @@
 //   block   the block, with byte 0 in bits 127:120
 //   zero    one clock later: the block was zero
 //   found   one clock later: the block was padded
-//   bytes   one clock later, if found: the bytes of message before the padding, 0 to 15
-module elmd_padding (
+//   bytes   one clock later, if found: the bytes of message before the padding, 0 to 15; else 0
+//   alone   one clock later: the block was padding and nothing else
+module padding_end (
     input  logic         clk,
     input  logic [127:0] block,
     output logic         zero,
     output logic         found,
-    output logic [  3:0] bytes
+    output logic [  3:0] bytes,
+    output logic         alone
 );
 
-    // Of each byte, byte 0 first: its highest bit, and whether the other seven are zero.
-    logic [15:0] high;
-    logic [15:0] low_zero;
+    // Of each byte, byte 0 first: it is 00, it is 80.
+    logic [15:0] byte_zero;
+    logic [15:0] byte_80;
 
     always_ff @(posedge clk) begin
         for (int i = 0; i < 16; i = i + 1) begin
-            high[i] <= block[8*(15-i)+7];
-            low_zero[i] <= block[8*(15-i)+:7] == '0;
+            byte_zero[i] <= block[8*(15-i)+:8] == 8'h00;
+            byte_80[i]   <= block[8*(15-i)+:8] == 8'h80;
         end
     end
 
-    logic [15:0] byte_zero;
     logic [15:0] tail_zero;  // all bytes behind byte i are zero
     logic [15:0] ends_here;  // byte i is 80, and the last that is not zero
 
-    assign byte_zero = low_zero & ~high;
-
     always_comb begin
         for (int i = 0; i < 16; i = i + 1) tail_zero[i] = (~byte_zero & (16'hfffe << i)) == '0;
-        ends_here = low_zero & high & tail_zero;
+        ends_here = byte_80 & tail_zero;
         bytes = '0;
         for (int i = 0; i < 16; i = i + 1) bytes = bytes | (4'(i) & {4{ends_here[i]}});
     end
 
     assign zero  = byte_zero == '1;
     assign found = ends_here != '0;
+    assign alone = ends_here[0];
 
 endmodule
