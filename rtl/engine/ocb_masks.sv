@@ -112,10 +112,11 @@ module ocb_masks (
     logic first_2;
     logic start_2;
 
+    assign l_ntz = ocb_pkg::times_power(l_ntz_1, {ntz_more_1, 2'd0});
+
     always_comb begin
         base = running;
         if (first_1) base = kind_1 == engine_pkg::MESSAGE ? offset_0_1 : '0;
-        l_ntz = ocb_pkg::times_power(l_ntz_1, {ntz_more_1, 2'd0});
         base_step = base ^ step_1 ^ l_ntz;
     end
 

@@ -200,8 +200,10 @@ module eme2_second #(
     logic [127:0] chain;
     logic [127:0] chain_double;
     logic [127:0] mask;
+    logic [127:0] there_padding;
     assign takes_group = there_first || (there_start && !there_q);
     assign mm_cut = head_mm & ragged_pkg::mask({1'b0, there_partial});
+    assign there_padding = ragged_pkg::padding({1'b0, there_partial});
     assign chain_double = gf128_pkg::double_le_bytes(chain);
 
     // Q was stored with its padding, which goes away here.
@@ -209,7 +211,7 @@ module eme2_second #(
         mask = chain_double;
         if (there_start) mask = head_group;
         if (there_first) mask = head_mask0 ^ mm_cut;
-        if (there_q) mask = mm_cut ^ ragged_pkg::padding({1'b0, there_partial});
+        if (there_q) mask = mm_cut ^ there_padding;
     end
 
     lut_queue #(
