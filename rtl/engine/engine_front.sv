@@ -7,10 +7,11 @@
 //
 // Illegal command: slot never loaded, or the other direction than DIRECTION. Its beats are swallowed up to
 // tlast. Stream that does not fit: tlast too early (the missing beats are made up, zero), too late (what is
-// too much is swallowed), wrong tuser, wrong tkeep.
+// too much is swallowed), wrong tuser, wrong tkeep. With TAG_BESIDE each command that opens has a tag on s_tag, in order;
+// a packet's last beat waits for it.
 //
 //   DIRECTION  0 seals, 1 opens, 2 both
-//   AD_SERIAL, TAIL, COMMANDS   as in engine_plan
+//   AD_SERIAL, TAG_BESIDE, TAIL, COMMANDS   as in engine_plan
 //
 // Latency: s_axis to beat one clock. Throughput: one beat a clock, packets of one beat included.
 //
@@ -28,10 +29,12 @@
 //   beat_error     a clock after the others: the command was illegal or the stream did not fit, as far as known:
 //                  complete with beat_final
 //   beat_nonce     the first NONCE_BITS bits of the nonce
+//   beat_tag       with TAG_BESIDE and a packet's last beat: the tag that came, byte 0 highest; of a sealed packet zero
 module engine_front #(
     parameter int SLOT_BITS = 4,
     parameter int DIRECTION = 0,
     parameter int AD_SERIAL = 0,
+    parameter int TAG_BESIDE = 0,
     parameter int TAIL = 0,
     parameter int COMMANDS = 64,
     parameter int NONCE_BITS = 96
@@ -57,6 +60,10 @@ module engine_front #(
     input  logic [ 63:0] s_axis_tkeep,
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
+
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
 
     output logic                 prepare_valid,
     input  logic                 prepare_ready,
@@ -98,11 +105,13 @@ module engine_front #(
     output logic [           1:0] beat_ad_spare,
     output logic [           1:0] beat_message_spare,
     output logic [          13:0] beat_hash_blocks,
-    output logic [NONCE_BITS-1:0] beat_nonce
+    output logic [NONCE_BITS-1:0] beat_nonce,
+    output logic [         127:0] beat_tag
 );
 
     // Commands.
     logic [95:0] nonce;  // byte 0 highest
+    logic [127:0] tag;  // likewise
     logic illegal;
     logic may_take;
     logic fifo_ready;
@@ -110,6 +119,7 @@ module engine_front #(
     always_comb begin
         for (int i = 0; i < 12; i = i + 1) nonce[8*i+:8] = s_cmd_nonce[8*(11-i)+:8];
     end
+    assign tag = bytes_pkg::swap128(s_tag_tdata);
 
     assign illegal = !loaded[s_cmd_slot]
         || (DIRECTION == 0 && s_cmd_open) || (DIRECTION == 1 && !s_cmd_open);
@@ -150,6 +160,7 @@ module engine_front #(
     engine_plan #(
         .SLOT_BITS(SLOT_BITS),
         .AD_SERIAL(AD_SERIAL),
+        .TAG_BESIDE(TAG_BESIDE),
         .TAIL(TAIL),
         .COMMANDS(COMMANDS),
         .NONCE_BITS(NONCE_BITS)
@@ -192,23 +203,38 @@ module engine_front #(
         .nonce(packet_nonce)
     );
 
-    // The stream beside it.
+    // The stream beside it, and the tag.
     logic fill;  // tlast came too early
     logic swallow;  // tlast has not come yet
+    logic swallow_tag;  // of an illegal command's packet, whose stream may have to go first
+    logic may_go;
     logic go;
     logic wants_input;
+    logic wants_tag;
+    logic has_input;
     logic consume;
 
     assign wants_input = reads && !fill;
-    assign go = plan_valid && packet_ready && !swallow && !hold && credit_beat && credit_packet;
-    assign emit = go && (!wants_input || s_axis_tvalid);
+    assign has_input = !wants_input || s_axis_tvalid;
+    assign wants_tag = TAG_BESIDE == 1 && open && final_beat && !packet_illegal;
+    assign may_go = plan_valid && packet_ready && !swallow && !swallow_tag
+        && !hold && credit_beat && credit_packet;
+    assign go = may_go && (!wants_tag || s_tag_tvalid);
+    assign emit = go && has_input;
     assign emit_message = emit && kind == engine_pkg::MESSAGE;
     assign emit_ad = emit && kind == engine_pkg::AD;
     assign emit_partial = emit && partial != '0;
     assign emit_slot = slot;
     assign packet_done = emit && final_beat;
     assign s_axis_tready = swallow || (go && wants_input && step);
+    assign s_tag_tready = swallow_tag || (may_go && wants_tag && has_input);
     assign consume = s_axis_tvalid && go && wants_input && step;
+
+    always_ff @(posedge clk) begin
+        if (rst) swallow_tag <= 1'b0;
+        else if (swallow_tag) swallow_tag <= !s_tag_tvalid;
+        else if (emit) swallow_tag <= TAG_BESIDE == 1 && open && packet_illegal;
+    end
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -258,6 +284,7 @@ module engine_front #(
         beat_message_spare <= message_spare;
         beat_hash_blocks <= hash_blocks;
         beat_nonce <= packet_nonce;
+        beat_tag <= TAG_BESIDE == 1 && open ? tag : '0;
         beat_consumed <= consume;
         beat_illegal <= packet_illegal;
         for (int i = 0; i < 64; i = i + 1) begin

@@ -5,10 +5,12 @@
 //   packet
 //
 // Internal beats of a packet, in order: ceil(ad / 64) of AD, ceil(message / 64) of the message, one for the tag when
-// opening; a packet that has none of these, or whose command is illegal, gets one of kind NONE, which carries its end.
+// opening, unless it comes beside the stream; a packet that has none of these, or whose command is illegal, gets one of kind
+// NONE, which carries its end.
 //
 //   AD_SERIAL  1: an AD beat of n blocks is offered n times, `lane` saying whose turn it is
-//   TAIL       1: a sealed packet whose message has a multiple of four blocks, or none, gets a beat of kind NONE too
+//   TAG_BESIDE 1: no packet has a beat for the tag
+//   TAIL       1: a packet without such a beat whose message has a multiple of four blocks, or none, gets one of kind NONE too
 //   COMMANDS   how many commands wait in the FIFO
 //
 // A command is offered as its first beat five clocks after it was taken at the earliest. Throughput: a beat a clock,
@@ -30,6 +32,7 @@
 module engine_plan #(
     parameter int SLOT_BITS = 4,
     parameter int AD_SERIAL = 0,
+    parameter int TAG_BESIDE = 0,
     parameter int TAIL = 0,
     parameter int COMMANDS = 64,
     parameter int NONCE_BITS = 96
@@ -158,7 +161,7 @@ module engine_plan #(
         if (entered.illegal) entered_first = engine_pkg::NONE;
         else if (entered.has_ad) entered_first = engine_pkg::AD;
         else if (entered.has_message) entered_first = engine_pkg::MESSAGE;
-        else if (entered.open) entered_first = engine_pkg::TAG;
+        else if (entered.open && TAG_BESIDE == 0) entered_first = engine_pkg::TAG;
         else entered_first = engine_pkg::NONE;
     end
 
@@ -191,6 +194,7 @@ module engine_plan #(
     part_t head_message;
     logic [14:0] head_ad_last;
     logic head_no_part;  // no part of bytes
+    logic head_tag;  // a beat of its own for the tag
     part_t end_part;  // the tag, or nothing
 
     // What is zero or one is made by AND and OR: a choice of a constant would become a reset of its register, and that
@@ -203,8 +207,9 @@ module engine_plan #(
         head_message.last_fill = up_to(head.message_end[5:0]);
         head_message.fill = head.one_message ? head_message.last_fill : ALL;
         head_message.last_lane = head.message_end[5:4];
-        head_message.ends = !head.open && !(TAIL == 1 && head.message_end[5:4] == 2'd3);
-        head_message.stream_ends = !head.open;
+        head_tag = head.open && TAG_BESIDE == 0;
+        head_message.ends = !head_tag && !(TAIL == 1 && head.message_end[5:4] == 2'd3);
+        head_message.stream_ends = !head_tag;
 
         head_part = head_message;
         head_part.kind = head_first;
@@ -217,8 +222,8 @@ module engine_plan #(
             head_part.last_fill = head_ad_last;
             head_part.fill = head.one_ad ? head_ad_last : ALL;
             head_part.last_lane = head.ad_end[5:4];
-            head_part.ends = !head.open && !head.has_message && TAIL == 0;
-            head_part.stream_ends = !head.open && !head.has_message;
+            head_part.ends = !head_tag && !head.has_message && TAIL == 0;
+            head_part.stream_ends = !head_tag && !head.has_message;
         end
         head_part.one = head_part.one | head_no_part;
         head_part.fill = (head_part.fill & {15{!head_no_part}})
@@ -253,16 +258,18 @@ module engine_plan #(
     logic step_then;
     logic move;
     logic from_next;
+    logic packet_tag;  // as head_tag
 
     assign move = take || !valid;
     assign from_next = !valid || final_beat;
     assign next_take = move && from_next;
+    assign packet_tag = packet.open && TAG_BESIDE == 0;
 
     always_comb begin
         end_part = part;
-        end_part.kind = {1'b1, !packet.open};  // TAG, NONE
+        end_part.kind = {1'b1, !packet_tag};  // TAG, NONE
         end_part.one = 1'b1;
-        end_part.fill = ONE_BLOCK & {15{packet.open}};
+        end_part.fill = ONE_BLOCK & {15{packet_tag}};
         end_part.ends = 1'b1;
         end_part.stream_ends = 1'b1;
 
@@ -304,7 +311,7 @@ module engine_plan #(
             packet <= next;
             message <= next_message;
             hash_blocks <= next_ad_blocks + {{2{!next.has_message}}, next.message_end[15:4]};
-            has_stream <= next.open || next.has_ad || next.has_message;
+            has_stream <= (next.open && TAG_BESIDE == 0) || next.has_ad || next.has_message;
         end
         if (rst) valid <= 1'b0;
         else if (move) valid <= !from_next || next_valid;

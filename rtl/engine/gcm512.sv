@@ -6,18 +6,19 @@
 //   DIRECTION  0 seals, 1 opens, 2 both: the data path is the same, the parameter saves a few multiplexers
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   STAGES     registers of GHASH's multipliers
+//   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //   SLOTS      key slots, a power of two of 16 or more
 //
 // No clock is lost between packets, whatever their slots: the round keys walk beside the blocks, GHASH reads
 // its powers by slot. The block E(J_0) that covers the tag and the block of lengths go into places of the
-// packet's last beat that its message leaves free. A packet costs the clocks of its beats on s_axis, and a
-// sealed one whose message has a multiple of four blocks (or none) one more for these two blocks.
+// packet's last beat that its message leaves free. A packet costs the clocks of its beats on s_axis, and one without a
+// tag's beat whose message has a multiple of four blocks (or none) one more for these two blocks.
 // Loading a key takes one clock from the packets for H = E(0), and while GHASH makes its powers
 // one in STAGES + 5, which is how long it takes for one of them.
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
-// ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
-// only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
+// ceil(message/64) message beats, a tag beat of 16 bytes when opening, or with TAG_BESIDE a tag on s_tag, at the
+// latest with the last of these beats, which waits for it; tkeep partial in a part's last beat only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
 // s_cmd_padded. A command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
 // use is refused (slot_loader).
 module gcm512 #(
@@ -25,6 +26,7 @@ module gcm512 #(
     parameter int DIRECTION = 2,
     parameter int SBOX = 0,
     parameter int STAGES = 4,
+    parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
     parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
@@ -54,6 +56,10 @@ module gcm512 #(
     input  logic [ 63:0] s_axis_tkeep,
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
+
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
 
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
@@ -149,6 +155,7 @@ module gcm512 #(
     logic [1:0] beat_message_spare;
     logic [COUNT-1:0] beat_hash_blocks;
     logic [95:0] beat_nonce;
+    logic [127:0] beat_tag;
     logic [2:0] unused_emit;
     logic [SLOT_BITS-1:0] unused_emit_slot;
     logic unused_prepare_valid;
@@ -161,6 +168,7 @@ module gcm512 #(
     engine_front #(
         .SLOT_BITS(SLOT_BITS),
         .DIRECTION(DIRECTION),
+        .TAG_BESIDE(TAG_BESIDE),
         .TAIL(1),
         .COMMANDS(16)
     ) front (
@@ -182,6 +190,9 @@ module gcm512 #(
         .s_axis_tkeep,
         .s_axis_tlast,
         .s_axis_tuser,
+        .s_tag_tvalid,
+        .s_tag_tready,
+        .s_tag_tdata,
         .prepare_valid(unused_prepare_valid),
         .prepare_ready(1'b1),
         .prepare_slot(unused_prepare_slot),
@@ -220,7 +231,8 @@ module gcm512 #(
         .beat_ad_spare,
         .beat_message_spare,
         .beat_hash_blocks,
-        .beat_nonce
+        .beat_nonce,
+        .beat_tag
     );
 
     // ---- Stage 1: counter blocks, and the order of GHASH's blocks ----
@@ -268,7 +280,7 @@ module gcm512 #(
 
     assign hashed_0 = beat_kind != engine_pkg::TAG || beat_message_spare == '0;
     assign count_0 = beat_kind == engine_pkg::NONE && beat_start ? COUNT'(1) : beat_hash_blocks;
-    assign has_message_0 = beat_message_bytes != '0 && beat_kind != engine_pkg::NONE;
+    assign has_message_0 = beat_message_bytes != '0 && !(beat_kind == engine_pkg::NONE && beat_start);
 
     always_ff @(posedge clk) begin
         valid_1 <= valid_0 && !rst;
@@ -385,6 +397,34 @@ module gcm512 #(
         out_kind, out_blocks, out_partial, out_bytes
     } = beside_out;
 
+    // The tag to compare with: in its beat, or what came beside the packet's last beat.
+    logic [127:0] out_tag;
+    if (TAG_BESIDE == 1 && DIRECTION != 0) begin : g_tags
+        logic unused_valid;
+        logic unused_tags_popped;
+        logic [$clog2(PACKETS):0] unused_tags;
+        ram_fifo #(
+            .WIDTH(128),
+            .DEPTH(PACKETS)
+        ) tags (
+            .clk,
+            .rst,
+            .s_valid(valid_0 && beat_final),
+            .s_data(beat_tag),
+            .m_valid(unused_valid),
+            .m_ready(valid_way[LATENCY-1] && out_final),
+            .m_data(out_tag),
+            .popped(unused_tags_popped),
+            .stored(unused_tags)
+        );
+        logic unused_out;
+        assign unused_out = ^{unused_valid, unused_tags_popped, unused_tags};
+    end else begin : g_tag_beat
+        assign out_tag = out_kind == engine_pkg::TAG ? data_out[255:128] : '0;
+        logic unused_tag;
+        assign unused_tag = ^beat_tag;
+    end
+
     // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
     logic [63:0] out_keep;
     logic [511:0] result;
@@ -435,7 +475,7 @@ module gcm512 #(
         for (int i = 0; i < 4; i = i + 1) hash_blocks[128*(3-i)+:128] <= hashed[128*i+:128];
         // E(J_0), and the tag to compare with.
         finish_valid <= valid_way[LATENCY-1] && out_final && !rst;
-        finish_value <= encrypted[511:384] ^ (out_kind == engine_pkg::TAG ? data_out[255:128] : '0);
+        finish_value <= encrypted[511:384] ^ out_tag;
         finish_has_message <= out_has_message;
         call_done <= call_way[LATENCY-1] && !rst;
         call_result <= encrypted[127:0];

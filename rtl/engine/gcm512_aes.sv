@@ -3,6 +3,7 @@ module gcm512_aes #(
     parameter int DIRECTION = 2,
     parameter int SBOX = 0,
     parameter int STAGES = 4,
+    parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS)
 ) (
@@ -32,6 +33,10 @@ module gcm512_aes #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
+
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [511:0] m_axis_tdata,
@@ -50,6 +55,7 @@ module gcm512_aes #(
         .DIRECTION(DIRECTION),
         .SBOX(SBOX),
         .STAGES(STAGES),
+        .TAG_BESIDE(TAG_BESIDE),
         .SLOTS(SLOTS)
     ) engine (
         .clk,
@@ -74,6 +80,9 @@ module gcm512_aes #(
         .s_axis_tkeep,
         .s_axis_tlast,
         .s_axis_tuser,
+        .s_tag_tvalid,
+        .s_tag_tready,
+        .s_tag_tdata,
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,

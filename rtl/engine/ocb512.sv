@@ -11,17 +11,18 @@
 //              0: these calls go through lane 0, each in place of a beat. Not for DIRECTION 1.
 //   SBOX       of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
 //   SLOTS      key slots, a power of two of 16 or more
+//   TAG_BESIDE 0: a received tag is a beat of the stream; 1: it comes beside it and costs no clock
 //
 // No clock is lost between packets, whatever their slots: the round keys walk beside the blocks. Sealing a
 // packet costs ceil(ad/64) + ceil(message/64) clocks, at least 1, if calls to the fifth core (one for the
 // tag, one for Ktop unless the nonce differs from the one before in the low six bits only) do not take
-// longer; without a fifth core they add up. Opening costs one clock more, that of the tag's beat. In an engine that only
+// longer; without a fifth core they add up. Opening costs one clock more, if the tag has a beat. In an engine that only
 // opens a packet costs as many clocks at least as there are calls: one for each block of AD, for a partial block, for the
 // tag, and for Ktop.
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
-// ceil(message/64) message beats, a tag beat of 16 bytes when opening; tkeep partial in a part's last beat
-// only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
+// ceil(message/64) message beats, a tag beat of 16 bytes when opening, or with TAG_BESIDE a tag on s_tag, at the
+// latest with the last of these beats, which waits for it; tkeep partial in a part's last beat only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
 // s_cmd_padded. A command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
 // use is refused (slot_loader).
 module ocb512 #(
@@ -29,6 +30,7 @@ module ocb512 #(
     parameter int DIRECTION = 2,
     parameter int AUX = 1,
     parameter int SBOX = 0,
+    parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS),
     parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
@@ -58,6 +60,10 @@ module ocb512 #(
     input  logic [ 63:0] s_axis_tkeep,
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
+
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
 
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
@@ -177,11 +183,13 @@ module ocb512 #(
     logic [3:0] unused_spare;
     logic [13:0] unused_hash_blocks;
     logic unused_nonce;
+    logic [127:0] beat_tag;
 
     engine_front #(
         .SLOT_BITS(SLOT_BITS),
         .DIRECTION(DIRECTION),
         .AD_SERIAL(DIRECTION == 1 ? 1 : 0),
+        .TAG_BESIDE(TAG_BESIDE),
         .COMMANDS(COMMANDS),
         .NONCE_BITS(1)
     ) front (
@@ -203,6 +211,9 @@ module ocb512 #(
         .s_axis_tkeep,
         .s_axis_tlast,
         .s_axis_tuser,
+        .s_tag_tvalid,
+        .s_tag_tready,
+        .s_tag_tdata,
         .prepare_valid,
         .prepare_ready,
         .prepare_slot,
@@ -241,7 +252,8 @@ module ocb512 #(
         .beat_ad_spare(unused_spare[1:0]),
         .beat_message_spare(unused_spare[3:2]),
         .beat_hash_blocks(unused_hash_blocks),
-        .beat_nonce(unused_nonce)
+        .beat_nonce(unused_nonce),
+        .beat_tag
     );
 
     logic ktop_valid;
@@ -382,6 +394,7 @@ module ocb512 #(
 
     ocb_calls #(
         .SHARED(SHARED),
+        .TAGS_HOLD(DIRECTION == 1 ? 0 : 1),
         .SLOT_BITS(SLOT_BITS),
         .PACKETS(PACKETS)
     ) calls (
@@ -610,6 +623,34 @@ module ocb512 #(
     logic gathered_open;
     logic gathered_error;
 
+    // The tag to compare with: in its beat, or what came beside the packet's last beat.
+    logic [127:0] out_tag;
+    if (TAG_BESIDE == 1 && DIRECTION != 0) begin : g_tags
+        logic unused_valid;
+        logic unused_popped;
+        logic [$clog2(PACKETS):0] unused_tags;
+        ram_fifo #(
+            .WIDTH(128),
+            .DEPTH(PACKETS)
+        ) tags (
+            .clk,
+            .rst,
+            .s_valid(valid_0 && beat_final),
+            .s_data(beat_tag),
+            .m_valid(unused_valid),
+            .m_ready(valid_way[LATENCY-1] && out_final),
+            .m_data(out_tag),
+            .popped(unused_popped),
+            .stored(unused_tags)
+        );
+        logic unused_out;
+        assign unused_out = ^{unused_valid, unused_popped, unused_tags};
+    end else begin : g_tag_beat
+        assign out_tag = out_kind == engine_pkg::TAG ? post_out[127:0] : '0;
+        logic unused_tag;
+        assign unused_tag = ^beat_tag;
+    end
+
     ocb_collect collect (
         .clk,
         .rst,
@@ -618,6 +659,7 @@ module ocb512 #(
         .post(post_out),
         .in_ad(ad_sum),
         .in_checksum(checksum_out),
+        .in_tag(out_tag),
         .in_bytes(out_bytes),
         .in_blocks(out_blocks),
         .in_partial(out_partial),

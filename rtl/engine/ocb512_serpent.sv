@@ -2,6 +2,7 @@
 module ocb512_serpent #(
     parameter int DIRECTION = 2,
     parameter int AUX = 1,
+    parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
     parameter int SLOT_BITS = $clog2(SLOTS)
 ) (
@@ -31,6 +32,10 @@ module ocb512_serpent #(
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
 
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
+
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
     output logic [511:0] m_axis_tdata,
@@ -48,6 +53,7 @@ module ocb512_serpent #(
         .CIPHER(1),
         .DIRECTION(DIRECTION),
         .AUX(AUX),
+        .TAG_BESIDE(TAG_BESIDE),
         .SLOTS(SLOTS)
     ) engine (
         .clk,
@@ -72,6 +78,9 @@ module ocb512_serpent #(
         .s_axis_tkeep,
         .s_axis_tlast,
         .s_axis_tuser,
+        .s_tag_tvalid,
+        .s_tag_tready,
+        .s_tag_tdata,
         .m_axis_tvalid,
         .m_axis_tready,
         .m_axis_tdata,

@@ -2,6 +2,8 @@
 // is rare, then Ktop, without which no packet goes on, then a packet's tag.
 //
 //   SHARED     1: the core is one that beats need too
+//   TAGS_HOLD  0: beats are not held for a tag's call before it has waited eight clocks. For an engine that opens, which asks
+//              behind the cipher: what is held back for its calls would not have come before a whole latency is over
 //   uses       a beat needs the core: bit 0 the one that is given in this clock, bit i the one of stage i - 1; a call
 //              takes the place of stage 2
 //   make, ktop_valid, finish_valid    a call is wanted, until its *_ack
@@ -11,6 +13,7 @@
 //              way here
 module ocb_calls #(
     parameter int SHARED = 0,
+    parameter int TAGS_HOLD = 1,
     parameter int SLOT_BITS = 4,
     parameter int PACKETS = 64
 ) (
@@ -51,18 +54,25 @@ module ocb_calls #(
 
     if (SHARED == 1) begin : g_hold
         logic many;  // more tags' calls than places there can be
+        logic [3:0] waited;  // clocks that the first of them did not enter in, up to eight
+        logic [2:0] few;  // or as many as these
         logic [2:0] left;  // places that the other calls leave to these, and two
         always_comb begin
-            many = finish_stored[$clog2(PACKETS):3] != '0;
+            many = TAGS_HOLD == 1 && finish_stored[$clog2(PACKETS):3] != '0;
+            few = TAGS_HOLD == 1 ? finish_stored[2:0] : {2'b00, waited[3]};
             left = {2'b0, !uses[1]} + {2'b0, !uses[2]} + {2'b0, !uses[3]} + {2'b0, !make}
                 + {2'b0, !ktop_valid};
+        end
+        always_ff @(posedge clk) begin
+            if (rst || finish_ack) waited <= '0;
+            else if (finish_valid && !waited[3]) waited <= waited + 4'd1;
         end
         // Of the beat that is given in this clock it is known last whether it needs the core.
         always_ff @(posedge clk) begin
             if (rst) hold <= 1'b0;
             else begin
-                hold <= many || (uses[0] ? {1'b0, finish_stored[2:0]} + 4'd2 > {1'b0, left}
-                    : {1'b0, finish_stored[2:0]} + 4'd1 > {1'b0, left});
+                hold <= many || (uses[0] ? {1'b0, few} + 4'd2 > {1'b0, left}
+                    : {1'b0, few} + 4'd1 > {1'b0, left});
             end
         end
     end else begin : g_no_hold

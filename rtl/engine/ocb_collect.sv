@@ -7,6 +7,7 @@
 //   in_ad               sum of the AD blocks among the outputs of this clock (one block from a lone core: as
 //                       is)
 //   in_blocks           which of the beat's blocks have a byte; in_partial: which of these is not full, if one is
+//   in_tag              opening, with the packet's last beat: the received tag; sealing: zero
 //   in_checksum         sealing: checksum + last offset + L_$; opening: last offset + L_$
 //   finish_*            with the last beat of a packet: finish_hash = HASH(AD), when opening plus the
 //                       received tag; finish_input = the input of the call that makes the tag
@@ -19,6 +20,7 @@ module ocb_collect (
     input logic [511:0] post,
     input logic [127:0] in_ad,
     input logic [127:0] in_checksum,
+    input logic [127:0] in_tag,
     input logic [  6:0] in_bytes,
     input logic [  3:0] in_blocks,
     input logic [  3:0] in_partial,
@@ -80,7 +82,7 @@ module ocb_collect (
         kind_1 <= in_kind;
         pad_1 <= pad;
         ad_1 <= in_ad;
-        tag_1 <= post[127:0];
+        tag_1 <= in_tag;
         checksum_1 <= in_checksum;
         beat_valid <= in_valid && in_kind == engine_pkg::MESSAGE && !rst;
         beat_data <= kept;
@@ -107,7 +109,7 @@ module ocb_collect (
         if (valid_1) hash <= (start_1 ? '0 : hash) ^ (kind_1 == engine_pkg::AD ? ad_1 : '0);
         if (valid_1 && kind_1 == engine_pkg::MESSAGE) checksum <= checksum_next;
         else if (valid_1 && start_1) checksum <= '0;
-        tag_2 <= open_1 && kind_1 == engine_pkg::TAG ? tag_1 : '0;
+        tag_2 <= tag_1;
         checksum_2 <= checksum_1;
         finish_valid <= valid_1 && final_1 && !rst;
         finish_open <= open_1;

@@ -1,41 +1,45 @@
-// engine_front for OCB that seals (0) or opens (1), and for GCM that does both (2). Whatever comes in, each command is
+// engine_front for OCB that seals (0) or opens (1), for GCM that does both (2), and with the tag beside the
+// stream and what either of them needs when it opens (3). Whatever comes in, each command is
 // taken once, announced in that clock, and not while its key is being loaded. It gives its internal beats once, in order
 // and complete, with the stream's bytes (any one, which `byte_at` says), and zeros once the stream has ended too early;
 // they say rightly whether command or stream was wrong. The beats up to tlast, no more and no fewer, are used up for it,
 // so that the next packet starts with its own first beat. Internal beats come in every clock in which they can, and in no
-// other: not without what the packet needs, not while held, not without credits.
+// other: not without what the packet needs, a tag beside the stream included, not while held, not without credits.
 //
 // Lengths and widths are those of the engines, but there are only two slots, and the FIFO, which has a proof of its own,
 // holds two commands. One more stands in front of it, and two behind it: the next one, and the one whose beats are given.
 module engine_front_properties (
     input logic clk,
     input logic rst,
-    input logic [2:0][1:0] loaded,
-    input logic [2:0] loading,
-    input logic [2:0] loading_slot,
-    input logic [2:0] s_cmd_tvalid,
-    input logic [2:0] s_cmd_open,
-    input logic [2:0] s_cmd_slot,
-    input logic [2:0][95:0] s_cmd_nonce,
-    input logic [2:0][15:0] s_cmd_ad_bytes,
-    input logic [2:0][15:0] s_cmd_message_bytes,
-    input logic [2:0] s_axis_tvalid,
-    input logic [2:0][511:0] s_axis_tdata,
-    input logic [2:0][63:0] s_axis_tkeep,
-    input logic [2:0] s_axis_tlast,
-    input logic [2:0][1:0] s_axis_tuser,
-    input logic [2:0] prepare_ready,
-    input logic [2:0] packet_ready,
-    input logic [2:0] hold,
-    input logic [2:0] credit_beat,
-    input logic [2:0] credit_packet,
-    input logic [2:0][5:0] byte_at
+    input logic [3:0][1:0] loaded,
+    input logic [3:0] loading,
+    input logic [3:0] loading_slot,
+    input logic [3:0] s_cmd_tvalid,
+    input logic [3:0] s_cmd_open,
+    input logic [3:0] s_cmd_slot,
+    input logic [3:0][95:0] s_cmd_nonce,
+    input logic [3:0][15:0] s_cmd_ad_bytes,
+    input logic [3:0][15:0] s_cmd_message_bytes,
+    input logic [3:0] s_axis_tvalid,
+    input logic [3:0][511:0] s_axis_tdata,
+    input logic [3:0][63:0] s_axis_tkeep,
+    input logic [3:0] s_axis_tlast,
+    input logic [3:0][1:0] s_axis_tuser,
+    input logic [3:0] s_tag_tvalid,
+    input logic [3:0][127:0] s_tag_tdata,
+    input logic [3:0] prepare_ready,
+    input logic [3:0] packet_ready,
+    input logic [3:0] hold,
+    input logic [3:0] credit_beat,
+    input logic [3:0] credit_packet,
+    input logic [3:0][5:0] byte_at
 );
-    for (genvar i = 0; i < 3; i = i + 1) begin : g_engine
+    for (genvar i = 0; i < 4; i = i + 1) begin : g_engine
         engine_front_checks #(
-            .DIRECTION(i),
-            .AD_SERIAL(i == 1 ? 1 : 0),
-            .TAIL(i == 2 ? 1 : 0),
+            .DIRECTION(i == 3 ? 1 : i),
+            .AD_SERIAL(i == 1 || i == 3 ? 1 : 0),
+            .TAG_BESIDE(i == 3 ? 1 : 0),
+            .TAIL(i >= 2 ? 1 : 0),
             .NONCE_BITS(i == 2 ? 96 : 1)
         ) checks (
             .clk,
@@ -54,6 +58,8 @@ module engine_front_properties (
             .s_axis_tkeep(s_axis_tkeep[i]),
             .s_axis_tlast(s_axis_tlast[i]),
             .s_axis_tuser(s_axis_tuser[i]),
+            .s_tag_tvalid(s_tag_tvalid[i]),
+            .s_tag_tdata(s_tag_tdata[i]),
             .prepare_ready(prepare_ready[i]),
             .packet_ready(packet_ready[i]),
             .hold(hold[i]),
@@ -67,6 +73,7 @@ endmodule
 module engine_front_checks #(
     parameter int DIRECTION = 0,
     parameter int AD_SERIAL = 0,
+    parameter int TAG_BESIDE = 0,
     parameter int TAIL = 0,
     parameter int NONCE_BITS = 96
 ) (
@@ -86,6 +93,8 @@ module engine_front_checks #(
     input logic [63:0] s_axis_tkeep,
     input logic s_axis_tlast,
     input logic [1:0] s_axis_tuser,
+    input logic s_tag_tvalid,
+    input logic [127:0] s_tag_tdata,
     input logic prepare_ready,
     input logic packet_ready,
     input logic hold,
@@ -100,7 +109,8 @@ module engine_front_checks #(
     localparam logic [1:0] TAG = 2'd2;
     localparam logic [1:0] NONE = 2'd3;
 
-    logic s_cmd_tready, s_axis_tready, prepare_valid, prepare_slot, prepare_illegal, packet_done;
+    logic
+        s_cmd_tready, s_axis_tready, s_tag_tready, prepare_valid, prepare_slot, prepare_illegal, packet_done;
     logic
         emit,
         emit_message,
@@ -124,11 +134,13 @@ module engine_front_checks #(
     logic [9:0] beat_index;
     logic [15:0] beat_ad_bytes, beat_message_bytes;
     logic [NONCE_BITS-1:0] beat_nonce;
+    logic [127:0] beat_tag;
 
     engine_front #(
         .SLOT_BITS(1),
         .DIRECTION(DIRECTION),
         .AD_SERIAL(AD_SERIAL),
+        .TAG_BESIDE(TAG_BESIDE),
         .TAIL(TAIL),
         .COMMANDS(COMMANDS),
         .NONCE_BITS(NONCE_BITS)
@@ -151,6 +163,9 @@ module engine_front_checks #(
         .s_axis_tkeep,
         .s_axis_tlast,
         .s_axis_tuser,
+        .s_tag_tvalid,
+        .s_tag_tready,
+        .s_tag_tdata,
         .prepare_valid,
         .prepare_ready,
         .prepare_slot,
@@ -189,7 +204,8 @@ module engine_front_checks #(
         .beat_ad_spare,
         .beat_message_spare,
         .beat_hash_blocks,
-        .beat_nonce
+        .beat_nonce,
+        .beat_tag
     );
 
     // ---- The command that is offered.
@@ -230,9 +246,10 @@ module engine_front_checks #(
     logic misfit = 1'b0;
     logic is_read = 1'b0;  // its tlast came
     logic over = 1'b0;  // the one before has given all its beats, but its tlast has not come
+    logic owed = 1'b0;  // the tag of an illegal command's packet has not come
     logic has_stream;
     assign {illegal, open, slot, ad, message, nonce} = oldest;
-    assign has_stream = open || ad != '0 || message != '0;
+    assign has_stream = (open && TAG_BESIDE == 0) || ad != '0 || message != '0;
 
     // A part and those behind it.
     function automatic logic [3:0] parts_from(input logic [1:0] part);
@@ -293,7 +310,7 @@ module engine_front_checks #(
         logic [15:0] ad_bytes, message_bytes;
         {has_tag, ad_bytes, message_bytes} = '0;
         if (!entered_command[WIDTH-1]) begin
-            has_tag = entered_command[WIDTH-2];
+            has_tag = entered_command[WIDTH-2] && TAG_BESIDE == 0;
             {ad_bytes, message_bytes} = entered_command[NONCE_BITS+:32];
         end
         tail = TAIL == 1 && !has_tag && (17'(message_bytes) + 17'd15) / 16 % 4 == '0;
@@ -325,11 +342,13 @@ module engine_front_checks #(
     // ---- What moves in this clock, and what should.
 
     logic surplus;  // beats come that are too many, or a refused command's
-    logic wants, may, beat, wrong, plan_valid;
+    logic wants, wants_tag, may, goes, beat, wrong, plan_valid;
     assign plan_valid = front.plan.valid;
     assign surplus = over || (packets != '0 && started && kind == NONE && !is_read);
     assign wants = kind != NONE && !is_read;
-    assign may = plan_valid && !surplus && packet_ready && !hold && credit_beat && credit_packet;
+    assign wants_tag = TAG_BESIDE == 1 && open && !illegal && last;
+    assign may = plan_valid && !surplus && !owed && packet_ready && !hold && credit_beat && credit_packet;
+    assign goes = may && (!wants_tag || s_tag_tvalid);
     assign beat = s_axis_tvalid && s_axis_tready;
     assign wrong = beat && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != stream_last);
 
@@ -340,6 +359,7 @@ module engine_front_checks #(
     logic [129:0] command_before, command_now;
     logic [WIDTH+25:0] beat_before;
     logic was_emit_2 = 1'b0, error_before, error_before_2;
+    logic [127:0] tag_before;
     logic [7:0] data_before;  // of the byte, which is any one
     logic [5:0] place_before;  // where it is among the bytes of beat_data
     assign command_now = {s_cmd_open, s_cmd_slot, s_cmd_nonce, s_cmd_ad_bytes, s_cmd_message_bytes};
@@ -358,6 +378,7 @@ module engine_front_checks #(
         was_emit_2 <= was_emit && !rst;
         error_before <= illegal || misfit || wrong;
         error_before_2 <= error_before;
+        tag_before <= TAG_BESIDE == 1 && open ? bytes_pkg::swap128(s_tag_tdata) : '0;
         data_before <= byte_at < bytes && !is_read ? s_axis_tdata[8*byte_at+:8] : 8'd0;
         place_before <= {byte_at[5:4], ~byte_at[3:0]};
         if (rst) begin
@@ -369,7 +390,10 @@ module engine_front_checks #(
             misfit <= 1'b0;
             is_read <= 1'b0;
             over <= 1'b0;
+            owed <= 1'b0;
         end else begin
+            if (owed) owed <= !s_tag_tvalid;
+            if (emit && illegal) owed <= open && TAG_BESIDE == 1;
             stepped <= {stepped[1:0], step_in};
             packets <= packets + 3'(enter) - 3'(emit && last);
             if (beat && s_axis_tlast) begin
@@ -409,6 +433,7 @@ module engine_front_checks #(
     logic [1:0] stored;
     logic [WIDTH-1:0] second;
     logic [3:0] second_parts;
+    logic second_tag;  // a beat of its own for it
     logic [1:0] second_kind;
     logic [15:0] second_end, second_message;
     assign next_valid = front.plan.next_valid;
@@ -420,6 +445,7 @@ module engine_front_checks #(
     assign entered_at = memory_at + 3'(stored);
     assign entered_valid = front.plan.entered_valid;
     assign second = queue[second_at];
+    assign second_tag = front.plan.next.open && TAG_BESIDE == 0;
     assign second_parts = parts_of(second);
     assign second_kind = second_parts[3] ? AD : second_parts[2] ? MESSAGE : second_parts[1] ? TAG : NONE;
     assign second_message = second[NONCE_BITS+:16] - 16'd1;
@@ -440,8 +466,10 @@ module engine_front_checks #(
                 assert (prepare_valid && {prepare_slot, prepare_nonce} == prepare_before);
 
             // Beats in, and internal beats.
-            assert (emit == (may && (!wants || s_axis_tvalid)));
-            assert (s_axis_tready == (surplus || (may && wants && step)));
+            assert (emit == (goes && (!wants || s_axis_tvalid)));
+            assert (s_axis_tready == (surplus || (goes && wants && step)));
+            assert (s_tag_tready == (owed || (may && wants_tag && (!wants || s_axis_tvalid))));
+            assert (TAG_BESIDE == 1 || !s_tag_tready);
             if (beat) assert (over || (packets != '0 && has_stream && !is_read));
             assert (emit_message == (emit && kind == MESSAGE));
             assert (emit_ad == (emit && kind == AD));
@@ -456,6 +484,7 @@ module engine_front_checks #(
                     beat_message_bytes, beat_nonce
                 } == beat_before);
                 assert (beat_data[8*place_before+:8] == data_before);
+                assert (beat_tag == tag_before);
                 for (int i = 0; i < 4; i = i + 1) begin
                     assert (beat_partial[i] ==
                             (beat_kind != TAG && beat_bytes / 16 == 7'(i) && beat_bytes % 16 != '0));
@@ -501,8 +530,8 @@ module engine_front_checks #(
                 ));
                 assert (front.plan.next_message.last_lane == second_message[5:4]);
                 assert (front.plan.next_message.ends ==
-                        (!front.plan.next.open && !(TAIL == 1 && second_message[5:4] == 2'd3)));
-                assert (front.plan.next_message.stream_ends == !front.plan.next.open);
+                        (!second_tag && !(TAIL == 1 && second_message[5:4] == 2'd3)));
+                assert (front.plan.next_message.stream_ends == !second_tag);
                 assert (front.plan.next_part.kind == second_kind);
                 assert (front.plan.next_step == (AD_SERIAL == 0 || second_kind != AD ||
                         (second_end < 16'd64 && second_end[5:4] == '0)));
@@ -558,6 +587,7 @@ module engine_front_checks #(
                 end
             end
             assert (front.swallow == surplus && (!over || !started));
+            assert (front.swallow_tag == owed && (!owed || !started));
             assert (((front.bad || (front.beat_valid && front.misfit)) && !(beat_valid && beat_final)) ==
                     misfit);
             if (was_emit) assert ((front.beat_illegal || front.bad || front.misfit) == error_before);
@@ -575,6 +605,7 @@ module engine_front_checks #(
             cover (beat_valid && beat_final && !beat_error && beat_ad_bytes > 16'd16 &&
                    beat_message_bytes != '0);
             cover (over && packets == 3'd4);
+            cover (TAG_BESIDE == 0 || (over && owed && packets != '0));
             cover (emit && wants != (kind != NONE));
         end
     end

@@ -1,8 +1,43 @@
 // ocb_calls between a pipeline of beats that keeps to `hold`, two that ask one call at a time, and the FIFO of the tags'
 // calls: never two in one place; every call that was wanted enters once, with its own block, and none without being
-// wanted; none is overtaken by a kind behind it; and while calls wait, one enters within four clocks. Beats are held
-// only if in the clock before more calls waited than places were free on the way.
+// wanted; none is overtaken by a kind behind it; and while calls wait that beats are held for, one enters within four
+// clocks; without TAGS_HOLD a tag's call is such when it has waited eight. Beats are held only if in the clock before more of them waited
+// than places were free on the way.
 module ocb_calls_properties (
+    input logic clk,
+    input logic rst,
+    input logic [1:0] beat,
+    input logic [1:0] make,
+    input logic [1:0] [1:0] make_slot,
+    input logic [1:0] ktop_valid,
+    input logic [1:0] [1:0] ktop_slot,
+    input logic [1:0] [127:0] ktop_block,
+    input logic [1:0] finish_ask,
+    input logic [1:0] [1:0] ask_slot,
+    input logic [1:0] [127:0] ask_block
+);
+    for (genvar i = 0; i < 2; i = i + 1) begin : g_calls
+        ocb_calls_checks #(
+            .TAGS_HOLD(i)
+        ) checks (
+            .clk,
+            .rst,
+            .beat(beat[i]),
+            .make(make[i]),
+            .make_slot(make_slot[i]),
+            .ktop_valid(ktop_valid[i]),
+            .ktop_slot(ktop_slot[i]),
+            .ktop_block(ktop_block[i]),
+            .finish_ask(finish_ask[i]),
+            .ask_slot(ask_slot[i]),
+            .ask_block(ask_block[i])
+        );
+    end
+endmodule
+
+module ocb_calls_checks #(
+    parameter int TAGS_HOLD = 1
+) (
     input logic clk,
     input logic rst,
     input logic beat,
@@ -28,6 +63,7 @@ module ocb_calls_properties (
 
     ocb_calls #(
         .SHARED(1),
+        .TAGS_HOLD(TAGS_HOLD),
         .SLOT_BITS(2),
         .PACKETS(DEPTH)
     ) calls (
@@ -71,7 +107,9 @@ module ocb_calls_properties (
 
     logic begun = 1'b0;
     logic was_make = 1'b0, was_ktop = 1'b0, was_finish = 1'b0;  // wanted, and did not enter
-    logic none_entered = 1'b0;  // though some were wanted
+    logic [3:0] waited = '0;  // clocks that a tag's call did not enter in, up to eight
+    logic hasty;  // calls wait that beats are held for
+    logic none_entered = 1'b0;  // though there were such
     logic [1:0] make_before;
     logic [129:0] ktop_before, finish_before;
     logic [2:0] acks_before;
@@ -83,17 +121,20 @@ module ocb_calls_properties (
     logic [3:0] waiting;
     logic [3:0] in_memory;
     assign in_memory = finish_calls.write_at - finish_calls.read_at;
-    assign waiting = finish_stored + 4'(make) + 4'(ktop_valid);
+    assign hasty = make || ktop_valid || (TAGS_HOLD == 1 ? finish_valid : waited == 4'd8);
+    assign waiting = (TAGS_HOLD == 1 ? finish_stored : 4'(waited == 4'd8)) + 4'(make) + 4'(ktop_valid);
     assign places = 4'(!uses[3]) + 4'(!uses[2]) + 4'(!uses[1]) + 4'(!given);
     assign distance = !uses[3] ? 3'd0 : !uses[2] ? 3'd1 : !uses[1] ? 3'd2 : !given ? 3'd3 : 3'd4;
 
     always_ff @(posedge clk) begin
         begun <= 1'b1;
         uses <= rst ? '0 : {uses[2:1], given};
+        if (rst || finish_ack) waited <= '0;
+        else if (finish_valid && waited != 4'd8) waited <= waited + 4'd1;
         was_make <= make && !make_ack && !rst;
         was_ktop <= ktop_valid && !ktop_ack && !rst;
         was_finish <= finish_valid && !finish_ack && !rst;
-        none_entered <= (make || ktop_valid || finish_valid) && !(make_ack || ktop_ack || finish_ack) && !rst;
+        none_entered <= hasty && !(make_ack || ktop_ack || finish_ack) && !rst;
         make_before <= make_slot;
         ktop_before <= {ktop_slot, ktop_block};
         finish_before <= {finish_slot, finish_block};
@@ -129,6 +170,7 @@ module ocb_calls_properties (
             if (none_entered) assert (distance < distance_before);
             if (hold) assert (too_many);
             // For the induction.
+            assert (calls.g_hold.waited == waited && waited <= 4'd8 && (finish_valid || waited == '0));
             assert (in_memory <= DEPTH && finish_stored <= DEPTH);
             assert (finish_calls.waiting == in_memory && finish_calls.some == (in_memory != '0));
             assert (finish_stored == in_memory + 4'(finish_calls.fetched) + 4'(finish_valid));

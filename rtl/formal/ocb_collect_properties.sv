@@ -7,6 +7,7 @@ module ocb_collect_properties (
     input logic in_valid,
     input logic [511:0] lane_blocks,
     input logic [511:0] post,
+    input logic [127:0] in_tag,
     input logic [127:0] in_ad,
     input logic [127:0] in_checksum,
     input logic [6:0] in_bytes,
@@ -20,7 +21,6 @@ module ocb_collect_properties (
 );
     localparam logic [1:0] MESSAGE = 2'd0;
     localparam logic [1:0] AD = 2'd1;
-    localparam logic [1:0] TAG = 2'd2;
 
     logic beat_valid, beat_last, beat_open, beat_error, finish_valid, finish_open, finish_error;
     logic [511:0] beat_data;
@@ -41,6 +41,7 @@ module ocb_collect_properties (
         .in_valid,
         .lane_blocks,
         .post,
+        .in_tag,
         .in_ad,
         .in_checksum,
         .in_bytes,
@@ -127,7 +128,7 @@ module ocb_collect_properties (
         flags_1 <= {in_bytes, in_part_last, in_open, in_error};
         ends_1 <= {in_open, in_error};
         ends_2 <= ends_1;
-        tag_1 <= in_open && in_kind == TAG ? post[127:0] : '0;
+        tag_1 <= in_tag;
         tag_2 <= tag_1;
         base_1 <= in_checksum;
         base_2 <= base_1;

@@ -3,7 +3,7 @@
 //   SUITE       the cipher suite: 0 GCM with AES-128, 1 OCB3 with AES-128, 2 and 3 the same with Serpent and keys of 256 bits
 //   s_key_*, set_*, begins, in_use, zeroise, zeroising, refused, began
 //               see macsec_keys; a frame ends with its tag or verdict
-//   s_cmd_*, s_axis_*, m_axis_*, m_tag_*
+//   s_cmd_*, s_axis_*, s_tag_*, m_axis_*, m_tag_*
 //               see gcm512, ocb512; nonce: first byte highest; m_tag_tbad: the frame is not what its tag says, or in error
 module macsec_engine #(
     parameter int OPEN = 0,
@@ -45,6 +45,10 @@ module macsec_engine #(
     input  logic [ 63:0] s_axis_tkeep,
     input  logic         s_axis_tlast,
     input  logic [  1:0] s_axis_tuser,
+
+    input  logic         s_tag_tvalid,
+    output logic         s_tag_tready,
+    input  logic [127:0] s_tag_tdata,
 
     output logic         m_axis_tvalid,
     input  logic         m_axis_tready,
@@ -103,6 +107,7 @@ module macsec_engine #(
             .CIPHER(CIPHER),
             .DIRECTION(OPEN),
             .SBOX(SBOX),
+            .TAG_BESIDE(OPEN),
             .SLOTS(2 ** SLOT_BITS)
         ) engine (
             .clk,
@@ -127,6 +132,9 @@ module macsec_engine #(
             .s_axis_tkeep,
             .s_axis_tlast,
             .s_axis_tuser,
+            .s_tag_tvalid,
+            .s_tag_tready,
+            .s_tag_tdata,
             .m_axis_tvalid,
             .m_axis_tready,
             .m_axis_tdata,
@@ -143,6 +151,7 @@ module macsec_engine #(
             .CIPHER(CIPHER),
             .DIRECTION(OPEN),
             .SBOX(SBOX),
+            .TAG_BESIDE(OPEN),
             .SLOTS(2 ** SLOT_BITS)
         ) engine (
             .clk,
@@ -167,6 +176,9 @@ module macsec_engine #(
             .s_axis_tkeep,
             .s_axis_tlast,
             .s_axis_tuser,
+            .s_tag_tvalid,
+            .s_tag_tready,
+            .s_tag_tdata,
             .m_axis_tvalid,
             .m_axis_tready,
             .m_axis_tdata,

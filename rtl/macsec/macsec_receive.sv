@@ -11,7 +11,9 @@
 // Nothing leaves before it is verified. Numbers within the window may come twice, as the standard lets them (10.6.5); with
 // a window of 0 none does. Frames without encryption (E = 0) count as ones of bad SecTAGs: this core does not open them.
 //
-// Clocks for a frame of n bytes of user data: 2 + ceil(n / 64) (the engine's); OCB3: 3 + ceil(n / 64).
+// Clocks for a frame of n bytes of user data: 1 + ceil(n / 64), and 1 more if the last 64 of them, or fewer, are more than 48
+// (the engine's); 3 at least, in which its number is judged again. OCB3: 2 + ceil(n / 64), and 4 at least if n is no
+// multiple of 16.
 //
 //   s_axis_*    the line, without FCS; tuser[0]: a bad frame of the MAC, at tlast; the other bits go with the frame
 //   m_axis_*    the controlled port: tid is the channel, tuser what s_axis_tuser[USER:1] was
@@ -557,15 +559,18 @@ module macsec_receive #(
         .popped(unused_popped[0])
     );
 
-    // ---- The frame's beats to the engine's: additional data, user data moved by 20 or 28 bytes, the ICV ----
+    // ---- The frame's beats to the engine's: additional data, user data moved by 20 or 28 bytes; beside them the ICV ----
 
     logic in_body;
-    logic in_icv;
+    logic icv_follows;  // the user data's last beat was given in the clock before
+    logic icv_short;  // of that frame: job_short
+    logic icv_room;
+    logic [3:0] icv_space;
     logic feed_valid;
     logic feed_ready;
     logic [511:0] feed_data;
     logic [63:0] feed_keep;
-    logic [1:0] feed_kind;
+    logic feed_last;
     logic header_ready;
     logic head;
     logic [9:0] more;  // beats of user data behind this one
@@ -584,8 +589,8 @@ module macsec_receive #(
     logic [191:0] icv_words;  // these eight, and what follows
     logic feeds;
 
-    assign head = !in_body && !in_icv && job_valid && !job_drop && beat_valid && header_ready;
-    assign rest = job_short ? held[191:0] : held[255:64];
+    assign head = !in_body && job_valid && !job_drop && beat_valid && header_ready && icv_room;
+    assign rest = icv_short ? held[191:0] : held[255:64];
     assign moved = job_short ? {beat_data[159:0], held} : {beat_data[223:0], held[351:64]};
     assign behind = {rest, prior};
     assign last_bytes = {job_bytes[5:0] == '0, job_bytes[5:0]};
@@ -598,19 +603,14 @@ module macsec_receive #(
 
     always_comb begin
         feed_valid = head;
-        feed_kind  = engine_pkg::AD;
+        feed_last  = 1'b0;
         feed_data  = beat_data;
         feed_keep  = job_short ? 64'hf_ffff : 64'hfff_ffff;
         if (in_body) begin
             feed_valid = !needs_beat || beat_valid;
-            feed_kind  = engine_pkg::MESSAGE;
+            feed_last  = one;
             feed_data  = moved;
             feed_keep  = one ? last_keep : '1;
-        end else if (in_icv) begin
-            feed_valid = 1'b1;
-            feed_kind  = engine_pkg::TAG;
-            feed_data  = {320'd0, icv_words};
-            feed_keep  = 64'hffff;
         end
     end
 
@@ -618,16 +618,15 @@ module macsec_receive #(
     assign feeds = feed_valid && feed_ready;
     assign drops = job_valid && job_drop;
     assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
-    assign job_done = drops ? beat_valid && beat_last : in_icv && feed_ready;
+    assign job_done = drops ? beat_valid && beat_last : feeds && feed_last;
 
     always_ff @(posedge clk) begin
-        if (rst) begin
-            in_body <= 1'b0;
-            in_icv  <= 1'b0;
-        end else if (feeds) begin
-            in_body <= head || (in_body && !one);
-            in_icv  <= in_body && one;
-        end
+        if (rst) in_body <= 1'b0;
+        else if (feeds) in_body <= !feed_last;
+        icv_follows <= feeds && feed_last && !rst;
+        icv_short <= job_short;
+        // One more may be on its way, and one may have come since.
+        icv_room <= icv_space > 4'd2;
         if (feeds) begin
             more <= in_body ? more - 10'd1 : job_more;
             one <= in_body ? two : job_one;
@@ -643,32 +642,55 @@ module macsec_receive #(
 
     logic engine_valid;
     logic engine_ready;
-    logic [1:0] engine_kind;
-    logic [2:0] engine_turn;  // the bytes before the ICV
+    logic engine_last;
+    logic engine_body;
     logic [63:0] engine_keep;
-    logic [511:0] fed;
     logic [511:0] engine_data;
     logic [2:0] unused_feed;
 
     stream_fifo #(
-        .WIDTH(581),
+        .WIDTH(578),
         .DEPTH(4)
     ) feed (
         .clk,
         .rst,
         .s_valid(feed_valid),
         .s_ready(feed_ready),
-        .s_data({feed_kind, in_icv ? icv_turn : 3'd0, feed_keep, feed_data}),
+        .s_data({in_body, feed_last, feed_keep, feed_data}),
         .m_valid(engine_valid),
         .m_ready(engine_ready),
-        .m_data({engine_kind, engine_turn, engine_keep, fed}),
+        .m_data({engine_body, engine_last, engine_keep, engine_data}),
         .space(unused_feed),
         .popped(unused_popped[3])
     );
 
+    logic icv_valid;
+    logic icv_ready;
+    logic unused_icv_ready;
+    logic unused_icv_popped;
+    logic [2:0] engine_turn;  // the bytes before the ICV
+    logic [191:0] engine_words;
+    logic [127:0] engine_icv;
+
+    stream_fifo #(
+        .WIDTH(195),
+        .DEPTH(8)
+    ) icvs (
+        .clk,
+        .rst,
+        .s_valid(icv_follows),
+        .s_ready(unused_icv_ready),
+        .s_data({icv_turn, icv_words}),
+        .m_valid(icv_valid),
+        .m_ready(icv_ready),
+        .m_data({engine_turn, engine_words}),
+        .space(icv_space),
+        .popped(unused_icv_popped)
+    );
+
     always_comb begin
-        engine_data = fed;
-        for (int i = 0; i < 8; i = i + 1) if (engine_turn == 3'(i)) engine_data[127:0] = fed[8*i+:128];
+        engine_icv = engine_words[127:0];
+        for (int i = 1; i < 8; i = i + 1) if (engine_turn == 3'(i)) engine_icv = engine_words[8*i+:128];
     end
 
     // ---- The engine ----
@@ -714,8 +736,11 @@ module macsec_receive #(
         .s_axis_tready(engine_ready),
         .s_axis_tdata(engine_data),
         .s_axis_tkeep(engine_keep),
-        .s_axis_tlast(engine_kind == engine_pkg::TAG),
-        .s_axis_tuser(engine_kind),
+        .s_axis_tlast(engine_last),
+        .s_axis_tuser({1'b0, !engine_body}),
+        .s_tag_tvalid(icv_valid),
+        .s_tag_tready(icv_ready),
+        .s_tag_tdata(engine_icv),
         .m_axis_tvalid(out_valid),
         .m_axis_tready(out_ready),
         .m_axis_tdata(out_data),
@@ -1025,6 +1050,7 @@ module macsec_receive #(
     logic unused;
     assign unused = ^{
         unused_line, unused_keep, unused_jobs, unused_popped, unused_tag, unused_headers, unused_feed,
+        unused_icv_ready, unused_icv_popped,
         unused_commands,
         unused_bytes, frame_head[63:48], unused_data, unused_pieces, parsed.bytes, judged.bad_tag, judged.an,
         judged.sent

@@ -450,6 +450,7 @@ module macsec_transmit #(
     logic icv_ready;
     logic [127:0] icv;
     logic unused_verdict;
+    logic unused_tag;
 
     macsec_engine #(
         .OPEN(0),
@@ -484,6 +485,9 @@ module macsec_transmit #(
         .s_axis_tkeep(engine_keep),
         .s_axis_tlast(engine_last),
         .s_axis_tuser({1'b0, engine_ad}),
+        .s_tag_tvalid(1'b0),
+        .s_tag_tready(unused_tag),
+        .s_tag_tdata('0),
         .m_axis_tvalid(out_valid),
         .m_axis_tready(out_ready),
         .m_axis_tdata(out_data),
@@ -739,7 +743,8 @@ module macsec_transmit #(
 
     logic unused;
     assign unused = ^{
-        unused_keep, unused_jobs, unused_popped, unused_verdict, unused_headers, unused_feed, unused_taken,
+        unused_keep, unused_jobs, unused_popped, unused_verdict, unused_tag,
+        unused_headers, unused_feed, unused_taken,
         unused_commands,
         unused_pieces, unused_packed_bad
     };

@@ -33,7 +33,7 @@ pub struct Flow {
     pub key: f64,
     /// `s_cmd`.
     pub command: f64,
-    /// `s_axis`.
+    /// `s_axis`, and `s_tag`.
     pub stream: f64,
     /// `m_axis`, by `tready`.
     pub output: f64,
@@ -91,6 +91,7 @@ pub struct Bench {
     input_keep: Port,
     input_last: Port,
     input_user: Port,
+    received: Option<(Stream, Port)>,
     output: Stream,
     output_data: Port,
     output_keep: Port,
@@ -230,11 +231,14 @@ struct Plan {
     /// The packet, its beats, and how many keys must be in before its command.
     packets: Vec<(Packet, usize)>,
     beats: Vec<(usize, Beat)>,
+    /// Those that come on `s_tag`.
+    received: Vec<[u8; 16]>,
 }
 
 impl Plan {
     fn of(actions: Vec<Action>, width: usize, random: &mut StdRng) -> Self {
-        let mut plan = Self { keys: Vec::new(), packets: Vec::new(), beats: Vec::new() };
+        let mut plan =
+            Self { keys: Vec::new(), packets: Vec::new(), beats: Vec::new(), received: Vec::new() };
         let mut used = [0; 256];
         for action in actions {
             match action {
@@ -243,6 +247,7 @@ impl Plan {
                     let number = plan.packets.len();
                     used[usize::from(packet.slot)] = number + 1;
                     plan.beats.extend(packet.beats(width, random).into_iter().map(|beat| (number, beat)));
+                    plan.received.extend(packet.tag.filter(|_| packet.tag_beside));
                     plan.packets.push((packet, plan.keys.len()));
                 }
             }
@@ -260,6 +265,11 @@ impl Bench {
         let mut model = Model::new(top, seed as u32);
         for name in ["s_key", "s_cmd", "s_axis"] {
             let stream = Stream::of(&model, name);
+            model.set(stream.valid, 0);
+        }
+        let received =
+            model.has("s_tag_tvalid").then(|| (Stream::of(&model, "s_tag"), model.port("s_tag_tdata")));
+        if let Some((stream, _)) = received {
             model.set(stream.valid, 0);
         }
         let port = |name: &str| model.port(name);
@@ -282,6 +292,7 @@ impl Bench {
             input_keep: port("s_axis_tkeep"),
             input_last: port("s_axis_tlast"),
             input_user: port("s_axis_tuser"),
+            received,
             output: Stream::of(&model, "m_axis"),
             output_data: port("m_axis_tdata"),
             output_keep: port("m_axis_tkeep"),
@@ -324,11 +335,13 @@ struct Run<'a> {
     keys: Sender,
     commands: Sender,
     input: Sender,
+    received: Option<Sender>,
     output: Receiver,
     tags: Receiver,
     keys_done: usize,
     commands_done: Vec<u64>,
     beats_done: usize,
+    received_done: usize,
     first_in: Vec<Option<u64>>,
     last_in: Vec<Option<u64>>,
     current: Option<Output>,
@@ -343,11 +356,13 @@ impl<'a> Run<'a> {
             keys: Sender::new(bench.key, flow.key),
             commands: Sender::new(bench.command, flow.command),
             input: Sender::new(bench.input, flow.stream),
+            received: bench.received.map(|(stream, _)| Sender::new(stream, flow.stream)),
             output: Receiver::new(bench.output, flow.output),
             tags: Receiver::new(bench.tag, flow.tag),
             keys_done: 0,
             commands_done: Vec::with_capacity(packets),
             beats_done: 0,
+            received_done: 0,
             first_in: vec![None; packets],
             last_in: vec![None; packets],
             current: None,
@@ -365,7 +380,8 @@ impl<'a> Run<'a> {
             still = if moved { 0 } else { still + 1 };
             let done = self.keys_done == self.plan.keys.len()
                 && self.verdicts.len() >= self.plan.packets.len()
-                && self.beats_done == self.plan.beats.len();
+                && self.beats_done == self.plan.beats.len()
+                && self.received_done == self.plan.received.len();
             if done && still >= QUIET {
                 return;
             }
@@ -392,6 +408,7 @@ impl<'a> Run<'a> {
         self.offer_key();
         self.offer_command();
         self.offer_beat();
+        self.offer_received();
         let Bench { model, random, .. } = &mut *self.bench;
         model.set(self.output.stream.ready, self.output.gate.is_open(random).into());
         model.set(self.tags.stream.ready, self.tags.gate.is_open(random).into());
@@ -412,6 +429,10 @@ impl<'a> Run<'a> {
             self.first_in[packet].get_or_insert(now);
             self.last_in[packet] = Some(now);
             self.beats_done += 1;
+            moved = true;
+        }
+        if self.received.as_mut().is_some_and(|received| received.taken(model)) {
+            self.received_done += 1;
             moved = true;
         }
         moved |= self.receive();
@@ -459,6 +480,17 @@ impl<'a> Run<'a> {
             model.set(bench.input_keep, beat.keep);
             model.set(bench.input_last, beat.last.into());
             model.set(bench.input_user, beat.kind.into());
+        }
+    }
+
+    fn offer_received(&mut self) {
+        let bench = &mut *self.bench;
+        let (Some(sender), Some((_, data))) = (&mut self.received, bench.received) else { return };
+        let next = self.plan.received.get(self.received_done);
+        if sender.starts(&mut bench.model, next.is_some(), &mut bench.random)
+            && let Some(tag) = next
+        {
+            bench.model.set_bytes(data, tag);
         }
     }
 

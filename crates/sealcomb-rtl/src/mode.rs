@@ -26,6 +26,8 @@ pub struct Mode {
     pub longest_ad: usize,
     /// Lengths that the top must refuse: open, bytes of additional data, bytes of the message part.
     pub illegal: Vec<(bool, usize, usize)>,
+    /// A received tag comes on `s_tag`, and not as a beat of the stream.
+    pub tag_beside: bool,
     /// The longest message and additional data that the top takes.
     pub longest_known: usize,
 }
@@ -61,6 +63,7 @@ impl Mode {
             longest: 2000,
             longest_ad: 300,
             illegal: Vec::new(),
+            tag_beside: false,
             longest_known: 65535,
         }
     }
@@ -88,6 +91,7 @@ impl Mode {
             message: message.to_vec(),
             padded: false,
             tag: None,
+            tag_beside: self.tag_beside,
             fault: None,
             expected: Expected::Sound { output, tag, padded },
         }
@@ -107,6 +111,7 @@ impl Mode {
             message: ciphertext,
             padded,
             tag: self.is_authenticated().then_some(tag),
+            tag_beside: self.tag_beside,
             fault: None,
             expected: Expected::Sound { output: message.to_vec(), tag: [0; 16], padded: false },
         }
@@ -146,6 +151,7 @@ impl Mode {
             message: bytes(message),
             padded: false,
             tag: (open && self.is_authenticated()).then_some([7; 16]),
+            tag_beside: self.tag_beside,
             fault: None,
             expected: Expected::Error,
         }

@@ -18,8 +18,10 @@ pub struct Packet {
     pub message: Vec<u8>,
     /// `s_cmd_padded`.
     pub padded: bool,
-    /// The tag's beat, if there is one.
+    /// The tag, if it is to be opened and has one.
     pub tag: Option<[u8; 16]>,
+    /// The tag comes on `s_tag`, and not as a beat.
+    pub tag_beside: bool,
     /// What is wrong with its beats.
     pub fault: Option<Fault>,
     /// What must come of it.
@@ -92,7 +94,7 @@ impl Packet {
     pub(crate) fn beats(&self, width: usize, random: &mut StdRng) -> Vec<Beat> {
         let mut beats: Vec<_> =
             part(&self.ad, AD, width).chain(part(&self.message, MESSAGE, width)).collect();
-        beats.extend(self.tag.iter().flat_map(|tag| part(tag, TAG, width)));
+        beats.extend(self.tag_beat().into_iter().flat_map(|tag| part(tag, TAG, width)));
         match self.fault {
             None => {}
             Some(Fault::Early) => beats.truncate(random.random_range(1..beats.len())),
@@ -116,9 +118,13 @@ impl Packet {
         beats
     }
 
+    fn tag_beat(&self) -> Option<&[u8; 16]> {
+        self.tag.as_ref().filter(|_| !self.tag_beside)
+    }
+
     /// Whether its beats can have this fault.
     pub fn can_have(&self, fault: Fault, width: usize) -> bool {
-        let parts = [self.ad.len(), self.message.len(), if self.tag.is_some() { 16 } else { 0 }];
+        let parts = [self.ad.len(), self.message.len(), self.tag_beat().map_or(0, |tag| tag.len())];
         let beats: usize = parts.map(|bytes| bytes.div_ceil(width)).iter().sum();
         match fault {
             Fault::Early => beats > 1,

@@ -137,6 +137,18 @@ fn ocb_serpent_only_opens() {
 }
 
 #[test]
+fn ocb_serpent_only_opens_with_the_tag_beside_the_stream() {
+    let mode = engine("ocb512_serpent_open_tag_beside", "serpent256-ocb3");
+    one_way(&Mode { tag_beside: true, ..mode }, true);
+}
+
+#[test]
+fn gcm_serpent_with_the_tag_beside_the_stream() {
+    let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");
+    check::random(&Mode { tag_beside: true, ..mode });
+}
+
+#[test]
 fn ocb_aes_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&ocb_aes());
 }

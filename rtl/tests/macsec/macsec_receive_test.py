@@ -329,7 +329,7 @@ async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) ->
     await bench.use(association)
     end = association.other_end()
     frames = 24
-    for data_bytes, clocks in ((48, 3), (64, 3), (65, 4), (128, 4)):
+    for data_bytes, clocks in ((48, 3), (49, 3), (64, 3), (65, 3), (128, 4), (129, 4)):
         for _ in range(frames):
             await bench.send(sealed_by(end, some_frame(rng, SCIS[0][:6], data_bytes)))
         assert await clocks_a_frame(dut, frames) == clocks, data_bytes

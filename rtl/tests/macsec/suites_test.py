@@ -153,7 +153,7 @@ async def a_frame_costs_the_clocks_that_the_headers_say(dut: HierarchyObject) ->
     core = Core(dut)
     await core.reset()
     sci = bytes.fromhex("0200000000000001")
-    for an, (data_bytes, sending, receiving) in enumerate(((48, 2, 4), (65, 3, 5), (113, 4, 5))):
+    for an, (data_bytes, sending, receiving) in enumerate(((48, 2, 3), (65, 3, 4), (113, 4, 4))):
         # Numbers that differ in their low six bits alone, so that OCB3 asks for one Ktop.
         association = Association(0, sci, an, rng.randbytes(SUITES[SUITE].key_bytes), 64)
         for receive in (True, False):
