@@ -1,9 +1,11 @@
 // The data path of AES-128 encryption: one round a stage, a block in every clock. Round keys come from
-// outside, so that lanes side by side can share one schedule. Latency: 11 clocks.
-//   round_keys  round key r in bits 128r+127 : 128r, for the block that entered r clocks ago
+// outside, so that lanes side by side can share one schedule. Latency: 11 clocks, with SPLIT 21.
+//   round_keys  round key r in bits 128r+127 : 128r, for the block that entered r clocks ago, with SPLIT 2r
 //   SBOX        as in aes_encrypt: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
+//   SPLIT       1: two registers a round, the other one behind SubBytes
 module aes_encrypt_lane #(
-    parameter int SBOX = 0
+    parameter int SBOX = 0,
+    parameter int SPLIT = 0
 ) (
     input  logic            clk,
     input  logic [128*11-1:0] round_keys,
@@ -13,7 +15,10 @@ module aes_encrypt_lane #(
 
     logic [128*11-1:0] states;
 
-    if (SBOX == 1) begin : g_first_wires
+    // The register of a table in block RAM takes the place of one, if there is one only.
+    localparam int LATE = SBOX == 1 && SPLIT == 0 ? 1 : 0;
+
+    if (LATE == 1) begin : g_first_wires
         assign states[127:0] = in_block ^ round_keys[127:0];
     end else begin : g_first_register
         logic [127:0] first;
@@ -25,8 +30,8 @@ module aes_encrypt_lane #(
         aes_encrypt_round #(
             .SBOX(SBOX),
             .MIX(r < 10 ? 1 : 0),
-            .INSIDE(SBOX == 1 ? 1 : 0),
-            .AFTER(SBOX == 1 && r < 10 ? 0 : 1)
+            .INSIDE(SBOX == 1 || SPLIT == 1 ? 1 : 0),
+            .AFTER(LATE == 1 && r < 10 ? 0 : 1)
         ) step (
             .clk,
             .in(states[128*(r-1)+:128]),

@@ -1,11 +1,12 @@
 // LANES block cipher pipes side by side with one key schedule: all blocks of a clock have the same key, and
 // every clock may have another. The schedule walks beside the blocks, one step a stage; shared by four lanes
 // it costs a quarter of what a schedule in each lane would.
-// Latency: 11 clocks (AES-128), 33 (Serpent). No flow control, no valid bits: what enters leaves.
+// Latency: 11 clocks (AES-128), with SPLIT 21, 33 (Serpent). No flow control, no valid bits: what enters leaves.
 //
 //   CIPHER   0 AES-128, 1 Serpent
 //   INVERSE  0 encryption, 1 decryption
 //   SBOX     of AES: 0 tables in LUTs, 1 block RAM, 2 Boyar-Peralta circuits
+//   SPLIT    of AES's encryption: 1: two registers a round
 //   in_key   AES: the key, byte 0 in bits 127:120; for decryption the last round key
 //            Serpent: the padded key's words, w[-8] in bits 31:0; for decryption the last eight prekeys
 //            For decryption it comes a clock before its blocks.
@@ -15,6 +16,7 @@ module cipher_lanes #(
     parameter int INVERSE = 0,
     parameter int LANES = 4,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
 ) (
     input  logic                 clk,
@@ -25,7 +27,7 @@ module cipher_lanes #(
 
     if (CIPHER == 1) begin : g_serpent
         logic unused;  // Serpent's S-boxes have one form
-        assign unused = 1'(SBOX);
+        assign unused = 1'(SBOX) ^ 1'(SPLIT);
         logic [33*128-1:0] keys;
         logic [KEY_BITS-1:0] key;  // with its blocks
         if (INVERSE == 1) begin : g_wait
@@ -64,7 +66,8 @@ module cipher_lanes #(
         logic [128*11-1:0] round_keys;
         if (INVERSE == 0) begin : g_schedule
             aes_encrypt_keys_per_block #(
-                .SBOX(SBOX)
+                .SBOX(SBOX),
+                .SPLIT(SPLIT)
             ) schedule (
                 .clk,
                 .in_key,
@@ -82,7 +85,8 @@ module cipher_lanes #(
         for (genvar i = 0; i < LANES; i = i + 1) begin : g_lane
             if (INVERSE == 0) begin : g_encrypt
                 aes_encrypt_lane #(
-                    .SBOX(SBOX)
+                    .SBOX(SBOX),
+                    .SPLIT(SPLIT)
                 ) lane (
                     .clk,
                     .round_keys,

@@ -143,6 +143,7 @@ module engine_front #(
     logic step;
     logic start;
     logic final_beat;
+    logic wants_tag;
     logic stream_last;
     logic reads;
     logic has_stream;
@@ -188,6 +189,7 @@ module engine_front #(
         .step,
         .start,
         .final_beat,
+        .wants_tag,
         .stream_last,
         .reads,
         .has_stream,
@@ -210,13 +212,11 @@ module engine_front #(
     logic may_go;
     logic go;
     logic wants_input;
-    logic wants_tag;
     logic has_input;
     logic consume;
 
     assign wants_input = reads && !fill;
     assign has_input = !wants_input || s_axis_tvalid;
-    assign wants_tag = TAG_BESIDE == 1 && open && final_beat && !packet_illegal;
     assign may_go = plan_valid && packet_ready && !swallow && !swallow_tag
         && !hold && credit_beat && credit_packet;
     assign go = may_go && (!wants_tag || s_tag_tvalid);

@@ -23,7 +23,7 @@
 //   index       number of the beat in its part, from 0; first: it is 0
 //   part_last   last beat of its part
 //   step        the next beat is another beat (always 1 unless AD_SERIAL)
-//   start, final  first, last beat of the packet
+//   start, final  first, last beat of the packet; wants_tag: a last beat, whose packet has a tag beside the stream
 //   stream_last the beat is the stream's last one
 //   reads       the beat is one of the stream: not of kind NONE
 //   has_stream  the packet, were it legal, has beats on s_axis
@@ -62,6 +62,7 @@ module engine_plan #(
     output logic                  step,
     output logic                  start,
     output logic                  final_beat,
+    output logic                  wants_tag,
     output logic                  stream_last,
     output logic                  reads,
     output logic                  has_stream,
@@ -188,6 +189,8 @@ module engine_plan #(
     command_t next;
     part_t next_part;
     logic next_step;  // its first beat is offered once
+    logic next_stream;  // it has beats on s_axis
+    logic next_tag;  // it has a tag beside them
     part_t next_message;
     logic [13:0] next_ad_blocks;  // four for each beat, and two
     part_t head_part;
@@ -241,6 +244,8 @@ module engine_plan #(
             next_step <= AD_SERIAL == 0 || head_first != engine_pkg::AD
                 || (head.one_ad && head.ad_end[5:4] == '0);
             next_message <= head_message;
+            next_stream <= head_tag || head.has_ad || head.has_message;
+            next_tag <= TAG_BESIDE == 1 && head.open && !head.illegal;
             // Of a part that is not there the end is -1.
             next_ad_blocks <= {{2{!head.has_ad}}, head.ad_end[15:6], 2'd0} + 14'd6;
         end
@@ -259,6 +264,7 @@ module engine_plan #(
     logic move;
     logic from_next;
     logic packet_tag;  // as head_tag
+    logic has_tag;  // as next_tag
 
     assign move = take || !valid;
     assign from_next = !valid || final_beat;
@@ -302,6 +308,7 @@ module engine_plan #(
             step <= step_then;
             start <= from_next;
             final_beat <= part_then.one && step_then && part_then.ends;
+            wants_tag <= part_then.one && step_then && part_then.ends && (from_next ? next_tag : has_tag);
             stream_last <= part_then.one && step_then && part_then.stream_ends;
             reads <= part_then.kind != engine_pkg::NONE;
             index <= (index + {9'd0, step}) & {10{!(from_next || (step && part.one))}};
@@ -311,7 +318,8 @@ module engine_plan #(
             packet <= next;
             message <= next_message;
             hash_blocks <= next_ad_blocks + {{2{!next.has_message}}, next.message_end[15:4]};
-            has_stream <= (next.open && TAG_BESIDE == 0) || next.has_ad || next.has_message;
+            has_stream <= next_stream;
+            has_tag <= next_tag;
         end
         if (rst) valid <= 1'b0;
         else if (move) valid <= !from_next || next_valid;

@@ -2,6 +2,7 @@
 module gcm512_aes #(
     parameter int DIRECTION = 2,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int STAGES = 4,
     parameter int TAG_BESIDE = 0,
     parameter int SLOTS = 16,
@@ -54,6 +55,7 @@ module gcm512_aes #(
         .CIPHER(0),
         .DIRECTION(DIRECTION),
         .SBOX(SBOX),
+        .SPLIT(SPLIT),
         .STAGES(STAGES),
         .TAG_BESIDE(TAG_BESIDE),
         .SLOTS(SLOTS)

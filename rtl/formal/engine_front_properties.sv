@@ -518,6 +518,9 @@ module engine_front_checks #(
             end
             if (next_valid) begin
                 assert (plan_next == waiting(second));
+                assert (front.plan.next_stream == (second_tag || front.plan.next.has_ad ||
+                        front.plan.next.has_message));
+                assert (front.plan.next_tag == (TAG_BESIDE == 1 && front.plan.next.open && !second[WIDTH-1]));
                 assert (front.plan.next_ad_blocks == blocks_of(second[NONCE_BITS+16+:16], '0) + 14'd1);
                 assert (front.plan.next_message.kind == MESSAGE);
                 assert (front.plan.next_message.more == second_message[15:6]);
@@ -556,6 +559,8 @@ module engine_front_checks #(
             if (plan_valid) begin
                 assert (packets != '0 && plan_packet == waiting(oldest));
                 assert (front.plan.has_stream == has_stream);
+                assert (front.plan.has_tag == (TAG_BESIDE == 1 && open && !illegal));
+                assert (front.plan.wants_tag == wants_tag);
                 assert (front.plan.hash_blocks == blocks_of(ad, message));
                 assert (front.plan.kind == kind && front.plan.part.fill == fill_of(
                     bytes

@@ -102,13 +102,31 @@ module ghash #(
         end
     end
 
-    logic [LANES-1:0] far, final_here;
-    for (genvar l = 0; l < LANES; l = l + 1) begin : g_place
-        assign far[l] = here[COUNT-1:0] >= COUNT'(POWERS + l);
-        if (l == 0) begin : g_first
-            assign final_here[l] = !far[l];
-        end else begin : g_other
-            assign final_here[l] = !far[l] && here[COUNT-1:0] >= COUNT'(l);
+    // Which power each lane takes, and whether its product is one of the packet's last: for both counts that `here` may be, before it is known
+    // which, as a table of the low bits and whether there are higher ones. Comparisons would be carry chains, and late.
+    localparam int LOW = $clog2(2 * POWERS);
+    logic [1:0] beyond;
+    logic [2*LANES-1:0] finals;
+    logic [2*POWER_BITS*LANES-1:0] exponents;
+    for (genvar s = 0; s < 2; s = s + 1) begin : g_count
+        logic [COUNT-1:0] count;
+        assign count = s == 1 ? in_after : after[COUNT-1:0];
+        assign beyond[s] = count[COUNT-1:LOW] != '0;
+        for (genvar l = 0; l < LANES; l = l + 1) begin : g_place
+            logic last;
+            logic [POWER_BITS-1:0] exponent;
+            always_comb begin
+                last = 1'b0;
+                exponent = TOP_POWER;
+                for (int n = l; n < POWERS + l; n = n + 1) begin
+                    if (count[LOW-1:0] == LOW'(n)) begin
+                        last = 1'b1;
+                        exponent = POWER_BITS'(n - l);
+                    end
+                end
+            end
+            assign finals[LANES*s+l] = last && !beyond[s];
+            assign exponents[POWER_BITS*(LANES*s+l)+:POWER_BITS] = beyond[s] ? TOP_POWER : exponent;
         end
     end
 
@@ -124,12 +142,10 @@ module ghash #(
         one_fed <= age_here == (TURN_BITS + 1)'(STAGES) && in_valid;
         one_slot <= in_valid ? in_slot : loading_slot;
         one_turn <= turn;
-        one_final <= final_here;
-        for (int l = 0; l < LANES; l = l + 1) begin
-            if (issue) one_exponents[POWER_BITS*l+:POWER_BITS] <= '0;
-            else if (far[l]) one_exponents[POWER_BITS*l+:POWER_BITS] <= TOP_POWER;
-            else one_exponents[POWER_BITS*l+:POWER_BITS] <= here[POWER_BITS-1:0] - POWER_BITS'(l);
-        end
+        one_final <= in_first ? finals[LANES+:LANES] : finals[0+:LANES];
+        one_exponents <= in_first ? exponents[POWER_BITS*LANES+:POWER_BITS*LANES]
+            : exponents[0+:POWER_BITS*LANES];
+        if (issue) one_exponents <= '0;
         one_blocks <= in_blocks;
         one_blocks[128*LANES-1 -: 128] <= in_valid ? in_blocks[128*LANES-1 -: 128] : power;
     end

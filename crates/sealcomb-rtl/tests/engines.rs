@@ -142,6 +142,12 @@ fn ocb_serpent_only_opens_with_the_tag_beside_the_stream() {
     one_way(&Mode { tag_beside: true, ..mode }, true);
 }
 
+/// With two registers a round.
+#[test]
+fn gcm_aes_for_a_fast_clock() {
+    check::random(&Mode { tag_beside: true, ..engine("gcm512_aes_split", "aes128-gcm") });
+}
+
 #[test]
 fn gcm_serpent_with_the_tag_beside_the_stream() {
     let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");

@@ -5,6 +5,7 @@ module cipher_lanes #(
     parameter int INVERSE = 0,
     parameter int LANES = 4,
     parameter int SBOX = 0,
+    parameter int SPLIT = 0,
     parameter int KEY_BITS = CIPHER == 1 ? 256 : 128
 ) (
     input  logic                 clk,
@@ -13,7 +14,7 @@ module cipher_lanes #(
     output logic [128*LANES-1:0] out_blocks
 );
 
-    localparam int LATENCY = CIPHER == 1 ? 33 : 11;
+    localparam int LATENCY = CIPHER == 1 ? 33 : SPLIT == 1 ? 21 : 11;
 
     logic unused;
     assign unused = 1'(SBOX) ^ 1'(INVERSE);
