@@ -10,6 +10,7 @@
 module aes_decrypt #(
     parameter int ROUNDS = 10,
     parameter int KEYS = 1,
+    parameter int AHEAD = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int USER = 1
@@ -51,6 +52,7 @@ module aes_decrypt #(
     end else if (KEYS == 1) begin : g_wavefront
         aes_decrypt_keys_wavefront #(
             .ROUNDS(ROUNDS),
+            .AHEAD(AHEAD),
             .SBOX(SBOX),
             .SPLIT(SPLIT)
         ) keys (
@@ -62,14 +64,20 @@ module aes_decrypt #(
         );
     end else begin : g_per_block
         logic unused;
+        logic [127:0] block_key;
         assign unused = in_new_key;
+        if (AHEAD == 1) begin : g_ahead
+            always_ff @(posedge clk) block_key <= in_key;
+        end else begin : g_with_block
+            assign block_key = in_key;
+        end
         aes_decrypt_keys_per_block #(
             .ROUNDS(ROUNDS),
             .SBOX(SBOX),
             .SPLIT(SPLIT)
         ) keys (
             .clk,
-            .in_key,
+            .in_key(block_key),
             .round_keys
         );
     end

@@ -3,11 +3,14 @@
 // transformed for the equivalent inverse cipher (FIPS 197 section 5.3.5).
 //
 // in_key is round key ROUNDS.
+//   AHEAD  1: in_new_key and in_key come one clock before that block. All of the below is the same otherwise.
+//          Then all ways into the pipe begin with a register.
 //   round_keys[128r+127 : 128r]  for r = ROUNDS - 1 .. 1 InvMixColumns(round key r), for r = ROUNDS and 0 the
 //                                round key. Right for a block that entered at clock t at clock t + (ROUNDS -
 //                                r) (SPLIT = 0) or t + 2 (ROUNDS - r) (SPLIT = 1).
 module aes_decrypt_keys_wavefront #(
     parameter int ROUNDS = 10,
+    parameter int AHEAD = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0
 ) (
@@ -20,6 +23,21 @@ module aes_decrypt_keys_wavefront #(
     localparam int VARIANT = SBOX == 2 ? 2 : 0;
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
+    // The last round key is needed at once.
+    logic starts;  // the first block of a new key may enter
+    logic [127:0] kept, last;
+    always_ff @(posedge clk) begin
+        if (in_new_key) kept <= in_key;
+    end
+    if (AHEAD == 1) begin : g_ahead
+        always_ff @(posedge clk) starts <= in_new_key && !rst;
+        assign last = kept;
+    end else begin : g_with_block
+        assign starts = in_new_key;
+        assign last = in_new_key ? in_key : kept;
+    end
+    assign round_keys[128*ROUNDS+:128] = last;
+
     // wave[i]: the first block of a new key entered i clocks ago.
     logic [STEPS-1:0] wave;
     if (STEPS > 1) begin : g_wave
@@ -28,25 +46,41 @@ module aes_decrypt_keys_wavefront #(
             if (rst) passed <= '0;
             else passed <= wave[STEPS-2:0];
         end
-        assign wave = {passed, in_new_key};
+        assign wave = {passed, starts};
     end
 
-    // The schedule unit: at clock i it makes round key ROUNDS - 1 - i.
+    // The schedule unit: at clock i it makes round key ROUNDS - 1 - i. With two registers a round it still
+    // holds the last one of the wave before at clock 0, so a key that came ahead waits in `kept` until then.
+    localparam int EARLY = AHEAD == 1 && SPLIT == 0 ? 1 : 0;
     logic [127:0] walking, from, previous;
     logic [7:0] walking_constant, constant;
-    logic [31:0] word;
-    assign from = in_new_key ? in_key : walking;
-    assign constant = in_new_key ? aes_pkg::round_constant(ROUNDS) : walking_constant;
+    logic [31:0] word_from, word;
+    assign from = EARLY == 0 && starts ? last : walking;
+    assign constant = EARLY == 0 && starts ? aes_pkg::round_constant(ROUNDS) : walking_constant;
     aes_sbox_word #(
         .VARIANT(VARIANT)
     ) sub_word (
-        .in(aes_pkg::rot_word(from[31:0] ^ from[63:32])),
+        .in(aes_pkg::rot_word(word_from)),
         .out(word)
     );
+    if (EARLY == 1) begin : g_sum
+        // What goes into the S-boxes, the sum of the third and the fourth word, is made a clock earlier: it
+        // is that of the second and the fourth of the key after it.
+        always_ff @(posedge clk) begin
+            word_from <= walking[95:64] ^ walking[31:0];
+            if (in_new_key) word_from <= in_key[63:32] ^ in_key[31:0];
+        end
+    end else begin : g_plain
+        assign word_from = from[63:32] ^ from[31:0];
+    end
     assign previous = aes_pkg::previous_round_key(from, word, constant);
     always_ff @(posedge clk) begin
         walking <= previous;
         walking_constant <= aes_pkg::xtime_inverse(constant);
+        if (EARLY == 1 && in_new_key) begin
+            walking <= in_key;
+            walking_constant <= aes_pkg::round_constant(ROUNDS);
+        end
     end
 
     // InvMixColumns of it, with two registers a round one clock later. With one, word 0 comes late, from the
@@ -77,13 +111,6 @@ module aes_decrypt_keys_wavefront #(
         .key(early),
         .mixed(transformed[127:96])
     );
-
-    // The last round key is needed at once.
-    logic [127:0] kept;
-    always_ff @(posedge clk) begin
-        if (in_new_key) kept <= in_key;
-    end
-    assign round_keys[128*ROUNDS+:128] = in_new_key ? in_key : kept;
 
     for (genvar r = 1; r <= ROUNDS; r = r + 1) begin : g_round
         logic [127:0] made, round_key;

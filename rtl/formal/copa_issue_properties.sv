@@ -68,7 +68,8 @@ module copa_issue_checks #(
     localparam int WAVE = 9;
 
     logic command_ready, block_ready, packet_valid, packet_open, packet_barren, packet_padded;
-    logic granted, take, upper_valid, expected_valid;
+    logic granted, take, load_key, upper_valid, expected_valid;
+    logic [3:0] key_slot;
     logic [127:0] upper_block, expected;
     logic [copa_pkg::SIDE-1:0] upper_side;
 
@@ -107,6 +108,8 @@ module copa_issue_checks #(
         .sigma(128'd0),
         .sigma_slot(4'd0),
         .sigma_malformed(1'b0),
+        .load_key,
+        .key_slot,
         .upper_valid,
         .upper_block,
         .upper_side,
@@ -196,6 +199,8 @@ module copa_issue_checks #(
 
     // ---- The clock before.
 
+    logic load_before = 1'b0;
+    logic [3:0] key_slot_before;
     logic was_wanted = 1'b0, was_command = 1'b0, was_stuck = 1'b0;
     logic [3:0] wanted_before;
     logic [31:0] command_before, command_now;
@@ -231,6 +236,8 @@ module copa_issue_checks #(
         begun <= 1'b1;
         was_wanted <= wanted && !granted && !rst;
         wanted_before <= loading_slot;
+        load_before <= load_key && !rst;
+        key_slot_before <= key_slot;
         was_command <= command_valid && !command_ready && !rst;
         command_before <= command_now;
         was_stuck <= can_go && !goes && !rst;
@@ -326,7 +333,9 @@ module copa_issue_checks #(
             assert (!granted || (wanted && !packet_valid));
             assert (!wanted || !packet_valid);
 
-            // The key of what enters, and as long as it is needed.
+            // The key of what enters, which the pipes take a clock ahead, and as long as it is needed.
+            assert (load_before == key_now);
+            if (upper_valid) assert (slot == key_slot_before);
             if (KEYS != 2) begin
                 if (upper_valid && kind != copa_pkg::SIGMA && kind != copa_pkg::V)
                     assert (new_key || (known && owner == slot));

@@ -88,7 +88,7 @@ module elmd_control_checks #(
     logic s_key_tready, load, command_ready, take, verdict_ready, credit_take, enter, enter_new_key;
     logic enter_open, enter_first, enter_last, enter_partial, enter_error, use_block, use_sum, sum_empty;
     logic sum_load, sum_step, mask_step, mask_clear, mask_load, mask_load_three, mask_seven, mask_opening;
-    logic [3:0] load_slot, enter_slot, l_slot;
+    logic [3:0] making_slot, enter_slot, l_slot;
     logic [1:0] enter_kind;
     logic [SLOTS-1:0] slot_loaded;
 
@@ -104,7 +104,7 @@ module elmd_control_checks #(
         .s_key_tready,
         .s_key_slot,
         .load,
-        .load_slot,
+        .making_slot,
         .l_made,
         .slot_loaded,
         .command_valid,
@@ -332,7 +332,7 @@ module elmd_control_checks #(
             assert ((verdict_valid && verdict_ready) == is_tag);
 
             // Loads.
-            if (load) assert (s_key_tvalid && s_key_tready && !loading && load_slot == s_key_slot);
+            if (load) assert (s_key_tvalid && s_key_tready && !loading);
             if (key_wanted && control.state != KEY_MASK && control.state != KEY) assert (!accept);
             if (loading && command_slot == loading_slot) assert (!accept);
             if (KEYS == 0) assert (!(accept && (loading || s_key_tvalid)));
@@ -374,7 +374,7 @@ module elmd_control_checks #(
             assert (key_wanted == (control.wanted || control.state == KEY));
             if (control.wanted) assert (control.state != KEY);
             if (control.state == KEY_MASK) assert (key_wanted);
-            if (loading) assert (control.making_slot == loading_slot && control.second == again);
+            if (loading) assert (making_slot == loading_slot && control.second == again);
             if (control.state == KEY || control.state == KEY_MASK) assert (control.slot == loading_slot);
             if (loading && tag_left) assert (KEYS != 0 && (packet_slot != loading_slot || refused));
             // And the pipes' key.

@@ -70,7 +70,8 @@ module eme2_issue_checks #(
     localparam int WAVE = 9;
 
     logic command_ready, block_ready, packet_valid, packet_barren, second_valid, second_decrypt, take;
-    logic upper_valid;
+    logic load_key, upper_valid;
+    logic [3:0] key_slot;
     logic [3:0] second_slot, second_partial, tweak_slot, first_mask_slot;
     logic [12:0] second_blocks;
     logic [127:0] upper_block, upper_beside;
@@ -122,6 +123,8 @@ module eme2_issue_checks #(
         .start_valid,
         .start(128'd0),
         .start_mixing,
+        .load_key,
+        .key_slot,
         .upper_valid,
         .upper_block,
         .upper_beside,
@@ -219,6 +222,8 @@ module eme2_issue_checks #(
 
     // ---- The clock before.
 
+    logic load_before = 1'b0;
+    logic [3:0] key_slot_before;
     logic was_command = 1'b0, was_stuck = 1'b0;
     logic [35:0] command_before, command_now;
     logic [15:0] distance_before, distance;
@@ -255,6 +260,8 @@ module eme2_issue_checks #(
         was_stuck <= can_go && !goes && !rst;
         distance_before <= distance;
         due_slot <= packet_slot;
+        load_before <= load_key && !rst;
+        key_slot_before <= key_slot;
         if (ended) end_partial <= partial;
 
         if (enters) begin
@@ -366,7 +373,9 @@ module eme2_issue_checks #(
             // In their order: this one is mixed after those before.
             if (ended) assert (until_mixed < (partial ? MIXED_PARTIAL : MIXED) && groups_left == '0);
 
-            // The key of what enters, and as long as it is needed.
+            // The key of what enters, which the pipes take a clock ahead, and as long as it is needed.
+            assert (load_before == key_now);
+            if (upper_valid) assert (slot == key_slot_before);
             if (KEYS != 2) begin
                 if (due_tweak || due_message || due_partial || hollow_now)
                     assert (new_key || (known && owner == slot));

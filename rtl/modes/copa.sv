@@ -156,6 +156,8 @@ module copa #(
     logic [127:0] sigma;
     logic [3:0] sigma_slot;
     logic sigma_malformed;
+    logic upper_load_key;
+    logic [3:0] upper_key_slot;
     logic upper_valid;
     logic [127:0] upper_block;
     logic [SIDE-1:0] upper_side;
@@ -197,6 +199,8 @@ module copa #(
         .sigma,
         .sigma_slot,
         .sigma_malformed,
+        .load_key(upper_load_key),
+        .key_slot(upper_key_slot),
         .upper_valid,
         .upper_block,
         .upper_side,
@@ -237,6 +241,7 @@ module copa #(
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX),
         .USER(SIDE)
     ) upper_encrypt (
@@ -244,7 +249,7 @@ module copa #(
         .rst,
         .round_keys(encrypt_keys),
         .in_valid(upper_valid),
-        .in_new_key(upper_valid && upper_side[11]),
+        .in_new_key(upper_load_key),
         .in_key(upper_key),
         .in_block(upper_block),
         .in_user(upper_side),
@@ -258,13 +263,14 @@ module copa #(
     decrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) upper_decrypt (
         .clk,
         .rst,
         .round_keys(decrypt_keys),
         .in_valid(upper_valid && upper_opens),
-        .in_new_key(upper_valid && upper_side[11]),
+        .in_new_key(upper_load_key),
         .in_key(upper_last),
         .in_block(upper_block),
         .in_user(1'b0),
@@ -277,7 +283,8 @@ module copa #(
     logic [127:0] v_l;
     logic zero_valid;
     logic [127:0] zero_block;
-    logic lower_valid;
+    logic lower_load_key;
+    logic [3:0] lower_key_slot;
     logic lower_block_valid;
     logic [127:0] lower_block;
     logic [SIDE-1:0] lower_side;
@@ -296,7 +303,8 @@ module copa #(
         .ad_sum,
         .zero_valid,
         .zero_block,
-        .lower_valid,
+        .load_key(lower_load_key),
+        .key_slot(lower_key_slot),
         .lower_block_valid,
         .lower_block,
         .lower_side
@@ -313,13 +321,14 @@ module copa #(
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) lower_encrypt (
         .clk,
         .rst,
         .round_keys(encrypt_keys),
         .in_valid(lower_block_valid && !lower_opens),
-        .in_new_key(lower_valid && lower_side[11]),
+        .in_new_key(lower_load_key),
         .in_key(lower_key),
         .in_block(lower_block),
         .in_user(1'b0),
@@ -331,13 +340,14 @@ module copa #(
     decrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) lower_decrypt (
         .clk,
         .rst,
         .round_keys(decrypt_keys),
         .in_valid(lower_block_valid && lower_opens),
-        .in_new_key(lower_valid && lower_side[11]),
+        .in_new_key(lower_load_key),
         .in_key(lower_last),
         .in_block(lower_block),
         .in_user(1'b0),
@@ -401,10 +411,10 @@ module copa #(
         .granted(load_granted),
         .zero_valid,
         .zero_block,
-        .upper_key_slot(upper_side[10:7]),
+        .upper_key_slot,
         .upper_key,
         .upper_last,
-        .lower_key_slot(lower_side[10:7]),
+        .lower_key_slot,
         .lower_key,
         .lower_last,
         .upper_l_slot(command_slot),

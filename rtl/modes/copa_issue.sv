@@ -18,6 +18,8 @@
 //   credit, take           one for each message block
 //   ad_sum                 sum of the packet's encrypted AD blocks, V_AFTER clocks after the last
 //   sigma, sigma_malformed an opened packet's Sigma with its mask, SIGMA_AFTER clocks after its tag
+//   load_key, key_slot     at the issue: another key is loaded into the upper pipes, which take it a clock
+//                          ahead of its block; whose key the block needs
 //   upper_*                to the upper layer: one clock after the issue
 //   expected_*             an opened packet's tag without its mask
 module copa_issue #(
@@ -61,6 +63,9 @@ module copa_issue #(
     input logic [127:0] sigma,
     input logic [  3:0] sigma_slot,
     input logic         sigma_malformed,
+
+    output logic       load_key,
+    output logic [3:0] key_slot,
 
     output logic                        upper_valid,
     output logic [               127:0] upper_block,
@@ -169,7 +174,6 @@ module copa_issue #(
     logic [3:0] pipe_slot;
     logic pipe_may_load;
     logic key_settled;
-    logic load_key;
     logic command_take;
     logic [3:0] asked_slot;
 
@@ -373,11 +377,12 @@ module copa_issue #(
         end
     end
 
+    assign key_slot = v_places[0] ? v_slot : sigma_places[0] ? sigma_slot : slot;
     always_ff @(posedge clk) begin
         upper_block <= chosen;
         upper_side <= {
             load_key,
-            v_places[0] ? v_slot : sigma_places[0] ? sigma_slot : slot,
+            key_slot,
             kind,
             sigma_places[0] || (open && !v_places[0]),
             first,

@@ -14,6 +14,8 @@
 //   v_l          L of the slot v_l_slot, combinational
 //   ad_sum       one clock after the last AD block came out
 //   zero_valid   zero_block is L of the slot being loaded
+//   load_key, key_slot   to the lower pipes, which take another key a clock ahead of its block; whose key
+//                the block needs
 //   lower_*      to the lower pipes; lower_block_valid: there is a block and not only something beside it
 module copa_mix #(
     parameter int QUEUE = 32
@@ -32,7 +34,9 @@ module copa_mix #(
     output logic         zero_valid,
     output logic [127:0] zero_block,
 
-    output logic                        lower_valid,
+    output logic       load_key,
+    output logic [3:0] key_slot,
+
     output logic                        lower_block_valid,
     output logic [               127:0] lower_block,
     output logic [copa_pkg::SIDE-1:0] lower_side
@@ -123,11 +127,12 @@ module copa_mix #(
     // Sigma of a sealed packet comes right after its last block, but is not marked first.
     assign down = x ^ (x_is_sigma ? (x_open ? end_of_chain : chain) : previous);
 
+    assign load_key = valid && side[11];
+    assign key_slot = side[10:7];
     always_ff @(posedge clk) begin
         if (x_is_message) chain <= x_open ? x : down;
         lower_block <= down;
         lower_side <= side;
-        lower_valid <= !rst && valid;
         lower_block_valid <= !rst && (x_is_message || x_is_sigma);
     end
 

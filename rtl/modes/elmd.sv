@@ -177,7 +177,7 @@ module elmd #(
     // ---- Control.
 
     logic load;
-    logic [3:0] load_slot;
+    logic [3:0] making_slot;
     logic l_made;
     logic credit;
     logic credit_take;
@@ -215,7 +215,7 @@ module elmd #(
         .s_key_tready,
         .s_key_slot,
         .load,
-        .load_slot,
+        .making_slot,
         .l_made,
         .slot_loaded,
         .command_valid,
@@ -303,8 +303,9 @@ module elmd #(
         .clk,
         .rst,
         .load,
-        .load_slot,
+        .load_slot(s_key_slot),
         .load_key(bytes_pkg::swap128(s_key_key)),
+        .making_slot,
         .upper_in_valid(enter),
         .upper_in_new_key(enter_new_key),
         .upper_in_passes_key(enter_new_key && enter_kind == 2'd1),
@@ -335,7 +336,7 @@ module elmd #(
     ) ls (
         .clk,
         .write(l_made),
-        .write_slot(load_slot),
+        .write_slot(making_slot),
         .in(upper_block),
         .read_slot(l_slot),
         .out(l)

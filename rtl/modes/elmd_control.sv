@@ -16,9 +16,10 @@
 // A change of key (KEYS = 1): the first AD block takes the new key along as a wave, ROUNDS clocks or more after the
 // wave before. KEYS = 0: a key is taken only when both pipes are empty. KEYS = 2: nothing to do.
 //
-// Groups of ports: the s_key handshake, load = a key is taken; packet_front's; the credit; enter_* = the block that
-// enters the encryption pipe in this clock and what travels with it (kinds: those of packet_front, and 3 = KEY);
-// use_*, sum_*, mask_* = the datapath's settings in this clock; l_slot = whose L the mask register would load.
+// Groups of ports: the s_key handshake, load = a key is taken, making_slot = whose last round key and L are
+// then made; packet_front's; the credit; enter_* = the block that enters the encryption pipe in this clock
+// and what travels with it (kinds: those of packet_front, and 3 = KEY); use_*, sum_*, mask_* = the datapath's
+// settings in this clock; l_slot = whose L the mask register would load.
 module elmd_control #(
     parameter int ROUNDS = 10,
     parameter int SLOTS = 16,
@@ -32,7 +33,7 @@ module elmd_control #(
     output logic             s_key_tready,
     input  logic [      3:0] s_key_slot,
     output logic             load,
-    output logic [      3:0] load_slot,
+    output logic [      3:0] making_slot,
     input  logic             l_made,
     output logic [SLOTS-1:0] slot_loaded,
 
@@ -100,7 +101,6 @@ module elmd_control #(
     logic free;  // the next packet's command, or a key's turn, may start after this clock
     logic accept;
     logic making;  // the L of a key that is loaded is not known yet
-    logic [3:0] making_slot;
 
     // ---- What is known of the packet.
 
@@ -145,7 +145,6 @@ module elmd_control #(
     logic settled;  // no block is in flight, or no wave has started for so long that another one may
 
     assign load = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < 5'(SLOTS);
-    assign load_slot = making ? making_slot : s_key_slot;
     assign s_key_tready = !making && (KEYS != 0 || (state == IDLE && settled));
     assign made = l_made && (ROUNDS == 10 || second);
     assign blocked = (making && (SLOTS == 1 || command_slot == making_slot)) || (KEYS == 0 && s_key_tvalid);

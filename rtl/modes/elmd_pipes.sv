@@ -5,7 +5,8 @@
 // KEYS = 0: one slot; one key schedule makes the round keys of both pipes, which hold them, in ROUNDS + 1 clocks after
 // `load`. Nothing may be in flight then. SBOX and SPLIT must be 0.
 //
-//   load, load_slot, load_key  a new key. load_slot must hold for the ROUNDS + 1 clocks
+//   load, load_slot, load_key  a new key
+//   making_slot  its slot, from the next clock on and for the ROUNDS + 1 clocks
 //   upper_*   the encryption pipe's ports, see aes_encrypt, with a slot's number in place of the key
 //   upper_in_passes_key  the new key is the decryption pipe's too, from when this block has left the encryption pipe
 //   lower_*   the decryption pipe's; what enters has left the encryption pipe in the same clock
@@ -25,6 +26,7 @@ module elmd_pipes #(
     input logic         load,
     input logic [  3:0] load_slot,
     input logic [127:0] load_key,
+    input logic [  3:0] making_slot,
 
     input  logic                  upper_in_valid,
     input  logic                  upper_in_new_key,
@@ -53,7 +55,7 @@ module elmd_pipes #(
             logic [128*(ROUNDS+1)-1:0] encrypt_keys;
             logic [128*(ROUNDS+1)-1:0] decrypt_keys;
             logic unused;
-            assign unused = ^{load_slot, upper_in_new_key, upper_in_passes_key, upper_in_slot};
+            assign unused = ^{load_slot, making_slot, upper_in_new_key, upper_in_passes_key, upper_in_slot};
 
             static_keys #(
                 .ROUNDS(ROUNDS)
@@ -100,13 +102,11 @@ module elmd_pipes #(
             logic [127:0] last_key;
             logic [127:0] upper_key;
 
-            // What the decryption pipe gets is read a clock ahead: its key schedule starts in the clock in which the key
-            // comes, and has no time for a memory in front of it.
+            // The decryption pipe takes its key a clock ahead: its schedule has no time for a memory in front
+            // of it.
             logic ahead_new_key;
             logic [3:0] ahead_slot;
             logic [127:0] ahead_key;
-            logic lower_new_key;
-            logic [127:0] lower_key;
 
             aes_pipe_user #(
                 .LATENCY((SPLIT == 1 ? 2 : 1) * ROUNDS),
@@ -119,11 +119,6 @@ module elmd_pipes #(
                 .out_valid(ahead_new_key),
                 .out_user(ahead_slot)
             );
-
-            always_ff @(posedge clk) begin
-                lower_new_key <= ahead_new_key && !rst;
-                lower_key <= ahead_key;
-            end
 
             aes_last_round_key #(
                 .ROUNDS(ROUNDS)
@@ -152,7 +147,7 @@ module elmd_pipes #(
             ) last_keys (
                 .clk,
                 .write(last_made),
-                .write_slot(load_slot),
+                .write_slot(making_slot),
                 .in(last_key),
                 .read_slot(ahead_slot),
                 .out(ahead_key)
@@ -180,6 +175,7 @@ module elmd_pipes #(
             aes_decrypt #(
                 .ROUNDS(ROUNDS),
                 .KEYS(KEYS),
+                .AHEAD(1),
                 .SBOX(SBOX),
                 .SPLIT(SPLIT),
                 .USER(LOWER_USER)
@@ -187,8 +183,8 @@ module elmd_pipes #(
                 .clk,
                 .rst,
                 .in_valid(lower_in_valid),
-                .in_new_key(lower_new_key),
-                .in_key(lower_key),
+                .in_new_key(ahead_new_key),
+                .in_key(ahead_key),
                 .in_block(lower_in_block),
                 .in_user(lower_in_user),
                 .out_valid(lower_out_valid),

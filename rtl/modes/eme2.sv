@@ -215,13 +215,16 @@ module eme2 #(
         .start_valid,
         .start,
         .start_mixing,
+        .load_key(first_load_key),
+        .key_slot(first_key_slot),
         .upper_valid,
         .upper_block,
         .upper_beside,
         .upper_side
     );
 
-    logic [3:0] upper_slot;
+    logic first_load_key;
+    logic [3:0] first_key_slot;
     logic upper_tweak;
     logic [127:0] first_key;
     logic [127:0] first_last;
@@ -232,7 +235,6 @@ module eme2 #(
     logic [127:0] upper_out_beside;
     logic [1:0] unused_upper;
 
-    assign upper_slot  = upper_side[MIXING-1-:4];
     assign upper_tweak = upper_side[MIXING+3:MIXING+1] == eme2_pkg::TWEAK;
     // One slot with a static key: all pipes have their round keys from one schedule, which runs when the key comes.
     localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 ? 1 : 0;
@@ -257,6 +259,7 @@ module eme2 #(
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX),
         .USER(SIDE)
     ) first_encrypt (
@@ -264,7 +267,7 @@ module eme2 #(
         .rst,
         .round_keys(encrypt_keys),
         .in_valid(upper_valid),
-        .in_new_key(upper_valid && upper_side[SIDE-1]),
+        .in_new_key(first_load_key),
         .in_key(first_key),
         .in_block(upper_block),
         .in_user(upper_side),
@@ -275,13 +278,14 @@ module eme2 #(
     decrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) first_decrypt (
         .clk,
         .rst,
         .round_keys(decrypt_keys),
         .in_valid(upper_valid && !upper_tweak),
-        .in_new_key(upper_valid && upper_side[SIDE-1]),
+        .in_new_key(first_load_key),
         .in_key(first_last),
         .in_block(upper_block),
         .in_user(1'b0),
@@ -363,6 +367,7 @@ module eme2 #(
 
     logic [127:0] second_key;
     logic [127:0] second_last;
+    logic second_load_key;
     logic [3:0] second_key_slot;
     logic [3:0] second_mask_slot;
     logic [127:0] second_mask;
@@ -371,7 +376,6 @@ module eme2 #(
     logic credit_give;
     logic pipe_valid;
     logic pipe_decrypt;
-    logic pipe_new_key;
     logic [127:0] pipe_block;
     logic [127:0] pipe_encrypted;
     logic [127:0] pipe_decrypted;
@@ -404,12 +408,12 @@ module eme2 #(
         .take(credit_take),
         .read(store_read),
         .stored,
-        .key_slot(second_key_slot),
         .mask_slot(second_mask_slot),
         .second_mask,
+        .load_key(second_load_key),
+        .key_slot(second_key_slot),
         .pipe_valid,
         .pipe_decrypt,
-        .pipe_new_key,
         .pipe_block,
         .pipe_encrypted,
         .pipe_decrypted,
@@ -422,13 +426,14 @@ module eme2 #(
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) second_encrypt (
         .clk,
         .rst,
         .round_keys(encrypt_keys),
         .in_valid(pipe_valid && !pipe_decrypt),
-        .in_new_key(pipe_new_key),
+        .in_new_key(second_load_key),
         .in_key(second_key),
         .in_block(pipe_block),
         .in_user(1'b0),
@@ -439,13 +444,14 @@ module eme2 #(
     decrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
+        .AHEAD(1),
         .SBOX(SBOX)
     ) second_decrypt_pipe (
         .clk,
         .rst,
         .round_keys(decrypt_keys),
         .in_valid(pipe_valid && pipe_decrypt),
-        .in_new_key(pipe_new_key),
+        .in_new_key(second_load_key),
         .in_key(second_last),
         .in_block(pipe_block),
         .in_user(1'b0),
@@ -468,7 +474,7 @@ module eme2 #(
         .new_key,
         .loading,
         .loading_slot,
-        .first_key_slot(upper_slot),
+        .first_key_slot,
         .first_key,
         .first_last,
         .second_key_slot,

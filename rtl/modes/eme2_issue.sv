@@ -20,6 +20,8 @@
 //   mixing_mm, mm          mp of a message with Q comes out of the pipes as mm; mm_beside is mp
 //   start                  a of the next later group, from eme2_mix
 //   *_mixing               of which message
+//   load_key, key_slot     at the issue: another key is loaded into the pipes, which take it a clock ahead of
+//                          its block; whose key the block needs
 //   upper_*                to the pipes, one clock after the issue; upper_beside: what meets their output
 //                          (eme2_mix)
 module eme2_issue #(
@@ -73,6 +75,9 @@ module eme2_issue #(
     input logic                        start_valid,
     input logic [127:0]                start,
     input logic [eme2_pkg::MIXING-1:0] start_mixing,
+
+    output logic       load_key,
+    output logic [3:0] key_slot,
 
     output logic                      upper_valid,
     output logic [127:0]              upper_block,
@@ -181,7 +186,6 @@ module eme2_issue #(
     logic ends;  // the message's last place
     logic may_issue;
     logic key_settled;
-    logic load_key;
     logic issue;
     logic issue_tweak;
     logic issue_message;
@@ -391,6 +395,7 @@ module eme2_issue #(
             place_mixing = start_mixing;
         end
     end
+    assign key_slot = place_mixing[MIXING-1-:4];
     always_ff @(posedge clk) begin
         upper_block <= chosen;
         upper_beside <= beside;

@@ -13,8 +13,10 @@
 //   group_*, mask0_*   from eme2_mix; mm_*: mm of a message with a Q
 //   credit, take   one for each block of the output
 //   read, stored   the store: the block comes one clock after read
-//   key_slot, mask_slot, second_mask   key slots, combinational
-//   pipe_*         to the pipes (pipe_new_key with or before a block), and their outputs
+//   mask_slot, second_mask   key slots, combinational
+//   load_key, key_slot   another key is loaded into the pipes, which take it a clock ahead of its block;
+//                  whose key the block needs
+//   pipe_*         to the pipes, and their outputs
 //   beat_*         the output's blocks
 module eme2_second #(
     parameter int KEYS  = 1,
@@ -44,13 +46,14 @@ module eme2_second #(
     output logic         read,
     input  logic [127:0] stored,
 
-    output logic [  3:0] key_slot,
     output logic [  3:0] mask_slot,
     input  logic [127:0] second_mask,
 
+    output logic       load_key,
+    output logic [3:0] key_slot,
+
     output logic         pipe_valid,
     output logic         pipe_decrypt,
-    output logic         pipe_new_key,
     output logic [127:0] pipe_block,
     input  logic [127:0] pipe_encrypted,
     input  logic [127:0] pipe_decrypted,
@@ -114,13 +117,13 @@ module eme2_second #(
     logic key_settled;
     logic pipe_may_load;
     logic key_held;
-    logic load_key;
+    logic loads_key;  // with what is read in this clock
 
     assign at_partial = blocks_left == '0;
     assign last = at_partial || (blocks_left == 13'd1 && partial == '0);
     assign read = reading && credit && key_settled && !key_alone;
     assign take = read;
-    assign load_key = fresh && (read || key_alone);
+    assign loads_key = fresh && (read || key_alone);
 
     pipe_key #(
         .KEYS(KEYS),
@@ -134,7 +137,7 @@ module eme2_second #(
         .settled(key_settled),
         .may_load(pipe_may_load),
         .enter(read),
-        .load(load_key),
+        .load(loads_key),
         .load_slot(slot),
         .forget(forget),
         .forget_slot(forget_slot)
@@ -154,7 +157,7 @@ module eme2_second #(
             if (mask0_valid && !begins) ready <= ready + 1'b1;
             if (begins && !mask0_valid) ready <= ready - 1'b1;
             reading <= begins || (reading && !(read && last));
-            fresh <= begins ? KEYS != 2 && !key_held : fresh && !load_key;
+            fresh <= begins ? KEYS != 2 && !key_held : fresh && !loads_key;
             key_alone <= begins && KEYS == 0 && !key_held;
         end
         if (read) begin
@@ -175,23 +178,21 @@ module eme2_second #(
     // ---- The block is there: its mask
 
     logic there;
-    logic there_key;
     logic there_first;
     logic there_start;
     logic there_q;
     logic there_last;
     logic there_decrypt;
-    logic [3:0] there_slot;
     logic [3:0] there_partial;
     always_ff @(posedge clk) begin
         there <= !rst && read;
-        there_key <= !rst && load_key;
+        load_key <= !rst && loads_key;
         there_first <= first;
         there_start <= place == '0 && !first;
         there_q <= at_partial;
         there_last <= last;
         there_decrypt <= decrypt;
-        there_slot <= slot;
+        key_slot <= slot;
         there_partial <= partial;
     end
 
@@ -256,13 +257,13 @@ module eme2_second #(
     logic entered_first;
     logic entered_last;
     logic [3:0] entered_partial;
+    logic [3:0] entered_slot;
     always_ff @(posedge clk) begin
         if (there) chain <= takes_group ? head_group : chain_double;
         pipe_block <= stored ^ mask;
         pipe_decrypt <= there_decrypt;
-        key_slot <= there_slot;
+        entered_slot <= key_slot;
         entered <= !rst && there;
-        pipe_new_key <= !rst && there_key;
         entered_q <= there_q;
         entered_first <= there_first;
         entered_last <= there_last;
@@ -288,7 +289,7 @@ module eme2_second #(
     ) side_delay (
         .clk,
         .rst,
-        .in_data({key_slot, pipe_decrypt, entered_q, entered_first, entered_last, entered_partial}),
+        .in_data({entered_slot, pipe_decrypt, entered_q, entered_first, entered_last, entered_partial}),
         .out_data(side1)
     );
     ring_delay #(

@@ -4,6 +4,7 @@
 module encrypt_pipe #(
     parameter int SHARED = 0,
     parameter int KEYS = 1,
+    parameter int AHEAD = 0,
     parameter int SBOX = 0,
     parameter int SPLIT = 0,
     parameter int USER = 1
@@ -44,6 +45,7 @@ module encrypt_pipe #(
         aes_encrypt #(
             .ROUNDS(10),
             .KEYS(KEYS),
+            .AHEAD(AHEAD),
             .SBOX(SBOX),
             .SPLIT(SPLIT),
             .USER(USER)
