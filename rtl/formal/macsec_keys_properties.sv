@@ -123,6 +123,7 @@ module macsec_keys_properties (
             if (keys.keyed[followed]) assert (!had_use);
             if (busy) assert (!keys.keyed[followed] && !in_use[followed] && behind <= keys.ahead);
             if (state == WRITE) assert (keys.ahead == '0);
+            if (state != 3'd0) assert (keys.last_slot == (!keys.overwriting || m_key_slot == '1));
             if (keys.overwriting) begin
                 assert (state != 3'd0);
                 assert (keys.keyed == '0 && m_key_key == '0);

@@ -55,7 +55,7 @@ module macsec_keys #(
     logic [2**SLOT_BITS-1:0] keyed;  // with a key that was never in use
     logic [7:0] in_flight;
     logic [7:0] ahead;  // frames that began before, and have not ended
-    logic last_slot;
+    logic last_slot;  // nothing to write behind m_key_slot
     logic asked;  // to zeroise, while a key is under way
     logic overwrite;
     logic overwriting;
@@ -70,7 +70,6 @@ module macsec_keys #(
     assign takes = s_key_tvalid && s_key_tready && !in_use[s_key_slot];
     assign loaded = state == WRITE && m_key_tready && !overwriting;
     assign m_key_tvalid = state == WRITE;
-    assign last_slot = !overwriting || (&m_key_slot);
 
     always_ff @(posedge clk) begin
         if (rst) begin
@@ -129,12 +128,14 @@ module macsec_keys #(
             if (overwrite) in_use <= '0;
         end
         if (state == IDLE) begin
+            last_slot <= !overwrite;
             m_key_slot <= overwrite ? '0 : s_key_slot;
             m_key_key  <= overwrite ? '0 : s_key_key;
         end else if (state == WRITE && m_key_tready) begin
             // The key does not stay here either.
             m_key_key  <= '0;
             m_key_slot <= m_key_slot + 1'b1;
+            last_slot <= &m_key_slot[SLOT_BITS-1:1] && !m_key_slot[0];
         end
     end
 
