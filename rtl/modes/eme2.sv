@@ -169,6 +169,8 @@ module eme2 #(
     logic start_valid;
     logic [127:0] start;
     logic [MIXING-1:0] start_mixing;
+    logic first_load_key;
+    logic [3:0] first_key_slot;
     logic upper_valid;
     logic [127:0] upper_block;
     logic [127:0] upper_beside;
@@ -223,8 +225,6 @@ module eme2 #(
         .upper_side
     );
 
-    logic first_load_key;
-    logic [3:0] first_key_slot;
     logic upper_tweak;
     logic [127:0] first_key;
     logic [127:0] first_last;
