@@ -1,4 +1,4 @@
-/* For check-report: find() says what is wrong with the page of `sealcomb study --report` as it stands, in a list of
+/* For check_report.py: find() says what is wrong with the page of `sealcomb study --report` as it stands, in a list of
    sentences; make has a fault of each kind, to be made in a good page. */
 ({
 find() {

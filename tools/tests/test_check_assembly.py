@@ -1,4 +1,4 @@
-"""check-assembly must accept a good kernel and catch each fault that fixtures/kernels.rs can be given."""
+"""check_assembly.py must accept a good kernel and catch each fault that fixtures/kernels.rs can be given."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-CHECK = HERE.parent / "check-assembly"
+CHECK = HERE.parent / "check_assembly.py"
 FLAGS = ["--edition=2024", "-O", "-Csymbol-mangling-version=v0"]
 
 ARM = "aarch64-unknown-linux-gnu"

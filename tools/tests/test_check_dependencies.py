@@ -1,4 +1,4 @@
-"""check-dependencies must accept what we may ship with and nothing else."""
+"""check_dependencies.py must accept what we may ship with and nothing else."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check-dependencies"
+CHECK = Path(__file__).resolve().parent.parent / "check_dependencies.py"
 CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 ADVISORIES = """# a comment
 fixed\tRUSTSEC-1\tvulnerability\t>= 1.2.3 | < 0.4

@@ -1,11 +1,11 @@
-"""check-layers must find each kind of offence in small made-up trees."""
+"""check_layers.py must find each kind of offence in small made-up trees."""
 
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check-layers"
+CHECK = Path(__file__).resolve().parent.parent / "check_layers.py"
 
 
 def check(files: dict[str, str], *options: str) -> subprocess.CompletedProcess:

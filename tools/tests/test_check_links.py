@@ -1,11 +1,11 @@
-"""check-links must find links that lead nowhere and leave the others alone."""
+"""check_links.py must find links that lead nowhere and leave the others alone."""
 
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-CHECK = Path(__file__).resolve().parent.parent / "check-links"
+CHECK = Path(__file__).resolve().parent.parent / "check_links.py"
 
 
 def check(text: str) -> subprocess.CompletedProcess:

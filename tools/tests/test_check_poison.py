@@ -1,4 +1,4 @@
-"""check-poison must refuse what leaks, let pass what is public, and not be blind."""
+"""check_poison.py must refuse what leaks, let pass what is public, and not be blind."""
 
 import subprocess
 import tempfile
@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CHECK = ROOT / "tools" / "check-poison"
+CHECK = ROOT / "tools" / "check_poison.py"
 LIBRARY = ROOT / "crates" / "sealcomb" / "src"
 PROGRAM = ROOT / "crates" / "sealcomb-checks" / "src" / "bin" / "poison.rs"
 ELSEWHERE = Path("/rustc/0/library/core/src/result.rs")

@@ -1,4 +1,4 @@
-"""study-tables must write what the study says, and refuse tables that are not that, or of other kernels."""
+"""study_tables.py must write what the study says, and refuse other tables, and those of other kernels."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-TOOL = Path(__file__).resolve().parent.parent / "study-tables"
+TOOL = Path(__file__).resolve().parent.parent / "study_tables.py"
 KERNEL = (
     '/// Adds.\nfn add() {\n    asm!("add"); // fast\n}\n\n#[cfg(test)]\nmod tests {\n    fn one() {}\n}\n'
 )
@@ -112,7 +112,7 @@ class Tables(unittest.TestCase):
         self.measured()
         readme = self.root / "README.md"
         readme.write_text(readme.read_text().replace("0.250 (0.80)", "0.249 (0.80)", 1))
-        self.assert_check(1, "README.md", "tools/study-tables")
+        self.assert_check(1, "README.md", "tools/study_tables.py")
 
     def test_a_study_that_was_edited_is_refused(self):
         self.measured()
@@ -126,7 +126,7 @@ class Tables(unittest.TestCase):
                 self.kernel.write_text(KERNEL)
                 self.measured()
                 self.kernel.write_text(KERNEL.replace(old, new, 1))
-                self.assert_check(1, "kernels have changed", "tools/study-tables --measure")
+                self.assert_check(1, "kernels have changed", "tools/study_tables.py --measure")
 
     def test_a_new_or_missing_file_of_kernels_is_noticed(self):
         self.measured()
@@ -144,7 +144,7 @@ class Tables(unittest.TestCase):
                 self.assert_check(0)
 
     def test_without_a_study_the_check_fails(self):
-        self.assert_check(1, "tools/study-tables --measure")
+        self.assert_check(1, "tools/study_tables.py --measure")
 
     def test_a_busy_machine_is_not_measured(self):
         result = self.run_tool("--measure", load=2.5)

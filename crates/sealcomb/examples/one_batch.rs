@@ -1,4 +1,4 @@
-//! Seals one batch: what `tools/model-arm` takes the executed instructions of.
+//! Seals one batch: what `tools/model_arm.py` takes the executed instructions of.
 //!
 //! usage: `one_batch` ID MESSAGES BYTES
 

@@ -4,7 +4,7 @@
 //!
 //! usage: traced BACKEND SECRET quick|full [ID...]
 //!
-//! On Arm it is `tools/check-branches` that executes it.
+//! On Arm it is `tools/check_branches.py` that executes it.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn main() {

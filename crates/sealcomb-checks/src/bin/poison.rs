@@ -1,5 +1,5 @@
 //! Seals and opens with keys and messages that memcheck takes for undefined, so that it names every jump and every
-//! address that depends on them. `tools/check-poison` runs it under valgrind, and says which of these are public.
+//! address that depends on them. `tools/check_poison.py` runs it under valgrind, and says which of these are public.
 //!
 //! usage: poison [--long] [WORD...]
 //!

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check that no branch and no memory address of the library depends on a secret.
 
-usage: check-poison PROGRAM [ARGUMENT...]
-       check-poison --report FILE.xml
+usage: check_poison.py PROGRAM [ARGUMENT...]
+       check_poison.py --report FILE.xml
 
 Runs PROGRAM, the binary `poison` of crates/sealcomb-checks with line tables, under valgrind's memcheck
 (or reads what memcheck reported of it). The program marks keys and messages as undefined, so that
@@ -140,7 +140,7 @@ def check(report: Path) -> list[str]:
         for complaint in found
         if not complaint.is_public() and complaint.place() not in controls
     }
-    print(f"check-poison: {len(found)} places, {len(offences)} offences")
+    print(f"check_poison.py: {len(found)} places, {len(offences)} offences")
     return offences
 
 
@@ -161,7 +161,7 @@ def main() -> int:
             report = Path(folder) / "report.xml"
             status = run(arguments.program, report)
             if status != 0:
-                print(f"check-poison: the program ended with status {status}", file=sys.stderr)
+                print(f"check_poison.py: the program ended with status {status}", file=sys.stderr)
                 return 1
             offences = check(report)
     for offence in offences:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check that the library's modules depend downwards only, and that `unsafe` stays in the backends.
 
-usage: check-layers [--root FOLDER] [--unsafe-only]
+usage: check_layers.py [--root FOLDER] [--unsafe-only]
 
 Reads every file under FOLDER (default: crates/sealcomb/src), follows each `crate::`, `super::` and
 `self::` path, and compares the modules on both ends with the order in layers.toml beside this file.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check the crates that the lock files name: their licences, sources and advisories; whether any was yanked.
 
-usage: check-dependencies [--metadata FILE] [--advisories FILE] [--yanked] [--update FOLDER]
+usage: check_dependencies.py [--metadata FILE] [--advisories FILE] [--yanked] [--update FOLDER]
 
 Asks `cargo metadata` (or reads its output from FILE) for all packages of all targets and features, tests
 and benches included, of every workspace in the repository. An offence is
@@ -230,7 +230,7 @@ def update(database: Path) -> int:
             rows.append("\t".join((advisory["package"], advisory["id"], kind, " | ".join(safe))))
     head = (
         f"# RustSec's advisories for crates as of {date}, commit {commit[:12]}, less those withdrawn.\n"
-        "# Written by `tools/check-dependencies --update`; their texts are at rustsec.org.\n"
+        "# Written by `tools/check_dependencies.py --update`; their texts are at rustsec.org.\n"
         "# Crate, advisory, kind, and the versions that it does not concern.\n"
     )
     ADVISORIES.write_text(head + "\n".join(sorted(rows)) + "\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check on an emulated Arm CPU that no branch of the library depends on a secret.
 
-usage: check-branches [--program FILE] [--secrets N] [--extent quick|full] [ID...]
+usage: check_branches.py [--program FILE] [--secrets N] [--extent quick|full] [ID...]
 
 The library's example `traced` seals and opens with every algorithm, between marks, and does so with
 several secrets in turn. QEMU says which pieces of code it executes, each of which ends with a branch:
@@ -28,7 +28,7 @@ EXECUTED = re.compile(rb"Trace \d+: \S+ \[\w+/(\w+)/")
 
 
 def build() -> Path:
-    command = [HERE / "static-cargo", "build", "--example", "traced"]
+    command = [HERE / "static-cargo.sh", "build", "--example", "traced"]
     subprocess.run(command, check=True, env=os.environ | {"STATIC_TARGET": TARGET})
     folder = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
     return folder / "static" / TARGET / "release/examples/traced"
@@ -87,10 +87,10 @@ def check(program: Path, backend: str, arguments: argparse.Namespace) -> int:
             differing.append(operation[0][0])
     caught = CONTROL in differing
     if not caught:
-        print("check-branches: a branch on a secret was not noticed", file=sys.stderr)
+        print("check_branches.py: a branch on a secret was not noticed", file=sys.stderr)
     faults = [name for name in differing if name != CONTROL]
     for name in faults:
-        print(f"check-branches: {backend}: depends on secrets: {name}", file=sys.stderr)
+        print(f"check_branches.py: {backend}: depends on secrets: {name}", file=sys.stderr)
     print(
         f"{backend}: {len(runs[0])} operations with {len(runs)} secrets each, {executed} pieces of code, "
         f"{len(faults)} offences"

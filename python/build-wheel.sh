@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel that a release uploads: for every Python from 3.11 on, and every Linux with glibc 2.17 or newer, which
-# takes a linker for that glibc, zig's. `python/build-wheel FOLDER` leaves it there; tools and build stay in python/target.
+# takes a linker for that glibc, zig's. `python/build-wheel.sh FOLDER` leaves it there; tools and build stay in python/target.
 set -euo pipefail
 out=$(realpath -m "${1:?a folder for the wheel}")
 cd "$(dirname "${BASH_SOURCE[0]}")"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check that links between the Markdown files, and from them to other files here, lead somewhere.
 
-usage: check-links [--root FOLDER]
+usage: check_links.py [--root FOLDER]
 
 Looks at every `[text](target)`, `<img src="target">` and reference definition with a relative target
 in the Markdown files under FOLDER (default: the repository), and at `#heading` in Markdown targets.

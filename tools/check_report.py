@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Look at the HTML report of `sealcomb study` in a browser, and fail where a reader would stumble.
 
-usage: check-report [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [REPORT...]
+usage: check_report.py [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [REPORT...]
 
 Makes two small reports with the command PATH (default: target/debug/sealcomb), or takes those that are
 named, and goes through every cipher, message length and direction at the widths of a telephone, a laptop and

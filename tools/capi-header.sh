@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The C library's header, made from the comments in its sources, and the record of its ABI, made from the header.
-# usage: capi-header --check    fails if either is not what it would be
-#        capi-header --write    makes both anew
+# usage: capi-header.sh --check    fails if either is not what it would be
+#        capi-header.sh --write    makes both anew
 # Takes cbindgen from PATH; libabigail (abidw, abidiff) and a C compiler for the record, without which it says that it is left.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../crates/sealcomb-capi"
@@ -46,7 +46,7 @@ case "${1:-}" in
     --check) check ;;
     --write) write ;;
     *)
-        echo "usage: capi-header --check|--write" >&2
+        echo "usage: capi-header.sh --check|--write" >&2
         exit 2
         ;;
 esac

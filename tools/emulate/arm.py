@@ -7,7 +7,7 @@ EMULATE_CPU is one of QEMU's models, as `qemu-aarch64-static -cpu help` lists th
 EMULATE_HIDE names features, separated by commas, that the CPU is to lack. QEMU has no model without AES,
 but there are such CPUs, and a program knows of a feature only what Linux tells it: a word beside the
 arguments on its stack, from which the features' bits are taken before its first instruction. The
-instructions themselves still work; that nothing outside the kernels has them is check-assembly's
+instructions themselves still work; that nothing outside the kernels has them is check_assembly.py's
 business. The environment is the program's too, and its exit status is this one's.
 """
 

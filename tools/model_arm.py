@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast the library would be on CPUs of Arm's that are not at hand, as models of LLVM's say.
 
-usage: model-arm [--cpus CPU,...] [--messages N] [--bytes N] [--program FILE] [ID...]
+usage: model_arm.py [--cpus CPU,...] [--messages N] [--bytes N] [--program FILE] [ID...]
 
 QEMU executes the sealing of one batch and says which instructions that takes, from the call to its
 return; llvm-mca lets a model of the CPU run them. That is no measurement. The models know of ports,
@@ -48,7 +48,7 @@ def output(command: list, text: str | None = None) -> str:
 
 
 def build() -> Path:
-    command = [HERE / "static-cargo", "build", "--example", "one_batch"]
+    command = [HERE / "static-cargo.sh", "build", "--example", "one_batch"]
     subprocess.run(command, check=True, env=os.environ | {"STATIC_TARGET": TARGET})
     folder = Path(os.environ.get("CARGO_TARGET_DIR", HERE.parent / "target"))
     return folder / "static" / TARGET / "release/examples/one_batch"

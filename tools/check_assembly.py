@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Check the machine code of the library's kernels.
 
-usage: check-assembly [--library FILE.rlib] [--budget FILE.toml] [--write-budget] [TARGET]
+usage: check_assembly.py [--library FILE.rlib] [--budget FILE.toml] [--write-budget] [TARGET]
 
 Builds the library for release (or takes FILE.rlib, built with -C symbol-mangling-version=v0) and
 disassembles it. TARGET is x86_64-unknown-linux-gnu (the default) or aarch64-unknown-linux-gnu. A kernel
@@ -152,7 +152,7 @@ class Function:
 
 
 def build_library(target: str) -> Path:
-    command = [HERE / "static-cargo", "test", "--test", "emulated", "--no-run", "--message-format=json"]
+    command = [HERE / "static-cargo.sh", "test", "--test", "emulated", "--no-run", "--message-format=json"]
     environment = os.environ | {"STATIC_TARGET": target}
     built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     for line in built.stdout.splitlines():
@@ -244,7 +244,7 @@ def write_budget(file: Path, spills: dict[str, dict[str, Spills]]) -> None:
     lines = [
         "# How often each kernel may move a vector register to or from the stack, in the whole entry and in",
         f"# its innermost loops over AES rounds or products: what was found, a quarter more, and {AIR}.",
-        "# Written by `tools/check-assembly --write-budget`; read what changed before you commit it.",
+        "# Written by `tools/check_assembly.py --write-budget`; read what changed before you commit it.",
         f'rust = "{compiler()}"',
     ]
     for backend in sorted(spills):

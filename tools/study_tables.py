@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Put what docs/study.json says into the tables of README.md and docs/performance.md.
 
-usage: study-tables [--check | --measure] [--root FOLDER]
+usage: study_tables.py [--check | --measure] [--root FOLDER]
 
 --measure  first measure anew what the tables have, for minutes on an idle machine, and write
            docs/study.json: of several studies the least of each figure, since a virtual machine's neighbours
@@ -17,8 +17,6 @@ modes}, without comments, tests and layout. So whoever changes what a kernel doe
 import argparse
 import datetime
 import hashlib
-import importlib.machinery
-import importlib.util
 import json
 import os
 import re
@@ -28,12 +26,14 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+import check_layers
+
 HERE = Path(__file__).resolve().parent
 SOURCES = Path("crates/sealcomb/src")
 KERNELS = ("backend", "engine", "modes", "primitives")
 STUDY = Path("docs/study.json")
 COMMAND = "cargo run --release -- study --lengths 2048,mix"
-MEASURE = "tools/study-tables --measure"
+MEASURE = "tools/study_tables.py --measure"
 STUDIES = 5
 # More processes than this that want to run, and a study measures them too.
 IDLE = 0.7
@@ -48,11 +48,6 @@ MODES = (
 )
 # fmt: on
 ALGORITHMS = [f"aes128-{mode}" for mode in MODES]
-
-# The script beside this one, which knows Rust's tokens and where tests begin and end.
-LOADER = importlib.machinery.SourceFileLoader("check_layers", str(HERE / "check-layers"))
-layers = importlib.util.module_from_spec(importlib.util.spec_from_loader("check_layers", LOADER))
-LOADER.exec_module(layers)
 
 LITERAL_OR_COMMENT = re.compile(
     r"""
@@ -76,8 +71,8 @@ def code_of(source: str) -> str:
         literals.append(found[0])
         return f" literal{len(literals) - 1} "
 
-    tokens = layers.TOKEN.findall(LITERAL_OR_COMMENT.sub(stand_in, source))
-    kept = layers.without_tests([(token, 0) for token in tokens])
+    tokens = check_layers.TOKEN.findall(LITERAL_OR_COMMENT.sub(stand_in, source))
+    kept = check_layers.without_tests([(token, 0) for token in tokens])
     place = re.compile(r"literal(\d+)")
     return "\n".join(
         literals[int(found[1])] if (found := place.fullmatch(token)) else token for token, _ in kept
@@ -211,7 +206,7 @@ class Figures:
 
     def comment(self) -> str:
         digest = self.study["kernels"][:16]
-        return f"<!-- written by tools/study-tables from docs/study.json; kernels {digest} -->"
+        return f"<!-- written by tools/study_tables.py from docs/study.json; kernels {digest} -->"
 
 
 def cpb(value: float) -> str:
@@ -350,7 +345,9 @@ def main() -> int:
         if new == text:
             continue
         if arguments.check:
-            found.append(f"{file}: its table `{name}` is not what {STUDY} says; tools/study-tables writes it")
+            found.append(
+                f"{file}: its table `{name}` is not what {STUDY} says; tools/study_tables.py writes it"
+            )
         else:
             (root / file).write_text(new)
             print(f"{file}: written")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Cargo for the library and its checks alone, as static release binaries with readable symbols: what the emulator, valgrind
 # and the tracer run, and what the check of the machine code reads, built once for all.
-# usage: static-cargo test --test NAME [ARGUMENT...]
-#        static-cargo build --example NAME [ARGUMENT...]
+# usage: static-cargo.sh test --test NAME [ARGUMENT...]
+#        static-cargo.sh build --example NAME [ARGUMENT...]
 # With STATIC_TARGET=aarch64-unknown-linux-gnu it builds for Arm, with Debian's cross compiler, and runs under QEMU.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Packs the library as `cargo publish` would, unpacks it away from the repository, and runs cargo there.
-# usage: packed-cargo COMMAND [ARGUMENT...]   for example: packed-cargo test --release --all-features
+# usage: packed-cargo.sh COMMAND [ARGUMENT...]   for example: packed-cargo.sh test --release --all-features
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

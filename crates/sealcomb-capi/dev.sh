@@ -1,0 +1,127 @@
+# shellcheck shell=bash
+# Recipes for the C library, installed as its users have it, and for the OpenSSL provider.
+
+word capi "" "run_suite capi" \
+    "The C library as its users install it: its tests in C and C++ with two compilers, sanitizers and valgrind, its \
+examples, its ABI, what a call costs; then the OpenSSL provider."
+word capi-header "" write_header "Write the C library's header and the record of its ABI."
+
+readonly CAPI=$TARGET/capi
+readonly CARGO_C=0.10.24 CBINDGEN=0.29.4
+readonly CAPI_PREFIX=$CAPI/installed/usr/local
+
+# install_tool CRATE VERSION: a command from crates.io.
+install_tool() {
+    local root=$CAPI/$1-$2
+    [[ -e $root/.crates.toml ]] ||
+        CARGO_TARGET_DIR=$CAPI/tool cargo install --quiet --locked --root "$root" --version "$2" "$1"
+    rm -rf "$CAPI/tool"
+    PATH=$root/bin:$PATH
+}
+
+check_header() {
+    install_tool cbindgen "$CBINDGEN"
+    tools/capi-header.sh --check
+}
+
+write_header() {
+    install_packages abigail-tools
+    install_tool cbindgen "$CBINDGEN"
+    tools/capi-header.sh --write
+}
+
+setup_capi() {
+    install_packages abigail-tools clang cmake libpcap-dev
+    install_tool cbindgen "$CBINDGEN"
+    install_tool cargo-c "$CARGO_C"
+}
+
+install_capi() {
+    install_tool cargo-c "$CARGO_C"
+    rm -rf "$CAPI/installed"
+    cargo cinstall --release -p sealcomb-capi --prefix /usr/local --libdir lib --destdir "$CAPI/installed" >"$CAPI/install.log" 2>&1 || {
+        cat "$CAPI/install.log"
+        return 1
+    }
+    # Nothing but what the header says, each with the version of the library.
+    diff <(sed -n 's/^[^*]*[ *]\(sealcomb_[a-z_]*\)(.*/\1@@libsealcomb.so.0.1/p' "$CAPI_PREFIX/include/sealcomb.h" | sort) \
+        <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
+}
+
+# test_capi NAME CC CXX OPTION...: the tests in C and the examples, compiled so.
+test_capi() {
+    local build=$CAPI/tests/$1
+    CC=$2 CXX=$3 cmake -S crates/sealcomb-capi/tests -B "$build" -DCMAKE_PREFIX_PATH="$CAPI_PREFIX" "${@:4}" >"$CAPI/cmake.log" || {
+        cat "$CAPI/cmake.log"
+        return 1
+    }
+    cmake --build "$build" --parallel "$(nproc)" >"$CAPI/cmake.log" 2>&1 || {
+        cat "$CAPI/cmake.log"
+        return 1
+    }
+    ctest --test-dir "$build" --output-on-failure
+}
+
+# The ten lines of C in the manual, built as it says.
+test_manual() {
+    local flags
+    # shellcheck disable=SC2016  # Backticks of the manual.
+    awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' docs/c.md >"$CAPI/manual.c"
+    flags=$(PKG_CONFIG_SYSROOT_DIR=$CAPI/installed PKG_CONFIG_PATH=$CAPI_PREFIX/lib/pkgconfig pkg-config --cflags --libs sealcomb)
+    # shellcheck disable=SC2086  # Several words.
+    gcc -Wall -Wextra -Werror "$CAPI/manual.c" $flags -o "$CAPI/manual"
+    LD_LIBRARY_PATH=$CAPI_PREFIX/lib "$CAPI/manual"
+}
+
+bench_capi() { cargo bench --quiet -p sealcomb-capi --bench call; }
+
+# OpenSSL's test data, from the source package of the distribution: they stay out of this repository.
+fetch_evp_data() {
+    local folder=$CAPI/openssl sources=/etc/apt/sources.list.d/debian.sources
+    [[ -e $folder/data ]] && return
+    mkdir -p "$folder/lists/partial"
+    sed 's/^Types: deb$/Types: deb-src/' "$sources" >"$folder/src.sources" 2>/dev/null || return 1
+    (cd "$folder" && apt-get -qq -o "Dir::Etc::sourcelist=$folder/src.sources" -o Dir::Etc::sourceparts=/dev/null \
+        -o "Dir::State::lists=$folder/lists" update && apt-get -qq -o "Dir::Etc::sourcelist=$folder/src.sources" \
+        -o Dir::Etc::sourceparts=/dev/null -o "Dir::State::lists=$folder/lists" source --download-only --tar-only openssl) \
+        >"$folder/apt.log" 2>&1 || return 1
+    mkdir "$folder/data"
+    tar -xzf "$folder"/openssl_*.orig.tar.gz -C "$folder/data" --strip-components=4 --wildcards '*/30-test_evp_data/*'
+}
+
+# Debian's nginx, unpacked and not installed: to install it starts a server.
+unpack_nginx() {
+    local folder=$CAPI/nginx
+    [[ -x $folder/usr/sbin/nginx ]] && return
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get -qq download nginx) >"$CAPI/nginx.log" 2>&1 || {
+        cat "$CAPI/nginx.log" >&2
+        return 1
+    }
+    dpkg-deb --extract "$folder"/nginx_*.deb "$folder"
+}
+
+build_provider() {
+    cargo build --quiet --release -p sealcomb-provider
+    mkdir -p "$CAPI/modules"
+    cp "$TARGET/release/libsealcomb_provider.so" "$CAPI/modules/sealcomb.so"
+}
+
+test_provider() {
+    cargo test --quiet --release -p sealcomb-provider
+    gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/evp.c -lcrypto -o "$CAPI/evp"
+    if fetch_evp_data; then
+        OPENSSL_MODULES=$CAPI/modules "$CAPI/evp" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
+    else
+        echo "SKIPPED: OpenSSL's own vectors, since its source package is not to be had here"
+    fi
+    crates/sealcomb-provider/tests/tls.sh "$CAPI/modules"
+    unpack_nginx
+    crates/sealcomb-provider/tests/nginx.sh "$CAPI/nginx/usr/sbin/nginx" "$CAPI/modules"
+}
+
+bench_provider() {
+    gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/speed.c -lcrypto -o "$CAPI/speed"
+    OPENSSL_MODULES=$CAPI/modules "$CAPI/speed"
+}

