@@ -1,8 +1,11 @@
-//! What there is to say about this CPU.
+//! What there is to say about this CPU and its operating system.
+
+use std::fs;
+use std::process::Command;
 
 /// The CPU's name as the operating system tells it, with family and model where it tells them.
 pub(crate) fn cpu_name() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         info.lines()
             .filter_map(|line| line.split_once(':'))
@@ -47,9 +50,37 @@ fn mac() -> Option<String> {
     if !cfg!(target_vendor = "apple") {
         return None;
     }
-    let told = std::process::Command::new("sysctl").args(["-n", "machdep.cpu.brand_string"]).output().ok()?;
-    let name = String::from_utf8(told.stdout).ok()?.trim().to_owned();
-    (!name.is_empty()).then_some(name)
+    output("sysctl", &["-n", "machdep.cpu.brand_string"])
+}
+
+/// The release of the operating system's kernel.
+pub(crate) fn kernel() -> Option<String> {
+    line("/proc/sys/kernel/osrelease").or_else(|| output("uname", &["-r"]))
+}
+
+/// What chooses the CPU's frequency, where Linux tells; most virtual machines have none.
+pub(crate) fn governor() -> Option<String> {
+    line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+}
+
+/// Processes that ran or waited to run in the last minute, on average, where Linux tells.
+pub(crate) fn load() -> Option<f64> {
+    line("/proc/loadavg")?.split(' ').next()?.parse().ok()
+}
+
+/// The first line of a file, if it has one with anything in it.
+fn line(path: &str) -> Option<String> {
+    first_line(&fs::read_to_string(path).ok()?)
+}
+
+/// The first line that a program prints, if there is the program and it prints anything.
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let told = Command::new(program).args(arguments).output().ok()?;
+    first_line(&String::from_utf8(told.stdout).ok()?)
+}
+
+fn first_line(text: &str) -> Option<String> {
+    text.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// Those of these CPU features that this CPU (or its operating system) lacks.
@@ -109,6 +140,20 @@ mod tests {
         assert_eq!(arm_core(0x41, number("0xd40").unwrap()), "Neoverse V1");
         assert_eq!(arm_core(0x46, 1), "Arm, implementer 0x46, part 0x1");
         assert_eq!(number("46"), None);
+    }
+
+    #[test]
+    fn a_first_line_has_something_in_it() {
+        assert_eq!(first_line("performance\n"), Some("performance".to_owned()));
+        assert_eq!(first_line("\nperformance"), None);
+        assert_eq!(first_line(""), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn linux_tells_its_release_and_its_load() {
+        assert!(kernel().is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit())));
+        assert!(load().is_some_and(|load| load >= 0.0));
     }
 
     #[test]

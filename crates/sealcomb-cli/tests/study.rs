@@ -84,6 +84,26 @@ fn the_json_has_the_documented_schema() {
 }
 
 #[test]
+fn the_json_says_when_and_with_what_it_was_measured() {
+    let (_, study, _) = small_study(best());
+    let conditions = &study["conditions"];
+    let date = conditions["date"].as_str().unwrap();
+    let digits = date.replace(|c: char| c.is_ascii_digit(), "0");
+    assert_eq!(digits, "0000-00-00T00:00:00Z", "{date}");
+    assert_eq!(conditions["version"], env!("CARGO_PKG_VERSION"));
+    assert!(conditions["compiler"].as_str().unwrap().starts_with("rustc "), "{conditions}");
+    // There is a commit in a clone of the repository, and none in an archive of it.
+    if let Some(commit) = conditions["commit"].as_str() {
+        let hash = commit.strip_suffix("-dirty").unwrap_or(commit);
+        assert!(hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{commit}");
+    }
+    for name in ["kernel", "governor"] {
+        assert!(conditions[name].is_null() || conditions[name].is_string(), "{name}: {conditions}");
+    }
+    assert!(conditions["load"].is_null() || conditions["load"].as_f64().unwrap() >= 0.0, "{conditions}");
+}
+
+#[test]
 fn both_directions_all_lengths_and_all_schedules_are_measured() {
     let (_, study, _) = small_study(best());
     let results = study["results"].as_array().unwrap();

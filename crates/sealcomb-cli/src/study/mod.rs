@@ -4,6 +4,7 @@
 
 mod bench;
 mod beside;
+mod conditions;
 mod cost;
 mod counting;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -31,7 +32,7 @@ pub(crate) use counting::{CountArgs, run as count_instructions};
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
 use plan::{Item, KEYED_LENGTHS, Plan, Way};
-use results::{Axis, Conditions, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Study};
+use results::{Axis, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Study};
 use sealcomb::{Algorithm, Backend, Schedule};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
@@ -79,6 +80,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
 }
 
 fn measure(plan: &Plan) -> Study {
+    let conditions = conditions::now(plan);
     let items = plan.items();
     let maps = plan.heat_maps();
     let rows: usize = maps.iter().map(|(_, axis)| plan.heat_messages(*axis).len()).sum();
@@ -127,13 +129,7 @@ fn measure(plan: &Plan) -> Study {
     let mut study = Study {
         schema: SCHEMA,
         machine,
-        conditions: Conditions {
-            version: env!("CARGO_PKG_VERSION"),
-            quick: plan.quick,
-            samples: plan.samples,
-            aad_bytes: 0,
-            trace: plan.trace.clone(),
-        },
+        conditions,
         costs: cost::of_all(&results, plan.backend.name()),
         keys,
         instruction_counts: counting::instructions(&results, plan.backend),

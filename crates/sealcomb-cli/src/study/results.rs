@@ -43,7 +43,19 @@ pub(crate) struct Machine {
 /// How it was measured.
 #[derive(Serialize, Debug)]
 pub(crate) struct Conditions {
+    /// When it began, in UTC, as ISO 8601 writes it.
+    pub(crate) date: String,
     pub(crate) version: &'static str,
+    /// What the command was built from; `-dirty` follows it if files had changed since. None outside a git repository.
+    pub(crate) commit: Option<&'static str>,
+    /// The release of the operating system's kernel.
+    pub(crate) kernel: Option<String>,
+    /// What built it.
+    pub(crate) compiler: Option<&'static str>,
+    /// What chooses the CPU's frequency, where the kernel tells.
+    pub(crate) governor: Option<String>,
+    /// Processes that ran or waited to run in the minute before, on average.
+    pub(crate) load: Option<f64>,
     pub(crate) quick: bool,
     pub(crate) samples: usize,
     pub(crate) aad_bytes: usize,

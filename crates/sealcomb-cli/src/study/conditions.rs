@@ -1,0 +1,23 @@
+//! When, with what and under which load a study was made.
+
+use super::plan::Plan;
+use super::results::Conditions;
+use crate::machine;
+use std::time::SystemTime;
+
+/// The conditions at this moment, which is best that before the first measurement: measuring is a load itself.
+pub(crate) fn now(plan: &Plan) -> Conditions {
+    Conditions {
+        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        version: env!("CARGO_PKG_VERSION"),
+        commit: option_env!("SEALCOMB_COMMIT"),
+        kernel: machine::kernel(),
+        compiler: option_env!("SEALCOMB_COMPILER"),
+        governor: machine::governor(),
+        load: machine::load(),
+        quick: plan.quick,
+        samples: plan.samples,
+        aad_bytes: 0,
+        trace: plan.trace.clone(),
+    }
+}
