@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = Path("crates/sealcomb/src")
 KERNELS = ("backend", "engine", "modes", "primitives")
 STUDY = Path("docs/study.json")
-COMMAND = "cargo run --release -- study --lengths 2048,mix"
+COMMAND = "cargo run --release -- study --full --lengths 2048,mix"
 MEASURE = "tools/study_tables.py --measure"
 STUDIES = 5
 # More processes than this that want to run, and a study measures them too.

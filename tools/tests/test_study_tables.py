@@ -70,8 +70,9 @@ class Tables(unittest.TestCase):
         cargo = self.root / "bin/cargo"
         cargo.parent.mkdir(exist_ok=True)
         cargo.write_text(
-            '#!/bin/sh\n[ "$1 $2 $3 $4" = "run --release -- study" ] || exit 9\n'
-            f'[ "$5 $6 $7 $9" = "--lengths 2048,mix --modes --json" ] && cp {self.root}/made.json "${{10}}"\n'
+            '#!/bin/sh\n[ "$1 $2 $3 $4 $5" = "run --release -- study --full" ] || exit 9\n'
+            f'[ "$6 $7 $8 ${{10}}" = "--lengths 2048,mix --modes --json" ] || exit 9\n'
+            f'cp {self.root}/made.json "${{11}}"\n'
         )
         cargo.chmod(0o755)
         path = f"{cargo.parent}:{os.environ['PATH']}"

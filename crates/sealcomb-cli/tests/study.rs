@@ -18,7 +18,7 @@ fn small_study(backend: &str) -> (String, Value, String) {
 fn study_of(modes: &str, lengths: &str, backend: &str) -> (String, Value, String) {
     let folder = tempfile::tempdir().unwrap();
     let (json, report) = (folder.path().join("study.json"), folder.path().join("study.html"));
-    let arguments = ["study", "--quick", "--modes", modes, "--lengths", lengths, "--json"];
+    let arguments = ["study", "--quick", "--modes", modes, "--lengths", lengths, "--tables", "all", "--json"];
     let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
     arguments.extend([json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
     let run = sealcomb_on(backend, &arguments);
@@ -101,6 +101,147 @@ fn the_json_says_when_and_with_what_it_was_measured() {
         assert!(conditions[name].is_null() || conditions[name].is_string(), "{name}: {conditions}");
     }
     assert!(conditions["load"].is_null() || conditions["load"].as_f64().unwrap() >= 0.0, "{conditions}");
+}
+
+/// Modes with keys of 128 bits, each once.
+const MODES: [&str; 29] = [
+    "gcm",
+    "gcm-siv",
+    "ccm",
+    "eax",
+    "siv",
+    "cmac",
+    "pmac",
+    "gmac",
+    "ocb3-t128",
+    "otr-p",
+    "poet",
+    "poet-aes4",
+    "poet-g",
+    "mcoe-g",
+    "cobra",
+    "julius-ecb",
+    "cloc",
+    "silc",
+    "jambu",
+    "ecb",
+    "cbc",
+    "cfb128",
+    "ofb",
+    "ctr",
+    "eme2",
+    "colm0",
+    "copa",
+    "elmd",
+    "elmd66",
+];
+
+fn assert_is_a_screen(text: &str) {
+    assert!(text.lines().count() <= 50, "{text}");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 118, "{} columns: {line}", line.chars().count());
+    }
+}
+
+#[test]
+fn a_study_is_one_screen_with_every_claim_and_every_mode() {
+    let run = sealcomb(&["study"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_is_a_screen(&run.stdout);
+    let (_, modes) = run.stdout.split_once("\nSealing: cycles per message + cycles per byte").unwrap();
+    let words: Vec<&str> = modes.split_whitespace().collect();
+    for mode in MODES {
+        assert!(words.contains(&mode), "{mode}: {modes}");
+    }
+    let claims = ["2014 ", "2015 ", "2018 "].map(|year| {
+        run.stdout
+            .lines()
+            .filter(|line| line.starts_with(&format!("{year}yes")) || line.starts_with(&format!("{year}no ")))
+            .count()
+    });
+    // A backend with one block a register says nothing of the VAES paper.
+    let wide = sealcomb::Backend::best().blocks() > 1;
+    assert_eq!(claims, [11, 6, if wide { 3 } else { 0 }], "{}", run.stdout);
+    for option in ["--full", "--tables", "--report"] {
+        assert!(run.stdout.contains(option), "{option}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn a_chosen_length_is_shown_without_a_line_through_lengths() {
+    let run = sealcomb(&["study", "--quick", "--modes", "cbc,aes256-gcm", "--lengths", "64,mix"]);
+    assert_is_a_screen(&run.stdout);
+    assert!(run.stdout.contains("\nSealing; at 64 bytes, the mix: "), "{}", run.stdout);
+    let row = run.stdout.lines().find(|line| line.starts_with("aes256-gcm ")).unwrap();
+    assert_eq!(row.split_whitespace().count(), 1 + 4 + 2, "{row}");
+}
+
+#[test]
+fn a_capture_is_what_the_screen_compares_at() {
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mixed.pcap");
+    let run = sealcomb(&["study", "--quick", "--modes", "cbc", "--trace", capture]);
+    assert_is_a_screen(&run.stdout);
+    assert!(run.stdout.contains("; at the capture: "), "{}", run.stdout);
+}
+
+#[test]
+fn only_the_named_tables_are_printed() {
+    let run = sealcomb(&[
+        "study",
+        "--quick",
+        "--modes",
+        "cbc",
+        "--lengths",
+        "2048",
+        "--tables",
+        "claims,schedules",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    for title in ["What the papers say", "sealed by each schedule"] {
+        assert!(run.stdout.contains(title), "{title}: {}", run.stdout);
+    }
+    assert_eq!(run.stdout.matches('╭').count() + run.stdout.matches('┌').count(), 2, "{}", run.stdout);
+}
+
+#[test]
+fn a_table_without_numbers_says_what_it_needs() {
+    let run =
+        sealcomb(&["study", "--quick", "--modes", "gcm", "--lengths", "64", "--tables", "sweep,single"]);
+    assert!(run.stdout.contains("no table sweep: it needs aes128-cbc"), "{}", run.stdout);
+    assert!(run.stdout.contains("by length"), "{}", run.stdout);
+}
+
+#[test]
+fn an_unknown_table_is_refused_with_a_suggestion_and_the_names() {
+    sealcomb(&["study", "--tables", "clams"]).assert_refused(&[
+        "clams",
+        "'claims'",
+        "papers-single",
+        "units",
+    ]);
+    let help = sealcomb(&["study", "--help"]).stdout;
+    for name in ["claims", "costs", "papers-single", "instructions", "units"] {
+        assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
+    }
+}
+
+#[test]
+fn files_are_confirmed_and_tables_are_not_printed_with_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("study.html");
+    let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--report"];
+    let mut arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
+    arguments.push(report.as_os_str());
+    let run = sealcomb(&arguments);
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", run.stdout);
+    assert_eq!(lines[0], format!("report: {}", report.display()));
+    assert!(lines[1].contains("--tables"), "{}", lines[1]);
+}
+
+#[test]
+fn a_study_is_not_both_full_and_quick() {
+    sealcomb(&["study", "--full", "--quick"]).assert_refused(&["--full", "--quick"]);
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn or_theirs(ours: &str, theirs: &str) -> String {
 }
 
 /// The papers' tables of modes.
-fn character(study: &Study) -> Table {
+pub(crate) fn character(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let ((calls, multiplications), theirs) = (paper.work?, paper.character?);
         let Algorithm { work, structure, .. } = Algorithm::by_id(paper.id).ok()?;
@@ -91,7 +91,7 @@ fn character(study: &Study) -> Table {
     )
 }
 
-fn fixed_length(study: &Study) -> Table {
+pub(crate) fn fixed_length(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let lengths = Lengths::Fixed(MAIN_LENGTH);
         let single = sealed(study, paper.id, ScheduleName::Single, lengths)?;
@@ -125,7 +125,7 @@ fn fixed_length(study: &Study) -> Table {
     )
 }
 
-fn realistic_mix(study: &Study) -> Table {
+pub(crate) fn realistic_mix(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let single = sealed(study, paper.id, ScheduleName::Single, Lengths::Mix)?;
         let batch = sealed(study, paper.id, ScheduleName::Auto, Lengths::Mix)?;
@@ -155,7 +155,7 @@ fn realistic_mix(study: &Study) -> Table {
     )
 }
 
-fn single_by_length(study: &Study) -> Table {
+pub(crate) fn single_by_length(study: &Study) -> Table {
     by_length(
         study,
         "One message after the other, by length: here (2014: table 4 / 2015: table 6, if another)",
@@ -164,7 +164,7 @@ fn single_by_length(study: &Study) -> Table {
     )
 }
 
-fn batch_by_length(study: &Study) -> Table {
+pub(crate) fn batch_by_length(study: &Study) -> Table {
     by_length(
         study,
         "Several messages, by length: here (2014: table 4 / 2015: table 7, if another)",
@@ -196,7 +196,7 @@ fn by_length(
 }
 
 /// CBC in comb windows over the number of messages in flight.
-fn parallel_cbc(study: &Study) -> Table {
+pub(crate) fn parallel_cbc(study: &Study) -> Table {
     let mut swept: Vec<&Measurement> = study
         .on(study.machine.backend)
         .filter(|m| (m.algorithm, m.schedule, m.direction) == (SWEPT, ScheduleName::Comb, Direction::Seal))
@@ -234,7 +234,7 @@ fn parallel_cbc(study: &Study) -> Table {
 }
 
 /// Of the heat maps over the comb's degree of parallelism, the best of each length.
-fn best_parallelism(study: &Study) -> Table {
+pub(crate) fn best_parallelism(study: &Study) -> Table {
     let Some(first) = study.comb_heat.first() else { return Table::default() };
     let rows = study.comb_heat.iter().map(|map| {
         let best = |column: usize| {
@@ -261,7 +261,7 @@ fn best_parallelism(study: &Study) -> Table {
     )
 }
 
-fn instructions(study: &Study) -> Table {
+pub(crate) fn instructions(study: &Study) -> Table {
     let rows = study.instructions.iter().map(|i| {
         let theirs = papers::INSTRUCTIONS.iter().find(|(name, ..)| *name == i.operation);
         vec![
@@ -289,7 +289,7 @@ fn instructions(study: &Study) -> Table {
     )
 }
 
-fn doubling(study: &Study) -> Table {
+pub(crate) fn doubling(study: &Study) -> Table {
     let rows = study.field.iter().map(|operation| {
         let theirs = papers::DOUBLINGS.iter().find(|(name, _)| *name == operation.operation);
         vec![
@@ -309,7 +309,7 @@ fn doubling(study: &Study) -> Table {
 }
 
 /// The two methods of multiplication in the modes that the papers compare them in, over the length of the messages.
-fn multiplication(study: &Study) -> Table {
+pub(crate) fn multiplication(study: &Study) -> Table {
     let Some(first) = study.chains.first() else { return Table::default() };
     let mut header = ["mode", "backend", "messages", "multiplication"].map(str::to_owned).to_vec();
     header.extend(first.lengths.iter().map(usize::to_string));
@@ -371,7 +371,7 @@ fn faster_multiplication(study: &Study) -> String {
 }
 
 /// What the VAES paper counts, beside what a call takes here.
-fn counted(study: &Study) -> Table {
+pub(crate) fn counted(study: &Study) -> Table {
     let measured = |id| study.results.iter().any(|m| m.algorithm == id);
     let rows = papers::COUNTED.iter().filter(|counted| measured(counted.id)).map(|counted| {
         let here = |backend| {
@@ -419,7 +419,7 @@ fn counted(study: &Study) -> Table {
 }
 
 /// What the VAES paper expects of registers of four blocks, beside what there is.
-fn near_the_vaes_bound(study: &Study) -> Table {
+pub(crate) fn near_the_vaes_bound(study: &Study) -> Table {
     let rows = ["aes128-ctr", "aes128-cbc", "aes128-gcm", "aes128-gcm-siv"].into_iter().filter_map(|id| {
         let longest = study
             .on(study.machine.backend)
@@ -450,7 +450,7 @@ fn bytes(lengths: Lengths) -> usize {
 }
 
 /// Whether what the papers say first and last holds here.
-fn headlines(study: &Study) -> Table {
+pub(crate) fn headlines(study: &Study) -> Table {
     let label = |number: &Number| {
         let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode);
         let how = match number.schedule {

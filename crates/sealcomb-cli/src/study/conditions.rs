@@ -1,6 +1,6 @@
 //! When, with what and under which load a study was made.
 
-use super::plan::Plan;
+use super::plan::{Effort, Plan};
 use super::results::Conditions;
 use crate::machine;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ pub(crate) fn now(plan: &Plan) -> Conditions {
         compiler: option_env!("SEALCOMB_COMPILER"),
         governor: machine::governor(),
         load: machine::load(),
-        quick: plan.quick,
+        quick: plan.effort == Effort::Quick,
         samples: plan.samples,
         aad_bytes: 0,
         trace: plan.trace.clone(),

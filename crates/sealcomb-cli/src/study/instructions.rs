@@ -40,9 +40,21 @@ const OPERATIONS: [(Op, &str); 8] = [
 /// No CPU has it for more than one block.
 const KEY_ASSIST: &str = "aeskeygenassist";
 
-/// Bytes of the messages that go through the chains of multiplications: the papers' lengths.
-const CHAIN_LENGTHS: [usize; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
-const QUICK_CHAIN_LENGTHS: [usize; 3] = [128, 1024, 8192];
+/// Numbers that [`instructions`] times on a backend: latency and throughput of each.
+pub(crate) const NUMBERS: usize = 2 * OPERATIONS.len();
+
+/// Numbers that [`field_operations`] and [`multiplication_chains`] time on a backend.
+pub(crate) fn field_numbers(chain_lengths: &[usize]) -> usize {
+    let of_operations = 2 * (METHODS.len() + DOUBLINGS.len());
+    let of_chains = 2 * (1 + chain_lengths.len()) * CHAINS.len() * METHODS.len();
+    of_operations + of_chains
+}
+
+/// Both ways to multiply, with the papers' names.
+const METHODS: [(Multiply, &str); 2] = [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")];
+
+/// The modes whose chains of multiplications the papers measure with either method.
+const CHAINS: [(Chained, &str); 2] = [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")];
 
 /// Latency and throughput of the instructions that modes are made of.
 pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instruction> {
@@ -102,16 +114,15 @@ pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<Field
     operations
 }
 
-/// The modes whose chains of multiplications the papers measure with either method.
+/// [`CHAINS`] over messages of these lengths.
 pub(crate) fn multiplication_chains(
     bench: &mut Bench,
     backend: Backend,
-    quick: bool,
+    lengths: &[usize],
 ) -> Vec<MultiplicationChain> {
-    let lengths = if quick { &QUICK_CHAIN_LENGTHS[..] } else { &CHAIN_LENGTHS[..] };
     let mut chains = Vec::new();
-    for (chained, mode) in [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")] {
-        for (multiply, method) in [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")] {
+    for (chained, mode) in CHAINS {
+        for (multiply, method) in METHODS {
             let mut cpb = |batched, pairs, messages| {
                 let run = || probe::chain(backend, chained, multiply, batched, pairs, messages);
                 let lanes = if batched { 1.0 } else { backend.blocks() as f64 };

@@ -16,6 +16,7 @@ mod plan;
 mod report;
 mod results;
 mod roofline;
+mod screen;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stepping;
 mod table;
@@ -31,40 +32,57 @@ use bench::Bench;
 pub(crate) use counting::{CountArgs, run as count_instructions};
 use indicatif::{ProgressBar, ProgressStyle};
 use instructions::Bounds;
-use plan::{Item, KEYED_LENGTHS, Plan, Way};
-use results::{Axis, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Study};
+use plan::{Item, KEYED_LENGTHS, Part, Plan, Way};
+use results::{Axis, Direction, HeatMap, Instruction, KeyCost, Machine, Measurement, Roofline, Study};
 use sealcomb::{Algorithm, Backend, Schedule};
 use sealcomb_timing::Clock;
 use std::path::PathBuf;
+use units::Rate;
 use workload::{BATCH, Lengths, Workload};
 
 /// The name of the format that `--json` writes.
 const SCHEMA: &str = "sealcomb-study/1";
 
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  sealcomb study                                  every mode on one screen, within a minute
+  sealcomb study --quick --modes gcm,cbc          two modes, in seconds
+  sealcomb study --lengths 64,mix                 messages of 64 bytes, and realistic packet lengths
+  sealcomb study --trace packets.pcap             batches with the packet lengths of a capture
+  sealcomb study --tables claims,modes            two kinds of tables instead of the screen
+  sealcomb study --report study.html              curves and heat maps
+  sealcomb study --full --report study.html       the same with every key size, length and cell, in 20 minutes";
+
 /// Arguments of `sealcomb study`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub(crate) struct StudyArgs {
-    /// Measure these modes, families of modes or algorithms only, for instance gcm,cbc or otr or aes256-gcm
-    #[arg(long, value_delimiter = ',')]
+    /// Measure only these modes, families of modes or algorithms, for instance gcm,cbc or otr or aes256-gcm
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     modes: Vec<String>,
-    /// Measure these message lengths only: bytes, or mix for realistic packet lengths
-    #[arg(long, value_delimiter = ',')]
+    /// Measure only these message lengths: bytes, or mix for realistic packet lengths
+    #[arg(long, value_delimiter = ',', value_name = "BYTES|mix,...")]
     lengths: Vec<Lengths>,
     /// Measure batches with the packet lengths of this capture (pcap or pcapng) instead of the realistic mix
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Fewer timings, lengths and key sizes: ends within 30 seconds
+    /// Measure every key size, length and cell of the heat maps: takes 17 to 20 minutes
+    #[arg(long, conflicts_with = "quick")]
+    full: bool,
+    /// Measure fewer lengths and take fewer timings: ends within 30 seconds
     #[arg(long)]
     quick: bool,
+    /// Print these tables instead of the summary, and measure what they need
+    #[arg(long, value_delimiter = ',', value_name = "all|NAME,...")]
+    tables: Vec<tables::Name>,
     /// Write all results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report with curves as one HTML file
+    /// Write a report with curves and heat maps as one HTML file
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
-/// Measures, prints the tables and writes the files that were asked for.
+/// Measures, writes the files that were asked for, and prints tables, where the files are, or a summary.
 pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     let json = args.json.as_deref().map(Output::create).transpose()?;
     let report = args.report.as_deref().map(Output::create).transpose()?;
@@ -76,30 +94,39 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     if let Some(output) = report {
         output.finish(report::html(&study)?.as_bytes())?;
     }
-    stdout::print(&tables::text(&study))
+    let written = written(args);
+    stdout::print(&match (args.tables.is_empty(), written.is_empty()) {
+        (false, _) => tables::text(&study, &args.tables) + &written,
+        (true, false) => written + "--tables all|NAME,... prints tables, too\n",
+        (true, true) => screen::text(&study),
+    })
+}
+
+/// A line for each file that was written.
+fn written(args: &StudyArgs) -> String {
+    let line = |what: &str, path: &Option<PathBuf>| {
+        path.as_ref().map_or_else(String::new, |path| format!("{what}: {}\n", path.display()))
+    };
+    line("results as JSON", &args.json) + &line("report", &args.report)
 }
 
 fn measure(plan: &Plan) -> Study {
     let conditions = conditions::now(plan);
     let items = plan.items();
-    let maps = plan.heat_maps();
-    let rows: usize = maps.iter().map(|(_, axis)| plan.heat_messages(*axis).len()).sum();
-    let cells = rows * plan.heat_lengths.len();
-    let key_costs = plan.algorithms().count() * (1 + KEYED_LENGTHS.len());
-    let rooflines = plan.algorithms().count();
-    let clock = Clock::new().with_patience(plan.patience(items.len() + cells + key_costs + rooflines));
+    let clock = Clock::new().with_patience(plan.patience());
     let mut bench = Bench { clock, samples: plan.samples };
-    let progress = progress_bar(items.len() + cells + rooflines);
+    let progress = progress_bar(items.len() + plan.cells() + plan.rooflines());
     progress.set_message("instructions");
     let mut instructions = Vec::new();
     let mut field = Vec::new();
     let mut chains = Vec::new();
-    for backend in Backend::available()
-        .filter(|backend| instructions::has_instructions(*backend) || *backend == plan.backend)
-    {
+    for backend in plan.probed() {
         instructions.extend(instructions::instructions(&mut bench, backend));
-        field.extend(instructions::field_operations(&mut bench, backend));
-        chains.extend(instructions::multiplication_chains(&mut bench, backend, plan.quick));
+        if plan.has(Part::Field) {
+            let lengths = plan.effort.chain_lengths();
+            field.extend(instructions::field_operations(&mut bench, backend));
+            chains.extend(instructions::multiplication_chains(&mut bench, backend, lengths));
+        }
     }
     let machine = Machine {
         cpu: machine::cpu_name(),
@@ -115,16 +142,15 @@ fn measure(plan: &Plan) -> Study {
         results.push(measure_item(&mut bench, &mut bounds, plan, item));
         progress.inc(1);
     }
-    progress.set_message("keys");
-    let keys = plan.algorithms().map(|algorithm| key_cost(&mut bench, plan, algorithm)).collect();
-    let (heat, comb_heat) = maps
+    let keys = key_costs(&mut bench, plan, &progress);
+    let (heat, comb_heat) = plan
+        .heat_maps()
         .into_iter()
         .map(|(algorithm, axis)| heat_map(&mut bench, plan, algorithm, axis, &progress))
         .partition(|map| map.axis == Axis::Batch);
-    let unit_rates = roofline::rates(&mut bench, plan.backend, &instructions);
-    progress.set_message("units");
-    let rooflines = roofline::of_all(&mut bench, plan.backend, &unit_rates, plan.algorithms());
-    progress.inc(plan.algorithms().count() as u64);
+    let (unit_rates, rooflines) = units(&mut bench, plan, &instructions, &progress);
+    let instruction_counts =
+        if plan.has(Part::Counts) { counting::instructions(&results, plan.backend) } else { Vec::new() };
     progress.finish_and_clear();
     let mut study = Study {
         schema: SCHEMA,
@@ -132,7 +158,7 @@ fn measure(plan: &Plan) -> Study {
         conditions,
         costs: cost::of_all(&results, plan.backend.name()),
         keys,
-        instruction_counts: counting::instructions(&results, plan.backend),
+        instruction_counts,
         unit_rates,
         rooflines,
         results,
@@ -145,6 +171,30 @@ fn measure(plan: &Plan) -> Study {
     };
     study.headlines = headlines::of(&study);
     study
+}
+
+fn units(
+    bench: &mut Bench,
+    plan: &Plan,
+    instructions: &[Instruction],
+    progress: &ProgressBar,
+) -> (Vec<Rate>, Vec<Roofline>) {
+    if !plan.has(Part::Units) {
+        return (Vec::new(), Vec::new());
+    }
+    progress.set_message("units");
+    let rates = roofline::rates(bench, plan.backend, instructions);
+    let rooflines = roofline::of_all(bench, plan.backend, &rates, plan.algorithms());
+    progress.inc(plan.rooflines() as u64);
+    (rates, rooflines)
+}
+
+fn key_costs(bench: &mut Bench, plan: &Plan, progress: &ProgressBar) -> Vec<KeyCost> {
+    if !plan.has(Part::Keys) {
+        return Vec::new();
+    }
+    progress.set_message("keys");
+    plan.algorithms().map(|algorithm| key_cost(bench, plan, algorithm)).collect()
 }
 
 fn key_cost(bench: &mut Bench, plan: &Plan, algorithm: &'static Algorithm) -> KeyCost {

@@ -295,6 +295,17 @@ impl Study {
         self.results.iter().filter(move |m| m.backend == backend)
     }
 
+    /// The lengths that were measured, in their order.
+    pub(crate) fn lengths(&self) -> Vec<Lengths> {
+        let mut all: Vec<Lengths> = Vec::new();
+        for measurement in &self.results {
+            if !all.contains(&measurement.lengths) {
+                all.push(measurement.lengths);
+            }
+        }
+        all
+    }
+
     /// The algorithms that were measured, in the order of the catalog.
     pub(crate) fn algorithms(&self) -> Vec<&'static str> {
         let mut ids: Vec<&str> = Vec::new();

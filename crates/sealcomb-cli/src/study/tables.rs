@@ -1,41 +1,191 @@
-//! The study's tables on the terminal.
+//! The study's tables on the terminal, each with a name.
 
 use super::beside;
-use super::plan::{KEYED_LENGTHS, is_main};
+use super::plan::{KEYED_LENGTHS, Part, is_main};
 use super::results::{Direction, Measurement, ScheduleName, Study};
 use super::roofline;
+use super::screen;
 use super::table::{Table, cpb, speed_up, table};
 use super::workload::{BATCH, Lengths};
+use clap::ValueEnum;
 use sealcomb::Backend;
+use std::fmt::Write;
 
-/// All tables that the study has numbers for.
-pub(crate) fn text(study: &Study) -> String {
-    let mut tables = vec![costs(study)];
-    for lengths in main_lengths(study) {
-        tables.push(modes(study, lengths));
-    }
-    tables.push(keys(study));
-    tables.push(by_length(study, ScheduleName::Single));
-    tables.push(by_length(study, ScheduleName::Auto));
-    tables.extend(beside::tables(study));
-    for lengths in main_lengths(study) {
-        tables.push(schedules(study, lengths));
-        tables.push(backends(study, lengths));
-    }
-    tables.push(peers(study));
-    tables.push(roofline::table(study));
-    tables.iter().fold(machine(study), |text, table| text + &table.to_string())
+/// A table, or several of one kind, as `--tables` names it.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Name {
+    /// Every table
+    All,
+    /// The papers' claims, what decides them here, and the papers' own figures
+    Claims,
+    /// Cycles per message and per byte, sealing and opening
+    Costs,
+    /// Each algorithm at 2048 bytes and with packet lengths, with quartiles and its bound
+    Modes,
+    /// New keys, and batches under several keys
+    Keys,
+    /// Single messages of every length
+    Single,
+    /// Batches of every length
+    Batch,
+    /// The authenticated modes' properties
+    Character,
+    /// Messages of 2048 bytes beside the papers' figures
+    Fixed,
+    /// Realistic packet lengths beside the papers' figures
+    Mix,
+    /// Single messages by length beside the papers' figures
+    PapersSingle,
+    /// Batches by length beside the papers' figures
+    PapersBatch,
+    /// CBC over the number of messages in flight
+    Sweep,
+    /// The comb's best number of messages in flight
+    Comb,
+    /// Latency and throughput of instructions
+    Instructions,
+    /// Multiplication and doubling in GF(2^128)
+    Field,
+    /// Two modes by either method of multiplication
+    Multiplication,
+    /// Instructions of a call
+    Counts,
+    /// Batches beside the VAES paper's bound
+    Vaes,
+    /// Batches by each schedule
+    Schedules,
+    /// Batches on each backend
+    Backends,
+    /// Other libraries
+    Libraries,
+    /// What a batch asks of each unit of the CPU
+    Units,
 }
 
-fn machine(study: &Study) -> String {
-    let machine = &study.machine;
+/// What there is to a name.
+struct Entry {
+    tables: fn(&Study) -> Vec<Table>,
+    parts: &'static [Part],
+    /// What must be measured, or the table is empty.
+    needs: &'static str,
+}
+
+/// What the tables of the lengths that everything is compared at need.
+const MAIN: &str = "2048 bytes, the mix or a capture among the lengths";
+
+impl Name {
+    /// What a study must measure for it beside sealing.
+    pub(crate) fn parts(self) -> &'static [Part] {
+        self.entry().parts
+    }
+
+    fn entry(self) -> Entry {
+        let entry = |tables, parts, needs| Entry { tables, parts, needs };
+        match self {
+            Self::All => entry(|_| Vec::new(), &Part::ALL, ""),
+            Self::Claims => entry(
+                |study| vec![beside::headlines(study)],
+                &[],
+                "all modes of a claim, and 2048 bytes or the mix among the lengths",
+            ),
+            Self::Costs => entry(|study| vec![costs(study)], &[Part::Opening], "two lengths in bytes"),
+            Self::Modes => entry(|study| at_main(study, modes), &[Part::Opening], MAIN),
+            Self::Keys => entry(|study| vec![keys(study)], &[Part::Keys], "an algorithm"),
+            Self::Single => entry(|study| vec![by_length(study, ScheduleName::Single)], &[], "an algorithm"),
+            Self::Batch => entry(|study| vec![by_length(study, ScheduleName::Auto)], &[], "an algorithm"),
+            Self::Character => {
+                entry(|study| vec![beside::character(study)], &[], "one of the papers' authenticated modes")
+            }
+            Self::Fixed => entry(
+                |study| vec![beside::fixed_length(study)],
+                &[],
+                "one of the papers' modes at 2048 bytes",
+            ),
+            Self::Mix => entry(
+                |study| vec![beside::realistic_mix(study)],
+                &[],
+                "one of the papers' modes with the mix",
+            ),
+            Self::PapersSingle => entry(|study| vec![beside::single_by_length(study)], &[], BY_LENGTH),
+            Self::PapersBatch => entry(|study| vec![beside::batch_by_length(study)], &[], BY_LENGTH),
+            Self::Sweep => entry(
+                |study| vec![beside::parallel_cbc(study)],
+                &[Part::Sweep],
+                "aes128-cbc, and 2048 bytes or the mix among the lengths",
+            ),
+            Self::Comb => entry(
+                |study| vec![beside::best_parallelism(study)],
+                &[Part::HeatMaps],
+                "a mode whose blocks form a chain, with a key of 128 bits, at a length in bytes",
+            ),
+            Self::Instructions => {
+                entry(|study| vec![beside::instructions(study)], &[], "a backend with instructions for AES")
+            }
+            Self::Field => entry(
+                |study| vec![beside::doubling(study)],
+                &[Part::Field],
+                "a backend with instructions for AES",
+            ),
+            Self::Multiplication => entry(
+                |study| vec![beside::multiplication(study)],
+                &[Part::Field],
+                "a backend with instructions for AES",
+            ),
+            Self::Counts => {
+                entry(|study| vec![beside::counted(study)], &[Part::Counts], "aes128-ctr or aes128-gmac")
+            }
+            Self::Vaes => entry(
+                |study| vec![beside::near_the_vaes_bound(study)],
+                &[],
+                "aes128-ctr, aes128-cbc, aes128-gcm or aes128-gcm-siv at a length in bytes",
+            ),
+            Self::Schedules => entry(|study| at_main(study, schedules), &[Part::Schedules], MAIN),
+            Self::Backends => entry(|study| at_main(study, backends), &[Part::Backends], MAIN),
+            Self::Libraries => {
+                entry(|study| vec![peers(study)], &[Part::Libraries], "a mode that another library has")
+            }
+            Self::Units => entry(
+                |study| vec![roofline::table(study)],
+                &[Part::Units],
+                "a mode with AES, and a backend with instructions for it",
+            ),
+        }
+    }
+}
+
+const BY_LENGTH: &str = "one of the papers' authenticated modes at 128, 256, 512, 1024 or 2048 bytes";
+
+/// The tables of these names, each after the other; of those without numbers, what they need.
+pub(crate) fn text(study: &Study, names: &[Name]) -> String {
+    let all = names.contains(&Name::All);
+    let wanted = Name::value_variants().iter().filter(|name| all || names.contains(name));
+    let mut text = screen::conditions(study) + &units(study);
+    let mut empty = String::new();
+    for name in wanted.filter(|name| **name != Name::All) {
+        let Entry { tables, needs, .. } = name.entry();
+        let tables: String = tables(study).iter().map(Table::to_string).collect();
+        if tables.is_empty() {
+            let name = name.to_possible_value().expect("none is hidden");
+            writeln!(empty, "no table {}: it needs {needs}", name.get_name()).expect("strings take any text");
+        }
+        text += &tables;
+    }
+    text + &empty
+}
+
+/// What the numbers are of.
+fn units(study: &Study) -> String {
     format!(
-        "{}, backend {}, cycles: {}\n\
-         cycles per byte unless said otherwise; median of {} timings; batches of {BATCH}, one key, no additional data,\n\
-         with the making of the jobs;
-         sealing in place, opening from one buffer into another; bound: this CPU's instructions at full rate\n",
-        machine.cpu, machine.backend, machine.cycles, study.conditions.samples
+        "Cycles per byte unless said otherwise: median of {} timings; batches of {BATCH}, one key, no additional data, with \
+         the\nmaking of the jobs; sealing in place, opening from one buffer into another. Bound: this CPU's instructions at full \
+         rate.\n",
+        study.conditions.samples
     )
+}
+
+/// A table for each of the lengths that everything is compared at.
+fn at_main(study: &Study, table: fn(&Study, Lengths) -> Table) -> Vec<Table> {
+    main_lengths(study).into_iter().map(|lengths| table(study, lengths)).collect()
 }
 
 /// Every algorithm at one length, single and batched.
@@ -65,7 +215,7 @@ fn modes(study: &Study, lengths: Lengths) -> Table {
 
 /// Every algorithm over all lengths, sealing.
 fn by_length(study: &Study, schedule: ScheduleName) -> Table {
-    let all: Vec<Lengths> = lengths_of(study);
+    let all = study.lengths();
     let rows = study.algorithms().into_iter().map(|id| {
         let mut row = vec![id.to_owned()];
         row.extend(all.iter().map(|lengths| {
@@ -195,7 +345,7 @@ fn backends(study: &Study, lengths: Lengths) -> Table {
 
 /// Other libraries, sealing one message after the other.
 fn peers(study: &Study) -> Table {
-    let all = lengths_of(study);
+    let all = study.lengths();
     let mut header = vec!["algorithm".to_owned(), "library".to_owned()];
     header.extend(all.iter().map(Lengths::to_string));
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -232,17 +382,7 @@ fn peers(study: &Study) -> Table {
 
 /// The lengths that everything was compared at.
 fn main_lengths(study: &Study) -> Vec<Lengths> {
-    lengths_of(study).into_iter().filter(|lengths| is_main(*lengths)).collect()
-}
-
-fn lengths_of(study: &Study) -> Vec<Lengths> {
-    let mut all: Vec<Lengths> = Vec::new();
-    for m in &study.results {
-        if !all.contains(&m.lengths) {
-            all.push(m.lengths);
-        }
-    }
-    all
+    study.lengths().into_iter().filter(|lengths| is_main(*lengths)).collect()
 }
 
 fn caption(lengths: Lengths) -> String {

@@ -1,0 +1,276 @@
+//! A study on one screen: the machine, the papers' claims, and what each mode costs.
+
+use super::papers;
+use super::plan::is_main;
+use super::results::{Direction, Headline, Instruction, Number, ScheduleName, Study};
+use super::workload::{BATCH, Lengths};
+use crate::list::yes;
+use sealcomb::Algorithm;
+use std::fmt::Write;
+use std::thread;
+
+/// Columns of a terminal that the screen is made for.
+const WIDTH: usize = 118;
+
+/// Between two columns of a grid, and between its halves.
+const GAP: &str = "  ";
+const GUTTER: &str = "    ";
+
+/// Rows from which on a grid is worth two halves.
+const MANY_ROWS: usize = 8;
+
+/// What most algorithms' ids begin with; on the screen it says nothing.
+const USUAL: &str = "aes128-";
+
+/// Load per core from which on other processes disturb the measurement.
+const BUSY: f64 = 0.5;
+
+const MORE: &str = "
+More:
+  --tables all|NAME,...  the tables behind this screen; `sealcomb study --help` lists their names
+  --report FILE.html     curves and heat maps
+  --full                 every key size, length and cell of the heat maps, in 17 to 20 minutes
+";
+
+/// All of it.
+pub(crate) fn text(study: &Study) -> String {
+    [&conditions(study), &claims(study), &modes(study), MORE].concat()
+}
+
+/// The machine, and when and how it was measured.
+pub(crate) fn conditions(study: &Study) -> String {
+    let (machine, conditions) = (&study.machine, &study.conditions);
+    let mut lines = vec![format!("{}, backend {}", machine.cpu, machine.backend)];
+    let measured = study.instructions.iter().filter(|i| i.backend == machine.backend);
+    let instructions: Vec<String> = measured
+        .filter(|i| SHOWN.contains(&i.operation))
+        .map(|i| {
+            let Instruction { operation, latency, inverse_throughput, .. } = i;
+            format!("{operation}: latency {latency:.1}, one every {inverse_throughput:.2} cycles")
+        })
+        .collect();
+    lines.push(instructions.join("; "));
+    lines.push(format!(
+        "per cycle: {:.2} AES rounds of a block, {:.2} carry-less products; cycles: {}; median of {} timings",
+        machine.aes_rounds_per_cycle, machine.clmul_per_cycle, machine.cycles, conditions.samples
+    ));
+    let commit = conditions.commit.map(|commit| format!(" ({commit})"));
+    let parts = [
+        Some(format!("sealcomb {}{}", conditions.version, commit.unwrap_or_default())),
+        Some(conditions.date.clone()),
+        conditions.kernel.as_ref().map(|kernel| format!("kernel {kernel}")),
+        conditions.governor.as_ref().map(|governor| format!("governor {governor}")),
+        conditions.load.map(|load| format!("load {load:.2}")),
+    ];
+    lines.push(parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
+    let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
+    if let Some(load) = conditions.load.filter(|load| *load > BUSY * cores) {
+        lines.push(format!(
+            "warning: other processes keep this machine busy (load {load:.2}): figures are noisy"
+        ));
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The instructions that modes are made of.
+const SHOWN: [&str; 2] = ["aesenc", "pclmulqdq"];
+
+const WRITABLE: &str = "strings take any text";
+
+/// What each mode costs: by the line through all lengths in bytes, if there are several, and at one length.
+fn modes(study: &Study) -> String {
+    let lengths = study.lengths();
+    let compared = compared(&lengths);
+    let has_costs = !study.costs.is_empty();
+    let shown = if has_costs { vec![compared] } else { lengths };
+    let header = header(&shown, has_costs);
+    let rows: Vec<Vec<String>> =
+        study.algorithms().into_iter().filter_map(|id| row(study, id, &shown, compared, has_costs)).collect();
+    let costs = if has_costs { ": cycles per message + cycles per byte" } else { "" };
+    format!(
+        "\nSealing{costs}; at {}: cycles per byte, gain of batches, fraction of bound\n{}",
+        shown.iter().map(|lengths| caption(*lengths)).collect::<Vec<_>>().join(", "),
+        grid(&header, &rows)
+    )
+}
+
+/// The length whose figures say most: that of the user's own packets, else that of the papers.
+fn compared(lengths: &[Lengths]) -> Lengths {
+    let main = lengths.iter().rev().find(|lengths| is_main(**lengths) && **lengths != Lengths::Mix);
+    *main.or(lengths.last()).expect("a study has lengths")
+}
+
+fn header(shown: &[Lengths], has_costs: bool) -> Vec<String> {
+    let mut header = vec!["mode".to_owned()];
+    if has_costs {
+        header.extend(["single", "batch"].map(str::to_owned));
+    }
+    for lengths in shown {
+        if !has_costs {
+            header.push(format!("{lengths}: single"));
+        }
+        header.push(if has_costs { lengths.to_string() } else { "batch".to_owned() });
+    }
+    header.extend(["gain", "bound"].map(str::to_owned));
+    header
+}
+
+/// The algorithm's figures in the order of [`header`].
+fn row(
+    study: &Study,
+    id: &str,
+    shown: &[Lengths],
+    compared: Lengths,
+    has_costs: bool,
+) -> Option<Vec<String>> {
+    let sealed = |schedule, lengths| study.find(id, Direction::Seal, schedule, lengths);
+    let mut row = vec![id.strip_prefix(USUAL).unwrap_or(id).to_owned()];
+    if has_costs {
+        for schedule in [ScheduleName::Single, ScheduleName::Auto] {
+            let cost = study.cost(id, Direction::Seal, schedule)?;
+            row.push(format!("{:.0} + {}", cost.cycles_per_message, digits(cost.cycles_per_byte)));
+        }
+    }
+    for &lengths in shown {
+        if !has_costs {
+            row.push(digits(sealed(ScheduleName::Single, lengths)?.cpb));
+        }
+        row.push(digits(sealed(ScheduleName::Auto, lengths)?.cpb));
+    }
+    let batch = sealed(ScheduleName::Auto, compared)?;
+    row.push(gain(sealed(ScheduleName::Single, compared)?.cpb, batch.cpb));
+    row.push(batch.fraction_of_bound.map_or_else(|| "-".to_owned(), |fraction| format!("{fraction:.2}")));
+    Some(row)
+}
+
+fn caption(lengths: Lengths) -> String {
+    match lengths {
+        Lengths::Fixed(bytes) => format!("{bytes} bytes"),
+        Lengths::Mix => "the mix".to_owned(),
+        Lengths::Trace => "the capture".to_owned(),
+    }
+}
+
+/// What the papers say and what was measured for it, a line each.
+fn claims(study: &Study) -> String {
+    let headlines = &study.headlines;
+    if headlines.is_empty() {
+        return String::new();
+    }
+    let widest = headlines.iter().map(|headline| headline.claim.chars().count()).max().unwrap_or_default();
+    let mut text = format!(
+        "\nClaims of the papers: {} of {} hold here (cycles per byte, batches of {BATCH})\n",
+        headlines.iter().filter(|headline| headline.holds).count(),
+        headlines.len()
+    );
+    for headline in headlines {
+        let Headline { paper, claim, holds, .. } = headline;
+        let figures = figures(headline);
+        writeln!(text, "{paper} {:<3}  {claim:<widest$}  {figures}", yes(*holds)).expect(WRITABLE);
+    }
+    text
+}
+
+/// The numbers that decide a claim, and their length.
+fn figures(headline: &Headline) -> String {
+    let named = |number: &Number| format!("{} {}", name(number), digits(number.cpb));
+    let figures = match &headline.numbers[..] {
+        [slow, fast] if slow.algorithm == fast.algorithm => {
+            format!("{} / {} = {}", named(slow), digits(fast.cpb), gain(slow.cpb, fast.cpb))
+        }
+        numbers => numbers.iter().map(named).collect::<Vec<_>>().join(", "),
+    };
+    let lengths = headline.numbers.first().and_then(|number| number.lengths);
+    figures + &lengths.map_or_else(String::new, |lengths| format!(" at {lengths}"))
+}
+
+/// What the papers call the algorithm.
+fn name(number: &Number) -> &'static str {
+    let id = number.algorithm.unwrap_or("bound");
+    let theirs = papers::MODES.iter().find(|paper| paper.id == id).map(|paper| paper.name);
+    theirs.or_else(|| Algorithm::by_id(id).ok().map(|algorithm| algorithm.mode)).unwrap_or(id)
+}
+
+fn gain(single: f64, batch: f64) -> String {
+    format!("×{:.1}", single / batch)
+}
+
+/// Three digits or more.
+fn digits(value: f64) -> String {
+    let decimals = if value < 1.0 { 3 } else { 2 };
+    format!("{value:.decimals$}")
+}
+
+/// Rows under a header, in two halves side by side if there are many and both fit.
+fn grid(header: &[String], rows: &[Vec<String>]) -> String {
+    let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| all().map(|row| row[column].chars().count()).max().unwrap_or_default())
+        .collect();
+    let line = |row: &[String]| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join(GAP)
+    };
+    let width = widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1);
+    let halves = if rows.len() >= MANY_ROWS && 2 * width + GUTTER.len() <= WIDTH { 2 } else { 1 };
+    let height = rows.len().div_ceil(halves);
+    let mut text = vec![line(header); halves].join(GUTTER) + "\n";
+    for i in 0..height {
+        let side_by_side: Vec<String> = rows.iter().skip(i).step_by(height).map(|row| line(row)).collect();
+        text += &(side_by_side.join(GUTTER) + "\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::plan::MAIN_LENGTH;
+
+    fn rows(count: usize) -> Vec<Vec<String>> {
+        (1..=count).map(|i| vec![format!("mode-{i}"), format!("{i}.0")]).collect()
+    }
+
+    fn header() -> Vec<String> {
+        ["mode", "single"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn few_rows_stand_under_one_another() {
+        let text = grid(&header(), &rows(2));
+        assert_eq!(text, "mode    single\nmode-1     1.0\nmode-2     2.0\n");
+    }
+
+    #[test]
+    fn many_rows_stand_in_two_halves() {
+        let text = grid(&header(), &rows(9));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 5);
+        assert_eq!(lines[1], "mode-1     1.0    mode-6     6.0");
+        assert_eq!(lines[5], "mode-5     5.0");
+    }
+
+    #[test]
+    fn halves_that_do_not_fit_stand_under_one_another() {
+        let wide: Vec<Vec<String>> =
+            rows(9).into_iter().map(|row| vec![row[0].repeat(9), row[1].clone()]).collect();
+        assert_eq!(grid(&header(), &wide).lines().count(), 1 + 9);
+    }
+
+    #[test]
+    fn the_capture_says_most_then_the_papers_length() {
+        let (fixed, mix, trace) = (Lengths::Fixed, Lengths::Mix, Lengths::Trace);
+        assert_eq!(compared(&[fixed(64), fixed(MAIN_LENGTH), trace]), trace);
+        assert_eq!(compared(&[fixed(64), fixed(MAIN_LENGTH), fixed(8192), mix]), fixed(MAIN_LENGTH));
+        assert_eq!(compared(&[fixed(64), mix]), mix);
+        assert_eq!(compared(&[fixed(64), fixed(128)]), fixed(128));
+    }
+
+    #[test]
+    fn figures_have_three_digits() {
+        assert_eq!([0.3124, 2.607, 31.4].map(digits), ["0.312", "2.61", "31.40"]);
+    }
+}
