@@ -39,6 +39,7 @@ pub struct Sak {
     nonces: Nonces,
 }
 
+#[derive(Clone)]
 enum Nonces {
     /// SCI, then PN.
     Plain([u8; 8]),
@@ -66,6 +67,22 @@ impl Sak {
             *byte ^= ssci;
         }
         Ok(Self { key: gcm(key)?, nonces: Nonces::Extended(nonce) })
+    }
+
+    /// The SAK of the same cipher suite, transmitter and salt with another key.
+    ///
+    /// # Errors
+    /// [`SakError`], for a key of another length.
+    pub fn with_key(&self, key: &[u8]) -> Result<Self, SakError> {
+        if key.len() != self.key_bytes() {
+            return Err(SakError::KeyLength);
+        }
+        Ok(Self { key: gcm(key)?, nonces: self.nonces.clone() })
+    }
+
+    /// Bytes of the key.
+    pub fn key_bytes(&self) -> usize {
+        self.key.algorithm().key_bytes
     }
 
     /// Whether packet numbers have 64 bits.

@@ -230,6 +230,15 @@ fn a_wrong_key_length_is_refused() {
 }
 
 #[test]
+fn another_key_of_the_same_length_has_the_same_nonces() {
+    for sak in saks() {
+        let other = sak.with_key(&vec![0x55; sak.key_bytes()]).unwrap();
+        assert_eq!((other.nonce(7), other.key_bytes()), (sak.nonce(7), sak.key_bytes()));
+        assert!(sak.with_key(&[0x55; 24]).is_err());
+    }
+}
+
+#[test]
 fn numbers_that_the_suite_does_not_have_are_refused() {
     let header = header(SciForm::Explicit, true);
     let [short, _, extended, _] = saks();

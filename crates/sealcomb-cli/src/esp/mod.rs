@@ -23,9 +23,10 @@ use pcap_file::DataLink;
 use sealcomb_esp::Header;
 
 use crate::captures::capture::{Capture, Readers, Record, Writer};
-use crate::captures::speed::Meter;
+use crate::captures::speed::{self, Round, Sample};
 use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
 use report::{Opened, Sealed};
+use sa::Sa;
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
 
 /// Turn the IP packets of a capture into ESP tunnel packets (RFC 4303) and back
@@ -121,6 +122,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         let (associations, keys_are_public) = sa_file::parse(name, text)?;
         Ok(((associations, keys_are_public), keys_are_public))
     })?;
+    let throwaway: Vec<Sa> = associations.iter().map(Sa::throwaway).collect::<Result<_>>()?;
     let mut sealer = Sealer::new(match *start_sequence {
         None => associations,
         Some(first) => starting_at(first, associations)?,
@@ -139,13 +141,13 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     }
 
     let mut report = Sealed::default();
-    let mut meter = Meter::default();
+    let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst) = outgoing(&sealer, &records, &mut report);
         if let Some(sequences) = &mut sequences {
             sequences.reserve(sealer.wanted(&burst))?;
         }
-        let sealed = meter.measure(|| sealer.seal(&burst)).with_context(|| place(&args.input, &records))?;
+        let sealed = sealer.seal(&burst).with_context(|| place(&args.input, &records))?;
         for ((time, outgoing), esp) in times.into_iter().zip(&burst).zip(sealed) {
             let Some(esp) = esp else {
                 report.too_long += 1;
@@ -154,6 +156,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
             report.done.count(outgoing.inner());
             writer.write(time, &esp)?;
         }
+        sample.keep(records);
     }
     if let Some(sequences) = &mut sequences {
         sequences.settle(sealer.used().map(|Used { numbers, .. }| numbers))?;
@@ -163,12 +166,30 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     };
     let mut lines = vec![report.to_string()];
     lines.extend(sealer.used().map(numbers));
-    lines.extend(meter.tell(report.done.packets, report.done.bytes, args.burst)?);
+    lines.extend(sealing_speed(Sealer::new(throwaway), &sample, args.burst)?);
     conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
 }
 
+/// Seals the sample again and again, under other keys: no sequence number may serve twice under those of the file.
+fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
+    let mut ignored = Sealed::default();
+    let bursts: Vec<Vec<Outgoing<'_>>> =
+        sample.bursts().map(|records| outgoing(&sealer, records, &mut ignored).1).collect();
+    speed::tell("sealed under throwaway keys", size, || {
+        let mut round = Round::default();
+        for burst in &bursts {
+            for (outgoing, sealed) in burst.iter().zip(sealer.seal(burst)?) {
+                if sealed.is_some() {
+                    round.count(outgoing.inner().len());
+                }
+            }
+        }
+        Ok(round)
+    })
+}
+
 /// Has all associations begin at a number.
-fn starting_at(first: u64, mut associations: Vec<sa::Sa>) -> Result<Vec<sa::Sa>> {
+fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
     for sa in &mut associations {
         let last = sa.last();
         if first > last {
@@ -211,10 +232,10 @@ fn open(args: &Open) -> Result<ExitCode> {
     let mut capture = open_capture(&args.input, ip::knows)?;
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Owner)?;
     let mut report = Opened::default();
-    let mut meter = Meter::default();
+    let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst) = incoming(&records, &mut report);
-        let opened = meter.measure(|| opener.open(&burst)).with_context(|| place(&args.input, &records))?;
+        let opened = opener.open(&burst).with_context(|| place(&args.input, &records))?;
         for (time, inner) in times.into_iter().zip(opened) {
             match inner {
                 Err(reason) => report.count_dropped(reason),
@@ -224,10 +245,28 @@ fn open(args: &Open) -> Result<ExitCode> {
                 }
             }
         }
+        sample.keep(records);
     }
     let mut lines = vec![report.to_string()];
-    lines.extend(meter.tell(report.done.packets, report.done.bytes, args.burst)?);
+    lines.extend(opening_speed(&mut opener, &sample, args.burst)?);
     conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+}
+
+/// Opens the sample again and again.
+fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
+    let mut ignored = Opened::default();
+    let bursts: Vec<Vec<Incoming<'_>>> =
+        sample.bursts().map(|records| incoming(records, &mut ignored).1).collect();
+    speed::tell("opened", size, || {
+        let mut round = Round::default();
+        opener.forget();
+        for burst in &bursts {
+            for inner in opener.open(burst)?.into_iter().flatten() {
+                round.count(inner.len());
+            }
+        }
+        Ok(round)
+    })
 }
 
 /// The packets to open of a burst of records, with their times.

@@ -150,7 +150,11 @@ impl Receiver {
     /// An extended number is found from those that came before it, so the sender's first one must be known. One that
     /// is sent whole may be any.
     fn new(sa: Sa) -> Self {
-        Self { window: Window::new(sa.window, if sa.extended { sa.first } else { 1 }), sa }
+        Self { window: Self::window(&sa), sa }
+    }
+
+    fn window(sa: &Sa) -> Window {
+        Window::new(sa.window, if sa.extended { sa.first } else { 1 })
     }
 }
 
@@ -212,6 +216,13 @@ pub(crate) struct Opener {
 impl Opener {
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         Self { receivers: associations.into_iter().map(Receiver::new).collect() }
+    }
+
+    /// Forgets which packets have come, so that those of a measurement can come again.
+    pub(crate) fn forget(&mut self) {
+        for Receiver { sa, window } in &mut self.receivers {
+            *window = Receiver::window(sa);
+        }
     }
 
     /// The inner packet of each of the burst, in order, or why there is none.

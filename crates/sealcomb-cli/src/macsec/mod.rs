@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 use pcap_file::DataLink;
 
 use crate::captures::capture::{Readers, Writer};
-use crate::captures::speed::Meter;
+use crate::captures::speed::{self, Round, Sample};
 use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
 use report::{Opened, Sealed};
 use sa::Sa;
@@ -125,6 +125,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         let (associations, keys_are_public) = sa_file::parse(name, text)?;
         Ok(((associations, keys_are_public), keys_are_public))
     })?;
+    let throwaway: Vec<Sa> = associations.iter().map(Sa::throwaway).collect::<Result<_>>()?;
     let mut sealer = Sealer::new(match *start_pn {
         None => associations,
         Some(first) => starting_at(first, associations)?,
@@ -144,14 +145,14 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     }
 
     let mut report = Sealed::default();
-    let mut meter = Meter::default();
+    let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let burst: Vec<&[u8]> = records.iter().map(|record| &record.frame[..]).collect();
-        let laid_out = meter.measure(|| sealer.lay_out(&burst));
+        let laid_out = sealer.lay_out(&burst);
         if let Some(sequences) = &mut sequences {
             sequences.reserve(sealer.wanted())?;
         }
-        let sealed = meter.measure(|| sealer.seal(laid_out)).with_context(|| place(&args.input, &records))?;
+        let sealed = sealer.seal(laid_out).with_context(|| place(&args.input, &records))?;
         for (record, sealed) in records.iter().zip(sealed) {
             match sealed {
                 Err(why) => report.count_unsealed(why),
@@ -161,6 +162,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
                 }
             }
         }
+        sample.keep(records);
     }
     if let Some(sequences) = &mut sequences {
         sequences.settle(sealer.used().map(|Used { numbers, .. }| numbers))?;
@@ -170,8 +172,26 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     };
     let mut lines = vec![report.to_string()];
     lines.extend(sealer.used().map(numbers));
-    lines.extend(meter.tell(report.done.frames, report.done.bytes, args.burst)?);
+    lines.extend(sealing_speed(Sealer::new(throwaway), &sample, args.burst)?);
     conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+}
+
+/// Seals the sample again and again, under other keys: no packet number may serve twice under those of the file.
+fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
+    let bursts: Vec<Vec<&[u8]>> =
+        sample.bursts().map(|records| records.iter().map(|record| &record.frame[..]).collect()).collect();
+    speed::tell("sealed under throwaway keys", size, || {
+        let mut round = Round::default();
+        for burst in &bursts {
+            let laid_out = sealer.lay_out(burst);
+            for (frame, sealed) in burst.iter().zip(sealer.seal(laid_out)?) {
+                if sealed.is_ok() {
+                    round.count(frame.len());
+                }
+            }
+        }
+        Ok(round)
+    })
 }
 
 /// Has all associations begin at a number.
@@ -198,12 +218,12 @@ fn open(args: &Open) -> Result<ExitCode> {
     let mut writer =
         Writer::create(&args.output, DataLink::ETHERNET, capture.has_nanoseconds(), Readers::Owner)?;
     let mut report = Opened::default();
-    let mut meter = Meter::default();
+    let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
         let (times, burst): (Vec<_>, Vec<_>) =
             records.iter().filter_map(|record| Some((record.time, Incoming::find(&record.frame)?))).unzip();
         report.untagged += (records.len() - burst.len()) as u64;
-        let opened = meter.measure(|| opener.open(&burst)).with_context(|| place(&args.input, &records))?;
+        let opened = opener.open(&burst).with_context(|| place(&args.input, &records))?;
         for (time, opened) in times.into_iter().zip(opened) {
             match opened {
                 Err(reason) => report.count_dropped(reason),
@@ -213,8 +233,27 @@ fn open(args: &Open) -> Result<ExitCode> {
                 }
             }
         }
+        sample.keep(records);
     }
     let mut lines = vec![report.to_string()];
-    lines.extend(meter.tell(report.done.frames, report.done.bytes, args.burst)?);
+    lines.extend(opening_speed(&mut opener, &sample, args.burst)?);
     conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+}
+
+/// Opens the sample again and again.
+fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
+    let bursts: Vec<Vec<Incoming<'_>>> = sample
+        .bursts()
+        .map(|records| records.iter().filter_map(|record| Incoming::find(&record.frame)).collect())
+        .collect();
+    speed::tell("opened", size, || {
+        let mut round = Round::default();
+        opener.forget();
+        for burst in &bursts {
+            for plain in opener.open(burst)?.into_iter().flatten() {
+                round.count(plain.len());
+            }
+        }
+        Ok(round)
+    })
 }

@@ -1,5 +1,6 @@
 //! Secure associations as an SA file describes them.
 
+use anyhow::Result;
 use sealcomb_macsec::{Header, Sak};
 use sealcomb_numbers::Fingerprint;
 
@@ -15,4 +16,13 @@ pub(crate) struct Sa {
     pub(crate) first: u64,
     /// How many numbers a frame may be late.
     pub(crate) window: usize,
+}
+
+impl Sa {
+    /// An association of the same kind to measure with, whose key nobody else has: numbers may come again under it.
+    pub(crate) fn throwaway(&self) -> Result<Self> {
+        let mut key = vec![0; self.sak.key_bytes()];
+        getrandom::fill(&mut key)?;
+        Ok(Self { sak: self.sak.with_key(&key)?, first: 1, ..*self })
+    }
 }

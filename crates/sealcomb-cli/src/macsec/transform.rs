@@ -141,7 +141,11 @@ impl Receiver {
     /// A frame may be as late as the window is long. One that comes twice is dropped, which the standard lets happen
     /// within the window (10.6.5): no sender seals two frames with one number.
     fn new(sa: Sa) -> Self {
-        Self { window: Window::new(sa.window.max(1), sa.first), sa }
+        Self { window: Self::window(&sa), sa }
+    }
+
+    fn window(sa: &Sa) -> Window {
+        Window::new(sa.window.max(1), sa.first)
     }
 }
 
@@ -192,6 +196,13 @@ pub(crate) struct Opener {
 impl Opener {
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         Self { receivers: associations.into_iter().map(Receiver::new).collect() }
+    }
+
+    /// Forgets which frames have come, so that those of a measurement can come again.
+    pub(crate) fn forget(&mut self) {
+        for Receiver { sa, window } in &mut self.receivers {
+            *window = Receiver::window(sa);
+        }
     }
 
     /// The frame that was protected in each of the burst, in order, or why there is none.

@@ -18,6 +18,14 @@ fn a_run_goes_on_where_the_last_one_ended() {
 }
 
 #[test]
+fn measuring_the_speed_takes_no_number() {
+    let bench = Bench::new(ONE);
+    let (_, run) = bench.try_run("seal", &plain()[..40], &[]);
+    assert!(run.stdout.contains(" 40 packets sealed under throwaway keys again and again"), "{}", run.stdout);
+    assert!(run.stdout.contains("packet numbers 1 to 40\n"), "{}", run.stdout);
+}
+
+#[test]
 fn an_association_of_another_number_under_the_same_key_and_channel_goes_on_too() {
     let bench = Bench::new(ONE);
     bench.run("seal", &plain()[..40], &[]);
