@@ -24,39 +24,29 @@ module aes_decrypt_keys_wavefront #(
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
     // The last round key is needed at once.
-    logic starts;  // the first block of a new key may enter
-    logic [127:0] kept, last;
-    always_ff @(posedge clk) begin
-        if (in_new_key) kept <= in_key;
-    end
-    if (AHEAD == 1) begin : g_ahead
-        always_ff @(posedge clk) starts <= in_new_key && !rst;
-        assign last = kept;
-    end else begin : g_with_block
-        assign starts = in_new_key;
-        assign last = in_new_key ? in_key : kept;
-    end
+    logic [127:0] last;
+    logic [STEPS-1:0] wave;
+    aes_wavefront_start #(
+        .STEPS(STEPS),
+        .AHEAD(AHEAD)
+    ) start (
+        .clk,
+        .rst,
+        .in_new_key,
+        .in_key,
+        .first_key(last),
+        .wave
+    );
     assign round_keys[128*ROUNDS+:128] = last;
 
-    // wave[i]: the first block of a new key entered i clocks ago.
-    logic [STEPS-1:0] wave;
-    if (STEPS > 1) begin : g_wave
-        logic [STEPS-2:0] passed;
-        always_ff @(posedge clk) begin
-            if (rst) passed <= '0;
-            else passed <= wave[STEPS-2:0];
-        end
-        assign wave = {passed, starts};
-    end
-
     // The schedule unit: at clock i it makes round key ROUNDS - 1 - i. With two registers a round it still
-    // holds the last one of the wave before at clock 0, so a key that came ahead waits in `kept` until then.
+    // holds the last one of the wave before at clock 0, so a key that came ahead waits in `last` until then.
     localparam int EARLY = AHEAD == 1 && SPLIT == 0 ? 1 : 0;
     logic [127:0] walking, from, previous;
     logic [7:0] walking_constant, constant;
     logic [31:0] word_from, word;
-    assign from = EARLY == 0 && starts ? last : walking;
-    assign constant = EARLY == 0 && starts ? aes_pkg::round_constant(ROUNDS) : walking_constant;
+    assign from = EARLY == 0 && wave[0] ? last : walking;
+    assign constant = EARLY == 0 && wave[0] ? aes_pkg::round_constant(ROUNDS) : walking_constant;
     aes_sbox_word #(
         .VARIANT(VARIANT)
     ) sub_word (

@@ -31,37 +31,27 @@ module aes_encrypt_keys_wavefront #(
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
     // Round key 0 is needed at once.
-    logic starts;  // the first block of a new key may enter
-    logic [127:0] kept, first;
-    always_ff @(posedge clk) begin
-        if (in_new_key) kept <= in_key;
-    end
-    if (AHEAD == 1) begin : g_ahead
-        always_ff @(posedge clk) starts <= in_new_key && !rst;
-        assign first = kept;
-    end else begin : g_with_block
-        assign starts = in_new_key;
-        assign first = in_new_key ? in_key : kept;
-    end
-    assign round_keys[127:0] = first;
-
-    // wave[i]: the first block of a new key entered i clocks ago.
+    logic [127:0] first;
     logic [STEPS-1:0] wave;
-    if (STEPS > 1) begin : g_wave
-        logic [STEPS-2:0] passed;
-        always_ff @(posedge clk) begin
-            if (rst) passed <= '0;
-            else passed <= wave[STEPS-2:0];
-        end
-        assign wave = {passed, starts};
-    end
+    aes_wavefront_start #(
+        .STEPS(STEPS),
+        .AHEAD(AHEAD)
+    ) start (
+        .clk,
+        .rst,
+        .in_new_key,
+        .in_key,
+        .first_key(first),
+        .wave
+    );
+    assign round_keys[127:0] = first;
 
     // The schedule unit. The step to round key 1 is made at clock FIRST: at clock 0 from in_key itself, unless that
     // came ahead.
     logic [127:0] walking, from, next;
     logic [7:0] walking_constant, constant;
     logic [31:0] word;
-    assign from = SPLIT == 0 && AHEAD == 0 && starts ? first : walking;
+    assign from = SPLIT == 0 && AHEAD == 0 && wave[0] ? first : walking;
     assign constant = wave[FIRST] ? 8'h01 : walking_constant;
     aes_sbox_word #(
         .VARIANT(VARIANT)
@@ -87,7 +77,7 @@ module aes_encrypt_keys_wavefront #(
     end
     always_ff @(posedge clk) begin
         walking <= next;
-        if (SPLIT == 1 && starts) walking <= first;
+        if (SPLIT == 1 && wave[0]) walking <= first;
         if (SPLIT == 0 && AHEAD == 1 && in_new_key) walking <= in_key;
         walking_constant <= aes_pkg::xtime(constant);
     end

@@ -19,8 +19,9 @@
 //
 // Ports: the modes' (s_key, s_cmd, s_axis, m_axis, m_tag) with 512-bit tdata. A packet: ceil(ad/64) AD beats,
 // ceil(message/64) message beats, a tag beat of 16 bytes when opening, or with TAG_BESIDE a tag on s_tag, at the
-// latest with the last of these beats, which waits for it; tkeep partial in a part's last beat only. s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is
-// s_cmd_padded. A command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
+// latest with the last of these beats, which waits for it; tkeep partial in a part's last beat only.
+// s_cmd_nonce: the nonce is in its first twelve bytes (bits 95:0), the rest is ignored, as is s_cmd_padded. A
+// command for a slot that is being loaded waits until it is; a key for a slot that packets in the engine
 // use is refused (slot_loader).
 module gcm512 #(
     parameter int CIPHER = 0,
@@ -400,33 +401,20 @@ module gcm512 #(
         out_kind, out_blocks, out_partial, out_bytes
     } = beside_out;
 
-    // The tag to compare with: in its beat, or what came beside the packet's last beat.
     logic [127:0] out_tag;
-    if (TAG_BESIDE == 1 && DIRECTION != 0) begin : g_tags
-        logic unused_valid;
-        logic unused_tags_popped;
-        logic [$clog2(PACKETS):0] unused_tags;
-        ram_fifo #(
-            .WIDTH(128),
-            .DEPTH(PACKETS)
-        ) tags (
-            .clk,
-            .rst,
-            .s_valid(valid_0 && beat_final),
-            .s_data(beat_tag),
-            .m_valid(unused_valid),
-            .m_ready(valid_way[LATENCY-1] && out_final),
-            .m_data(out_tag),
-            .popped(unused_tags_popped),
-            .stored(unused_tags)
-        );
-        logic unused_out;
-        assign unused_out = ^{unused_valid, unused_tags_popped, unused_tags};
-    end else begin : g_tag_beat
-        assign out_tag = out_kind == engine_pkg::TAG ? data_out[255:128] : '0;
-        logic unused_tag;
-        assign unused_tag = ^beat_tag;
-    end
+    received_tag #(
+        .TAG_BESIDE(DIRECTION == 0 ? 0 : TAG_BESIDE),
+        .PACKETS(PACKETS)
+    ) received (
+        .clk,
+        .rst,
+        .in_final(valid_0 && beat_final),
+        .in_tag(beat_tag),
+        .out_final(valid_way[LATENCY-1] && out_final),
+        .out_kind,
+        .out_block(data_out[255:128]),
+        .out_tag
+    );
 
     // Key stream on the message's bytes; GHASH reads the ciphertext, which is the input when opening.
     logic [63:0] out_keep;

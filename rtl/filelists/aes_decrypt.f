@@ -3,6 +3,7 @@ aes/aes_check_parameters.sv
 aes/aes_decrypt.sv
 aes/aes_decrypt_keys_per_block.sv
 aes/aes_decrypt_keys_static.sv
+aes/aes_wavefront_start.sv
 aes/aes_decrypt_keys_wavefront.sv
 aes/aes_decrypt_round.sv
 aes/aes_inverse_mix_column.sv

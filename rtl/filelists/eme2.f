@@ -18,6 +18,7 @@ aes/aes_inverse_mix_column.sv
 aes/aes_encrypt_round.sv
 aes/aes_decrypt_round.sv
 aes/aes_encrypt_keys_static.sv
+aes/aes_wavefront_start.sv
 aes/aes_encrypt_keys_wavefront.sv
 aes/aes_encrypt_keys_per_block.sv
 aes/aes_decrypt_keys_static.sv

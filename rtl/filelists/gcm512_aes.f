@@ -18,6 +18,7 @@ engine/aes_encrypt_lane.sv
 engine/cipher_lanes.sv
 common/ring_delay.sv
 engine/ram_fifo.sv
+engine/received_tag.sv
 engine/slot_memory.sv
 engine/slot_users.sv
 engine/slot_loader.sv

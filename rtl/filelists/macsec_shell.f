@@ -31,6 +31,7 @@ engine/aes_decrypt_transformed_keys.sv
 engine/cipher_lanes.sv
 common/ring_delay.sv
 engine/ram_fifo.sv
+engine/received_tag.sv
 engine/slot_memory.sv
 engine/slot_users.sv
 engine/slot_loader.sv
@@ -56,6 +57,7 @@ macsec/byte_packer.sv
 macsec/frame_merge.sv
 macsec/slot_counter.sv
 macsec/macsec_keys.sv
+macsec/body_beats.sv
 macsec/macsec_engine.sv
 macsec/macsec_transmit.sv
 macsec/macsec_receive.sv

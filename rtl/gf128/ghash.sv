@@ -102,8 +102,9 @@ module ghash #(
         end
     end
 
-    // Which power each lane takes, and whether its product is one of the packet's last: for both counts that `here` may be, before it is known
-    // which, as a table of the low bits and whether there are higher ones. Comparisons would be carry chains, and late.
+    // Which power each lane takes, and whether its product is one of the packet's last: for both counts that `here`
+    // may be, before it is known which, as a table of the low bits and whether there are higher ones. Comparisons
+    // would be carry chains, and late.
     localparam int LOW = $clog2(2 * POWERS);
     logic [1:0] beyond;
     logic [2*LANES-1:0] finals;

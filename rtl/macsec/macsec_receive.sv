@@ -573,9 +573,6 @@ module macsec_receive #(
     logic feed_last;
     logic header_ready;
     logic head;
-    logic [9:0] more;  // beats of user data behind this one
-    logic one;  // none
-    logic two;  // one
     logic needs_beat;
     logic [351:0] held;  // of the beat before, from byte 20
     logic [511:0] moved;
@@ -603,14 +600,12 @@ module macsec_receive #(
 
     always_comb begin
         feed_valid = head;
-        feed_last  = 1'b0;
         feed_data  = beat_data;
         feed_keep  = job_short ? 64'hf_ffff : 64'hfff_ffff;
         if (in_body) begin
             feed_valid = !needs_beat || beat_valid;
-            feed_last  = one;
             feed_data  = moved;
-            feed_keep  = one ? last_keep : '1;
+            feed_keep  = feed_last ? last_keep : '1;
         end
     end
 
@@ -620,22 +615,28 @@ module macsec_receive #(
     assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
     assign job_done = drops ? beat_valid && beat_last : feeds && feed_last;
 
+    body_beats beats (
+        .clk,
+        .rst,
+        .job_bytes,
+        .job_more,
+        .job_one,
+        .job_two,
+        .job_long,
+        .gives(feeds),
+        .in_body,
+        .last(feed_last),
+        .last_keep,
+        .needs_beat
+    );
+
     always_ff @(posedge clk) begin
-        if (rst) in_body <= 1'b0;
-        else if (feeds) in_body <= !feed_last;
         icv_follows <= feeds && feed_last && !rst;
         icv_short <= job_short;
         // One more may be on its way, and one may have come since.
         icv_room <= icv_space > 4'd2;
-        if (feeds) begin
-            more <= in_body ? more - 10'd1 : job_more;
-            one <= in_body ? two : job_one;
-            two <= in_body ? more == 10'd2 : job_two;
-            needs_beat <= job_long || !(in_body ? two : job_one);
-            if (in_body) prior <= moved;
-        end
-        last_keep <= macsec_pkg::keep_of(last_bytes);
-        icv_turn  <= last_bytes[2:0];
+        if (feeds && in_body) prior <= moved;
+        icv_turn <= last_bytes[2:0];
         for (int i = 0; i <= 8; i = i + 1) icv_eight[i] <= last_bytes[6:3] == 4'(i);
         if (beat_valid && beat_ready) held <= beat_data[511:160];
     end

@@ -375,11 +375,8 @@ module macsec_transmit #(
     logic feed_last;
     logic header_ready;
     logic in_body;
-    logic [9:0] more;  // beats of user data behind this one
-    logic one;  // none
-    logic two;  // one
     logic needs_beat;
-    logic [63:0] last_keep;  // of the last beat of user data
+    logic [63:0] last_keep;
     logic [415:0] held;  // of the beat before
     logic head;
     logic body;
@@ -389,29 +386,34 @@ module macsec_transmit #(
     assign head = job_valid && !job_drop && !in_body && beat_valid && header_ready;
     assign body = in_body && (!needs_beat || beat_valid);
     assign feed_valid = head || body;
-    assign feed_last = in_body && one;
     assign feed_data = in_body ? {beat_data[95:0], held} : {288'd0, job_tag, beat_data[95:0]};
     always_comb begin
         feed_keep = '1;
         if (!in_body) feed_keep = ~(~64'd0 << HEADER);
-        else if (one) feed_keep = last_keep;
+        else if (feed_last) feed_keep = last_keep;
     end
 
     assign feeds = feed_valid && feed_ready;
     assign drops = job_valid && job_drop;
     assign beat_ready = drops || (feed_ready && (in_body ? needs_beat : head));
-    assign job_done = drops ? beat_valid && beat_last : in_body && one && feeds;
+    assign job_done = drops ? beat_valid && beat_last : feed_last && feeds;
+
+    body_beats beats (
+        .clk,
+        .rst,
+        .job_bytes,
+        .job_more,
+        .job_one,
+        .job_two,
+        .job_long,
+        .gives(feeds),
+        .in_body,
+        .last(feed_last),
+        .last_keep,
+        .needs_beat
+    );
 
     always_ff @(posedge clk) begin
-        if (rst) in_body <= 1'b0;
-        else if (feeds) in_body <= !in_body || !one;
-        if (feeds) begin
-            more <= in_body ? more - 10'd1 : job_more;
-            one <= in_body ? two : job_one;
-            two <= in_body ? more == 10'd2 : job_two;
-            needs_beat <= job_long || !(in_body ? two : job_one);
-        end
-        last_keep <= macsec_pkg::keep_of({job_bytes[5:0] == '0, job_bytes[5:0]});
         if (beat_valid && beat_ready) held <= beat_data[511:96];
     end
 
