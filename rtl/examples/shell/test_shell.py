@@ -43,7 +43,7 @@ async def started(dut: HierarchyObject) -> Shell:
 @cocotb.test()
 async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
     """The host's frames leave as scapy reads them, and when the line brings them back they reach the host."""
-    rng = random.Random(1)
+    rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
     key = rng.randbytes(16)
     sends = Association(False, 0, 1, OURS, key)
@@ -67,7 +67,7 @@ async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
-    rng = random.Random(2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
     # Before there is a key nothing else leaves, and nothing else comes in.
     past = [frame_of(rng, OURS, kind, data_bytes) for kind, data_bytes in ((EAPOL, 60), (LLDP, 200))]
@@ -107,7 +107,7 @@ async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
-    rng = random.Random(3)
+    rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
     key = rng.randbytes(16)
 

@@ -15,7 +15,7 @@ DUT = os.environ["DUT"]
 INVERSE = int(os.environ.get("INVERSE", "0"))
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
 TABLE = aes_model.INVERSE_SBOX if INVERSE else aes_model.SBOX
-RANDOM = random.Random(7)
+RANDOM = random.Random(cocotb.RANDOM_SEED)
 
 # FIPS 197 figure 7 (row 5 of SubBytes) and figure 14 (row 5 of InvSubBytes).
 ROW_5 = ("53d100ed20fcb15b6acbbe394a4c58cf", "6c704850fdedb9da5e154657a78d9d84")

@@ -62,7 +62,7 @@ class Pipe:
         self.checked = 0
         self.key = None
         self.waiting = (0, 0, 0)  # what goes in one clock behind its key
-        self.random = random.Random(f"{OPEN} {ROUNDS} {KEYS} {SPLIT}")
+        self.random = random.Random(f"{cocotb.RANDOM_SEED} {OPEN} {ROUNDS} {KEYS} {SPLIT}")
 
     async def start(self):
         Clock(self.dut.clk, 10, "ns").start()

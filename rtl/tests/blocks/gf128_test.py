@@ -13,7 +13,7 @@ from cocotb.triggers import FallingEdge, Timer
 
 DUT = os.environ["DUT"]
 STAGES = int(os.environ.get("STAGES", "4"))
-RANDOM = random.Random(11)
+RANDOM = random.Random(cocotb.RANDOM_SEED)
 HALF = 2**127 ^ 0x43
 assert gf128_model.multiply(2, HALF) == 1
 

@@ -46,7 +46,7 @@ KNOWN = [
 class Unit:
     def __init__(self, dut):
         self.dut = dut
-        self.random = random.Random(f"{DUT} {STAGES} {SLOTS}")
+        self.random = random.Random(f"{cocotb.RANDOM_SEED} {DUT} {STAGES} {SLOTS}")
         self.keys = {}
         self.due = {}
         self.clocks = 0

@@ -5,7 +5,6 @@ says; the stream's bytes when it fits; an error when it does not, and the next p
 packets of two beats or more leave no clock without one.
 """
 
-import os
 import random
 from dataclasses import dataclass, field
 
@@ -229,7 +228,7 @@ def check(bench: Bench, packets) -> None:
 
 @cocotb.test()
 async def random_streams(dut):
-    rng = random.Random(int(os.environ.get("SEED", "1")))
+    rng = random.Random(cocotb.RANDOM_SEED)
     packets = [random_packet(rng, faults=True) for _ in range(600)]
     bench = Bench(dut, rng, 0.3)
     await bench.play(packets)
@@ -238,7 +237,7 @@ async def random_streams(dut):
 
 @cocotb.test()
 async def no_pauses_with_faults(dut):
-    rng = random.Random(2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     packets = [random_packet(rng, faults=True) for _ in range(400)]
     bench = Bench(dut, rng, 0.0)
     await bench.play(packets)
@@ -247,7 +246,7 @@ async def no_pauses_with_faults(dut):
 
 @cocotb.test()
 async def no_clock_lost(dut):
-    rng = random.Random(3)
+    rng = random.Random(cocotb.RANDOM_SEED)
     packets = [random_packet(rng, faults=False, least=BEAT + 1) for _ in range(100)]
     bench = Bench(dut, rng, 0.0)
     await bench.play(packets)

@@ -101,13 +101,13 @@ async def known_answer(dut):
     bench = Bench(dut)
     await bench.reset()
     jobs = [(key, [(ct, pt) if OPEN else (pt, ct)], 0.0) for key, pt, ct in known_answers()]
-    lines, expected = make_lines(random.Random(1), jobs)
+    lines, expected = make_lines(random.Random(cocotb.RANDOM_SEED), jobs)
     assert await bench.play(lines) == expected
 
 
 @cocotb.test(skip=DUT == "serpent_last_prekey")
 async def random_keys_at_every_distance(dut):
-    rng = random.Random(2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut)
     await bench.reset()
     jobs = []
@@ -127,7 +127,7 @@ async def random_keys_at_every_distance(dut):
 
 @cocotb.test(skip=DUT != "serpent_last_prekey")
 async def last_prekey(dut):
-    rng = random.Random(3)
+    rng = random.Random(cocotb.RANDOM_SEED)
     cocotb.start_soon(Clock(dut.clk, 10, unit="ns").start())
     dut.rst.value = 1
     dut.start.value = 0

@@ -54,7 +54,7 @@ class Receive(Bench):
 
 @cocotb.test()
 async def frames_of_all_lengths_open_and_forged_ones_do_not(dut: HierarchyObject) -> None:
-    rng = random.Random(1)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     associations = EXCHANGED
@@ -109,7 +109,7 @@ async def what_the_library_seals_opens(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
-    rng = random.Random(2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0))
@@ -136,7 +136,7 @@ async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def the_window_is_as_long_as_it_is_set(dut: HierarchyObject) -> None:
-    rng = random.Random(3)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     start = 2**33 - 3  # across the border of the low half
@@ -158,7 +158,7 @@ async def the_window_is_as_long_as_it_is_set(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -> None:
-    rng = random.Random(4)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 1, key(0))
@@ -199,7 +199,7 @@ async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -
 
 @cocotb.test()
 async def a_source_address_names_the_channel_of_an_end_station(dut: HierarchyObject) -> None:
-    rng = random.Random(5)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     for i, port in ((0, 1), (1, 0)):  # port 0: single copy broadcast
@@ -220,7 +220,7 @@ async def a_source_address_names_the_channel_of_an_end_station(dut: HierarchyObj
 
 @cocotb.test()
 async def other_protocols_go_to_the_uncontrolled_port(dut: HierarchyObject) -> None:
-    rng = random.Random(6)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(3, SCIS[3], 0, key(3))
@@ -244,7 +244,7 @@ async def other_protocols_go_to_the_uncontrolled_port(dut: HierarchyObject) -> N
 
 @cocotb.test()
 async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
-    rng = random.Random(7)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     associations = [Association(2, SCIS[2], an, key(an)) for an in range(3)]
@@ -264,7 +264,7 @@ async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
-    rng = random.Random(9)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     names = ("frames", "octets", "not_valid", "late")
@@ -295,7 +295,7 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
 @cocotb.test()
 async def a_late_frame_counts_for_the_key_that_it_came_under(dut: HierarchyObject) -> None:
     """Though it waits behind others until the association has its next key."""
-    rng = random.Random(10)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0), pn=5)
@@ -322,7 +322,7 @@ async def a_late_frame_counts_for_the_key_that_it_came_under(dut: HierarchyObjec
 
 @cocotb.test()
 async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
-    rng = random.Random(8)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0))

@@ -46,7 +46,7 @@ class Transmit(Bench):
 
 @cocotb.test()
 async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -> None:
-    rng = random.Random(1)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     associations = EXCHANGED
@@ -57,7 +57,7 @@ async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -
     bench.line.set_pause_generator(pauses(rng, 0.3))
     expected = []
     counts = [[0, 0] for _ in ends]
-    plain = some_frames(FRAMES, 1)
+    plain = some_frames(FRAMES, cocotb.RANDOM_SEED)
     for i, frame in enumerate(plain):
         channel = i % len(ends)
         user = rng.randrange(2)
@@ -81,7 +81,7 @@ async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -
 
 @cocotb.test()
 async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
-    rng = random.Random(2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     associations = [Association(1, SCIS[1], an, key(an)) for an in (0, 1, 2)]
@@ -105,7 +105,7 @@ async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) -> None:
-    rng = random.Random(3)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     frame = some_frame(rng, SCIS[0][:6], 200)
@@ -135,7 +135,7 @@ async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) ->
 
 @cocotb.test()
 async def the_uncontrolled_port_goes_in_between_as_it_is(dut: HierarchyObject) -> None:
-    rng = random.Random(4)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     association = Association(3, SCIS[3], 0, key(3))
@@ -157,7 +157,7 @@ async def the_uncontrolled_port_goes_in_between_as_it_is(dut: HierarchyObject) -
 
 @cocotb.test()
 async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
-    rng = random.Random(5)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0))
@@ -172,7 +172,7 @@ async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
-    rng = random.Random(8)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0))
@@ -193,7 +193,7 @@ async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
-    rng = random.Random(9)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     other = Association(2, SCIS[2], 3, key(9))
@@ -219,7 +219,7 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
-    rng = random.Random(6)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     association = Association(2, SCIS[2], 1, key(2))
@@ -256,7 +256,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
 
 @cocotb.test()
 async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
-    rng = random.Random(7)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
     await bench.use(Association(0, SCIS[0], 0, key(0)))

@@ -190,15 +190,15 @@ async def end_oldest(core: Core, line: Line) -> None:
 
 @cocotb.test()
 async def many_frames(dut: HierarchyObject) -> None:
-    rng = random.Random(11)
+    rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
     line = Line(core, rng)
     scis = [rng.randbytes(8) for _ in range(CHANNELS)]
     for channel, sci in enumerate(scis):
         await begin(core, line, keyed(rng, channel, 0, sci))
-    for i, stream in enumerate((core.sources["line"], core.sinks["controlled"], core.sinks["line"])):
-        stream.set_pause_generator(pauses(random.Random(i), 0.15))
+    for stream in (core.sources["line"], core.sinks["controlled"], core.sinks["line"]):
+        stream.set_pause_generator(pauses(random.Random(rng.getrandbits(64)), 0.15))
     changes = 0
     for _ in range(-(-FRAMES // ROUND)):
         for _ in range(ROUND):

@@ -69,7 +69,7 @@ async def begun(dut: HierarchyObject, rng: random.Random) -> tuple[Core, list[As
 @cocotb.test()
 async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyObject) -> None:
     assert wrong_answers(SUITES[SUITE], KNOWN_ANSWERS) == []
-    rng = random.Random(SUITE)
+    rng = random.Random(cocotb.RANDOM_SEED)
     core, made = await begun(dut, rng)
     assert await core.read("shape", "channels") == CHANNELS
     assert await core.read("shape", "suite") == SUITE
@@ -108,7 +108,7 @@ async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyO
 # To write over many slots takes Icarus an hour.
 @cocotb.test(skip=CHANNELS > 4)
 async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject) -> None:
-    rng = random.Random(10 + SUITE)
+    rng = random.Random(cocotb.RANDOM_SEED)
     core, made = await begun(dut, rng)
     last = made[-1]
     for _ in range(2):
@@ -149,7 +149,7 @@ async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject)
 @cocotb.test(skip=SUITE != OCB3_AES)
 async def a_frame_costs_the_clocks_that_the_headers_say(dut: HierarchyObject) -> None:
     """Each side's; the line brings what was sealed back. With GCM the two sides' own tests say so."""
-    rng = random.Random(20 + SUITE)
+    rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
     sci = bytes.fromhex("0200000000000001")

@@ -2,7 +2,7 @@
 
 Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
 verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
-Expected values come from the files alone. The environment says which top (see run_streams): TOP, STREAM_SEED.
+Expected values come from the files alone. The environment says which top (see run_streams): TOP.
 """
 
 import itertools
@@ -21,7 +21,6 @@ from cocotbext.axi.stream import define_stream
 from tops import TOPS, Top
 
 TOP: Top = TOPS[os.environ["TOP"]]
-SEED = int(os.environ.get("STREAM_SEED", "1"))
 PACKETS = int(os.environ.get("STREAM_PACKETS", "32"))  # answers for each test
 VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
 MESSAGE, AD, TAG = 0, 1, 2
@@ -302,7 +301,7 @@ def groups(answers: list[Answer], rng: random.Random, count: int, together: int)
 @cocotb.test()
 async def sound_and_forged_packets(dut):
     """Packets back to back, with pauses on every stream and without."""
-    rng = random.Random(SEED)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()
     for number, (group, slots) in enumerate(groups(read_answers(), rng, PACKETS, together=4)):
@@ -333,7 +332,7 @@ def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
 @cocotb.test()
 async def errors(dut):
     """Each error is reported, and the next packet is right."""
-    rng = random.Random(SEED + 1)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()
     # Of two beats at least, so that one can be missing.
@@ -357,7 +356,7 @@ async def errors(dut):
 @cocotb.test()
 async def reset_in_mid_packet(dut):
     """A reset forgets everything but what comes after it."""
-    rng = random.Random(SEED + 2)
+    rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()
     for group, slots in groups(read_answers(), rng, PACKETS, together=2):
