@@ -8,7 +8,11 @@
 //
 // Lengths and widths are those of the engines, but there are only two slots, and the FIFO, which has a proof of its own,
 // holds two commands. One more stands in front of it, and two behind it: the next one, and the one whose beats are given.
-module engine_front_properties (
+//
+// ONLY leaves one of the four in the model.
+module engine_front_properties #(
+    parameter int ONLY = -1
+) (
     input logic clk,
     input logic rst,
     input logic [3:0][1:0] loaded,
@@ -34,39 +38,41 @@ module engine_front_properties (
     input logic [3:0] credit_packet,
     input logic [3:0][5:0] byte_at
 );
-    for (genvar i = 0; i < 4; i = i + 1) begin : g_engine
-        engine_front_checks #(
-            .DIRECTION(i == 3 ? 1 : i),
-            .AD_SERIAL(i == 1 || i == 3 ? 1 : 0),
-            .TAG_BESIDE(i == 3 ? 1 : 0),
-            .TAIL(i >= 2 ? 1 : 0),
-            .NONCE_BITS(i == 2 ? 96 : 1)
-        ) checks (
-            .clk,
-            .rst,
-            .loaded(loaded[i]),
-            .loading(loading[i]),
-            .loading_slot(loading_slot[i]),
-            .s_cmd_tvalid(s_cmd_tvalid[i]),
-            .s_cmd_open(s_cmd_open[i]),
-            .s_cmd_slot(s_cmd_slot[i]),
-            .s_cmd_nonce(s_cmd_nonce[i]),
-            .s_cmd_ad_bytes(s_cmd_ad_bytes[i]),
-            .s_cmd_message_bytes(s_cmd_message_bytes[i]),
-            .s_axis_tvalid(s_axis_tvalid[i]),
-            .s_axis_tdata(s_axis_tdata[i]),
-            .s_axis_tkeep(s_axis_tkeep[i]),
-            .s_axis_tlast(s_axis_tlast[i]),
-            .s_axis_tuser(s_axis_tuser[i]),
-            .s_tag_tvalid(s_tag_tvalid[i]),
-            .s_tag_tdata(s_tag_tdata[i]),
-            .prepare_ready(prepare_ready[i]),
-            .packet_ready(packet_ready[i]),
-            .hold(hold[i]),
-            .credit_beat(credit_beat[i]),
-            .credit_packet(credit_packet[i]),
-            .byte_at(byte_at[i])
-        );
+    for (genvar i = 0; i < 4; i = i + 1) begin : g_instance
+        if (ONLY == -1 || ONLY == i) begin : g_engine
+            engine_front_checks #(
+                .DIRECTION(i == 3 ? 1 : i),
+                .AD_SERIAL(i == 1 || i == 3 ? 1 : 0),
+                .TAG_BESIDE(i == 3 ? 1 : 0),
+                .TAIL(i >= 2 ? 1 : 0),
+                .NONCE_BITS(i == 2 ? 96 : 1)
+            ) checks (
+                .clk,
+                .rst,
+                .loaded(loaded[i]),
+                .loading(loading[i]),
+                .loading_slot(loading_slot[i]),
+                .s_cmd_tvalid(s_cmd_tvalid[i]),
+                .s_cmd_open(s_cmd_open[i]),
+                .s_cmd_slot(s_cmd_slot[i]),
+                .s_cmd_nonce(s_cmd_nonce[i]),
+                .s_cmd_ad_bytes(s_cmd_ad_bytes[i]),
+                .s_cmd_message_bytes(s_cmd_message_bytes[i]),
+                .s_axis_tvalid(s_axis_tvalid[i]),
+                .s_axis_tdata(s_axis_tdata[i]),
+                .s_axis_tkeep(s_axis_tkeep[i]),
+                .s_axis_tlast(s_axis_tlast[i]),
+                .s_axis_tuser(s_axis_tuser[i]),
+                .s_tag_tvalid(s_tag_tvalid[i]),
+                .s_tag_tdata(s_tag_tdata[i]),
+                .prepare_ready(prepare_ready[i]),
+                .packet_ready(packet_ready[i]),
+                .hold(hold[i]),
+                .credit_beat(credit_beat[i]),
+                .credit_packet(credit_packet[i]),
+                .byte_at(byte_at[i])
+            );
+        end
     end
 endmodule
 
