@@ -1,4 +1,4 @@
-// The registers of macsec100g on AXI4-Lite. `macsec/registers` makes this file of registers.toml: leave it.
+// The registers of macsec100g on AXI4-Lite. `registers.py` makes this file of registers.toml: leave it.
 //
 // A write is taken when its address and its data are both there, and answered in the next clock, as a read
 // is. An address without register is answered with SLVERR (2). A write to a register that is only read does

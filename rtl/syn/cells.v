@@ -1,4 +1,4 @@
-// What the netlists of `gates` are made of: the cells of a Virtex-6 slice, as logic without delays.
+// What the netlists of `gates.py` are made of: the cells of a Virtex-6 slice, as logic without delays.
 // Registers start unknown unless they have an INIT.
 
 module GND (output G); assign G = 1'b0; endmodule

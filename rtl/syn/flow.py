@@ -1,4 +1,4 @@
-"""The synthesis flow that area, engine_area, timing, gates and ecp5/place share: yosys (pyosys 0.70).
+"""The synthesis flow of area.py, engine_area.py, timing.py, gates.py and ecp5/place.py: yosys (pyosys 0.70).
 
 Virtex-6's LUT6 fabric, Cyclone V's for ALM estimates, and ECP5's LUT4 for place and route.
 

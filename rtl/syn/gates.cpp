@@ -1,6 +1,6 @@
 // Drives a cipher pipe's netlist clock by clock from a file, and compares every output with what is due in that
 // clock. A line: rst valid new_key key block user, then due block user; numbers in hexadecimal, key and block as
-// 32-bit words, the lowest first. Built by `gates` with MODEL (the class), HEADER (its header) and KEY_WORDS.
+// 32-bit words, the lowest first. Built by `gates.py` with MODEL (the class), HEADER (its header) and KEY_WORDS.
 #include HEADER
 #include <cstdio>
 #include <fstream>

@@ -1,4 +1,4 @@
-"""A start for tests of your own: the core beside the Python package `cryptography`. Start it with `run`."""
+"""A start for tests of your own: the core beside the Python package `cryptography`. `run.py` starts it."""
 
 import os
 import random

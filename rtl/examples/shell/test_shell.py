@@ -1,4 +1,4 @@
-"""macsec_shell between a host and a MAC, with scapy's MACsec at the line's other end. Start it with `run`."""
+"""macsec_shell between a host and a MAC, with scapy's MACsec at the line's other end. `run.py` starts it."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-// Plays frames through an engine without a pause, and says in which clocks they went in and came out. Built by run_frames
+// Plays frames through an engine without a pause, and says in which clocks they went in and came out. Built by run_frames.py
 // with MODEL (the class), HEADER (its header) and TAG_BESIDE.
 //
 // A line of standard input is a case: opening, fresh, loads, size, ad, before, measured. It plays `before` frames, those

@@ -170,7 +170,7 @@ class Bench:
         return int(getattr(self.dut, f"read_{name}").value)
 
 
-# What cores and the command `sealcomb macsec` exchange (see run_macsec), by the channel's number.
+# What cores and the command `sealcomb macsec` exchange (see run_macsec.py), by the channel's number.
 EXCHANGED = [
     Association(0, bytes.fromhex("0200000000000000"), 1, bytes(range(16))),
     Association(1, bytes.fromhex("0200000000010001"), 2, bytes(range(16, 32)), pn=0xFFFF_0000),

@@ -28,7 +28,7 @@ from macsec_bench import (
     some_frame,
 )
 
-FOLDER = os.environ.get("MACSEC_FOLDER")  # of what the command has sealed for run_macsec
+FOLDER = os.environ.get("MACSEC_FOLDER")  # of what the command has sealed for run_macsec.py
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 
 

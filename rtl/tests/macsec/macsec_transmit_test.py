@@ -23,7 +23,7 @@ from macsec_bench import (
     write_capture,
 )
 
-FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # of what run_macsec has the command open
+FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # of what run_macsec.py has the command open
 
 
 class Transmit(Bench):

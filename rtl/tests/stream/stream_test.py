@@ -2,7 +2,7 @@
 
 Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
 verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
-Expected values come from the files alone. The environment says which top (see run_streams): TOP.
+Expected values come from the files alone. The environment says which top (see run_streams.py): TOP.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the figures of the hardware's documents, NAME.svg: of NAME.txt a datapath, of NAME.json a timing.
 
-usage: draw [--check] [FILE ...]
+usage: draw.py [--check] [FILE ...]
 
 Without FILE all of rtl/docs/figures. --check writes nothing, and fails if a picture is not what its source
 says.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests tops by their AXI4-Stream ports, on Icarus with cocotbext-axi: pauses, errors, resets.
 
-usage: run_streams [--packets NUMBER] [--seed SEED] [--jobs JOBS] [--build FOLDER] [TOP ...]
+usage: run_streams.py [--packets NUMBER] [--seed SEED] [--jobs JOBS] [--build FOLDER] [TOP ...]
 
 TOP: run only these of rtl/tests/stream/tops.py.
 """

@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/../.venv/bin:$PATH
 
-python3 tests/run_frames
-python3 syn/area --write
-python3 syn/timing --write
-python3 syn/parts --write
+python3 tests/run_frames.py
+python3 syn/area.py --write
+python3 syn/timing.py --write
+python3 syn/parts.py --write
 python3 syn/engine_area.py
-python3 syn/ecp5/place --seeds 5 --write
-python3 docs/engine_tables
-python3 results/fill
+python3 syn/ecp5/place.py --seeds 5 --write
+python3 docs/engine_tables.py
+python3 results/fill.py

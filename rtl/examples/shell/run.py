@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs test_shell.py on Icarus, with cocotb: macsec_shell between a host and a MAC.
 
-usage: run [--seed SEED] [--build FOLDER]
+usage: run.py [--seed SEED] [--build FOLDER]
 
 It needs `iverilog`, and from PyPI cocotb 2.1, cocotbext-axi, scapy and cryptography: this project's .venv
 has them.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Area of the cores on Virtex-6's LUT6 fabric (yosys), and estimates of Stratix ALMs.
 
-usage: area [--check | --write] [--alm] [NAME ...]
+usage: area.py [--check | --write] [--alm] [NAME ...]
 
 --check  fail where a core needs more, or less, than budgets.toml says and its tolerance allows
 --write  put what is measured into budgets.toml and results/area.json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes sealcomb.core, for FuseSoC, from the file lists and the tops' parameters.
 
-usage: core [--check]
+usage: core.py [--check]
 
 --check  change nothing; fail where the file is not what it would be
 """
@@ -51,7 +51,7 @@ def text() -> str:
     sets |= {top: files(top) for top in TOPS}
     lines = [
         "CAPI=2:",
-        "# Written by `core` from filelists/.",
+        "# Written by `core.py` from filelists/.",
         f"name: sealcomb:rtl:sealcomb:{version}",
         "description: Authenticated encryption of packets on the wire",
         "",
@@ -89,7 +89,7 @@ def main() -> int:
     if not parser.parse_args().check:
         CORE.write_text(text())
     elif CORE.read_text() != text():
-        print("sealcomb.core is not what `rtl/core` writes")
+        print("sealcomb.core is not what `rtl/core.py` writes")
         return 1
     return 0
 

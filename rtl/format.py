@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Formats the hardware's SystemVerilog with verible.
 
-usage: format [--check] [FILE ...]
+usage: format.py [--check] [FILE ...]
 
 --check: change nothing, name the files that would change. FILE: all under rtl/ by default.
 """

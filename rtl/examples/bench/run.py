@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs test_engine.py on Icarus, with cocotb.
 
-usage: run [--waves] [--build FOLDER] [TOP]
+usage: run.py [--waves] [--build FOLDER] [TOP]
 
 TOP      gcm (128 bits), gcm512_aes or ocb512_aes (512 bits); gcm if left out
 --waves  write the waveform to FOLDER/TOP.fst, for GTKWave or Surfer

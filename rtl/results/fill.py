@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts what results/*.json say into the tables of rtl/README.md, between `results:begin` and `results:end`.
 
-usage: fill [--check]
+usage: fill.py [--check]
 
 --check  change nothing; fail where the README is not what the files say
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Proves the properties of parts: each NAME_properties.sv here, and that its covers are reached.
 
-usage: run [--faults N | --sample-faults N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
+usage: run.py [--faults N | --sample-faults N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
 NAME: only these, e.g. `stream_fifo`. SymbiYosys does the work, with k-induction, the native yosys of the
 Python package pyosys, and yices. Each proof must also find the faults that its mutations put into the part:

@@ -3,7 +3,7 @@
 
 The AES pipes with their parameters, GF(2^128), GHASH, Serpent, and what the packets come in by.
 
-usage: run_blocks [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
+usage: run_blocks.py [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
 NAME: run only the cases whose name contains one of them, e.g. `aes_decrypt ROUNDS=6`'s `aes_decrypt`.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures how many clocks frames cost the 512-bit engines (Verilator), and writes results/frames.json.
 
-usage: run_frames [--check] [--ciphers] [--build FOLDER] [--output FILE] [ENGINE ...]
+usage: run_frames.py [--check] [--ciphers] [--build FOLDER] [--output FILE] [ENGINE ...]
 
 --check    compare with the file instead of writing it
 --ciphers  with the real cipher lanes and multipliers; without, with stand-ins of the same latency, which

@@ -4,7 +4,7 @@
 
 ISE reads no SystemVerilog, so this takes yosys's netlist.
 
-usage: build [--netlist] [--part PART] [--period NS] NAME
+usage: build.py [--netlist] [--part PART] [--period NS] NAME
 
 --netlist  make the EDIF netlist and the constraints only, which needs no ISE
 --part     default xc6vlx240t-ff1759-2, the ELmD hardware paper's

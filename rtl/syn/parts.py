@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Where the LUTs and registers of cores are, by instance, from the area flow's netlists.
 
-usage: parts [--write] [--depth LEVELS] [NAME ...]
+usage: parts.py [--write] [--depth LEVELS] [NAME ...]
 
 A flat netlist does not say where a LUT was. It belongs to the instance of the net that it drives, if that
 has a name, and else to the one that most of what it goes to belongs to.
@@ -76,7 +76,7 @@ class Parts:
         )
 
     def luts(self) -> Counter:
-        """As syn/area counts them: with those that are memory."""
+        """Counted like in syn/area.py, with those that are memory."""
         found: Counter = Counter()
         for cell in self.cells.values():
             if number := flow.luts_of(cell["type"]):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tests the MACsec cores against scapy, pyca, tshark and the command `sealcomb macsec`, on Verilator.
 
-usage: run_macsec [--sealcomb COMMAND] [--tshark COMMAND] [--frames NUMBER] [--sample-variants NUMBER]
-                  [--icarus] [--seed SEED] [--jobs JOBS] [--build FOLDER] [CORE ...]
-       run_macsec --many NUMBER [--seed SEED] [--build FOLDER]
+usage: run_macsec.py [--sealcomb COMMAND] [--tshark COMMAND] [--frames NUMBER] [--sample-variants NUMBER]
+                     [--icarus] [--seed SEED] [--jobs JOBS] [--build FOLDER] [CORE ...]
+       run_macsec.py --many NUMBER [--seed SEED] [--build FOLDER]
 
 With --sealcomb the command seals frames that macsec_receive must open, and opens those of macsec_transmit.
 tshark, where there is one, reads the frames of macsec_transmit, and decrypts them from version 4.4 on.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Places and routes cores on an ECP5-5G (LFE5UM5G-85F, speed 8): yosys and nextpnr.
 
-usage: place [--seeds N] [--write] [NAME ...]
+usage: place.py [--seeds N] [--write] [NAME ...]
 
 NAME: a top of budgets.toml; without, those with `ecp5 = true`. A device has 83 640 LUT4, 208 block RAMs, and
 too few pins for a core, so each stands between two shift registers, one that feeds its inputs and one that

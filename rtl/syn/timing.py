@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A timing model of the cores on a LUT6 fabric. A model, not a measurement: nothing is placed or routed.
 
-usage: timing [--check | --write] [--path] [--wire PICOSECONDS] [NAME ...]
+usage: timing.py [--check | --write] [--path] [--wire PICOSECONDS] [NAME ...]
 
 Longest path between registers over the netlist of the area flow: pin delays of yosys's Xilinx 7-series cell
 library, and a fixed delay (300 ps unless told otherwise) for every net that is routed. Multiplexer pins

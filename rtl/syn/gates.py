@@ -4,7 +4,7 @@ cells (cells.v).
 
 Known answers, and random blocks and keys against an independent model.
 
-usage: gates [--blocks N] [NAME ...]
+usage: gates.py [--blocks N] [NAME ...]
 
 NAME: only tops of budgets.toml whose name contains one of these. Tops with a `gates`, the name of a model,
 take part.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes macsec_registers.sv and the table in docs/macsec.md of registers.toml.
 
-usage: registers [--check]
+usage: registers.py [--check]
 
 --check: change nothing, name what would change.
 """
@@ -46,7 +46,7 @@ def bits(low: int, width: int) -> str:
 
 
 HEAD = """\
-// The registers of macsec100g on AXI4-Lite. `macsec/registers` makes this file of registers.toml: leave it.
+// The registers of macsec100g on AXI4-Lite. `registers.py` makes this file of registers.toml: leave it.
 //
 // A write is taken when its address and its data are both there, and answered in the next clock, as a read
 // is. An address without register is answered with SLVERR (2). A write to a register that is only read does
@@ -201,11 +201,11 @@ def joined(value: list[tuple[int, int, str]]) -> str:
 
 
 def formatted(text: str) -> str:
-    """As rtl/format does it."""
+    """The text in the format of rtl/format.py."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "registers.sv"
         path.write_text(text)
-        command = [sys.executable, MACSEC.parent / "format", path]
+        command = [sys.executable, MACSEC.parent / "format.py", path]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         return path.read_text()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lints the hardware with three readers.
 
-usage: lint [--verilator COMMAND]... [--jobs JOBS] [NAME ...]
+usage: lint.py [--verilator COMMAND]... [--jobs JOBS] [NAME ...]
 
 verible reads all files. Verilator -Wall and slang elaborate each file list, line of the crate's lists and
 variant of MACsec; slang, the strictest about the language, the other files too: properties, benches and
