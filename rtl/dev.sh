@@ -14,30 +14,30 @@ with_tools() { PATH=$PWD/.venv/bin:$PATH "$@"; }
 lint_rtl() {
     .venv/bin/ruff check --quiet --config rtl/ruff.toml rtl
     .venv/bin/ruff format --quiet --check --config rtl/ruff.toml rtl
-    .venv/bin/python rtl/format --check
-    .venv/bin/python rtl/macsec/registers --check
-    .venv/bin/python rtl/lint --verilator verilator --verilator "$(new_verilator)"
-    .venv/bin/python rtl/core --check
-    .venv/bin/python rtl/docs/draw --check
-    .venv/bin/python rtl/results/fill --check
+    .venv/bin/python rtl/format.py --check
+    .venv/bin/python rtl/macsec/registers.py --check
+    .venv/bin/python rtl/lint.py --verilator verilator --verilator "$(new_verilator)"
+    .venv/bin/python rtl/core.py --check
+    .venv/bin/python rtl/docs/draw.py --check
+    .venv/bin/python rtl/results/fill.py --check
 }
 
-test_rtl_parts() { with_tools .venv/bin/python rtl/tests/run_blocks --build "$TARGET/rtl-blocks" "$@"; }
+test_rtl_parts() { with_tools .venv/bin/python rtl/tests/run_blocks.py --build "$TARGET/rtl-blocks" "$@"; }
 
 test_rtl_examples() {
-    with_tools .venv/bin/python rtl/examples/bench/run --build "$TARGET/rtl-example" gcm >"$NOTES/rtl-example.log"
-    with_tools .venv/bin/python rtl/examples/shell/run --build "$TARGET/rtl-example"
+    with_tools .venv/bin/python rtl/examples/bench/run.py --build "$TARGET/rtl-example" gcm >"$NOTES/rtl-example.log"
+    with_tools .venv/bin/python rtl/examples/shell/run.py --build "$TARGET/rtl-example"
 }
 
-test_rtl_streams() { with_tools .venv/bin/python rtl/tests/run_streams --build "$TARGET/rtl-streams" "$@"; }
+test_rtl_streams() { with_tools .venv/bin/python rtl/tests/run_streams.py --build "$TARGET/rtl-streams" "$@"; }
 
 test_rtl_macsec() {
     build_tests
-    with_tools .venv/bin/python rtl/tests/run_macsec --sealcomb "$TARGET/debug/sealcomb" --build "$TARGET/rtl-macsec" "$@"
+    with_tools .venv/bin/python rtl/tests/run_macsec.py --sealcomb "$TARGET/debug/sealcomb" --build "$TARGET/rtl-macsec" "$@"
 }
 
 # test_rtl_macsec_long FRAMES: with rekeys, and all that must not be opened.
-test_rtl_macsec_long() { with_tools .venv/bin/python rtl/tests/run_macsec --build "$TARGET/rtl-macsec" --many "$1"; }
+test_rtl_macsec_long() { with_tools .venv/bin/python rtl/tests/run_macsec.py --build "$TARGET/rtl-macsec" --many "$1"; }
 
 # cargo_rtl ARGUMENT...: cargo on the crate of the models, which is outside of the workspace.
 cargo_rtl() { (cd crates/sealcomb-rtl && cargo "$@"); }
@@ -53,11 +53,11 @@ test_rtl_models() { SEALCOMB_RTL_PACKETS=$1 cargo_rtl test; }
 test_rtl_tops() { SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
 test_rtl_new_verilator() { SEALCOMB_VERILATOR=$(new_verilator) test_rtl_models "$1"; }
 
-prove_rtl() { .venv/bin/python rtl/formal/run --build "$TARGET/rtl-formal" "$@"; }
+prove_rtl() { .venv/bin/python rtl/formal/run.py --build "$TARGET/rtl-formal" "$@"; }
 
 measure_rtl() {
-    .venv/bin/python rtl/syn/area --check
-    .venv/bin/python rtl/syn/timing --check
+    .venv/bin/python rtl/syn/area.py --check
+    .venv/bin/python rtl/syn/timing.py --check
 }
 
-run_rtl_netlists() { with_tools .venv/bin/python rtl/syn/gates; }
+run_rtl_netlists() { with_tools .venv/bin/python rtl/syn/gates.py; }
