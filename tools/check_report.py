@@ -3,11 +3,13 @@
 
 usage: check_report.py [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [REPORT...]
 
-Makes two small reports with the command PATH (default: target/debug/sealcomb), or takes those that are
+Makes three small reports with the command PATH (default: target/debug/sealcomb), or takes those that are
 named, and goes through every cipher, message length and direction at the widths of a telephone, a laptop and
-a large screen, light and dark. report-faults.js, beside this file, says what is wrong with a page: text that
-is cut or stands on other text, a page wider than its window, marks through labels, legends of what is not
-there, and more. At the end each kind of fault is put into a page on purpose, and must be found.
+a large screen, light and dark. It folds and unfolds the sections, filters by mode, comes back to what was
+chosen, and prints. report-faults.js, beside this file, says what is wrong with a page: text that is cut or
+stands on other text, a page wider than its window, marks through labels, legends of what is not there,
+curves of papers that cannot be told from others, and more. At the end each kind of fault is put into a page
+on purpose, and must be found.
 
 --shots FOLDER  also write pictures of what was looked at
 """
@@ -24,16 +26,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 HERE = Path(__file__).resolve().parent
 FAULTS = (HERE / "report-faults.js").read_text().rstrip()
 WIDTHS = (390, 1280, 1920)
 MORE_WIDTHS = (320, 360, 480, 600, 640, 768, 900, 1024, 1100, 1440, 2560)
 SCHEMES = ("light", "dark")
-HEIGHT = 900
+# Of a computer's screen of this size, the folded page fills four at most.
+HEIGHT = 800
 # Milliseconds for what takes a hundredth of that: a machine may be busy.
 PATIENCE = 300_000
-# One cipher with every kind of mode, one with longer keys, one without instructions of its own.
+# Milliseconds for what takes a thousandth of that, and would be waited for in vain where it is broken.
+SOON = 10_000
+# One cipher with every kind of mode, one with longer keys, one without instructions of its own; the least.
 STUDIES = (
     [
         "--modes",
@@ -41,6 +47,7 @@ STUDIES = (
         "serpent128-ocb3",
     ],
     ["--modes", "serpent128-ocb3", "--lengths", "2048"],
+    ["--modes", "aes128-gcm", "--lengths", "64"],
 )
 DATA = re.compile(r'(?<=<script type="application/json" id="data">).*?(?=</script>)', re.DOTALL)
 FLAGS = [
@@ -79,13 +86,22 @@ class Watched:
 
 
 @contextmanager
-def opened(browser: Browser, report: Path, width: int, scheme: str) -> Iterator[Watched]:
+def opened(browser: Browser, report: Path, width: int, scheme: str, script: str = "") -> Iterator[Watched]:
+    """The report in a window, where a script may run before its own."""
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
     context.set_default_timeout(PATIENCE)
+    if script:
+        context.add_init_script(script)
     try:
         yield Watched(context.new_page(), report)
     finally:
         context.close()
+
+
+def unfold(page: Page) -> None:
+    """Opens all that can be opened; the button draws what it opens."""
+    page.evaluate("() => document.getElementById('expand').click()")
+    page.evaluate("() => { document.getElementById('picker').open = true; }")
 
 
 def choices(page: Page, control: str) -> list[str]:
@@ -146,6 +162,86 @@ def by_keyboard(page: Page) -> Iterator[str]:
         yield f"keyboard: {stuck} tables that cannot be scrolled"
 
 
+def settles(page: Page, function: str, expected: object) -> bool:
+    """Whether a function in the page soon returns what is expected: some events come a moment later."""
+    try:
+        page.wait_for_function(f"(expected) => ({function})() === expected", arg=expected, timeout=SOON)
+    except PlaywrightTimeout:
+        return False
+    return True
+
+
+def folds(watched: Watched) -> Iterator[str]:
+    """What is wrong while sections are folded, unfolded by keyboard one or all at once, and on paper."""
+    page = watched.page
+    sections = "#sections section:not([hidden])"
+    yield from watched.faults()
+    count = "() => [...document.querySelectorAll('{}')].filter((one) => {}).length"
+    is_open = count.format(f"{sections} > details", "one.open")
+    is_drawn = count.format(f"{sections} .body", "one.checkVisibility() && one.clientHeight > 20")
+    there = page.locator(sections).count()
+    if page.evaluate(is_open):
+        yield "folds: a section is open before it is asked for"
+    page.locator(f"{sections} summary").first.focus()
+    page.keyboard.press("Enter")
+    if not settles(page, is_open, 1) or not settles(page, is_drawn, 1):
+        yield "folds: the first section does not open alone"
+    for button, expected in (("#expand", there), ("#collapse", 0)):
+        page.locator(button).focus()
+        page.keyboard.press("Enter")
+        if not settles(page, is_open, expected) or not settles(page, is_drawn, expected):
+            yield f"folds: not {expected} of {there} sections are open and drawn after {button}"
+    page.emulate_media(media="print")
+    if not settles(page, is_open, there) or not settles(page, is_drawn, there):
+        yield "folds: a section is not printed"
+    if tables := page.evaluate(count.format(".scroll", "one.scrollWidth > one.clientWidth + 1")):
+        yield f"folds: {tables} tables are cut on paper"
+    yield from watched.faults()
+    page.emulate_media(media="screen")
+    if not settles(page, is_open, 0):
+        yield "folds: a section is open after printing"
+
+
+def filters(watched: Watched) -> Iterator[str]:
+    """What is wrong with the filter by mode, and with the address that keeps what is chosen."""
+    page = watched.page
+    names = "(all) => all.map((one) => one.textContent)"
+    before = page.eval_on_selector_all("#speed text.ink", names)
+    modes = page.eval_on_selector_all("#choices input", "(all) => all.map((one) => one.value)")
+    unfold(page)
+    page.locator("#modes").focus()
+    page.keyboard.type(modes[0].upper())
+    typed = page.eval_on_selector_all("#speed text.ink", names)
+    if len(modes) > 1 and not 0 < len(typed) < len(before):
+        yield f"filters: {typed} of {before} are there for {modes[0]}"
+    yield from watched.faults()
+    if len(modes) > 1:
+        page.locator("#choices input").nth(1).focus()
+        page.keyboard.press("Space")
+        if page.input_value("#modes") != ",".join(modes[:2]):
+            yield f"filters: {page.input_value('#modes')} is chosen by the list, not {modes[:2]}"
+        yield from watched.faults()
+    is_open = "document.querySelectorAll('#sections details[open]').length"
+    # The sections' toggle events come a moment later, and are kept too.
+    said = "new URLSearchParams(location.hash.slice(1)).get('open')"
+    settles(page, f"() => {said}?.split(',').length === {is_open}", True)
+    text_of = "document.querySelector('#speed .body').textContent"
+    chosen = f"() => [location.hash, document.querySelector('#modes').value, {text_of}, {is_open}]"
+    kept = page.evaluate(chosen)
+    if "modes=" not in kept[0]:
+        yield "filters: the address does not keep the modes"
+    page.reload()
+    if page.evaluate(chosen) != kept:
+        yield "filters: another load of the same address shows something else"
+    yield from watched.faults()
+    page.fill("#modes", "no such mode")
+    if page.locator("#speed svg[role=img]").count() or "none of" not in page.inner_text("#matched"):
+        yield "filters: something is shown for a mode that there is not"
+    page.fill("#modes", "")
+    if page.eval_on_selector_all("#speed text.ink", names) != before:
+        yield "filters: not all comes back"
+
+
 def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
     """All faults of a report, each with where it was seen."""
     looks = 0
@@ -153,7 +249,11 @@ def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
         for width in WIDTHS:
             with opened(browser, report, width, scheme) as watched:
                 page = watched.page
-                page.eval_on_selector_all("details", "(all) => all.forEach((one) => { one.open = true; })")
+                place = f"{report.name}, {width} pixels, {scheme}, folded"
+                yield from (f"{place}: {fault}" for fault in watched.faults())
+                if shots:
+                    page.screenshot(path=shots / f"{place.replace(', ', '-')}.png", full_page=True)
+                unfold(page)
                 # What is dark lies where it lay in the light: its colours are looked at, not every number.
                 for state in states(
                     page, all_lengths=scheme == "light" and not report.name.startswith("variant")
@@ -168,7 +268,12 @@ def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
                     place = f"{report.name}, {width} pixels"
                     yield from (f"{place}, scrolled: {fault}" for fault in scrolled(watched))
                     yield from (f"{place}: {fault}" for fault in by_keyboard(page))
+    for scheme in SCHEMES:
+        for check in (folds, filters):
+            with opened(browser, report, 1280, scheme) as watched:
+                yield from (f"{report.name}, {scheme}: {fault}" for fault in check(watched))
     with opened(browser, report, WIDTHS[0], SCHEMES[0]) as watched:
+        unfold(watched.page)
         for width in MORE_WIDTHS:
             looks += 1
             watched.page.set_viewport_size({"width": width, "height": HEIGHT})
@@ -178,20 +283,40 @@ def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
     print(f"{report.name}: {looks} looks")
 
 
+# What is broken on purpose: the kind of fault, the check that is to find it, and a script that breaks it.
+BROKEN = (
+    ("folds", folds, "onload = () => { document.querySelector('#expand').onclick = null; }"),
+    ("folds", folds, "addEventListener('toggle', (event) => event.stopImmediatePropagation(), true)"),
+    ("folds", folds, "matchMedia = () => ({ addEventListener() {} })"),
+    ("folds", folds, "onload = () => document.styleSheets[0].insertRule('th { min-width: 300px }')"),
+    ("filters", filters, "onload = () => { document.querySelector('#modes').oninput = null; }"),
+    ("filters", filters, "onload = () => { document.querySelector('#choices').onchange = null; }"),
+    ("filters", filters, "history.replaceState = () => {}"),
+    ("filters", filters, "history.replaceState(null, '', location.pathname)"),
+)
+
+
 def on_purpose(browser: Browser, report: Path) -> Iterator[str]:
     """Kinds of faults that were put into a page and not found."""
     with opened(browser, report, 1280, "light") as watched:
         kinds = watched.page.evaluate(f"Object.keys({FAULTS}.make)")
     for kind in kinds:
-        with opened(browser, report, 1280, "light") as watched:
-            watched.page.evaluate(f"() => {{ {FAULTS}.make.{kind}(); }}")
-            if not any(fault.startswith(f"{kind}:") for fault in watched.faults()):
-                yield f"a fault made on purpose was not found: {kind}"
+        for scheme in SCHEMES if kind in ("contrast", "pale") else SCHEMES[:1]:
+            with opened(browser, report, 1280, scheme) as watched:
+                unfold(watched.page)
+                watched.page.evaluate(f"() => {{ {FAULTS}.make.{kind}(); }}")
+                if not any(fault.startswith(f"{kind}:") for fault in watched.faults()):
+                    yield f"a fault made on purpose was not found: {kind}, {scheme}"
+    for kind, check, script in BROKEN:
+        with opened(browser, report, 1280, "light", script) as watched:
+            if not any(fault.startswith(f"{kind}:") for fault in check(watched)):
+                yield f"what was broken on purpose was not found: {script}"
     with opened(browser, report, 1280, "light") as watched:
         watched.page.evaluate("() => { console.error('on purpose'); }")
         if not watched.faults():
             yield "an error on the console was not found"
     with opened(browser, report, 390, "light") as watched:
+        unfold(watched.page)
         watched.page.add_style_tag(content=".scroll.wide { scroll-snap-type: none; }")
         if not any(scrolled(watched)):
             yield "tables that come to rest anywhere were not found"
@@ -205,6 +330,14 @@ def variant(report: Path) -> Path:
         "A Processor With(R) a Very Long Name(TM) Gold 9999-XYZ CPU @ 2.40GHz (" + 40 * "x" + ")"
     )
     data["study"]["conditions"]["trace"] = "/home/somebody/" + 20 * "long-folder/" + "packets.pcap"
+    data["study"]["conditions"].update(
+        date="2026-11-26T14:28:46Z",
+        commit=f"{40 * 'a'}-dirty",
+        kernel="6.1.155-a-name-of-a-distribution-and-its-revision-that-does-not-end",
+        compiler="rustc 1.89.0 (29483883e 2025-08-04) (built from a source tarball of <somebody>)",
+        governor=None,
+        load=0.4249,
+    )
     for cost in data["study"]["costs"]:
         cost["cycles_per_message"] = 0.0
     data["tables"].append(
@@ -214,13 +347,30 @@ def variant(report: Path) -> Path:
             "rows": [["CBC", 12 * "so it is, "]],
         }
     )
-    written = report.with_name("variant.html")
-    written.write_text(DATA.sub(lambda _: json.dumps(data).replace("</", "<\\/"), text))
-    return written
+    return write(data, report.with_name("variant.html"), text)
+
+
+def bare(report: Path) -> Path:
+    """The same report with nothing but results: what else a study may have, it has not."""
+    text = report.read_text()
+    data = json.loads(DATA.search(text)[0])
+    for name, values in data["study"].items():
+        if isinstance(values, list) and name != "results":
+            data["study"][name] = []
+    for name in ("date", "commit", "kernel", "compiler", "governor", "load"):
+        data["study"]["conditions"].pop(name, None)
+    data["tables"] = data["units"]["rows"] = []
+    return write(data, report.with_name("variant-bare.html"), text)
+
+
+def write(data: dict, report: Path, text: str) -> Path:
+    report.write_text(DATA.sub(lambda _: json.dumps(data).replace("</", "<\\/"), text))
+    return report
 
 
 def explained(browser: Browser, report: Path) -> Iterator[str]:
     with opened(browser, report, 1280, "light") as watched:
+        unfold(watched.page)
         if "None seen:" not in watched.page.inner_text("#costs"):
             yield "a message that seems to cost nothing is not explained"
 
@@ -244,7 +394,7 @@ def main() -> int:
                 reports.append(Path(folder) / f"study{i + 1}.html")
                 command = [arguments.sealcomb, "study", "--quick", *options, "--report", reports[-1]]
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-            reports.append(variant(reports[0]))
+            reports += [bare(reports[0]), variant(reports[0])]
         print(f"{len(reports)} reports after {time.monotonic() - start:.0f} s")
         browser = playwright.chromium.launch(executable_path=arguments.browser, args=FLAGS, timeout=PATIENCE)
         found = [fault for report in reports for fault in look(browser, report, arguments.shots)]

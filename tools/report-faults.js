@@ -112,11 +112,67 @@ find() {
     if ([...map.querySelectorAll("text")].filter((label) => /[a-z]{4}/.test(label.textContent)).length < 2) fault("axes", `no titles at the heat map of ${title}`);
   }
 
+  /* What the page was made from, and what is chosen in it. */
+  const { study, algorithms, papers } = JSON.parse(document.querySelector("#data").textContent);
+  const [lengths, direction] = ["#lengths", "#direction"].map((control) => document.querySelector(control).value);
+  const paperOf = (algorithm) => papers.modes.find((mode) => mode.id === algorithm.id);
+  const shortId = (algorithm) => algorithm.id.slice(algorithm.id.indexOf("-") + 1);
+
+  /* Charts have titles at both axes, or at the one that they have. */
+  for (const chart of document.querySelectorAll("figure svg[role=img]")) {
+    if (!seen(chart) || chart.closest(".maps")) continue;
+    const titles = [...chart.querySelectorAll("text:not(.ink)")].filter((label) => /[a-z]{4}/.test(label.textContent)).length;
+    if (titles < (chart.querySelector("polyline") ? 2 : 1)) fault("axes", `no titles at ${quote(chart.getAttribute("aria-label"))}`);
+  }
+
+  /* Where a filter names modes by the ends of their ids, all else is left out, and what is left has all of them. */
+  const words = document.querySelector("#modes").value.toLowerCase().split(/[,\s]+/).filter(Boolean);
+  const chosen = algorithms.filter((algorithm) => words.includes(shortId(algorithm)));
+  if (words.length && words.every((word) => chosen.some((algorithm) => shortId(algorithm) === word))) {
+    const namesOf = (algorithm) => [algorithm.mode, algorithm.id, algorithm.name, paperOf(algorithm)?.name].filter(Boolean);
+    const names = new Set(chosen.flatMap(namesOf)), others = new Set(algorithms.flatMap(namesOf).filter((name) => !names.has(name)));
+    const shown = [...document.querySelectorAll("section .body td, section .body th, section .body h3, section .body text.ink")].filter(seen);
+    for (const element of shown) {
+      const text = element.textContent.trim(), name = element.tagName === "H3" ? text.split(",")[0] : text;
+      if (others.has(name)) fault("filter", `${name} is shown where ${words} is chosen, in ${element.closest("section").id}`);
+    }
+    const labels = [...document.querySelectorAll("#speed text.ink")].map((label) => label.textContent);
+    for (const { id, mode } of chosen.filter((algorithm) => algorithm.cipher === cipher)) {
+      const result = study.results.some((r) => r.algorithm === id && r.backend === study.machine.backend && r.schedule === "auto" && String(r.lengths) === lengths && r.direction === direction);
+      if (result && !labels.includes(mode)) fault("filter", `${mode} is chosen and not shown`);
+    }
+  }
+
+  /* The page says on what and when, and that it does not know what it was not told. */
+  const facts = new Map([...document.querySelectorAll(".facts div")].map((one) => [one.querySelector("dt").textContent.toLowerCase().split(" ").at(-1), one.querySelector("dd").textContent]));
+  const told = { ...study.conditions, cpu: study.machine.cpu, backend: study.machine.backend, counts: study.machine.cycles };
+  for (const name of ["cpu", "backend", "counts", "date", "version", "commit", "kernel", "compiler", "governor", "load"]) {
+    const expected = String(told[name] ?? "unknown"), text = facts.get(name) ?? "";
+    const right = { date: () => text.startsWith(expected.slice(0, 10)), commit: () => text.startsWith(expected.slice(0, 7)), load: () => text === expected || Math.abs(text - expected) < 0.01 };
+    if (!(right[name] ?? (() => text === expected.trim()))()) fault("conditions", `${name} is ${quote(text)}, not ${quote(expected)}`);
+  }
+
+  /* Folded up, the page fits four screens of a computer. */
+  const open = document.querySelectorAll("#sections section > details[open]").length;
+  if (!open && innerWidth >= 1024 && root.scrollHeight > 4 * innerHeight) fault("height", `${root.scrollHeight} pixels in a window of ${innerHeight}`);
+
+  /* What is there has something in it, and says what. */
+  for (const section of document.querySelectorAll("section")) {
+    if (!seen(section)) continue;
+    const gist = section.querySelector(".gist"), body = section.querySelector(".body");
+    if (gist && !gist.textContent.trim()) fault("gist", `none at ${section.id}`);
+    if (seen(body) && body.getBoundingClientRect().height < 10) fault("empty", section.id);
+  }
+
   /* Text stands out from what is behind it, as WCAG asks for (4.5 to 1). */
   const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = (color) => {
     const [red, green, blue] = color.match(/[\d.]+/g).slice(0, 3).map((value) => channel(value / 255));
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const ratioOf = (one, other) => {
+    const [bright, dark] = [light(one), light(other)].sort((a, b) => b - a);
+    return (bright + 0.05) / (dark + 0.05);
   };
   const judged = new Set();
   for (const { text, element } of visible) {
@@ -129,8 +185,28 @@ find() {
     const pair = `${color} on ${ground}`;
     if (!ground || judged.has(pair)) continue;
     judged.add(pair);
-    const [bright, dark] = [light(color), light(ground)].sort((a, b) => b - a), ratio = (bright + 0.05) / (dark + 0.05);
+    const ratio = ratioOf(color, ground);
     if (ratio < 4.5) fault("contrast", `${ratio.toFixed(1)} to 1 at ${quote(text)}: ${pair}`);
+  }
+
+  /* The papers' curves can be told from those of here: dashed, dark enough (3 to 1, as WCAG asks for), on top, with the year. */
+  for (const box of document.querySelectorAll("figure .many > div")) {
+    const chart = box.querySelector("svg[role=img]"), title = box.querySelector("h3").textContent;
+    if (!seen(box) || box.closest(".maps")) continue;
+    const legend = new Map([...box.closest("figure").querySelectorAll("[data-legend]")].map((one) => [one.dataset.legend, one.textContent]));
+    const lines = [...chart.querySelectorAll("polyline")], isPapers = (one) => /20\d\d/.test(legend.get(one.dataset.series));
+    const looks = lines.map((one) => `${getComputedStyle(one).stroke}, dashes ${getComputedStyle(one).strokeDasharray}`);
+    lines.forEach((one, i) => {
+      if (!isPapers(one)) return;
+      const style = getComputedStyle(one), name = `${legend.get(one.dataset.series)} at ${quote(title)}`;
+      const ratio = ratioOf(style.stroke, getComputedStyle(box.closest("section")).backgroundColor);
+      if (style.strokeDasharray === "none" || looks.indexOf(looks[i]) !== i) fault("dashes", `${name} looks like another curve`);
+      if (ratio < 3 || style.stroke.startsWith("rgba") || parseFloat(style.strokeWidth) < 1.5 || style.opacity * style.strokeOpacity < 1) fault("pale", `${ratio.toFixed(1)} to 1, ${style.strokeWidth} wide: ${name}`);
+      if (lines.slice(i).some((other) => !isPapers(other))) fault("buried", `${name} is below other curves`);
+    });
+    const own = box.closest("#length") && algorithms.find((algorithm) => algorithm.name === title);
+    const figures = own && direction === "seal" && paperOf(own)?.by_length;
+    if (figures && lines.filter((one) => isPapers(one) && seen(one)).length < 2) fault("curve", `the papers' are not at ${quote(title)}`);
   }
   return found;
 },
@@ -146,6 +222,26 @@ make: {
   papers: () => { document.querySelector("#speed .scope").textContent = "AES-128 · opening"; },
   cipher: () => { document.querySelector(".maps h3").textContent = "Serpent-128-OCB3"; },
   axes: () => document.querySelector(".maps > div").querySelectorAll("text").forEach((label) => label.remove()),
-  contrast: () => { document.querySelector("#speed .scope").style.color = "rgb(200, 200, 200)"; },
+  contrast: () => { document.querySelector("#speed .scope").style.color = "rgb(128, 128, 128)"; },
+  filter: () => {
+    const modes = document.querySelector("#modes");
+    modes.value = "gcm";
+    modes.dispatchEvent(new Event("input"));
+    document.querySelector("#bound tbody").insertAdjacentHTML("beforeend", "<tr><th>CBC</th></tr>");
+  },
+  conditions: () => document.querySelectorAll(".facts dd").forEach((value) => { if (value.textContent === "unknown") value.textContent = ""; }),
+  height: () => {
+    document.querySelector("#collapse").click();
+    document.querySelector("#speed").style.height = "3600px";
+  },
+  gist: () => { document.querySelector("#heat .gist").textContent = ""; },
+  empty: () => { document.querySelector("#units .body").innerHTML = ""; },
+  dashes: () => document.querySelector("#length polyline[data-series='batch-2014']").removeAttribute("stroke-dasharray"),
+  pale: () => document.querySelector("#length polyline[data-series='batch-2014']").setAttribute("stroke", "var(--line)"),
+  buried: () => {
+    const line = document.querySelector("#length polyline[data-series='batch-2014']");
+    line.parentElement.prepend(line);
+  },
+  curve: () => document.querySelectorAll("#length polyline[data-series$='-2014']").forEach((line) => line.remove()),
 },
 })
