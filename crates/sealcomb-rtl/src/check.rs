@@ -6,6 +6,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, RngExt, SeedableRng};
 use sealcomb::Key;
 use std::env;
+use std::sync::OnceLock;
 
 /// Packets that are played back to back.
 const TOGETHER: usize = 500;
@@ -14,7 +15,7 @@ const FEW: usize = 3000;
 
 /// Random packets through a top: lengths from nothing to long, keys that come and go, forgeries, faulty streams and
 /// illegal commands among sound packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` says how many,
-/// `SEALCOMB_RTL_SEED` which. Nothing is done about a top that is not in this build.
+/// [`seed`] which. Nothing is done about a top that is not in this build.
 ///
 /// # Panics
 /// If the top does not do as the library.
@@ -23,9 +24,9 @@ pub fn random(mode: &Mode) {
         println!("{}: not in this build", mode.top);
         return;
     }
-    let seed = number("SEALCOMB_RTL_SEED", 1);
-    let packets = number("SEALCOMB_RTL_PACKETS", FEW as u64) as usize;
-    println!("{}: {packets} random packets of seed {seed}", mode.top);
+    let seed = seed();
+    let packets = number("SEALCOMB_RTL_PACKETS").unwrap_or(FEW as u64) as usize;
+    println!("{}: {packets} random packets", mode.top);
     let mut bench = Bench::new(mode.top, seed);
     let mut workload = Workload::new(mode, seed, bench.width());
     for round in 0..packets.div_ceil(TOGETHER) {
@@ -50,18 +51,27 @@ pub fn vectors(mode: &Mode) {
     let answers = vectors::fitting(mode);
     assert!(!answers.is_empty(), "{}: no known answers fit", mode.top);
     println!("{}: {} known answers", mode.top, answers.len());
-    for (seed, flow) in (0..).zip(Flow::ALL) {
+    for (i, flow) in (0..).zip(Flow::ALL) {
+        let seed = seed().wrapping_add(i);
         let mut bench = Bench::new(mode.top, seed);
         let mut random = StdRng::seed_from_u64(seed);
         bench.run(known(mode, &answers, &mut random), flow);
     }
 }
 
-fn number(variable: &str, default: u64) -> u64 {
-    match env::var(variable) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
-        Err(_) => default,
-    }
+/// The seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number, so that repeated runs cover
+/// more. It is printed, and the program with this `SEALCOMB_SEED` repeats the run.
+pub fn seed() -> u64 {
+    static SEED: OnceLock<u64> = OnceLock::new();
+    let seed = *SEED.get_or_init(|| number("SEALCOMB_SEED").unwrap_or_else(|| rand::random::<u32>().into()));
+    println!("seed {seed}: repeat this run with SEALCOMB_SEED={seed}");
+    seed
+}
+
+/// What an environment variable says, if it is there and not empty.
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
 }
 
 /// The answers as actions. What they expect is the file's, not the library's.

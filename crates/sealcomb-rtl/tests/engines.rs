@@ -70,8 +70,9 @@ fn one_way(mode: &Mode, open: bool) {
     if !is_built(mode.top) {
         return;
     }
-    let random = &mut StdRng::seed_from_u64(7);
-    let mut bench = Bench::new(mode.top, 7);
+    let seed = check::seed();
+    let random = &mut StdRng::seed_from_u64(seed);
+    let mut bench = Bench::new(mode.top, seed);
     let width = bench.width();
     for flow in Flow::ALL {
         let mut actions = Vec::new();
