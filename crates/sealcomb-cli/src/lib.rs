@@ -22,7 +22,8 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   sealcomb study                                 every mode on this CPU on one screen, within a minute
-  sealcomb study --tables all                    the tables behind it
+  sealcomb study --quick --modes gcm,cbc         two modes, in seconds
+  sealcomb study --tables all                    the tables behind the screen
   sealcomb study --report study.html             curves and heat maps, as one HTML file
   sealcomb list                                  backends and algorithms
   sealcomb vectors testvectors/*.json            known answers through every backend

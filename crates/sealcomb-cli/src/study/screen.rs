@@ -197,8 +197,11 @@ fn gain(single: f64, batch: f64) -> String {
 
 /// Three digits or more.
 fn digits(value: f64) -> String {
-    let decimals = if value < 1.0 { 3 } else { 2 };
-    format!("{value:.decimals$}")
+    match value {
+        ..1.0 => format!("{value:.3}"),
+        1.0..10.0 => format!("{value:.2}"),
+        _ => format!("{value:.1}"),
+    }
 }
 
 /// Rows under a header, in two halves side by side if there are many and both fit.
@@ -271,6 +274,6 @@ mod tests {
 
     #[test]
     fn figures_have_three_digits() {
-        assert_eq!([0.3124, 2.607, 31.4].map(digits), ["0.312", "2.61", "31.40"]);
+        assert_eq!([0.3124, 2.607, 31.4].map(digits), ["0.312", "2.61", "31.4"]);
     }
 }
