@@ -6,7 +6,7 @@ use crate::captures::folder;
 
 #[test]
 fn tshark_and_an_independent_library_open_what_is_sealed() {
-    let demo = folder().join("demo");
+    let demo = folder().join("demo.py");
     let output = Command::new(demo).args(["--sealcomb", env!("CARGO_BIN_EXE_sealcomb")]).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
