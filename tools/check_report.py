@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Look at the HTML report of `sealcomb study` in a browser, and fail where a reader would stumble.
 
-usage: check_report.py [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [REPORT...]
+usage: check_report.py [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [--sample N] [--seed SEED]
+                       [REPORT...]
 
 Makes three small reports with the command PATH (default: target/debug/sealcomb), or takes those that are
 named, and goes through every cipher, message length and direction at the widths of a telephone, a laptop and
@@ -12,18 +13,23 @@ curves of papers that cannot be told from others, and more. At the end each kind
 on purpose, and must be found.
 
 --shots FOLDER  also write pictures of what was looked at
+--sample N      look at every Nth state and width, and plant every Nth fault; the seed says where to
+                begin, so that N seeds in a row cover all of them
+--seed SEED     default: SEALCOMB_SEED, else 0
 """
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -242,7 +248,24 @@ def filters(watched: Watched) -> Iterator[str]:
         yield "filters: not all comes back"
 
 
-def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
+Item = TypeVar("Item")
+
+
+class Sample:
+    """Every Nth of all that it is asked for, counted on from one list to the next."""
+
+    def __init__(self, every: int, seed: int) -> None:
+        self.every = every
+        self.count = seed % every
+
+    def of(self, items: Iterable[Item]) -> Iterator[Item]:
+        for item in items:
+            self.count += 1
+            if self.count % self.every == 0:
+                yield item
+
+
+def look(browser: Browser, report: Path, shots: Path | None, sample: Sample) -> Iterator[str]:
     """All faults of a report, each with where it was seen."""
     looks = 0
     for scheme in SCHEMES:
@@ -255,9 +278,8 @@ def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
                     page.screenshot(path=shots / f"{place.replace(', ', '-')}.png", full_page=True)
                 unfold(page)
                 # What is dark lies where it lay in the light: its colours are looked at, not every number.
-                for state in states(
-                    page, all_lengths=scheme == "light" and not report.name.startswith("variant")
-                ):
+                all_lengths = scheme == "light" and not report.name.startswith("variant")
+                for state in sample.of(states(page, all_lengths)):
                     looks += 1
                     place = f"{report.name}, {width} pixels, {scheme}, {state}"
                     yield from (f"{place}: {fault}" for fault in watched.faults())
@@ -274,7 +296,7 @@ def look(browser: Browser, report: Path, shots: Path | None) -> Iterator[str]:
                 yield from (f"{report.name}, {scheme}: {fault}" for fault in check(watched))
     with opened(browser, report, WIDTHS[0], SCHEMES[0]) as watched:
         unfold(watched.page)
-        for width in MORE_WIDTHS:
+        for width in sample.of(MORE_WIDTHS):
             looks += 1
             watched.page.set_viewport_size({"width": width, "height": HEIGHT})
             watched.page.wait_for_function("(width) => innerWidth === width", arg=width)
@@ -296,18 +318,18 @@ BROKEN = (
 )
 
 
-def on_purpose(browser: Browser, report: Path) -> Iterator[str]:
+def on_purpose(browser: Browser, report: Path, sample: Sample) -> Iterator[str]:
     """Kinds of faults that were put into a page and not found."""
     with opened(browser, report, 1280, "light") as watched:
         kinds = watched.page.evaluate(f"Object.keys({FAULTS}.make)")
-    for kind in kinds:
+    for kind in sample.of(kinds):
         for scheme in SCHEMES if kind in ("contrast", "pale") else SCHEMES[:1]:
             with opened(browser, report, 1280, scheme) as watched:
                 unfold(watched.page)
                 watched.page.evaluate(f"() => {{ {FAULTS}.make.{kind}(); }}")
                 if not any(fault.startswith(f"{kind}:") for fault in watched.faults()):
                     yield f"a fault made on purpose was not found: {kind}, {scheme}"
-    for kind, check, script in BROKEN:
+    for kind, check, script in sample.of(BROKEN):
         with opened(browser, report, 1280, "light", script) as watched:
             if not any(fault.startswith(f"{kind}:") for fault in check(watched)):
                 yield f"what was broken on purpose was not found: {script}"
@@ -382,8 +404,12 @@ def main() -> int:
     parser.add_argument("--sealcomb", type=Path, default=HERE.parent / "target/debug/sealcomb")
     parser.add_argument("--browser", type=Path, default=Path("/usr/bin/chromium"))
     parser.add_argument("--shots", type=Path)
+    parser.add_argument("--sample", type=int, default=1, metavar="N")
+    parser.add_argument("--seed", type=int, default=os.environ.get("SEALCOMB_SEED") or 0)
     parser.add_argument("reports", type=Path, nargs="*", metavar="REPORT")
     arguments = parser.parse_args()
+    sample = Sample(arguments.sample, arguments.seed)
+    print(f"sample: one state and fault in {sample.every}, seed {arguments.seed}")
     start = time.monotonic()
     if arguments.shots:
         arguments.shots.mkdir(parents=True, exist_ok=True)
@@ -397,8 +423,8 @@ def main() -> int:
             reports += [bare(reports[0]), variant(reports[0])]
         print(f"{len(reports)} reports after {time.monotonic() - start:.0f} s")
         browser = playwright.chromium.launch(executable_path=arguments.browser, args=FLAGS, timeout=PATIENCE)
-        found = [fault for report in reports for fault in look(browser, report, arguments.shots)]
-        found += on_purpose(browser, reports[0])
+        found = [fault for report in reports for fault in look(browser, report, arguments.shots, sample)]
+        found += on_purpose(browser, reports[0], sample)
         if not arguments.reports:
             found += explained(browser, reports[-1])
         browser.close()

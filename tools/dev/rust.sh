@@ -108,9 +108,10 @@ demonstrate() {
     captures/macsec.py --sealcomb "$TARGET/debug/sealcomb"
 }
 
+# look_at_report [--sample N]
 look_at_report() {
     build_tests
-    .venv/bin/python tools/check_report.py --sealcomb "$TARGET/debug/sealcomb"
+    .venv/bin/python tools/check_report.py --sealcomb "$TARGET/debug/sealcomb" "$@"
 }
 
 test_all_in_release_profile() {
