@@ -87,10 +87,29 @@ aarch64() {
     check_arm_builds
     tools/check_assembly.py "$ARM_TARGET"
     emulate_arm
-    tools/check_branches.py
 }
 
-# trace quick|full BACKEND,...: no branch, no address and no division depends on a secret, in what is executed.
+check_arm_branches() { tools/check_branches.py "$@"; }
+
+check_arm_branches_sample() {
+    # shellcheck disable=SC2046  # Two words.
+    check_arm_branches $(sampled_algorithms)
+}
+
+# The algorithms that a sampled check of constant time looks at: those of one key size, which the seed draws. Key sizes
+# share all code but the key schedule and the number of rounds.
+sampled_algorithms() {
+    local sizes=(128 192 256)
+    local size=${sizes[SEALCOMB_SEED % 3]}
+    echo "aes$size- serpent$size-"
+}
+
+trace_sample() {
+    # shellcheck disable=SC2046  # Two words.
+    trace quick vaes256,vaes512 $(sampled_algorithms)
+}
+
+# trace quick|full BACKEND,... [ID...]: no branch, no address and no division depends on a secret, in what is executed.
 trace() {
     tools/static-cargo.sh build --example traced
     cargo build --quiet -p sealcomb-trace

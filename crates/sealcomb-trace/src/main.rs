@@ -24,7 +24,7 @@ that this CPU lacks is skipped.
   quick    two small batches of each algorithm
   full     batches of many sizes under every schedule
   BACKEND  each on a CPU of its own
-  ID       algorithms; all, where none is named
+  ID       algorithms, or the part of their ids up to a hyphen, such as aes256-; all, where none is named
 
 example: sealcomb-trace target/static/x86_64-unknown-linux-gnu/release/examples/traced quick vaes256 aes128-gcm";
 

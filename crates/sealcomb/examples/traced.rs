@@ -31,7 +31,7 @@ mod traced {
     pub(super) fn main() {
         let words: Vec<String> = env::args().skip(1).collect();
         let [backend, secret, extent, ids @ ..] = words.as_slice() else {
-            panic!("usage: traced BACKEND SECRET quick|full [ID...]");
+            panic!("usage: traced BACKEND SECRET quick|full [ID|PREFIX-...]");
         };
         // A byte of input says that the tracer is there.
         std::io::stdin().read_exact(&mut [0]).expect("the tracer writes a byte");
@@ -45,10 +45,15 @@ mod traced {
 
         controls(&mut secret);
         for algorithm in ALGORITHMS {
-            if ids.is_empty() || ids.iter().any(|id| id == algorithm.id) {
+            if ids.is_empty() || ids.iter().any(|id| names(id, algorithm)) {
                 operations(algorithm, backend, &mut secret, full);
             }
         }
+    }
+
+    /// Whether a word is the algorithm's id, or the part of it up to a hyphen: `aes256-` names all with such keys.
+    fn names(word: &str, algorithm: &Algorithm) -> bool {
+        word == algorithm.id || (word.ends_with('-') && algorithm.id.starts_with(word))
     }
 
     /// Tells the tracer that an operation begins, by its name, or ends, by none.
