@@ -60,7 +60,11 @@ use_nist_vectors() {
 }
 
 run_tests() {
-    if [[ -z ${MISSING[venv]:-} ]]; then use_nist_vectors; fi
+    if [[ -n ${MISSING[.venv]:-} ]]; then
+        skip "NIST's vectors" "need .venv"
+    else
+        use_nist_vectors
+    fi
     if [[ -n ${MISSING[openssl]:-}${MISSING[ipsec-mb]:-} ]]; then
         skip "tests beside other libraries" "need the headers of OpenSSL and ipsec-mb"
         # Without their features, too.

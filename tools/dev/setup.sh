@@ -31,6 +31,7 @@ has_all() {
 has_target() { [[ -d $(rustc --print target-libdir --target "$1" 2>/dev/null) ]]; }
 has_toolchain() { cargo "+$MSRV" --version >/dev/null 2>&1; }
 has_venv() { cmp -s <(cat "${REQUIREMENTS[@]}") .venv/installed.txt; }
+has_ensurepip() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
 has_namespaces() { ((EUID == 0)) && has_all ip ping faketime && unshare --net true 2>/dev/null; }
 
 prerequisite cc "binutils gcc g++ libc6-dev make pkg-config" "has_all cc c++ make objdump pkg-config"
@@ -48,7 +49,7 @@ prerequisite iverilog iverilog "has_all iverilog"
 prerequisite verilator verilator "has_all verilator"
 prerequisite java default-jre-headless "has_all java"
 prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
-prerequisite venv python3-venv has_venv
+prerequisite .venv python3-venv has_venv
 
 # as_root COMMAND...: as root, by sudo if need be; fails where there is neither.
 as_root() {
@@ -106,6 +107,12 @@ install_toolchains() {
     done
 }
 
+# can_bring NEED: whether set-up can install it.
+can_bring() {
+    if [[ $1 == .venv ]] && has_ensurepip; then return; fi
+    [[ -n ${PACKAGES[$1]} ]] && can_install
+}
+
 # find_missing PLAN NEED...: sets MISSING to those that are not there, with one line for each. For a plan, what set-up
 # would install counts as there.
 find_missing() {
@@ -114,8 +121,8 @@ find_missing() {
     for need in "${PREREQUISITES[@]}"; do
         [[ " $* " == *" $need "* && -z ${MISSING[$need]:-} ]] || continue
         ${FOUND_BY[$need]} && continue
-        if [[ -n $plan && -n ${PACKAGES[$need]} ]] && can_install; then
-            echo "to be installed: $need (Debian: ${PACKAGES[$need]})"
+        if [[ -n $plan ]] && can_bring "$need"; then
+            echo "to be installed: $need"
         else
             MISSING[$need]=1
             echo "missing: $need${PACKAGES[$need]:+ (Debian: ${PACKAGES[$need]})}"
@@ -129,7 +136,8 @@ setup_for() {
     for need in "${PREREQUISITES[@]}"; do
         [[ " $* " == *" $need "* ]] || continue
         # Packages of tools that are there from elsewhere are not asked for.
-        ${FOUND_BY[$need]} || read -ra packages <<<"${packages[*]} ${PACKAGES[$need]}"
+        if ${FOUND_BY[$need]} || { [[ $need == .venv ]] && has_ensurepip; }; then continue; fi
+        read -ra packages <<<"${packages[*]} ${PACKAGES[$need]}"
     done
     if ((${#packages[@]} == 0)); then
         echo "Debian packages: all there"
@@ -138,7 +146,7 @@ setup_for() {
     else
         echo "Debian packages: ${packages[*]} cannot be installed without apt-get and root or sudo"
     fi
-    if [[ " $* " == *" venv "* ]]; then
+    if [[ " $* " == *" .venv "* ]]; then
         install_venv || echo "Python packages: cannot be installed into .venv"
     fi
     install_toolchains
