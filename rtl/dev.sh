@@ -50,7 +50,8 @@ lint_rtl_models() {
 
 # test_rtl_models PACKETS: the tops against the library, and the variants unless SEALCOMB_RTL_VARIANTS says no.
 test_rtl_models() { SEALCOMB_RTL_PACKETS=$1 cargo_rtl test; }
-test_rtl_tops() { SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
+# Without optimization: to compile it would take longer than so few packets do.
+test_rtl_tops() { SEALCOMB_RTL_OPTIMIZE=-O0 SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
 test_rtl_new_verilator() { SEALCOMB_VERILATOR=$(new_verilator) test_rtl_models "$1"; }
 
 prove_rtl() { .venv/bin/python rtl/formal/run.py --build "$TARGET/rtl-formal" "$@"; }

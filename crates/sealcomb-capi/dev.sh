@@ -10,11 +10,12 @@ readonly CAPI=$TARGET/capi
 readonly CARGO_C=0.10.24 CBINDGEN=0.29.4
 readonly CAPI_PREFIX=$CAPI/installed/usr/local
 
-# install_tool CRATE VERSION: a command from crates.io.
+# install_tool CRATE VERSION: a command from crates.io. It is not optimized, since it runs for a second.
 install_tool() {
     local root=$CAPI/$1-$2
     [[ -e $root/.crates.toml ]] ||
-        CARGO_TARGET_DIR=$CAPI/tool cargo install --quiet --locked --root "$root" --version "$2" "$1"
+        CARGO_TARGET_DIR=$CAPI/tool CARGO_PROFILE_DEV_DEBUG=false \
+            cargo install --quiet --locked --debug --root "$root" --version "$2" "$1"
     rm -rf "$CAPI/tool"
     PATH=$root/bin:$PATH
 }

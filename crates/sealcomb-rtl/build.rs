@@ -23,8 +23,11 @@ const CXX_FLAGS: &[&str] = &[
     "-DVM_TIMING=0",
 ];
 
-/// What runs in every clock, and what Verilator calls slow: it runs once, and is half of the code.
+/// The level of what runs in every clock, unless SEALCOMB_RTL_OPTIMIZE names another: a short run is over sooner without
+/// optimization.
 const OPTIMIZED: &str = "-O1";
+
+/// The level of what Verilator calls slow. It runs once, and is half of the code.
 const NOT_OPTIMIZED: &str = "-O0";
 
 /// Unknown values are random, so that a register that nobody resets shows up. Few files, since each reads all headers.
@@ -54,13 +57,21 @@ struct Tools {
     verilator: String,
     root: PathBuf,
     cxx: String,
+    /// Of what runs in every clock.
+    level: String,
     identity: String,
     out: PathBuf,
 }
 
 fn main() {
-    let variables =
-        ["SEALCOMB_VERILATOR", "SEALCOMB_RTL_TOPS", "SEALCOMB_RTL_VARIANTS", "VERILATOR_ROOT", "CXX"];
+    let variables = [
+        "SEALCOMB_VERILATOR",
+        "SEALCOMB_RTL_TOPS",
+        "SEALCOMB_RTL_VARIANTS",
+        "SEALCOMB_RTL_OPTIMIZE",
+        "VERILATOR_ROOT",
+        "CXX",
+    ];
     for variable in variables {
         println!("cargo::rerun-if-env-changed={variable}");
     }
@@ -166,13 +177,14 @@ impl Tools {
         let version = ask(&["--version"]);
         let root = PathBuf::from(ask(&["--getenv", "VERILATOR_ROOT"]));
         let cxx = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let flags = (CXX_FLAGS, OPTIMIZED, NOT_OPTIMIZED, VERILATOR_FLAGS);
+        let level = env::var("SEALCOMB_RTL_OPTIMIZE").unwrap_or_else(|_| OPTIMIZED.to_owned());
+        let flags = (CXX_FLAGS, &level, NOT_OPTIMIZED, VERILATOR_FLAGS);
         let identity = format!("{version} {} {cxx} {flags:?}", root.display());
         // Each Verilator keeps its models, so that going from one to the other and back costs nothing.
         let out =
             PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
         fs::create_dir_all(&out).expect("a writable OUT_DIR");
-        Self { verilator, root, cxx, identity, out }
+        Self { verilator, root, cxx, level, identity, out }
     }
 
     /// What all models share: the runtime, and its header, compiled, since every file would read it.
@@ -187,7 +199,7 @@ impl Tools {
         let compiled = header.with_extension("h.gch");
         fs::create_dir_all(&compiled).expect("a writable OUT_DIR");
         fs::write(&header, "#include \"verilated.h\"\n").expect("a writable OUT_DIR");
-        for level in [OPTIMIZED, NOT_OPTIMIZED] {
+        for level in [&self.level, NOT_OPTIMIZED] {
             let mut command = self.compiler(level);
             command.args(["-x", "c++-header"]).arg(&header).arg("-o").arg(compiled.join(level));
             run(&mut command, "the C++ compiler");
@@ -261,7 +273,7 @@ impl Tools {
         for source in sources {
             let object = folder.join(source.file_stem().expect("a file")).with_extension("o");
             let slow = source.to_string_lossy().ends_with("__Slow.cpp");
-            let mut command = self.compiler(if slow { NOT_OPTIMIZED } else { OPTIMIZED });
+            let mut command = self.compiler(if slow { NOT_OPTIMIZED } else { &self.level });
             command
                 .arg("-include")
                 .arg(self.header())
@@ -310,11 +322,14 @@ fn shim(top: &Top, ports: &[Port]) -> String {
         r#"#include "V{name}.h"
 #include "verilated.h"
 
+// Each model has a type of this name, so none may be seen by the others.
+namespace {{
 struct Model {{
     VerilatedContext context;
     V{name} top;
     explicit Model(int seed) : top((context.randReset(2), context.randSeed(seed), &context)) {{}}
 }};
+}}
 
 extern "C" void *{name}_create(int seed) {{ return new Model(seed); }}
 extern "C" void {name}_destroy(void *model) {{
