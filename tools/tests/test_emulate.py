@@ -53,7 +53,7 @@ class Emulate(unittest.TestCase):
 
     def run_program(self, *words: str, **variables: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [EMULATE / "emulate", self.program, *words],
+            [EMULATE / "emulate.py", self.program, *words],
             env=os.environ | {"EMULATE_BUILD": f"{self.folder}/guest"} | variables,
             capture_output=True,
             text=True,

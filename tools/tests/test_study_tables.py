@@ -77,7 +77,7 @@ class Tables(unittest.TestCase):
         cargo.chmod(0o755)
         path = f"{cargo.parent}:{os.environ['PATH']}"
         run = f"import os, runpy, sys; os.getloadavg = lambda: ({load},) * 3; sys.argv = sys.argv[1:]; "
-        run += "runpy.run_path(sys.argv[0], run_name='__main__')"
+        run += f"sys.path.insert(0, {str(TOOL.parent)!r}); runpy.run_path(sys.argv[0], run_name='__main__')"
         command = [sys.executable, "-c", run, TOOL, "--root", self.root, *options]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"PATH": path}
