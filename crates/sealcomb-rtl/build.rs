@@ -23,8 +23,8 @@ const CXX_FLAGS: &[&str] = &[
     "-DVM_TIMING=0",
 ];
 
-/// The level of what runs in every clock, unless SEALCOMB_RTL_OPTIMIZE names another: a short run is over sooner without
-/// optimization.
+/// The level of what runs in every clock, unless `SEALCOMB_RTL_OPTIMIZE` names another: a short run is over sooner
+/// without optimization.
 const OPTIMIZED: &str = "-O1";
 
 /// The level of what Verilator calls slow. It runs once, and is half of the code.

@@ -69,6 +69,11 @@ class Table(unittest.TestCase):
         left_out = [row[0] for row in ROWS if "test" in row[1].split() and "ci" not in row[1].split()]
         self.assertEqual(left_out, ["the link in network namespaces"])
 
+    def test_contributing_says_of_every_step_where_it_runs(self):
+        page = (ROOT / "CONTRIBUTING.md").read_text()
+        told = re.findall(r"^\| (.+?) \| (.+?) \| *\d* *\| *\d* *\|$", page, re.MULTILINE)
+        self.assertEqual(told, [(row[0], ", ".join(row[1].split())) for row in ROWS])
+
     def test_every_word_is_declared_once(self):
         words = re.findall(r"^word (\S+)", RECIPES, re.MULTILINE)
         self.assertEqual(len(words), len(set(words)))
