@@ -1,0 +1,25 @@
+//! The command as a process. Its interface is tested with real clients, beside the code and by the link's tests.
+
+use std::process::{Command, Output};
+
+fn kme(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sealcomb-kme")).args(arguments).output().expect("the command starts")
+}
+
+#[test]
+fn help_lists_the_subcommands() {
+    let output = kme(&["--help"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success());
+    for subcommand in ["run", "certificates"] {
+        assert!(text.contains(&format!("\n  {subcommand} ")), "{text}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_named() {
+    let output = kme(&["run", "/no/such/kme.toml"]);
+    let complaint = String::from_utf8(output.stderr).expect("text");
+    assert!(!output.status.success());
+    assert!(complaint.contains("/no/such/kme.toml"), "{complaint}");
+}
