@@ -7,9 +7,9 @@ readonly CI_CPU_SECONDS=4500
 readonly SKIPPED=$NOTES/skipped
 
 word test "[--since REV]" "run_suite test" \
-    "Install what is missing and run every check; the last line is \`all checks passed\`."
+    "Install what is missing and run every check but the hardware's tests; the last line is \`all checks passed\`."
 word ci "" "run_suite ci" \
-    "What continuous integration runs: the steps of \`test\`, a short fuzzing run, and the hardware's streams, MACsec and \
+    "What continuous integration runs: the steps of \`test\`, a short fuzzing run, and the hardware's tests, MACsec and \
 proofs with a sample of planted faults."
 word long "" "run_suite long" \
     "The slow checks: every test in the release profile, the packed crate's tests, valgrind, Miri, yanked crates, ten \

@@ -30,9 +30,9 @@ def run(root: Path, *words: str, **environment: str) -> subprocess.CompletedProc
         )
 
 
-def planned(root: Path, *words: str, **environment: str) -> list[str]:
+def planned(root: Path, suite: str, *words: str) -> list[str]:
     """The steps that would run or be skipped."""
-    answer = run(root, "test", "--plan", *words, **environment)
+    answer = run(root, suite, "--plan", *words)
     titles = {row[0] for row in ROWS}
     lines = [re.sub("^SKIPPED: |: needs .*", "", line) for line in answer.stdout.splitlines()]
     return [line for line in lines if line in titles]
@@ -104,13 +104,13 @@ class Since(unittest.TestCase):
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def steps_after(self, name: str) -> list[str]:
+    def steps_after(self, name: str, suite: str = "test") -> list[str]:
         changed = self.root / name
         changed.parent.mkdir(parents=True, exist_ok=True)
         before = changed.read_bytes() if changed.exists() else None
         changed.write_text("changed\n" if before is None else before.decode() + "# changed\n")
         try:
-            return planned(self.root, "--since", "HEAD")
+            return planned(self.root, suite, "--since", "HEAD")
         finally:
             if before is None:
                 changed.unlink()
@@ -118,25 +118,25 @@ class Since(unittest.TestCase):
                 changed.write_bytes(before)
 
     def test_without_changes_nothing_runs(self):
-        self.assertEqual(planned(self.root, "--since", "HEAD"), [])
+        self.assertEqual(planned(self.root, "ci", "--since", "HEAD"), [])
 
     def test_a_page_needs_the_checks_of_the_repository_alone(self):
         self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, tables"])
 
     def test_a_core_needs_the_hardware_alone(self):
-        steps = self.steps_after("rtl/modes/copa.sv")
+        steps = self.steps_after("rtl/modes/copa.sv", "ci")
         self.assertTrue(steps)
         self.assertTrue(all(step.startswith("hardware") for step in steps), steps)
 
     def test_a_kernel_needs_every_step_that_runs_the_library(self):
-        steps = self.steps_after("crates/sealcomb/src/modes/gcm.rs")
+        steps = self.steps_after("crates/sealcomb/src/modes/gcm.rs", "ci")
         for step in ("tests", "machine code", "emulated Arm CPUs", "Python: tests"):
             self.assertIn(step, steps)
         self.assertIn("hardware: cores against the library", steps)
         self.assertNotIn("hardware: building blocks", steps)
 
     def test_a_recipe_or_an_unknown_file_needs_every_step(self):
-        everything = planned(self.root)
+        everything = planned(self.root, "test")
         for name in ("tools/dev/run.sh", "dev", "rtl/dev.sh", "a-new-folder/file"):
             self.assertEqual(self.steps_after(name), everything, name)
 
