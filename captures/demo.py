@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Seal captures/mixed.pcap as ESP, and have others open it: tshark and the Python package `cryptography`.
 
-usage: demo [--sealcomb COMMAND] [--without-tshark]
+usage: demo.py [--sealcomb COMMAND] [--without-tshark]
 
 tshark decrypts the AES-GCM, AES-CBC and AES-CTR packets; it shows no verdict on their ICVs, and knows no
 AES-CCM. `cryptography` verifies the ICV of every packet and decrypts it. Both must find the packets that the

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Extended sequence numbers (RFC 4303, section 2.2.1) with scapy at the other end.
 
-usage: esn [--sealcomb COMMAND]
+usage: esn.py [--sealcomb COMMAND]
 
 The packets of captures/mixed.pcap go through the associations of captures/sa.toml, each with `esn = true` and
 numbers that cross from one high half to the next. scapy opens what sealcomb seals, refuses it with another

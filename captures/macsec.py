@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """MACsec (IEEE 802.1AE) with scapy at the other end.
 
-usage: macsec [--sealcomb COMMAND] [--without-tshark]
+usage: macsec.py [--sealcomb COMMAND] [--without-tshark]
 
 The frames of captures/mixed.pcap, some of them with other source addresses, go through the associations of
 captures/macsec.toml: each of the four cipher suites, with packet numbers that cross from one high half to

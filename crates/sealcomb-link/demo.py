@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A sealed link between two network namespaces on this machine, with a key management entity at each end.
 
-usage: demo [--binaries FOLDER] [--seconds N]
+usage: demo.py [--binaries FOLDER] [--seconds N]
 
     host a: 10.99.0.1 ── sealcomb-link ═══ ESP in UDP ═══ sealcomb-link ── 10.99.0.2 :host b
                               │           192.0.2.0/24           │

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run a static AArch64 Linux program on an emulated CPU.
 
-usage: arm PROGRAM [ARGUMENT...]
+usage: arm.py PROGRAM [ARGUMENT...]
 
 EMULATE_CPU is one of QEMU's models, as `qemu-aarch64-static -cpu help` lists them: max by default.
 EMULATE_HIDE names features, separated by commas, that the CPU is to lack. QEMU has no model without AES,

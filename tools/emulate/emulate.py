@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run a static x86-64 Linux program on an emulated CPU (Debian's Bochs); made to be a cargo runner.
 
-usage: emulate PROGRAM [ARGUMENT...]
+usage: emulate.py PROGRAM [ARGUMENT...]
 
 Exit status: the program's own; 132 an instruction that the CPU model lacks, 139 a bad memory
 access, 128 + n signal n, 124 out of time, 125 the emulator's own trouble.

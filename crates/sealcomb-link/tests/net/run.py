@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Tests of sealcomb-link in network namespaces, which they make themselves: two hosts, a wire, two KMEs.
 
-usage: run [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
+usage: run.py [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
 
 Where there can be no namespaces, as in most CI, it says so and that is all. Without --long it takes a few minutes;
-with it, 10 000 changes of keys, 100 000 forged and replayed packets and an hour's soak come on top. A soak takes as
+with it, 10 000 rekeys, 100 000 forged and replayed packets and an hour's soak come on top. A soak takes as
 long as --soak says, and with --rate only so much of the machine.
 """
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast a link is, beside other tunnels in user space, in one run.
 
-usage: speed [--binaries FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]... [--cycles]
+usage: speed.py [--binaries FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]... [--cycles]
 
 Every tunnel is between two network namespaces of its own, from the beginning to the end; all but the one that is
 measured are stopped. Rounds go over them in turn, and each number is the median of the rounds. On core 0 is the end
