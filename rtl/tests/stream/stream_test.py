@@ -318,8 +318,13 @@ async def sound_and_forged_packets(dut):
 
 def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
     """A packet of the answer that the core must refuse."""
-    make = opening if fault == "early" else rng.choice((sealing, opening))
-    packet = make(answer, slot)
+    makes = [opening]
+    # An opened packet has two beats, of which "early" leaves one out. An empty one has none
+    # when sealed, whose kind or keep could be wrong.
+    has_beats = bool(answer.ad or answer.message)
+    if fault != "early" and (has_beats or fault not in ("kind", "keep")):
+        makes.append(sealing)
+    packet = rng.choice(makes)(answer, slot)
     if fault == "unloaded":
         packet.slot = TOP.slots - 1
     elif fault == "illegal":
