@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
 use arrow_select::concat::concat;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3_arrow::input::AnyArray;
@@ -24,7 +24,7 @@ use sealcomb::BatchError;
 use zeroize::Zeroizing;
 
 use crate::arguments::Bytes;
-use crate::envelope::{self, Aads, BATCH, Nonces, Reason};
+use crate::envelope::{self, Aads, BATCH, Nonces, Reason, SealError};
 use crate::errors::{ForgedRow, NotSealed, UnknownKey, misuse};
 use crate::keyset::{Keyset, NamedKey};
 use crate::memory::Memory;
@@ -399,13 +399,25 @@ impl<O: OffsetSizeTrait> Slots<O> {
 enum Failure {
     Unopened { chunk: usize, row: usize, reason: Reason },
     Misuse { chunk: usize, row: usize, error: BatchError },
+    Random(sealcomb_random::Error),
 }
 
 impl Failure {
+    /// Why a batch that begins at `row` was not sealed.
+    fn of_sealing(chunk: usize, row: usize, error: SealError) -> Self {
+        match error {
+            SealError::Batch(error) => Self::Misuse { chunk, row, error },
+            SealError::Random(error) => Self::Random(error),
+        }
+    }
+
     fn raise(self, keyset: &Keyset) -> PyErr {
         match self {
             Self::Misuse { chunk, row, error } => {
                 PyValueError::new_err(format!("chunk {chunk}, row {}: {}", row + error.index, error.error))
+            }
+            Self::Random(error) => {
+                PyOSError::new_err(format!("the operating system gave no random bytes: {error}"))
             }
             Self::Unopened { chunk, row, reason: Reason::Forged(id) } => ForgedRow::new_err((
                 format!(
@@ -591,7 +603,7 @@ fn sealed<O: OffsetSizeTrait>(
             let aads = context.aads(chunk, rows.clone());
             let start = rows.start;
             envelope::seal(key, nonces, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
-                .map_err(|error| Failure::Misuse { chunk, row: start, error })
+                .map_err(|error| Failure::of_sealing(chunk, start, error))
         },
     )?;
     Ok(slots.map(|slots| {
@@ -789,7 +801,8 @@ fn resealed<O: OffsetSizeTrait>(
                 (!bad && values.get(row).is_some()).then(|| &plain[ends[row - start]..ends[row - start + 1]])
             };
             let aads = new.aads(chunk, rows.clone());
-            envelope::seal(key, nonces, rows, value, |row| slot(offsets, row), &aads, out).map_err(misuse)
+            envelope::seal(key, nonces, rows, value, |row| slot(offsets, row), &aads, out)
+                .map_err(|error| Failure::of_sealing(chunk, start, error))
         },
     )?;
     let slots = slots.map_err(|failure| failure.raise(keyset))?;

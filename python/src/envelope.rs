@@ -6,9 +6,8 @@
 use std::mem;
 use std::ops::Range;
 
-use rand::Rng;
-use rand::rngs::StdRng;
 use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
+use sealcomb_random::Generator;
 
 use crate::keyset::{Keyset, Kind, NamedKey};
 
@@ -23,24 +22,46 @@ pub(crate) const BATCH: usize = 512;
 /// The first byte of what Tink seals.
 const VERSION: u8 = 1;
 
-/// Random nonces for one batch after the other.
+/// Random nonces for the batches of one task.
 pub(crate) struct Nonces {
-    /// Seeded by the operating system for this call, since a generator that lived on would say the same twice in a
-    /// process that was forked.
-    rng: Option<StdRng>,
+    /// Made when the first batch needs it.
+    generator: Option<Generator>,
     batch: [[u8; IV]; BATCH],
 }
 
 impl Default for Nonces {
     fn default() -> Self {
-        Self { rng: None, batch: [[0; IV]; BATCH] }
+        Self { generator: None, batch: [[0; IV]; BATCH] }
     }
 }
 
 impl Nonces {
-    fn renew(&mut self, count: usize) {
-        let rng = self.rng.get_or_insert_with(rand::make_rng);
-        rng.fill_bytes(self.batch[..count].as_flattened_mut());
+    fn renew(&mut self, count: usize) -> Result<(), sealcomb_random::Error> {
+        let generator = match &mut self.generator {
+            Some(generator) => generator,
+            empty => empty.insert(Generator::new()?),
+        };
+        generator.fill(self.batch[..count].as_flattened_mut())
+    }
+}
+
+/// Why a batch was not sealed.
+pub(crate) enum SealError {
+    /// A value is too long for the algorithm.
+    Batch(BatchError),
+    /// The operating system gave no random bytes for nonces.
+    Random(sealcomb_random::Error),
+}
+
+impl From<BatchError> for SealError {
+    fn from(error: BatchError) -> Self {
+        Self::Batch(error)
+    }
+}
+
+impl From<sealcomb_random::Error> for SealError {
+    fn from(error: sealcomb_random::Error) -> Self {
+        Self::Random(error)
     }
 }
 
@@ -125,7 +146,7 @@ pub(crate) fn opened_bytes(keyset: &Keyset, envelope: &[u8]) -> usize {
 /// Seals a batch of rows, each into its slot of `out`; the slots lie one after the other.
 ///
 /// # Errors
-/// What the library says of a value that is too long for the algorithm.
+/// If a value is too long for the algorithm, or there are no random bytes for the nonces.
 pub(crate) fn seal<'v>(
     key: &NamedKey,
     nonces: &mut Nonces,
@@ -134,11 +155,11 @@ pub(crate) fn seal<'v>(
     slot: impl Fn(usize) -> usize,
     aads: &Aads<'_>,
     mut out: &mut [u8],
-) -> Result<(), BatchError> {
+) -> Result<(), SealError> {
     let [a, b, c, d] = key.id.to_be_bytes();
     let prefix = [VERSION, a, b, c, d];
     if key.kind != Kind::Siv {
-        nonces.renew(rows.len());
+        nonces.renew(rows.len())?;
     }
     let mut jobs = Vec::with_capacity(rows.len());
     for (index, (row, nonce)) in rows.zip(&nonces.batch).enumerate() {
@@ -162,7 +183,7 @@ pub(crate) fn seal<'v>(
         let job = SealJob::new(&key.key, nonce, aads.of(index), value, ciphertext, tag);
         jobs.push(job.map_err(|error| BatchError { index, error })?);
     }
-    seal_batch(&mut jobs)
+    Ok(seal_batch(&mut jobs)?)
 }
 
 /// Opens a batch of rows, each into its slot of `out`; the slots lie one after the other. Returns the rows that were not

@@ -8,8 +8,6 @@ use hashbrown::HashMap;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use rand::TryRng;
-use rand::rngs::SysRng;
 use sealcomb::{Algorithm, Key};
 use zeroize::Zeroizing;
 
@@ -222,9 +220,9 @@ impl Keyset {
     /// A new key, with an id that is not among those taken.
     fn new_key(kind: Kind, taken: impl Fn(u32) -> bool) -> PyResult<RawKey> {
         let mut bytes = Zeroizing::new(vec![0; kind.new_bytes()]);
-        SysRng.try_fill_bytes(&mut bytes).map_err(misuse)?;
+        sealcomb_random::fill(&mut bytes).map_err(misuse)?;
         loop {
-            let id = SysRng.try_next_u32().map_err(misuse)?;
+            let id = u32::from_be_bytes(sealcomb_random::array().map_err(misuse)?);
             if id != 0 && !taken(id) {
                 return Ok(RawKey { id, kind, bytes });
             }

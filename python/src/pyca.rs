@@ -6,8 +6,6 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use rand::TryRng;
-use rand::rngs::SysRng;
 use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, open_batch, seal_batch};
 use zeroize::Zeroizing;
 
@@ -53,7 +51,7 @@ fn generate_key<'py>(
     if !lengths.contains(&bit_length) {
         return Err(PyValueError::new_err(text));
     }
-    PyBytes::new_with(py, bit_length / 8, |bytes| SysRng.try_fill_bytes(bytes).map_err(misuse))
+    PyBytes::new_with(py, bit_length / 8, |bytes| sealcomb_random::fill(bytes).map_err(misuse))
 }
 
 /// Runs `work`, with Python free to run meanwhile if the message is long.

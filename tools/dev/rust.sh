@@ -47,6 +47,7 @@ check_repository() {
             tools/check_layers.py --root "${crate}src" --unsafe-only
     done
     tools/check_layers.py --root python/src --unsafe-only
+    tools/check_randomness.py
     tools/check_dependencies.py
     tools/check_links.py
     tools/study_tables.py --check

@@ -81,7 +81,7 @@ pub enum SealError {
     /// A buffer is not as long as its packet. Nothing was written.
     Length,
     /// The system has no random numbers for the IVs of CBC.
-    Random(getrandom::Error),
+    Random(sealcomb_random::Error),
     /// The library refused a packet.
     Batch(BatchError),
 }
@@ -129,7 +129,7 @@ pub fn seal(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
 fn write_ivs(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let mut random = [[0; 16]; AT_ONCE];
     let cbc = packets.iter().filter(|packet| matches!(packet.suite, Suite::Cbc { .. })).count();
-    getrandom::fill(random[..cbc].as_flattened_mut()).map_err(SealError::Random)?;
+    sealcomb_random::fill(random[..cbc].as_flattened_mut()).map_err(SealError::Random)?;
     let mut random = random.iter();
     for packet in packets {
         let iv = &mut packet.esp[HEADER_BYTES..packet.suite.layout().inner_at()];

@@ -50,7 +50,7 @@ impl Stream {
     /// Where the system has no random numbers.
     pub fn new(secret: &[u8]) -> Self {
         let mut next = [0; 8];
-        getrandom::fill(&mut next).expect("the system has random numbers");
+        sealcomb_random::fill(&mut next).expect("the system has random numbers");
         Self { hkdf: Hkdf::new(Some(b"sealcomb-kme"), secret), next: u64::from_be_bytes(next) }
     }
 

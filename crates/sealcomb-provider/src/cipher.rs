@@ -274,7 +274,7 @@ impl Cipher {
         if !self.encrypts || self.mode != Mode::Gcm || self.done {
             return None;
         }
-        getrandom::fill(&mut self.iv[..self.iv_bytes]).ok()?;
+        sealcomb_random::fill(&mut self.iv[..self.iv_bytes]).ok()?;
         self.has_iv = true;
         Some(())
     }
@@ -472,7 +472,7 @@ impl Cipher {
         self.has_fixed_iv = true;
         if self.mode == Mode::Gcm {
             if self.encrypts {
-                getrandom::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
+                sealcomb_random::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
             }
             self.has_iv = true;
         }

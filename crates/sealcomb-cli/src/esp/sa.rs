@@ -45,7 +45,7 @@ impl Sa {
 fn another(key: &Key) -> Result<Key> {
     let algorithm = key.algorithm();
     let mut bytes = vec![0; algorithm.key_bytes];
-    getrandom::fill(&mut bytes)?;
+    sealcomb_random::fill(&mut bytes)?;
     let another = Key::new(algorithm, &bytes)?;
     Ok(if another.tag_bytes() == key.tag_bytes() {
         another
@@ -59,7 +59,7 @@ fn another_auth(auth: &Auth) -> Result<Auth> {
         Auth::AesCmac(key) => Auth::AesCmac(Box::new(another(key)?)),
         Auth::HmacSha256(_) => {
             let mut key = [0; 32];
-            getrandom::fill(&mut key)?;
+            sealcomb_random::fill(&mut key)?;
             Auth::HmacSha256(Box::new(Hmac::new_from_slice(&key)?))
         }
     })

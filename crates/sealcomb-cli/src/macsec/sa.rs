@@ -22,7 +22,7 @@ impl Sa {
     /// An association of the same kind to measure with, whose key nobody else has: numbers may come again under it.
     pub(crate) fn throwaway(&self) -> Result<Self> {
         let mut key = vec![0; self.sak.key_bytes()];
-        getrandom::fill(&mut key)?;
+        sealcomb_random::fill(&mut key)?;
         Ok(Self { sak: self.sak.with_key(&key)?, first: 1, ..*self })
     }
 }

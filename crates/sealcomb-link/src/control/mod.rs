@@ -629,7 +629,7 @@ impl Control {
 
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    sealcomb_random::fill(&mut bytes).expect("the system has random numbers");
     bytes
 }
 

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Check that random bytes for secrets and nonces come from one place, the crate sealcomb-random.
+
+usage: check_randomness.py [--root FOLDER]
+
+A generator that lives on in a thread or a static is copied by `fork`, and then two processes draw equal
+nonces. So outside of sealcomb-random this script refuses, in code that users run:
+
+- a dependency on a crate that draws random numbers, in any Cargo.toml;
+- a name of such a crate or of one of its generators, in any Rust source, and of another crate's way to them;
+- a module of Python that draws random numbers, in the Python package.
+
+Tests, benches and examples may draw what they like. EXCEPTIONS lists what else draws no secret and no nonce,
+each with its reason. Exit status 1 and one line for each offence.
+"""
+
+import argparse
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import check_layers
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = "crates/sealcomb-random"
+CRATES = {
+    "chacha20", "fastrand", "getrandom", "nanorand", "oorandom", "rand", "rand_chacha", "rand_core",
+    "rand_pcg", "rand_xoshiro", "rand_xorshift", "rdrand", "turborand",
+}  # fmt: skip
+NAMES = CRATES | {
+    "EphemeralSecret", "OsRng", "SysRng", "SystemRandom", "ThreadRng", "crypto_common",
+    "make_rng", "new_v4", "thread_rng", "try_generate",
+}  # fmt: skip
+# RAND_bytes and its kind by a foreign function, and devices.
+TEXT = re.compile(r"\bRAND_\w*bytes\b|/dev/u?random|\barc4random\w*|\bgetentropy\b")
+PYTHON = re.compile(
+    r"^\s*(?:import|from)\s+(?:random|secrets|uuid)\b|\bos\.(?:urandom|getrandom)\b|\bfrom\s+os\s+import\b.*random"
+    r"|\b(?:np|numpy)\.random\b|\bimport_module\(.(?:random|secrets)",
+    re.MULTILINE,
+)
+EXCEPTIONS = {
+    "crates/sealcomb-checks": "a library of tests",
+    "crates/sealcomb-cli/Cargo.toml": "sample messages, and the order of known answers",
+    "crates/sealcomb-cli/src/study": "sample messages to measure with, under keys that protect nothing",
+    "crates/sealcomb-cli/src/vectors": "the order in which known answers are tried",
+    "crates/sealcomb-rtl": "simulated packets",
+    "fuzz": "inputs of the fuzz targets",
+    "python/bench": "values to measure with",
+}
+
+
+def is_exempt(path: Path, root: Path) -> bool:
+    """Whether the file belongs to the source itself, to tests, or to an exception."""
+    name = path.relative_to(root)
+    if {"tests", "benches", "examples", "target"} & set(name.parts) or name.name == "tests.rs":
+        return True
+    return any(name.is_relative_to(place) for place in (SOURCE, *EXCEPTIONS))
+
+
+def manifests(root: Path) -> Iterator[tuple[Path, str]]:
+    """Crates that draw random numbers and that users' builds depend on."""
+    for path in sorted([*root.glob("crates/*/Cargo.toml"), root / "python" / "Cargo.toml"]):
+        if not path.exists() or is_exempt(path, root):
+            continue
+        manifest = tomllib.loads(path.read_text())
+        tables = [manifest, *manifest.get("target", {}).values()]
+        for name, value in (
+            dependency
+            for table in tables
+            for kind in ("dependencies", "build-dependencies")
+            for dependency in table.get(kind, {}).items()
+        ):
+            crate = value.get("package", name) if isinstance(value, dict) else name
+            if crate in CRATES:
+                yield path, f"depends on {crate}"
+
+
+def rust(root: Path) -> Iterator[tuple[Path, str]]:
+    """Names of generators in Rust."""
+    for path in sorted([*root.glob("crates/*/src/**/*.rs"), *root.glob("python/src/**/*.rs")]):
+        if is_exempt(path, root):
+            continue
+        source = path.read_text()
+        for token, line in check_layers.without_tests(check_layers.tokens(source)):
+            if token in NAMES:
+                yield path, f"line {line} names {token}"
+        for found in TEXT.finditer(source):
+            yield path, f"line {source.count(chr(10), 0, found.start()) + 1} names {found[0]}"
+
+
+def python(root: Path) -> Iterator[tuple[Path, str]]:
+    """Modules of Python."""
+    for path in sorted(root.glob("python/**/*.py")):
+        if is_exempt(path, root):
+            continue
+        source = path.read_text()
+        for found in PYTHON.finditer(source):
+            yield path, f"line {source.count(chr(10), 0, found.start()) + 1} has {found[0].strip()!r}"
+
+
+def main() -> int:
+    """Check the whole tree."""
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].removeprefix("usage: "))
+    parser.add_argument("--root", type=Path, default=ROOT)
+    root = parser.parse_args().root.resolve()
+    offences = [*manifests(root), *rust(root), *python(root)]
+    for path, offence in offences:
+        print(f"{path.relative_to(root)}: {offence}")
+
+    if offences:
+        print("draw random bytes for secrets and nonces from sealcomb-random, which a fork cannot repeat")
+    else:
+        print("randomness: one source, crates/sealcomb-random")
+    return bool(offences)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
