@@ -128,7 +128,10 @@ def demonstrate(args: argparse.Namespace, folder: Path) -> None:
     plain_file, sealed_file = folder / "plain.pcap", folder / "sealed.pcap"
     plain = frames_of_all()
     write(plain_file, plain)
-    subprocess.run([*macsec, "seal", plain_file, sealed_file, "--sa", sa_file], check=True, cwd=ROOT)
+    # Packet numbers are kept here, so that the demonstration leaves nothing in the user's state folder.
+    environment = {**os.environ, "XDG_STATE_HOME": str(folder / "state")}
+    seal = [*macsec, "seal", plain_file, sealed_file, "--sa", sa_file]
+    subprocess.run(seal, check=True, cwd=ROOT, env=environment)
     sealed = read(sealed_file)
     if len(sealed) != len(plain):
         sys.exit(f"macsec: {len(plain)} frames became {len(sealed)}")

@@ -13,6 +13,7 @@ CORE: run only these cores, or variants of macsec100g; all by default.
 """
 
 import argparse
+import os
 import random
 import shutil
 import subprocess
@@ -65,10 +66,11 @@ def sealcomb(command: str, direction: str, source: Path, target: Path, folder: P
     associations = folder / "macsec.toml"
     associations.write_text(sa_file())
     # Numbers begin where the associations say.
-    state = ["--state", folder / "numbers"] if direction == "seal" else []
-    (folder / "numbers").unlink(missing_ok=True)
-    arguments = ["macsec", direction, source, target, "--sa", associations, *state]
-    subprocess.run([command, *arguments], check=True, stdout=subprocess.DEVNULL)
+    state = folder / "state"
+    shutil.rmtree(state, ignore_errors=True)
+    arguments = ["macsec", direction, source, target, "--sa", associations]
+    environment = {**os.environ, "XDG_STATE_HOME": str(state.absolute())}
+    subprocess.run([command, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
 def library_opens(command: str, folder: Path) -> bool:

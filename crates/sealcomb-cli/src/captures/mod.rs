@@ -15,16 +15,20 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressBarIter, ProgressStyle};
 use pcap_file::DataLink;
+use sealcomb_numbers::Fingerprint;
 
 use crate::stdout;
 use capture::{Capture, Record, Writer};
-use sequences::Sequences;
+use sequences::{KeyFile, Sequences};
 
-/// The state file of this run: that at `state`, or the one beside the file with the keys.
-pub(crate) fn take_sequences(state: Option<&Path>, keys: &Path) -> Result<Sequences> {
-    let path = state.map_or_else(|| sequences::beside(keys), |path| Ok(path.to_owned()))?;
-    let waiting = || warn(format!("waiting for another run that uses {}", path.display()));
-    Sequences::open(&path, waiting)
+/// The numbers that the keys of a file have used, for this run alone: in the folder `state`, or in the user's.
+pub(crate) fn take_sequences(
+    state: Option<&Path>,
+    file: KeyFile<'_>,
+    keys: &[Fingerprint],
+) -> Result<Sequences> {
+    let waiting = |lock: &Path| warn(format!("waiting for another run that has {}", lock.display()));
+    Sequences::open(state, file, keys, waiting)
 }
 
 /// Gives the output its name, tells what was done, and says with the exit status whether all went well.

@@ -23,6 +23,7 @@ use pcap_file::DataLink;
 use sealcomb_esp::Header;
 
 use crate::captures::capture::{Capture, Readers, Record, Writer};
+use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
 use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
 use report::{Opened, Sealed};
@@ -50,15 +51,17 @@ enum EspCommand {
 
 const SEAL_STATUS: &str = "\
 Sequence numbers: the counter modes make their nonces of them, and a nonce that comes twice under one key gives the \
-plaintext away. So each run goes on where the last one ended, by a file FILE.sequence beside the SA file; it must \
-not be lost, nor an older copy come back.
+plaintext away. So each run goes on where the last one with the same key ended, wherever the SA file lies: the numbers \
+are kept for each key and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder that --state names. \
+They must not be lost, nor an older copy come back. An SA file of another user is refused, because that user has \
+numbers of their own.
 
 Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were too long for \
 the tunnel or clipped by the capture, or the capture was cut off; 2 for bad input, with no output written.
 
 Examples:
   sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
-  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml --state /var/lib/sealcomb/numbers";
+  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml --state /var/lib/sealcomb";
 
 const OPEN_STATUS: &str = "\
 Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, packets were forged, replayed, malformed, of \
@@ -89,8 +92,9 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Where to keep the sequence numbers that keys have used [default: the SA file's name and .sequence]
-    #[arg(long, value_name = "FILE")]
+    /// Folder to keep the sequence numbers in that keys have used [default: $XDG_STATE_HOME/sealcomb, or
+    /// ~/.local/state/sealcomb]
+    #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Number the packets of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
     /// whoever keeps the numbers elsewhere. The same numbers must never serve twice under one key
@@ -134,7 +138,10 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Any)?;
     let mut sequences = match start_sequence {
         Some(_) => None,
-        None => Some(take_sequences(state.as_deref(), &args.sa)?),
+        None => {
+            let file = KeyFile { path: &args.sa, is_public: keys_are_public };
+            Some(take_sequences(state.as_deref(), file, &sealer.fingerprints())?)
+        }
     };
     if let Some(sequences) = &sequences {
         sealer.go_on(|key| sequences.last(key));

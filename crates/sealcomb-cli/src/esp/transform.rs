@@ -54,6 +54,11 @@ impl Sealer {
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
+    /// Of each association.
+    pub(crate) fn fingerprints(&self) -> Vec<Fingerprint> {
+        self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
+    }
+
     /// Has each association go on after the number that its key has used last, `None` if it used none. An association
     /// that says a higher number begins there all the same.
     pub(crate) fn go_on(&mut self, last: impl Fn(Fingerprint) -> Option<u64>) {

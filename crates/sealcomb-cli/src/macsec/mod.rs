@@ -17,6 +17,7 @@ use clap::{Args, Subcommand};
 use pcap_file::DataLink;
 
 use crate::captures::capture::{Readers, Writer};
+use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
 use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
 use report::{Opened, Sealed};
@@ -44,15 +45,17 @@ enum MacsecCommand {
 
 const SEAL_STATUS: &str = "\
 Packet numbers: nonces are made of them, and a nonce that comes twice under one key gives the plaintext away. So each \
-run goes on where the last one ended, by a file FILE.sequence beside the SA file; it must not be lost, nor an older \
-copy come back. When a SA's numbers are used up, frames are sealed under the next SA of the file that protects them.
+run goes on where the last one with the same key ended, wherever the SA file lies: the numbers are kept for each key \
+and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder that --state names. They must not be \
+lost, nor an older copy come back. An SA file of another user is refused, because that user has numbers of their own. \
+When a SA's numbers are used up, frames are sealed under the next SA of the file that protects them.
 
 Exit status: 0 if every frame that an SA protects was sealed; 1 if nothing was sealed, frames were not whole or their \
 SAs had no packet numbers left, or the capture was cut off; 2 for bad input, with no output written.
 
 Examples:
   sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml
-  sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml --state /var/lib/sealcomb/numbers
+  sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml --state /var/lib/sealcomb
 
 The SA file, for GCM-AES-128 (a key of 32 bytes is GCM-AES-256; `ssci` and `salt` make it GCM-AES-XPN):
   [[sa]]
@@ -88,8 +91,9 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Where to keep the packet numbers that keys have used [default: the SA file's name and .sequence]
-    #[arg(long, value_name = "FILE")]
+    /// Folder to keep the packet numbers in that keys have used [default: $XDG_STATE_HOME/sealcomb, or
+    /// ~/.local/state/sealcomb]
+    #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Number the frames of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
     /// whoever keeps the numbers elsewhere. The same numbers must never serve twice under one key
@@ -138,7 +142,10 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         Writer::create(&args.output, DataLink::ETHERNET, capture.has_nanoseconds(), Readers::Any)?;
     let mut sequences = match start_pn {
         Some(_) => None,
-        None => Some(take_sequences(state.as_deref(), &args.sa)?),
+        None => {
+            let file = KeyFile { path: &args.sa, is_public: keys_are_public };
+            Some(take_sequences(state.as_deref(), file, &sealer.fingerprints())?)
+        }
     };
     if let Some(sequences) = &sequences {
         sealer.go_on(|key| sequences.last(key));

@@ -83,10 +83,12 @@ fn refuse_shared_numbers(entries: &[Fields<'_>]) -> Result<(), Fault> {
 }
 
 /// Several transmitters may have one key, but none may have it twice, nor two of them the same short number: nonces would
-/// come twice. Nor may a key serve with both lengths of numbers.
+/// come twice. Nor may a key serve with both lengths of numbers, nor with two salts, which can make the short numbers of
+/// two transmitters equal.
 fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     let mut lengths = HashMap::new();
+    let mut salts = HashMap::new();
     for entry in entries {
         let field = entry.require("key")?;
         let key = field.hex()?;
@@ -94,6 +96,12 @@ fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
             return Err(
                 field.fault("this key is used twice by one transmitter; every SA of a channel needs its own")
             );
+        }
+        if let Some(salt) = entry.get("salt") {
+            let bytes = salt.hex()?;
+            if salts.insert(key.clone(), bytes.clone()).is_some_and(|other| other != bytes) {
+                return Err(salt.fault("its key has another salt in this file; a salt belongs to its key"));
+            }
         }
         let is_extended = ssci(entry)?.is_some();
         if lengths.insert(key, is_extended).is_some_and(|other| other != is_extended) {

@@ -52,6 +52,11 @@ impl Sealer {
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
+    /// Of each association.
+    pub(crate) fn fingerprints(&self) -> Vec<sealcomb_numbers::Fingerprint> {
+        self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
+    }
+
     /// Has each association go on after the number that its key has used last, `None` if it used none.
     pub(crate) fn go_on(&mut self, last: impl Fn(sealcomb_numbers::Fingerprint) -> Option<u64>) {
         for Sender { sa, numbers } in &mut self.senders {

@@ -90,6 +90,7 @@ impl Bench {
             .args([input, output])
             .arg("--sa")
             .arg(self.path("sa.toml"))
+            .env("XDG_STATE_HOME", self.path("state"))
             .envs(self.backend.iter().map(|backend| ("SEALCOMB_BACKEND", backend)));
         command
     }
@@ -122,9 +123,21 @@ impl Bench {
         (packets, run.report)
     }
 
+    /// Where the command keeps sequence numbers.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("state/sealcomb")
+    }
+
+    /// The files with sequence numbers, one for each key.
+    pub(crate) fn state_files(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.state()) else { return Vec::new() };
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+    }
+
     /// Seals the shipped capture from sequence number 1, whatever was sealed before.
     pub(crate) fn seal_anew(&self, more: &[&str]) -> Vec<Packet> {
-        let _ = fs::remove_file(self.path("sa.toml.sequence"));
+        let _ = fs::remove_dir_all(self.state());
         self.seal(&mixed(), more).0
     }
 
@@ -145,8 +158,7 @@ impl Bench {
 
     fn listing(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().path());
-        let is_state = |path: &PathBuf| path.to_string_lossy().contains(".sequence");
-        let mut paths: Vec<PathBuf> = entries.filter(|path| !is_state(path)).collect();
+        let mut paths: Vec<PathBuf> = entries.filter(|path| *path != self.path("state")).collect();
         paths.sort();
         paths
     }

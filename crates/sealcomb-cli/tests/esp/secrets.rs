@@ -182,7 +182,8 @@ mod permissions {
         bench.open(&sealed, &[]);
         assert_eq!(mode(&bench.path("opened.pcap")), 0o600);
         // Nor does the state tell others how much was sent.
-        assert_eq!(mode(&bench.path("sa.toml.sequence")), 0o600);
+        assert!(bench.state_files().iter().all(|path| mode(path) == 0o600));
+        assert_eq!(mode(&bench.state()), 0o700);
     }
 
     #[test]

@@ -103,7 +103,8 @@ fn a_new_key_begins_anew_and_an_old_one_that_comes_back_does_not() {
 fn the_state_says_nothing_of_the_key() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
-    let state = fs::read_to_string(bench.path("sa.toml.sequence")).unwrap();
+    let [file] = &bench.state_files()[..] else { panic!("one key, one file") };
+    let state = file.display().to_string() + &fs::read_to_string(file).unwrap();
     let key = "070e151c232a31383f464d545b626970";
     for piece in key.as_bytes().windows(4) {
         assert!(!state.contains(std::str::from_utf8(piece).unwrap()), "{state}");
@@ -122,6 +123,7 @@ fn a_link_to_the_sa_file_finds_its_state() {
     let output = bench.path("out.pcap");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"));
     command.args(["esp", "seal"]).args([&mixed(), &output]).arg("--sa").arg(link);
+    command.env("XDG_STATE_HOME", bench.path("state"));
     assert!(command.output().unwrap().status.success());
     assert_eq!(numbers(&read(&output)), (3099, 6196));
 }
@@ -135,7 +137,7 @@ fn a_start_that_is_given_is_taken_and_leaves_the_state_alone() {
         assert_eq!((run.status, numbers(&sealed)), (0, (77, 3174)));
         assert!(run.stderr.contains("must never serve twice under one key"), "{}", run.stderr);
     }
-    assert!(!bench.path("sa.toml.sequence").exists());
+    assert!(!bench.state().exists());
     let output = bench.path("out.pcap");
     let line = bench.run("seal", &mixed(), &output, &["--start-sequence", "4294967296"]).assert_refused();
     assert!(line.contains("--start-sequence 4294967296: SA 0x1001 has no `esn = true`"), "{line}");
@@ -199,7 +201,7 @@ fn waiting_run(bench: &Bench, output: &str, packets: usize) -> (Child, Vec<u8>) 
 #[cfg(unix)]
 fn await_state(bench: &Bench) {
     for _ in 0..6000 {
-        if bench.path("sa.toml.sequence").exists() {
+        if !bench.state_files().is_empty() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
@@ -264,22 +266,22 @@ fn many_runs_at_once_share_no_number() {
 fn a_state_that_cannot_be_kept_is_refused_with_what_to_do() {
     let output = |bench: &Bench| bench.path("out.pcap");
     let assert_told = |line: &str| {
-        assert!(line.contains("--state FILE") && line.contains("--start-sequence N"), "{line}");
+        assert!(line.contains("--state DIR") && line.contains("--start-sequence N"), "{line}");
     };
 
     let bench = Bench::with_sa(&gcm());
-    fs::create_dir(bench.path("sa.toml.sequence")).unwrap();
+    fs::write(bench.path("state"), "").unwrap();
     assert_told(&bench.fail("seal", &mixed(), &output(&bench)));
-    // Another place will do.
-    let place = bench.path("numbers");
+    // Another place will do, with folders above it that are not there.
+    let place = bench.path("var/lib/numbers");
     let place = place.to_str().unwrap();
     for from in [1, 3099] {
         assert_eq!(sequence(&bench.seal(&mixed(), &["--state", place]).0[0]), from);
     }
-    let nowhere = bench.path("no-such-folder/numbers");
+    let nowhere = bench.path("state/numbers");
     let nowhere = ["--state", nowhere.to_str().unwrap()];
     let line = bench.run("seal", &mixed(), &output(&bench), &nowhere).assert_refused();
-    assert!(line.contains("no-such-folder/numbers"), "{line}");
+    assert!(line.contains("state/numbers"), "{line}");
     assert_told(&line);
     let both = ["--state", place, "--start-sequence", "1"];
     bench.run("seal", &mixed(), &output(&bench), &both).assert_refused();
@@ -287,34 +289,31 @@ fn a_state_that_cannot_be_kept_is_refused_with_what_to_do() {
 
 #[cfg(unix)]
 #[test]
-fn an_sa_file_from_a_pipe_has_no_place_for_a_state() {
+fn numbers_of_an_sa_file_from_a_pipe_are_kept_too() {
     let bench = Bench::with_sa(&gcm());
-    let run = |more: &[&str]| {
+    let output = bench.path("out.pcap");
+    for first in [1, 3099] {
         let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sealcomb"))
             .args(["esp", "seal"])
-            .args([mixed(), bench.path("out.pcap")])
+            .args([&mixed(), &output])
             .args(["--sa", "/dev/stdin"])
-            .args(more)
+            .env("XDG_STATE_HOME", bench.path("state"))
             .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         child.stdin.take().unwrap().write_all(gcm().as_bytes()).unwrap();
-        let output = child.wait_with_output().unwrap();
-        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
-    };
-    let (status, line) = run(&[]);
-    assert!(status == 2 && line.contains("--state FILE") && line.contains("--start-sequence N"), "{line}");
-    assert_eq!(run(&["--start-sequence", "1"]).0, 0);
-    assert_eq!(run(&["--state", bench.path("numbers").to_str().unwrap()]).0, 0);
+        assert!(child.wait().unwrap().success());
+        assert_eq!(sequence(&read(&output)[0]), first);
+    }
 }
 
 #[test]
 fn a_damaged_state_is_refused_and_never_taken_for_none() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
-    let state = fs::read_to_string(bench.path("sa.toml.sequence")).unwrap();
+    let file = bench.state_files().remove(0);
+    let state = fs::read_to_string(&file).unwrap();
     for damaged in [
         String::new(),
         state[..state.len() / 2].into(),
@@ -322,8 +321,8 @@ fn a_damaged_state_is_refused_and_never_taken_for_none() {
         state.replace("3098", "18446744073709551616"),
         state.replace("last", "least"),
     ] {
-        fs::write(bench.path("sa.toml.sequence"), &damaged).unwrap();
+        fs::write(&file, &damaged).unwrap();
         let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
-        assert!(line.contains("sa.toml.sequence: not a state file"), "{damaged}\n{line}");
+        assert!(line.contains(".json: not a state file"), "{damaged}\n{line}");
     }
 }

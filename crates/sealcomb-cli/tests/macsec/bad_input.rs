@@ -38,6 +38,8 @@ fn nonces_that_would_come_twice_are_refused() {
     let extended = "ssci = 1\nsalt = \"000102030405060708090a0b\"\n";
     let second = other.replace("0001\"", "0002\"");
     refused(&format!("{ONE}{extended}{second}{extended}"), &["used twice by one transmitter"]);
+    let salted = second.clone() + &extended.replace("ssci = 1", "ssci = 2").replace("0a0b", "0a0c");
+    refused(&format!("{ONE}{extended}{salted}"), &["a salt belongs to its key"]);
     refused(&format!("{ONE}{extended}{second}"), &["with extended packet numbers and without"]);
     Bench::new(&format!("{ONE}{second}")).seal(&plain()[..1]);
 }

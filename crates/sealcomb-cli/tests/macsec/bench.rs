@@ -93,7 +93,8 @@ impl Bench {
         write(&input, link, frames);
         let _ = fs::remove_file(&output);
         let [input, out, sa] = [&input, &output, &sa].map(|path| path.to_str().unwrap());
-        let run = run::sealcomb(&[&["macsec", direction, input, out, "--sa", sa], options].concat());
+        let arguments = [&["macsec", direction, input, out, "--sa", sa], options].concat();
+        let run = run::sealcomb_with("XDG_STATE_HOME", &self.path("state"), &arguments);
         (if output.exists() { read(&output) } else { Vec::new() }, run)
     }
 

@@ -33,6 +33,11 @@ pub fn sealcomb_on<S: AsRef<std::ffi::OsStr>>(backend: &str, arguments: &[S]) ->
     finish(command().env("SEALCOMB_BACKEND", backend).args(arguments))
 }
 
+/// Runs `sealcomb` with these arguments and a variable set.
+pub fn sealcomb_with<S: AsRef<std::ffi::OsStr>>(variable: &str, value: &Path, arguments: &[S]) -> Run {
+    finish(command().env(variable, value).args(arguments))
+}
+
 /// Runs `sealcomb` with these arguments and nobody who reads what it prints.
 pub fn sealcomb_unread(arguments: &[&str]) -> Run {
     let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
