@@ -1,7 +1,12 @@
 """The native part of `sealcomb`; everything of it is in `sealcomb` itself.
 
 Bytes-like means: `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, anything with the buffer
-protocol that is contiguous. What is not `bytes` is copied before it is read.
+protocol whose items are unsigned bytes, in C order and without gaps. Other items are a `TypeError`, other
+layouts a `BufferError`.
+
+A call copies what is not `bytes` before it checks or uses it, with the interpreter's lock held: another
+thread that changes, resizes or frees an argument meanwhile changes neither what was checked nor what is
+sealed. Data in a numpy array is copied in rounds of about 4 MB, each row as it is at one moment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,11 +97,12 @@ class _Aead:
         """Seals many messages at once.
 
         Args:
-            nonces: A list with one for each message, an array of uint8 with a row for each, or one buffer
-                that has them one after the other.
+            nonces: A list with one for each message, an array of uint8 or another buffer of two dimensions
+                with a row for each, or one flat buffer that has them one after the other.
             data: A list of messages, or an array of uint8 with a row for each.
-            associated_data: A list with one for each message (`None` is the same as empty), an array with a
-                row for each, or one for all.
+            associated_data: A list with one for each message (`None` is the same as empty), an array or
+                another buffer of two dimensions with a row for each, or one for all. Arrays may have any
+                memory layout: Fortran order, views with gaps, negative strides, broadcast.
             threads: How many to use; `None` is one for each processor.
 
         Returns:
@@ -104,6 +110,9 @@ class _Aead:
 
         Raises:
             ValueError: Two messages have the same nonce, or what `encrypt` raises; nothing is sealed then.
+            TypeError: An array is masked, or not of uint8 with two dimensions.
+            RuntimeError: Another thread gave the array another shape during the call.
+            MemoryError: There is no memory for the result.
         """
     @overload
     def encrypt_many(

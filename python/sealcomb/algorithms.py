@@ -22,12 +22,16 @@ class AES:
     key: bytes
 
     def __init__(self, key: Buffer) -> None:
-        """Takes the key.
+        """Copies the key.
 
         Raises:
             ValueError: It has another size.
+            TypeError: It is not bytes-like.
         """
-        self.key = bytes(key)
+        view = memoryview(key)
+        if view.format != "B":
+            raise TypeError(f"a key is bytes, not items of the format {view.format!r}")
+        self.key = view.tobytes()
         if self.key_size not in self.key_sizes:
             raise ValueError(f"Invalid key size ({self.key_size}) for AES.")
 

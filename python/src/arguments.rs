@@ -70,19 +70,23 @@ impl<'py> FromPyObject<'_, 'py> for Item {
 }
 
 /// A buffer that a result is written to; its bytes are written in one go when the whole result is there.
-pub(crate) struct Output(PyBuffer<u8>);
+pub(crate) struct Output {
+    object: Py<PyAny>,
+    /// Held for the call, since most objects don't move their memory as long as somebody has it. An array of numpy's
+    /// does, when `resize(refcheck=False)` says so: nothing is written by way of this one.
+    held: PyBuffer<u8>,
+}
 
 impl Output {
     pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<usize> {
-        self.0.copy_from_slice(py, bytes)?;
+        let buffer = writable(self.object.bind(py).as_borrowed())?;
+        check_length(&buffer, bytes.len())?;
+        buffer.copy_from_slice(py, bytes)?;
         Ok(bytes.len())
     }
 
     pub(crate) fn check_length(&self, needed: usize) -> PyResult<()> {
-        if self.0.len_bytes() == needed {
-            return Ok(());
-        }
-        Err(PyValueError::new_err(format!("buffer must be {needed} bytes")))
+        check_length(&self.held, needed)
     }
 }
 
@@ -90,12 +94,23 @@ impl<'py> FromPyObject<'_, 'py> for Output {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        let buffer = PyBuffer::get(&object).map_err(|_| not_a_buffer(&object))?;
-        if buffer.readonly() {
-            return Err(PyTypeError::new_err("Buffer is not writable."));
-        }
-        contiguous(buffer).map(Self)
+        Ok(Self { held: writable(object)?, object: object.to_owned().unbind() })
     }
+}
+
+fn writable(object: Borrowed<'_, '_, PyAny>) -> PyResult<PyBuffer<u8>> {
+    let buffer = PyBuffer::get(&object).map_err(|_| not_a_buffer(&object))?;
+    if buffer.readonly() {
+        return Err(PyTypeError::new_err("Buffer is not writable."));
+    }
+    contiguous(buffer)
+}
+
+fn check_length(buffer: &PyBuffer<u8>, needed: usize) -> PyResult<()> {
+    if buffer.len_bytes() == needed {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("buffer must be {needed} bytes")))
 }
 
 #[cold]

@@ -3,13 +3,17 @@
 use std::mem;
 use std::ops::Range;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use numpy::ndarray::{ArrayViewMut2, Axis, Slice};
+use numpy::{PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyList, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use sealcomb::{Aad, BatchError, Verdict, open_batch, seal_batch};
 
 use crate::arguments::Item;
@@ -21,35 +25,97 @@ use crate::work;
 /// Bytes of results after which a task ends.
 const TASK_BYTES: usize = 1 << 18;
 
-/// Bytes of results in a list that are made before they become objects.
+/// Bytes of results that are made in one go: before they become objects, or before more of an array is copied.
 const ROUND_BYTES: usize = 1 << 22;
 
-/// One bytes-like argument for each message.
-enum Many<'py> {
+/// The messages of a call.
+enum Messages<'py> {
     List(Vec<Item>),
-    Array(PyReadonlyArray2<'py, u8>),
-    /// A buffer that is divided evenly.
-    Divided(Item, usize),
+    Array(Array<'py>),
 }
 
-impl<'py> Many<'py> {
-    fn new(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Self> {
+impl<'py> Messages<'py> {
+    fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         if is_sequence(object) {
             return Ok(Self::List(items(object, |item| item.extract())?));
         }
-        if let Some(array) = array(object)? {
-            return Ok(Self::Array(array));
+        Array::new(object)?.map(Self::Array).ok_or_else(|| {
+            PyTypeError::new_err(format!(
+                "data is a list of bytes, or a numpy array of uint8 with a row for each message, not {}",
+                object.get_type()
+            ))
+        })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::List(items) => items.len(),
+            Self::Array(array) => array.rows,
         }
-        Err(PyTypeError::new_err(format!(
-            "{name} is a list of bytes, or a numpy array of uint8 with a row for each message, not {}",
-            object.get_type()
-        )))
+    }
+
+    fn bytes_of(&self, row: usize) -> usize {
+        match self {
+            Self::List(items) => items[row].len(),
+            Self::Array(array) => array.width,
+        }
+    }
+
+    /// The messages of some rows, which nobody changes from now on. Those of an array are copied to `copies`.
+    fn load<'a>(&'a self, rows: &Range<usize>, copies: &'a mut Vec<u8>) -> PyResult<Rows<'a>> {
+        match self {
+            Self::List(items) => Ok(Rows::List(items)),
+            Self::Array(array) => {
+                array.copy(rows.clone(), copies)?;
+                Ok(Rows::Even { bytes: copies, width: array.width, rows: (rows.start, rows.end) })
+            }
+        }
+    }
+}
+
+/// One bytes-like argument for each message, which nobody changes from now on.
+enum Many {
+    List(Vec<Item>),
+    /// One after the other, all of one width.
+    Even {
+        bytes: Item,
+        width: usize,
+        rows: usize,
+    },
+}
+
+impl Many {
+    /// Takes a list, or rows of equal width; `None` if the object is neither.
+    fn new(
+        object: &Bound<'_, PyAny>,
+        item: impl Fn(&Bound<'_, PyAny>) -> PyResult<Item>,
+    ) -> PyResult<Option<Self>> {
+        if is_sequence(object) {
+            return Ok(Some(Self::List(items(object, item)?)));
+        }
+        if let Some(array) = Array::new(object)? {
+            let mut bytes = Vec::new();
+            array.copy(0..array.rows, &mut bytes)?;
+            return Ok(Some(Self::Even { bytes: Item::Copied(bytes), width: array.width, rows: array.rows }));
+        }
+        match PyBuffer::<u8>::get(object) {
+            Ok(buffer) if buffer.dimensions() > 1 => {
+                let [rows, width] = *buffer.shape() else {
+                    return Err(PyTypeError::new_err(
+                        "a buffer must have two dimensions (a row for each message), or one",
+                    ));
+                };
+                let bytes = Item::Copied(buffer.to_vec(object.py())?);
+                Ok(Some(Self::Even { bytes, width, rows }))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Nonces may also be one buffer with one after the other.
-    fn nonces(object: &Bound<'py, PyAny>, messages: usize) -> PyResult<Self> {
-        if is_sequence(object) || array(object)?.is_some() {
-            return Self::new(object, "nonces");
+    fn nonces(object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
+        if let Some(many) = Self::new(object, |item| item.extract())? {
+            return Ok(many);
         }
         let bytes: Item = object.extract()?;
         if messages == 0 || !bytes.len().is_multiple_of(messages) {
@@ -59,21 +125,97 @@ impl<'py> Many<'py> {
             )));
         }
         let width = bytes.len() / messages;
-        Ok(Self::Divided(bytes, width))
+        Ok(Self::Even { bytes, width, rows: messages })
     }
 
     fn rows(&self) -> Rows<'_> {
         match self {
             Self::List(items) => Rows::List(items),
-            Self::Array(array) => {
-                let [rows, width] = [array.shape()[0], array.shape()[1]];
-                Rows::Even { bytes: array.as_slice().expect("it was found contiguous"), width, rows }
-            }
-            Self::Divided(bytes, width) => {
-                Rows::Even { bytes, width: *width, rows: bytes.len() / width.max(&1) }
-            }
+            Self::Even { bytes, width, rows } => Rows::Even { bytes, width: *width, rows: (0, *rows) },
         }
     }
+}
+
+/// An array of numpy's with a row for each message, in whatever order its bytes lie.
+///
+/// Whoever has the array may change it or have its memory freed, so that nothing of it is read without the interpreter's
+/// lock: what a call needs is copied under it.
+struct Array<'py> {
+    array: Bound<'py, PyArray2<u8>>,
+    rows: usize,
+    width: usize,
+}
+
+impl<'py> Array<'py> {
+    /// Takes the object, if it is an array of numpy's.
+    fn new(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
+        if !is_array(object)? {
+            return Ok(None);
+        }
+        let array = object.cast::<PyArray2<u8>>().map_err(|_| {
+            PyTypeError::new_err(
+                "an array must have two dimensions (a row for each message) and the type uint8",
+            )
+        })?;
+        let [rows, width] = [array.shape()[0], array.shape()[1]];
+        Ok(Some(Self { array: array.clone(), rows, width }))
+    }
+
+    /// Copies rows to `out`, one after the other.
+    fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
+        if self.array.shape() != [self.rows, self.width] {
+            return Err(PyRuntimeError::new_err("an array changed its shape during the call"));
+        }
+        let array = self.array.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let from = array.as_array();
+        let from = from.slice_axis(Axis(0), Slice::from(rows.clone()));
+        let bytes = from.len();
+        out.clear();
+        out.try_reserve(bytes).map_err(|_| {
+            PyMemoryError::new_err(format!("no memory for a copy of {bytes} bytes of an array"))
+        })?;
+        if let Some(bytes) = from.as_slice() {
+            out.extend_from_slice(bytes);
+        } else {
+            out.resize(bytes, 0);
+            let mut to = ArrayViewMut2::from_shape((rows.len(), self.width), out)
+                .expect("it has the size of the rows");
+            to.assign(&from);
+        }
+        Ok(())
+    }
+}
+
+/// Whether it is an array of numpy's. A masked one is refused, since its mask would be lost.
+fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !has_numpy(object.py())? || !object.is_instance_of::<PyUntypedArray>() {
+        return Ok(false);
+    }
+    if !object.is_exact_instance_of::<PyUntypedArray>() && object.hasattr("mask")? {
+        return Err(PyTypeError::new_err(
+            "a masked array has no bytes where it is masked; numpy.ma.filled gives it some",
+        ));
+    }
+    Ok(true)
+}
+
+/// Whether numpy was imported. Without it there are no arrays.
+fn has_numpy(py: Python<'_>) -> PyResult<bool> {
+    static FOUND: AtomicBool = AtomicBool::new(false);
+    if FOUND.load(Ordering::Relaxed) {
+        return Ok(true);
+    }
+    let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    let found = modules.get_item("numpy")?.is_some_and(|numpy| !numpy.is_none());
+    FOUND.store(found, Ordering::Relaxed);
+    Ok(found)
+}
+
+/// A new array of zeros. Memory for a large one comes as huge pages, where the system has those.
+fn zeros(py: Python<'_>, rows: usize, width: usize) -> PyResult<Bound<'_, PyArray2<u8>>> {
+    static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let zeros = ZEROS.import(py, "numpy", "zeros")?;
+    Ok(zeros.call1(((rows, width), numpy::dtype::<u8>(py)))?.cast_into()?)
 }
 
 /// Whether it has its items one by one.
@@ -92,28 +234,16 @@ fn items(
     Ok(items)
 }
 
-/// The array, if it is one of numpy's.
-fn array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<PyReadonlyArray2<'py, u8>>> {
-    let module = object.get_type().module()?;
-    if module != "numpy" {
-        return Ok(None);
-    }
-    let array: PyReadonlyArray2<'py, u8> = object.extract().map_err(|_| {
-        PyTypeError::new_err("an array must have two dimensions (a row for each message) and the type uint8")
-    })?;
-    if array.as_slice().is_err() {
-        return Err(PyValueError::new_err(
-            "the array is not contiguous; numpy.ascontiguousarray makes it so",
-        ));
-    }
-    Ok(Some(array))
-}
-
-/// The same, in a form that threads share.
+/// Bytes of each message, in a form that threads share.
 #[derive(Clone, Copy)]
 enum Rows<'a> {
     List(&'a [Item]),
-    Even { bytes: &'a [u8], width: usize, rows: usize },
+    /// From one row to before another.
+    Even {
+        bytes: &'a [u8],
+        width: usize,
+        rows: (usize, usize),
+    },
     Empty(usize),
 }
 
@@ -121,7 +251,8 @@ impl<'a> Rows<'a> {
     fn len(self) -> usize {
         match self {
             Self::List(items) => items.len(),
-            Self::Even { rows, .. } | Self::Empty(rows) => rows,
+            Self::Even { rows: (start, end), .. } => end - start,
+            Self::Empty(rows) => rows,
         }
     }
 
@@ -129,56 +260,49 @@ impl<'a> Rows<'a> {
     fn get(self, row: usize) -> &'a [u8] {
         match self {
             Self::List(items) => &items[row],
-            Self::Even { bytes, width, .. } => &bytes[row * width..][..width],
+            Self::Even { bytes, width, rows: (start, _) } => &bytes[(row - start) * width..][..width],
             Self::Empty(_) => &[],
         }
     }
 }
 
 /// The associated data of the messages.
-enum Associated<'py> {
+enum Associated {
     /// The same for all, and always one string.
     Same(Item),
-    Each(Many<'py>),
+    Each(Many),
     /// SIV's: any number of strings, the same for all.
     SameStrings(Vec<Item>),
     EachStrings(Vec<Vec<Item>>),
 }
 
-impl<'py> Associated<'py> {
-    fn new(object: Option<&Bound<'py, PyAny>>, messages: usize) -> PyResult<Self> {
+impl Associated {
+    fn new(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::Same(Item::Copied(Vec::new()))) };
-        if is_sequence(object) {
-            // None is the same as nothing.
-            let items =
-                items(
-                    object,
-                    |item| {
-                        if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
-                    },
-                )?;
-            let items = Many::List(items);
-            same_number("associated_data", items.rows().len(), messages)?;
-            Ok(Self::Each(items))
-        } else if array(object)?.is_some() {
-            let rows = Many::new(object, "associated_data")?;
-            same_number("associated_data", rows.rows().len(), messages)?;
-            Ok(Self::Each(rows))
-        } else {
-            Ok(Self::Same(object.extract()?))
+        // None is the same as nothing.
+        let item = |item: &Bound<'_, PyAny>| {
+            if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
+        };
+        match Many::new(object, item)? {
+            Some(many) => {
+                same_number("associated_data", many.rows().len(), messages)?;
+                Ok(Self::Each(many))
+            }
+            None => Ok(Self::Same(object.extract()?)),
         }
     }
 
-    fn strings(object: Option<&Bound<'py, PyAny>>, messages: usize) -> PyResult<Self> {
+    fn strings(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::SameStrings(Vec::new())) };
         let list = object.cast::<PyList>()?;
-        let lists = |item: &Bound<'_, PyAny>| item.is_none() || item.is_instance_of::<PyList>();
-        if list.is_empty() || !list.iter().all(|item| lists(&item)) {
-            return Ok(Self::SameStrings(pyca::strings(Some(list))?));
+        // What a buffer's own code could change meanwhile is looked at once.
+        let each: Vec<Bound<'_, PyAny>> = list.iter().collect();
+        if each.is_empty() || !each.iter().all(|item| item.is_none() || item.is_instance_of::<PyList>()) {
+            return Ok(Self::SameStrings(each.iter().map(|item| item.extract()).collect::<PyResult<_>>()?));
         }
-        same_number("associated_data", list.len(), messages)?;
+        same_number("associated_data", each.len(), messages)?;
         // What is no list is `None`.
-        let each = list.iter().map(|item| pyca::strings(item.cast().ok()));
+        let each = each.iter().map(|item| pyca::strings(item.cast().ok()));
         Ok(Self::EachStrings(each.collect::<PyResult<_>>()?))
     }
 }
@@ -192,7 +316,7 @@ enum Aads<'a> {
 }
 
 impl<'a> Aads<'a> {
-    fn new(associated: &'a Associated<'_>) -> Self {
+    fn new(associated: &'a Associated) -> Self {
         match associated {
             Associated::Same(bytes) => Self::Same(bytes),
             Associated::Each(many) => Self::Each(many.rows()),
@@ -248,11 +372,20 @@ fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool
     })
 }
 
-/// What a call is about.
+/// The rows of `rows`, from the first on, whose results take about so many bytes: at least one row, and the bytes.
+fn portion(rows: Range<usize>, bytes: usize, length: impl Fn(usize) -> usize) -> (Range<usize>, usize) {
+    let (mut end, mut total) = (rows.start, 0);
+    while end < rows.end && (end == rows.start || total < bytes) {
+        total += length(end);
+        end += 1;
+    }
+    (rows.start..end, total)
+}
+
+/// What a call is about, beside its messages.
 struct Call<'a> {
     aead: &'a Aead,
     nonces: Rows<'a>,
-    data: Rows<'a>,
     aads: Aads<'a>,
     threads: usize,
 }
@@ -264,37 +397,22 @@ struct Task<'a> {
 }
 
 impl Call<'_> {
-    /// The rows from `start` on whose results take about so many bytes, at least one.
-    fn portion(&self, start: usize, bytes: usize, length: impl Fn(usize) -> usize) -> (Range<usize>, usize) {
-        let (mut end, mut total) = (start, 0);
-        while end < self.data.len() && (end == start || total < bytes) {
-            total += length(end);
-            end += 1;
-        }
-        (start..end, total)
-    }
-
     /// Has `batch` process some rows, with their results in `out`.
     fn run(
         &self,
         py: Python<'_>,
-        rows: Range<usize>,
+        mut rows: Range<usize>,
         mut out: &mut [u8],
         length: impl Fn(usize) -> usize + Sync,
         batch: impl Fn(Range<usize>, &mut [u8]) -> Result<(), (usize, BatchError)> + Sync,
     ) -> PyResult<()> {
         let mut tasks = Vec::new();
-        let mut start = rows.start;
-        while start < rows.end {
-            let (mut portion, mut bytes) = self.portion(start, TASK_BYTES, &length);
-            if portion.end > rows.end {
-                portion.end = rows.end;
-                bytes = portion.clone().map(&length).sum();
-            }
+        while !rows.is_empty() {
+            let (own_rows, bytes) = portion(rows.clone(), TASK_BYTES, &length);
             let (own, rest) = mem::take(&mut out).split_at_mut(bytes);
             out = rest;
-            start = portion.end;
-            tasks.push(Task { rows: portion, out: own });
+            rows.start = own_rows.end;
+            tasks.push(Task { rows: own_rows, out: own });
         }
         let failure = work::run(py, self.threads, tasks, |Task { rows, mut out }| {
             let mut start = rows.start;
@@ -315,77 +433,67 @@ impl Call<'_> {
         }
     }
 
-    fn sealed_bytes(&self, row: usize) -> usize {
-        self.data.get(row).len() + self.aead.tag_bytes()
+    /// Bytes of a sealed message of so many bytes.
+    fn sealed_bytes(&self, message: usize) -> usize {
+        message + self.aead.tag_bytes()
     }
 
-    fn seal(&self, py: Python<'_>, rows: Range<usize>, out: &mut [u8]) -> PyResult<()> {
-        self.run(
-            py,
-            rows,
-            out,
-            |row| self.sealed_bytes(row),
-            |rows, mut out| {
-                let start = rows.start;
-                let mut jobs = Vec::with_capacity(rows.len());
-                for row in rows {
-                    let (own, rest) = mem::take(&mut out).split_at_mut(self.sealed_bytes(row));
-                    out = rest;
-                    let job =
-                        self.aead.seal_job(self.nonces.get(row), self.aads.of(row), self.data.get(row), own);
-                    jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
-                }
-                seal_batch(&mut jobs).map_err(|error| (start, error))
-            },
-        )
+    fn seal(&self, py: Python<'_>, data: Rows<'_>, rows: Range<usize>, out: &mut [u8]) -> PyResult<()> {
+        let length = |row| self.sealed_bytes(data.get(row).len());
+        self.run(py, rows, out, length, |rows, mut out| {
+            let start = rows.start;
+            let mut jobs = Vec::with_capacity(rows.len());
+            for row in rows {
+                let (own, rest) = mem::take(&mut out).split_at_mut(length(row));
+                out = rest;
+                let job = self.aead.seal_job(self.nonces.get(row), self.aads.of(row), data.get(row), own);
+                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+            }
+            seal_batch(&mut jobs).map_err(|error| (start, error))
+        })
     }
 
-    fn opened_bytes(&self, row: usize) -> usize {
-        self.data.get(row).len().saturating_sub(self.aead.tag_bytes())
+    /// Bytes of the message in a sealed one of so many bytes.
+    fn opened_bytes(&self, sealed: usize) -> usize {
+        sealed.saturating_sub(self.aead.tag_bytes())
     }
 
     /// Opens rows, and notes those that are forged.
     fn open(
         &self,
         py: Python<'_>,
+        data: Rows<'_>,
         rows: Range<usize>,
         out: &mut [u8],
         forged: &mut Vec<usize>,
     ) -> PyResult<()> {
         let found = Mutex::new(Vec::new());
-        self.run(
-            py,
-            rows,
-            out,
-            |row| self.opened_bytes(row),
-            |rows, mut out| {
-                let start = rows.start;
-                let mut bad = Vec::new();
-                let (mut jobs, mut opening) =
-                    (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
-                for row in rows {
-                    let (own, rest) = mem::take(&mut out).split_at_mut(self.opened_bytes(row));
-                    out = rest;
-                    let sealed = self.data.get(row);
-                    if sealed.len() < self.aead.tag_bytes() {
-                        bad.push(row);
-                        continue;
-                    }
-                    let job = self.aead.open_job(self.nonces.get(row), self.aads.of(row), sealed, own);
-                    jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
-                    opening.push(row);
+        let length = |row| self.opened_bytes(data.get(row).len());
+        self.run(py, rows, out, length, |rows, mut out| {
+            let start = rows.start;
+            let mut bad = Vec::new();
+            let (mut jobs, mut opening) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+            for row in rows {
+                let (own, rest) = mem::take(&mut out).split_at_mut(length(row));
+                out = rest;
+                let sealed = data.get(row);
+                if sealed.len() < self.aead.tag_bytes() {
+                    bad.push(row);
+                    continue;
                 }
-                if open_batch(&mut jobs).map_err(|error| (start, error))? > 0 {
-                    let forged =
-                        jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
-                    bad.extend(forged.map(|(_, row)| *row));
-                }
-                if !bad.is_empty() {
-                    found.lock().expect("nobody panics while noting messages").extend(bad);
-                }
-                Ok(())
-            },
-        )?;
+                let job = self.aead.open_job(self.nonces.get(row), self.aads.of(row), sealed, own);
+                jobs.push(job.map_err(|error| (row, BatchError { index: 0, error }))?);
+                opening.push(row);
+            }
+            if open_batch(&mut jobs).map_err(|error| (start, error))? > 0 {
+                let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
+                bad.extend(forged.map(|(_, row)| *row));
+            }
+            if !bad.is_empty() {
+                found.lock().expect("nobody panics while noting messages").extend(bad);
+            }
+            Ok(())
+        })?;
         let mut found = found.into_inner().expect("nobody panics while noting messages");
         found.sort_unstable();
         forged.append(&mut found);
@@ -397,9 +505,9 @@ type Nonces<'a, 'py> = Option<(&'a NonceRule, &'a Bound<'py, PyAny>)>;
 
 /// The arguments of a call, which keep what it borrows.
 struct Arguments<'py> {
-    nonces: Option<Many<'py>>,
-    data: Many<'py>,
-    associated: Associated<'py>,
+    nonces: Option<Many>,
+    messages: Messages<'py>,
+    associated: Associated,
     threads: usize,
 }
 
@@ -413,30 +521,69 @@ impl<'py> Arguments<'py> {
         sealing: bool,
     ) -> PyResult<Self> {
         let threads = work::threads(threads)?;
-        let data = Many::new(data, "data")?;
-        let messages = data.rows().len();
+        let messages = Messages::new(data)?;
+        let number = messages.len();
         let Some((rule, nonces)) = nonces else {
-            let associated = Associated::strings(associated_data, messages)?;
-            return Ok(Self { nonces: None, data, associated, threads });
+            let associated = Associated::strings(associated_data, number)?;
+            return Ok(Self { nonces: None, messages, associated, threads });
         };
-        let nonces = Many::nonces(nonces, messages)?;
-        same_number("nonces", nonces.rows().len(), messages)?;
+        let nonces = Many::nonces(nonces, number)?;
+        same_number("nonces", nonces.rows().len(), number)?;
         check_nonces(py, rule, nonces.rows(), sealing)?;
-        let associated = Associated::new(associated_data, messages)?;
-        Ok(Self { nonces: Some(nonces), data, associated, threads })
+        let associated = Associated::new(associated_data, number)?;
+        Ok(Self { nonces: Some(nonces), messages, associated, threads })
     }
 
     fn call<'a>(&'a self, aead: &'a Aead) -> Call<'a> {
-        let data = self.data.rows();
-        let nonces = self.nonces.as_ref().map_or(Rows::Empty(data.len()), Many::rows);
-        Call { aead, nonces, data, aads: Aads::new(&self.associated), threads: self.threads }
+        let nonces = self.nonces.as_ref().map_or(Rows::Empty(self.messages.len()), Many::rows);
+        Call { aead, nonces, aads: Aads::new(&self.associated), threads: self.threads }
+    }
+
+    /// Has `work` process the messages in rounds: it gets the messages, the rows among them that are the round's, and
+    /// the bytes of the round's results.
+    fn rounds(
+        &self,
+        length: impl Fn(usize) -> usize,
+        mut work: impl FnMut(Rows<'_>, Range<usize>, usize) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let mut copies = Vec::new();
+        let mut left = 0..self.messages.len();
+        while !left.is_empty() {
+            let (rows, bytes) = portion(left.clone(), ROUND_BYTES, |row| length(self.messages.bytes_of(row)));
+            left.start = rows.end;
+            work(self.messages.load(&rows, &mut copies)?, rows, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Makes an array with results of so many bytes, whose rows `work` fills in rounds.
+    fn array(
+        &self,
+        py: Python<'py>,
+        width: usize,
+        mut work: impl FnMut(Rows<'_>, Range<usize>, &mut [u8]) -> PyResult<()>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        // Nobody else knows the array yet.
+        let array = zeros(py, self.messages.len(), width)?;
+        let mut bytes = array.readwrite();
+        let mut rest = bytes.as_slice_mut()?;
+        self.rounds(
+            |_| width,
+            |data, rows, bytes| {
+                let (own, others) = mem::take(&mut rest).split_at_mut(bytes);
+                rest = others;
+                work(data, rows, own)
+            },
+        )?;
+        drop(bytes);
+        Ok(array.into_any())
     }
 
     /// Bytes of every message, if they are the rows of an array.
     fn width(&self) -> Option<usize> {
-        match &self.data {
-            Many::Array(array) => Some(array.shape()[1]),
-            _ => None,
+        match &self.messages {
+            Messages::Array(array) => Some(array.width),
+            Messages::List(_) => None,
         }
     }
 }
@@ -452,26 +599,26 @@ pub(crate) fn encrypt<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let arguments = Arguments::new(py, nonces, data, associated_data, threads, true)?;
     let call = arguments.call(aead);
-    let messages = call.data.len();
     if let Some(width) = arguments.width() {
-        let width = width + aead.tag_bytes();
-        let mut out = vec![0; messages * width];
-        call.seal(py, 0..messages, &mut out)?;
-        return array_of(py, out, messages, width);
+        return arguments
+            .array(py, call.sealed_bytes(width), |data, rows, out| call.seal(py, data, rows, out));
     }
     let sealed = PyList::empty(py);
     let mut out = Vec::new();
-    while sealed.len() < messages {
-        let (rows, bytes) = call.portion(sealed.len(), ROUND_BYTES, |row| call.sealed_bytes(row));
-        out.resize(bytes, 0);
-        call.seal(py, rows.clone(), &mut out)?;
-        let mut rest = &out[..];
-        for row in rows {
-            let (own, others) = rest.split_at(call.sealed_bytes(row));
-            rest = others;
-            sealed.append(PyBytes::new(py, own))?;
-        }
-    }
+    arguments.rounds(
+        |message| call.sealed_bytes(message),
+        |data, rows, bytes| {
+            out.resize(bytes, 0);
+            call.seal(py, data, rows.clone(), &mut out)?;
+            let mut rest = &out[..];
+            for row in rows {
+                let (own, others) = rest.split_at(call.sealed_bytes(data.get(row).len()));
+                rest = others;
+                sealed.append(PyBytes::new(py, own))?;
+            }
+            Ok(())
+        },
+    )?;
     Ok(sealed.into_any())
 }
 
@@ -492,41 +639,38 @@ pub(crate) fn decrypt<'py>(
     };
     let arguments = Arguments::new(py, nonces, data, associated_data, threads, false)?;
     let call = arguments.call(aead);
-    let messages = call.data.len();
     let mut forged = Vec::new();
     if let (true, Some(width)) = (raise, arguments.width()) {
-        let width = width.saturating_sub(aead.tag_bytes());
-        let mut out = vec![0; messages * width];
-        call.open(py, 0..messages, &mut out, &mut forged)?;
-        return if forged.is_empty() { array_of(py, out, messages, width) } else { Err(raised(forged)) };
+        let opened = arguments.array(py, call.opened_bytes(width), |data, rows, out| {
+            call.open(py, data, rows, out, &mut forged)
+        })?;
+        return if forged.is_empty() { Ok(opened) } else { Err(raised(forged)) };
     }
     let opened = PyList::empty(py);
     let mut out = Vec::new();
-    while opened.len() < messages {
-        let (rows, bytes) = call.portion(opened.len(), ROUND_BYTES, |row| call.opened_bytes(row));
-        out.resize(bytes, 0);
-        let known = forged.len();
-        call.open(py, rows.clone(), &mut out, &mut forged)?;
-        let mut bad = forged[known..].iter().peekable();
-        let mut rest = &out[..];
-        for row in rows {
-            let (own, others) = rest.split_at(call.opened_bytes(row));
-            rest = others;
-            if bad.next_if_eq(&&row).is_some() {
-                opened.append(py.None())?;
-            } else {
-                opened.append(PyBytes::new(py, own))?;
+    arguments.rounds(
+        |sealed| call.opened_bytes(sealed),
+        |data, rows, bytes| {
+            out.resize(bytes, 0);
+            let known = forged.len();
+            call.open(py, data, rows.clone(), &mut out, &mut forged)?;
+            let mut bad = forged[known..].iter().peekable();
+            let mut rest = &out[..];
+            for row in rows {
+                let (own, others) = rest.split_at(call.opened_bytes(data.get(row).len()));
+                rest = others;
+                if bad.next_if_eq(&&row).is_some() {
+                    opened.append(py.None())?;
+                } else {
+                    opened.append(PyBytes::new(py, own))?;
+                }
             }
-        }
-    }
+            Ok(())
+        },
+    )?;
     if raise && !forged.is_empty() { Err(raised(forged)) } else { Ok(opened.into_any()) }
 }
 
 fn raised(forged: Vec<usize>) -> PyErr {
     ForgedMessages::new_err((forged,))
-}
-
-/// An array of numpy's with a row for each message.
-fn array_of(py: Python<'_>, bytes: Vec<u8>, rows: usize, width: usize) -> PyResult<Bound<'_, PyAny>> {
-    Ok(PyArray1::from_vec(py, bytes).reshape([rows, width])?.into_any())
 }

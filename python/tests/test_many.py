@@ -210,11 +210,6 @@ BAD_CALLS = {
         TypeError,
         "the type uint8",
     ),
-    "an array with gaps": (
-        lambda c: c.encrypt_many(nonces_for(2), np.zeros((2, 4), np.uint8)[:, ::2]),
-        ValueError,
-        "ascontiguousarray",
-    ),
     "no threads": (lambda c: c.encrypt_many([], [], threads=0), ValueError, "threads must be 1 or more"),
     "another verdict": (
         lambda c: c.decrypt_many([], [], forged="ignore"),
