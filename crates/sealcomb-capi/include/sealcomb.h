@@ -3,8 +3,9 @@
  * AES-based authenticated encryption of many messages at once.
  *
  * A program takes an algorithm by its id, expands a key once, and seals or opens batches of jobs under it. Lengths are in
- * bytes. NULL with a length of 0 is an empty buffer everywhere. All functions may be
- * called from any thread at any time, and keys be shared. None of them throws, or ends the program.
+ * bytes. NULL with a length or count of 0 is an empty buffer everywhere; NULL with any other is `SEALCOMB_ERROR_POINTER`, and
+ * nothing is written. All functions may be
+ * called from any thread at any time, and keys may be shared. None of them throws or ends the program.
  */
 
 #ifndef SEALCOMB_H
@@ -83,7 +84,8 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_JOB_SIZE = -2,
     /**
-     * A pointer is NULL where there is something to read or write, or a length is over `SIZE_MAX / 2`.
+     * A pointer is NULL although the length or count beside it is not 0, a length or the bytes of an array are over
+     * `SIZE_MAX / 2`, or an array is not aligned for its elements.
      */
     SEALCOMB_ERROR_POINTER = -3,
     /**
@@ -111,7 +113,8 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_MESSAGE_TOO_LONG = -9,
     /**
-     * There are more additional data, or more strings of them, than the mode's limit.
+     * There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there is no
+     * memory to join them.
      */
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
     /**
@@ -175,13 +178,15 @@ typedef struct sealcomb_iovec {
 /**
  * A message to seal or to open: where it is, where the result goes, and what became of it.
  *
- * Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL where its
- * length is 0.
+ * Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where the
+ * length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
  *
- * `output` may be `input`: then the work is done in place. Otherwise nothing that is written (the bytes of the result at
- * `output`; when sealing, `tag`) may overlap anything that is read of the same job: that is
- * `SEALCOMB_ERROR_OVERLAP`. Nor may it overlap any buffer of another job of the same batch, which is not looked for: what then
- * stands in those buffers, and whether they verify, is not defined, but no other memory is touched.
+ * If `output` is `input`, the work is done in place. Otherwise nothing that is written (the bytes of the result at
+ * `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and its
+ * pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers of
+ * different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what then stands in
+ * those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what is written overlap
+ * the jobs themselves.
  */
 typedef struct sealcomb_job {
     /**
@@ -209,13 +214,13 @@ typedef struct sealcomb_job {
      */
     size_t aad_bytes;
     /**
-     * Additional data in several pieces, as if they were one; NULL unless it is that. Then `aad_bytes` is 0. To AES-SIV
-     * each piece is a string of its own, at most 126 with the nonce, and none at all is not one that is empty
-     * (RFC 5297, section 2.4); what is in `aad` is one string.
+     * Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be 0.
+     * To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same as one
+     * empty piece (RFC 5297, section 2.4); `aad` is one string.
      */
     const struct sealcomb_iovec *aad_parts;
     /**
-     * How many pieces there are.
+     * How many pieces there are; 0 where `aad_parts` is NULL.
      */
     size_t aad_part_count;
     /**
@@ -463,7 +468,7 @@ size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
  * Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than
  * that takes.
  *
- * @param written where the bytes of both together are put; may be NULL
+ * @param written where the bytes of both together are put, 0 where something is wrong; may be NULL
  * @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
  */
 SEALCOMB_MUST_USE
@@ -484,7 +489,7 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  *
  * @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in place also
  * the bytes of the ciphertext
- * @param written where the bytes of the message are put; may be NULL
+ * @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
  * @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as far as it would
  * have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was written
  */

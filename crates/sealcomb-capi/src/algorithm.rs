@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use sealcomb::{ALGORITHMS, Algorithm, Kind};
 
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK};
-use crate::{guard, sealcomb_status, text};
+use crate::{guard, memory, sealcomb_status, text};
 
 /// An algorithm: a mode of operation with a block cipher of one key size. It belongs to the library and is never freed.
 ///
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_message_bytes_at_most(
     }
     let Ok(most) = algorithm.message_bytes_at_most(ciphertext_bytes) else { return SEALCOMB_FORGED };
     // SAFETY: not NULL, and the caller's to write to.
-    unsafe { message_bytes.write(most) };
+    unsafe { memory::tell(message_bytes, most) };
     SEALCOMB_OK
 }
 

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use sealcomb::Backend;
 
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_OK};
-use crate::{guard, sealcomb_status, text};
+use crate::{guard, memory, sealcomb_status, text};
 
 static NAMES: LazyLock<Vec<&'static CStr>> = LazyLock::new(|| Backend::names().map(text::kept).collect());
 
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn sealcomb_backend_selected(name: *mut *const c_char) -> 
         match Backend::selected() {
             Ok(backend) => {
                 // SAFETY: not NULL, and the caller's to write to.
-                unsafe { name.write(self::name(backend)) };
+                unsafe { memory::tell(name, self::name(backend)) };
                 SEALCOMB_OK
             }
             Err(error) => error.into(),

@@ -73,11 +73,14 @@ impl Jobs {
         if self.count == 0 {
             return SEALCOMB_OK;
         }
-        if self.first.is_null() {
+        if !memory::is_possible(self.first, self.count) {
             return SEALCOMB_ERROR_POINTER;
         }
         // SAFETY: there is a job.
         self.size = unsafe { (*self.first).size };
+        if self.count > isize::MAX as usize / self.size.max(1) {
+            return SEALCOMB_ERROR_POINTER;
+        }
         // SAFETY: the caller's promise; the size was just read.
         match guard::or(None, || Some(unsafe { self.fly::<D>() })) {
             Some(Ok(status)) => status,

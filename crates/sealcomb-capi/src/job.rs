@@ -24,13 +24,15 @@ pub struct sealcomb_iovec {
 
 /// A message to seal or to open: where it is, where the result goes, and what became of it.
 ///
-/// Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL where its
-/// length is 0.
+/// Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where the
+/// length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
 ///
-/// `output` may be `input`: then the work is done in place. Otherwise nothing that is written (the bytes of the result at
-/// `output`; when sealing, `tag`) may overlap anything that is read of the same job: that is
-/// `SEALCOMB_ERROR_OVERLAP`. Nor may it overlap any buffer of another job of the same batch, which is not looked for: what then
-/// stands in those buffers, and whether they verify, is not defined, but no other memory is touched.
+/// If `output` is `input`, the work is done in place. Otherwise nothing that is written (the bytes of the result at
+/// `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and its
+/// pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers of
+/// different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what then stands in
+/// those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what is written overlap
+/// the jobs themselves.
 #[repr(C)]
 pub struct sealcomb_job {
     /// `sizeof(sealcomb_job)`, of the header that the program was compiled with: the same in all jobs of a batch.
@@ -45,11 +47,11 @@ pub struct sealcomb_job {
     pub aad: *const u8,
     /// Bytes of `aad`.
     pub aad_bytes: usize,
-    /// Additional data in several pieces, as if they were one; NULL unless it is that. Then `aad_bytes` is 0. To AES-SIV
-    /// each piece is a string of its own, at most 126 with the nonce, and none at all is not one that is empty
-    /// (RFC 5297, section 2.4); what is in `aad` is one string.
+    /// Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be 0.
+    /// To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same as one
+    /// empty piece (RFC 5297, section 2.4); `aad` is one string.
     pub aad_parts: *const sealcomb_iovec,
-    /// How many pieces there are.
+    /// How many pieces there are; 0 where `aad_parts` is NULL.
     pub aad_part_count: usize,
     /// The message, or the ciphertext without its tag.
     pub input: *const u8,
@@ -341,10 +343,11 @@ impl sealcomb_job {
     /// input and has room, and nothing that is written may overlap anything else.
     #[inline(always)]
     fn is_plain<D: Direction>(&self, algorithm: &Algorithm) -> bool {
-        let lengths = self.nonce_bytes | self.aad_bytes | self.input_bytes | self.tag_bytes;
+        let lengths =
+            self.nonce_bytes | self.aad_bytes | self.input_bytes | self.output_bytes | self.tag_bytes;
         let with_output = |data, bytes| may_overlap(self.output, self.input_bytes, data, bytes);
         let with_tag = |data, bytes| D::WRITES_TAG && may_overlap(self.tag, self.tag_bytes, data, bytes);
-        self.aad_parts.is_null()
+        self.aad_parts.addr() | self.aad_part_count == 0
             && !algorithm.expands()
             && isize::try_from(lengths).is_ok()
             && self.input_bytes <= self.output_bytes
@@ -362,6 +365,21 @@ impl sealcomb_job {
                 || !with_output(self.input, self.input_bytes) && !with_tag(self.input, self.input_bytes))
     }
 
+    /// Whether every pointer fits the length beside it. Pieces of additional data exclude additional data in one piece.
+    fn is_possible(&self) -> bool {
+        [
+            (self.nonce, self.nonce_bytes),
+            (self.aad, self.aad_bytes),
+            (self.input, self.input_bytes),
+            (self.output.cast_const(), self.output_bytes),
+            (self.tag.cast_const(), self.tag_bytes),
+        ]
+        .iter()
+        .all(|(data, bytes)| is_possible(*data, *bytes))
+            && is_possible(self.aad_parts, self.aad_part_count)
+            && (self.aad_parts.is_null() || self.aad_bytes == 0)
+    }
+
     /// As [`Self::prepare`], for whatever is not plain.
     ///
     /// # Safety
@@ -373,6 +391,9 @@ impl sealcomb_job {
         pool: &mut Pool<'a>,
         flight: &mut ArrayVec<D::Job<'a>, N>,
     ) -> Result<usize, Refusal> {
+        if !self.is_possible() {
+            return Err(SEALCOMB_ERROR_POINTER.into());
+        }
         let room = D::room(key.algorithm(), self)?;
         let overlaps = |data, bytes| {
             overlap(data, bytes, self.output, room)
@@ -391,9 +412,6 @@ impl sealcomb_job {
         let aad = unsafe { self.additional_data(key.algorithm(), overlaps, pool)? };
         // SAFETY: the caller's promise. Neither overlaps the other, or anything else.
         let output = unsafe { write(self.output, room)? };
-        if !is_possible(self.tag, self.tag_bytes) {
-            return Err(SEALCOMB_ERROR_POINTER.into());
-        }
         // An empty tag may be NULL, which a slice may not.
         let somewhere = if self.tag_bytes == 0 { ptr::dangling_mut() } else { self.tag };
         // SAFETY: the same.
@@ -424,11 +442,11 @@ impl sealcomb_job {
         if self.aad_parts.is_null() {
             return Ok(aad.into());
         }
-        if !aad.is_empty() {
-            return Err(SEALCOMB_ERROR_POINTER.into());
-        }
         // SAFETY: the caller's promise.
         let parts = unsafe { read(self.aad_parts, self.aad_part_count)? };
+        if overlaps(self.aad_parts.cast(), size_of_val(parts)) {
+            return Err(SEALCOMB_ERROR_OVERLAP.into());
+        }
         for part in parts {
             // SAFETY: the caller's promise.
             unsafe { read(part.data, part.bytes)? };
@@ -438,7 +456,7 @@ impl sealcomb_job {
         }
         // SAFETY: the caller's promise, found to be possible, and it is not written.
         let slices = parts.iter().map(|part| unsafe { read(part.data, part.bytes) }.unwrap_or_default());
-        let taken = if algorithm.strings { pool.strings(slices)? } else { pool.joined(slices) };
+        let taken = if algorithm.strings { pool.strings(slices)? } else { pool.joined(slices)? };
         taken.map_err(|Full| Refusal::Full)
     }
 }

@@ -51,7 +51,7 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
             return SEALCOMB_ERROR_POINTER;
         }
         // SAFETY: not NULL, and the caller's to write to.
-        unsafe { key.write(ptr::null_mut()) };
+        unsafe { memory::tell(key, ptr::null_mut()) };
         let made = || {
             // SAFETY: the caller's promise.
             let algorithm =
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
         match made() {
             Ok(made) => {
                 // SAFETY: as above.
-                unsafe { key.write(Box::into_raw(made)) };
+                unsafe { memory::tell(key, Box::into_raw(made)) };
                 SEALCOMB_OK
             }
             Err(status) => status,

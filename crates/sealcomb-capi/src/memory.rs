@@ -5,10 +5,22 @@ use std::slice;
 use crate::sealcomb_status;
 use crate::sealcomb_status::SEALCOMB_ERROR_POINTER;
 
-/// Whether a buffer can be: it has no more bytes than an object can have, and is somewhere if it has any.
+/// Whether a buffer is possible: it has no more bytes than an object can have, and, if it has any, a pointer that is aligned
+/// and not NULL.
 #[inline(always)]
 pub(crate) fn is_possible<T>(data: *const T, count: usize) -> bool {
-    (count == 0 || !data.is_null()) && count <= isize::MAX as usize / size_of::<T>()
+    (count == 0 || !data.is_null() && data.is_aligned()) && count <= isize::MAX as usize / size_of::<T>()
+}
+
+/// Writes a result to a place that the caller named, of any alignment.
+///
+/// # Safety
+/// `place` is NULL, or a value can be written there.
+pub(crate) unsafe fn tell<T>(place: *mut T, value: T) {
+    if !place.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { place.write_unaligned(value) };
+    }
 }
 
 /// As a slice. NULL is an empty one.
@@ -88,6 +100,8 @@ mod tests {
             assert_eq!(read(ptr::dangling::<u64>(), usize::MAX / 8), Err(SEALCOMB_ERROR_POINTER));
             assert_eq!(write(ptr::null_mut(), 0), Ok(&mut [][..]));
             assert_eq!(write(ptr::null_mut(), 1), Err(SEALCOMB_ERROR_POINTER));
+            assert_eq!(read(ptr::without_provenance::<u64>(12), 1), Err(SEALCOMB_ERROR_POINTER));
+            assert_eq!(read(ptr::without_provenance::<u64>(12), 0), Ok(&[][..]));
         }
     }
 }

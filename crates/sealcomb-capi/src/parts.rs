@@ -61,19 +61,32 @@ impl<'a> Pool<'a> {
     }
 
     /// The pieces as one string: on the heap, if not even a whole room would do.
-    pub(crate) fn joined(&mut self, pieces: impl Iterator<Item = &'a [u8]> + Clone) -> Result<Aad<'a>, Full> {
+    pub(crate) fn joined(
+        &mut self,
+        pieces: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Result<Result<Aad<'a>, Full>, sealcomb_status> {
         let bytes = pieces.clone().fold(0_usize, |sum, piece| sum.saturating_add(piece.len()));
         if bytes > TEXT_BYTES {
-            let joined = pieces.collect::<Vec<_>>().concat();
-            return self
-                .long
-                .set(joined)
-                .map(|()| Aad::from(self.long.get().map_or(&[][..], Vec::as_slice)))
-                .map_err(|_| Full);
+            if self.long.get().is_some() {
+                return Ok(Err(Full));
+            }
+            let joined = concatenated(bytes, pieces)?;
+            return Ok(Ok(Aad::from(self.long.get_or_init(|| joined).as_slice())));
         }
-        let taken = take(&mut self.text, bytes)?;
-        Ok(Aad::from(filled(taken, pieces.flatten().copied())))
+        let taken = take(&mut self.text, bytes);
+        Ok(taken.map(|taken| Aad::from(filled(taken, pieces.flatten().copied()))))
     }
+}
+
+/// The pieces in memory of their own. Pieces may name the same memory many times, and so be more than there is memory for.
+fn concatenated<'a>(
+    bytes: usize,
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> Result<Vec<u8>, sealcomb_status> {
+    let mut joined = Vec::new();
+    joined.try_reserve_exact(bytes).map_err(|_| SEALCOMB_ERROR_AAD_TOO_LONG)?;
+    pieces.for_each(|piece| joined.extend_from_slice(piece));
+    Ok(joined)
 }
 
 /// The first of what is left.

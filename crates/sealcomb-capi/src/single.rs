@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
+use crate::memory::{is_possible, tell};
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
 };
@@ -32,7 +33,7 @@ const EMPTY: sealcomb_job = sealcomb_job {
 /// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than
 /// that takes.
 ///
-/// @param written where the bytes of both together are put; may be NULL
+/// @param written where the bytes of both together are put, 0 where something is wrong; may be NULL
 /// @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
 #[must_use]
 #[unsafe(no_mangle)]
@@ -48,16 +49,19 @@ pub unsafe extern "C" fn sealcomb_seal(
     sealed_bytes: usize,
     written: *mut usize,
 ) -> sealcomb_status {
+    // SAFETY: NULL, or the caller's to write to.
+    unsafe { tell(written, 0) };
     // SAFETY: NULL, or a key that was not freed.
     let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
+    let read = [(nonce, nonce_bytes), (aad, aad_bytes), (message, message_bytes)];
+    if !are_possible(&read) || !is_possible(sealed, sealed_bytes) {
+        return SEALCOMB_ERROR_POINTER;
+    }
     let ciphertext_bytes = inner.algorithm().ciphertext_bytes(message_bytes);
     let tag_bytes = inner.tag_bytes();
     let needed = ciphertext_bytes.saturating_add(tag_bytes);
     if needed > sealed_bytes {
         return SEALCOMB_ERROR_OUTPUT_TOO_SHORT;
-    }
-    if sealed.is_null() && needed > 0 {
-        return SEALCOMB_ERROR_POINTER;
     }
     let mut job = sealcomb_job {
         key,
@@ -85,7 +89,7 @@ pub unsafe extern "C" fn sealcomb_seal(
 ///
 /// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in place also
 /// the bytes of the ciphertext
-/// @param written where the bytes of the message are put; may be NULL
+/// @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
 /// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as far as it would
 /// have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was written
 #[must_use]
@@ -106,11 +110,12 @@ pub unsafe extern "C" fn sealcomb_open(
     unsafe { tell(written, 0) };
     // SAFETY: NULL, or a key that was not freed.
     let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
-    let tag_bytes = inner.tag_bytes();
-    let Some(ciphertext_bytes) = sealed_bytes.checked_sub(tag_bytes) else { return SEALCOMB_FORGED };
-    if sealed.is_null() && sealed_bytes > 0 {
+    let read = [(nonce, nonce_bytes), (aad, aad_bytes), (sealed, sealed_bytes)];
+    if !are_possible(&read) || !is_possible(message, message_bytes) {
         return SEALCOMB_ERROR_POINTER;
     }
+    let tag_bytes = inner.tag_bytes();
+    let Some(ciphertext_bytes) = sealed_bytes.checked_sub(tag_bytes) else { return SEALCOMB_FORGED };
     let mut job = sealcomb_job {
         key,
         nonce,
@@ -191,11 +196,7 @@ fn job_of_mac(
     sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY }
 }
 
-/// # Safety
-/// NULL, or a place to write to.
-unsafe fn tell(written: *mut usize, bytes: usize) {
-    if !written.is_null() {
-        // SAFETY: the caller's promise.
-        unsafe { written.write(bytes) };
-    }
+/// Whether every pointer fits the length beside it.
+fn are_possible(buffers: &[(*const u8, usize)]) -> bool {
+    buffers.iter().all(|(data, bytes)| is_possible(*data, *bytes))
 }

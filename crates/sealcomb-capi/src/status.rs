@@ -20,7 +20,8 @@ pub enum sealcomb_status {
     /// The size in a job's first field is none that this library knows, or differs within a batch; or a reserved
     /// field is not 0.
     SEALCOMB_ERROR_JOB_SIZE = -2,
-    /// A pointer is NULL where there is something to read or write, or a length is over `SIZE_MAX / 2`.
+    /// A pointer is NULL although the length or count beside it is not 0, a length or the bytes of an array are over
+    /// `SIZE_MAX / 2`, or an array is not aligned for its elements.
     SEALCOMB_ERROR_POINTER = -3,
     /// What a job writes overlaps something else of it, other than by being in place: `output == input`.
     SEALCOMB_ERROR_OVERLAP = -4,
@@ -34,7 +35,8 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_MESSAGE_LENGTH = -8,
     /// The message is longer than the mode's limit.
     SEALCOMB_ERROR_MESSAGE_TOO_LONG = -9,
-    /// There are more additional data, or more strings of them, than the mode's limit.
+    /// There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there is no
+    /// memory to join them.
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
     /// The output has less room than the result takes.
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT = -11,

@@ -36,13 +36,16 @@ typedef void spoil(filled *f);
 
 /* The mistake is found wherever it stands in a batch, sealing and opening, and nothing is written. */
 static void check_mistake(sealcomb_status expected, spoil *make) {
-    enum { MOST = 140 };
+    enum { MOST = 1000 };
     static filled all[MOST];
     static sealcomb_job jobs[MOST];
-    static const size_t counts[] = {1, 3, MOST};
-    for (size_t c = 0; c < 3; c++) {
-        for (size_t at = 0; at < counts[c]; at += counts[c] == MOST ? 129 : 1) {
-            for (int opens = 0; opens < 2; opens++) {
+    /* Around 64 and 128, the jobs that are done together, and their multiples. */
+    static const size_t counts[] = {1, 3, 64, 65, 127, 128, 129, 257, MOST};
+    static const size_t places[] = {0, 1, 2, 63, 64, 126, 127, 128, 129, 255, 256, 639, 640, MOST - 2, MOST - 1};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
+            size_t at = places[p];
+            for (int opens = 0; opens < 2 && at < counts[c]; opens++) {
                 for (size_t i = 0; i < counts[c]; i++) {
                     fill(&all[i]);
                     if (i == at) {
@@ -70,6 +73,13 @@ static void no_input(filled *f) { f->job.input = NULL; }
 static void no_output(filled *f) { f->job.output = NULL; }
 static void no_tag(filled *f) { f->job.tag = NULL; }
 static void huge_aad(filled *f) { f->job.aad_bytes = SIZE_MAX / 2 + 1; f->job.aad = (const uint8_t *)1; }
+static void huge_output(filled *f) { f->job.output_bytes = SIZE_MAX / 2 + 1; }
+static void no_parts(filled *f) {
+    f->job.aad = NULL;
+    f->job.aad_bytes = 0;
+    f->job.aad_part_count = 3;
+}
+static void no_parts_beside_aad(filled *f) { f->job.aad_part_count = 3; }
 static void short_nonce(filled *f) { f->job.nonce_bytes = 0; }
 static void short_tag(filled *f) { f->job.tag_bytes = 15; }
 static void short_output(filled *f) { f->job.output_bytes = sizeof f->output - 1; }
@@ -111,8 +121,10 @@ static void check_jobs(void) {
     check_mistake(SEALCOMB_ERROR_POINTER, no_input);
     check_mistake(SEALCOMB_ERROR_POINTER, no_output);
     check_mistake(SEALCOMB_ERROR_POINTER, no_tag);
-    /* So many bytes must be somewhere among the others. */
-    check_mistake(SEALCOMB_ERROR_OVERLAP, huge_aad);
+    check_mistake(SEALCOMB_ERROR_POINTER, huge_aad);
+    check_mistake(SEALCOMB_ERROR_POINTER, huge_output);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_parts);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_parts_beside_aad);
     check_mistake(SEALCOMB_ERROR_POINTER, part_of_nothing);
     check_mistake(SEALCOMB_ERROR_POINTER, both_aads);
     check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, short_nonce);
@@ -153,6 +165,12 @@ static void check_neighbours(void) {
     EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
     CHECK(is_filled_with(packet, 0xA5, 112));
+    /* A tag that is only read may lie in the input, one that is written may not. */
+    fill(&f);
+    f.job.tag = f.input + 84;
+    EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal_batch(&f.job, 1));
+    CHECK(is_untouched(&f));
+    EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(&f.job, 1));
 }
 
 /* A program of a later version has larger jobs; what this library does not know must be 0. */
@@ -200,8 +218,11 @@ static void check_single(void) {
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, NULL, 48, &written));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_seal(gcm, nonce, 12, NULL, 0, NULL, 32, sealed, 48, &written));
     EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 47, &written));
-    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
+    CHECK(written == 0);
+    EXPECT(SEALCOMB_ERROR_POINTER,
            sealcomb_seal(gcm, nonce, 12, NULL, 0, text, SIZE_MAX, sealed, SIZE_MAX - 1, &written));
+    EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
+           sealcomb_seal(gcm, nonce, 12, NULL, 0, text, SIZE_MAX / 2, sealed, SIZE_MAX / 2, &written));
     EXPECT(SEALCOMB_OK, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 48, NULL));
     EXPECT(SEALCOMB_OK, sealcomb_seal(gcm, nonce, 12, NULL, 0, text, 32, sealed, 48, &written));
     CHECK(written == 48);
