@@ -1,24 +1,17 @@
-//! Captures: reading pcap and pcapng record by record, writing one that appears under its name only when it is whole.
+//! Captures: reading pcap and pcapng record by record.
+//!
+//! Of a record everything is kept that says how much of a frame there is. What packets do not need is passed over by its
+//! length, whatever it holds.
 
 use std::fmt;
-use std::fs::Permissions;
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use pcap_file::pcap::{PcapHeader, PcapPacket, PcapParser, PcapWriter};
-use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
-use pcap_file::pcapng::blocks::interface_description::{
-    InterfaceDescriptionBlock, InterfaceDescriptionOption,
-};
-use pcap_file::pcapng::blocks::{
-    ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, PACKET_BLOCK, SECTION_HEADER_BLOCK,
-    SIMPLE_PACKET_BLOCK,
-};
-use pcap_file::pcapng::{Block, PcapNgParser, PcapNgWriter};
-use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
-use tempfile::NamedTempFile;
+use pcap_file::{DataLink, Endianness};
+
+use super::pcapng::{self, Cursor, Section};
 
 /// One packet as it was captured, with its link-layer header.
 pub(crate) struct Record {
@@ -26,11 +19,29 @@ pub(crate) struct Record {
     pub(crate) number: u64,
     /// Since 1970; 0 if it lies before that.
     pub(crate) time: Duration,
+    /// Which of its section's interfaces it was captured on; 0 in a pcap file.
+    pub(crate) interface: u32,
     /// What the frame begins with.
     pub(crate) link: DataLink,
-    /// The captured bytes; fewer than the packet had if the capture was made with a snap length, and at most
-    /// [`FRAME_BYTES`].
+    /// The captured bytes without frame check sequence, at most [`FRAME_BYTES`].
     pub(crate) frame: Vec<u8>,
+    /// Bytes that the frame had when it was captured, without frame check sequence.
+    pub(crate) original: usize,
+    /// Bytes of the frame check sequence that the capture says comes behind each frame, and that is left off here.
+    pub(crate) fcs: usize,
+}
+
+impl Record {
+    /// A frame that is there whole, from no capture.
+    pub(crate) fn whole(link: DataLink, frame: Vec<u8>) -> Self {
+        let original = frame.len();
+        Self { number: 1, time: Duration::ZERO, interface: 0, link, frame, original, fcs: 0 }
+    }
+
+    /// Whether the frame had more bytes than there are: the capture was made with a snap length.
+    pub(crate) fn is_clipped(&self) -> bool {
+        self.frame.len() < self.original
+    }
 }
 
 /// What is kept of a frame: more than the longest IP packet, with the headers before it.
@@ -41,12 +52,18 @@ const RECORD_BYTES: u32 = 64 << 20;
 /// The header of a pcap file, and of a packet in it.
 const PCAP_HEADER_BYTES: usize = 24;
 const PCAP_PACKET_HEADER_BYTES: usize = 16;
-/// The shortest block of a pcapng file: type, length, and the length again.
-const BLOCK_BYTES: usize = 12;
 
 enum Format {
-    Pcap(PcapParser),
-    PcapNg(PcapNgParser),
+    Pcap(Pcap),
+    PcapNg(Section),
+}
+
+/// What the header of a pcap file says of its packets.
+struct Pcap {
+    order: Endianness,
+    nanoseconds: bool,
+    link: DataLink,
+    fcs: usize,
 }
 
 /// A capture that is being read.
@@ -91,14 +108,13 @@ impl fmt::Display for Truncation {
     }
 }
 
-/// The first four bytes of a pcapng file: a section header block.
-const PCAPNG: [u8; 4] = SECTION_HEADER_BLOCK.to_be_bytes();
-/// What a pcap file begins with: microseconds or nanoseconds, in the byte order of the machine that wrote it.
-const PCAP: [u32; 4] = [0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];
+/// What a pcap file begins with: microseconds or nanoseconds.
+const MICROSECONDS: u32 = 0xa1b2_c3d4;
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 impl<R: Read> Capture<R> {
-    /// Reads the file header. `name` is what errors call the capture. A packet of a link type that is not one of those that
-    /// it `knows` is an error.
+    /// Reads the file header. `name` is what errors call the capture. A pcap file of a link type that is not one of those
+    /// that it `knows` is an error; in a pcapng file each interface has its own, and records tell.
     pub(crate) fn new(name: &Path, source: R, knows: fn(DataLink) -> bool) -> Result<Self> {
         let name = name.display().to_string();
         let mut source = BufReader::new(source);
@@ -111,7 +127,7 @@ impl<R: Read> Capture<R> {
     /// Whether times are finer than the microseconds of a classic pcap file.
     pub(crate) fn has_nanoseconds(&self) -> bool {
         match &self.format {
-            Format::Pcap(parser) => parser.header().ts_resolution == TsResolution::NanoSecond,
+            Format::Pcap(pcap) => pcap.nanoseconds,
             Format::PcapNg(_) => true,
         }
     }
@@ -129,6 +145,11 @@ impl<R: Read> Capture<R> {
         let record = record.with_context(place)?;
         self.records += u64::from(record.is_some());
         Ok(record)
+    }
+
+    /// Packets so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
     }
 
     /// After the last packet: whether the file ended within another one.
@@ -165,53 +186,51 @@ impl<R: Read> Capture<R> {
         if !self.begin(PCAP_PACKET_HEADER_BYTES)? {
             return Ok(None);
         }
-        let Format::Pcap(parser) = &self.format else { unreachable!("of a pcap file") };
-        let header = parser.header();
-        let captured = number(&self.bytes[8..12], header.endianness);
+        let Format::Pcap(Pcap { order, nanoseconds, link, fcs }) = self.format else {
+            unreachable!("of a pcap file")
+        };
+        let header: Vec<u32> = self.bytes.chunks_exact(4).map(|field| number(field, order)).collect();
+        let [seconds, fraction, captured, original] = header[..] else { unreachable!("four fields") };
         check_length(captured)?;
         if !self.go_on(PCAP_PACKET_HEADER_BYTES + captured as usize)? {
             return Ok(None);
         }
-        let Format::Pcap(parser) = &self.format else { unreachable!("of a pcap file") };
-        // Raw, because the checked form refuses packets that are longer than the snap length.
-        let (_, packet) = parser.next_raw_packet(&self.bytes).map_err(|error| corrupt(&error))?;
-        let nanoseconds = match header.ts_resolution {
-            TsResolution::MicroSecond => u64::from(packet.ts_frac) * 1000,
-            TsResolution::NanoSecond => u64::from(packet.ts_frac),
-        };
+        let nanoseconds = u64::from(fraction) * if nanoseconds { 1 } else { 1000 };
         if nanoseconds >= 1_000_000_000 {
             bail!("its time has a fraction of more than a second");
         }
-        if packet.incl_len > packet.orig_len {
+        if captured > original {
             bail!("more bytes captured than the packet had");
         }
-        let record = Record {
-            number: self.records + 1,
-            time: Duration::from_secs(packet.ts_sec.into()) + Duration::from_nanos(nanoseconds),
-            link: supported(link_of_pcap(header.datalink), self.knows)?,
-            frame: frame(&packet.data),
-        };
+        if !(self.knows)(link) {
+            bail!("link type {} is not supported", u32::from(link));
+        }
+        let time = Duration::from_secs(seconds.into()) + Duration::from_nanos(nanoseconds);
+        let record = Record::new(
+            self.records + 1,
+            time,
+            pcapng::Packet {
+                interface: 0,
+                link,
+                data: &self.bytes[PCAP_PACKET_HEADER_BYTES..],
+                original: original as usize,
+                fcs,
+                time: None,
+            },
+        );
         self.offset += self.bytes.len() as u64;
         Ok(Some(record))
     }
 
     fn next_of_pcapng(&mut self) -> Result<Option<Record>> {
-        while self.begin(BLOCK_BYTES)? {
-            let Format::PcapNg(parser) = &self.format else { unreachable!("of a pcapng file") };
-            let (kind, len) = block_header(&self.bytes, parser.section().endianness)?;
-            let is_used = [
-                SECTION_HEADER_BLOCK,
-                INTERFACE_DESCRIPTION_BLOCK,
-                ENHANCED_PACKET_BLOCK,
-                PACKET_BLOCK,
-                SIMPLE_PACKET_BLOCK,
-            ]
-            .contains(&kind);
-            let record = if is_used {
+        while self.begin(pcapng::LEAST_BYTES)? {
+            let Format::PcapNg(section) = &self.format else { unreachable!("of a pcapng file") };
+            let (kind, len) = pcapng::header(&self.bytes, section.order())?;
+            let record = if pcapng::is_needed(kind) {
                 check_length(len)?;
-                if self.go_on(len as usize)? { self.block()? } else { None }
+                if self.go_on(len as usize)? { self.block(kind)? } else { None }
             } else {
-                self.pass_over(u64::from(len) - BLOCK_BYTES as u64)?;
+                self.pass_over(u64::from(len) - pcapng::LEAST_BYTES as u64)?;
                 None
             };
             if self.end.is_some() {
@@ -234,38 +253,21 @@ impl<R: Read> Capture<R> {
     }
 
     /// Takes a block that is there whole. The packet, if it has one.
-    fn block(&mut self) -> Result<Option<Record>> {
-        let Format::PcapNg(parser) = &mut self.format else { unreachable!("of a pcapng file") };
-        if self.bytes[..4] == PCAPNG {
-            // A new section, which may have another byte order and has interfaces of its own.
-            *parser = section(&self.bytes)?;
-            return Ok(None);
-        }
-        // Which interface, its units since 1970, and the bytes.
-        let (_, block) = parser.next_block(&self.bytes).map_err(|error| corrupt(&error))?;
-        let (interface, units, original_len, data) = match &block {
-            // The parser hands the file's units on as if they were nanoseconds.
-            Block::EnhancedPacket(packet) => {
-                (packet.interface_id, packet.timestamp.as_nanos(), packet.original_len, &packet.data)
-            }
-            Block::Packet(packet) => {
-                (packet.interface_id.into(), packet.timestamp.into(), packet.original_len, &packet.data)
-            }
-            // Has no time, and comes with its padding.
-            Block::SimplePacket(packet) => (0, 0, packet.original_len, &packet.data),
-            _ => return Ok(None),
-        };
-        let frame = frame(&data[..data.len().min(original_len as usize)]);
-        let interface = usize::try_from(interface).ok().and_then(|id| parser.interfaces().get(id));
-        let interface = interface.context("its interface is not described")?;
-        let time = time_of_pcapng(interface, units);
-        self.early += u64::from(time.is_none());
-        Ok(Some(Record {
-            number: self.records + 1,
-            time: time.unwrap_or_default(),
-            link: supported(interface.linktype, self.knows)?,
-            frame,
-        }))
+    fn block(&mut self, kind: u32) -> Result<Option<Record>> {
+        let Format::PcapNg(section) = &mut self.format else { unreachable!("of a pcapng file") };
+        let Some(packet) = section.take(kind, &self.bytes)? else { return Ok(None) };
+        self.early += u64::from(packet.time.is_none());
+        Ok(Some(Record::new(self.records + 1, packet.time.unwrap_or_default(), packet)))
+    }
+}
+
+impl Record {
+    fn new(number: u64, time: Duration, packet: pcapng::Packet<'_>) -> Self {
+        let pcapng::Packet { interface, link, data, original, fcs, .. } = packet;
+        // Some programs write too few bytes, or 0, as the original length.
+        let original = original.max(data.len()).saturating_sub(fcs);
+        let frame = data[..data.len().min(original).min(FRAME_BYTES)].to_vec();
+        Self { number, time, interface, link, frame, original, fcs }
     }
 }
 
@@ -281,52 +283,53 @@ fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u
     if !fill(source, bytes, 4)? {
         return Err(ends());
     }
-    let format = if bytes[..] == PCAPNG {
-        if !fill(source, bytes, BLOCK_BYTES)? {
+    let order = [Endianness::Little, Endianness::Big]
+        .into_iter()
+        .find(|order| [MICROSECONDS, NANOSECONDS].contains(&number(bytes, *order)));
+    let format = if pcapng::is_magic(bytes) {
+        if !fill(source, bytes, pcapng::LEAST_BYTES)? {
             return Err(ends());
         }
-        let (_, len) = block_header(bytes, Endianness::Little)?;
+        let (_, len) = pcapng::header(bytes, Endianness::Little)?;
         check_length(len)?;
         if !fill(source, bytes, len as usize)? {
             return Err(ends());
         }
-        Format::PcapNg(section(bytes)?)
-    } else if PCAP.contains(&number(bytes, Endianness::Little)) {
+        Format::PcapNg(Section::new(bytes)?)
+    } else if let Some(order) = order {
         if !fill(source, bytes, PCAP_HEADER_BYTES)? {
             return Err(ends());
         }
-        Format::Pcap(PcapParser::new(bytes).map_err(|error| corrupt(&error))?.1)
+        Format::Pcap(pcap(bytes, order))
     } else {
         bail!("neither a pcap nor a pcapng file");
     };
     Ok((format, bytes.len() as u64))
 }
 
-/// A parser for what follows a section header block.
-fn section(block: &[u8]) -> Result<PcapNgParser> {
-    Ok(PcapNgParser::new(block).map_err(|error| corrupt(&error))?.1)
-}
-
-/// The type and the length of a block. The byte order is the section's, which a section header says itself.
-fn block_header(bytes: &[u8], endianness: Endianness) -> Result<(u32, u32)> {
-    const MAGIC: u32 = 0x1a2b_3c4d;
-    let kind = number(&bytes[..4], endianness);
-    let endianness = match number(&bytes[8..12], Endianness::Little) {
-        _ if kind != SECTION_HEADER_BLOCK => endianness,
-        MAGIC => Endianness::Little,
-        magic if magic == MAGIC.swap_bytes() => Endianness::Big,
-        _ => bail!("corrupt: a section header without its magic number"),
-    };
-    let len = number(&bytes[4..8], endianness);
-    if len < BLOCK_BYTES as u32 || !len.is_multiple_of(4) {
-        bail!("corrupt: a block cannot have {len} bytes");
+/// What is needed of a pcap file's header: its last field has the link type in its lower half and, if a bit says so, the
+/// length of the frame check sequence in its upper four bits, in units of 16 bits.
+fn pcap(header: &[u8], order: Endianness) -> Pcap {
+    const HAS_FCS: u32 = 1 << 26;
+    let field = number(&header[20..24], order);
+    Pcap {
+        order,
+        nanoseconds: number(header, order) == NANOSECONDS,
+        link: link(field & 0xffff),
+        fcs: if field & HAS_FCS == 0 { 0 } else { 2 * (field >> 28) as usize },
     }
-    Ok((kind, len))
 }
 
-fn number(bytes: &[u8], endianness: Endianness) -> u32 {
-    let bytes = *bytes.first_chunk().expect("a field of 4 bytes");
-    if endianness == Endianness::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+/// A link type by its number. Two of them are raw IP on some systems, which put their own numbers into files.
+pub(super) fn link(number: u32) -> DataLink {
+    match number {
+        12 | 14 => DataLink::RAW,
+        number => DataLink::from(number),
+    }
+}
+
+fn number(bytes: &[u8], order: Endianness) -> u32 {
+    Cursor::new(bytes, order).u32().expect("a field of 4 bytes")
 }
 
 fn check_length(len: u32) -> Result<()> {
@@ -334,201 +337,4 @@ fn check_length(len: u32) -> Result<()> {
         bail!("it says that it has {len} bytes, and up to {RECORD_BYTES} are read: is its length corrupt?");
     }
     Ok(())
-}
-
-/// What is kept of a frame.
-fn frame(bytes: &[u8]) -> Vec<u8> {
-    bytes[..bytes.len().min(FRAME_BYTES)].to_vec()
-}
-
-/// The link type: the upper bits of the header's field tell of a frame check sequence, which lies behind the packet.
-fn link_of_pcap(field: DataLink) -> DataLink {
-    DataLink::from(u32::from(field) & 0xffff)
-}
-
-fn supported(link: DataLink, knows: fn(DataLink) -> bool) -> Result<DataLink> {
-    if knows(link) { Ok(link) } else { bail!("link type {} is not supported", u32::from(link)) }
-}
-
-/// A packet's time, to the nanosecond. `None`: it lies before 1970.
-fn time_of_pcapng(interface: &InterfaceDescriptionBlock<'_>, units: u128) -> Option<Duration> {
-    let mut per_second: Option<u128> = Some(1_000_000);
-    let mut offset = 0;
-    for option in &interface.options {
-        match *option {
-            InterfaceDescriptionOption::IfTsResol(exponent) => {
-                let base: u128 = if exponent & 0x80 == 0 { 10 } else { 2 };
-                per_second = base.checked_pow(u32::from(exponent & 0x7f));
-            }
-            InterfaceDescriptionOption::IfTsOffset(seconds) => offset = seconds.cast_signed(),
-            _ => {}
-        }
-    }
-    // A packet has 64 bits of units: if they are too small for this type, all of them are less than a nanosecond.
-    let (seconds, nanoseconds) = per_second
-        .map_or((0, 0), |per_second| (units / per_second, (units % per_second) * 1_000_000_000 / per_second));
-    let seconds = u128::checked_add_signed(seconds, offset.into())?;
-    Some(Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), nanoseconds as u32))
-}
-
-fn corrupt(error: &PcapError) -> anyhow::Error {
-    match error {
-        PcapError::IncompleteBuffer => anyhow!("corrupt: a field reaches beyond its block"),
-        PcapError::InvalidField(what) => anyhow!("corrupt: {what}"),
-        other => anyhow!("corrupt: {other}"),
-    }
-}
-
-/// Who may read a capture that is written.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Readers {
-    /// Those that the user's umask lets.
-    Any,
-    /// Its owner alone.
-    Owner,
-}
-
-/// A capture of packets of one link type, being written beside its final name.
-pub(crate) struct Writer {
-    target: Target,
-    path: PathBuf,
-    /// Packets so far whose time the format cannot hold.
-    late: u64,
-}
-
-type Buffer = BufWriter<NamedTempFile>;
-
-enum Target {
-    Pcap(PcapWriter<Buffer>),
-    PcapNg(PcapNgWriter<Buffer>),
-}
-
-impl Target {
-    fn new(buffer: Buffer, is_pcapng: bool, nanoseconds: bool, link: DataLink) -> Result<Self, PcapError> {
-        if !is_pcapng {
-            let header = PcapHeader {
-                snaplen: SNAP_BYTES,
-                datalink: link,
-                ts_resolution: if nanoseconds { TsResolution::NanoSecond } else { TsResolution::MicroSecond },
-                endianness: Endianness::Little,
-                ..PcapHeader::default()
-            };
-            return PcapWriter::with_header(buffer, header).map(Self::Pcap);
-        }
-        let mut writer = PcapNgWriter::with_endianness(buffer, Endianness::Little)?;
-        writer.write_pcapng_block(InterfaceDescriptionBlock {
-            linktype: link,
-            snaplen: SNAP_BYTES,
-            options: vec![InterfaceDescriptionOption::IfTsResol(9)], // 10^-9 s
-        })?;
-        Ok(Self::PcapNg(writer))
-    }
-
-    /// The last time that it can hold: in the year 2106, or in 2554.
-    fn last_time(&self) -> Duration {
-        match self {
-            Self::Pcap(_) => Duration::new(u32::MAX.into(), 999_999_999),
-            Self::PcapNg(_) => Duration::from_nanos(u64::MAX),
-        }
-    }
-
-    fn write(&mut self, time: Duration, packet: &[u8]) -> Result<(), PcapError> {
-        let original_len = packet.len() as u32;
-        match self {
-            Self::Pcap(pcap) => pcap.write_packet(&PcapPacket::new(time, original_len, packet))?,
-            Self::PcapNg(pcapng) => pcapng.write_pcapng_block(EnhancedPacketBlock {
-                interface_id: 0,
-                timestamp: time,
-                original_len,
-                data: packet.into(),
-                options: vec![],
-            })?,
-        };
-        Ok(())
-    }
-
-    fn into_buffer(self) -> Buffer {
-        match self {
-            Self::Pcap(pcap) => pcap.into_writer(),
-            Self::PcapNg(pcapng) => pcapng.into_inner(),
-        }
-    }
-}
-
-/// What viewers are told that packets have at most.
-const SNAP_BYTES: u32 = 262_144;
-
-/// What a file made by `File::create` would get, before the umask. A temporary file is its owner's alone.
-#[cfg(unix)]
-fn any_readers() -> Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o666)
-}
-
-impl Writer {
-    /// Opens a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, and pcap
-    /// otherwise.
-    pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
-        let name = || path.display().to_string();
-        let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
-        // Behind a symbolic link the file that it leads to is replaced, not the link.
-        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        if path.exists() && !path.is_file() {
-            bail!("{}: not a regular file", name());
-        }
-        let directory = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        if !directory.is_dir() {
-            bail!("{}: there is no such folder", name());
-        }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".sealcomb-");
-        #[cfg(unix)]
-        if readers == Readers::Any {
-            builder.permissions(any_readers());
-        }
-        let file = builder.tempfile_in(directory).map_err(|error| unwritable(&error)).with_context(name)?;
-        let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds, link);
-        let target = target.map_err(|error| not_written(&error)).with_context(name)?;
-        Ok(Self { target, path: path.clone(), late: 0 })
-    }
-
-    /// Appends one packet. A time that is too late for the format becomes the last one that it can hold.
-    pub(crate) fn write(&mut self, time: Duration, packet: &[u8]) -> Result<()> {
-        let last = self.target.last_time();
-        self.late += u64::from(time > last);
-        self.target
-            .write(time.min(last), packet)
-            .map_err(|error| not_written(&error))
-            .with_context(|| self.path.display().to_string())
-    }
-
-    /// Packets so far whose time the format cannot hold.
-    pub(crate) fn late(&self) -> u64 {
-        self.late
-    }
-
-    /// Gives the file its name.
-    pub(crate) fn finish(self) -> Result<()> {
-        let Self { target, path, .. } = self;
-        let name = || path.display().to_string();
-        let mut buffer = target.into_buffer();
-        buffer.flush().map_err(|error| unwritable(&error)).with_context(name)?;
-        let file = buffer.into_inner().map_err(|error| unwritable(error.error())).with_context(name)?;
-        file.persist(&path).map_err(|error| unwritable(&error.error)).with_context(name)?;
-        Ok(())
-    }
-}
-
-/// The kind alone: the whole error tells the name of the temporary file, which would mislead.
-fn unwritable(error: &io::Error) -> anyhow::Error {
-    anyhow!("cannot be written: {}", error.kind())
-}
-
-fn not_written(error: &PcapError) -> anyhow::Error {
-    match error {
-        PcapError::IoError(error) => unwritable(error),
-        other => anyhow!("cannot be written: {other}"),
-    }
 }

@@ -3,8 +3,11 @@
 
 pub(crate) mod capture;
 pub(crate) mod fields;
+mod pcapng;
 pub(crate) mod sequences;
 pub(crate) mod speed;
+pub(crate) mod tally;
+pub(crate) mod writer;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -18,8 +21,10 @@ use pcap_file::DataLink;
 use sealcomb_numbers::Fingerprint;
 
 use crate::stdout;
-use capture::{Capture, Record, Writer};
+use capture::{Capture, Record};
 use sequences::{KeyFile, Sequences};
+use tally::{Cause, Tally};
+use writer::Writer;
 
 /// The numbers that the keys of a file have used, for this run alone: in the folder `state`, or in the user's.
 pub(crate) fn take_sequences(
@@ -37,8 +42,11 @@ pub(crate) fn conclude(
     capture: &Capture<impl Read>,
     writer: Writer,
     mut lines: Vec<String>,
-    failures: Option<String>,
+    tally: &Tally<impl Cause>,
+    verb: &str,
 ) -> Result<ExitCode> {
+    debug_assert_eq!(tally.total(), capture.records(), "a packet has no name");
+    let failures = tally.failures(verb);
     let displaced = capture.early() + writer.late();
     writer.finish()?;
     if displaced > 0 {
@@ -90,6 +98,11 @@ pub(crate) fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result
         }
     }
     Ok((!records.is_empty()).then_some(records))
+}
+
+/// How many records came with a frame check sequence.
+pub(crate) fn with_fcs(records: &[Record]) -> u64 {
+    records.iter().filter(|record| record.fcs > 0).count() as u64
 }
 
 /// Which records a burst is of.

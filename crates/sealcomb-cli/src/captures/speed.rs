@@ -97,13 +97,7 @@ mod tests {
     use super::*;
 
     fn burst(packets: usize) -> Vec<Record> {
-        let record = |number| Record {
-            number,
-            time: Duration::ZERO,
-            link: pcap_file::DataLink::RAW,
-            frame: vec![0; 60],
-        };
-        (0..packets as u64).map(record).collect()
+        (0..packets).map(|_| Record::whole(pcap_file::DataLink::RAW, vec![0; 60])).collect()
     }
 
     #[test]

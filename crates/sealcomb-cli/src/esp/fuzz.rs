@@ -7,9 +7,12 @@ use std::path::Path;
 
 use pcap_file::DataLink;
 
+use super::fragments::Fragments;
+use super::report::{Unopened, Unsealed};
 use super::transform::{Incoming, Opener, Sealer};
-use super::{ip, sa_file};
-use crate::captures::capture::Capture;
+use super::{incoming, ip, outgoing, sa_file};
+use crate::captures::capture::{Capture, Record};
+use crate::captures::tally::Tally;
 use crate::fuzz::{kind, outcome};
 
 /// Those of the demonstration, and one with long sequence numbers.
@@ -34,11 +37,9 @@ const DESTINATIONS: [(&[u8], u32); 6] = [
 const UDP: u8 = 17;
 const ESP: u8 = 50;
 
-/// Any bytes as a capture.
+/// Any bytes as a capture. Each of its packets must be handled or counted under one cause, whichever way it goes.
 pub fn capture(bytes: &[u8]) -> u64 {
-    /// Of how many records the outcome tells.
-    const TOLD: usize = 3;
-    let mut ways = Vec::new();
+    let mut records = Vec::new();
     let mut capture = match Capture::new(Path::new("capture"), bytes, ip::knows) {
         Ok(capture) => capture,
         Err(error) => return outcome(kind(&format_args!("{error:#}"))),
@@ -49,15 +50,46 @@ pub fn capture(bytes: &[u8]) -> u64 {
             Ok(None) => break String::new(),
             Err(error) => break kind(&format_args!("{error:#}")),
         };
-        let packet = ip::packet(record.link, &record.frame);
-        assert!(packet.is_ok_and(|packet| packet.len() <= record.frame.len()) || packet.is_err());
-        let found =
-            packet.map(|packet| Incoming::find(packet).is_some()).map_err(|why| mem::discriminant(&why));
-        if ways.len() < TOLD {
-            ways.push((u32::from(record.link), found));
+        assert!(record.frame.len() <= record.original);
+        if let Ok(packet) = ip::packet(&record) {
+            assert!(packet.len() <= record.frame.len());
+            assert_eq!(ip::packet_len(&record), Some(packet.len()));
         }
+        records.push(record);
     };
-    outcome((capture.has_nanoseconds(), ways, end))
+    assert_eq!(capture.records(), records.len() as u64);
+    let links: Vec<u32> = records.iter().take(3).map(|record| record.link.into()).collect();
+    ENDS.with_borrow_mut(|(sealer, opener)| {
+        let sealed = sealing(sealer, &records);
+        let opened = opening(opener, &records);
+        let frames = crate::macsec::fuzz::accounted_for(&records);
+        outcome((capture.has_nanoseconds(), links, sealed, opened, frames, end))
+    })
+}
+
+/// Which causes keep packets of a capture from being sealed. Every packet is handled or has one.
+fn sealing(sealer: &Sealer, records: &[Record]) -> Vec<bool> {
+    let mut tally = Tally::<Unsealed>::new();
+    let (_, burst) = outgoing(sealer, records, &mut tally);
+    for outgoing in burst {
+        tally.done(outgoing.inner().len());
+    }
+    assert_eq!(tally.total(), records.len() as u64);
+    tally.causes()
+}
+
+/// Which causes keep packets of a capture from being opened.
+fn opening(opener: &mut Opener, records: &[Record]) -> Vec<bool> {
+    let (mut tally, mut fragments) = (Tally::<Unopened>::new(), Fragments::default());
+    let (_, burst) = incoming(records, &mut fragments, &mut tally);
+    for opened in opener.open(&burst).expect("a burst") {
+        tally.not_done(Unopened::Dropped(opened.expect_err("nobody can forge an ICV")));
+    }
+    for (cause, count) in fragments.lost() {
+        tally.add(cause, count);
+    }
+    assert_eq!(tally.total(), records.len() as u64);
+    tally.causes()
 }
 
 /// Any text as an SA file. What is wrong with it must be told in one line, which has nothing that looks like a key.
@@ -97,7 +129,7 @@ thread_local! {
 pub fn packets(bytes: &[u8]) -> u64 {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let burst = Burst::read(bytes);
-        let foreign: Vec<_> = burst.foreign.iter().filter_map(|packet| Incoming::find(packet)).collect();
+        let foreign: Vec<_> = burst.foreign.iter().filter_map(|packet| Incoming::find(packet).ok()).collect();
         let opened = opener.open(&foreign).expect("a burst");
         let refused: Vec<_> = opened
             .iter()
@@ -114,7 +146,7 @@ pub fn packets(bytes: &[u8]) -> u64 {
         for ((inner, change), mut esp) in
             inner.into_iter().zip(sealed).filter_map(|(inner, esp)| Some((inner, esp?)))
         {
-            let (_, start) = find(&esp).expect("what was sealed is ESP");
+            let start = super::carried::find(&esp).expect("what was sealed is ESP").start;
             let at = change.map(|(at, bits)| {
                 let at = at % esp.len();
                 esp[at] ^= bits;
@@ -122,7 +154,8 @@ pub fn packets(bytes: &[u8]) -> u64 {
             });
             sent.push((inner, esp, at.is_some_and(|at| at >= start), at.is_some()));
         }
-        let arrived: Vec<_> = sent.iter().filter_map(|sent| Some((sent, Incoming::find(&sent.1)?))).collect();
+        let arrived: Vec<_> =
+            sent.iter().filter_map(|sent| Some((sent, Incoming::find(&sent.1).ok()?))).collect();
         let (arrived, incoming): (Vec<_>, Vec<_>) = arrived.into_iter().unzip();
         let opened = opener.open(&incoming).expect("a burst");
         let mut ways = Vec::new();
@@ -135,11 +168,6 @@ pub fn packets(bytes: &[u8]) -> u64 {
         }
         outcome((refused, ways))
     })
-}
-
-/// The SPI of an ESP packet and where it begins.
-fn find(packet: &[u8]) -> Option<(u32, usize)> {
-    super::transform::find(packet)
 }
 
 /// At which byte a sealed packet is changed on its way, and which bits of it.
@@ -166,8 +194,8 @@ impl Burst {
                     burst.foreign.push(ip_packet(destination, ESP, &[&spi.to_be_bytes(), content].concat()));
                 }
                 3 => {
-                    if let Ok(inner) = ip::packet(DataLink::RAW, content) {
-                        burst.inner.push((inner.to_vec(), None));
+                    if let Ok(inner) = ip::packet(&Record::whole(DataLink::RAW, content.to_vec())) {
+                        burst.inner.push((inner.into_owned(), None));
                     }
                 }
                 4 | 5 => burst.inner.push((ip_packet(destination, UDP, content), None)),

@@ -1,10 +1,14 @@
 //! From a captured frame to its IP packet.
 
-use etherparse::{EtherType, Ethernet2Slice, SingleVlanSlice};
+use std::borrow::Cow;
+
+use etherparse::{EtherType, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
 use pcap_file::DataLink;
 use sealcomb_esp::Header;
 
-/// Whether [`payload`] knows the link type.
+use crate::captures::capture::Record;
+
+/// Whether [`packet`] knows the link type.
 pub(crate) fn knows(link: DataLink) -> bool {
     matches!(
         link,
@@ -19,39 +23,119 @@ pub(crate) fn knows(link: DataLink) -> bool {
     )
 }
 
-/// What follows the frame's link-layer header, if that says IPv4 or IPv6. Padding of short frames is still there.
-pub(crate) fn payload(link: DataLink, frame: &[u8]) -> Option<&[u8]> {
-    match link {
-        DataLink::RAW | DataLink::IPV4 | DataLink::IPV6 => Some(frame),
-        DataLink::ETHERNET => {
-            let ethernet = Ethernet2Slice::from_slice_without_fcs(frame).ok()?;
-            payload_of_ether_type(ethernet.ether_type(), ethernet.payload_slice())
-        }
+/// Why a frame yields no IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPacket {
+    /// Another protocol.
+    NotIp,
+    /// The capture holds only the beginning of it.
+    Clipped,
+    /// It announces an IP packet, and a header makes no sense or ends before it should.
+    Malformed,
+    /// It is longer than other IP packets can be: a jumbogram (RFC 2675), or segments that were not cut to size yet.
+    TooLong,
+    /// Its link type is not one of those that are known.
+    OtherLink,
+}
+
+/// The frame's IP packet from the first byte of its header to the last byte of its payload. Where the header does not
+/// tell the length, because the network card was to do that after the capture, it is the frame's, and is written into
+/// the header.
+pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
+    let payload = payload(record)?;
+    let header = header(record, payload)?;
+    let len = declared_len(record, payload, &header)?;
+    if len > header_bytes(&header) + usize::from(u16::MAX) || is_v4(&header) && len > usize::from(u16::MAX) {
+        return Err(NoPacket::TooLong);
+    }
+    let packet = payload.get(..len).ok_or(NoPacket::Clipped)?;
+    Ok(if has_length(&header) || len == header_bytes(&header) {
+        Cow::Borrowed(packet)
+    } else {
+        Cow::Owned(with_length(packet, &header))
+    })
+}
+
+/// How long the frame's IP packet was, even if the capture holds only its beginning. `None`: it has none.
+pub(crate) fn packet_len(record: &Record) -> Option<usize> {
+    let payload = payload(record).ok()?;
+    declared_len(record, payload, &Header::parse(payload)?).ok()
+}
+
+/// What follows the frame's link-layer header. Padding of short frames is still there.
+fn payload(record: &Record) -> Result<&[u8], NoPacket> {
+    let frame = &record.frame[..];
+    if record.original == 0 {
+        return Err(NoPacket::NotIp);
+    }
+    let payload = match record.link {
+        DataLink::RAW | DataLink::IPV4 | DataLink::IPV6 => Ok(frame),
+        // Two addresses come before the type.
+        DataLink::ETHERNET => of_type_at(frame, 12, 14),
         // "Linux cooked": the protocol stands at byte 14 of 16, in version 2 at byte 0 of 20.
-        DataLink::LINUX_SLL => payload_of_ether_type(ether_type(frame, 14)?, frame.get(16..)?),
-        DataLink::LINUX_SLL2 => payload_of_ether_type(ether_type(frame, 0)?, frame.get(20..)?),
-        DataLink::NULL | DataLink::LOOP => {
-            let (family, payload) = frame.split_first_chunk()?;
-            is_ip_family(*family).then_some(payload)
+        DataLink::LINUX_SLL => of_type_at(frame, 14, 16),
+        DataLink::LINUX_SLL2 => of_type_at(frame, 0, 20),
+        DataLink::NULL | DataLink::LOOP => match frame.split_first_chunk() {
+            Some((family, payload)) if is_ip_family(*family) => Ok(payload),
+            Some(_) => Err(NoPacket::NotIp),
+            None => Err(NoPacket::Clipped),
+        },
+        _ => Err(NoPacket::OtherLink),
+    };
+    payload.map_err(|reason| cut(record, reason))
+}
+
+/// A header that ends before it should is the capture's fault only where that holds less than the frame had.
+fn cut(record: &Record, reason: NoPacket) -> NoPacket {
+    if reason == NoPacket::Clipped && !record.is_clipped() { NoPacket::Malformed } else { reason }
+}
+
+pub(super) fn of_type_at(frame: &[u8], type_at: usize, payload_at: usize) -> Result<&[u8], NoPacket> {
+    of_type(number(frame, type_at)?, frame.get(payload_at..).ok_or(NoPacket::Clipped)?)
+}
+
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
+    let field = bytes.get(at..).and_then(<[u8]>::first_chunk).ok_or(NoPacket::Clipped)?;
+    Ok(u16::from_be_bytes(*field))
+}
+
+/// A field below this is not a type but a length, with an LLC header behind it (IEEE 802.3).
+const LEAST_TYPE: u16 = 0x600;
+/// An LLC header with which an EtherType comes after all.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+const PPPOE_SESSION: EtherType = EtherType(0x8864);
+const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
+
+/// The IP packet behind an EtherType, with what may come in between: VLAN tags, labels of MPLS, PPP over Ethernet, and
+/// the headers that some send instead of an EtherType.
+pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket> {
+    let behind = |bytes| payload.get(bytes..).ok_or(NoPacket::Clipped);
+    match EtherType(ether_type) {
+        EtherType::IPV4 | EtherType::IPV6 => Ok(payload),
+        EtherType::VLAN_TAGGED_FRAME | EtherType::PROVIDER_BRIDGING | EtherType::VLAN_DOUBLE_TAGGED_FRAME => {
+            of_type(number(payload, 2)?, behind(4)?)
         }
-        _ => None,
+        PPPOE_SESSION => match number(payload, 6)? {
+            0x0021 | 0x0057 => behind(8),
+            _ => Err(NoPacket::NotIp),
+        },
+        mpls if MPLS.contains(&mpls) => of_labels(payload),
+        EtherType(0..LEAST_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, behind(8)?),
+        EtherType(0..LEAST_TYPE) if SNAP.starts_with(payload) => Err(NoPacket::Clipped),
+        _ => Err(NoPacket::NotIp),
     }
 }
 
-fn ether_type(frame: &[u8], at: usize) -> Option<EtherType> {
-    let field = frame.get(at..)?.first_chunk()?;
-    Some(EtherType(u16::from_be_bytes(*field)))
-}
-
-fn payload_of_ether_type(mut ether_type: EtherType, mut payload: &[u8]) -> Option<&[u8]> {
-    while matches!(
-        ether_type,
-        EtherType::VLAN_TAGGED_FRAME | EtherType::PROVIDER_BRIDGING | EtherType::VLAN_DOUBLE_TAGGED_FRAME
-    ) {
-        let vlan = SingleVlanSlice::from_slice(payload).ok()?;
-        (ether_type, payload) = (vlan.ether_type(), vlan.payload_slice());
+/// Labels do not tell what follows the last of them: as routers do, it is taken for IP if it begins like that.
+fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
+    loop {
+        let (label, rest) = stack.split_first_chunk::<4>().ok_or(NoPacket::Clipped)?;
+        stack = rest;
+        if label[2] & 1 == 1 {
+            let version = stack.first().ok_or(NoPacket::Clipped)? >> 4;
+            return if matches!(version, 4 | 6) { Ok(stack) } else { Err(NoPacket::NotIp) };
+        }
     }
-    matches!(ether_type, EtherType::IPV4 | EtherType::IPV6).then_some(payload)
 }
 
 /// The address family of a loopback frame, in the byte order of the machine that captured it. IPv6 has another number
@@ -64,79 +148,107 @@ fn is_ip_family(field: [u8; 4]) -> bool {
         .any(|family| *family == IPV4 || IPV6.contains(family))
 }
 
-/// Why a frame yields no IP packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoPacket {
-    /// Another protocol, or a header that makes no sense.
-    NotIp,
-    /// The capture holds only the beginning of it.
-    Clipped,
+fn header<'a>(record: &Record, payload: &'a [u8]) -> Result<Header<'a>, NoPacket> {
+    Header::parse(payload).ok_or_else(|| {
+        let is_raw = matches!(record.link, DataLink::RAW | DataLink::IPV4 | DataLink::IPV6);
+        let bytes = match payload.first().map(|byte| (byte >> 4, byte & 0xf)) {
+            Some((4, words)) => (4 * usize::from(words)).max(20),
+            Some((6, _)) => 40,
+            Some(_) if is_raw => return NoPacket::NotIp,
+            Some(_) => return NoPacket::Malformed,
+            None => 1,
+        };
+        cut(record, if payload.len() < bytes { NoPacket::Clipped } else { NoPacket::Malformed })
+    })
 }
 
-/// The frame's IP packet from the first byte of its header to the last byte of its payload.
-pub(crate) fn packet(link: DataLink, frame: &[u8]) -> Result<&[u8], NoPacket> {
-    let payload = payload(link, frame).ok_or(NoPacket::NotIp)?;
-    let len = Header::parse(payload).and_then(|header| header.packet_len()).ok_or(NoPacket::NotIp)?;
-    payload.get(..len).ok_or(NoPacket::Clipped)
+/// Ethernet pads frames so that 46 bytes follow their header, 6 more than an empty IPv6 packet has.
+const PADDING_BYTES: usize = 6;
+
+/// How long the packet is that begins with `payload`.
+fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<usize, NoPacket> {
+    let header_bytes = header_bytes(header);
+    // As far as the frame went, also where the capture does not have it.
+    let all = payload.len() + (record.original - record.frame.len().min(record.original));
+    match header {
+        Header::V4(v4) if v4.total_len() == 0 => Ok(all),
+        Header::V4(v4) if usize::from(v4.total_len()) < header_bytes => Err(NoPacket::Malformed),
+        Header::V4(v4) => Ok(v4.total_len().into()),
+        Header::V6(v6) if v6.payload_length() > 0 => Ok(header_bytes + usize::from(v6.payload_length())),
+        Header::V6(v6) if v6.next_header() == IpNumber::IPV6_NO_NEXT_HEADER => Ok(header_bytes),
+        Header::V6(_) if all <= header_bytes + PADDING_BYTES => Ok(header_bytes),
+        Header::V6(v6) if v6.next_header() == IpNumber::IPV6_HEADER_HOP_BY_HOP => {
+            match jumbo_len(&payload[header_bytes..]).map_err(|reason| cut(record, reason))? {
+                Some(len) if len > usize::from(u16::MAX) => Ok(header_bytes + len),
+                Some(_) => Err(NoPacket::Malformed),
+                None => Ok(all),
+            }
+        }
+        Header::V6(_) => Ok(all),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn udp_packet() -> Vec<u8> {
-        let builder = etherparse::PacketBuilder::ipv4([192, 0, 2, 1], [192, 0, 2, 2], 9).udp(7, 7);
-        let mut packet = Vec::new();
-        builder.write(&mut packet, b"payload").unwrap();
-        packet
-    }
-
-    fn framed(header: &[u8], packet: &[u8]) -> Vec<u8> {
-        [header, packet].concat()
-    }
-
-    #[test]
-    fn every_known_link_type_leads_to_the_packet() {
-        let packet = udp_packet();
-        let ethernet = [[2; 12].as_slice(), &[0x08, 0x00]].concat();
-        let vlan_in_vlan = [[2; 12].as_slice(), &[0x88, 0xa8, 0, 5, 0x81, 0x00, 0, 6, 0x08, 0x00]].concat();
-        let cooked = [[0; 14].as_slice(), &[0x08, 0x00]].concat();
-        let cooked_2 = [[0x08, 0x00].as_slice(), &[0; 18]].concat();
-        for (link, header) in [
-            (DataLink::RAW, [].as_slice()),
-            (DataLink::IPV4, &[]),
-            (DataLink::ETHERNET, &ethernet),
-            (DataLink::ETHERNET, &vlan_in_vlan),
-            (DataLink::LINUX_SLL, &cooked),
-            (DataLink::LINUX_SLL2, &cooked_2),
-            (DataLink::NULL, &[2, 0, 0, 0]),
-            (DataLink::LOOP, &[0, 0, 0, 2]),
-        ] {
-            assert!(knows(link), "{link:?}");
-            assert_eq!(super::packet(link, &framed(header, &packet)), Ok(packet.as_slice()), "{link:?}");
+/// The length that a hop-by-hop header gives of a jumbogram's payload, if it does (RFC 2675).
+fn jumbo_len(hop_by_hop: &[u8]) -> Result<Option<usize>, NoPacket> {
+    const PAD_1: u8 = 0;
+    const JUMBO: u8 = 0xc2;
+    let units = hop_by_hop.get(1).ok_or(NoPacket::Clipped)?;
+    let mut options = hop_by_hop.get(2..8 * (1 + usize::from(*units))).ok_or(NoPacket::Clipped)?;
+    while let [kind, rest @ ..] = options {
+        if *kind == PAD_1 {
+            options = rest;
+            continue;
+        }
+        let [len, rest @ ..] = rest else { return Err(NoPacket::Malformed) };
+        let (value, rest) = rest.split_at_checked((*len).into()).ok_or(NoPacket::Malformed)?;
+        match value.try_into() {
+            Ok(len) if *kind == JUMBO => return Ok(Some(u32::from_be_bytes(len) as usize)),
+            _ => options = rest,
         }
     }
+    Ok(None)
+}
 
-    #[test]
-    fn padding_of_a_short_frame_is_not_part_of_the_packet() {
-        let packet = udp_packet();
-        let mut frame = framed(&[[2; 12].as_slice(), &[0x08, 0x00]].concat(), &packet);
-        frame.resize(60, 0);
-        assert_eq!(super::packet(DataLink::ETHERNET, &frame), Ok(packet.as_slice()));
-    }
+fn is_v4(header: &Header<'_>) -> bool {
+    matches!(header, Header::V4(_))
+}
 
-    #[test]
-    fn other_protocols_are_not_ip() {
-        let arp = [[2; 12].as_slice(), &[0x08, 0x06], &[0; 28]].concat();
-        assert_eq!(super::packet(DataLink::ETHERNET, &arp), Err(NoPacket::NotIp));
-        assert_eq!(super::packet(DataLink::RAW, &[]), Err(NoPacket::NotIp));
-        assert_eq!(super::packet(DataLink::RAW, &[0x70; 40]), Err(NoPacket::NotIp));
+fn header_bytes(header: &Header<'_>) -> usize {
+    match header {
+        Header::V4(v4) => v4.slice().len(),
+        Header::V6(v6) => v6.slice().len(),
     }
+}
 
-    #[test]
-    fn a_packet_without_its_end_is_clipped() {
-        let packet = udp_packet();
-        let cut = &packet[..packet.len() - 1];
-        assert_eq!(super::packet(DataLink::RAW, cut), Err(NoPacket::Clipped));
+fn has_length(header: &Header<'_>) -> bool {
+    match header {
+        Header::V4(v4) => v4.total_len() != 0,
+        Header::V6(v6) => v6.payload_length() != 0,
     }
+}
+
+/// The packet with its length in its header.
+fn with_length(packet: &[u8], header: &Header<'_>) -> Vec<u8> {
+    let mut packet = packet.to_vec();
+    match header {
+        Header::V4(_) => set_length_v4(&mut packet),
+        Header::V6(_) => set_length_v6(&mut packet),
+    }
+    packet
+}
+
+/// Writes the packet's length, of 16 bits, and the checksum that follows from it.
+pub(super) fn set_length_v4(packet: &mut [u8]) {
+    let len = packet.len() as u16;
+    packet[2..4].copy_from_slice(&len.to_be_bytes());
+    if let Ok(header) = Ipv4HeaderSlice::from_slice(packet) {
+        let checksum = header.to_header().calc_header_checksum();
+        packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+    }
+}
+
+/// Writes the length of the payload, of 16 bits.
+pub(super) fn set_length_v6(packet: &mut [u8]) {
+    let len = packet.len() - Ipv6HeaderSlice::from_slice(packet).map_or(packet.len(), |v6| v6.slice().len());
+    packet[4..6].copy_from_slice(&(len as u16).to_be_bytes());
 }

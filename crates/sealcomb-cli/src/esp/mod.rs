@@ -3,6 +3,8 @@
 //! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of no
 //! files; the rest is the command.
 
+mod carried;
+mod fragments;
 pub(crate) mod fuzz;
 mod ip;
 mod report;
@@ -20,13 +22,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use pcap_file::DataLink;
-use sealcomb_esp::Header;
 
-use crate::captures::capture::{Capture, Readers, Record, Writer};
+use crate::captures::capture::{Capture, Record};
 use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
-use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
-use report::{Opened, Sealed};
+use crate::captures::tally::Tally;
+use crate::captures::writer::{Readers, Writer};
+use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn, with_fcs};
+use fragments::{Added, Fragments};
+use report::{TOO_LONG, Unopened, Unsealed};
 use sa::Sa;
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
 
@@ -147,22 +151,23 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         sealer.go_on(|key| sequences.last(key));
     }
 
-    let mut report = Sealed::default();
+    let mut tally = Tally::new();
     let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
-        let (times, burst) = outgoing(&sealer, &records, &mut report);
+        let (times, burst) = outgoing(&sealer, &records, &mut tally);
         if let Some(sequences) = &mut sequences {
             sequences.reserve(sealer.wanted(&burst))?;
         }
         let sealed = sealer.seal(&burst).with_context(|| place(&args.input, &records))?;
         for ((time, outgoing), esp) in times.into_iter().zip(&burst).zip(sealed) {
             let Some(esp) = esp else {
-                report.too_long += 1;
+                tally.not_done(TOO_LONG);
                 continue;
             };
-            report.done.count(outgoing.inner());
+            tally.done(outgoing.inner().len());
             writer.write(time, &esp)?;
         }
+        tally.with_fcs(with_fcs(&records));
         sample.keep(records);
     }
     if let Some(sequences) = &mut sequences {
@@ -171,15 +176,15 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let numbers = |Used { spi, numbers }: Used| {
         format!("SA {spi:#x}: sequence numbers {} to {}", numbers.first, numbers.last)
     };
-    let mut lines = vec![report.to_string()];
+    let mut lines = vec![tally.report("sealed", "packets")];
     lines.extend(sealer.used().map(numbers));
     lines.extend(sealing_speed(Sealer::new(throwaway), &sample, args.burst)?);
-    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+    conclude((&args.input, &args.output), &capture, writer, lines, &tally, "sealed")
 }
 
 /// Seals the sample again and again, under other keys: no sequence number may serve twice under those of the file.
 fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
-    let mut ignored = Sealed::default();
+    let mut ignored = Tally::new();
     let bursts: Vec<Vec<Outgoing<'_>>> =
         sample.bursts().map(|records| outgoing(&sealer, records, &mut ignored).1).collect();
     speed::tell("sealed under throwaway keys", size, || {
@@ -214,16 +219,14 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
 fn outgoing<'a>(
     sealer: &Sealer,
     records: &'a [Record],
-    report: &mut Sealed,
+    tally: &mut Tally<Unsealed>,
 ) -> (Vec<Duration>, Vec<Outgoing<'a>>) {
     let mut packets = Vec::with_capacity(records.len());
     for record in records {
-        match ip::packet(record.link, &record.frame) {
-            Err(reason) => report.done.count_no_packet(reason),
-            Ok(inner) => match sealer.select(inner) {
-                None => report.unprotected += 1,
-                Some(outgoing) => packets.push((record.time, outgoing)),
-            },
+        let inner = ip::packet(record).map_err(Unsealed::NoPacket);
+        match inner.and_then(|inner| sealer.select(inner).ok_or(Unsealed::Unprotected)) {
+            Err(cause) => tally.not_done(cause),
+            Ok(outgoing) => packets.push((record.time, outgoing)),
         }
     }
     packets.into_iter().unzip()
@@ -238,32 +241,37 @@ fn open(args: &Open) -> Result<ExitCode> {
     let mut opener = Opener::new(associations);
     let mut capture = open_capture(&args.input, ip::knows)?;
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Owner)?;
-    let mut report = Opened::default();
+    let mut tally = Tally::new();
+    let mut fragments = Fragments::default();
     let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
-        let (times, burst) = incoming(&records, &mut report);
+        let (times, burst) = incoming(&records, &mut fragments, &mut tally);
         let opened = opener.open(&burst).with_context(|| place(&args.input, &records))?;
         for (time, inner) in times.into_iter().zip(opened) {
             match inner {
-                Err(reason) => report.count_dropped(reason),
+                Err(reason) => tally.not_done(Unopened::Dropped(reason)),
                 Ok(inner) => {
-                    report.done.count(&inner);
+                    tally.done(inner.len());
                     writer.write(time, &inner)?;
                 }
             }
         }
+        tally.with_fcs(with_fcs(&records));
         sample.keep(records);
     }
-    let mut lines = vec![report.to_string()];
+    for (cause, count) in fragments.lost() {
+        tally.add(cause, count);
+    }
+    let mut lines = vec![tally.report("opened", "packets")];
     lines.extend(opening_speed(&mut opener, &sample, args.burst)?);
-    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+    conclude((&args.input, &args.output), &capture, writer, lines, &tally, "opened")
 }
 
 /// Opens the sample again and again.
 fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
-    let mut ignored = Opened::default();
+    let (mut fragments, mut ignored) = (Fragments::default(), Tally::new());
     let bursts: Vec<Vec<Incoming<'_>>> =
-        sample.bursts().map(|records| incoming(records, &mut ignored).1).collect();
+        sample.bursts().map(|records| incoming(records, &mut fragments, &mut ignored).1).collect();
     speed::tell("opened", size, || {
         let mut round = Round::default();
         opener.forget();
@@ -276,31 +284,48 @@ fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Opti
     })
 }
 
-/// The packets to open of a burst of records, with their times.
-fn incoming<'a>(records: &'a [Record], report: &mut Opened) -> (Vec<Duration>, Vec<Incoming<'a>>) {
+/// The packets to open of a burst of records, with their times. Those that came in fragments have the time of their last
+/// one.
+fn incoming<'a>(
+    records: &'a [Record],
+    fragments: &mut Fragments,
+    tally: &mut Tally<Unopened>,
+) -> (Vec<Duration>, Vec<Incoming<'a>>) {
     let mut packets = Vec::with_capacity(records.len());
     for record in records {
-        match ip::packet(record.link, &record.frame) {
-            Err(reason) => report.done.count_no_packet(reason),
-            Ok(packet) => match Incoming::find(packet) {
-                None => report.not_esp += 1,
-                Some(incoming) => packets.push((record.time, incoming)),
-            },
+        match incoming_packet(record, fragments, tally) {
+            Err(cause) => tally.not_done(cause),
+            Ok(None) => {}
+            Ok(Some(incoming)) => packets.push((record.time, incoming)),
         }
     }
     packets.into_iter().unzip()
 }
 
-/// The lengths of the IP packets of a capture, as their headers declare them: a capture that holds only the beginning
-/// of each packet serves as well. What is not IP is passed over. A capture that was cut off serves up to there, with a
-/// warning.
+/// The packet to open of a record. `None`: it is a fragment, and others are to come.
+fn incoming_packet<'a>(
+    record: &'a Record,
+    fragments: &mut Fragments,
+    tally: &mut Tally<Unopened>,
+) -> Result<Option<Incoming<'a>>, Unopened> {
+    let packet = ip::packet(record).map_err(Unopened::NoPacket)?;
+    match fragments.add(packet, record.interface, record.time).map_err(Unopened::NoEsp)? {
+        Added::Waiting => Ok(None),
+        Added::Whole(packet, fragments) => {
+            tally.merge(fragments - 1);
+            Incoming::find(packet).map(Some).map_err(Unopened::NoEsp)
+        }
+    }
+}
+
+/// The lengths of the IP packets of a capture: one that holds only the beginning of each packet serves as well. What is
+/// not IP is passed over. A capture that was cut off serves up to there, with a warning.
 pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut capture = Capture::new(path, file, ip::knows)?;
     let mut lengths = Vec::new();
     while let Some(record) = capture.next()? {
-        let header = ip::payload(record.link, &record.frame).and_then(Header::parse);
-        lengths.extend(header.and_then(|header| header.packet_len()));
+        lengths.extend(ip::packet_len(&record));
     }
     if let Some(truncation) = capture.truncation() {
         warn(truncation);

@@ -1,121 +1,125 @@
-//! What became of the packets, counted and told.
+//! Why packets are not sealed or opened.
 
-use std::fmt;
-
+use super::carried::NoEsp;
 use super::ip::NoPacket;
 use super::transform::Dropped;
-
-/// Packets that were sealed or opened, and those that never came so far.
-#[derive(Default)]
-pub(crate) struct Done {
-    pub(crate) packets: u64,
-    /// Of the inner packets.
-    pub(crate) bytes: u64,
-    not_ip: u64,
-    clipped: u64,
-}
-
-impl Done {
-    pub(crate) fn count(&mut self, inner: &[u8]) {
-        self.packets += 1;
-        self.bytes += inner.len() as u64;
-    }
-
-    pub(crate) fn count_no_packet(&mut self, reason: NoPacket) {
-        match reason {
-            NoPacket::NotIp => self.not_ip += 1,
-            NoPacket::Clipped => self.clipped += 1,
-        }
-    }
-}
+use crate::captures::tally::{Cause, Kind};
 
 const CLIPPED: &str = "clipped by the capture";
+const MALFORMED_HEADER: &str = "with malformed headers";
+const OTHER_LINK: &str = "of a link type that is not read";
 
-/// Why the exit status is 1, if it is: how many packets should have been sealed or opened and were not.
-fn failures(done: &Done, verb: &str, lost: &[(u64, &str)]) -> Option<String> {
-    let nothing = (done.packets == 0).then(|| format!("nothing was {verb}"));
-    let lost = lost.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let reasons: Vec<String> = nothing.into_iter().chain(lost).collect();
-    (!reasons.is_empty()).then(|| reasons.join(", "))
+/// Why a packet is not sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsealed {
+    NoPacket(NoPacket),
+    /// No association protects it.
+    Unprotected,
 }
 
-/// What `seal` did.
-#[derive(Default)]
-pub(crate) struct Sealed {
-    pub(crate) done: Done,
-    pub(crate) unprotected: u64,
-    pub(crate) too_long: u64,
-}
+/// It would be longer in the tunnel than IP packets can be.
+pub(crate) const TOO_LONG: Unsealed = Unsealed::NoPacket(NoPacket::TooLong);
 
-impl Sealed {
-    /// Why the exit status is 1, if it is.
-    pub(crate) fn failures(&self) -> Option<String> {
-        let lost = [(self.done.clipped, CLIPPED), (self.too_long, "too long for the tunnel")];
-        failures(&self.done, "sealed", &lost)
-    }
-}
+impl Cause for Unsealed {
+    const ALL: &'static [Self] = &[
+        Self::NoPacket(NoPacket::NotIp),
+        Self::NoPacket(NoPacket::Clipped),
+        Self::Unprotected,
+        TOO_LONG,
+        Self::NoPacket(NoPacket::Malformed),
+        Self::NoPacket(NoPacket::OtherLink),
+    ];
 
-impl fmt::Display for Sealed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { done: Done { packets, bytes, not_ip, clipped }, unprotected, too_long } = self;
-        writeln!(f, "sealed {packets} packets of {bytes} bytes together")?;
-        write!(
-            f,
-            "passed over: {not_ip} not IP, {clipped} {CLIPPED}, {unprotected} that no SA protects, \
-             {too_long} too long for the tunnel"
-        )
-    }
-}
-
-/// What `open` did.
-#[derive(Default)]
-pub(crate) struct Opened {
-    pub(crate) done: Done,
-    pub(crate) not_esp: u64,
-    unknown_spi: u64,
-    forged: u64,
-    replayed: u64,
-    malformed: u64,
-    dummies: u64,
-    outside_selector: u64,
-}
-
-impl Opened {
-    pub(crate) fn count_dropped(&mut self, reason: Dropped) {
-        match reason {
-            Dropped::UnknownSpi => self.unknown_spi += 1,
-            Dropped::Malformed => self.malformed += 1,
-            Dropped::Replayed => self.replayed += 1,
-            Dropped::Forged => self.forged += 1,
-            Dropped::Dummy => self.dummies += 1,
-            Dropped::OutsideSelector => self.outside_selector += 1,
+    fn name(self) -> &'static str {
+        match self {
+            Self::NoPacket(NoPacket::NotIp) => "not IP",
+            Self::NoPacket(NoPacket::Clipped) => CLIPPED,
+            Self::Unprotected => "that no SA protects",
+            Self::NoPacket(NoPacket::TooLong) => "too long for the tunnel",
+            Self::NoPacket(NoPacket::Malformed) => MALFORMED_HEADER,
+            Self::NoPacket(NoPacket::OtherLink) => OTHER_LINK,
         }
     }
 
-    /// Why the exit status is 1, if it is. Dummies are dropped as they should be.
-    pub(crate) fn failures(&self) -> Option<String> {
-        let lost = [
-            (self.done.clipped, CLIPPED),
-            (self.forged, "forged"),
-            (self.replayed, "replayed"),
-            (self.malformed, "malformed"),
-            (self.unknown_spi, "of unknown SPI"),
-            (self.outside_selector, "outside their SA's selector"),
-        ];
-        failures(&self.done, "opened", &lost)
+    fn kind(self) -> Kind {
+        match self {
+            Self::NoPacket(NoPacket::NotIp) | Self::Unprotected => Kind::NotOurs,
+            Self::NoPacket(_) => Kind::Missed,
+        }
+    }
+
+    fn is_usual(self) -> bool {
+        !matches!(self, Self::NoPacket(NoPacket::Malformed | NoPacket::OtherLink))
     }
 }
 
-impl fmt::Display for Opened {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { done: Done { packets, bytes, not_ip, clipped }, not_esp, .. } = self;
-        let Self { forged, replayed, malformed, unknown_spi, outside_selector, dummies, .. } = self;
-        writeln!(f, "opened {packets} packets of {bytes} bytes together")?;
-        writeln!(f, "passed over: {not_ip} not IP, {clipped} {CLIPPED}, {not_esp} not ESP")?;
-        write!(
-            f,
-            "dropped: {forged} forged, {replayed} replayed, {malformed} malformed, {unknown_spi} of unknown SPI, \
-             {outside_selector} outside their SA's selector, {dummies} dummies"
-        )
+/// Why a packet is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unopened {
+    NoPacket(NoPacket),
+    NoEsp(NoEsp),
+    /// A fragment of a packet whose other fragments are not in the capture.
+    Incomplete,
+    Dropped(Dropped),
+}
+
+impl Cause for Unopened {
+    const ALL: &'static [Self] = &[
+        Self::NoPacket(NoPacket::NotIp),
+        Self::NoPacket(NoPacket::Clipped),
+        Self::NoEsp(NoEsp::Other),
+        Self::NoEsp(NoEsp::KeyExchange),
+        Self::Dropped(Dropped::Forged),
+        Self::Dropped(Dropped::Replayed),
+        Self::Dropped(Dropped::Malformed),
+        Self::Dropped(Dropped::UnknownSpi),
+        Self::Dropped(Dropped::OutsideSelector),
+        Self::Dropped(Dropped::Dummy),
+        Self::Incomplete,
+        Self::NoEsp(NoEsp::Tunneled),
+        Self::NoEsp(NoEsp::Stream),
+        Self::NoEsp(NoEsp::Malformed),
+        Self::NoPacket(NoPacket::TooLong),
+        Self::NoPacket(NoPacket::Malformed),
+        Self::NoPacket(NoPacket::OtherLink),
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::NoPacket(NoPacket::NotIp) => "not IP",
+            Self::NoPacket(NoPacket::Clipped) => CLIPPED,
+            Self::NoPacket(NoPacket::TooLong) => "jumbograms",
+            Self::NoPacket(NoPacket::Malformed) => MALFORMED_HEADER,
+            Self::NoPacket(NoPacket::OtherLink) => OTHER_LINK,
+            Self::NoEsp(NoEsp::Other) => "not ESP",
+            Self::NoEsp(NoEsp::KeyExchange) => "of IKE or NAT keepalives",
+            Self::NoEsp(NoEsp::Tunneled) => "of ESP within another tunnel",
+            Self::NoEsp(NoEsp::Stream) => "of TCP port 4500, which may carry ESP",
+            Self::NoEsp(NoEsp::Malformed) => "too short for ESP or with malformed headers before it",
+            Self::Incomplete => "IP fragments without the others of their packet",
+            Self::Dropped(Dropped::Forged) => "forged",
+            Self::Dropped(Dropped::Replayed) => "replayed",
+            Self::Dropped(Dropped::Malformed) => "malformed",
+            Self::Dropped(Dropped::UnknownSpi) => "of unknown SPI",
+            Self::Dropped(Dropped::OutsideSelector) => "outside their SA's selector",
+            Self::Dropped(Dropped::Dummy) => "dummies",
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Self::NoPacket(NoPacket::NotIp) | Self::NoEsp(NoEsp::Other | NoEsp::KeyExchange) => Kind::NotOurs,
+            Self::NoPacket(_) | Self::NoEsp(_) | Self::Incomplete => Kind::Missed,
+            Self::Dropped(Dropped::Dummy) => Kind::Void,
+            Self::Dropped(_) => Kind::Refused,
+        }
+    }
+
+    fn is_usual(self) -> bool {
+        match self {
+            Self::NoPacket(NoPacket::NotIp | NoPacket::Clipped) | Self::NoEsp(NoEsp::Other) => true,
+            Self::Dropped(_) => true,
+            _ => false,
+        }
     }
 }

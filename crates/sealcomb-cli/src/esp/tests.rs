@@ -1,5 +1,6 @@
 //! What needs packets that `seal` never makes, and input that nobody means.
 
+use std::borrow::Cow;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,8 @@ fn records(bytes: &[u8]) -> Vec<Record> {
 /// The first IP packets of the shipped capture.
 fn inner_packets(count: usize) -> Vec<Vec<u8>> {
     let records = records(&shipped("mixed.pcap"));
-    let packets = records.iter().filter_map(|record| ip::packet(record.link, &record.frame).ok());
-    packets.take(count).map(<[u8]>::to_vec).collect()
+    let packets = records.iter().filter_map(|record| ip::packet(record).ok());
+    packets.take(count).map(Cow::into_owned).collect()
 }
 
 fn seal(inner: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -53,7 +54,7 @@ fn seal(inner: &[Vec<u8>]) -> Vec<Vec<u8>> {
 }
 
 fn open(packets: &[Vec<u8>]) -> Vec<Result<Vec<u8>, Dropped>> {
-    let burst: Vec<_> = packets.iter().filter_map(|packet| Incoming::find(packet)).collect();
+    let burst: Vec<_> = packets.iter().filter_map(|packet| Incoming::find(packet).ok()).collect();
     Opener::new(associations()).open(&burst).unwrap()
 }
 
@@ -174,8 +175,8 @@ fn mutate(bytes: &mut [u8], mutations: Vec<(Index, u8)>) {
 /// All that happens to a capture's bytes, both ways.
 fn process(capture: &[u8]) {
     let records = records(capture);
-    let packets = records.iter().filter_map(|record| ip::packet(record.link, &record.frame).ok());
-    let packets: Vec<Vec<u8>> = packets.map(<[u8]>::to_vec).collect();
+    let packets = records.iter().filter_map(|record| ip::packet(record).ok());
+    let packets: Vec<Vec<u8>> = packets.map(Cow::into_owned).collect();
     seal(&packets);
     open(&packets);
 }

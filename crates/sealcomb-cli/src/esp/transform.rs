@@ -1,12 +1,16 @@
 //! Sealing and opening bursts of IP packets, outer header and all.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use anyhow::{Context, Result, bail};
-use etherparse::{IpNumber, IpSlice, Ipv6Header};
+use etherparse::Ipv6Header;
 use sealcomb_esp::{
     Fingerprint, Header, NoInner, Numbers, Sequence, Window, inner, open, seal, sent_sequence, spi,
     write_outer_header,
 };
 
+use super::carried::{self, NoEsp};
 use super::sa::Sa;
 use crate::captures::sequences::{self, Wanted};
 
@@ -19,12 +23,12 @@ struct Sender {
 /// An inner packet on its way out, with the association that protects it.
 pub(crate) struct Outgoing<'a> {
     sender: usize,
-    inner: &'a [u8],
+    inner: Cow<'a, [u8]>,
 }
 
 impl Outgoing<'_> {
     pub(crate) fn inner(&self) -> &[u8] {
-        self.inner
+        &self.inner
     }
 }
 
@@ -82,8 +86,9 @@ impl Sealer {
     }
 
     /// The first association whose selector the packet meets.
-    pub(crate) fn select<'a>(&self, inner: &'a [u8]) -> Option<Outgoing<'a>> {
-        let sender = self.senders.iter().position(|sender| protects(&sender.sa, inner))?;
+    pub(crate) fn select<'a>(&self, inner: impl Into<Cow<'a, [u8]>>) -> Option<Outgoing<'a>> {
+        let inner = inner.into();
+        let sender = self.senders.iter().position(|sender| protects(&sender.sa, &inner))?;
         Some(Outgoing { sender, inner })
     }
 
@@ -122,7 +127,7 @@ impl Sealer {
         let Some(number) = numbers.next() else {
             bail!("SA {:#x}: its key's sequence numbers are used up; it needs a new key", sa.spi);
         };
-        let inner = outgoing.inner;
+        let inner = outgoing.inner();
         let Some(header) = Header::parse(inner) else { return Ok(None) };
         let layout = sa.suite.layout();
         let esp_bytes = layout.esp_bytes(inner.len());
@@ -182,27 +187,24 @@ pub(crate) enum Dropped {
 
 /// An IP packet that carries ESP, on its way in.
 pub(crate) struct Incoming<'a> {
-    esp: &'a [u8],
+    packet: Cow<'a, [u8]>,
+    /// Where the ESP packet lies in it.
+    esp: Range<usize>,
     spi: u32,
 }
 
 impl<'a> Incoming<'a> {
-    /// `None` if the packet carries something else.
-    pub(crate) fn find(packet: &'a [u8]) -> Option<Self> {
-        let (spi, start) = find(packet)?;
-        Some(Self { esp: &packet[start..], spi })
+    /// Looks into a packet that is not a fragment.
+    pub(crate) fn find(packet: impl Into<Cow<'a, [u8]>>) -> Result<Self, NoEsp> {
+        let packet = packet.into();
+        let esp = carried::find(&packet)?;
+        let spi = spi(&packet[esp.clone()]).ok_or(NoEsp::Malformed)?;
+        Ok(Self { packet, esp, spi })
     }
-}
 
-/// The SPI and where it begins, if the IP packet carries ESP whole, not a fragment of it.
-pub(crate) fn find(packet: &[u8]) -> Option<(u32, usize)> {
-    let outer = IpSlice::from_slice(packet).ok()?;
-    if outer.payload_ip_number() != IpNumber::ENCAPSULATING_SECURITY_PAYLOAD || outer.is_fragmenting_payload()
-    {
-        return None;
+    fn esp(&self) -> &[u8] {
+        &self.packet[self.esp.clone()]
     }
-    let esp = outer.payload().payload;
-    Some((spi(esp)?, packet.len() - esp.len()))
 }
 
 /// A received packet whose association is known.
@@ -258,7 +260,7 @@ impl Opener {
             .position(|receiver| receiver.sa.spi == incoming.spi)
             .ok_or(Dropped::UnknownSpi)?;
         let Receiver { sa, window } = &self.receivers[receiver];
-        let esp = incoming.esp;
+        let esp = incoming.esp();
         let sent = sent_sequence(esp).ok_or(Dropped::Malformed)?;
         let sequence = Sequence::received(sent, sa.extended, window).ok_or(Dropped::Replayed)?;
         let body = sa.suite.layout().body_bytes(esp.len()).ok_or(Dropped::Malformed)?;

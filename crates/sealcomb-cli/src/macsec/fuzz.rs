@@ -4,8 +4,13 @@
 use std::cell::RefCell;
 use std::mem;
 
-use super::sa_file;
-use super::transform::{Incoming, Opener, Sealer};
+use pcap_file::DataLink;
+
+use super::report::Unopened;
+use super::transform::{Incoming, Opener, Sealer, Unsealed};
+use super::{incoming, sa_file};
+use crate::captures::capture::Record;
+use crate::captures::tally::Tally;
 use crate::fuzz::{kind, outcome};
 
 /// Each form and cipher suite, by the source of its frames.
@@ -35,6 +40,28 @@ thread_local! {
     };
 }
 
+/// Which causes keep frames of a capture from being sealed, and from being opened. Every frame is handled or has one.
+pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
+    ENDS.with_borrow_mut(|(sealer, opener)| {
+        let mut sealed = Tally::<Unsealed>::new();
+        for (record, laid_out) in records.iter().zip(sealer.lay_out(records)) {
+            match laid_out {
+                Ok(_) => sealed.done(record.frame.len()),
+                Err(cause) => sealed.not_done(cause),
+            }
+        }
+        let mut opened = Tally::<Unopened>::new();
+        let (_, burst) = incoming(records, &mut opened);
+        for frame in opener.open(&burst).expect("a burst") {
+            opened.not_done(Unopened::Dropped(frame.expect_err("nobody can forge an ICV")));
+        }
+        for total in [sealed.total(), opened.total()] {
+            assert_eq!(total, records.len() as u64);
+        }
+        [sealed.causes(), opened.causes()]
+    })
+}
+
 /// A burst of frames, each its number of bytes and these: they are taken for sealed ones, then sealed, and opened again,
 /// those with an odd number of bytes with a bit changed.
 pub fn frames(bytes: &[u8]) -> u64 {
@@ -42,25 +69,26 @@ pub fn frames(bytes: &[u8]) -> u64 {
     let mut rest = bytes;
     while let Some((&len, after)) = rest.split_first() {
         let (frame, after) = after.split_at(usize::from(len).min(after.len()));
-        frames.push(frame);
+        frames.push(Record::whole(DataLink::ETHERNET, frame.to_vec()));
         rest = after;
     }
     ENDS.with_borrow_mut(|(sealer, opener)| {
-        let foreign: Vec<_> = frames.iter().filter_map(|frame| Incoming::find(frame)).collect();
+        let foreign: Vec<_> = frames.iter().filter_map(|frame| Incoming::find(frame).ok()).collect();
         let refused: Vec<_> = opener.open(&foreign).expect("a burst").into_iter().map(Result::err).collect();
         assert!(refused.iter().all(Option::is_some), "nobody can forge an ICV");
 
         let laid_out = sealer.lay_out(&frames);
         let sealed = sealer.seal(laid_out).expect("a burst");
         let mut ways = Vec::new();
-        for (frame, sealed) in frames.iter().zip(sealed) {
+        for (Record { frame, .. }, sealed) in frames.iter().zip(sealed) {
             let Ok(mut sealed) = sealed else { continue };
             let is_changed = frame.len() % 2 == 1;
             if is_changed {
                 let at = usize::from(frame[frame.len() - 1]) % sealed.len();
                 sealed[at] ^= 1;
             }
-            let Some(incoming) = Incoming::find(&sealed) else { continue };
+            let sealed = Record::whole(DataLink::ETHERNET, sealed);
+            let Ok(incoming) = Incoming::find(&sealed) else { continue };
             match opener.open(&[incoming]).expect("a burst").remove(0) {
                 Ok(opened) => assert!(opened == *frame && !is_changed, "a changed frame was opened"),
                 Err(why) => {

@@ -11,16 +11,19 @@ mod transform;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use pcap_file::DataLink;
 
-use crate::captures::capture::{Readers, Writer};
+use crate::captures::capture::Record;
 use crate::captures::sequences::KeyFile;
 use crate::captures::speed::{self, Round, Sample};
-use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn};
-use report::{Opened, Sealed};
+use crate::captures::tally::Tally;
+use crate::captures::writer::{Readers, Writer};
+use crate::captures::{conclude, fields, next_burst, open_capture, place, take_sequences, warn, with_fcs};
+use report::Unopened;
 use sa::Sa;
 use transform::{Incoming, Opener, Sealer, Used};
 
@@ -151,24 +154,24 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         sealer.go_on(|key| sequences.last(key));
     }
 
-    let mut report = Sealed::default();
+    let mut tally = Tally::new();
     let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
-        let burst: Vec<&[u8]> = records.iter().map(|record| &record.frame[..]).collect();
-        let laid_out = sealer.lay_out(&burst);
+        let laid_out = sealer.lay_out(&records);
         if let Some(sequences) = &mut sequences {
             sequences.reserve(sealer.wanted())?;
         }
         let sealed = sealer.seal(laid_out).with_context(|| place(&args.input, &records))?;
         for (record, sealed) in records.iter().zip(sealed) {
             match sealed {
-                Err(why) => report.count_unsealed(why),
+                Err(why) => tally.not_done(why),
                 Ok(sealed) => {
-                    report.done.count(record.frame.len());
+                    tally.done(record.frame.len());
                     writer.write(record.time, &sealed)?;
                 }
             }
         }
+        tally.with_fcs(with_fcs(&records));
         sample.keep(records);
     }
     if let Some(sequences) = &mut sequences {
@@ -177,23 +180,22 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let numbers = |Used { sci, an, numbers }: Used| {
         format!("SA {sci}, AN {an}: packet numbers {} to {}", numbers.first, numbers.last)
     };
-    let mut lines = vec![report.to_string()];
+    let mut lines = vec![tally.report("sealed", "frames")];
     lines.extend(sealer.used().map(numbers));
     lines.extend(sealing_speed(Sealer::new(throwaway), &sample, args.burst)?);
-    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+    conclude((&args.input, &args.output), &capture, writer, lines, &tally, "sealed")
 }
 
 /// Seals the sample again and again, under other keys: no packet number may serve twice under those of the file.
 fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
-    let bursts: Vec<Vec<&[u8]>> =
-        sample.bursts().map(|records| records.iter().map(|record| &record.frame[..]).collect()).collect();
+    let bursts: Vec<&[Record]> = sample.bursts().collect();
     speed::tell("sealed under throwaway keys", size, || {
         let mut round = Round::default();
         for burst in &bursts {
             let laid_out = sealer.lay_out(burst);
-            for (frame, sealed) in burst.iter().zip(sealer.seal(laid_out)?) {
+            for (record, sealed) in burst.iter().zip(sealer.seal(laid_out)?) {
                 if sealed.is_ok() {
-                    round.count(frame.len());
+                    round.count(record.frame.len());
                 }
             }
         }
@@ -224,35 +226,45 @@ fn open(args: &Open) -> Result<ExitCode> {
     let mut capture = open_capture(&args.input, is_ethernet)?;
     let mut writer =
         Writer::create(&args.output, DataLink::ETHERNET, capture.has_nanoseconds(), Readers::Owner)?;
-    let mut report = Opened::default();
+    let mut tally = Tally::new();
     let mut sample = Sample::default();
     while let Some(records) = next_burst(&mut capture, args.burst)? {
-        let (times, burst): (Vec<_>, Vec<_>) =
-            records.iter().filter_map(|record| Some((record.time, Incoming::find(&record.frame)?))).unzip();
-        report.untagged += (records.len() - burst.len()) as u64;
+        let (times, burst) = incoming(&records, &mut tally);
         let opened = opener.open(&burst).with_context(|| place(&args.input, &records))?;
         for (time, opened) in times.into_iter().zip(opened) {
             match opened {
-                Err(reason) => report.count_dropped(reason),
+                Err(reason) => tally.not_done(Unopened::Dropped(reason)),
                 Ok(plain) => {
-                    report.done.count(plain.len());
+                    tally.done(plain.len());
                     writer.write(time, &plain)?;
                 }
             }
         }
+        tally.with_fcs(with_fcs(&records));
         sample.keep(records);
     }
-    let mut lines = vec![report.to_string()];
+    let mut lines = vec![tally.report("opened", "frames")];
     lines.extend(opening_speed(&mut opener, &sample, args.burst)?);
-    conclude((&args.input, &args.output), &capture, writer, lines, report.failures())
+    conclude((&args.input, &args.output), &capture, writer, lines, &tally, "opened")
+}
+
+/// The frames to open of a burst of records, with their times.
+fn incoming<'a>(records: &'a [Record], tally: &mut Tally<Unopened>) -> (Vec<Duration>, Vec<Incoming<'a>>) {
+    let mut frames = Vec::with_capacity(records.len());
+    for record in records {
+        match Incoming::find(record) {
+            Err(cause) => tally.not_done(cause),
+            Ok(incoming) => frames.push((record.time, incoming)),
+        }
+    }
+    frames.into_iter().unzip()
 }
 
 /// Opens the sample again and again.
 fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
-    let bursts: Vec<Vec<Incoming<'_>>> = sample
-        .bursts()
-        .map(|records| records.iter().filter_map(|record| Incoming::find(&record.frame)).collect())
-        .collect();
+    let mut ignored = Tally::new();
+    let bursts: Vec<Vec<Incoming<'_>>> =
+        sample.bursts().map(|records| incoming(records, &mut ignored).1).collect();
     speed::tell("opened", size, || {
         let mut round = Round::default();
         opener.forget();

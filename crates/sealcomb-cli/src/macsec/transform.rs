@@ -1,16 +1,26 @@
 //! Sealing and opening bursts of Ethernet frames.
 
+use std::borrow::Cow;
+
 use anyhow::{Context, Result};
+use pcap_file::DataLink;
 use sealcomb_macsec::{BadTag, Channel, ICV_BYTES, Sci, SciForm, SecTag, open, seal};
 use sealcomb_numbers::{Numbers, Window};
 
+use super::report::Unopened;
 use super::sa::Sa;
+use crate::captures::capture::Record;
 use crate::captures::sequences::{self, Wanted};
 
 /// The longest frame that is sealed or opened: above any that Ethernet has.
 const FRAME_BYTES: usize = 1 << 16;
-/// Destination, source, EtherType.
+/// Destination and source.
+const ADDRESS_BYTES: usize = 12;
+/// These and the EtherType.
 const HEADER_BYTES: usize = 14;
+/// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+const VLAN_TAGS: [[u8; 2]; 3] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]];
+const VLAN_TAG_BYTES: usize = 4;
 /// Of key agreement and port access control: it goes through the uncontrolled port, never protected (IEEE 802.1X).
 const EAPOL: [u8; 2] = [0x88, 0x8e];
 
@@ -23,8 +33,14 @@ struct Sender {
 /// Why a frame is not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsealed {
-    /// It is shorter than an Ethernet header, or longer than any frame.
+    /// It is shorter than an Ethernet header.
     NoFrame,
+    /// It is longer than any frame.
+    TooLong,
+    /// The capture holds only the beginning of it.
+    Clipped,
+    /// It is no Ethernet frame.
+    OtherLink,
     /// It belongs to the uncontrolled port.
     Uncontrolled,
     /// No association protects it.
@@ -84,8 +100,8 @@ impl Sealer {
     }
 
     /// Gives each frame of a burst its association and number.
-    pub(crate) fn lay_out(&mut self, burst: &[&[u8]]) -> Vec<Result<LaidOut, Unsealed>> {
-        burst.iter().map(|frame| self.lay_out_frame(frame)).collect()
+    pub(crate) fn lay_out(&mut self, burst: &[Record]) -> Vec<Result<LaidOut, Unsealed>> {
+        burst.iter().map(|record| self.lay_out_frame(record)).collect()
     }
 
     /// One sealed frame for each that was laid out, in order, or why there is none.
@@ -103,12 +119,23 @@ impl Sealer {
     }
 
     /// Takes the next number of the first association that protects the frame and has one.
-    fn lay_out_frame(&mut self, frame: &[u8]) -> Result<LaidOut, Unsealed> {
-        if frame.len() < HEADER_BYTES || frame.len() > FRAME_BYTES {
-            return Err(Unsealed::NoFrame);
+    fn lay_out_frame(&mut self, record: &Record) -> Result<LaidOut, Unsealed> {
+        if record.link != DataLink::ETHERNET {
+            return Err(Unsealed::OtherLink);
         }
-        if frame[12..14] == EAPOL {
+        if record.original > FRAME_BYTES {
+            return Err(Unsealed::TooLong);
+        }
+        let frame = &record.frame[..];
+        if frame.len() < HEADER_BYTES {
+            return Err(if record.is_clipped() { Unsealed::Clipped } else { Unsealed::NoFrame });
+        }
+        if frame[ADDRESS_BYTES..HEADER_BYTES] == EAPOL {
             return Err(Unsealed::Uncontrolled);
+        }
+        if record.is_clipped() {
+            let is_ours = self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame));
+            return Err(if is_ours { Unsealed::Clipped } else { Unsealed::Unprotected });
         }
         let mut why = Unsealed::Unprotected;
         for (i, Sender { sa, numbers }) in self.senders.iter_mut().enumerate() {
@@ -171,17 +198,45 @@ pub(crate) enum Dropped {
 
 /// A frame with a SecTAG, on its way in.
 pub(crate) struct Incoming<'a> {
-    frame: &'a [u8],
+    /// Without the VLAN tags that come before the SecTAG: they were put there after the frame was sealed, as it is
+    /// where MACsec runs on a VLAN's interface.
+    frame: Cow<'a, [u8]>,
+    vlan_tags: &'a [u8],
     tag: Option<SecTag>,
 }
 
 impl<'a> Incoming<'a> {
-    /// `None` if the frame is not one of MACsec.
-    pub(crate) fn find(frame: &'a [u8]) -> Option<Self> {
-        match SecTag::parse(frame) {
-            Err(BadTag::Untagged) => None,
-            tag => Some(Self { frame, tag: tag.ok() }),
+    pub(crate) fn find(record: &'a Record) -> Result<Self, Unopened> {
+        if record.link != DataLink::ETHERNET {
+            return Err(Unopened::OtherLink);
         }
+        let frame = &record.frame[..];
+        let Some(tag_at) = tag_at(frame) else {
+            return Err(if record.is_clipped() { Unopened::Clipped } else { Unopened::Untagged });
+        };
+        let vlan_tags = &frame[ADDRESS_BYTES..tag_at];
+        let frame = if vlan_tags.is_empty() {
+            Cow::Borrowed(frame)
+        } else {
+            [&frame[..ADDRESS_BYTES], &frame[tag_at..]].concat().into()
+        };
+        match SecTag::parse(&frame) {
+            Err(BadTag::Untagged) => Err(Unopened::Untagged),
+            _ if record.is_clipped() => Err(Unopened::Clipped),
+            tag => Ok(Self { tag: tag.ok(), frame, vlan_tags }),
+        }
+    }
+}
+
+/// Where the SecTAG is if there is one: behind the addresses and the VLAN tags. `None`: the frame ends before.
+fn tag_at(frame: &[u8]) -> Option<usize> {
+    let mut at = ADDRESS_BYTES;
+    loop {
+        let ether_type: [u8; 2] = *frame.get(at..)?.first_chunk()?;
+        if !VLAN_TAGS.contains(&ether_type) {
+            return Some(at);
+        }
+        at += VLAN_TAG_BYTES;
     }
 }
 
@@ -212,9 +267,9 @@ impl Opener {
 
     /// The frame that was protected in each of the burst, in order, or why there is none.
     pub(crate) fn open(&mut self, burst: &[Incoming<'_>]) -> Result<Vec<Result<Vec<u8>, Dropped>>> {
-        let mut burst: Vec<Result<Received, Dropped>> =
+        let mut received: Vec<Result<Received, Dropped>> =
             burst.iter().map(|incoming| self.look_up(incoming)).collect();
-        let mut openable: Vec<sealcomb_macsec::Incoming<'_>> = burst
+        let mut openable: Vec<sealcomb_macsec::Incoming<'_>> = received
             .iter_mut()
             .flatten()
             .map(|Received { receiver, tag, pn, frame }| {
@@ -224,11 +279,14 @@ impl Opener {
         open(&mut openable).context("opening")?;
         let verified: Vec<bool> = openable.iter().map(sealcomb_macsec::Incoming::is_verified).collect();
         let mut verified = verified.into_iter();
-        let deliver = |received: Result<Received, Dropped>| {
+        let deliver = |(received, incoming): (Result<Received, Dropped>, &Incoming<'_>)| {
             let received = received?;
-            self.deliver(&received, verified.next() == Some(true))
+            let frame = self.deliver(&received, verified.next() == Some(true))?;
+            let (addresses, data) = frame.split_at(ADDRESS_BYTES);
+            let vlan_tags = incoming.vlan_tags;
+            Ok(if vlan_tags.is_empty() { frame } else { [addresses, vlan_tags, data].concat() })
         };
-        Ok(burst.into_iter().map(deliver).collect())
+        Ok(received.into_iter().zip(burst).map(deliver).collect())
     }
 
     fn look_up(&self, incoming: &Incoming<'_>) -> Result<Received, Dropped> {

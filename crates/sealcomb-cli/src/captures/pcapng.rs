@@ -1,0 +1,307 @@
+//! Blocks of pcapng files (draft-ietf-opsawg-pcapng): what packets need of them, and nothing else.
+//!
+//! Options are read as far as they make sense. None of them can make a packet unreadable, neither by what it holds nor by
+//! a missing end mark.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use pcap_file::pcapng::blocks::{
+    ENHANCED_PACKET_BLOCK, INTERFACE_DESCRIPTION_BLOCK, PACKET_BLOCK, SECTION_HEADER_BLOCK,
+    SIMPLE_PACKET_BLOCK,
+};
+use pcap_file::{DataLink, Endianness};
+
+use super::capture::link;
+
+/// The shortest block: type, length, and the length again. What it holds lies between.
+pub(super) const LEAST_BYTES: usize = 12;
+const HEADER_BYTES: usize = 8;
+const TRAILER_BYTES: usize = 4;
+/// With which a section header's content begins, in the section's byte order.
+const MAGIC: u32 = 0x1a2b_3c4d;
+
+/// Options of an interface.
+const IF_TSRESOL: u16 = 9;
+const IF_FCSLEN: u16 = 13;
+const IF_TSOFFSET: u16 = 14;
+/// Option of a packet.
+const EPB_FLAGS: u16 = 2;
+
+/// Whether a file begins as a pcapng file does, with a section header block.
+pub(super) fn is_magic(bytes: &[u8]) -> bool {
+    bytes.starts_with(&SECTION_HEADER_BLOCK.to_be_bytes())
+}
+
+/// Whether blocks of this type must be read, to find packets or how they are written.
+pub(super) fn is_needed(kind: u32) -> bool {
+    [
+        SECTION_HEADER_BLOCK,
+        INTERFACE_DESCRIPTION_BLOCK,
+        ENHANCED_PACKET_BLOCK,
+        PACKET_BLOCK,
+        SIMPLE_PACKET_BLOCK,
+    ]
+    .contains(&kind)
+}
+
+/// The type and the length of a block, by its first [`LEAST_BYTES`]. The byte order is the section's, which a section
+/// header says itself.
+pub(super) fn header(bytes: &[u8], order: Endianness) -> Result<(u32, u32)> {
+    let kind = Cursor::new(bytes, order).u32().context(REACHES_BEYOND)?;
+    let order = if kind == SECTION_HEADER_BLOCK { order_of(bytes)? } else { order };
+    let len = Cursor::new(&bytes[4..], order).u32().context(REACHES_BEYOND)?;
+    if len < LEAST_BYTES as u32 || !len.is_multiple_of(4) {
+        bail!("corrupt: a block cannot have {len} bytes");
+    }
+    Ok((kind, len))
+}
+
+const REACHES_BEYOND: &str = "corrupt: a field reaches beyond its block";
+
+/// The byte order of a section, by its header.
+fn order_of(block: &[u8]) -> Result<Endianness> {
+    let is_magic =
+        |order: &Endianness| Cursor::new(&block[HEADER_BYTES..], *order).u32().is_some_and(|m| m == MAGIC);
+    let order = [Endianness::Little, Endianness::Big].into_iter().find(is_magic);
+    order.context("corrupt: a section header without its magic number")
+}
+
+/// A section: its byte order, and the interfaces that its packets were captured on.
+pub(super) struct Section {
+    order: Endianness,
+    interfaces: Vec<Interface>,
+}
+
+struct Interface {
+    link: DataLink,
+    /// 0: none.
+    snap_bytes: u32,
+    fcs: usize,
+    /// Units of its packets' times. `None`: more than this type can hold.
+    units_per_second: Option<u128>,
+    /// Seconds to add to its packets' times.
+    offset: i64,
+}
+
+/// A packet, as the file has it.
+pub(super) struct Packet<'a> {
+    pub(super) interface: u32,
+    pub(super) link: DataLink,
+    pub(super) data: &'a [u8],
+    /// Bytes that it had when it was captured.
+    pub(super) original: usize,
+    /// Of these and of the captured ones, those of the frame check sequence at the end.
+    pub(super) fcs: usize,
+    /// Since 1970; `None`: before.
+    pub(super) time: Option<Duration>,
+}
+
+impl Section {
+    /// That of a section header block.
+    pub(super) fn new(block: &[u8]) -> Result<Self> {
+        let order = order_of(block)?;
+        content(block, order)?;
+        Ok(Self { order, interfaces: Vec::new() })
+    }
+
+    pub(super) fn order(&self) -> Endianness {
+        self.order
+    }
+
+    /// Takes a block that [`is_needed`]. The packet, if it has one.
+    pub(super) fn take<'a>(&mut self, kind: u32, block: &'a [u8]) -> Result<Option<Packet<'a>>> {
+        if kind == SECTION_HEADER_BLOCK {
+            // A new section, which may have another byte order and has interfaces of its own.
+            *self = Self::new(block)?;
+            return Ok(None);
+        }
+        let mut content = Cursor::new(content(block, self.order)?, self.order);
+        let packet = match kind {
+            INTERFACE_DESCRIPTION_BLOCK => {
+                self.interfaces.push(interface(&mut content).context(REACHES_BEYOND)?);
+                return Ok(None);
+            }
+            ENHANCED_PACKET_BLOCK => enhanced(&mut content),
+            PACKET_BLOCK => obsolete(&mut content),
+            _ => self.simple(&mut content),
+        };
+        let Raw { interface: id, units, captured, original } = packet.context(REACHES_BEYOND)?;
+        let interface = usize::try_from(id).ok().and_then(|id| self.interfaces.get(id));
+        let interface = interface.context("its interface is not described")?;
+        let data = content.bytes(captured).context(REACHES_BEYOND)?;
+        content.pad();
+        let fcs = if kind == ENHANCED_PACKET_BLOCK { fcs_of_packet(content) } else { None };
+        Ok(Some(Packet {
+            interface: id,
+            link: interface.link,
+            data,
+            original: original as usize,
+            fcs: fcs.unwrap_or(interface.fcs),
+            time: interface.time(units),
+        }))
+    }
+
+    /// A simple packet block has neither a time nor how much was captured.
+    fn simple(&self, content: &mut Cursor<'_>) -> Option<Raw> {
+        let original = content.u32()?;
+        let snap_bytes = self.interfaces.first().map_or(0, |interface| interface.snap_bytes);
+        let limit = if snap_bytes == 0 { usize::MAX } else { snap_bytes as usize };
+        let captured = (original as usize).min(limit).min(content.rest.len());
+        Some(Raw { interface: 0, units: 0, captured, original })
+    }
+}
+
+/// What lies before the bytes of a packet.
+struct Raw {
+    interface: u32,
+    units: u64,
+    captured: usize,
+    original: u32,
+}
+
+fn enhanced(content: &mut Cursor<'_>) -> Option<Raw> {
+    let interface = content.u32()?;
+    Some(Raw {
+        interface,
+        units: content.time()?,
+        captured: content.u32()? as usize,
+        original: content.u32()?,
+    })
+}
+
+/// The obsolete packet block, with a count of drops beside the interface.
+fn obsolete(content: &mut Cursor<'_>) -> Option<Raw> {
+    let interface = content.u16()?.into();
+    content.u16()?;
+    Some(Raw {
+        interface,
+        units: content.time()?,
+        captured: content.u32()? as usize,
+        original: content.u32()?,
+    })
+}
+
+fn interface(content: &mut Cursor<'_>) -> Option<Interface> {
+    let link_type = content.u16()?;
+    content.u16()?;
+    let snap_bytes = content.u32()?;
+    let mut interface = Interface {
+        link: link(link_type.into()),
+        snap_bytes,
+        fcs: 0,
+        units_per_second: Some(1_000_000),
+        offset: 0,
+    };
+    let order = content.order;
+    while let Some((code, value)) = content.option() {
+        match (code, value) {
+            (IF_TSRESOL, [exponent, ..]) => {
+                let base: u128 = if exponent & 0x80 == 0 { 10 } else { 2 };
+                interface.units_per_second = base.checked_pow(u32::from(exponent & 0x7f));
+            }
+            (IF_TSOFFSET, value) => {
+                let seconds = Cursor::new(value, order).u64().map(u64::cast_signed);
+                interface.offset = seconds.unwrap_or(interface.offset);
+            }
+            // In bytes, which drafts of the format called bits.
+            (IF_FCSLEN, [bits @ (16 | 32), ..]) => interface.fcs = usize::from(bits / 8),
+            (IF_FCSLEN, [bytes, ..]) => interface.fcs = usize::from(*bytes),
+            _ => {}
+        }
+    }
+    Some(interface)
+}
+
+/// The length of its frame check sequence that a packet tells itself, if it does.
+fn fcs_of_packet(mut options: Cursor<'_>) -> Option<usize> {
+    let order = options.order;
+    let options = std::iter::from_fn(|| options.option());
+    let flags = options.filter(|(code, _)| *code == EPB_FLAGS);
+    let lengths = flags.filter_map(|(_, value)| Some(Cursor::new(value, order).u32()? >> 5 & 0xf));
+    lengths.filter(|bytes| *bytes > 0).last().map(|bytes| bytes as usize)
+}
+
+impl Interface {
+    /// A packet's time, to the nanosecond. `None`: it lies before 1970.
+    fn time(&self, units: u64) -> Option<Duration> {
+        let units = u128::from(units);
+        // A packet has 64 bits of units: if they are too small for this type, all of them are less than a nanosecond.
+        let (seconds, nanoseconds) = self.units_per_second.map_or((0, 0), |per_second| {
+            (units / per_second, (units % per_second) * 1_000_000_000 / per_second)
+        });
+        let seconds = u128::checked_add_signed(seconds, self.offset.into())?;
+        Some(Duration::new(u64::try_from(seconds).unwrap_or(u64::MAX), nanoseconds as u32))
+    }
+}
+
+/// What lies between the lengths of a block.
+fn content(block: &[u8], order: Endianness) -> Result<&[u8]> {
+    let (head, trailer) = block.split_at(block.len() - TRAILER_BYTES);
+    if Cursor::new(trailer, order).u32() != Cursor::new(&head[4..], order).u32() {
+        bail!("corrupt: the block's two lengths differ");
+    }
+    Ok(&head[HEADER_BYTES..])
+}
+
+/// Fields one after the other, in a byte order.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    rest: &'a [u8],
+    order: Endianness,
+    /// Bytes that were taken.
+    taken: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8], order: Endianness) -> Self {
+        Self { rest: bytes, order, taken: 0 }
+    }
+
+    fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        self.taken += len;
+        Some(bytes)
+    }
+
+    /// Passes over what fills up to a multiple of four bytes.
+    fn pad(&mut self) {
+        let padding = self.taken.next_multiple_of(4) - self.taken;
+        self.bytes(padding.min(self.rest.len()));
+    }
+
+    /// Bytes of a number, the lowest first.
+    fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let mut bytes: [u8; N] = self.bytes(N)?.try_into().ok()?;
+        if self.order == Endianness::Big {
+            bytes.reverse();
+        }
+        Some(bytes)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(self.number()?))
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.number()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.number()?))
+    }
+
+    /// The upper half comes first in either byte order.
+    fn time(&mut self) -> Option<u64> {
+        Some(u64::from(self.u32()?) << 32 | u64::from(self.u32()?))
+    }
+
+    /// The next option: its code and its value. `None` at the end mark, or where there is none that makes sense.
+    fn option(&mut self) -> Option<(u16, &'a [u8])> {
+        let (code, len) = (self.u16()?, self.u16()?);
+        let value = self.bytes(len.into())?;
+        self.pad();
+        (code != 0).then_some((code, value))
+    }
+}

@@ -1,0 +1,170 @@
+//! Captures that appear under their names only when they are whole.
+
+use std::fs::Permissions;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
+use tempfile::NamedTempFile;
+
+/// Who may read a capture that is written.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Readers {
+    /// Those that the user's umask lets.
+    Any,
+    /// Its owner alone.
+    Owner,
+}
+
+/// A capture of packets of one link type, being written beside its final name.
+pub(crate) struct Writer {
+    target: Target,
+    path: PathBuf,
+    /// Packets so far whose time the format cannot hold.
+    late: u64,
+}
+
+type Buffer = BufWriter<NamedTempFile>;
+
+enum Target {
+    Pcap(PcapWriter<Buffer>),
+    PcapNg(PcapNgWriter<Buffer>),
+}
+
+impl Target {
+    fn new(buffer: Buffer, is_pcapng: bool, nanoseconds: bool, link: DataLink) -> Result<Self, PcapError> {
+        if !is_pcapng {
+            let header = PcapHeader {
+                snaplen: SNAP_BYTES,
+                datalink: link,
+                ts_resolution: if nanoseconds { TsResolution::NanoSecond } else { TsResolution::MicroSecond },
+                endianness: Endianness::Little,
+                ..PcapHeader::default()
+            };
+            return PcapWriter::with_header(buffer, header).map(Self::Pcap);
+        }
+        let mut writer = PcapNgWriter::with_endianness(buffer, Endianness::Little)?;
+        writer.write_pcapng_block(InterfaceDescriptionBlock {
+            linktype: link,
+            snaplen: SNAP_BYTES,
+            options: vec![InterfaceDescriptionOption::IfTsResol(9)], // 10^-9 s
+        })?;
+        Ok(Self::PcapNg(writer))
+    }
+
+    /// The last time that it can hold: in the year 2106, or in 2554.
+    fn last_time(&self) -> Duration {
+        match self {
+            Self::Pcap(_) => Duration::new(u32::MAX.into(), 999_999_999),
+            Self::PcapNg(_) => Duration::from_nanos(u64::MAX),
+        }
+    }
+
+    fn write(&mut self, time: Duration, packet: &[u8]) -> Result<(), PcapError> {
+        let original_len = packet.len() as u32;
+        match self {
+            Self::Pcap(pcap) => pcap.write_packet(&PcapPacket::new(time, original_len, packet))?,
+            Self::PcapNg(pcapng) => pcapng.write_pcapng_block(EnhancedPacketBlock {
+                interface_id: 0,
+                timestamp: time,
+                original_len,
+                data: packet.into(),
+                options: vec![],
+            })?,
+        };
+        Ok(())
+    }
+
+    fn into_buffer(self) -> Buffer {
+        match self {
+            Self::Pcap(pcap) => pcap.into_writer(),
+            Self::PcapNg(pcapng) => pcapng.into_inner(),
+        }
+    }
+}
+
+/// What viewers are told that packets have at most.
+const SNAP_BYTES: u32 = 262_144;
+
+/// What a file made by `File::create` would get, before the umask. A temporary file is its owner's alone.
+#[cfg(unix)]
+fn any_readers() -> Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o666)
+}
+
+impl Writer {
+    /// Opens a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, and pcap
+    /// otherwise.
+    pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
+        let name = || path.display().to_string();
+        let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
+        // Behind a symbolic link the file that it leads to is replaced, not the link.
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if path.exists() && !path.is_file() {
+            bail!("{}: not a regular file", name());
+        }
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        if !directory.is_dir() {
+            bail!("{}: there is no such folder", name());
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".sealcomb-");
+        #[cfg(unix)]
+        if readers == Readers::Any {
+            builder.permissions(any_readers());
+        }
+        let file = builder.tempfile_in(directory).map_err(|error| unwritable(&error)).with_context(name)?;
+        let target = Target::new(BufWriter::new(file), is_pcapng, nanoseconds, link);
+        let target = target.map_err(|error| not_written(&error)).with_context(name)?;
+        Ok(Self { target, path: path.clone(), late: 0 })
+    }
+
+    /// Appends one packet. A time that is too late for the format becomes the last one that it can hold.
+    pub(crate) fn write(&mut self, time: Duration, packet: &[u8]) -> Result<()> {
+        let last = self.target.last_time();
+        self.late += u64::from(time > last);
+        self.target
+            .write(time.min(last), packet)
+            .map_err(|error| not_written(&error))
+            .with_context(|| self.path.display().to_string())
+    }
+
+    /// Packets so far whose time the format cannot hold.
+    pub(crate) fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Result<()> {
+        let Self { target, path, .. } = self;
+        let name = || path.display().to_string();
+        let mut buffer = target.into_buffer();
+        buffer.flush().map_err(|error| unwritable(&error)).with_context(name)?;
+        let file = buffer.into_inner().map_err(|error| unwritable(error.error())).with_context(name)?;
+        file.persist(&path).map_err(|error| unwritable(&error.error)).with_context(name)?;
+        Ok(())
+    }
+}
+
+/// The kind alone: the whole error tells the name of the temporary file, which would mislead.
+fn unwritable(error: &io::Error) -> anyhow::Error {
+    anyhow!("cannot be written: {}", error.kind())
+}
+
+fn not_written(error: &PcapError) -> anyhow::Error {
+    match error {
+        PcapError::IoError(error) => unwritable(error),
+        other => anyhow!("cannot be written: {other}"),
+    }
+}

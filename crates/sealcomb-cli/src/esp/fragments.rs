@@ -1,0 +1,226 @@
+//! Putting IP fragments together again.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use etherparse::defrag::IpDefragBuf;
+use etherparse::{IpFragOffset, IpNumber, Ipv6FragmentHeaderSlice};
+use sealcomb_esp::Header;
+
+use super::carried::{NoEsp, has_port};
+use super::ip;
+use super::report::Unopened;
+
+/// Packets that wait for fragments at the same time. Each takes up to 64 KiB.
+const WAITING: usize = 1024;
+/// How long the fragments of a packet are waited for (RFC 8200, section 4.5). Later ones are of another packet.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the fragments of a packet have alike. In IPv6 the protocol need not be.
+#[derive(PartialEq, Eq, Hash)]
+struct Id {
+    interface: u32,
+    addresses: [IpAddr; 2],
+    identification: u32,
+    protocol: Option<u8>,
+}
+
+/// A packet of which some fragments are there.
+struct Waiting {
+    /// When the first of them was captured.
+    since: Duration,
+    fragments: u64,
+    /// The header of the first of them, with the number of what the packet carries.
+    header: Vec<u8>,
+    payload: IpDefragBuf,
+}
+
+/// The fragments of packets that are not whole yet.
+#[derive(Default)]
+pub(crate) struct Fragments {
+    waiting: HashMap<Id, Waiting>,
+    /// Fragments that were given up, by reason.
+    lost: Vec<(Unopened, u64)>,
+}
+
+/// What became of a packet that may be a fragment.
+pub(crate) enum Added<'a> {
+    /// It is whole: as it came, or put together from so many fragments.
+    Whole(Cow<'a, [u8]>, u64),
+    /// A fragment, which waits for the others.
+    Waiting,
+}
+
+/// A fragment in a packet.
+struct Fragment<'a> {
+    id: Id,
+    protocol: IpNumber,
+    offset: IpFragOffset,
+    more: bool,
+    payload: &'a [u8],
+}
+
+impl Fragments {
+    /// Takes a packet that came in at `time`.
+    pub(crate) fn add<'a>(
+        &mut self,
+        packet: Cow<'a, [u8]>,
+        interface: u32,
+        time: Duration,
+    ) -> Result<Added<'a>, NoEsp> {
+        let Some(Fragment { id, protocol, offset, more, payload }) = fragment(&packet, interface)? else {
+            return Ok(Added::Whole(packet, 1));
+        };
+        if self.waiting.get(&id).is_some_and(|waiting| time.saturating_sub(waiting.since) > PATIENCE)
+            && let Some(old) = self.waiting.remove(&id)
+        {
+            self.lost.push(old.given_up());
+        }
+        if self.waiting.len() >= WAITING && !self.waiting.contains_key(&id) {
+            self.give_up_oldest();
+        }
+        let header_bytes = if packet[0] >> 4 == 6 { 40 } else { packet.len() - payload.len() };
+        let mut waiting = self.waiting.remove(&id).unwrap_or_else(|| Waiting {
+            since: time,
+            fragments: 0,
+            header: packet[..header_bytes].to_vec(),
+            payload: IpDefragBuf::new(protocol, Vec::new(), Vec::new()),
+        });
+        let added = waiting.payload.add(offset, more, payload);
+        if added.is_ok() {
+            waiting.fragments += 1;
+            if waiting.payload.is_complete() {
+                let fragments = waiting.fragments;
+                return match waiting.put_together() {
+                    Some(packet) => Ok(Added::Whole(Cow::Owned(packet), fragments)),
+                    None => {
+                        self.lost.push((Unopened::NoEsp(NoEsp::Malformed), fragments));
+                        Ok(Added::Waiting)
+                    }
+                };
+            }
+        }
+        if waiting.fragments > 0 {
+            self.waiting.insert(id, waiting);
+        }
+        added.map(|()| Added::Waiting).map_err(|_| NoEsp::Malformed)
+    }
+
+    fn give_up_oldest(&mut self) {
+        let times = self.waiting.values().map(|waiting| waiting.since);
+        let Some(oldest) = times.min() else { return };
+        let oldest = self.waiting.extract_if(|_, waiting| waiting.since == oldest);
+        self.lost.extend(oldest.map(|(_, waiting)| waiting.given_up()));
+    }
+
+    /// The fragments that never became packets, by reason.
+    pub(crate) fn lost(self) -> impl Iterator<Item = (Unopened, u64)> {
+        self.lost.into_iter().chain(self.waiting.into_values().map(|waiting| waiting.given_up()))
+    }
+}
+
+impl Waiting {
+    /// The packet. `None`: it would be longer than packets can be.
+    fn put_together(self) -> Option<Vec<u8>> {
+        let Self { mut header, payload, .. } = self;
+        let protocol = payload.ip_number();
+        let (payload, _) = payload.take_bufs();
+        let is_v6 = header[0] >> 4 == 6;
+        let len = payload.len() + if is_v6 { 0 } else { header.len() };
+        u16::try_from(len).ok()?;
+        if is_v6 {
+            header[6] = protocol.0;
+        } else {
+            header[6..8].fill(0);
+        }
+        let mut packet = header;
+        packet.extend(payload);
+        if is_v6 {
+            ip::set_length_v6(&mut packet);
+        } else {
+            ip::set_length_v4(&mut packet);
+        }
+        Some(packet)
+    }
+
+    /// What its fragments count as if no others come.
+    fn given_up(&self) -> (Unopened, u64) {
+        let payload = &self.payload;
+        let begins = |section: &etherparse::defrag::IpFragRange| section.start == 0 && section.end >= 4;
+        let has_beginning = payload.sections().iter().any(begins);
+        let beginning = has_beginning.then(|| &payload.data()[..4]);
+        let is_certain = match payload.ip_number() {
+            IpNumber::TCP | IpNumber::UDP => beginning.and_then(has_port) == Some(false),
+            IpNumber::ICMP | IpNumber::IPV6_ICMP => true,
+            _ => false,
+        };
+        let reason = if is_certain { Unopened::NoEsp(NoEsp::Other) } else { Unopened::Incomplete };
+        (reason, self.fragments)
+    }
+}
+
+/// `None`: the packet is whole.
+fn fragment(packet: &[u8], interface: u32) -> Result<Option<Fragment<'_>>, NoEsp> {
+    let header = Header::parse(packet).ok_or(NoEsp::Malformed)?;
+    match header {
+        Header::V4(v4) if v4.is_fragmenting_payload() => Ok(Some(Fragment {
+            id: Id {
+                interface,
+                addresses: [v4.source_addr().into(), v4.destination_addr().into()],
+                identification: v4.identification().into(),
+                protocol: Some(v4.protocol().0),
+            },
+            protocol: v4.protocol(),
+            offset: v4.fragments_offset(),
+            more: v4.more_fragments(),
+            payload: &packet[v4.slice().len()..],
+        })),
+        Header::V4(_) => Ok(None),
+        Header::V6(v6) => {
+            let Some(at) = fragment_header_at(packet, v6.next_header())? else { return Ok(None) };
+            let rest = &packet[at..];
+            let fragment = Ipv6FragmentHeaderSlice::from_slice(rest).map_err(|_| NoEsp::Malformed)?;
+            if !fragment.is_fragmenting_payload() {
+                return Ok(None);
+            }
+            Ok(Some(Fragment {
+                id: Id {
+                    interface,
+                    addresses: [v6.source_addr().into(), v6.destination_addr().into()],
+                    identification: fragment.identification(),
+                    protocol: None,
+                },
+                protocol: fragment.next_header(),
+                offset: fragment.fragment_offset(),
+                more: fragment.more_fragments(),
+                payload: &rest[fragment.slice().len()..],
+            }))
+        }
+    }
+}
+
+/// Where the fragment header lies in an IPv6 packet, behind the headers that each fragment has.
+fn fragment_header_at(packet: &[u8], mut next: IpNumber) -> Result<Option<usize>, NoEsp> {
+    let mut at = 40;
+    loop {
+        match next {
+            IpNumber::IPV6_FRAGMENTATION_HEADER => return Ok(Some(at)),
+            IpNumber::IPV6_HEADER_HOP_BY_HOP
+            | IpNumber::IPV6_ROUTE_HEADER
+            | IpNumber::IPV6_DESTINATION_OPTIONS
+            | IpNumber::MOBILITY_HEADER => {
+                let [number, units, ..] = packet.get(at..).unwrap_or_default() else {
+                    return Err(NoEsp::Malformed);
+                };
+                next = IpNumber(*number);
+                at += 8 * (1 + usize::from(*units));
+                if at > packet.len() {
+                    return Err(NoEsp::Malformed);
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+}
