@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Gcm, Self::GcmSiv, Self::Siv];
+    pub(crate) const ALL: [Self; 3] = [Self::GcmSiv, Self::Siv, Self::Gcm];
 
     /// The policy whose primary has this kind of key.
     fn policy(self) -> &'static str {
@@ -41,7 +41,8 @@ impl Kind {
 
     fn of_policy(policy: &str) -> PyResult<Self> {
         Self::ALL.into_iter().find(|kind| kind.policy() == policy).ok_or_else(|| {
-            PyValueError::new_err(format!("policy {policy:?}; take \"random\", \"deterministic\" or \"gcm\""))
+            let [policies @ .., last] = Self::ALL.map(|kind| format!("{:?}", kind.policy()));
+            PyValueError::new_err(format!("policy {policy:?}; take {} or {last}", policies.join(", ")))
         })
     }
 

@@ -1,0 +1,197 @@
+"""Draws nonces and keys by every function that does, in several processes or threads at once.
+
+`draws.py WAY FOLDER [warm]` prints how many each function drew altogether, and how many of those differ. Warm
+is a process that has drawn before it starts the others.
+"""
+
+import json
+import multiprocessing
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import sealcomb
+import sealcomb.spark
+from sealcomb import Keyset
+
+ROWS = {"one task": 5, "many tasks": 9_000}
+KEYS = {"random": bytes(32), "gcm": bytes(32), "deterministic": bytes(64)}
+KEYSETS = {policy: Keyset.from_keys({7: key}, 7, policy) for policy, key in KEYS.items()}
+# The values of the others have nonces.
+WITHOUT_NONCES = ("deterministic",)
+RANDOM = [policy for policy in KEYS if policy not in WITHOUT_NONCES]
+CLASSES = {"AESGCM": 128, "AESCCM": 192, "AESOCB3": 256, "AESGCMSIV": 128, "AESSIV": 512}
+
+
+def column(rows: int) -> pa.Array:
+    return pa.array([b"value"] * rows)
+
+
+def provider(name: str) -> Keyset:
+    return KEYSETS[name]
+
+
+def nonces(sealed: pa.Array | pa.ChunkedArray, start: int = 5) -> list[bytes]:
+    """The nonces of values of one length."""
+    if isinstance(sealed, pa.ChunkedArray):
+        sealed = sealed.combine_chunks()
+    rows = np.frombuffer(b"".join(sealed.to_pylist()), np.uint8).reshape(len(sealed), -1)
+    return [bytes(row) for row in rows[:, start : start + 12]]
+
+
+def key_of(keyset: Keyset) -> bytes:
+    keys = json.loads(keyset.secret_tink_json())["key"]
+    return next(key["keyData"]["value"] for key in keys if key["keyId"] == keyset.primary).encode()
+
+
+def by_spark(verb: str, policy: str, batch: pa.Array) -> pa.Array:
+    """What a worker of Spark does with a batch."""
+    work = sealcomb.spark.SealcombColumns(verb, (("c", policy),), pickle.dumps(provider))
+    (done,) = work(iter([pa.record_batch([batch], ["c"])]))
+    return done.column("c")
+
+
+def by_udf(policy: str, rows: int) -> pa.Array:
+    return sealcomb.spark.SealcombValues(pickle.dumps(provider), policy, b"", policy).seal(column(rows))
+
+
+def keys(make: Callable[[], bytes]) -> Callable[[int], list[bytes]]:
+    return lambda rows: [make() for _ in range(min(rows, 10))]
+
+
+# Function, then policy or class: what it draws for so many rows.
+DRAWS: dict[tuple[str, str], Callable[[int], list[bytes]]] = {}
+for _policy, _keyset in KEYSETS.items():
+    DRAWS["Keyset.generate", _policy] = keys(lambda policy=_policy: key_of(Keyset.generate(policy)))
+    DRAWS["Keyset.rotated", _policy] = keys(lambda keyset=_keyset: key_of(keyset.rotated()))
+for _name, _bits in CLASSES.items():
+    DRAWS[f"{_name}.generate_key", ""] = keys(
+        lambda name=_name, bits=_bits: getattr(sealcomb, name).generate_key(bits)
+    )
+for _policy in RANDOM:
+    _keyset = KEYSETS[_policy]
+    DRAWS["seal_column", _policy] = lambda rows, k=_keyset: nonces(sealcomb.seal_column(column(rows), k))
+    DRAWS["seal_column, one thread", _policy] = lambda rows, k=_keyset: nonces(
+        sealcomb.seal_column(column(rows), k, threads=1)
+    )
+    DRAWS["seal_column, chunks", _policy] = lambda rows, k=_keyset: nonces(
+        sealcomb.seal_column(pa.chunked_array([column(1)] * 3 + [column(rows)]), k)
+    )
+    DRAWS["reseal_column", _policy] = lambda rows, k=_keyset: nonces(
+        sealcomb.reseal_column(sealcomb.seal_column(column(rows), k), k)
+    )
+DRAWS["spark.seal", "random"] = lambda rows: nonces(by_spark("seal", "random", column(rows)))
+DRAWS["spark.reseal", "random"] = lambda rows: nonces(
+    by_spark("reseal", "random", sealcomb.seal_column(column(rows), KEYSETS["random"], context=b"c"))
+)
+DRAWS["spark.seal_udf", "random"] = lambda rows: nonces(by_udf("random", rows))
+DRAWS["spark.seal_aes_encrypt", "gcm"] = lambda rows: nonces(
+    by_spark("seal_aes_encrypt", "gcm", column(rows)), 0
+)
+
+
+def drawn() -> dict[str, list[bytes]]:
+    return {
+        " ".join((*function, size)): draw(rows)
+        for function, draw in DRAWS.items()
+        for size, rows in ROWS.items()
+    }
+
+
+def draw_to(folder: str) -> None:
+    name = f"{os.getpid()}-{threading.get_ident()}-{os.urandom(4).hex()}"
+    Path(folder, name).write_bytes(pickle.dumps(drawn()))
+
+
+def start(processes: list) -> None:
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+
+
+def by_multiprocessing(method: str, folder: str) -> None:
+    context = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload(["draws"])
+    start([context.Process(target=draw_to, args=(folder,)) for _ in range(3)])
+    draw_to(folder)
+
+
+def by_threads(folder: str) -> None:
+    start([threading.Thread(target=draw_to, args=(folder,)) for _ in range(3)])
+
+
+def forked(work: Callable[[], None]) -> int:
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def by_forks(folder: str) -> None:
+    """Children and their children, forked one after the other."""
+
+    def child() -> None:
+        os.waitpid(forked(lambda: draw_to(folder)), 0)
+        draw_to(folder)
+
+    for process in [forked(child) for _ in range(2)]:
+        os.waitpid(process, 0)
+    draw_to(folder)
+
+
+def beside_threads(folder: str) -> None:
+    """Children that are forked while other threads seal, whose threads of work the children don't have."""
+    # The first array of pyarrow imports pandas, under a lock that a child would find taken forever.
+    column(1)
+    ended = threading.Event()
+
+    def seal() -> None:
+        while not ended.is_set():
+            for keyset in KEYSETS.values():
+                sealcomb.seal_column(column(50_000), keyset, threads=2)
+
+    threads = [threading.Thread(target=seal) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = [forked(lambda: draw_to(folder)) for _ in range(3)]
+    draw_to(folder)
+    for child in children:
+        os.waitpid(child, 0)
+    ended.set()
+    for thread in threads:
+        thread.join()
+
+
+WAYS: dict[str, Callable[[str], None]] = {
+    "fork": lambda folder: by_multiprocessing("fork", folder),
+    "forkserver": lambda folder: by_multiprocessing("forkserver", folder),
+    "spawn": lambda folder: by_multiprocessing("spawn", folder),
+    "threads": by_threads,
+    "forks": by_forks,
+    "forks beside threads": beside_threads,
+}
+
+if os.environ.get("DRAW_BEFORE"):
+    drawn()  # In a server of forks too, which imports this module.
+
+if __name__ == "__main__":
+    way, folder = sys.argv[1:]
+    WAYS[way](folder)
+    all_drawn: dict[str, list[bytes]] = {}
+    files = list(Path(folder).iterdir())
+    for file in files:
+        for name, strings in pickle.loads(file.read_bytes()).items():
+            all_drawn.setdefault(name, []).extend(strings)
+    counts = {name: [len(strings), len(set(strings))] for name, strings in all_drawn.items()}
+    print(json.dumps({"drawing": len(files), "counts": counts}))
