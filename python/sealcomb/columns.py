@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import binascii
 import contextlib
+import json
 import os
-import re
+import secrets
 import signal
 import stat
 import sys
@@ -38,11 +39,25 @@ from sealcomb import (
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
+    from pyarrow import compute as pc
     from pyarrow import csv, parquet
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 except ImportError as missing:
     raise SystemExit(f"sealcomb-columns needs {missing.name}: pip install 'sealcomb[columns]'") from None
+
+from sealcomb import _csv, _ipc, _parquet
+from sealcomb._metadata import (
+    MEMORY_KEY,
+    Memory,
+    describe_opened,
+    describe_sealed,
+    memories,
+    packed_field,
+    remembered,
+    sealed_field,
+    unpacked_field,
+)
 
 EPILOG = """\
 formats, by the suffix of each file:
@@ -69,15 +84,12 @@ exit status:
 # Rows and bytes of one piece. Few rows, for a dictionary hides from Parquet's statistics how long values are.
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 16 << 20
-# A row group of the input stays one, up to this size in memory.
+# A row group of other formats' rows has about this size in memory.
 GROUP_BYTES = 64 << 20
 
-# What the field of a sealed column remembers, so that it comes back as the type that it had.
-TYPE_KEY = b"sealcomb:type"
-TEXT = (pa.string(), pa.large_string(), pa.string_view())
-BYTES = (pa.binary(), pa.large_binary(), pa.binary_view())
-PLAIN_TYPES = {str(kind): kind for kind in (*TEXT, *BYTES)}
-
+ARROW = (".arrow", ".feather", ".arrows")
+# The key of Parquet's metadata under which Arrow keeps its own schema.
+ARROW_KEY = b"ARROW:schema"
 
 BAD_INPUT, BAD_COMMAND, BAD_FILE, SOME_FORGED = 1, 2, 3, 4
 
@@ -95,12 +107,13 @@ class CommandError(Exception):
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a file, and where they come from."""
+    """Some rows of a file, where they come from, and what the file notes of them."""
 
     group: int
     first_row: int
     batch: pa.RecordBatch
     done: float
+    notes: pa.KeyValueMetadata | None = None
 
 
 @dataclass(frozen=True)
@@ -111,15 +124,22 @@ class Source:
     schema: pa.Schema
     unit: str
     pieces: Callable[[], Iterator[Piece]]
-    text: bool = False
-    codecs: dict[str, str] = field(default_factory=dict)
+    codec: str | None = None
+    notes: dict[bytes, bytes] | None = None
+    parquet: parquet.ParquetFile | None = None
+
+    @property
+    def text(self) -> bool:
+        """Whether every column is text, and a sealed one base64."""
+        return self.path.suffix == ".csv"
 
 
-def slices(group: int, batch: pa.RecordBatch, done: float) -> Iterator[Piece]:
-    """Cuts a batch into pieces; an empty one stays, for the sake of its schema."""
+def slices(piece: Piece) -> Iterator[Piece]:
+    """Cuts a record batch into pieces; an empty one stays, for the sake of its schema."""
+    batch = piece.batch
     rows = max(1, min(PIECE_ROWS, batch.num_rows * PIECE_BYTES // max(1, batch.nbytes)))
     for first in range(0, max(1, batch.num_rows), rows):
-        yield Piece(group, first, batch.slice(first, rows), done)
+        yield replace(piece, first_row=first, batch=batch.slice(first, rows))
 
 
 def read_parquet(path: Path) -> Source:
@@ -137,21 +157,18 @@ def read_parquet(path: Path) -> Source:
                     yield Piece(group, first, batch, (seen + first) / total)
                     first += batch.num_rows
             except (pa.ArrowException, OSError) as error:
-                raise CommandError(damaged_group(file, path, group, rows, error)) from None
+                names = file.schema_arrow.names
+                raise CommandError(damaged_group(file, path, group, rows, error, names)) from None
             seen += first
 
-    codecs = {}
-    if file.metadata.num_row_groups:
-        about = file.metadata.row_group(0)
-        for column in map(about.column, range(about.num_columns)):
-            # The writer calls the lack of a codec by another name than the file does.
-            codecs[column.path_in_schema] = column.compression.replace("UNCOMPRESSED", "NONE")
-    return Source(path, file.schema_arrow, "row group", pieces, codecs=codecs)
+    return Source(path, file.schema_arrow, "row group", pieces, parquet=file)
 
 
-def damaged_group(file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception) -> str:
+def damaged_group(
+    file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception, names: Iterable[str]
+) -> str:
     """Finds the column that cannot be read, and how far it goes, by reading each alone."""
-    for name in dict.fromkeys(file.schema_arrow.names):
+    for name in dict.fromkeys(names):
         row = 0
         try:
             for batch in file.iter_batches(
@@ -166,18 +183,24 @@ def damaged_group(file: parquet.ParquetFile, path: Path, group: int, rows: int, 
 
 
 def read_arrow_file(path: Path) -> Source:
-    reader = pa.ipc.open_file(pa.OSFile(str(path)))
+    file = pa.OSFile(str(path))
+    file.seek(len(b"ARROW1\0\0"))
+    codec = _ipc.codec(file)
+    reader = pa.ipc.open_file(file)
 
     def pieces() -> Iterator[Piece]:
         for group in range(reader.num_record_batches):
             with names_damage(path, group):
-                batch = reader.get_batch(group)
-            yield from slices(group, batch, group / reader.num_record_batches)
+                batch, notes = reader.get_batch_with_custom_metadata(group)
+                validate(batch)
+            yield Piece(group, 0, batch, group / reader.num_record_batches, notes)
 
-    return Source(path, reader.schema, "record batch", pieces)
+    return Source(path, reader.schema, "record batch", pieces, codec, reader.metadata)
 
 
 def read_arrow_stream(path: Path) -> Source:
+    with pa.OSFile(str(path)) as messages:
+        codec = _ipc.codec(messages)
     file = pa.OSFile(str(path))
     reader = pa.ipc.open_stream(file)
     size = max(1, path.stat().st_size)
@@ -187,13 +210,23 @@ def read_arrow_stream(path: Path) -> Source:
         while True:
             with names_damage(path, group):
                 try:
-                    batch = reader.read_next_batch()
+                    batch, notes = reader.read_next_batch_with_custom_metadata()
                 except StopIteration:
                     return
-            yield from slices(group, batch, file.tell() / size)
+                validate(batch)
+            yield Piece(group, 0, batch, file.tell() / size, notes)
             group += 1
 
-    return Source(path, reader.schema, "record batch", pieces)
+    return Source(path, reader.schema, "record batch", pieces, codec)
+
+
+def validate(batch: pa.RecordBatch) -> None:
+    """Refuses offsets, lengths and indexes that lead out of their buffers, before any of them is followed."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise pa.ArrowInvalid(f"column {name!r}: {error}") from None
 
 
 @contextlib.contextmanager
@@ -206,12 +239,12 @@ def names_damage(path: Path, group: int) -> Iterator[None]:
 
 def read_csv(path: Path) -> Source:
     size = max(1, path.stat().st_size)
-    how = {
-        "read_options": csv.ReadOptions(block_size=4 << 20),
-        "parse_options": csv.ParseOptions(newlines_in_values=True),
-    }
-    with csv.open_csv(str(path), **how) as header:
+    read_options = csv.ReadOptions(block_size=4 << 20)
+    parse_options = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(str(path), read_options=read_options, parse_options=parse_options) as header:
         names = header.schema.names
+    # An empty line is a null in a file of one column, and nothing in others.
+    parse_options.ignore_empty_lines = len(names) > 1
     file = pa.OSFile(str(path))
     # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
     convert_options = csv.ConvertOptions(
@@ -220,7 +253,9 @@ def read_csv(path: Path) -> Source:
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
     )
-    reader = csv.open_csv(file, convert_options=convert_options, **how)
+    reader = csv.open_csv(
+        file, read_options=read_options, parse_options=parse_options, convert_options=convert_options
+    )
 
     def pieces() -> Iterator[Piece]:
         first = 0
@@ -234,7 +269,7 @@ def read_csv(path: Path) -> Source:
             yield Piece(0, first, batch, file.tell() / size)
             first += batch.num_rows
 
-    return Source(path, reader.schema, "part", pieces, text=True)
+    return Source(path, reader.schema, "part", pieces)
 
 
 READERS: dict[str, Callable[[Path], Source]] = {
@@ -263,26 +298,36 @@ def read(path: Path) -> Source:
 
 
 def write(
-    path: Path, suffix: str, schema: pa.Schema, codecs: dict[str, str], pieces: Iterable[Piece]
-) -> None:
-    """Writes all pieces to a file that is there and empty."""
+    path: Path, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
+) -> Iterator[float]:
+    """Writes all pieces to a file that is there and empty, and says how far it is."""
     with pa.OSFile(str(path), "wb") as file:
         if suffix == ".parquet":
-            with parquet.ParquetWriter(
-                file, schema, compression=codecs or "SNAPPY", write_page_checksum=True
-            ) as writer:
-                write_groups(writer, schema, pieces)
-            return
-        if suffix == ".csv":
-            writer = csv.CSVWriter(file, schema)
+            with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
+                yield from write_groups(writer, schema, pieces)
+        elif suffix == ".csv":
+            with csv.CSVWriter(file, schema) as writer:
+                for piece in pieces:
+                    writer.write_batch(piece.batch)
+                    yield piece.done
         else:
-            writer = (pa.ipc.new_stream if suffix == ".arrows" else pa.ipc.new_file)(file, schema)
-        with writer:
-            for piece in pieces:
-                writer.write_batch(piece.batch)
+            # A dictionary that is made anew grows from batch to batch; a file has no other way to say so.
+            options = pa.ipc.IpcWriteOptions(
+                compression=source.codec, emit_dictionary_deltas=suffix != ".arrows"
+            )
+            if suffix == ".arrows":
+                writer = pa.ipc.new_stream(file, schema, options=options)
+            else:
+                writer = pa.ipc.new_file(file, schema, options=options, metadata=source.notes)
+            with writer:
+                for piece in pieces:
+                    writer.write_batch(piece.batch, custom_metadata=piece.notes)
+                    yield piece.done
 
 
-def write_groups(writer: parquet.ParquetWriter, schema: pa.Schema, pieces: Iterable[Piece]) -> None:
+def write_groups(
+    writer: parquet.ParquetWriter, schema: pa.Schema, pieces: Iterable[Piece]
+) -> Iterator[float]:
     held: list[pa.RecordBatch] = []
     group, size = 0, 0
 
@@ -300,27 +345,57 @@ def write_groups(writer: parquet.ParquetWriter, schema: pa.Schema, pieces: Itera
         group = piece.group
         held.append(piece.batch)
         size += piece.batch.nbytes
+        yield piece.done
     flush()
 
 
 # ---- an output that is whole or not there
 
 
-@contextlib.contextmanager
-def whole_file(out: Path, mode: int) -> Iterator[Path]:
-    """Gives a file beside ``out``, and puts it in the place of ``out`` if the block ends well."""
-    handle, name = tempfile.mkstemp(dir=out.parent, prefix=".sealcomb.", suffix=".part")
-    part = Path(name)
+def unnamed_file(folder: Path) -> int | None:
+    """A file in a folder that has no name yet, so that nothing stays of it however the process ends."""
     try:
-        os.close(handle)
-        yield part
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        part.chmod(mode)
-        part.replace(out)
+        handle = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except (OSError, AttributeError):
+        return None  # a system or a file system without such files; other errors come again
+    if Path(f"/proc/self/fd/{handle}").exists():
+        return handle
+    os.close(handle)
+    return None
+
+
+def give_name(handle: int, folder: Path) -> str:
+    """A hidden name in a folder for an unnamed file that is there."""
+    name = str(folder / f".sealcomb.{secrets.token_hex(8)}.part")
+    beside = os.open(folder, os.O_RDONLY)
+    try:
+        # With a folder, link() follows the symbolic link to the file, which it must.
+        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
+        return name
+    finally:
+        os.close(beside)
+
+
+@contextlib.contextmanager
+def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iterator[Path]:
+    """Gives a file beside ``out``, the user's alone, and puts it in the place of ``out`` if the block ends well."""
+    name = None
+    handle = unnamed_file(out.parent)
+    if handle is None:
+        handle, name = tempfile.mkstemp(dir=out.parent, prefix=".sealcomb.", suffix=".part")
+    try:
+        os.fchmod(handle, 0o600)
+        yield Path(name or f"/proc/self/fd/{handle}")
+        os.fsync(handle)
+        os.fchmod(handle, permissions(os.fstat(handle)))
+        name = name or give_name(handle, out.parent)
+        Path(name).replace(out)
     except BaseException:
-        part.unlink(missing_ok=True)
+        if name:
+            Path(name).unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
     folder = os.open(out.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -328,24 +403,36 @@ def whole_file(out: Path, mode: int) -> Iterator[Path]:
         os.close(folder)
 
 
-def output_mode(out: Path, verb: str, force: bool) -> int:
-    """The permissions of OUT: those of the file that it replaces, or the user's alone for what was opened."""
+def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Callable[[os.stat_result], int]:
+    """The mode of OUT once it is written: the user's alone for what was opened, and never more than that of IN."""
+    before = [source.stat()]
+    umask = os.umask(0o077)
+    os.umask(umask)
+    allowed = 0o600 if verb == "open" else 0o666
     try:
         about = out.stat()
     except FileNotFoundError:
-        if verb == "open":
-            return 0o600
-        umask = os.umask(0)
-        os.umask(umask)
-        return 0o666 & ~umask
-    if not stat.S_ISREG(about.st_mode):
-        raise CommandError(f"{out}: is there and is not a plain file", status=BAD_FILE)
-    if not force:
-        raise CommandError(f"{out}: is there already; --force replaces it", status=BAD_FILE)
-    return stat.S_IMODE(about.st_mode)
+        allowed &= 0o600 if verb == "open" else ~umask
+    else:
+        if not stat.S_ISREG(about.st_mode):
+            raise CommandError(f"{out}: is there and is not a plain file", status=BAD_FILE)
+        if not force:
+            raise CommandError(f"{out}: is there already; --force replaces it", status=BAD_FILE)
+        before.append(about)
+    if verb != "open":
+        for about in before:
+            allowed &= about.st_mode
+
+    def permissions(written: os.stat_result) -> int:
+        if any(about.st_gid != written.st_gid for about in before):
+            # Another group may do what all may.
+            return allowed & (~0o070 | (allowed & 0o007) << 3)
+        return allowed
+
+    return permissions
 
 
-# ---- the work on a piece
+# ---- the work on some values
 
 
 @dataclass
@@ -354,7 +441,6 @@ class Work:
 
     verb: str
     source: Source
-    text_out: bool
     columns: list[str]
     keyset: Keyset
     context: str
@@ -363,9 +449,8 @@ class Work:
     forged: str
     nulled: Counter[str] = field(default_factory=Counter)
 
-    def check(self) -> None:
+    def check_names(self, names: list[str]) -> None:
         """Refuses names that the file does not have, or has twice."""
-        names = self.source.schema.names
         for name in [*self.columns, *([self.row_id] if self.row_id else [])]:
             if names.count(name) != 1:
                 found = names.count(name) or "no"
@@ -374,89 +459,513 @@ class Work:
                     f"{self.source.path}: {found} columns are named {name!r}; there are {there}"
                 )
 
-    def schema(self) -> pa.Schema:
-        """The schema of the output, from an empty piece."""
-        empty = pa.RecordBatch.from_pylist([], self.source.schema)
-        return self.turn(Piece(0, 0, empty, 0)).batch.schema
-
-    def turn(self, piece: Piece) -> Piece:
-        """Seals, opens or reseals the columns of one piece."""
-        batch = piece.batch
-        ids = batch.column(self.row_id) if self.row_id else None
-        for name in self.columns:
-            try:
-                changed, kind = self.turn_column(piece, name, batch.column(name), ids)
-            except CommandError:
-                raise
-            except (ForgedRow, NotSealed, UnknownKey) as error:
-                raise CommandError(self.where(piece, name, error.row, error.reason)) from None
-            except (TypeError, ValueError) as error:
-                raise CommandError(self.where(piece, name, None, str(error))) from None
-            batch = batch.set_column(batch.schema.get_field_index(name), kind, changed)
-        return replace(piece, batch=batch)
-
-    def turn_column(
-        self, piece: Piece, name: str, array: pa.Array, ids: pa.Array | None
-    ) -> tuple[pa.Array, pa.Field]:
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        kind = self.source.schema.field(name)
-        notes = dict(kind.metadata or {})
-        aad = self.context.replace("{column}", name).encode()
-        nullable = kind.nullable
-        if self.verb == "seal":
-            if TYPE_KEY in notes:
-                raise ValueError("it is sealed already; reseal moves it to the primary key")
-            notes[TYPE_KEY] = str(array.type).encode()
-            array = seal_column(array, self.keyset, context=aad, row_ids=ids, threads=self.threads)
-        else:
-            if self.source.text:
-                array = self.from_base64(piece, name, array)
+    def turn(
+        self, name: str, array: pa.Array, ids: pa.Array | None, place: tuple[int, int], *, text: bool = False
+    ) -> pa.Array:
+        """Seals, opens or reseals some values of a column, which begin in a group at a row."""
+        aad = self.context.replace("{column}", name).encode("utf-8", "surrogateescape")
+        as_type: Literal["utf8", "binary"] = "utf8" if text else "binary"
+        try:
+            if self.verb == "seal":
+                return seal_column(
+                    plain_values(array), self.keyset, context=aad, row_ids=ids, threads=self.threads
+                )
             if self.verb == "reseal":
-                array = reseal_column(array, self.keyset, context=aad, row_ids=ids, threads=self.threads)
-            else:
-                plain = self.plain_type(notes.pop(TYPE_KEY, b"").decode(), array.type)
-                as_type: Literal["utf8", "binary"] = "utf8" if plain in TEXT else "binary"
-                if self.forged == "null":
-                    nullable = True
-                    array, count = open_column_counted(
-                        array, self.keyset, context=aad, row_ids=ids, as_type=as_type, threads=self.threads
-                    )
-                    self.nulled[name] += count
-                else:
-                    array = open_column(
-                        array, self.keyset, context=aad, row_ids=ids, as_type=as_type, threads=self.threads
-                    )
-                array = array.cast(plain)
-        if self.text_out and self.verb != "open":
-            array = pa.array([value and b64encode(value) for value in array.to_pylist()], pa.string())
-        return array, pa.field(name, array.type, nullable, notes)
+                return reseal_column(array, self.keyset, context=aad, row_ids=ids, threads=self.threads)
+            if self.forged == "raise":
+                return open_column(
+                    array, self.keyset, context=aad, row_ids=ids, as_type=as_type, threads=self.threads
+                )
+            opened, count = open_column_counted(
+                array, self.keyset, context=aad, row_ids=ids, as_type=as_type, threads=self.threads
+            )
+            self.nulled[name] += count
+            return opened
+        except (ForgedRow, NotSealed, UnknownKey) as error:
+            raise CommandError(self.where(name, place, error.reason, error.row)) from None
+        except (TypeError, ValueError) as error:
+            raise CommandError(self.where(name, place, str(error))) from None
 
-    def from_base64(self, piece: Piece, name: str, array: pa.Array) -> pa.Array:
-        values = []
-        for row, value in enumerate(array.to_pylist()):
+    def from_base64(
+        self, name: str, values: Iterable[str | bytes | None], place: tuple[int, int]
+    ) -> pa.Array:
+        """The sealed values that the texts of a CSV column stand for."""
+        decoded = []
+        for row, value in enumerate(values):
             try:
-                values.append(None if value is None else b64decode(value, validate=True))
+                decoded.append(None if value is None else b64decode(value, validate=True))
             except (binascii.Error, ValueError):
                 raise CommandError(
-                    self.where(piece, name, row, "not base64, so not a sealed value")
+                    self.where(name, place, "not base64, so not a sealed value", row)
                 ) from None
-        return pa.array(values, pa.binary())
+        return pa.array(decoded, pa.binary())
 
-    def plain_type(self, remembered: str, otherwise: pa.DataType) -> pa.DataType:
-        """The type of an opened column: text in CSV, else the one that it had before it was sealed."""
-        if self.source.text or self.text_out:
-            return pa.string()
-        if fixed := re.fullmatch(r"fixed_size_binary\[(\d{1,9})\]", remembered):
-            return pa.binary(int(fixed[1]))
-        return PLAIN_TYPES.get(remembered, otherwise)
-
-    def where(self, piece: Piece, name: str, row: int | None, problem: str) -> str:
-        place = [str(self.source.path) + ":"]
+    def where(self, name: str, place: tuple[int, int], problem: str, row: int | None = None) -> str:
+        group, first = place
+        parts = [str(self.source.path) + ":"]
         if not self.source.text:
-            place.append(f"{self.source.unit} {piece.group},")
-        place.append(f"column {name!r}" + ("" if row is None else f", row {piece.first_row + row}") + ":")
-        return " ".join([*place, problem])
+            parts.append(f"{self.source.unit} {group},")
+        parts.append(f"column {name!r}" + ("" if row is None else f", row {first + row}") + ":")
+        return " ".join([*parts, problem])
+
+    def refuse(self, name: str, problem: object) -> CommandError:
+        return CommandError(f"{self.source.path}: column {name!r}: {problem}")
+
+    def memory(self, schema: pa.Schema, name: str) -> Memory | None:
+        """What is remembered of a column; a column to be sealed has nothing."""
+        memory = remembered(schema, name)
+        if memory is not None and self.verb == "seal":
+            raise self.refuse(name, "it is sealed already; reseal moves it to the primary key")
+        return memory
+
+    def plain_field(self, schema: pa.Schema, name: str, memory: Memory | None) -> pa.Field:
+        """The field of a column that is opened: what it was before, as far as that is remembered."""
+        now = schema.field(name)
+        nullable = now.nullable or self.forged == "null"
+        if memory is None:
+            return pa.field(name, pa.binary(), nullable, now.metadata)
+        try:
+            return unpacked_field(memory["arrow"]).with_name(name).with_nullable(nullable)
+        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            raise self.refuse(name, f"what is remembered of its type is damaged: {error!r}") from None
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, without what is around them."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def plain_values(array: pa.Array) -> pa.Array:
+    """The values of a column, without what is around them."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        else:
+            return array
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return plain_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
+
+
+class Wrapped:
+    """Values of a column of batches, as a type; each dictionary goes on from that of the batch before."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.values: pa.Array | None = None
+
+    def wrap(self, array: pa.Array) -> pa.Array:
+        return self._wrap(array, self.kind)
+
+    def _wrap(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        if isinstance(kind, pa.BaseExtensionType):
+            return pa.ExtensionArray.from_storage(kind, self._wrap(array, kind.storage_type))
+        if not pa.types.is_dictionary(kind):
+            return array.cast(kind)
+        found = pc.unique(array.cast(kind.value_type).drop_null())
+        if self.values is not None:
+            new = found.filter(pc.invert(pc.is_in(found, self.values)))
+            found = pa.concat_arrays([self.values, new])
+        self.values = found
+        indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
+
+
+# A way is what runs once nothing is left to be refused: it writes a file, and says now and then how far it is.
+Way = Callable[[Path], Iterator[float]]
+
+
+# ---- from CSV to CSV
+
+
+def csv_to_csv(work: Work) -> Way:
+    """Changes cells and leaves all other bytes as they are."""
+    path = work.source.path
+    try:
+        with path.open("rb") as file:
+            top = _csv.header(file)
+    except _csv.CsvError as error:
+        raise CommandError(f"{path}: {error}") from None
+    work.check_names(top.names)
+    wanted = [top.names.index(name) for name in [*work.columns, *([work.row_id] if work.row_id else [])]]
+
+    def turn(block: _csv.Block, column: int, ids: pa.Array | None) -> list[bytes]:
+        name, quote = work.columns[column], top.quoted[wanted[column]]
+        values, place = block.cells(column), (0, block.first_row)
+        sealed = (
+            pa.array(values, pa.binary()) if work.verb == "seal" else work.from_base64(name, values, place)
+        )
+        turned = work.turn(name, sealed, ids, place).to_pylist()
+        if work.verb != "open":
+            turned = [None if value is None else b64encode(value) for value in turned]
+        return [_csv.written(value, quote=quote) for value in turned]
+
+    def way(part: Path) -> Iterator[float]:
+        size = max(1, path.stat().st_size)
+        with path.open("rb") as file, part.open("wb") as out:
+            out.write(file.read(top.size))
+            try:
+                for block in _csv.blocks(file, top, wanted):
+                    ids = pa.array(block.cells(len(work.columns)), pa.binary()) if work.row_id else None
+                    out.write(block.with_cells([turn(block, at, ids) for at in range(len(work.columns))]))
+                    yield block.end / size
+            except _csv.CsvError as error:
+                raise CommandError(f"{path}: row {error.row}: {error}") from None
+
+    return way
+
+
+# ---- from Parquet to Parquet
+
+
+def parquet_to_parquet(work: Work) -> Way:
+    """Replaces the pages of some columns and copies those of all others."""
+    path = work.source.path
+    work.check_names(work.source.schema.names)
+    try:
+        with path.open("rb") as file:
+            footer = _parquet.Footer(file)
+        change = ParquetChange(work, footer)
+        replaced = dict(change.column(name) for name in work.columns)
+        change.note()
+    except _parquet.ParquetError as error:
+        raise CommandError(f"{path}: {error}") from None
+
+    def way(part: Path) -> Iterator[float]:
+        with path.open("rb") as file, part.open("wb") as out:
+            try:
+                yield from _parquet.Rewriter(file, footer, replaced, out).run()
+            except _parquet.ParquetError as error:
+                raise CommandError(f"{path}: {error}") from None
+
+    return way
+
+
+class ParquetChange:
+    """What becomes of a Parquet file's footer."""
+
+    def __init__(self, work: Work, footer: _parquet.Footer) -> None:
+        self.work = work
+        self.footer = footer
+        self.notes = dict(footer.notes)
+        self.memories = memories(self.notes)
+        self.orders = _parquet.sorting(footer)
+        self.sealed = {at for at, leaf in enumerate(footer.leaves) if leaf.plain and self.is_sealed(leaf.top)}
+        self.arrow: pa.Schema | None = None
+        if ARROW_KEY in self.notes:
+            try:
+                self.arrow = pa.ipc.read_schema(pa.py_buffer(b64decode(self.notes[ARROW_KEY])))
+            except (pa.ArrowException, ValueError) as error:
+                raise _parquet.ParquetError(f"its Arrow schema cannot be read: {error}") from None
+
+    def is_sealed(self, name: str) -> bool:
+        schema = self.work.source.schema
+        return schema.names.count(name) == 1 and remembered(schema, name) is not None
+
+    def column(self, name: str) -> tuple[int, _parquet.Replacement]:
+        """Notes the change of a column, and gives its number and what it becomes."""
+        work = self.work
+        memory = work.memory(work.source.schema, name)
+        leaf = self.footer.leaf(name)
+        if leaf is None:
+            kind = work.source.schema.field(name).type
+            work.turn(name, pa.array([], plain_type(kind)), None, (0, 0))
+            raise work.refuse(name, "its values are not bytes or text")
+        before = self.footer.elements[self.footer.leaves[leaf].element]
+        if work.verb == "seal":
+            element, codec, dictionary = self.seal(name, leaf, before), "NONE", False
+        elif work.verb == "open":
+            element, codec, dictionary = self.open(name, leaf, before, memory)
+        else:
+            element, codec, dictionary = before, "NONE", False
+        nullable = _parquet.get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
+        field = pa.field(name, _parquet.storage(element), nullable)
+        opened = work.verb == "open"
+        text = opened and _parquet.is_text(element)
+        return leaf, _parquet.Replacement(
+            element=element,
+            field=field,
+            codec=codec,
+            dictionary=dictionary,
+            statistics=opened and _parquet.in_order_of_bytes(element),
+            arrays=lambda group: self.arrays(name, leaf, group, field, text=text),
+        )
+
+    def seal(self, name: str, leaf: int, before: _parquet.Struct) -> _parquet.Struct:
+        work, footer = self.work, self.footer
+        kind = work.source.schema.field(name).type
+        if pa.types.is_dictionary(kind) and kind.ordered:
+            raise work.refuse(
+                name, "its categories have an order, which would be lost: cast it to text first"
+            )
+        work.turn(name, pa.array([], plain_type(kind)), None, (0, 0))
+        element = _parquet.sealed_element(before)
+        field = self.arrow_field(name) or work.source.schema.field(name).remove_metadata()
+        memory: Memory = {
+            "arrow": packed_field(field),
+            "parquet": b64encode(_parquet.serialize(before)).decode(),
+        }
+        if footer.groups:
+            meta = footer.chunk(0, leaf)
+            memory["codec"] = _parquet.CODECS.get(_parquet.get(meta, _parquet.META_CODEC))
+            memory["dictionary"] = _parquet.has_dictionary(meta)
+        if any(leaf == entry[0] for order in self.orders for entry in order or []):
+            memory["sorting"] = self.orders
+        self.sealed.add(leaf)
+        _parquet.sort_by(footer, self.orders, self.sealed)
+        self.notes, notes = describe_sealed(self.notes, name)
+        if notes:
+            memory["notes"] = notes
+        if self.arrow_field(name) is None:
+            self.memories[name] = memory
+        else:
+            self.set_arrow(
+                sealed_field(field, pa.binary(), memory), lambda notes: describe_sealed(notes, name)[0]
+            )
+        return element
+
+    def open(
+        self, name: str, leaf: int, before: _parquet.Struct, memory: Memory | None
+    ) -> tuple[_parquet.Struct, str, bool]:
+        work, footer = self.work, self.footer
+        field = work.plain_field(work.source.schema, name, memory)
+        memory = memory or {}
+        try:
+            if "parquet" in memory:
+                element = _parquet.parse(b64decode(memory["parquet"], validate=True))[0]
+            else:
+                element = _parquet.element_of(field.remove_metadata())
+        except (pa.ArrowException, ValueError, TypeError) as error:
+            raise work.refuse(name, f"what is remembered of its type is damaged: {error}") from None
+        for number in (_parquet.ELEMENT_NAME, _parquet.ELEMENT_REPETITION, _parquet.ELEMENT_ID):
+            element.pop(number, None)
+            if number in before:
+                element[number] = before[number]
+        if field.nullable:
+            element[_parquet.ELEMENT_REPETITION] = (_parquet.I32, _parquet.OPTIONAL)
+        self.sealed.discard(leaf)
+        orders = memory.get("sorting", self.orders)
+        try:
+            _parquet.sort_by(footer, orders, self.sealed)
+            self.orders = orders
+        except (ValueError, TypeError):
+            pass  # the rows were written anew since: in other row groups, or by other columns
+        notes = memory.get("notes") or {}
+        self.notes = describe_opened(self.notes, name, notes)
+        self.memories.pop(name, None)
+        if self.arrow_field(name) is not None:
+            self.set_arrow(field, lambda metadata: describe_opened(metadata, name, notes))
+        codecs = (
+            [_parquet.get(footer.chunk(0, at), _parquet.META_CODEC) for at in range(len(footer.leaves))]
+            if footer.groups
+            else []
+        )
+        others = [_parquet.CODECS[codec] for codec in codecs if codec in _parquet.CODECS and codec]
+        codec = memory.get("codec")
+        if codec not in _parquet.CODECS.values():
+            codec = others[0] if others else "SNAPPY"
+        return element, codec, memory.get("dictionary") is not False
+
+    def arrow_field(self, name: str) -> pa.Field | None:
+        """How the Arrow schema in the file describes a column, if it does."""
+        if self.arrow is None or self.arrow.names.count(name) != 1:
+            return None
+        return self.arrow.field(name)
+
+    def set_arrow(
+        self, field: pa.Field, describe: Callable[[dict[bytes, bytes]], dict[bytes, bytes]]
+    ) -> None:
+        assert self.arrow is not None
+        arrow = self.arrow.set(self.arrow.get_field_index(field.name), field)
+        self.arrow = arrow.with_metadata(describe(arrow.metadata)) if arrow.metadata else arrow
+
+    def note(self) -> None:
+        """Writes the notes into the footer."""
+        if self.arrow is not None and self.work.verb != "reseal":
+            self.notes[ARROW_KEY] = b64encode(self.arrow.serialize())
+        self.notes.pop(MEMORY_KEY, None)
+        if self.memories:
+            self.notes[MEMORY_KEY] = json.dumps(self.memories).encode()
+        self.footer.note(self.notes)
+
+    def arrays(self, name: str, leaf: int, group: int, field: pa.Field, *, text: bool) -> Iterator[pa.Array]:
+        """The new values of a row group, some thousands at a time."""
+        work, file = self.work, self.work.source.parquet
+        assert file is not None
+        meta = self.footer.chunk(group, leaf)
+        size = _parquet.get(meta, _parquet.META_UNCOMPRESSED, 0)
+        total = max(1, file.metadata.row_group(group).num_rows)
+        rows = total
+        if size > GROUP_BYTES or _parquet.has_dictionary(meta):
+            rows = max(1, min(PIECE_ROWS, total * PIECE_BYTES // max(1, size)))
+        first = 0
+        columns = [name, *([work.row_id] if work.row_id else [])]
+        try:
+            for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
+                ids = batch.column(work.row_id) if work.row_id else None
+                turned = work.turn(name, batch.column(name), ids, (group, first), text=text)
+                try:
+                    yield turned.cast(pa.binary()).cast(field.type)
+                except pa.ArrowInvalid as error:
+                    raise CommandError(work.where(name, (group, first), str(error))) from None
+                first += batch.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise CommandError(damaged_group(file, work.source.path, group, rows, error, columns)) from None
+
+
+# ---- from one format to another, and from Arrow to Arrow
+
+
+def convert(work: Work, out: Path) -> Way:
+    """Reads all columns and writes them in another format."""
+    source = work.source
+    work.check_names(source.schema.names)
+    schema = converted_schema(work, to_text=out.suffix == ".csv")
+    check_types(work, out.suffix, schema)
+    wraps = {name: Wrapped(schema.field(name).type) for name in work.columns}
+
+    def turn(piece: Piece) -> Piece:
+        batch, place = piece.batch, (piece.group, piece.first_row)
+        ids = batch.column(work.row_id) if work.row_id else None
+        changed = {}
+        for name in work.columns:
+            array = batch.column(name)
+            if source.text and work.verb != "seal":
+                array = work.from_base64(name, array.to_pylist(), place)
+            array = work.turn(name, array, ids, place, text=is_text(wraps[name].kind))
+            if out.suffix == ".csv" and work.verb != "open":
+                array = pa.array([value and b64encode(value) for value in array.to_pylist()], pa.string())
+            try:
+                changed[name] = wraps[name].wrap(array)
+            except (pa.ArrowException, ValueError) as error:
+                raise CommandError(work.where(name, place, str(error))) from None
+        arrays = [
+            changed.get(field.name, column) for field, column in zip(schema, batch.columns, strict=True)
+        ]
+        return replace(piece, batch=pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    # From Arrow to Arrow, record batches stay.
+    whole = out.suffix in ARROW and source.path.suffix in ARROW
+
+    def turned() -> Iterator[Piece]:
+        for piece in source.pieces():
+            yield from map(turn, [piece] if whole else slices(piece))
+
+    return lambda part: write(part, out.suffix, source, schema, turned())
+
+
+def converted_schema(work: Work, *, to_text: bool) -> pa.Schema:
+    """The schema of the output."""
+    schema = work.source.schema
+    metadata = dict(schema.metadata or {})
+    for name in work.columns:
+        field = schema.field(name)
+        memory = work.memory(schema, name)
+        if work.verb == "seal":
+            kind = field.type
+            if pa.types.is_dictionary(kind) and kind.ordered and not to_text:
+                raise work.refuse(
+                    name, "its categories have an order, which would be lost: cast it to text first"
+                )
+            sealed = work.turn(name, pa.array([], plain_type(kind)), None, (0, 0)).type
+            metadata, notes = describe_sealed(metadata, name)
+            memory = {"arrow": packed_field(field), **({"notes": notes} if notes else {})}
+            changed = sealed_field(field, sealed, memory)
+        elif work.verb == "open":
+            changed = work.plain_field(schema, name, memory)
+            metadata = describe_opened(metadata, name, (memory or {}).get("notes") or {})
+            rest = {other: kept for other, kept in memories(metadata).items() if other != name}
+            metadata.pop(MEMORY_KEY, None)
+            if rest:
+                metadata[MEMORY_KEY] = json.dumps(rest).encode()
+        else:
+            changed = field if not work.source.text else field.with_type(pa.binary())
+        if to_text or (work.source.text and work.verb == "open"):
+            changed = pa.field(name, pa.string(), changed.nullable)
+        schema = schema.set(schema.get_field_index(name), changed)
+    return schema.with_metadata(metadata or None)
+
+
+def check_types(work: Work, suffix: str, schema: pa.Schema) -> None:
+    """Refuses columns that would come out as something else, before anything is written."""
+    if suffix == ".csv":
+        for column in schema:
+            if not has_one_text(column.type):
+                raise work.refuse(column.name, f"values of the type {column.type} have no one text for CSV")
+    elif suffix == ".parquet":
+        for column in schema:
+            try:
+                back = parquet_image(column)
+            except (pa.ArrowException, NotImplementedError, ValueError) as error:
+                raise work.refuse(column.name, f"Parquet cannot hold it: {error}") from None
+            if back.type != column.type:
+                raise work.refuse(
+                    column.name, f"the type {column.type} would become {back.type} in Parquet: cast it first"
+                )
+    if work.source.parquet is not None:
+        check_leaves(work, work.source.parquet)
+
+
+def has_one_text(kind: pa.DataType) -> bool:
+    """Whether CSV can hold values of a type."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return has_one_text(kind.value_type)
+    return (
+        is_text(kind)
+        or types.is_null(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_date(kind)
+        or types.is_time(kind)
+        or types.is_timestamp(kind)
+    )
+
+
+def parquet_image(column: pa.Field) -> pa.Field:
+    """What becomes of a column that is written to Parquet and read again."""
+    sink = pa.BufferOutputStream()
+    parquet.ParquetWriter(sink, pa.schema([column])).close()
+    return parquet.read_schema(pa.BufferReader(sink.getvalue())).field(0)
+
+
+def check_leaves(work: Work, file: parquet.ParquetFile) -> None:
+    """Refuses columns of types that only Parquet has: Arrow would not write them as they are."""
+    sink = pa.BufferOutputStream()
+    try:
+        parquet.ParquetWriter(sink, file.schema_arrow).close()
+        image = parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
+    except (pa.ArrowException, NotImplementedError, ValueError) as error:
+        raise CommandError(f"{work.source.path}: a column has a type of Parquet alone: {error}") from None
+    before = [file.schema.column(at) for at in range(len(file.schema))]
+    after = [image.column(at) for at in range(len(image))]
+    if len(before) != len(after):
+        raise CommandError(f"{work.source.path}: it has types of Parquet alone; write Parquet")
+    for one, other in zip(before, after, strict=True):
+        if one.path.split(".")[0] not in work.columns and leaf_type(one) != leaf_type(other):
+            kind = f"{one.physical_type}, {one.logical_type}".removesuffix(", None")
+            raise work.refuse(
+                one.path,
+                f"its type, {kind}, would become {other.physical_type}, {other.logical_type}: write Parquet",
+            )
+
+
+def leaf_type(column: parquet.ColumnSchema) -> tuple[object, ...]:
+    logical = column.logical_type.type
+    if logical == "DECIMAL":
+        return (logical, column.precision, column.scale)
+    return (logical, str(column.logical_type), column.physical_type, column.length)
 
 
 def change(options: argparse.Namespace) -> int:
@@ -469,11 +978,15 @@ def change(options: argparse.Namespace) -> int:
         )
     out = Path(os.path.realpath(options.output))
     check_suffix(out)
-    source = read(options.input)
+    check_suffix(options.input)
+    suffixes = options.input.suffix, out.suffix
+    if suffixes == (".csv", ".csv"):
+        source = Source(options.input, pa.schema([]), "part", lambda: iter(()))
+    else:
+        source = read(options.input)
     work = Work(
         verb=options.verb,
         source=source,
-        text_out=out.suffix == ".csv",
         columns=list(dict.fromkeys(options.columns)),
         keyset=read_keyset(options.keyset),
         context=options.context,
@@ -481,12 +994,16 @@ def change(options: argparse.Namespace) -> int:
         threads=options.threads,
         forged=getattr(options, "forged", "raise"),
     )
-    work.check()
-    schema = work.schema()
-    mode = output_mode(out, options.verb, options.force)
+    if suffixes == (".parquet", ".parquet"):
+        way = parquet_to_parquet(work)
+    elif suffixes == (".csv", ".csv"):
+        way = csv_to_csv(work)
+    else:
+        way = convert(work, out)
+    permissions = output_permissions(options.input, out, options.verb, force=options.force)
     try:
-        with whole_file(out, mode) as part, progress_bar(options.verb) as show:
-            write(part, out.suffix, schema, codecs(source, work), show(source.pieces(), work.turn))
+        with whole_file(out, permissions) as part, progress_bar(options.verb) as show:
+            show(way(part))
     except OSError as error:
         raise CommandError(f"{out}: cannot be written: {error.strerror or error}", status=BAD_FILE) from None
     for name, count in work.nulled.items():
@@ -496,13 +1013,6 @@ def change(options: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
     return SOME_FORGED if work.nulled.total() else 0
-
-
-def codecs(source: Source, work: Work) -> dict[str, str]:
-    """Parquet's compression by column: that of the input, and none for what is sealed."""
-    usual = next((codec for codec in source.codecs.values() if codec != "NONE"), "SNAPPY")
-    changed = dict.fromkeys(work.columns, usual if work.verb == "open" else "NONE")
-    return source.codecs and {**source.codecs, **changed}
 
 
 def read_keyset(path: str) -> Keyset:
@@ -554,14 +1064,14 @@ def inspect(options: argparse.Namespace) -> int:
             )
     counts = {name: Count() for name in names}
 
-    def count(piece: Piece) -> Piece:
-        for name, so_far in counts.items():
-            inspect_piece(piece.batch.column(name), so_far, text=source.text)
-        return piece
+    def count() -> Iterator[float]:
+        for piece in source.pieces():
+            for name, so_far in counts.items():
+                inspect_piece(piece.batch.column(name), so_far, text=source.text)
+            yield piece.done
 
     with progress_bar("inspect") as show:
-        for _ in show(source.pieces(), count):
-            pass
+        show(count())
     header = ["column", "type", "values", "nulls", "sealed", "keys"]
     lines = [header] + [
         describe(name, source.schema.field(name).type, counts[name], keyset) for name in names
@@ -575,8 +1085,7 @@ def inspect(options: argparse.Namespace) -> int:
 def inspect_piece(array: pa.Array, count: Count, *, text: bool) -> None:
     count.rows += len(array)
     count.nulls += array.null_count
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
+    array = plain_values(array)
     if text:
         array = pa.array(map(envelope_of, array.to_pylist()), pa.binary())
     keys = inspect_column(array)
@@ -612,9 +1121,7 @@ def key_note(key: int, keyset: Keyset | None) -> str:
 
 
 @contextlib.contextmanager
-def progress_bar(
-    verb: str,
-) -> Iterator[Callable[[Iterable[Piece], Callable[[Piece], Piece]], Iterator[Piece]]]:
+def progress_bar(verb: str) -> Iterator[Callable[[Iterable[float]], None]]:
     """Shows on a terminal, and there alone, how far the work is."""
     columns = (TextColumn(verb), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(
@@ -622,10 +1129,9 @@ def progress_bar(
     ) as bar:
         task = bar.add_task(verb, total=1.0)
 
-        def show(pieces: Iterable[Piece], turn: Callable[[Piece], Piece]) -> Iterator[Piece]:
-            for piece in pieces:
-                yield turn(piece)
-                bar.update(task, completed=piece.done)
+        def show(steps: Iterable[float]) -> None:
+            for done in steps:
+                bar.update(task, completed=done)
             bar.update(task, completed=1.0)
 
         yield show

@@ -1,23 +1,27 @@
 //! Columns: Arrow in, Arrow out.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    BinaryType, BinaryViewType, ByteArrayType, ByteViewType, Int8Type, Int16Type, Int32Type, Int64Type,
+    LargeBinaryType, LargeUtf8Type, StringViewType, UInt8Type, UInt16Type, UInt32Type, UInt64Type, Utf8Type,
 };
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray,
-    GenericStringArray, LargeBinaryArray, OffsetSizeTrait,
+    GenericByteArray, GenericByteViewArray, GenericStringArray, LargeBinaryArray, OffsetSizeTrait,
 };
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, Field};
+use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use arrow_select::concat::concat;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyArray, PyChunkedArray};
 use sealcomb::BatchError;
@@ -184,11 +188,10 @@ impl Column {
         let py = like.py();
         let data_type = chunks.first().map_or(empty, |chunk| chunk.data_type()).clone();
         let field = Arc::new(Field::new(&self.name, data_type, true));
-        let module = like.get_type().module()?;
-        let library = module.to_str()?.split('.').next().unwrap_or_default();
+        let library = library(like)?;
         if self.chunked {
             let result = PyChunkedArray::try_new(chunks, field)?;
-            match library {
+            match library.as_str() {
                 "pyarrow" => py.import("pyarrow")?.call_method1("chunked_array", (result,)),
                 "polars" => py.import("polars")?.call_method1("Series", (self.name, result)),
                 _ => Ok(result.into_arro3(py)?),
@@ -196,7 +199,7 @@ impl Column {
         } else {
             let chunk = chunks.into_iter().next().expect("an array is one chunk");
             let result = PyArray::new(chunk, field);
-            match library {
+            match library.as_str() {
                 "pyarrow" => py.import("pyarrow")?.call_method1("array", (result,)),
                 _ => result.into_arro3(py),
             }
@@ -206,6 +209,7 @@ impl Column {
 
 type Imported = (Vec<ArrayRef>, String, DataType, bool);
 
+/// Imports an object of any library by Arrow's C data interface, and validates every array before a byte of it is read.
 fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
     let py = object.py();
     if !object.hasattr(intern!(py, "__arrow_c_array__"))?
@@ -216,18 +220,138 @@ fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
             object.get_type()
         )));
     }
+    let object = sized(object)?;
+    validate_by_sizes(&object).map_err(|error| invalid(function, error.value(py)))?;
+    // arrow-rs asserts some of what it expects of the structs of the interface.
+    let imported = catch_unwind(AssertUnwindSafe(|| import(&object)));
+    let (arrays, field, chunked) =
+        imported.unwrap_or_else(|_| Err(invalid(function, "its structs contradict their format")))?;
+    check_ends(&object, &arrays).map_err(|error| invalid(function, error.value(py)))?;
+    let arrays = py.detach(|| arrays.iter().map(validated).collect::<Result<_, _>>());
+    let arrays = arrays.map_err(|error: ArrowError| invalid(function, error))?;
+    Ok((arrays, field.name().clone(), field.data_type().clone(), chunked))
+}
+
+fn invalid(function: &str, problem: impl Display) -> PyErr {
+    PyValueError::new_err(format!("{function} was given an array that is not valid Arrow: {problem}"))
+}
+
+fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let module = object.get_type().module()?;
+    Ok(module.to_str()?.split('.').next().unwrap_or_default().to_owned())
+}
+
+/// What knows the sizes of its buffers in place of a pandas Series, which pyarrow exports for it.
+fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if library(object)? == "pandas" {
+        object.py().import("pyarrow")?.call_method1("array", (object,))
+    } else {
+        Ok(object.clone())
+    }
+}
+
+/// Has pyarrow compare its arrays with the sizes of their buffers: the C data interface passes pointers alone, so
+/// nobody can do that afterwards.
+fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
+    let py = object.py();
+    if library(object)? == "pyarrow" && object.hasattr(intern!(py, "validate"))? {
+        let full = [("full", true)].into_py_dict(py)?;
+        object.call_method(intern!(py, "validate"), (), Some(&full))?;
+    }
+    Ok(())
+}
+
+/// Compares the last offsets, as they were imported, with the sizes of pyarrow's buffers: another thread may have
+/// written there since `validate_by_sizes`.
+fn check_ends(object: &Bound<'_, PyAny>, arrays: &[ArrayRef]) -> PyResult<()> {
+    let py = object.py();
+    if library(object)? != "pyarrow" {
+        return Ok(());
+    }
+    let chunks: Vec<Bound<'_, PyAny>> = if object.hasattr(intern!(py, "chunks"))? {
+        object.getattr(intern!(py, "chunks"))?.extract()?
+    } else {
+        vec![object.clone()]
+    };
+    for (array, chunk) in arrays.iter().zip(chunks) {
+        let bytes = match array.data_type() {
+            DataType::Binary => array.as_binary::<i32>().values().len(),
+            DataType::LargeBinary => array.as_binary::<i64>().values().len(),
+            DataType::Utf8 => array.as_string::<i32>().values().len(),
+            DataType::LargeUtf8 => array.as_string::<i64>().values().len(),
+            _ => continue,
+        };
+        let buffers: Vec<Option<Bound<'_, PyAny>>> = chunk.call_method0(intern!(py, "buffers"))?.extract()?;
+        let size = match buffers.last() {
+            Some(Some(values)) => values.getattr(intern!(py, "size"))?.extract()?,
+            _ => 0,
+        };
+        if bytes > size {
+            return Err(PyValueError::new_err("its offsets changed during the call"));
+        }
+    }
+    Ok(())
+}
+
+fn import(object: &Bound<'_, PyAny>) -> PyResult<(Vec<ArrayRef>, FieldRef, bool)> {
     match object.extract::<AnyArray>()? {
         AnyArray::Array(array) => {
             let (array, field) = array.into_inner();
-            Ok((vec![array], field.name().clone(), field.data_type().clone(), false))
+            Ok((vec![array], field, false))
         }
         AnyArray::Stream(stream) => {
             let reader = stream.into_reader()?;
             let field = reader.field();
-            let arrays = reader.collect::<Result<_, _>>().map_err(misuse)?;
-            Ok((arrays, field.name().clone(), field.data_type().clone(), true))
+            Ok((reader.collect::<Result<_, _>>().map_err(misuse)?, field, true))
         }
     }
+}
+
+/// An imported array whose offsets or views are copied and then checked, so that whoever shares the memory cannot
+/// change them any more. Types that are not bytes or text are left as they are: no value of them is read, but those of
+/// integers.
+fn validated(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    if array.is_empty() {
+        // The interface leaves out the values of an empty slice, and not its offsets.
+        return Ok(arrow_array::new_empty_array(array.data_type()));
+    }
+    Ok(match array.data_type() {
+        DataType::Binary => Arc::new(with_own_offsets(array.as_bytes::<BinaryType>())?),
+        DataType::LargeBinary => Arc::new(with_own_offsets(array.as_bytes::<LargeBinaryType>())?),
+        DataType::Utf8 => Arc::new(with_own_offsets(array.as_bytes::<Utf8Type>())?),
+        DataType::LargeUtf8 => Arc::new(with_own_offsets(array.as_bytes::<LargeUtf8Type>())?),
+        DataType::BinaryView => Arc::new(with_own_views(array.as_byte_view::<BinaryViewType>())?),
+        DataType::Utf8View => Arc::new(with_own_views(array.as_byte_view::<StringViewType>())?),
+        _ => array.clone(),
+    })
+}
+
+fn with_own_offsets<T: ByteArrayType>(
+    array: &GenericByteArray<T>,
+) -> Result<GenericByteArray<T>, ArrowError> {
+    let offsets = array.offsets().to_vec();
+    let bad = |text: String| Err(ArrowError::InvalidArgumentError(text));
+    if offsets[0] < T::Offset::usize_as(0) {
+        return bad("its first offset is negative".to_owned());
+    }
+    if let Some(row) = offsets.windows(2).position(|ends| ends[0] > ends[1]) {
+        return bad(format!("the offset of row {row} is greater than the next one"));
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    GenericByteArray::try_new(offsets, array.values().clone(), array.nulls().cloned())
+}
+
+fn with_own_views<T: ByteViewType + ?Sized>(
+    array: &GenericByteViewArray<T>,
+) -> Result<GenericByteViewArray<T>, ArrowError> {
+    let mut views = array.views().to_vec();
+    if let Some(nulls) = array.nulls() {
+        // The view of a null may be anything.
+        for (view, valid) in views.iter_mut().zip(nulls) {
+            *view = if valid { *view } else { 0 };
+        }
+    }
+    GenericByteViewArray::try_new(ScalarBuffer::from(views), array.data_buffers(), array.nulls().cloned())
 }
 
 /// What is authenticated with every value of a column and must be the same when it is opened.

@@ -9,14 +9,16 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, columns, open_column
+from sealcomb import Keyset, _csv, columns, open_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -222,16 +224,67 @@ def test_a_column_of_categories_is_sealed_as_its_values(
     assert load(work / "opened.arrow")["kind"].to_pylist() == people["kind"].to_pylist()
 
 
+CSV_TEXTS = {
+    "plain": 'zip,when,ssn\n00501,2026-01-02,"a ""b"""\n,,\n"","",""\n',
+    "no line end": "zip,ssn\n007,1\n008,2",
+    "carriage returns": 'zip,ssn\r\n"00,7","x\ny"\r\n\r\n008,2\r\n',
+    "byte order mark": "\ufeffssn,zip\n1,007\n",
+    "all quoted": '"zip","ssn"\n"007","1"\n"","",\n'.replace(",\n", "\n"),
+    "one column with nulls": 'ssn\n1\n\n\n""\n2\n',
+    "spaces": "zip, when ,ssn\n 007 , 1.50,  x  \n",
+    "quotes inside": 'zip,ssn\na"b,cd\n',
+    "old line ends": "zip,ssn\r1,2\r3,4\r",
+    "no rows": "zip,ssn\n",
+    "only a header": "ssn,zip",
+}
+
+
+@pytest.mark.parametrize("text", CSV_TEXTS.values(), ids=CSV_TEXTS)
 def test_text_in_csv_stays_as_it_is_written(
-    tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+    text: str, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "in.csv").write_text('zip,when,ssn\n00501,2026-01-02,"a ""b"""\n,,\n"","",""\n')
+    (tmp_path / "in.csv").write_bytes(text.encode())
     how = ("--keyset", keysets / "keys.json", "--column", "ssn")
     assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how) == (0, "")
     assert run(capsys, "open", tmp_path / "sealed.csv", tmp_path / "out.csv", *how) == (0, "")
-    assert (tmp_path / "out.csv").read_text() == (
-        '"zip","when","ssn"\n"00501","2026-01-02","a ""b"""\n,,\n"","",""\n'
-    )
+    assert (tmp_path / "out.csv").read_bytes() == text.encode()
+
+
+def test_csv_of_any_bytes_and_sizes_comes_back(
+    tmp_path: Path,
+    keysets: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Blocks end in the middle of cells, quotes and line ends."""
+    rows = [
+        (b"\xe9t\xe9", b'"a,""b"""', b"x" * (row % 40), b'"\r\n"' if row % 3 else b"") for row in range(300)
+    ]
+    text = b"k,ssn,note,z\r\n" + b"\r\n".join(b",".join(row) for row in rows)
+    (tmp_path / "in.csv").write_bytes(text)
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    for size in (1, 2, 7, 64, 1 << 20):
+        monkeypatch.setattr("sealcomb._csv.BLOCK", size)
+        monkeypatch.setattr("sealcomb._csv.header", whole_header)
+        assert run(capsys, "seal", tmp_path / "in.csv", tmp_path / "sealed.csv", *how, "--force") == (0, "")
+        assert run(capsys, "open", tmp_path / "sealed.csv", tmp_path / "out.csv", *how, "--force") == (0, "")
+        assert (tmp_path / "out.csv").read_bytes() == text
+
+
+def whole_header(file: BinaryIO) -> _csv.Header:
+    return _csv.Header(["k", "ssn", "note", "z"], [False] * 4, len(b"k,ssn,note,z\r\n"))
+
+
+@pytest.mark.parametrize("text", ["a,ssn\n1\n", "a,ssn\n1,2,3\n", 'a,ssn\n1,"x"y\n', 'a,ssn\n1,"x\n', ""])
+def test_what_is_not_csv_is_refused_by_row(
+    text: str, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    how = ("--keyset", keysets / "keys.json", "--column", "ssn")
+    status, shown = run(capsys, "seal", tmp_path / "in.csv", tmp_path / "out.csv", *how)
+    assert status == BAD_INPUT
+    assert not text or "row 0" in shown
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv"]
 
 
 # ---- reseal and inspect
@@ -361,7 +414,8 @@ def test_csv_that_is_not_base64_is_named_by_row(
         "ssn",
     )
     assert status == BAD_INPUT
-    assert "column 'ssn', row 0: not base64" in shown
+    # The empty line is a null.
+    assert "column 'ssn', row 1: not base64" in shown
 
 
 # ---- bad input
@@ -486,19 +540,114 @@ def test_a_link_stays_a_link(work: Path, keysets: Path, capsys: pytest.CaptureFi
     assert load(link).num_rows == ROWS
 
 
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077, 0o777])
 def test_what_is_opened_is_for_its_owner_alone(
-    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+    form: str, umask: int, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    sealed, opened = work / f"sealed.{form}", work / f"opened.{form}"
+    (work / "people.parquet").chmod(0o644)
+    before = os.umask(umask)
+    try:
+        assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+        assert stat.S_IMODE(sealed.stat().st_mode) == 0o644 & ~umask
+        sealed.chmod(0o644)
+        assert run(capsys, "open", sealed, opened, *how)[0] == 0
+    finally:
+        os.umask(before)
+    assert stat.filemode(opened.stat().st_mode) == "-rw-------"
+
+
+def a_file(path: Path) -> None:
+    path.write_text("of others")
+    path.chmod(0o666)
+
+
+def a_link(path: Path) -> None:
+    a_file(path.with_name("target.parquet"))
+    path.symlink_to("target.parquet")
+
+
+def a_hard_link(path: Path) -> None:
+    a_file(path.with_name("other.parquet"))
+    path.hardlink_to(path.with_name("other.parquet"))
+
+
+def another_owner(path: Path) -> None:
+    a_file(path)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 12345)
+
+
+def set_user(path: Path) -> None:
+    a_file(path)
+    path.chmod(0o4777)
+
+
+@pytest.mark.parametrize("there", [a_file, a_link, a_hard_link, another_owner, set_user])
+def test_what_is_opened_is_for_its_owner_alone_whatever_it_replaces(
+    there: Callable[[Path], None], work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     how = ("--keyset", keysets / "keys.json", *BOTH)
     sealed, opened = work / "sealed.parquet", work / "opened.parquet"
-    umask = os.umask(0o022)
+    assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
+    there(opened)
+    assert run(capsys, "open", sealed, opened, *how, "--force") == (0, "")
+    about = opened.stat()
+    assert (stat.filemode(about.st_mode), about.st_uid) == ("-rw-------", os.geteuid())
+    assert load(opened).num_rows == ROWS
+    if there is a_hard_link:
+        assert (work / "other.parquet").read_text() == "of others"
+
+
+def test_what_was_sealed_is_for_nobody_who_could_not_read_it_before(
+    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The columns that are not sealed are in it as they were."""
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    source, sealed = work / "people.parquet", work / "sealed.parquet"
+    source.chmod(0o600)
+    assert run(capsys, "seal", source, sealed, *how) == (0, "")
+    assert stat.S_IMODE(sealed.stat().st_mode) == 0o600
+    sealed.chmod(0o666)
+    assert run(capsys, "seal", source, sealed, *how, "--force") == (0, "")
+    assert stat.S_IMODE(sealed.stat().st_mode) == 0o600
+    source.chmod(0o664)
+    sealed.chmod(0o666)
+    if os.geteuid() == 0:
+        os.chown(source, -1, 12345)
+        assert run(capsys, "seal", source, sealed, *how, "--force") == (0, "")
+        assert stat.S_IMODE(sealed.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("unnamed", [True, False])
+def test_the_output_is_for_its_owner_alone_while_it_is_written(
+    unnamed: bool,
+    work: Path,
+    keysets: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where the file system has no files without a name."""
+    if not unnamed:
+        monkeypatch.setattr(columns, "unnamed_file", lambda _: None)
+    modes = []
+    seal = columns.seal_column
+
+    def watched(*arguments: object, **more: object) -> object:
+        modes.extend(path.stat().st_mode for path in leftovers(work))
+        return seal(*arguments, **more)
+
+    monkeypatch.setattr(columns, "seal_column", watched)
+    how = ("--keyset", keysets / "keys.json", *BOTH)
+    umask = os.umask(0)
     try:
-        assert run(capsys, "seal", work / "people.parquet", sealed, *how)[0] == 0
-        assert run(capsys, "open", sealed, opened, *how)[0] == 0
+        assert run(capsys, "seal", work / "people.parquet", work / "out.parquet", *how) == (0, "")
     finally:
         os.umask(umask)
-    assert stat.filemode(sealed.stat().st_mode) == "-rw-r--r--"
-    assert stat.filemode(opened.stat().st_mode) == "-rw-------"
+    assert {stat.S_IMODE(mode) for mode in modes} == (set() if unnamed else {0o600})
+    assert leftovers(work) == []
 
 
 def test_a_keyset_that_others_may_read_is_warned_of(
@@ -596,6 +745,27 @@ sys.exit(columns.main())
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == status, ended.stderr
     assert "Traceback" not in ended.stderr
+    assert not out.exists()
+    assert leftovers(work) == []
+
+
+def test_a_process_that_is_killed_leaves_nothing(work: Path, keysets: Path) -> None:
+    if columns.unnamed_file(work) is None:
+        pytest.skip("this file system has no files without a name")
+    script = """
+import itertools, os, signal, sys
+from sealcomb import columns
+seal, calls = columns.seal_column, itertools.count()
+def killed(*arguments, **more):
+    if next(calls) == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return seal(*arguments, **more)
+columns.seal_column = killed
+sys.exit(columns.main())
+"""
+    out = work / "out.parquet"
+    ended = subprocess.run(seal_command(work, keysets, out, sys.executable, "-c", script), check=False)
+    assert ended.returncode == -signal.SIGKILL
     assert not out.exists()
     assert leftovers(work) == []
 

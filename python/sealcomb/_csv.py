@@ -1,0 +1,134 @@
+"""A CSV file with some of its cells replaced: all other bytes stay as they are, quotes and ends of lines too.
+
+An unquoted empty cell is null, a quoted one is an empty text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+BLOCK = 4 << 20
+RECORD_AT_MOST = 256 << 20
+BOM = b"\xef\xbb\xbf"
+
+CELL = rb'(?:"(?:[^"]++|"")*+"|[^,"\r\n][^,\r\n]*+|)'
+HEADER_CELL = re.compile(b"(" + CELL + rb")(,|\r\n|\r|\n|\Z)")
+BLANK = re.compile(rb"\r\n|\r|\n")
+END = rb"(?:\r\n|\r|\n|\Z)"
+MUST_QUOTE = re.compile(rb'[",\r\n]')
+
+
+class CsvError(ValueError):
+    """The text is not CSV. ``row`` counts from 0; -1 is the header."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns, and which of them are quoted."""
+
+    names: list[str]
+    quoted: list[bool]
+    size: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole records of a file, as text, and where in it the wanted cells are."""
+
+    text: bytes
+    first_row: int
+    spans: list[list[tuple[int, int]]]
+    end: int
+
+    def cells(self, column: int) -> list[bytes | None]:
+        """The values of a wanted column."""
+        return [unquoted(self.text[start:end]) for start, end in self.spans[column]]
+
+    def with_cells(self, columns: Sequence[list[bytes]]) -> bytes:
+        """The text with other cells in the first of the wanted columns, written as they are."""
+        places = sorted(
+            (span, cell)
+            for spans, cells in zip(self.spans, columns, strict=False)
+            for span, cell in zip(spans, cells, strict=True)
+        )
+        parts, at = [], 0
+        for (start, end), cell in places:
+            parts += (self.text[at:start], cell)
+            at = end
+        return b"".join([*parts, self.text[at:]])
+
+
+def unquoted(cell: bytes) -> bytes | None:
+    """The value of a cell."""
+    if cell[:1] == b'"':
+        return cell[1:-1].replace(b'""', b'"')
+    return cell or None
+
+
+def written(value: bytes | None, *, quote: bool) -> bytes:
+    """A value as a cell, in quotes where it must be or if that is the custom of its column."""
+    if value is None:
+        return b""
+    if quote or not value or MUST_QUOTE.search(value):
+        return b'"' + value.replace(b'"', b'""') + b'"'
+    return value
+
+
+def header(file: BinaryIO) -> Header:
+    """Reads the first record, without which there are no names. Raises ``CsvError``."""
+    text = file.read(BLOCK)
+    at = len(BOM) if text.startswith(BOM) else 0
+    cells = []
+    end = b","
+    while end == b",":
+        if not (found := HEADER_CELL.match(text, at)):
+            raise CsvError(-1, "the first line is not CSV")
+        cell, end = found.groups()
+        cells.append(cell)
+        at = found.end()
+    if len(cells) == 1 and not cells[0]:
+        raise CsvError(-1, "it has no header")
+    return Header(
+        [(unquoted(cell) or b"").decode() for cell in cells], [cell[:1] == b'"' for cell in cells], at
+    )
+
+
+def blocks(file: BinaryIO, top: Header, wanted: Sequence[int]) -> Iterator[Block]:
+    """The records behind the header, which is passed over, some megabytes at a time. Raises ``CsvError``."""
+    order = sorted(set(wanted))
+    pattern = b",".join(b"(" + CELL + b")" if at in order else CELL for at in range(len(top.names)))
+    record = re.compile(pattern + END)
+    groups = [order.index(at) + 1 for at in wanted]
+    file.seek(top.size)
+    text, row, last = b"", 0, False
+    while not last:
+        more = file.read(max(BLOCK, len(text)))
+        last = not more
+        text += more
+        spans: list[list[tuple[int, int]]] = [[] for _ in wanted]
+        at = first = 0
+        while at < len(text):
+            if len(top.names) > 1 and (blank := BLANK.match(text, at)):
+                at = blank.end()
+                continue
+            found = record.match(text, at)
+            # What ends where the text ends may go on in the file.
+            if found is None or (found.end() == len(text) and not last):
+                break
+            for into, group in zip(spans, groups, strict=True):
+                into.append(found.span(group))
+            at = found.end()
+            first += 1
+        if at < len(text) and (last or len(text) - at > RECORD_AT_MOST):
+            raise CsvError(row + first, f"not {len(top.names)} cells of CSV")
+        if at:
+            yield Block(text[:at], row, spans, file.tell())
+        row += first
+        text = text[at:]

@@ -1,0 +1,537 @@
+"""A Parquet file with some of its columns replaced: the pages of all others are copied as they are.
+
+The footer is changed field by field, so types, encodings, statistics and notes that nothing here knows stay in
+it. A page is checked for its size and, where it has one, its checksum; nothing else of other columns is decoded.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import parquet
+
+from sealcomb._thrift import (
+    BINARY,
+    DEEPEST,
+    I32,
+    I64,
+    LIST,
+    List,
+    MoreBytesError,
+    Struct,
+    ThriftError,
+    get,
+    parse,
+    serialize,
+)
+from sealcomb._thrift import STRUCT as STRUCT_KIND
+
+MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
+FOOTER_AT_MOST = 1 << 30
+HEADER_AT_MOST = 16 << 20
+BLOCK = 4 << 20
+
+# The fields' numbers in parquet.thrift.
+FILE_SCHEMA, FILE_ROW_GROUPS, FILE_NOTES, FILE_ENCRYPTION = 2, 4, 5, 8
+ELEMENT_TYPE, ELEMENT_LENGTH, ELEMENT_REPETITION, ELEMENT_NAME, ELEMENT_CHILDREN, ELEMENT_ID = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    9,
+)
+ELEMENT_CONVERTED, ELEMENT_LOGICAL = 6, 10
+GROUP_COLUMNS, GROUP_BYTES, GROUP_ROWS, GROUP_SORTING, GROUP_OFFSET, GROUP_COMPRESSED = 1, 2, 3, 4, 5, 6
+CHUNK_PATH, CHUNK_OFFSET, CHUNK_META = 1, 2, 3
+CHUNK_OFFSET_INDEX, CHUNK_COLUMN_INDEX, CHUNK_CRYPTO = 4, 6, 8
+META_ENCODINGS, META_PATH, META_CODEC, META_VALUES, META_UNCOMPRESSED, META_COMPRESSED = 2, 3, 4, 5, 6, 7
+META_NOTES, META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE = 8, 9, 10, 11
+META_STATISTICS, META_BLOOM, META_BLOOM_LENGTH = 12, 14, 15
+STATISTICS_NULLS = 3
+OPTIONAL, REPEATED = 1, 2
+BYTE_ARRAY, FIXED_BYTES = 6, 7
+PAGE_TYPE, PAGE_BYTES, PAGE_CRC = 1, 3, 4
+# A page of data has its number of values in the header of its type.
+DATA_HEADERS = {0: 5, 3: 8}
+UTF8, DECIMAL = 0, 5
+LOGICAL_STRING, LOGICAL_DECIMAL = 1, 5
+DICTIONARY_ENCODINGS = {2, 8}
+
+CODECS = {0: "NONE", 1: "SNAPPY", 2: "GZIP", 4: "BROTLI", 5: "LZ4", 6: "ZSTD", 7: "LZ4"}
+
+
+class ParquetError(ValueError):
+    """The file is damaged, or is one that cannot be changed."""
+
+
+class PageError(Exception):
+    """A page of a column is damaged, which begins at this row or, if the column is nested, before it."""
+
+    def __init__(self, row: int, problem: str) -> None:
+        super().__init__(problem)
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A column of values. ``top`` is the column of the table that it belongs to."""
+
+    path: str
+    top: str
+    element: int
+    plain: bool
+
+
+@dataclass
+class Replacement:
+    """What a column becomes. ``arrays`` gives the values of a row group, all of ``field``'s type."""
+
+    element: Struct
+    field: pa.Field
+    codec: str
+    dictionary: bool
+    statistics: bool
+    arrays: Callable[[int], Iterator[pa.Array]]
+
+
+@dataclass
+class _Chunk:
+    """A chunk while it is written, piece by piece."""
+
+    start: int
+    meta: Struct = field(default_factory=dict)
+    pieces: int = 0
+    nulls: int = 0
+    rows: int = 0
+    locations: list[Struct] = field(default_factory=list)
+
+
+class Footer:
+    """The metadata of a Parquet file. Raises ``ParquetError``."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        tail = file.read(8)
+        if tail[4:] == ENCRYPTED_MAGIC:
+            raise ParquetError("it is encrypted")
+        length = int.from_bytes(tail[:4], "little")
+        if tail[4:] != MAGIC or length + 12 > size or length > FOOTER_AT_MOST:
+            raise ParquetError("it has no footer")
+        self.end = size - 8 - length
+        file.seek(self.end)
+        try:
+            self.struct = parse(file.read(length))[0]
+            self.elements: list[Struct] = self.struct[FILE_SCHEMA][1].items
+            self.groups: list[Struct] = self.struct[FILE_ROW_GROUPS][1].items
+            self.leaves = list(self._leaves())
+            self._check()
+        except (ThriftError, KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
+            raise ParquetError(f"its footer is damaged: {error!r}") from None
+
+    def _leaves(self) -> Iterator[Leaf]:
+        at = 1
+
+        def below(children: int, path: tuple[str, ...]) -> Iterator[Leaf]:
+            nonlocal at
+            for _ in range(children):
+                element, index = self.elements[at], at
+                at += 1
+                name = (*path, element[ELEMENT_NAME][1].decode())
+                if len(name) > DEEPEST:
+                    raise ThriftError("columns are nested too deep")
+                if inner := get(element, ELEMENT_CHILDREN, 0):
+                    yield from below(inner, name)
+                elif ELEMENT_TYPE in element:
+                    plain = not path and get(element, ELEMENT_REPETITION) != REPEATED
+                    yield Leaf(".".join(name), name[0], index, plain)
+
+        yield from below(get(self.elements[0], ELEMENT_CHILDREN, 0), ())
+
+    def _check(self) -> None:
+        if FILE_ENCRYPTION in self.struct:
+            raise ParquetError("it is encrypted or signed")
+        for group in self.groups:
+            chunks = group[GROUP_COLUMNS][1].items
+            if len(chunks) != len(self.leaves):
+                raise ParquetError("its footer is damaged: a row group has other columns than the schema")
+            for leaf, chunk in zip(self.leaves, chunks, strict=True):
+                if CHUNK_CRYPTO in chunk:
+                    raise ParquetError(f"column {leaf.path!r} is encrypted")
+                if CHUNK_PATH in chunk:
+                    raise ParquetError(f"column {leaf.path!r} is in another file")
+                meta = chunk[CHUNK_META][1]
+                start, end = extent(meta)
+                if start != end and not len(MAGIC) <= start < end <= self.end:
+                    raise ParquetError(f"its footer is damaged: column {leaf.path!r} is outside of the file")
+
+    def leaf(self, name: str) -> int | None:
+        """The number of the column with this name, if it has plain values."""
+        found = [at for at, leaf in enumerate(self.leaves) if leaf.top == name]
+        return found[0] if len(found) == 1 and self.leaves[found[0]].plain else None
+
+    def chunk(self, group: int, leaf: int) -> Struct:
+        """The metadata of a column in a row group."""
+        meta: Struct = self.groups[group][GROUP_COLUMNS][1].items[leaf][CHUNK_META][1]
+        return meta
+
+    @property
+    def notes(self) -> list[tuple[bytes, bytes]]:
+        """The file's metadata, in its order."""
+        items = get(self.struct, FILE_NOTES, List(STRUCT_KIND, [])).items
+        return [(get(item, 1, b""), get(item, 2, b"")) for item in items]
+
+    def note(self, changed: dict[bytes, bytes]) -> None:
+        """Makes the file's metadata this, and leaves the items that say so already as they are."""
+        items, rest = [], dict(changed)
+        for item in get(self.struct, FILE_NOTES, List(STRUCT_KIND, [])).items:
+            key = get(item, 1, b"")
+            if key in changed:
+                items.append(
+                    item if get(item, 2, b"") == changed[key] else {**item, 2: (BINARY, changed[key])}
+                )
+                rest.pop(key, None)
+        items += [{1: (BINARY, key), 2: (BINARY, value)} for key, value in rest.items()]
+        self.struct.pop(FILE_NOTES, None)
+        if items:
+            self.struct[FILE_NOTES] = (LIST, List(STRUCT_KIND, items))
+
+
+def extent(meta: Struct) -> tuple[int, int]:
+    """Where a chunk's pages begin and end."""
+    numbers = (META_DATA_PAGE, META_DICTIONARY_PAGE, META_INDEX_PAGE)
+    # 0 stands for no page of a kind, even of data.
+    start = min([offset for number in numbers if (offset := get(meta, number, 0)) > 0], default=0)
+    return start, start + meta[META_COMPRESSED][1]
+
+
+def has_dictionary(meta: Struct) -> bool:
+    """Whether a chunk has values that are written once for several rows."""
+    return bool(DICTIONARY_ENCODINGS.intersection(meta[META_ENCODINGS][1].items))
+
+
+def page_values(header: Struct) -> int:
+    """How many values a page has: none if it is a dictionary."""
+    number = DATA_HEADERS.get(header[PAGE_TYPE][1])
+    return int(header[number][1][1][1]) if number else 0
+
+
+# ---- elements of the schema
+
+
+def element_of(column: pa.Field) -> Struct:
+    """How pyarrow describes a column in Parquet. Raises what pyarrow raises if it can't."""
+    sink = pa.BufferOutputStream()
+    parquet.ParquetWriter(sink, pa.schema([column])).close()
+    return Footer(pa.BufferReader(sink.getvalue())).elements[1]
+
+
+def sealed_element(element: Struct) -> Struct:
+    """The element of a column whose values are now bytes."""
+    kept = {
+        number: element[number]
+        for number in (ELEMENT_REPETITION, ELEMENT_NAME, ELEMENT_ID)
+        if number in element
+    }
+    return {**kept, ELEMENT_TYPE: (I32, BYTE_ARRAY)}
+
+
+def storage(element: Struct) -> pa.DataType:
+    """The bytes that the values of an element are. Raises ``ParquetError`` for one of other values."""
+    match get(element, ELEMENT_TYPE), get(element, ELEMENT_LENGTH):
+        case int(kind), _ if kind == BYTE_ARRAY:
+            return pa.binary()
+        case int(kind), int(length) if kind == FIXED_BYTES and 0 < length < 1 << 31:
+            return pa.binary(length)
+    raise ParquetError("its values are no bytes")
+
+
+def is_text(element: Struct) -> bool:
+    """Whether the values of an element are declared to be text."""
+    return get(element, ELEMENT_CONVERTED) == UTF8 or LOGICAL_STRING in get(element, ELEMENT_LOGICAL, {})
+
+
+def in_order_of_bytes(element: Struct) -> bool:
+    """Whether least and greatest value are those of the bytes."""
+    decimal = get(element, ELEMENT_CONVERTED) == DECIMAL or LOGICAL_DECIMAL in get(
+        element, ELEMENT_LOGICAL, {}
+    )
+    return get(element, ELEMENT_TYPE) == BYTE_ARRAY and not decimal
+
+
+# ---- copying and replacing
+
+
+class Rewriter:
+    """Writes a file again with some columns replaced; ``footer`` becomes that of the output."""
+
+    def __init__(
+        self, file: BinaryIO, footer: Footer, replaced: dict[int, Replacement], out: BinaryIO
+    ) -> None:
+        self.file = file
+        self.footer = footer
+        self.replaced = replaced
+        self.out = out
+        self.at = 0
+
+    def write(self, data: bytes) -> None:
+        self.out.write(data)
+        self.at += len(data)
+
+    def run(self) -> Iterator[float]:
+        """Does the work, and says now and then how far it is."""
+        for leaf, replacement in self.replaced.items():
+            self.footer.elements[self.footer.leaves[leaf].element] = replacement.element
+        self.write(MAGIC)
+        indexes: list[tuple[Struct, int, bytes]] = []
+        for number, group in enumerate(self.footer.groups):
+            indexes += self.rewrite_group(number, group)
+            yield (number + 1) / len(self.footer.groups)
+        for chunk, key, data in indexes:
+            chunk[key] = (I64, self.at)
+            if key != META_BLOOM:
+                chunk[key + 1] = (I32, len(data))
+            self.write(data)
+        data = serialize(self.footer.struct)
+        self.write(data)
+        self.write(len(data).to_bytes(4, "little"))
+        self.write(MAGIC)
+
+    def rewrite_group(self, number: int, group: Struct) -> list[tuple[Struct, int, bytes]]:
+        """Writes a row group, and returns the indexes and filters that come behind all of them."""
+        chunks: list[Struct] = group[GROUP_COLUMNS][1].items
+        sizes = [0, 0]
+        behind = []
+        start = self.at
+        for leaf, chunk in enumerate(chunks):
+            before = chunk[CHUNK_META][1]
+            if leaf in self.replaced:
+                behind += self.replace(number, leaf, chunk)
+            else:
+                behind += self.copy(number, leaf, chunk)
+            after = chunk[CHUNK_META][1]
+            for which, key in enumerate((META_UNCOMPRESSED, META_COMPRESSED)):
+                sizes[which] += get(after, key, 0) - get(before, key, 0)
+        group[GROUP_BYTES] = (I64, get(group, GROUP_BYTES, 0) + sizes[0])
+        if GROUP_COMPRESSED in group:
+            group[GROUP_COMPRESSED] = (I64, group[GROUP_COMPRESSED][1] + sizes[1])
+        if get(group, GROUP_OFFSET):
+            group[GROUP_OFFSET] = (I64, start)
+        return behind
+
+    def copy(self, group: int, leaf: int, chunk: Struct) -> list[tuple[Struct, int, bytes]]:
+        """Copies a chunk, and returns its indexes and filters."""
+        meta = dict(chunk[CHUNK_META][1])
+        start = self.at
+        try:
+            moved = self.copy_pages(meta)
+            behind = self.indexes(chunk, meta, moved)
+        except PageError as error:
+            raise ParquetError(self.damage(group, leaf, error.row, error)) from None
+        except (ThriftError, KeyError, TypeError, AttributeError) as error:
+            raise ParquetError(self.damage(group, leaf, 0, error)) from None
+        before, end = extent(meta)
+        grown = self.at - start - (end - before)
+        for number in (META_UNCOMPRESSED, META_COMPRESSED):
+            meta[number] = (I64, meta[number][1] + grown)
+        for number in (META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE):
+            if get(meta, number, 0) > 0:
+                meta[number] = (I64, moved.get(meta[number][1], (start, 0))[0])
+        chunk[CHUNK_META] = (STRUCT_KIND, meta)
+        if get(chunk, CHUNK_OFFSET):
+            chunk[CHUNK_OFFSET] = (I64, chunk[CHUNK_OFFSET][1] + start - before)
+        return [(meta if key == META_BLOOM else chunk, key, data) for key, data in behind]
+
+    def damage(self, group: int, leaf: int, row: int, error: Exception) -> str:
+        name = self.footer.leaves[leaf].path
+        return f"row group {group}, column {name!r}, row {row} or soon after cannot be read: {error}"
+
+    def indexes(
+        self, chunk: Struct, meta: Struct, moved: dict[int, tuple[int, int]]
+    ) -> list[tuple[int, bytes]]:
+        """The indexes of a chunk's pages, by where those are now, and the filter of its values."""
+        found = []
+        if get(chunk, CHUNK_COLUMN_INDEX):
+            place = chunk[CHUNK_COLUMN_INDEX][1], chunk[CHUNK_COLUMN_INDEX + 1][1]
+            found.append((CHUNK_COLUMN_INDEX, self.read(*place)))
+        if get(chunk, CHUNK_OFFSET_INDEX):
+            place = chunk[CHUNK_OFFSET_INDEX][1], chunk[CHUNK_OFFSET_INDEX + 1][1]
+            index = parse(self.read(*place))[0]
+            for location in index[1][1].items:
+                offset, grown = moved[location[1][1]]
+                location[1] = (I64, offset)
+                location[2] = (I32, location[2][1] + grown)
+            found.append((CHUNK_OFFSET_INDEX, serialize(index)))
+        if get(meta, META_BLOOM):
+            offset = meta[META_BLOOM][1]
+            header, length = self.header(offset, self.footer.end)
+            found.append((META_BLOOM, self.read(offset, length - offset + header[1][1])))
+        return found
+
+    def read(self, offset: int, size: int) -> bytes:
+        if offset < 0 or size < 0 or offset + size > self.footer.end:
+            raise ThriftError("it is outside of the file")
+        self.file.seek(offset)
+        return self.file.read(size)
+
+    def header(self, offset: int, end: int) -> tuple[Struct, int]:
+        """The struct at an offset, and the offset behind it."""
+        size = 256
+        while True:
+            size = min(size, end - offset)
+            try:
+                struct, length = parse(self.read(offset, size))
+            except MoreBytesError:
+                if size in (end - offset, HEADER_AT_MOST):
+                    raise
+            else:
+                return struct, offset + length
+            size = min(size * 16, HEADER_AT_MOST)
+
+    def copy_pages(self, meta: Struct) -> dict[int, tuple[int, int]]:
+        """Copies the pages of a chunk, and gives each a checksum; returns where each is now, and how it grew."""
+        at, end = extent(meta)
+        moved = {}
+        values = 0
+        while at < end:
+            try:
+                header, body = self.header(at, end)
+                size, count = header[PAGE_BYTES][1], page_values(header)
+                if not 0 <= size <= end - body or count < 0:
+                    raise ThriftError("a page goes beyond its column")
+            except (ThriftError, KeyError, TypeError) as error:
+                raise PageError(values, f"no page begins here ({error})") from None
+            crc = 0
+            for block in self.blocks(body, size):
+                crc = zlib.crc32(block, crc)
+            if PAGE_CRC not in header:
+                header[PAGE_CRC] = (I32, crc - (crc >> 31 << 32))
+            elif header[PAGE_CRC][1] & 0xFFFFFFFF != crc:
+                raise PageError(values, "the checksum of a page is wrong")
+            written = serialize(header)
+            moved[at] = self.at, len(written) - (body - at)
+            self.write(written)
+            for block in self.blocks(body, size):
+                self.write(block)
+            values += count
+            at = body + size
+        if values != meta[META_VALUES][1]:
+            raise PageError(values, f"there are {values} values in place of {meta[META_VALUES][1]}")
+        return moved
+
+    def blocks(self, start: int, size: int) -> Iterator[bytes]:
+        for at in range(start, start + size, BLOCK):
+            yield self.read(at, min(BLOCK, start + size - at))
+
+    def replace(self, group: int, leaf: int, chunk: Struct) -> list[tuple[Struct, int, bytes]]:
+        """Writes new values in place of a chunk, and returns the index of its pages if it had one."""
+        replacement = self.replaced[leaf]
+        before = chunk[CHUNK_META][1]
+        new = _Chunk(self.at)
+        for array in replacement.arrays(group):
+            if len(array):
+                self.add_piece(new, array, replacement)
+        if new.rows != self.footer.groups[group][GROUP_ROWS][1]:
+            raise ParquetError(self.damage(group, leaf, new.rows, ParquetError("rows are missing")))
+        meta = new.meta or {
+            **before,
+            META_VALUES: (I64, 0),
+            META_UNCOMPRESSED: (I64, 0),
+            META_COMPRESSED: (I64, 0),
+        }
+        if not new.meta:
+            meta[1] = replacement.element[ELEMENT_TYPE]
+            meta[META_DATA_PAGE] = (I64, self.at)
+            meta.pop(META_DICTIONARY_PAGE, None)
+        if new.pieces > 1 or not replacement.statistics:
+            meta[META_STATISTICS] = (STRUCT_KIND, {STATISTICS_NULLS: (I64, new.nulls)})
+            # Encodings counted by page, and sizes: of one piece only.
+            meta.pop(13, None)
+            meta.pop(16, None)
+        for number in (META_INDEX_PAGE, META_BLOOM, META_BLOOM_LENGTH, 17):
+            meta.pop(number, None)
+        meta[META_PATH] = before[META_PATH]
+        if META_NOTES in before:
+            meta[META_NOTES] = before[META_NOTES]
+        had_index = get(chunk, CHUNK_OFFSET_INDEX)
+        for number in (CHUNK_OFFSET_INDEX, CHUNK_COLUMN_INDEX):
+            chunk.pop(number, None)
+            chunk.pop(number + 1, None)
+        chunk[CHUNK_META] = (STRUCT_KIND, meta)
+        if get(chunk, CHUNK_OFFSET):
+            chunk[CHUNK_OFFSET] = (I64, meta[META_DATA_PAGE][1])
+        if not had_index:
+            return []
+        index = serialize({1: (LIST, List(STRUCT_KIND, new.locations))})
+        return [(chunk, CHUNK_OFFSET_INDEX, index)]
+
+    def add_piece(self, new: _Chunk, array: pa.Array, replacement: Replacement) -> None:
+        """Has pyarrow write the pages of some rows, and appends them to the chunk."""
+        sink = pa.BufferOutputStream()
+        with parquet.ParquetWriter(
+            sink,
+            pa.schema([replacement.field]),
+            compression=replacement.codec,
+            use_dictionary=replacement.dictionary and not new.pieces,
+            write_page_checksum=True,
+            write_page_index=True,
+            store_schema=False,
+        ) as writer:
+            writer.write_table(pa.table([array], pa.schema([replacement.field])), row_group_size=len(array))
+        file = pa.BufferReader(sink.getvalue())
+        footer = Footer(file)
+        (group,) = footer.groups
+        (chunk,) = group[GROUP_COLUMNS][1].items
+        meta = chunk[CHUNK_META][1]
+        start, end = extent(meta)
+        shift = self.at - start
+        file.seek(start)
+        self.write(file.read(end - start))
+        file.seek(chunk[CHUNK_OFFSET_INDEX][1])
+        index = parse(file.read(chunk[CHUNK_OFFSET_INDEX + 1][1]))[0]
+        for location in index[1][1].items:
+            location[1] = (I64, location[1][1] + shift)
+            location[3] = (I64, location[3][1] + new.rows)
+            new.locations.append(location)
+        if new.pieces:
+            total = new.meta
+            for number in (META_VALUES, META_UNCOMPRESSED, META_COMPRESSED):
+                total[number] = (I64, total[number][1] + meta[number][1])
+            encodings = total[META_ENCODINGS][1].items
+            encodings += [encoding for encoding in meta[META_ENCODINGS][1].items if encoding not in encodings]
+        else:
+            for number in (META_DATA_PAGE, META_DICTIONARY_PAGE):
+                if number in meta:
+                    meta[number] = (I64, meta[number][1] + shift)
+            new.meta = meta
+        new.pieces += 1
+        new.rows += len(array)
+        new.nulls += array.null_count
+
+
+def sorting(footer: Footer) -> list[list[list[Any]] | None]:
+    """By which columns each row group says that it is sorted: leaf, descending, nulls first."""
+    return [
+        [[get(entry, number) for number in (1, 2, 3)] for entry in group[GROUP_SORTING][1].items]
+        if GROUP_SORTING in group
+        else None
+        for group in footer.groups
+    ]
+
+
+def sort_by(footer: Footer, orders: list[list[list[Any]] | None], unless: set[int]) -> None:
+    """Says by which columns the row groups are sorted, up to the first one that is among ``unless``."""
+    for group, order in zip(footer.groups, orders, strict=True):
+        group.pop(GROUP_SORTING, None)
+        kept: list[Struct] = []
+        for leaf, descending, nulls_first in order or []:
+            if leaf in unless:
+                break
+            kept.append({1: (I32, leaf), 2: (1, bool(descending)), 3: (1, bool(nulls_first))})
+        if kept:
+            group[GROUP_SORTING] = (LIST, List(STRUCT_KIND, kept))
