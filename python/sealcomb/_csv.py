@@ -58,7 +58,8 @@ class Block:
             for spans, cells in zip(self.spans, columns, strict=False)
             for span, cell in zip(spans, cells, strict=True)
         )
-        parts, at = [], 0
+        parts: list[bytes] = []
+        at = 0
         for (start, end), cell in places:
             parts += (self.text[at:start], cell)
             at = end

@@ -1,7 +1,7 @@
-"""What a file says of a column beside its values: in its Arrow field, and in the notes of pandas, Spark and others.
+"""What a file says of a column beside its values: in its Arrow field, and in the notes of pandas, Spark, ...
 
-A sealed column is bytes. Each note that calls it something else is corrected, and what it was is remembered in
-the column's own metadata, so that the opened column is described as before.
+A sealed column is bytes. Each note that calls it something else is corrected, and what it was is remembered
+in the column's own metadata, so that the opened column is described as before.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -94,14 +95,12 @@ NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionErro
 
 def _dump(note: Any, like: bytes) -> bytes:
     """JSON in the style of a text that was read."""
-    styles = [
-        {"separators": separators, "ensure_ascii": ascii_only}
-        for separators in ((", ", ": "), (",", ":"))
-        for ascii_only in (True, False)
-    ]
     before = json.loads(like)
-    style = next((style for style in styles if json.dumps(before, **style).encode() == like), styles[-1])
-    return json.dumps(note, **style).encode()
+    for separators in ((", ", ": "), (",", ":")):
+        for ascii_only in (True, False):
+            if json.dumps(before, separators=separators, ensure_ascii=ascii_only).encode() == like:
+                return json.dumps(note, separators=separators, ensure_ascii=ascii_only).encode()
+    return json.dumps(note, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _change(metadata: Metadata, key: bytes, name: str, change: Callable[[Any], Any]) -> list[Any]:
@@ -138,13 +137,16 @@ def describe_opened(metadata: Metadata, name: str, before: dict[str, Any]) -> Me
     metadata = dict(metadata)
     for key in NOTES.keys() & metadata.keys():
         if key.decode() in before:
-            entry = before[key.decode()]
-            _change(metadata, key, name, lambda _, entry=entry: entry)
+            _change(metadata, key, name, partial(_instead, before[key.decode()]))
         elif key == SPARK_KEY:
             _change(metadata, key, name, _spark_unmarked)
     if geo := before.get(GEO_KEY.decode()):
         _with_geo(metadata, name, geo)
     return metadata
+
+
+def _instead(entry: Any, _now: Any) -> Any:
+    return entry
 
 
 def _spark_unmarked(entry: Any) -> Any:
@@ -210,11 +212,8 @@ def memories(metadata: Metadata) -> dict[str, Memory]:
         found = json.loads(metadata[MEMORY_KEY])
     except NOT_UNDERSTOOD:
         return {}
-    return (
-        {name: memory for name, memory in found.items() if isinstance(memory, dict)}
-        if isinstance(found, dict)
-        else {}
-    )
+    items = found.items() if isinstance(found, dict) else ()
+    return {name: memory for name, memory in items if isinstance(memory, dict)}
 
 
 def remembered(schema: pa.Schema, name: str) -> Memory | None:

@@ -1,7 +1,7 @@
 """A Parquet file with some of its columns replaced: the pages of all others are copied as they are.
 
-The footer is changed field by field, so types, encodings, statistics and notes that nothing here knows stay in
-it. A page is checked for its size and, where it has one, its checksum; nothing else of other columns is decoded.
+The footer is changed field by field, so types, encodings, statistics and notes that nothing here knows stay
+in it. A page is checked for its size and its checksum, or gets one; nothing else of other columns is decoded.
 """
 
 from __future__ import annotations
@@ -394,7 +394,7 @@ class Rewriter:
             size = min(size * 16, HEADER_AT_MOST)
 
     def copy_pages(self, meta: Struct) -> dict[int, tuple[int, int]]:
-        """Copies the pages of a chunk, and gives each a checksum; returns where each is now, and how it grew."""
+        """Copies the pages of a chunk, each with a checksum; returns where each is now, and how it grew."""
         at, end = extent(meta)
         moved = {}
         values = 0

@@ -1,7 +1,7 @@
 """Thrift's compact protocol, read and written without a definition of the structs, so that no field is lost.
 
-A struct is a dictionary from a field's number to its kind and value. The value of a list is a ``List``; the
-value of a struct is a dictionary again; integers, booleans and bytes are Python's; all other kinds stay bytes.
+A struct is a dictionary from a field's number to its kind and value. The value of a list is a ``List``; that
+of a struct is a dictionary again; integers, booleans and bytes are Python's; all other kinds stay bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from typing import Any
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID = range(1, 14)
 FIXED = {DOUBLE: 8, UUID: 16}
 DEEPEST = 64
+# Integers come in groups of seven bits, and bytes above LAST say that one more follows.
+LAST, BITS = 0x7F, 63
+# A list of more items than this, and a field further away, says so in more than four bits.
+SHORT_LIST, SHORT_STEP = 14, 15
 
 Struct = dict[int, tuple[int, Any]]
 
@@ -74,11 +78,11 @@ class _Reader:
         value = shift = 0
         while True:
             byte = self.byte()
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
+            value |= (byte & LAST) << shift
+            if byte <= LAST:
                 return value
             shift += 7
-            if shift > 63:
+            if shift > BITS:
                 raise ThriftError("an integer has more than 64 bits")
 
     def signed(self) -> int:
@@ -96,7 +100,7 @@ class _Reader:
             fields[number] = (kind, kind == TRUE if kind <= FALSE else self.value(kind, depth))
         return fields
 
-    def value(self, kind: int, depth: int) -> Any:
+    def value(self, kind: int, depth: int) -> Any:  # noqa: PLR0911
         if kind in (I16, I32, I64):
             return self.signed()
         if kind == BINARY:
@@ -120,7 +124,7 @@ class _Reader:
             raise ThriftError("lists are nested too deep")
         header = self.byte()
         size, kind = header >> 4, header & 15
-        if size == 15:
+        if size > SHORT_LIST:
             size = self.unsigned()
         if size > len(self.data) - self.at:
             raise MoreBytesError("it is cut short")
@@ -138,8 +142,8 @@ class _Reader:
 
 
 def _write_unsigned(out: bytearray, value: int) -> None:
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
+    while value > LAST:
+        out.append(value & LAST | LAST + 1)
         value >>= 7
     out.append(value)
 
@@ -154,7 +158,7 @@ def _write_struct(out: bytearray, struct: Struct) -> None:
         kind, value = struct[number]
         if kind <= FALSE:
             kind = TRUE if value else FALSE
-        if 0 < number - last <= 15:
+        if 0 < number - last <= SHORT_STEP:
             out.append((number - last) << 4 | kind)
         else:
             out.append(kind)
@@ -174,7 +178,7 @@ def _write_value(out: bytearray, kind: int, value: Any) -> None:
     elif kind == STRUCT:
         _write_struct(out, value)
     elif kind in (LIST, SET):
-        if len(value.items) < 15:
+        if len(value.items) <= SHORT_LIST:
             out.append(len(value.items) << 4 | value.kind)
         else:
             out.append(0xF0 | value.kind)

@@ -11,11 +11,9 @@ import binascii
 import contextlib
 import json
 import os
-import secrets
 import signal
 import stat
 import sys
-import tempfile
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,14 +37,33 @@ from sealcomb import (
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
-    from pyarrow import compute as pc
-    from pyarrow import csv, parquet
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 except ImportError as missing:
     raise SystemExit(f"sealcomb-columns needs {missing.name}: pip install 'sealcomb[columns]'") from None
 
-from sealcomb import _csv, _ipc, _parquet
+from sealcomb import _csv, _parquet
+from sealcomb._files import (
+    ARROW,
+    ARROW_KEY,
+    BAD_COMMAND,
+    BAD_FILE,
+    BAD_INPUT,
+    GROUP_BYTES,
+    PIECE_BYTES,
+    PIECE_ROWS,
+    SOME_FORGED,
+    CommandError,
+    Piece,
+    Source,
+    check_suffix,
+    damaged_group,
+    output_permissions,
+    read,
+    slices,
+    whole_file,
+    write,
+)
 from sealcomb._metadata import (
     MEMORY_KEY,
     Memory,
@@ -57,6 +74,17 @@ from sealcomb._metadata import (
     remembered,
     sealed_field,
     unpacked_field,
+)
+from sealcomb._thrift import I32, Struct, get, parse, serialize
+from sealcomb._types import (
+    TypeRefusedError,
+    Wrapped,
+    check_csv,
+    check_leaves,
+    check_parquet,
+    is_text,
+    plain_type,
+    plain_values,
 )
 
 EPILOG = """\
@@ -80,357 +108,6 @@ exit status:
   4  done with --forged null, and some values did not open
   130, 143  interrupted, terminated; OUT is as it was before
 """
-
-# Rows and bytes of one piece. Few rows, for a dictionary hides from Parquet's statistics how long values are.
-PIECE_ROWS = 1 << 14
-PIECE_BYTES = 16 << 20
-# A row group of other formats' rows has about this size in memory.
-GROUP_BYTES = 64 << 20
-
-ARROW = (".arrow", ".feather", ".arrows")
-# The key of Parquet's metadata under which Arrow keeps its own schema.
-ARROW_KEY = b"ARROW:schema"
-
-BAD_INPUT, BAD_COMMAND, BAD_FILE, SOME_FORGED = 1, 2, 3, 4
-
-
-class CommandError(Exception):
-    """The work ends with this message and exit status."""
-
-    def __init__(self, message: str, status: int = BAD_INPUT) -> None:
-        super().__init__(message)
-        self.status = status
-
-
-# ---- files, a piece at a time
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Some rows of a file, where they come from, and what the file notes of them."""
-
-    group: int
-    first_row: int
-    batch: pa.RecordBatch
-    done: float
-    notes: pa.KeyValueMetadata | None = None
-
-
-@dataclass(frozen=True)
-class Source:
-    """A file to read. ``unit`` is the format's own word for a group of rows."""
-
-    path: Path
-    schema: pa.Schema
-    unit: str
-    pieces: Callable[[], Iterator[Piece]]
-    codec: str | None = None
-    notes: dict[bytes, bytes] | None = None
-    parquet: parquet.ParquetFile | None = None
-
-    @property
-    def text(self) -> bool:
-        """Whether every column is text, and a sealed one base64."""
-        return self.path.suffix == ".csv"
-
-
-def slices(piece: Piece) -> Iterator[Piece]:
-    """Cuts a record batch into pieces; an empty one stays, for the sake of its schema."""
-    batch = piece.batch
-    rows = max(1, min(PIECE_ROWS, batch.num_rows * PIECE_BYTES // max(1, batch.nbytes)))
-    for first in range(0, max(1, batch.num_rows), rows):
-        yield replace(piece, first_row=first, batch=batch.slice(first, rows))
-
-
-def read_parquet(path: Path) -> Source:
-    file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
-    total = max(1, file.metadata.num_rows)
-
-    def pieces() -> Iterator[Piece]:
-        seen = 0
-        for group in range(file.metadata.num_row_groups):
-            about = file.metadata.row_group(group)
-            rows = max(1, min(PIECE_ROWS, about.num_rows * PIECE_BYTES // max(1, about.total_byte_size)))
-            first = 0
-            try:
-                for batch in file.iter_batches(rows, row_groups=[group]):
-                    yield Piece(group, first, batch, (seen + first) / total)
-                    first += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
-                names = file.schema_arrow.names
-                raise CommandError(damaged_group(file, path, group, rows, error, names)) from None
-            seen += first
-
-    return Source(path, file.schema_arrow, "row group", pieces, parquet=file)
-
-
-def damaged_group(
-    file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception, names: Iterable[str]
-) -> str:
-    """Finds the column that cannot be read, and how far it goes, by reading each alone."""
-    for name in dict.fromkeys(names):
-        row = 0
-        try:
-            for batch in file.iter_batches(
-                min(rows, 64), row_groups=[group], columns=[name], use_threads=False
-            ):
-                row += batch.num_rows
-        except (pa.ArrowException, OSError) as cause:
-            return (
-                f"{path}: row group {group}, column {name!r}, row {row} or soon after cannot be read: {cause}"
-            )
-    return f"{path}: row group {group} cannot be read: {error}"
-
-
-def read_arrow_file(path: Path) -> Source:
-    file = pa.OSFile(str(path))
-    file.seek(len(b"ARROW1\0\0"))
-    codec = _ipc.codec(file)
-    reader = pa.ipc.open_file(file)
-
-    def pieces() -> Iterator[Piece]:
-        for group in range(reader.num_record_batches):
-            with names_damage(path, group):
-                batch, notes = reader.get_batch_with_custom_metadata(group)
-                validate(batch)
-            yield Piece(group, 0, batch, group / reader.num_record_batches, notes)
-
-    return Source(path, reader.schema, "record batch", pieces, codec, reader.metadata)
-
-
-def read_arrow_stream(path: Path) -> Source:
-    with pa.OSFile(str(path)) as messages:
-        codec = _ipc.codec(messages)
-    file = pa.OSFile(str(path))
-    reader = pa.ipc.open_stream(file)
-    size = max(1, path.stat().st_size)
-
-    def pieces() -> Iterator[Piece]:
-        group = 0
-        while True:
-            with names_damage(path, group):
-                try:
-                    batch, notes = reader.read_next_batch_with_custom_metadata()
-                except StopIteration:
-                    return
-                validate(batch)
-            yield Piece(group, 0, batch, file.tell() / size, notes)
-            group += 1
-
-    return Source(path, reader.schema, "record batch", pieces, codec)
-
-
-def validate(batch: pa.RecordBatch) -> None:
-    """Refuses offsets, lengths and indexes that lead out of their buffers, before any of them is followed."""
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        try:
-            column.validate(full=True)
-        except pa.ArrowException as error:
-            raise pa.ArrowInvalid(f"column {name!r}: {error}") from None
-
-
-@contextlib.contextmanager
-def names_damage(path: Path, group: int) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise CommandError(f"{path}: record batch {group} cannot be read: {error}") from None
-
-
-def read_csv(path: Path) -> Source:
-    size = max(1, path.stat().st_size)
-    read_options = csv.ReadOptions(block_size=4 << 20)
-    parse_options = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(str(path), read_options=read_options, parse_options=parse_options) as header:
-        names = header.schema.names
-    # An empty line is a null in a file of one column, and nothing in others.
-    parse_options.ignore_empty_lines = len(names) > 1
-    file = pa.OSFile(str(path))
-    # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
-    convert_options = csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    reader = csv.open_csv(
-        file, read_options=read_options, parse_options=parse_options, convert_options=convert_options
-    )
-
-    def pieces() -> Iterator[Piece]:
-        first = 0
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except (pa.ArrowException, OSError) as error:
-                raise CommandError(f"{path}: after row {first}: {error}") from None
-            yield Piece(0, first, batch, file.tell() / size)
-            first += batch.num_rows
-
-    return Source(path, reader.schema, "part", pieces)
-
-
-READERS: dict[str, Callable[[Path], Source]] = {
-    ".parquet": read_parquet,
-    ".arrow": read_arrow_file,
-    ".feather": read_arrow_file,
-    ".arrows": read_arrow_stream,
-    ".csv": read_csv,
-}
-
-
-def check_suffix(path: Path) -> None:
-    if path.suffix not in READERS:
-        raise CommandError(f"{path}: the suffix must be one of {', '.join(READERS)}", status=BAD_COMMAND)
-
-
-def read(path: Path) -> Source:
-    """Opens a file by its suffix."""
-    check_suffix(path)
-    try:
-        return READERS[path.suffix](path)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno:
-            raise CommandError(f"{path}: {os.strerror(error.errno)}", status=BAD_FILE) from None
-        raise CommandError(f"{path}: this is not a whole {path.suffix[1:]} file: {error}") from None
-
-
-def write(
-    path: Path, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
-) -> Iterator[float]:
-    """Writes all pieces to a file that is there and empty, and says how far it is."""
-    with pa.OSFile(str(path), "wb") as file:
-        if suffix == ".parquet":
-            with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
-                yield from write_groups(writer, schema, pieces)
-        elif suffix == ".csv":
-            with csv.CSVWriter(file, schema) as writer:
-                for piece in pieces:
-                    writer.write_batch(piece.batch)
-                    yield piece.done
-        else:
-            # A dictionary that is made anew grows from batch to batch; a file has no other way to say so.
-            options = pa.ipc.IpcWriteOptions(
-                compression=source.codec, emit_dictionary_deltas=suffix != ".arrows"
-            )
-            if suffix == ".arrows":
-                writer = pa.ipc.new_stream(file, schema, options=options)
-            else:
-                writer = pa.ipc.new_file(file, schema, options=options, metadata=source.notes)
-            with writer:
-                for piece in pieces:
-                    writer.write_batch(piece.batch, custom_metadata=piece.notes)
-                    yield piece.done
-
-
-def write_groups(
-    writer: parquet.ParquetWriter, schema: pa.Schema, pieces: Iterable[Piece]
-) -> Iterator[float]:
-    held: list[pa.RecordBatch] = []
-    group, size = 0, 0
-
-    def flush() -> None:
-        table = pa.Table.from_batches(held, schema)
-        if table.num_rows:
-            writer.write_table(table, row_group_size=table.num_rows)
-        held.clear()
-
-    for piece in pieces:
-        # Row groups of CSV and of small record batches are ours to choose.
-        if size >= GROUP_BYTES or piece.group != group:
-            flush()
-            size = 0
-        group = piece.group
-        held.append(piece.batch)
-        size += piece.batch.nbytes
-        yield piece.done
-    flush()
-
-
-# ---- an output that is whole or not there
-
-
-def unnamed_file(folder: Path) -> int | None:
-    """A file in a folder that has no name yet, so that nothing stays of it however the process ends."""
-    try:
-        handle = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    except (OSError, AttributeError):
-        return None  # a system or a file system without such files; other errors come again
-    if Path(f"/proc/self/fd/{handle}").exists():
-        return handle
-    os.close(handle)
-    return None
-
-
-def give_name(handle: int, folder: Path) -> str:
-    """A hidden name in a folder for an unnamed file that is there."""
-    name = str(folder / f".sealcomb.{secrets.token_hex(8)}.part")
-    beside = os.open(folder, os.O_RDONLY)
-    try:
-        # With a folder, link() follows the symbolic link to the file, which it must.
-        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
-        return name
-    finally:
-        os.close(beside)
-
-
-@contextlib.contextmanager
-def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iterator[Path]:
-    """Gives a file beside ``out``, the user's alone, and puts it in the place of ``out`` if the block ends well."""
-    name = None
-    handle = unnamed_file(out.parent)
-    if handle is None:
-        handle, name = tempfile.mkstemp(dir=out.parent, prefix=".sealcomb.", suffix=".part")
-    try:
-        os.fchmod(handle, 0o600)
-        yield Path(name or f"/proc/self/fd/{handle}")
-        os.fsync(handle)
-        os.fchmod(handle, permissions(os.fstat(handle)))
-        name = name or give_name(handle, out.parent)
-        Path(name).replace(out)
-    except BaseException:
-        if name:
-            Path(name).unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(handle)
-    folder = os.open(out.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Callable[[os.stat_result], int]:
-    """The mode of OUT once it is written: the user's alone for what was opened, and never more than that of IN."""
-    before = [source.stat()]
-    umask = os.umask(0o077)
-    os.umask(umask)
-    allowed = 0o600 if verb == "open" else 0o666
-    try:
-        about = out.stat()
-    except FileNotFoundError:
-        allowed &= 0o600 if verb == "open" else ~umask
-    else:
-        if not stat.S_ISREG(about.st_mode):
-            raise CommandError(f"{out}: is there and is not a plain file", status=BAD_FILE)
-        if not force:
-            raise CommandError(f"{out}: is there already; --force replaces it", status=BAD_FILE)
-        before.append(about)
-    if verb != "open":
-        for about in before:
-            allowed &= about.st_mode
-
-    def permissions(written: os.stat_result) -> int:
-        if any(about.st_gid != written.st_gid for about in before):
-            # Another group may do what all may.
-            return allowed & (~0o070 | (allowed & 0o007) << 3)
-        return allowed
-
-    return permissions
-
 
 # ---- the work on some values
 
@@ -530,57 +207,7 @@ class Work:
             raise self.refuse(name, f"what is remembered of its type is damaged: {error!r}") from None
 
 
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, without what is around them."""
-    while True:
-        if isinstance(kind, pa.BaseExtensionType):
-            kind = kind.storage_type
-        elif pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        else:
-            return kind
-
-
-def plain_values(array: pa.Array) -> pa.Array:
-    """The values of a column, without what is around them."""
-    while True:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        elif pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        else:
-            return array
-
-
-def is_text(kind: pa.DataType) -> bool:
-    return plain_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
-
-
-class Wrapped:
-    """Values of a column of batches, as a type; each dictionary goes on from that of the batch before."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self.kind = kind
-        self.values: pa.Array | None = None
-
-    def wrap(self, array: pa.Array) -> pa.Array:
-        return self._wrap(array, self.kind)
-
-    def _wrap(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
-        if isinstance(kind, pa.BaseExtensionType):
-            return pa.ExtensionArray.from_storage(kind, self._wrap(array, kind.storage_type))
-        if not pa.types.is_dictionary(kind):
-            return array.cast(kind)
-        found = pc.unique(array.cast(kind.value_type).drop_null())
-        if self.values is not None:
-            new = found.filter(pc.invert(pc.is_in(found, self.values)))
-            found = pa.concat_arrays([self.values, new])
-        self.values = found
-        indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
-        return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
-
-
-# A way is what runs once nothing is left to be refused: it writes a file, and says now and then how far it is.
+# What runs once nothing is left to be refused: it writes a file, and says now and then how far it is.
 Way = Callable[[Path], Iterator[float]]
 
 
@@ -687,7 +314,7 @@ class ParquetChange:
             element, codec, dictionary = self.open(name, leaf, before, memory)
         else:
             element, codec, dictionary = before, "NONE", False
-        nullable = _parquet.get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
+        nullable = get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
         field = pa.field(name, _parquet.storage(element), nullable)
         opened = work.verb == "open"
         text = opened and _parquet.is_text(element)
@@ -700,7 +327,7 @@ class ParquetChange:
             arrays=lambda group: self.arrays(name, leaf, group, field, text=text),
         )
 
-    def seal(self, name: str, leaf: int, before: _parquet.Struct) -> _parquet.Struct:
+    def seal(self, name: str, leaf: int, before: Struct) -> Struct:
         work, footer = self.work, self.footer
         kind = work.source.schema.field(name).type
         if pa.types.is_dictionary(kind) and kind.ordered:
@@ -712,11 +339,11 @@ class ParquetChange:
         field = self.arrow_field(name) or work.source.schema.field(name).remove_metadata()
         memory: Memory = {
             "arrow": packed_field(field),
-            "parquet": b64encode(_parquet.serialize(before)).decode(),
+            "parquet": b64encode(serialize(before)).decode(),
         }
         if footer.groups:
             meta = footer.chunk(0, leaf)
-            memory["codec"] = _parquet.CODECS.get(_parquet.get(meta, _parquet.META_CODEC))
+            memory["codec"] = _parquet.CODECS.get(get(meta, _parquet.META_CODEC))
             memory["dictionary"] = _parquet.has_dictionary(meta)
         if any(leaf == entry[0] for order in self.orders for entry in order or []):
             memory["sorting"] = self.orders
@@ -733,15 +360,13 @@ class ParquetChange:
             )
         return element
 
-    def open(
-        self, name: str, leaf: int, before: _parquet.Struct, memory: Memory | None
-    ) -> tuple[_parquet.Struct, str, bool]:
+    def open(self, name: str, leaf: int, before: Struct, memory: Memory | None) -> tuple[Struct, str, bool]:
         work, footer = self.work, self.footer
         field = work.plain_field(work.source.schema, name, memory)
         memory = memory or {}
         try:
             if "parquet" in memory:
-                element = _parquet.parse(b64decode(memory["parquet"], validate=True))[0]
+                element = parse(b64decode(memory["parquet"], validate=True))[0]
             else:
                 element = _parquet.element_of(field.remove_metadata())
         except (pa.ArrowException, ValueError, TypeError) as error:
@@ -751,7 +376,7 @@ class ParquetChange:
             if number in before:
                 element[number] = before[number]
         if field.nullable:
-            element[_parquet.ELEMENT_REPETITION] = (_parquet.I32, _parquet.OPTIONAL)
+            element[_parquet.ELEMENT_REPETITION] = (I32, _parquet.OPTIONAL)
         self.sealed.discard(leaf)
         orders = memory.get("sorting", self.orders)
         try:
@@ -764,16 +389,16 @@ class ParquetChange:
         self.memories.pop(name, None)
         if self.arrow_field(name) is not None:
             self.set_arrow(field, lambda metadata: describe_opened(metadata, name, notes))
-        codecs = (
-            [_parquet.get(footer.chunk(0, at), _parquet.META_CODEC) for at in range(len(footer.leaves))]
-            if footer.groups
-            else []
-        )
-        others = [_parquet.CODECS[codec] for codec in codecs if codec in _parquet.CODECS and codec]
-        codec = memory.get("codec")
-        if codec not in _parquet.CODECS.values():
-            codec = others[0] if others else "SNAPPY"
-        return element, codec, memory.get("dictionary") is not False
+        return element, self.codec(memory), memory.get("dictionary") is not False
+
+    def codec(self, memory: Memory) -> str:
+        """How an opened column is compressed: as it was, or as another column is."""
+        codecs = [memory.get("codec")]
+        if self.footer.groups:
+            chunks = (self.footer.chunk(0, leaf) for leaf in range(len(self.footer.leaves)))
+            codecs += [_parquet.CODECS.get(get(meta, _parquet.META_CODEC)) for meta in chunks]
+            codecs = codecs[:1] + [codec for codec in codecs[1:] if codec != "NONE"]
+        return next((str(codec) for codec in codecs if codec in _parquet.CODECS.values()), "SNAPPY")
 
     def arrow_field(self, name: str) -> pa.Field | None:
         """How the Arrow schema in the file describes a column, if it does."""
@@ -802,7 +427,7 @@ class ParquetChange:
         work, file = self.work, self.work.source.parquet
         assert file is not None
         meta = self.footer.chunk(group, leaf)
-        size = _parquet.get(meta, _parquet.META_UNCOMPRESSED, 0)
+        size = get(meta, _parquet.META_UNCOMPRESSED, 0)
         total = max(1, file.metadata.row_group(group).num_rows)
         rows = total
         if size > GROUP_BYTES or _parquet.has_dictionary(meta):
@@ -830,7 +455,15 @@ def convert(work: Work, out: Path) -> Way:
     source = work.source
     work.check_names(source.schema.names)
     schema = converted_schema(work, to_text=out.suffix == ".csv")
-    check_types(work, out.suffix, schema)
+    try:
+        if out.suffix == ".csv":
+            check_csv(schema)
+        elif out.suffix == ".parquet":
+            check_parquet(schema)
+        if source.parquet is not None:
+            check_leaves(source.parquet, work.columns)
+    except TypeRefusedError as error:
+        raise work.refuse(error.column, error) from None
     wraps = {name: Wrapped(schema.field(name).type) for name in work.columns}
 
     def turn(piece: Piece) -> Piece:
@@ -893,79 +526,6 @@ def converted_schema(work: Work, *, to_text: bool) -> pa.Schema:
             changed = pa.field(name, pa.string(), changed.nullable)
         schema = schema.set(schema.get_field_index(name), changed)
     return schema.with_metadata(metadata or None)
-
-
-def check_types(work: Work, suffix: str, schema: pa.Schema) -> None:
-    """Refuses columns that would come out as something else, before anything is written."""
-    if suffix == ".csv":
-        for column in schema:
-            if not has_one_text(column.type):
-                raise work.refuse(column.name, f"values of the type {column.type} have no one text for CSV")
-    elif suffix == ".parquet":
-        for column in schema:
-            try:
-                back = parquet_image(column)
-            except (pa.ArrowException, NotImplementedError, ValueError) as error:
-                raise work.refuse(column.name, f"Parquet cannot hold it: {error}") from None
-            if back.type != column.type:
-                raise work.refuse(
-                    column.name, f"the type {column.type} would become {back.type} in Parquet: cast it first"
-                )
-    if work.source.parquet is not None:
-        check_leaves(work, work.source.parquet)
-
-
-def has_one_text(kind: pa.DataType) -> bool:
-    """Whether CSV can hold values of a type."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return has_one_text(kind.value_type)
-    return (
-        is_text(kind)
-        or types.is_null(kind)
-        or types.is_boolean(kind)
-        or types.is_integer(kind)
-        or types.is_floating(kind)
-        or types.is_decimal(kind)
-        or types.is_date(kind)
-        or types.is_time(kind)
-        or types.is_timestamp(kind)
-    )
-
-
-def parquet_image(column: pa.Field) -> pa.Field:
-    """What becomes of a column that is written to Parquet and read again."""
-    sink = pa.BufferOutputStream()
-    parquet.ParquetWriter(sink, pa.schema([column])).close()
-    return parquet.read_schema(pa.BufferReader(sink.getvalue())).field(0)
-
-
-def check_leaves(work: Work, file: parquet.ParquetFile) -> None:
-    """Refuses columns of types that only Parquet has: Arrow would not write them as they are."""
-    sink = pa.BufferOutputStream()
-    try:
-        parquet.ParquetWriter(sink, file.schema_arrow).close()
-        image = parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema
-    except (pa.ArrowException, NotImplementedError, ValueError) as error:
-        raise CommandError(f"{work.source.path}: a column has a type of Parquet alone: {error}") from None
-    before = [file.schema.column(at) for at in range(len(file.schema))]
-    after = [image.column(at) for at in range(len(image))]
-    if len(before) != len(after):
-        raise CommandError(f"{work.source.path}: it has types of Parquet alone; write Parquet")
-    for one, other in zip(before, after, strict=True):
-        if one.path.split(".")[0] not in work.columns and leaf_type(one) != leaf_type(other):
-            kind = f"{one.physical_type}, {one.logical_type}".removesuffix(", None")
-            raise work.refuse(
-                one.path,
-                f"its type, {kind}, would become {other.physical_type}, {other.logical_type}: write Parquet",
-            )
-
-
-def leaf_type(column: parquet.ColumnSchema) -> tuple[object, ...]:
-    logical = column.logical_type.type
-    if logical == "DECIMAL":
-        return (logical, column.precision, column.scale)
-    return (logical, str(column.logical_type), column.physical_type, column.length)
 
 
 def change(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from sealcomb import Keyset, _csv, columns, open_column
+from sealcomb import Keyset, _csv, _files, columns, open_column
 
 ROWS = 50_000
 FORMATS = ("parquet", "arrow", "arrows", "csv")
@@ -271,7 +271,7 @@ def test_csv_of_any_bytes_and_sizes_comes_back(
         assert (tmp_path / "out.csv").read_bytes() == text
 
 
-def whole_header(file: BinaryIO) -> _csv.Header:
+def whole_header(_file: BinaryIO) -> _csv.Header:
     return _csv.Header(["k", "ssn", "note", "z"], [False] * 4, len(b"k,ssn,note,z\r\n"))
 
 
@@ -631,7 +631,7 @@ def test_the_output_is_for_its_owner_alone_while_it_is_written(
 ) -> None:
     """Also where the file system has no files without a name."""
     if not unnamed:
-        monkeypatch.setattr(columns, "unnamed_file", lambda _: None)
+        monkeypatch.setattr(_files, "unnamed_file", lambda _: None)
     modes = []
     seal = columns.seal_column
 
@@ -750,7 +750,7 @@ sys.exit(columns.main())
 
 
 def test_a_process_that_is_killed_leaves_nothing(work: Path, keysets: Path) -> None:
-    if columns.unnamed_file(work) is None:
+    if _files.unnamed_file(work) is None:
         pytest.skip("this file system has no files without a name")
     script = """
 import itertools, os, signal, sys

@@ -1,0 +1,367 @@
+"""The files of the command ``sealcomb-columns``: read a piece at a time, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import csv, parquet
+
+from sealcomb import _ipc
+
+# Rows and bytes of one piece. Few rows, for a dictionary hides from Parquet's statistics how long values are.
+PIECE_ROWS = 1 << 14
+PIECE_BYTES = 16 << 20
+# A row group of other formats' rows has about this size in memory.
+GROUP_BYTES = 64 << 20
+
+ARROW = (".arrow", ".feather", ".arrows")
+# The key of Parquet's metadata under which Arrow keeps its own schema.
+ARROW_KEY = b"ARROW:schema"
+
+BAD_INPUT, BAD_COMMAND, BAD_FILE, SOME_FORGED = 1, 2, 3, 4
+
+
+class CommandError(Exception):
+    """The work ends with this message and exit status."""
+
+    def __init__(self, message: str, status: int = BAD_INPUT) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+# ---- files, a piece at a time
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some rows of a file, where they come from, and what the file notes of them."""
+
+    group: int
+    first_row: int
+    batch: pa.RecordBatch
+    done: float
+    notes: pa.KeyValueMetadata | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read. ``unit`` is the format's own word for a group of rows."""
+
+    path: Path
+    schema: pa.Schema
+    unit: str
+    pieces: Callable[[], Iterator[Piece]]
+    codec: str | None = None
+    notes: dict[bytes, bytes] | None = None
+    parquet: parquet.ParquetFile | None = None
+
+    @property
+    def text(self) -> bool:
+        """Whether every column is text, and a sealed one base64."""
+        return self.path.suffix == ".csv"
+
+
+def slices(piece: Piece) -> Iterator[Piece]:
+    """Cuts a record batch into pieces; an empty one stays, for the sake of its schema."""
+    batch = piece.batch
+    rows = max(1, min(PIECE_ROWS, batch.num_rows * PIECE_BYTES // max(1, batch.nbytes)))
+    for first in range(0, max(1, batch.num_rows), rows):
+        yield replace(piece, first_row=first, batch=batch.slice(first, rows))
+
+
+def read_parquet(path: Path) -> Source:
+    file = parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20, page_checksum_verification=True)
+    total = max(1, file.metadata.num_rows)
+
+    def pieces() -> Iterator[Piece]:
+        seen = 0
+        for group in range(file.metadata.num_row_groups):
+            about = file.metadata.row_group(group)
+            rows = max(1, min(PIECE_ROWS, about.num_rows * PIECE_BYTES // max(1, about.total_byte_size)))
+            first = 0
+            try:
+                for batch in file.iter_batches(rows, row_groups=[group]):
+                    yield Piece(group, first, batch, (seen + first) / total)
+                    first += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                names = file.schema_arrow.names
+                raise CommandError(damaged_group(file, path, group, rows, error, names)) from None
+            seen += first
+
+    return Source(path, file.schema_arrow, "row group", pieces, parquet=file)
+
+
+def damaged_group(  # noqa: PLR0913, PLR0917
+    file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception, names: Iterable[str]
+) -> str:
+    """Finds the column that cannot be read, and how far it goes, by reading each alone."""
+    for name in dict.fromkeys(names):
+        row = 0
+        try:
+            for batch in file.iter_batches(
+                min(rows, 64), row_groups=[group], columns=[name], use_threads=False
+            ):
+                row += batch.num_rows
+        except (pa.ArrowException, OSError) as cause:
+            return (
+                f"{path}: row group {group}, column {name!r}, row {row} or soon after cannot be read: {cause}"
+            )
+    return f"{path}: row group {group} cannot be read: {error}"
+
+
+def read_arrow_file(path: Path) -> Source:
+    file = pa.OSFile(str(path))
+    file.seek(len(b"ARROW1\0\0"))
+    codec = _ipc.codec(file)
+    reader = pa.ipc.open_file(file)
+
+    def pieces() -> Iterator[Piece]:
+        for group in range(reader.num_record_batches):
+            with names_damage(path, group):
+                batch, notes = reader.get_batch_with_custom_metadata(group)
+                validate(batch)
+            yield Piece(group, 0, batch, group / reader.num_record_batches, notes)
+
+    return Source(path, reader.schema, "record batch", pieces, codec, reader.metadata)
+
+
+def read_arrow_stream(path: Path) -> Source:
+    with pa.OSFile(str(path)) as messages:
+        codec = _ipc.codec(messages)
+    file = pa.OSFile(str(path))
+    reader = pa.ipc.open_stream(file)
+    size = max(1, path.stat().st_size)
+
+    def pieces() -> Iterator[Piece]:
+        group = 0
+        while True:
+            with names_damage(path, group):
+                try:
+                    batch, notes = reader.read_next_batch_with_custom_metadata()
+                except StopIteration:
+                    return
+                validate(batch)
+            yield Piece(group, 0, batch, file.tell() / size, notes)
+            group += 1
+
+    return Source(path, reader.schema, "record batch", pieces, codec)
+
+
+def validate(batch: pa.RecordBatch) -> None:
+    """Refuses offsets, lengths and indexes that lead out of their buffers, before any of them is followed."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            raise pa.ArrowInvalid(f"column {name!r}: {error}") from None
+
+
+@contextlib.contextmanager
+def names_damage(path: Path, group: int) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise CommandError(f"{path}: record batch {group} cannot be read: {error}") from None
+
+
+def read_csv(path: Path) -> Source:
+    size = max(1, path.stat().st_size)
+    read_options = csv.ReadOptions(block_size=4 << 20)
+    parse_options = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(str(path), read_options=read_options, parse_options=parse_options) as header:
+        names = header.schema.names
+    # An empty line is a null in a file of one column, and nothing in others.
+    parse_options.ignore_empty_lines = len(names) > 1
+    file = pa.OSFile(str(path))
+    # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
+    convert_options = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    reader = csv.open_csv(
+        file, read_options=read_options, parse_options=parse_options, convert_options=convert_options
+    )
+
+    def pieces() -> Iterator[Piece]:
+        first = 0
+        while True:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            except (pa.ArrowException, OSError) as error:
+                raise CommandError(f"{path}: after row {first}: {error}") from None
+            yield Piece(0, first, batch, file.tell() / size)
+            first += batch.num_rows
+
+    return Source(path, reader.schema, "part", pieces)
+
+
+READERS: dict[str, Callable[[Path], Source]] = {
+    ".parquet": read_parquet,
+    ".arrow": read_arrow_file,
+    ".feather": read_arrow_file,
+    ".arrows": read_arrow_stream,
+    ".csv": read_csv,
+}
+
+
+def check_suffix(path: Path) -> None:
+    if path.suffix not in READERS:
+        raise CommandError(f"{path}: the suffix must be one of {', '.join(READERS)}", status=BAD_COMMAND)
+
+
+def read(path: Path) -> Source:
+    """Opens a file by its suffix."""
+    check_suffix(path)
+    try:
+        return READERS[path.suffix](path)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno:
+            raise CommandError(f"{path}: {os.strerror(error.errno)}", status=BAD_FILE) from None
+        raise CommandError(f"{path}: this is not a whole {path.suffix[1:]} file: {error}") from None
+
+
+def write(
+    path: Path, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
+) -> Iterator[float]:
+    """Writes all pieces to a file that is there and empty, and says how far it is."""
+    with pa.OSFile(str(path), "wb") as file:
+        if suffix == ".parquet":
+            with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
+                yield from write_groups(writer, schema, pieces)
+        elif suffix == ".csv":
+            with csv.CSVWriter(file, schema) as writer:
+                for piece in pieces:
+                    writer.write_batch(piece.batch)
+                    yield piece.done
+        else:
+            # A dictionary that is made anew grows from batch to batch; a file has no other way to say so.
+            options = pa.ipc.IpcWriteOptions(
+                compression=source.codec, emit_dictionary_deltas=suffix != ".arrows"
+            )
+            if suffix == ".arrows":
+                writer = pa.ipc.new_stream(file, schema, options=options)
+            else:
+                writer = pa.ipc.new_file(file, schema, options=options, metadata=source.notes)
+            with writer:
+                for piece in pieces:
+                    writer.write_batch(piece.batch, custom_metadata=piece.notes)
+                    yield piece.done
+
+
+def write_groups(
+    writer: parquet.ParquetWriter, schema: pa.Schema, pieces: Iterable[Piece]
+) -> Iterator[float]:
+    held: list[pa.RecordBatch] = []
+    group, size = 0, 0
+
+    def flush() -> None:
+        table = pa.Table.from_batches(held, schema)
+        if table.num_rows:
+            writer.write_table(table, row_group_size=table.num_rows)
+        held.clear()
+
+    for piece in pieces:
+        # Row groups of CSV and of small record batches are ours to choose.
+        if size >= GROUP_BYTES or piece.group != group:
+            flush()
+            size = 0
+        group = piece.group
+        held.append(piece.batch)
+        size += piece.batch.nbytes
+        yield piece.done
+    flush()
+
+
+# ---- an output that is whole or not there
+
+
+def unnamed_file(folder: Path) -> int | None:
+    """A file in a folder that has no name yet, so that nothing stays of it however the process ends."""
+    try:
+        handle = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except (OSError, AttributeError):
+        return None  # a system or a file system without such files; other errors come again
+    if Path(f"/proc/self/fd/{handle}").exists():
+        return handle
+    os.close(handle)
+    return None
+
+
+def give_name(handle: int, folder: Path) -> str:
+    """A hidden name in a folder for an unnamed file that is there."""
+    name = str(folder / f".sealcomb.{secrets.token_hex(8)}.part")
+    beside = os.open(folder, os.O_RDONLY)
+    try:
+        # With a folder, link() follows the symbolic link to the file, which it must.
+        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
+        return name
+    finally:
+        os.close(beside)
+
+
+@contextlib.contextmanager
+def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iterator[Path]:
+    """Gives a file beside ``out``, the user's alone, which replaces ``out`` if the block ends well."""
+    name = None
+    handle = unnamed_file(out.parent)
+    if handle is None:
+        handle, name = tempfile.mkstemp(dir=out.parent, prefix=".sealcomb.", suffix=".part")
+    try:
+        os.fchmod(handle, 0o600)
+        yield Path(name or f"/proc/self/fd/{handle}")
+        os.fsync(handle)
+        os.fchmod(handle, permissions(os.fstat(handle)))
+        name = name or give_name(handle, out.parent)
+        Path(name).replace(out)
+    except BaseException:
+        if name:
+            Path(name).unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
+    folder = os.open(out.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Callable[[os.stat_result], int]:
+    """The mode of OUT: the user's alone for what was opened, and never more than that of IN."""
+    before = [source.stat()]
+    umask = os.umask(0o077)
+    os.umask(umask)
+    allowed = 0o600 if verb == "open" else 0o666
+    try:
+        about = out.stat()
+    except FileNotFoundError:
+        allowed &= 0o600 if verb == "open" else ~umask
+    else:
+        if not stat.S_ISREG(about.st_mode):
+            raise CommandError(f"{out}: is there and is not a plain file", status=BAD_FILE)
+        if not force:
+            raise CommandError(f"{out}: is there already; --force replaces it", status=BAD_FILE)
+        before.append(about)
+    if verb != "open":
+        for about in before:
+            allowed &= about.st_mode
+
+    def permissions(written: os.stat_result) -> int:
+        if any(about.st_gid != written.st_gid for about in before):
+            # Another group may do what all may.
+            return allowed & (~0o070 | (allowed & 0o007) << 3)
+        return allowed
+
+    return permissions

@@ -1,0 +1,147 @@
+"""Types of columns: what is inside of them, and which a format can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pyarrow as pa  # type: ignore[import-untyped]
+from pyarrow import compute as pc
+from pyarrow import parquet
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, without what is around them."""
+    while True:
+        if isinstance(kind, pa.BaseExtensionType):
+            kind = kind.storage_type
+        elif pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def plain_values(array: pa.Array) -> pa.Array:
+    """The values of a column, without what is around them."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif pa.types.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        else:
+            return array
+
+
+def is_text(kind: pa.DataType) -> bool:
+    return plain_type(kind) in (pa.string(), pa.large_string(), pa.string_view())
+
+
+class Wrapped:
+    """Values of a column of batches, as a type; each dictionary goes on from that of the batch before."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = kind
+        self.values: pa.Array | None = None
+
+    def wrap(self, array: pa.Array) -> pa.Array:
+        return self._wrap(array, self.kind)
+
+    def _wrap(self, array: pa.Array, kind: pa.DataType) -> pa.Array:
+        if isinstance(kind, pa.BaseExtensionType):
+            return pa.ExtensionArray.from_storage(kind, self._wrap(array, kind.storage_type))
+        if not pa.types.is_dictionary(kind):
+            return array.cast(kind)
+        found = pc.unique(array.cast(kind.value_type).drop_null())
+        if self.values is not None:
+            new = found.filter(pc.invert(pc.is_in(found, self.values)))
+            found = pa.concat_arrays([self.values, new])
+        self.values = found
+        indexes = pc.index_in(array.cast(kind.value_type), found).cast(kind.index_type)
+        return pa.DictionaryArray.from_arrays(indexes, found, ordered=kind.ordered)
+
+
+class TypeRefusedError(TypeError):
+    """A column would come out as something else."""
+
+    def __init__(self, column: str, problem: str) -> None:
+        super().__init__(problem)
+        self.column = column
+
+
+def check_csv(schema: pa.Schema) -> None:
+    """Refuses columns whose values have no text that says all of them."""
+    for column in schema:
+        if not has_one_text(column.type):
+            raise TypeRefusedError(column.name, f"CSV has no text for values of the type {column.type}")
+
+
+def check_parquet(schema: pa.Schema) -> None:
+    """Refuses columns that would be of another type when they are read from Parquet again."""
+    for column in schema:
+        try:
+            back = parquet_image(column)
+        except (pa.ArrowException, NotImplementedError, ValueError) as error:
+            raise TypeRefusedError(column.name, f"Parquet cannot hold it: {error}") from None
+        if back.type != column.type:
+            raise TypeRefusedError(
+                column.name, f"the type {column.type} would become {back.type} in Parquet: cast it first"
+            )
+
+
+def has_one_text(kind: pa.DataType) -> bool:
+    """Whether CSV can hold values of a type."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return has_one_text(kind.value_type)
+    return (
+        is_text(kind)
+        or types.is_null(kind)
+        or types.is_boolean(kind)
+        or types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_date(kind)
+        or types.is_time(kind)
+        or types.is_timestamp(kind)
+    )
+
+
+def parquet_image(column: pa.Field) -> pa.Field:
+    """What becomes of a column that is written to Parquet and read again."""
+    sink = pa.BufferOutputStream()
+    parquet.ParquetWriter(sink, pa.schema([column])).close()
+    return parquet.read_schema(pa.BufferReader(sink.getvalue())).field(0)
+
+
+def check_leaves(file: parquet.ParquetFile, leave_out: Collection[str]) -> None:
+    """Refuses columns of types that Parquet alone has, which Arrow would not write again as they are."""
+    for column in file.schema_arrow:
+        if column.name in leave_out:
+            continue
+        before = [leaf for leaf in leaves(file.schema) if is_below(leaf, column.name)]
+        sink = pa.BufferOutputStream()
+        try:
+            parquet.ParquetWriter(sink, pa.schema([column])).close()
+        except (pa.ArrowException, NotImplementedError, ValueError) as error:
+            raise TypeRefusedError(column.name, f"its type is one of Parquet alone: {error}") from None
+        after = leaves(parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema)
+        if list(map(leaf_type, before)) != list(map(leaf_type, after)):
+            kinds = ", ".join(f"{leaf.physical_type} ({leaf.logical_type})" for leaf in before)
+            raise TypeRefusedError(
+                column.name, f"the type {kinds} is one of Parquet alone: give OUT the suffix .parquet"
+            )
+
+
+def leaves(schema: parquet.ParquetSchema) -> list[parquet.ColumnSchema]:
+    return [schema.column(at) for at in range(len(schema))]
+
+
+def is_below(leaf: parquet.ColumnSchema, name: str) -> bool:
+    path: str = leaf.path
+    return path == name or path.startswith(name + ".")
+
+
+def leaf_type(column: parquet.ColumnSchema) -> tuple[object, ...]:
+    logical = column.logical_type.type
+    if logical == "DECIMAL":
+        return (logical, column.precision, column.scale)
+    return (logical, str(column.logical_type), column.physical_type, column.length)
