@@ -94,7 +94,7 @@ impl Cause for Unopened {
             Self::NoEsp(NoEsp::Other) => "not ESP",
             Self::NoEsp(NoEsp::KeyExchange) => "of IKE or NAT keepalives",
             Self::NoEsp(NoEsp::Tunneled) => "of ESP within another tunnel",
-            Self::NoEsp(NoEsp::Stream) => "of TCP port 4500, which may carry ESP",
+            Self::NoEsp(NoEsp::Stream) => "of TCP port 4500 (RFC 9329)",
             Self::NoEsp(NoEsp::Malformed) => "too short for ESP or with malformed headers before it",
             Self::Incomplete => "IP fragments without the others of their packet",
             Self::Dropped(Dropped::Forged) => "forged",

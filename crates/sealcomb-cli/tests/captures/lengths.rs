@@ -1,0 +1,124 @@
+//! How long a packet is: what its header says, or else its frame.
+
+use crate::files::{ETHERNET, Frame, RAW};
+use crate::packets::*;
+use crate::run::{esp, macsec, opened};
+
+fn framed(packet: &[u8]) -> Frame {
+    Frame::whole(ethernet(&[], ether_type(packet), packet))
+}
+
+#[test]
+fn a_packet_without_length_in_its_header_has_that_of_its_frame() {
+    let segment = tcp(4000, 443, &[5; 2400]);
+    let hop_by_hop = [&[TCP, 0, 1, 4, 0, 0, 0, 0], &segment[..]].concat();
+    for whole in [
+        ip4(TCP, &segment),
+        ip4_with(TCP, 0, &[1, 1, 1, 0], &segment),
+        ip6(TCP, &segment),
+        ip6(HOP_BY_HOP, &hop_by_hop),
+        ip6(UDP, &udp(1, 2, &[5; 2000])),
+        ip6(NO_NEXT_HEADER, &[]),
+    ] {
+        let captured = without_length(whole.clone());
+        let tagged = ethernet(&[0x81, 0, 0, 5], ether_type(&whole), &captured);
+        for (link, frame) in [
+            (RAW, Frame::whole(captured.clone())),
+            (ETHERNET, framed(&captured)),
+            (ETHERNET, Frame::whole(tagged)),
+        ] {
+            let outcome = esp("seal", link, &[frame]);
+            outcome.assert_well();
+            assert_eq!(opened(&outcome.packets), [whole.clone()]);
+        }
+    }
+}
+
+#[test]
+fn an_outer_packet_without_length_in_its_header_opens() {
+    let sealed = crate::run::sealed(&[plain(4, 900), plain(6, 900)]);
+    let captured: Vec<_> = sealed.into_iter().map(without_length).collect();
+    assert_eq!(opened(&captured), [plain(4, 900), plain(6, 900)]);
+}
+
+#[test]
+fn padding_is_no_part_of_a_packet() {
+    for packet in [plain(4, 3), ip6(TCP, &[]), ip6(NO_NEXT_HEADER, &[]), ip6(UDP, &udp(1, 2, &[]))] {
+        let mut frame = framed(&packet);
+        frame.bytes.resize(frame.bytes.len().max(60), 0);
+        frame.original = frame.bytes.len();
+        let outcome = esp("seal", ETHERNET, &[frame]);
+        outcome.assert_well();
+        assert_eq!(opened(&outcome.packets), [packet]);
+    }
+}
+
+#[test]
+fn packets_that_are_longer_than_ip_are_too_long() {
+    let jumbo_option = [&[TCP, 0, 0xc2, 4][..], &70_008_u32.to_be_bytes(), &[3; 70_000]].concat();
+    let jumbogram = ip6(HOP_BY_HOP, &jumbo_option);
+    let long = without_length(ip4(TCP, &[3; 70_000]));
+    let long_v6 = without_length(ip6(TCP, &[3; 70_000]));
+    let frames = [without_length(jumbogram), long, long_v6, plain(4, 10)].map(Frame::whole);
+    let outcome = esp("seal", RAW, &frames);
+    outcome.assert_lost("3 too long for the tunnel");
+    assert_eq!(opened(&outcome.packets), [plain(4, 10)]);
+    let outcome = esp("open", RAW, &frames);
+    outcome.assert_lost("nothing was opened, 3 jumbograms");
+}
+
+#[test]
+fn a_jumbogram_that_is_no_longer_than_other_packets_is_malformed() {
+    let option = [&[TCP, 0, 0xc2, 4][..], &600_u32.to_be_bytes(), &[3; 592]].concat();
+    let frames = [without_length(ip6(HOP_BY_HOP, &option)), plain(4, 10)].map(Frame::whole);
+    esp("seal", RAW, &frames).assert_lost("1 with malformed headers");
+}
+
+#[test]
+fn what_the_capture_clipped_is_never_taken_for_a_whole_packet() {
+    let options = ip4_with(TCP, 0, &[1; 40], &tcp(1, 2, &[5; 100]));
+    let no_length = without_length(plain(4, 100));
+    let no_length_v6 = without_length(plain(6, 100));
+    for packet in [plain(4, 100), plain(6, 100), options, no_length, no_length_v6] {
+        let whole = ethernet(&[0x88, 0xa8, 0, 1, 0x81, 0, 0, 5], ether_type(&packet), &packet);
+        let frames: Vec<Frame> = (0..whole.len()).map(|len| Frame::clipped(&whole, len)).collect();
+        let outcome = esp("seal", ETHERNET, &frames);
+        outcome.assert_lost(&format!("nothing was sealed, {} clipped by the capture", whole.len()));
+        let outcome = esp("open", ETHERNET, &frames);
+        outcome.assert_lost(&format!("nothing was opened, {} clipped by the capture", whole.len()));
+    }
+}
+
+#[test]
+fn a_frame_that_ends_within_its_headers_is_malformed() {
+    for packet in [plain(4, 0), plain(6, 0)] {
+        let whole = ethernet(&[0x81, 0, 0, 5], ether_type(&packet), &packet);
+        let headers = whole.len() - 20;
+        let good = Frame::whole(whole.clone());
+        let frames: Vec<Frame> = (1..headers).map(|len| Frame::whole(whole[..len].to_vec())).collect();
+        let outcome = esp("seal", ETHERNET, &[&frames[..], &[good]].concat());
+        outcome.assert_lost(&format!("{} with malformed headers", headers - 1));
+    }
+    // Nothing is in an empty frame.
+    esp("seal", ETHERNET, &[Frame::whole(vec![]), framed(&plain(4, 1))]).assert_well();
+}
+
+#[test]
+fn headers_that_make_no_sense_are_malformed() {
+    let bad = [
+        [&[0x44], &plain(4, 0)[1..]].concat(),
+        [&[0x75], &plain(4, 0)[1..]].concat(),
+        [&[0x45, 0, 0, 19], &plain(4, 0)[4..]].concat(),
+    ];
+    let frames = bad.map(|packet| Frame::whole(ethernet(&[], TYPE_V4, &packet)));
+    let outcome = esp("seal", ETHERNET, &[&frames[..], &[framed(&plain(4, 1))]].concat());
+    outcome.assert_lost("3 with malformed headers");
+}
+
+#[test]
+fn a_frame_longer_than_ethernet_has_is_not_sealed_as_macsec() {
+    let long = Frame::whole(ethernet(&[], TYPE_V4, &vec![7; 70_000]));
+    let longer = Frame::whole(ethernet(&[], TYPE_V4, &vec![7; 200_000]));
+    let outcome = macsec("seal", ETHERNET, &[long, longer, framed(&plain(4, 1))]);
+    outcome.assert_lost("2 longer than any frame");
+}

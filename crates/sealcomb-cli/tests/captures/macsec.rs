@@ -1,0 +1,114 @@
+//! MACsec frames behind VLAN tags, and frames that are not whole.
+
+use crate::files::{ETHERNET, Frame, Order, RAW, enhanced, interface, section};
+use crate::packets::*;
+use crate::run::{MACSEC, macsec, on_capture};
+
+fn frames() -> Vec<Vec<u8>> {
+    let bytes = [0, 1, 46, 47, 48, 100, 1400];
+    bytes.iter().map(|bytes| ethernet(&[], TYPE_V4, &plain(4, *bytes))).collect()
+}
+
+fn sealed(frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let outcome = macsec("seal", ETHERNET, &frames.iter().cloned().map(Frame::whole).collect::<Vec<_>>());
+    outcome.assert_well();
+    outcome.packets
+}
+
+fn with_tags(frame: &[u8], tags: &[u8]) -> Vec<u8> {
+    [&frame[..12], tags, &frame[12..]].concat()
+}
+
+const TAGS: [&[u8]; 4] = [
+    &[0x81, 0, 0, 5],
+    &[0x88, 0xa8, 0, 5],
+    &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6],
+    &[0x91, 0, 0, 5, 0x81, 0, 0, 6],
+];
+
+#[test]
+fn vlan_tags_before_a_sectag_stay_where_they_are() {
+    let plain = frames();
+    let sealed = sealed(&plain);
+    for tags in TAGS {
+        let frames: Vec<Frame> = sealed.iter().map(|frame| Frame::whole(with_tags(frame, tags))).collect();
+        let outcome = macsec("open", ETHERNET, &frames);
+        outcome.assert_well();
+        let expected: Vec<_> = plain.iter().map(|frame| with_tags(frame, tags)).collect();
+        assert_eq!(outcome.packets, expected, "{tags:02x?}");
+    }
+}
+
+#[test]
+fn vlan_tags_of_a_frame_that_is_sealed_are_encrypted() {
+    for tags in TAGS {
+        let tagged: Vec<_> = frames().iter().map(|frame| with_tags(frame, tags)).collect();
+        let sealed = sealed(&tagged);
+        assert!(sealed.iter().all(|frame| frame[12..14] == TYPE_MACSEC.to_be_bytes()));
+        let outcome = macsec("open", ETHERNET, &sealed.into_iter().map(Frame::whole).collect::<Vec<_>>());
+        outcome.assert_well();
+        assert_eq!(outcome.packets, tagged);
+    }
+}
+
+#[test]
+fn a_clipped_frame_is_never_sealed_or_opened() {
+    let plain = frames().remove(5);
+    let sealed = sealed(&[plain.clone()]).remove(0);
+    for tags in [&[][..], TAGS[0], TAGS[2]] {
+        for (direction, whole) in [("seal", &plain), ("open", &sealed)] {
+            let whole = with_tags(whole, tags);
+            let clipped: Vec<Frame> = (0..whole.len()).map(|len| Frame::clipped(&whole, len)).collect();
+            let outcome = macsec(direction, ETHERNET, &clipped);
+            let done = if direction == "seal" { "sealed" } else { "opened" };
+            outcome.assert_lost(&format!("nothing was {done}, {} clipped by the capture", whole.len()));
+        }
+    }
+}
+
+#[test]
+fn a_clipped_frame_that_is_not_ours_is_no_loss() {
+    let arp = ethernet(TAGS[0], 0x0806, &[0; 46]);
+    let eapol = ethernet(&[], 0x888e, &[0; 46]);
+    let good = Frame::whole(sealed(&frames()[..1]).remove(0));
+    let outcome = macsec("open", ETHERNET, &[Frame::clipped(&arp, 30), good.clone()]);
+    outcome.assert_well();
+    let outcome = macsec("seal", ETHERNET, &[Frame::clipped(&eapol, 30), good]);
+    outcome.assert_well();
+    let narrow = format!("{MACSEC}source = \"0a0000000001\"\n");
+    let mut ours = frames().remove(0);
+    ours[6..12].copy_from_slice(&[10, 0, 0, 0, 0, 1]);
+    let frames = [Frame::clipped(&arp, 30), Frame::whole(ours)];
+    let outcome = on_capture(["macsec", "seal"], &narrow, &crate::files::pcap(ETHERNET, &frames), 2);
+    outcome.assert_well();
+    assert_eq!(outcome.count("that no SA protects"), 1);
+}
+
+#[test]
+fn short_frames_are_told_from_others() {
+    let whole = frames().remove(0);
+    let runts: Vec<Frame> = (0..14).map(|len| Frame::whole(whole[..len].to_vec())).collect();
+    let good = Frame::whole(whole);
+    macsec("seal", ETHERNET, &[&runts[..], &[good]].concat()).assert_lost("14 not whole frames");
+    let good = Frame::whole(sealed(&frames()[..1]).remove(0));
+    let outcome = macsec("open", ETHERNET, &[&runts[..], &[good]].concat());
+    outcome.assert_well();
+    assert_eq!(outcome.count("not MACsec"), 14);
+    // Behind the EtherType of MACsec there must be a SecTAG and an ICV.
+    let sealed = sealed(&frames()[..1]).remove(0);
+    let cut: Vec<Frame> = (14..44).map(|len| Frame::whole(sealed[..len].to_vec())).collect();
+    macsec("open", ETHERNET, &cut).assert_lost("nothing was opened, 30 with a bad SecTAG");
+}
+
+#[test]
+fn an_interface_that_is_not_ethernet_takes_no_other_down() {
+    let order = Order::Big;
+    let mut file = [section(order, &[]), interface(order, RAW as u16, 0, &[])].concat();
+    file.extend(interface(order, 1, 0, &[]));
+    file.extend(enhanced(order, 1, &Frame::whole(frames().remove(3)), &[]));
+    file.extend(enhanced(order, 0, &Frame::whole(plain(4, 9)), &[]));
+    let outcome = on_capture(["macsec", "seal"], MACSEC, &file, 2);
+    outcome.assert_lost("1 of a link type that is not Ethernet");
+    let outcome = on_capture(["macsec", "open"], MACSEC, &file, 2);
+    outcome.assert_lost("nothing was opened, 1 of a link type that is not Ethernet");
+}

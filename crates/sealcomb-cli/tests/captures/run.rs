@@ -1,0 +1,141 @@
+//! Running the command on captures in memory.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::files::{Frame, pcap};
+
+const ESP: &str = "keys-are-public = true
+[[sa]]
+spi = 0x1001
+source = \"203.0.113.1\"
+destination = \"203.0.113.2\"
+cipher = \"aes-gcm\"
+key = \"000102030405060708090a0b0c0d0e0f\"
+salt = \"cafebabe\"
+";
+
+pub(crate) const MACSEC: &str = "keys-are-public = true
+[[sa]]
+sci = \"0200000000010001\"
+an = 1
+key = \"000102030405060708090a0b0c0d0e0f\"
+";
+
+/// What came of a run.
+pub(crate) struct Outcome {
+    pub(crate) status: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    /// The link type of the output, and what it has.
+    pub(crate) link: u32,
+    pub(crate) packets: Vec<Vec<u8>>,
+}
+
+impl Outcome {
+    /// That each packet of the capture was handled or is none of ours.
+    pub(crate) fn assert_well(&self) {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{}", self.stdout);
+    }
+
+    /// That some were not, and that the causes are these.
+    pub(crate) fn assert_lost(&self, causes: &str) {
+        assert_eq!(self.status, 1, "{}{}", self.stdout, self.stderr);
+        let last = self.stdout.lines().last().unwrap();
+        assert_eq!(last, format!("exit status 1: {causes}"), "{}", self.stdout);
+    }
+
+    /// How many packets the report has under a cause; 0 if it does not name it.
+    pub(crate) fn count(&self, cause: &str) -> usize {
+        let counts = self.counts();
+        counts.iter().find(|(_, name)| name == cause).map_or(0, |(count, _)| *count)
+    }
+
+    /// All counts of the report and what they are of.
+    fn counts(&self) -> Vec<(usize, String)> {
+        let titles = ["passed over: ", "dropped: ", "put together: "];
+        let lines =
+            self.stdout.lines().filter_map(|line| titles.iter().find_map(|title| line.strip_prefix(title)));
+        let done = self.stdout.lines().next().unwrap().split_once(' ').unwrap().1;
+        let told = lines.flat_map(|line| line.split(", ")).chain([done]);
+        told.map(|told| {
+            let (count, name) = told.split_once(' ').unwrap();
+            (count.parse().unwrap(), name.to_owned())
+        })
+        .collect()
+    }
+
+    /// How many packets the report accounts for.
+    fn total(&self) -> usize {
+        self.counts().iter().map(|(count, _)| count).sum()
+    }
+}
+
+/// Runs `sealcomb COMMAND DIRECTION` on a capture of `count` packets, all of which the report must account for.
+pub(crate) fn on_capture(words: [&str; 2], sa: &str, capture: &[u8], count: usize) -> Outcome {
+    let folder = TempDir::new().unwrap();
+    let [input, output, sa_file] = ["in", "out.pcap", "sa.toml"].map(|name| folder.path().join(name));
+    fs::write(&input, capture).unwrap();
+    fs::write(&sa_file, sa).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
+    command.args(words).args([&input, &output]).arg("--sa").arg(&sa_file);
+    command.env_remove("SEALCOMB_BACKEND").env("XDG_STATE_HOME", folder.path().join("state"));
+    let run = command.output().unwrap();
+    let (link, packets) = if output.exists() { read(&output) } else { (0, Vec::new()) };
+    let outcome = Outcome {
+        status: run.status.code().unwrap(),
+        stdout: String::from_utf8(run.stdout).unwrap(),
+        stderr: String::from_utf8(run.stderr).unwrap(),
+        link,
+        packets,
+    };
+    if outcome.status < 2 {
+        assert_eq!(outcome.total(), count, "{}", outcome.stdout);
+    }
+    outcome
+}
+
+/// A pcap file that the command wrote. It says of each packet that it is whole.
+fn read(path: &PathBuf) -> (u32, Vec<Vec<u8>>) {
+    let bytes = fs::read(path).unwrap();
+    let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let (mut at, mut packets) = (24, Vec::new());
+    while at < bytes.len() {
+        let len = number(at + 8);
+        assert_eq!(number(at + 12), len);
+        packets.push(bytes[at + 16..][..len as usize].to_vec());
+        at += 16 + len as usize;
+    }
+    (number(20), packets)
+}
+
+pub(crate) fn esp(direction: &str, link: u32, frames: &[Frame]) -> Outcome {
+    on_capture(["esp", direction], ESP, &pcap(link, frames), frames.len())
+}
+
+pub(crate) fn esp_capture(direction: &str, capture: &[u8], count: usize) -> Outcome {
+    on_capture(["esp", direction], ESP, capture, count)
+}
+
+pub(crate) fn macsec(direction: &str, link: u32, frames: &[Frame]) -> Outcome {
+    on_capture(["macsec", direction], MACSEC, &pcap(link, frames), frames.len())
+}
+
+/// ESP packets with an outer header of IPv4 around these packets.
+pub(crate) fn sealed(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let frames: Vec<Frame> = packets.iter().cloned().map(Frame::whole).collect();
+    let outcome = esp("seal", crate::files::RAW, &frames);
+    outcome.assert_well();
+    outcome.packets
+}
+
+/// What these packets open to, if all goes well.
+pub(crate) fn opened(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let frames: Vec<Frame> = packets.iter().cloned().map(Frame::whole).collect();
+    let outcome = esp("open", crate::files::RAW, &frames);
+    outcome.assert_well();
+    outcome.packets
+}
