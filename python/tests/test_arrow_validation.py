@@ -1,0 +1,237 @@
+"""Arrays that are not valid Arrow: refused before a byte is read, whichever way they come in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sealcomb import Keyset, inspect_column, open_column, reseal_column, seal_column
+
+KEYSET = Keyset.generate("random")
+VALUES = [b"first value of some length", None, b"", b"third value, longer than a view holds", b"x"]
+
+Corrupt = Callable[[np.ndarray[Any, Any]], None]
+
+
+def with_index(kind: pa.DataType, corrupt: Corrupt, values: list[bytes | None] = VALUES) -> pa.Array:
+    """An array of which the offsets or views are changed after pyarrow has made it."""
+    good = pa.array(values, pa.large_binary()).cast(kind)
+    buffers = good.buffers()
+    unit = {pa.binary_view(): np.int32, pa.string_view(): np.int32}.get(kind)
+    unit = unit or (np.int64 if "large" in str(kind) else np.int32)
+    index = np.frombuffer(buffers[1], unit).copy()
+    buffers[1] = pa.py_buffer(index)
+    array = pa.Array.from_buffers(kind, len(good), buffers)
+    corrupt(index)
+    return array
+
+
+def set_to(at: int, value: int) -> Corrupt:
+    def corrupt(index: np.ndarray[Any, Any]) -> None:
+        index[at] = value
+
+    return corrupt
+
+
+OFFSETS = {
+    "beyond the values": set_to(5, 200_000),
+    "far beyond the values": set_to(5, 0x7FFFFF00),
+    "falling": set_to(3, 90),
+    "falling at a null": set_to(2, 0),
+    "negative at the start": set_to(0, -100_000),
+    "negative at the end": set_to(5, -1),
+    "all beyond": lambda index: index.__iadd__(1 << 20),
+}
+# A view has four integers: length, prefix, buffer, offset. Row 3 is in a buffer, the last row in the view.
+VIEWS = {
+    "offset beyond": set_to(15, 1 << 16),
+    "offset far beyond": set_to(15, 0x7FFFFF00),
+    "negative offset": set_to(15, -65536),
+    "another buffer": set_to(14, 7),
+    "negative buffer": set_to(14, -1),
+    "longer than its buffer": set_to(12, 1 << 20),
+    "negative length": set_to(12, -5),
+    "short one made long": set_to(16, 1000),
+    "wrong prefix": set_to(13, 0),
+}
+CASES = [
+    *(
+        (kind, name, corrupt)
+        for kind in (pa.binary(), pa.large_binary(), pa.string(), pa.large_string())
+        for name, corrupt in OFFSETS.items()
+    ),
+    *(
+        (kind, name, corrupt)
+        for kind in (pa.binary_view(), pa.string_view())
+        for name, corrupt in VIEWS.items()
+    ),
+]
+each_case = pytest.mark.parametrize(
+    ("kind", "corrupt"), [(k, c) for k, _, c in CASES], ids=[f"{k}-{n}" for k, n, _ in CASES]
+)
+
+
+class Bare:
+    """An array of a library that shares its arrays and nothing else."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        return self.array.__arrow_c_array__(requested_schema)
+
+
+def users(array: Any, rows: int) -> Iterator[Callable[[], object]]:
+    """Every call that takes an array."""
+    good = pa.array([b"value"] * rows)
+    sealed = seal_column(good, KEYSET)
+    yield lambda: seal_column(array, KEYSET)
+    yield lambda: seal_column(good, KEYSET, row_ids=array)
+    yield lambda: open_column(array, KEYSET, forged="null")
+    yield lambda: open_column(sealed, KEYSET, row_ids=array, forged="null")
+    yield lambda: reseal_column(array, KEYSET, forged="null")
+    yield lambda: reseal_column(sealed, KEYSET, new_row_ids=array)
+    yield lambda: inspect_column(array)
+
+
+def refused(array: Any, rows: int) -> None:
+    for use in users(array, rows):
+        with pytest.raises(ValueError, match="not valid Arrow|is text|binary, not text"):
+            use()
+
+
+@each_case
+def test_bad_offsets_and_views_are_refused(kind: pa.DataType, corrupt: Corrupt) -> None:
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+        with pytest.raises(ValueError, match="not valid Arrow"):
+            seal_column(with_index(kind, corrupt), KEYSET)
+        return
+    array = with_index(kind, corrupt)
+    refused(array, len(array))
+    refused(pa.chunked_array([array.slice(0, 0), array]), len(array))
+
+
+@each_case
+def test_pandas_hands_bad_arrays_on(kind: pa.DataType, corrupt: Corrupt) -> None:
+    array = pa.chunked_array([with_index(kind, corrupt)])
+    series = pd.Series(pd.arrays.ArrowExtensionArray(array))
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(series, KEYSET)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize(
+    "name", ["falling", "falling at a null", "negative at the start", "negative at the end"]
+)
+def test_other_libraries_offsets_are_checked_as_far_as_they_can_be(kind: pa.DataType, name: str) -> None:
+    """Nobody but pyarrow tells how large the values are."""
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(Bare(with_index(kind, OFFSETS[name])), KEYSET)
+
+
+@pytest.mark.parametrize("kind", [pa.binary_view(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("corrupt", VIEWS.values(), ids=VIEWS)
+def test_other_libraries_views_are_checked(kind: pa.DataType, corrupt: Corrupt) -> None:
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(Bare(with_index(kind, corrupt)), KEYSET)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
+def test_only_the_rows_of_a_slice_must_be_good(kind: pa.DataType) -> None:
+    values = [b"%d" % row for row in range(20)]
+    array = with_index(kind, lambda index: index.__setitem__(slice(15, 21), 1 << 30), values)
+    assert open_column(seal_column(array.slice(3, 11), KEYSET), KEYSET).to_pylist() == values[3:14]
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(array.slice(3, 13), KEYSET)
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(array.slice(14, 1), KEYSET)
+
+
+def test_the_view_of_a_null_may_be_anything() -> None:
+    kind = pa.binary_view()
+    array = with_index(kind, lambda index: index.__setitem__(slice(4, 8), -1))
+    for given in (array, Bare(array)):
+        sealed = seal_column(given, KEYSET)
+        assert open_column(sealed, KEYSET).to_pylist() == VALUES
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_text_that_is_not_utf8_is_refused(kind: pa.DataType) -> None:
+    data = pa.array([b"good", b"\xff\xfe", None, b"a longer \xff value of more bytes"], pa.large_binary())
+    text = pa.Array.from_buffers(pa.large_string(), len(data), data.buffers())
+    for array in (text, Bare(text)):
+        with pytest.raises(ValueError, match="not valid Arrow"):
+            seal_column(array, KEYSET)
+
+
+def test_a_wrong_count_of_nulls_is_refused() -> None:
+    good = pa.array(VALUES)
+    array = pa.Array.from_buffers(pa.binary(), len(good), good.buffers(), null_count=3)
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(array, KEYSET)
+
+
+def test_buffers_that_are_too_short_are_refused() -> None:
+    """pyarrow makes such arrays only of files and of memory that shrinks, so this one is in a slice too long."""
+    buffers = [None, pa.py_buffer(np.array([0, 4], np.int32)), pa.py_buffer(b"abcd")]
+    with pytest.raises(pa.ArrowInvalid):
+        pa.Array.from_buffers(pa.binary(), 5, buffers)
+    for kind, values in ((pa.binary(), b"abcd"), (pa.binary(8), b"abcdefgh")):
+        with pytest.raises(pa.ArrowInvalid):
+            pa.Array.from_buffers(
+                kind,
+                1 << 40,
+                [None, pa.py_buffer(values), pa.py_buffer(values)][: 3 if kind == pa.binary() else 2],
+            )
+
+
+def test_offsets_that_change_during_the_call_do_no_harm() -> None:
+    """What is validated is what is used: another thread writes to the offsets all the time."""
+    rows = 2000
+    values = np.zeros(rows * 8, np.uint8)
+    offsets = np.arange(0, (rows + 1) * 8, 8, dtype=np.int32)
+    array = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(values)])
+    ended = threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            for at, bad in ((rows // 2, 1 << 30), (rows, 1 << 30), (7, -5), (rows, -1)):
+                good = offsets[at]
+                offsets[at] = bad
+                offsets[at] = good
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(300):
+            try:
+                sealed = seal_column(array, KEYSET, threads=2)
+            except ValueError as error:
+                assert "not valid Arrow" in str(error)
+            else:
+                assert sealed.nbytes <= rows * (8 + 33 + 8)
+    finally:
+        ended.set()
+        writer.join()
+
+
+def test_polars_and_dictionaries_and_structs() -> None:
+    column = pl.Series("x", ["a", None, "c" * 40])
+    assert open_column(seal_column(column, KEYSET), KEYSET, as_type="utf8").to_list() == column.to_list()
+    keys = np.array([0, 1, 5], np.int8)
+    bad = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1], pa.int8()), pa.array(["a", "b"]))
+    buffers = [None, pa.py_buffer(keys)]
+    bad = pa.DictionaryArray.from_buffers(bad.type, 3, buffers, bad.dictionary)
+    structs = pa.StructArray.from_arrays([with_index(pa.binary(), OFFSETS["falling"])], ["x"])
+    for array in (bad, structs):
+        with pytest.raises(ValueError, match="not valid Arrow"):
+            seal_column(array, KEYSET)
+        with pytest.raises((TypeError, ValueError)):
+            seal_column(Bare(array), KEYSET)
