@@ -21,7 +21,6 @@ use arrow_select::concat::concat;
 use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::IntoPyDict;
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyArray, PyChunkedArray};
 use sealcomb::BatchError;
@@ -251,12 +250,11 @@ fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Has pyarrow compare its arrays with the sizes of their buffers: the C data interface passes pointers alone, so
-/// nobody can do that afterwards.
+/// nobody can do that afterwards. What is in the buffers is checked in `validated`.
 fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();
     if library(object)? == "pyarrow" && object.hasattr(intern!(py, "validate"))? {
-        let full = [("full", true)].into_py_dict(py)?;
-        object.call_method(intern!(py, "validate"), (), Some(&full))?;
+        object.call_method0(intern!(py, "validate"))?;
     }
     Ok(())
 }
@@ -314,6 +312,13 @@ fn validated(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     if array.is_empty() {
         // The interface leaves out the values of an empty slice, and not its offsets.
         return Ok(arrow_array::new_empty_array(array.data_type()));
+    }
+    if let Some(nulls) = array.nulls() {
+        let found = nulls.len() - nulls.inner().count_set_bits();
+        if found != nulls.null_count() {
+            let text = format!("it has {found} nulls and says {}", nulls.null_count());
+            return Err(ArrowError::InvalidArgumentError(text));
+        }
     }
     Ok(match array.data_type() {
         DataType::Binary => Arc::new(with_own_offsets(array.as_bytes::<BinaryType>())?),

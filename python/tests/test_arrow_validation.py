@@ -231,7 +231,6 @@ def test_polars_and_dictionaries_and_structs() -> None:
     bad = pa.DictionaryArray.from_buffers(bad.type, 3, buffers, bad.dictionary)
     structs = pa.StructArray.from_arrays([with_index(pa.binary(), OFFSETS["falling"])], ["x"])
     for array in (bad, structs):
-        with pytest.raises(ValueError, match="not valid Arrow"):
-            seal_column(array, KEYSET)
-        with pytest.raises((TypeError, ValueError)):
-            seal_column(Bare(array), KEYSET)
+        for given in (array, Bare(array)):
+            with pytest.raises(TypeError, match="decode it|give one column"):
+                seal_column(given, KEYSET)
