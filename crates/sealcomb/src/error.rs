@@ -45,7 +45,8 @@ pub enum Error {
         /// The most strings.
         limit: usize,
     },
-    /// ECB and CBC take whole 16-byte blocks; padding is the caller's.
+    /// ECB and CBC take whole 16-byte blocks; padding is the caller's. A stream of OCB3 takes them in every
+    /// piece but the last.
     NotWholeBlocks {
         /// Bytes that were given.
         got: usize,
@@ -71,6 +72,10 @@ pub enum Error {
     TakesNoAad,
     /// The algorithm is a MAC: what it authenticates is the additional data, and there is no message to encrypt.
     TakesNoMessage,
+    /// GCM's additional data comes before the message.
+    AadAfterMessage,
+    /// The algorithm takes no messages in pieces.
+    NotInPieces,
     /// No algorithm has this id; [`crate::ALGORITHMS`] lists those there are.
     UnknownAlgorithm,
     /// No backend has this name; [`crate::Backend::names`] lists those there are.
@@ -129,6 +134,8 @@ impl fmt::Display for Error {
             Self::TakesNoMessage => {
                 f.write_str("a MAC takes its message as additional data and encrypts nothing")
             }
+            Self::AadAfterMessage => f.write_str("additional data after the message has begun"),
+            Self::NotInPieces => f.write_str("this algorithm takes no messages in pieces"),
             Self::UnknownAlgorithm => f.write_str("no algorithm has this id"),
             Self::UnknownBackend => {
                 f.write_str("no backend has this name; use one of ")?;

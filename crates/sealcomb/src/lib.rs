@@ -32,7 +32,7 @@
 //! |---|---|---|
 //! | `std` | yes | the variable `SEALCOMB_BACKEND`; without it, the library needs `alloc` alone |
 //! | `aead` | yes | modules `aead` and `mac`: types with RustCrypto's traits, for code that is written over them |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which don't authenticate; tags that the standards of GCM, GMAC (under 12 bytes) and CCM (under 8) allow under conditions alone |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which don't authenticate; tags that the standards of GCM, GMAC (under 12 bytes) and CCM (under 8) allow under conditions alone; `Stream`, for messages in pieces, which gives out plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
 //! | `reference` | no | module `reference`: slow models of the modes, written like their specifications, for tests |
 #![no_std]
@@ -114,6 +114,8 @@ mod primitives;
 pub mod probe;
 #[cfg(feature = "reference")]
 pub mod reference;
+#[cfg(any(feature = "aead", feature = "hazmat"))]
+mod stream;
 
 pub use backend::Backend;
 pub use batch::{Aad, OpenJob, SealJob, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with};
@@ -122,6 +124,8 @@ pub use catalog::{ALGORITHMS, Algorithm, Cipher, Kind, Parallel, Range, Status, 
 pub use engine::Schedule;
 pub use error::{BatchError, Error, Forged, OpenError};
 pub use key::Key;
+#[cfg(feature = "hazmat")]
+pub use stream::{Direction, Stream};
 
 /// The README's example is tested as if it stood here.
 #[cfg(doctest)]

@@ -29,68 +29,19 @@ use digest::consts::{U16, U24, U32};
 use digest::{FixedOutput, FixedOutputReset, MacMarker, Output, OutputSizeUser, Reset, Update};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::backend::{BLOCK, Block, Wiped};
-use crate::engine::comb::{Chain, Strand, encrypting};
-use crate::modes::omac::{CbcMac, Omac};
-use crate::primitives::block::head;
-use crate::{Key, Schedule};
-
-/// A message on its way: the chain's state, and the bytes that may turn out to be its last block.
-#[derive(Default, Zeroize)]
-struct Stream {
-    state: Block,
-    last: Block,
-    filled: usize,
-}
-
-impl Stream {
-    fn update(&mut self, key: &Key, mut data: &[u8]) {
-        if self.filled > 0 {
-            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
-            self.keep(head);
-            if rest.is_empty() {
-                return;
-            }
-            let last = self.last;
-            self.chain(key, &last);
-            self.filled = 0;
-            data = rest;
-        }
-        let (chained, rest) = data.split_at(data.len().saturating_sub(1) / BLOCK * BLOCK);
-        self.chain(key, chained);
-        self.keep(rest);
-    }
-
-    /// Takes whole blocks through the chain.
-    fn chain(&mut self, key: &Key, blocks: &[u8]) {
-        let mut strands =
-            [Strand { link: encrypting(key.material()), state: [self.state], data: blocks.into() }];
-        CbcMac::run(key.backend(), Schedule::Single, &mut strands);
-        [self.state] = strands[0].state;
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        self.last[self.filled..][..bytes.len()].copy_from_slice(bytes);
-        self.filled += bytes.len();
-    }
-
-    /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
-    fn tag(&mut self, key: &Key) -> Block {
-        let last = Omac::of(key.material()).last(&head(&self.last, self.filled), self.filled);
-        self.chain(key, &last);
-        self.state
-    }
-}
+use crate::Key;
+use crate::backend::{Block, Wiped};
+use crate::stream::cmac::Cmac;
 
 /// A key, and the message that is on its way under it.
 struct State {
     key: Key,
-    stream: Stream,
+    message: Cmac,
 }
 
 impl State {
     fn tag(&mut self) -> Block {
-        self.stream.tag(&self.key)
+        self.message.tag(&self.key)
     }
 }
 
@@ -106,14 +57,14 @@ macro_rules! types {
 
         impl KeyInit for $Type {
             fn new(key: &digest::Key<Self>) -> Self {
-                Self(Wiped::new(State { key: Key::of_type($id, key), stream: Stream::default() }))
+                Self(Wiped::new(State { key: Key::of_type($id, key), message: Cmac::default() }))
             }
         }
 
         impl Update for $Type {
             fn update(&mut self, data: &[u8]) {
-                let State { key, stream } = &mut *self.0;
-                stream.update(key, data);
+                let State { key, message } = &mut *self.0;
+                message.update(key, data);
             }
         }
 
@@ -130,7 +81,7 @@ macro_rules! types {
         impl Reset for $Type {
             /// Begins another message under the same key.
             fn reset(&mut self) {
-                self.0.stream.zeroize();
+                self.0.message.zeroize();
             }
         }
 
@@ -167,8 +118,8 @@ mod tests {
     #[test]
     fn a_dropped_mac_leaves_nothing_of_the_message() {
         let mac = || Aes128Cmac::new(&[0xa5; 16].into()).chain_update([0x5a; 40]);
-        assert_ne!(mac().0.stream.state, [0; BLOCK]);
-        assert_eq!(mac().0.stream.last[..8], [0x5a; 8]);
+        assert_ne!(mac().0.message.secrets(), (&[0; 16], &[0x5a; 8][..]));
+        assert_eq!(mac().0.message.secrets().1, [0x5a; 8]);
         assert!(after_drop(mac()).iter().all(|&byte| byte == 0));
     }
 }

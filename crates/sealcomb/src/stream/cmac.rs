@@ -1,0 +1,64 @@
+//! CMAC (SP 800-38B) of a message in pieces.
+
+use zeroize::Zeroize;
+
+use crate::backend::{BLOCK, Block};
+use crate::engine::comb::{Chain, Strand, encrypting};
+use crate::modes::omac::{CbcMac, Omac};
+use crate::primitives::block::head;
+use crate::{Key, Schedule};
+
+/// The chain's state, and the bytes that may turn out to be the last block.
+#[derive(Clone, Default, Zeroize)]
+pub(crate) struct Cmac {
+    state: Block,
+    last: Block,
+    filled: usize,
+}
+
+impl Cmac {
+    pub(crate) fn update(&mut self, key: &Key, mut data: &[u8]) {
+        if self.filled > 0 {
+            let (head, rest) = data.split_at(data.len().min(BLOCK - self.filled));
+            self.keep(head);
+            if rest.is_empty() {
+                return;
+            }
+            let last = self.last;
+            self.chain(key, &last);
+            self.filled = 0;
+            data = rest;
+        }
+        let (chained, rest) = data.split_at(data.len().saturating_sub(1) / BLOCK * BLOCK);
+        self.chain(key, chained);
+        self.keep(rest);
+    }
+
+    /// Takes whole blocks through the chain.
+    fn chain(&mut self, key: &Key, blocks: &[u8]) {
+        let mut strands =
+            [Strand { link: encrypting(key.material()), state: [self.state], data: blocks.into() }];
+        CbcMac::run(key.backend(), Schedule::Single, &mut strands);
+        [self.state] = strands[0].state;
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.last[self.filled..][..bytes.len()].copy_from_slice(bytes);
+        self.filled += bytes.len();
+    }
+
+    /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
+    pub(crate) fn tag(&mut self, key: &Key) -> Block {
+        let last = Omac::of(key.material()).last(&head(&self.last, self.filled), self.filled);
+        self.chain(key, &last);
+        self.state
+    }
+}
+
+#[cfg(all(test, feature = "aead"))]
+impl Cmac {
+    /// The chain's state, and the bytes kept for the last block.
+    pub(crate) fn secrets(&self) -> (&Block, &[u8]) {
+        (&self.state, &self.last[..self.filled])
+    }
+}

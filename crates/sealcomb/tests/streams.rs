@@ -1,0 +1,302 @@
+//! Messages in pieces: however a message is cut, it is sealed and opened like a whole one.
+
+mod common {
+    pub(crate) mod backends;
+}
+
+use std::sync::Arc;
+
+use common::backends;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use sealcomb::reference::gf128::ghash_multiply;
+use sealcomb::{
+    ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Forged, Key, Kind, OpenError, SealJob, Stream,
+};
+
+/// The algorithms that have streams.
+fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
+    let modes = ["GCM", "GMAC", "CMAC", "OCB3-T64", "OCB3-T96", "OCB3-T128"];
+    ALGORITHMS.iter().filter(move |a| a.cipher == Cipher::Aes && modes.contains(&a.mode))
+}
+
+fn key(algorithm: &'static Algorithm, backend: Backend) -> Arc<Key> {
+    let bytes: Vec<u8> = (0..algorithm.key_bytes as u8).map(|byte| byte.wrapping_mul(37)).collect();
+    Arc::new(Key::with_backend(algorithm, &bytes, backend).unwrap())
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i * i / 7 + i) as u8).collect()
+}
+
+/// A message sealed by one call.
+struct Whole {
+    nonce: Vec<u8>,
+    aad: Vec<u8>,
+    message: Vec<u8>,
+    sealed: Vec<u8>,
+    tag: Vec<u8>,
+}
+
+fn whole(key: &Key, nonce: &[u8], aad: &[u8], message: &[u8]) -> Whole {
+    let (mut sealed, mut tag) = (message.to_vec(), vec![0; key.tag_bytes()]);
+    sealcomb::seal_batch(&mut [SealJob::in_place(key, nonce, aad, &mut sealed, &mut tag)]).unwrap();
+    Whole { nonce: nonce.to_vec(), aad: aad.to_vec(), message: message.to_vec(), sealed, tag }
+}
+
+/// Where a message, or its additional data, is cut.
+fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
+    let mut pieces = Vec::new();
+    for &size in sizes {
+        let (piece, rest) = bytes.split_at(size.min(bytes.len()));
+        pieces.push(piece);
+        bytes = rest;
+    }
+    pieces.push(bytes);
+    pieces
+}
+
+/// Takes a message through a stream in pieces, from a clone after each of them on.
+fn stream(
+    key: &Arc<Key>,
+    direction: Direction,
+    whole: &Whole,
+    cuts: &[usize],
+    in_place: bool,
+) -> (Vec<u8>, Vec<u8>) {
+    let from = if direction == Direction::Seal { &whole.message } else { &whole.sealed };
+    let mut stream = Stream::new(key.clone(), direction, &whole.nonce).unwrap();
+    for piece in cut(&whole.aad, cuts) {
+        stream.aad(piece).unwrap();
+        stream = stream.clone();
+    }
+    let (mut to, mut done) = (if in_place { from.clone() } else { vec![0x55; from.len()] }, 0);
+    if key.algorithm().kind == Kind::Aead {
+        for piece in cut(from, cuts) {
+            let room = &mut to[done..][..piece.len()];
+            if in_place {
+                stream.update(room).unwrap();
+            } else {
+                stream.update_to(piece, room).unwrap();
+            }
+            done += piece.len();
+            stream = stream.clone();
+        }
+    }
+    let mut tag = vec![0; key.tag_bytes()];
+    stream.clone().finish(&mut tag).unwrap();
+    assert_eq!(stream.clone().verify(&whole.tag), Ok(()));
+    for at in 0..tag.len() {
+        let mut forged = whole.tag.clone();
+        forged[at] ^= 1 << (at % 8);
+        assert_eq!(stream.clone().verify(&forged), Err(OpenError::Forged));
+    }
+    (to, tag)
+}
+
+/// Sealing and opening, in place and not, give what one call gives.
+fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
+    // Pieces of OCB3 are whole blocks, but for the last.
+    let unit = if key.algorithm().mode.starts_with("OCB3") { 16 } else { 1 };
+    let cuts: Vec<usize> = cuts.iter().map(|size| size / unit * unit).collect();
+    for in_place in [false, true] {
+        let place = format!("{key:?}, {} bytes, {} of aad, {cuts:?}", whole.message.len(), whole.aad.len());
+        let sealed = stream(key, Direction::Seal, whole, &cuts, in_place);
+        assert_eq!(sealed, (whole.sealed.clone(), whole.tag.clone()), "sealing by {place}");
+        let opened = stream(key, Direction::Open, whole, &cuts, in_place);
+        assert_eq!(opened, (whole.message.clone(), whole.tag.clone()), "opening by {place}");
+    }
+}
+
+#[test]
+fn every_cut_of_a_message_in_two_or_three_gives_what_one_call_gives() {
+    for backend in backends::available() {
+        for algorithm in algorithms() {
+            let (key, nonce) = (key(algorithm, backend), bytes(algorithm.nonce_bytes));
+            for len in [0, 1, 15, 16, 17, 33, 64, 100] {
+                let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+                let whole = whole(&key, &nonce, &bytes(len + 3), &message);
+                for first in 0..=len {
+                    agrees(&key, &whole, &[first]);
+                    agrees(&key, &whole, &[first, (len - first) / 3]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn random_messages_nonces_and_cuts_give_what_one_call_gives() {
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases: 300, failure_persistence: None, ..Config::default() },
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    let backends = backends::available();
+    let algorithms: Vec<_> = algorithms().collect();
+    let strategy = (
+        0..algorithms.len(),
+        0..backends.len(),
+        prop_oneof![Just(12_usize), 1..200_usize],
+        prop_oneof![0..200_usize, 0..20_000_usize],
+        0..600_usize,
+        prop::collection::vec(prop_oneof![0..40_usize, 0..9000_usize, Just(16), Just(8192)], 0..12),
+    );
+    runner
+        .run(&strategy, |(algorithm, backend, nonce, len, aad, cuts)| {
+            let algorithm = algorithms[algorithm];
+            let key = key(algorithm, backends[backend]);
+            let nonce = bytes(nonce.clamp(algorithm.nonce.min, algorithm.nonce.max));
+            let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+            agrees(&key, &whole(&key, &nonce, &bytes(aad), &message), &cuts);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// The additional data of OCB3 may come between the pieces of the message, and after them.
+#[test]
+fn late_additional_data_of_ocb3_count_like_early_ones() {
+    for backend in backends::available() {
+        for algorithm in algorithms().filter(|a| a.mode.starts_with("OCB3")) {
+            let key = key(algorithm, backend);
+            let whole = whole(&key, b"nonce", &bytes(70), &bytes(83));
+            let mut stream = Stream::new(key.clone(), Direction::Seal, b"nonce").unwrap();
+            let mut data = whole.message.clone();
+            let (one, rest) = data.split_at_mut(32);
+            let (two, three) = rest.split_at_mut(48);
+            stream.update(one).unwrap();
+            stream.aad(&whole.aad[..5]).unwrap();
+            stream.update(two).unwrap();
+            stream.update(three).unwrap();
+            stream.aad(&whole.aad[5..]).unwrap();
+            assert_eq!(stream.verify(&whole.tag), Ok(()));
+            assert_eq!(data, whole.sealed);
+        }
+    }
+}
+
+/// The tag of any length that OCB3's nonce block has a place for, beside the same of the key's length.
+#[test]
+fn a_tag_of_another_length_than_the_keys_is_that_of_a_key_of_its_length() {
+    for (own, other) in [("aes128-ocb3-t128", "aes128-ocb3-t64"), ("aes128-ocb3-t64", "aes128-ocb3-t96")] {
+        for backend in backends::available() {
+            let keys = [own, other].map(|id| key(Algorithm::by_id(id).unwrap(), backend));
+            let expected = whole(&keys[1], b"nonce", b"header", &bytes(100));
+            let tag_bytes = keys[1].tag_bytes();
+            let mut stream =
+                Stream::with_tag_bytes(keys[0].clone(), Direction::Seal, b"nonce", tag_bytes).unwrap();
+            assert_eq!(stream.tag_bytes(), tag_bytes);
+            let mut data = expected.message.clone();
+            stream.aad(b"header").unwrap();
+            stream.update(&mut data).unwrap();
+            assert_eq!(data, expected.sealed);
+            assert_eq!(stream.verify(&expected.tag), Ok(()));
+        }
+    }
+}
+
+/// The nonce of 16 bytes of which GCM makes this first counter block: `J0 = (N • H ⊕ L) • H`, solved for `N`.
+fn nonce_of(h: [u8; 16], j0: [u8; 16]) -> [u8; 16] {
+    let times = |a: [u8; 16], b: [u8; 16]| ghash_multiply(a, b);
+    // 1/H = H^(2^128 - 2)
+    let (mut square, mut inverse) = (times(h, h), times(h, h));
+    for _ in 2..128 {
+        square = times(square, square);
+        inverse = times(inverse, square);
+    }
+    let lengths = 128_u128.to_be_bytes();
+    let x = times(j0, inverse);
+    times(core::array::from_fn(|i| x[i] ^ lengths[i]), inverse)
+}
+
+#[test]
+fn gcms_counter_passes_its_border_in_any_piece() {
+    let ecb = Key::new(
+        Algorithm::by_id("aes128-ecb").unwrap(),
+        &[0, 37, 74, 111, 148, 185, 222, 3, 40, 77, 114, 151, 188, 225, 6, 43],
+    );
+    let mut h = [0; 16];
+    ecb.unwrap().seal_in_place(b"", b"", &mut h, &mut []).unwrap();
+    for backend in backends::available() {
+        let key = key(Algorithm::by_id("aes128-gcm").unwrap(), backend);
+        for before in [0, 1, 2, 3, 40] {
+            let mut j0 = [9; 16];
+            j0[12..].copy_from_slice(&(u32::MAX - before).to_be_bytes());
+            let whole = whole(&key, &nonce_of(h, j0), b"header", &bytes(1000));
+            for cuts in [&[][..], &[1], &[16], &[31, 2], &[640], &[641, 20]] {
+                agrees(&key, &whole, cuts);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_stream_cannot_take_is_refused_and_leaves_it_as_it_was() {
+    let aead = |id: &str| key(Algorithm::by_id(id).unwrap(), Backend::best());
+    let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
+    assert_eq!(new("aes128-ccm", &[0; 12]).err(), Some(Error::NotInPieces));
+    assert_eq!(new("aes128-gcm-siv", &[0; 12]).err(), Some(Error::NotInPieces));
+    assert_eq!(new("aes128-gcm", &[]).err(), Some(Error::NonceLength { got: 0 }));
+    assert_eq!(new("aes128-ocb3-t128", &[0; 16]).err(), Some(Error::NonceLength { got: 16 }));
+    for got in [0, 17] {
+        let refused = Stream::with_tag_bytes(aead("aes128-gcm"), Direction::Seal, &[0; 12], got);
+        assert_eq!(refused.err(), Some(Error::TagLength { got }));
+    }
+
+    let key = aead("aes128-gcm");
+    let whole = whole(&key, &[0; 12], b"header", &bytes(50));
+    let (mut data, mut short) = (bytes(50), [0; 9]);
+    let mut stream = Stream::new(key, Direction::Seal, &[0; 12]).unwrap();
+    stream.aad(b"header").unwrap();
+    let too_short = Error::OutputTooShort { needed: 50, got: 9 };
+    assert_eq!(stream.update_to(&data, &mut short), Err(too_short));
+    assert_eq!(short, [0; 9]);
+    stream.update(&mut data).unwrap();
+    assert_eq!(stream.aad(b"late"), Err(Error::AadAfterMessage));
+    assert_eq!(stream.clone().finish(&mut short), Err(Error::TagLength { got: 9 }));
+    assert_eq!(stream.clone().verify(&[0; 15]), Err(Error::TagLength { got: 15 }.into()));
+    assert_eq!(stream.clone().verify(&[0; 16]), Err(Forged.into()));
+    assert_eq!(stream.verify(&whole.tag), Ok(()));
+
+    let mut stream = new("aes128-ocb3-t128", &[0; 12]).unwrap();
+    for bytes in [20, 32] {
+        let mut data = vec![1; 16];
+        stream.update(&mut vec![1; bytes]).unwrap();
+        if bytes == 20 {
+            assert_eq!(stream.update(&mut data), Err(Error::NotWholeBlocks { got: 20 }));
+            assert_eq!(data, [1; 16]);
+            stream = new("aes128-ocb3-t128", &[0; 12]).unwrap();
+        }
+    }
+    stream.update(&mut [2; 7]).unwrap();
+    assert_eq!(stream.update(&mut [2; 1]), Err(Error::NotWholeBlocks { got: 7 }));
+
+    for id in ["aes128-gmac", "aes256-cmac"] {
+        let nonce = bytes(Algorithm::by_id(id).unwrap().nonce_bytes);
+        assert_eq!(new(id, &nonce).unwrap().update(&mut [0; 1]), Err(Error::TakesNoMessage));
+    }
+}
+
+/// A clone and what it was made of don't share anything but the key.
+#[test]
+fn a_clone_goes_its_own_way() {
+    for algorithm in algorithms() {
+        let key = key(algorithm, Backend::best());
+        let nonce = bytes(algorithm.nonce_bytes);
+        let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
+        stream.aad(b"one").unwrap();
+        let mut other = stream.clone();
+        stream.aad(b"two").unwrap();
+        other.aad(b"three").unwrap();
+        for (stream, aad) in [(stream, &b"onetwo"[..]), (other, b"onethree")] {
+            assert_eq!(stream.verify(&whole(&key, &nonce, aad, b"").tag), Ok(()), "{algorithm:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_says_nothing_of_its_message() {
+    let key = key(Algorithm::by_id("aes128-gcm").unwrap(), Backend::named("portable").unwrap());
+    let stream = Stream::new(key, Direction::Open, &[7; 12]).unwrap();
+    assert_eq!(format!("{stream:?}"), "Stream(Key(aes128-gcm, portable), Open)");
+}
