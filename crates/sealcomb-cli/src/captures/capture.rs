@@ -1,7 +1,7 @@
 //! Captures: reading pcap and pcapng record by record.
 //!
-//! Of a record everything is kept that says how much of a frame there is. What packets do not need is passed over by its
-//! length, whatever it holds.
+//! Of a record everything is kept that says how much of a frame there is. What packets do not need is passed over by
+//! its length, whatever it holds.
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -46,8 +46,9 @@ impl Record {
 
 /// What is kept of a frame: more than the longest IP packet, with the headers before it.
 const FRAME_BYTES: usize = 1 << 17;
-/// The longest record of a pcap file and the longest packet block of a pcapng file that is read: far above what capture
-/// programs write. It bounds the memory that a wrong length can take. Blocks without packets may have any length.
+/// The longest record of a pcap file and the longest packet block of a pcapng file that is read: far above what
+/// capture programs write. It bounds the memory that a wrong length can take. Blocks without packets may have any
+/// length.
 const RECORD_BYTES: u32 = 64 << 20;
 /// The header of a pcap file, and of a packet in it.
 const PCAP_HEADER_BYTES: usize = 24;
@@ -113,8 +114,8 @@ const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 impl<R: Read> Capture<R> {
-    /// Reads the file header. `name` is what errors call the capture. A pcap file of a link type that is not one of those
-    /// that it `knows` is an error; in a pcapng file each interface has its own, and records tell.
+    /// Reads the file header. `name` is what errors call the capture. A pcap file of a link type that is not one of
+    /// those that it `knows` is an error; in a pcapng file each interface has its own, and records tell.
     pub(crate) fn new(name: &Path, source: R, knows: fn(DataLink) -> bool) -> Result<Self> {
         let name = name.display().to_string();
         let mut source = BufReader::new(source);
@@ -307,8 +308,8 @@ fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u
     Ok((format, bytes.len() as u64))
 }
 
-/// What is needed of a pcap file's header: its last field has the link type in its lower half and, if a bit says so, the
-/// length of the frame check sequence in its upper four bits, in units of 16 bits.
+/// What is needed of a pcap file's header: its last field has the link type in its lower half and, if a bit says so,
+/// the length of the frame check sequence in its upper four bits, in units of 16 bits.
 fn pcap(header: &[u8], order: Endianness) -> Pcap {
     const HAS_FCS: u32 = 1 << 26;
     let field = number(&header[20..24], order);

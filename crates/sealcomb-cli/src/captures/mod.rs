@@ -1,5 +1,5 @@
-//! What commands that work on captures share: reading and writing them, the files with keys, the numbers that keys have
-//! used, how it went.
+//! What commands that work on captures share: reading and writing them, the files with keys, the numbers that keys
+//! have used, how it went.
 
 pub(crate) mod capture;
 pub(crate) mod fields;

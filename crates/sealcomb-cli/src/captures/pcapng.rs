@@ -1,7 +1,7 @@
 //! Blocks of pcapng files (draft-ietf-opsawg-pcapng): what packets need of them, and nothing else.
 //!
-//! Options are read as far as they make sense. None of them can make a packet unreadable, neither by what it holds nor by
-//! a missing end mark.
+//! Options are read as far as they make sense. None of them can make a packet unreadable, neither by what it holds nor
+//! by a missing end mark.
 
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Which sequence numbers each key has used, so that no later run uses them again.
 //!
 //! A folder of the user holds one file for each key, named by the key's fingerprint: copies of an SA file, links to it
-//! and other files with its keys all lead to the same numbers. A run reserves numbers before it seals packets under them,
-//! and a reservation is on the disk before any such packet is: a run that is killed has used up what it reserved. Locks
-//! let one run at a time have a key.
+//! and other files with its keys all lead to the same numbers. A run reserves numbers before it seals packets under
+//! them, and a reservation is on the disk before any such packet is: a run that is killed has used up what it
+//! reserved. Locks let one run at a time have a key.
 //!
 //! The folder is the user's state folder or one that the user names. With a named folder the numbers are kept in the
 //! user's state folder too, where that is possible: a run with the one never repeats numbers of a run with the other.
@@ -25,8 +25,8 @@ use folder::Folder;
 const RESERVED: u64 = 1 << 16;
 
 /// What to do where numbers cannot be kept.
-const ADVICE: &str = "sealcomb keeps the numbers that each key has used in a folder, so that none comes twice; name a folder of your own \
-    with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
+const ADVICE: &str = "sealcomb keeps the numbers that each key has used in a folder, so that none comes twice; name a \
+    folder of your own with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
 
 /// The numbers that a run has used under a key.
 #[derive(Clone, Copy)]
@@ -63,8 +63,8 @@ pub(crate) struct Sequences {
 }
 
 impl Sequences {
-    /// Takes the numbers of `keys` for this run, in the folder `named` or else in the user's state folder. If another run
-    /// has one of them, `waiting` is called, and this one goes on when that has ended.
+    /// Takes the numbers of `keys` for this run, in the folder `named` or else in the user's state folder. If another
+    /// run has one of them, `waiting` is called, and this one goes on when that has ended.
     pub(crate) fn open(
         named: Option<&Path>,
         file: KeyFile<'_>,
@@ -159,8 +159,8 @@ fn refuse_keys_of_others(path: &Path) -> Result<()> {
     let user = nix::unistd::geteuid().as_raw();
     if metadata.is_file() && metadata.uid() != user {
         bail!(
-            "{}: it belongs to user {}, who may use its keys too, and this is user {user}: each user has numbers of their \
-             own, and would use the same ones twice; take keys of your own, or number the packets yourself with \
+            "{}: it belongs to user {}, who may use its keys too, and this is user {user}: each user has numbers of \
+             their own, so some would come twice; take keys of your own, or number the packets yourself with \
              --start-sequence N (macsec: --start-pn N)",
             path.display(),
             metadata.uid()

@@ -13,7 +13,7 @@ pub(crate) enum NoEsp {
     Other,
     /// IKE and keepalives, with which ESP shares a UDP port.
     KeyExchange,
-    /// ESP in a tunnel that is not opened here: IP in IP, GRE.
+    /// ESP in a tunnel that is not opened here, such as GRE.
     Tunneled,
     /// It may be ESP in a TCP stream (RFC 9329).
     Stream,
@@ -26,9 +26,19 @@ pub(super) const NAT_TRAVERSAL: u16 = 4500;
 
 const SPI_BYTES: usize = 4;
 const UDP_HEADER_BYTES: usize = 8;
+/// Wrapped ESP (RFC 5840).
+const WESP: IpNumber = IpNumber(141);
 const GRE: IpNumber = IpNumber(47);
-/// Ethernet frames, as an EtherType.
+/// Ethernet frames in IP (RFC 3378), and MPLS (RFC 4023).
+const ETHER_IP: IpNumber = IpNumber(97);
+const MPLS_IN_IP: IpNumber = IpNumber(137);
+/// Ethernet frames and MPLS, as EtherTypes.
 const BRIDGED: u16 = 0x6558;
+const MPLS: u16 = 0x8847;
+/// UDP ports of tunnels.
+const GTP: u16 = 2152;
+const VXLAN: u16 = 4789;
+const GENEVE: u16 = 6081;
 /// How many tunnels within each other are looked into.
 const DEPTH: usize = 4;
 
@@ -45,12 +55,15 @@ fn find_within(packet: &[u8], depth: usize) -> Result<Range<usize>, NoEsp> {
         IpNumber::ENCAPSULATING_SECURITY_PAYLOAD if payload.len() < SPI_BYTES => Err(NoEsp::Malformed),
         IpNumber::ENCAPSULATING_SECURITY_PAYLOAD => Ok(at..packet.len()),
         IpNumber::UDP => {
-            let esp = in_udp(payload)?;
+            let esp = in_udp(payload, depth)?;
             Ok(at + esp.start..at + esp.end)
         }
+        WESP => Err(NoEsp::Tunneled),
         IpNumber::TCP => Err(in_tcp(payload)),
         IpNumber::IPV4 | IpNumber::IPV6 => Err(in_tunnel(payload, depth)),
         GRE => Err(in_gre(payload, depth)),
+        ETHER_IP => Err(in_type(BRIDGED, payload.get(2..), depth)),
+        MPLS_IN_IP => Err(in_type(MPLS, Some(payload), depth)),
         _ => Err(NoEsp::Other),
     }
 }
@@ -64,9 +77,9 @@ pub(super) fn has_port(payload: &[u8]) -> Option<bool> {
     Some(ports(payload)?.contains(&NAT_TRAVERSAL))
 }
 
-fn in_udp(payload: &[u8]) -> Result<Range<usize>, NoEsp> {
+fn in_udp(payload: &[u8], depth: usize) -> Result<Range<usize>, NoEsp> {
     if !has_port(payload).ok_or(NoEsp::Malformed)? {
-        return Err(NoEsp::Other);
+        return Err(in_udp_tunnel(payload, depth));
     }
     let len = match ip::number(payload, 4).map_err(|_| NoEsp::Malformed)? {
         0 => payload.len(),
@@ -78,6 +91,26 @@ fn in_udp(payload: &[u8]) -> Result<Range<usize>, NoEsp> {
         esp if esp.len() < SPI_BYTES => Err(NoEsp::Malformed),
         _ => Ok(UDP_HEADER_BYTES..len),
     }
+}
+
+/// What is behind the ports of tunnels in UDP. Others may use them, so nothing there is malformed.
+fn in_udp_tunnel(payload: &[u8], depth: usize) -> NoEsp {
+    let inner = payload.get(UDP_HEADER_BYTES..).unwrap_or_default();
+    let inner_type = |at| ip::number(inner, at).unwrap_or_default();
+    let found = match ip::number(payload, 2) {
+        Ok(VXLAN) => in_type(BRIDGED, inner.get(8..), depth),
+        Ok(GENEVE) => {
+            let option_words = inner.first().map_or(0, |first| usize::from(first & 0x3f));
+            in_type(inner_type(2), inner.get(8 + 4 * option_words..), depth)
+        }
+        Ok(GTP) => {
+            // Four bytes more are there if one of three flags is set.
+            let header_bytes = if inner.first().is_some_and(|flags| flags & 7 != 0) { 12 } else { 8 };
+            inner.get(header_bytes..).map_or(NoEsp::Other, |inner| in_tunnel(inner, depth))
+        }
+        _ => NoEsp::Other,
+    };
+    if found == NoEsp::Malformed { NoEsp::Other } else { found }
 }
 
 fn in_tcp(payload: &[u8]) -> NoEsp {
@@ -101,10 +134,15 @@ fn in_gre(payload: &[u8], depth: usize) -> NoEsp {
     };
     // RFC 2784 and 2890: checksum, key and sequence number are there if their flags are set.
     let optional = [0x8000, 0x2000, 0x1000].iter().filter(|flag| flags & **flag != 0).count();
-    let Some(inner) = payload.get(4 + 4 * optional..) else { return NoEsp::Malformed };
-    let inner = match protocol {
+    in_type(protocol, payload.get(4 + 4 * optional..), depth)
+}
+
+/// What a tunnel's inner packet or frame, of an EtherType, means for the outer packet. `None`: it is not there.
+fn in_type(ether_type: u16, inner: Option<&[u8]>, depth: usize) -> NoEsp {
+    let Some(inner) = inner else { return NoEsp::Malformed };
+    let inner = match ether_type {
         BRIDGED => ip::of_type_at(inner, 12, 14),
-        protocol => ip::of_type(protocol, inner),
+        ether_type => ip::of_type(ether_type, inner),
     };
     match inner {
         Ok(inner) => in_tunnel(inner, depth),

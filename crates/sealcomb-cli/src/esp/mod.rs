@@ -1,7 +1,7 @@
 //! `sealcomb esp`: the IP packets of a capture into ESP tunnel packets (RFC 4303) and back.
 //!
-//! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of no
-//! files; the rest is the command.
+//! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of
+//! no files; the rest is the command.
 
 mod carried;
 mod fragments;
@@ -60,17 +60,30 @@ are kept for each key and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealc
 They must not be lost, nor an older copy come back. An SA file of another user is refused, because that user has \
 numbers of their own.
 
-Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were too long for \
-the tunnel or clipped by the capture, or the capture was cut off; 2 for bad input, with no output written.
+Lengths: a packet is as long as its header says; where that is 0, because the network card was to write it after the \
+capture (segmentation offload), it is as long as its frame, and the length is written into its header. A frame check \
+sequence that the capture announces is left off.
+
+Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were clipped by the \
+capture, too long for the tunnel, with malformed headers, or of a link type that is not read, or the capture was cut \
+off; 2 for bad input, with no output written. The report counts the packets of each cause, and those that are not \
+ours: not IP, or that no SA protects.
 
 Examples:
   sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
   sealcomb esp seal in.pcap sealed.pcap --sa sa.toml --state /var/lib/sealcomb";
 
 const OPEN_STATUS: &str = "\
-Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, packets were forged, replayed, malformed, of \
-an unknown SPI, outside their SA's selector or clipped by the capture, or the capture was cut off; 2 for bad input, \
-with no output written.
+ESP is found behind IP options and extension headers, in UDP on port 4500 (RFC 3948), and in IP fragments, which are \
+put together.
+
+Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, or packets were
+  clipped by the capture, with malformed headers, jumbograms, or of a link type that is not read;
+  IP fragments without the others of their packet;
+  of ESP within another tunnel (GRE, IP in IP, VXLAN and others), or of TCP port 4500 (RFC 9329);
+  too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's selector;
+or the capture was cut off; 2 for bad input, with no output written. The report counts the packets of each cause, and \
+those that are not ours: not IP, not ESP, or of IKE or NAT keepalives. Dummies are dropped, as they are meant to be.
 
 Example:
   sealcomb esp open sealed.pcap opened.pcap --sa sa.toml";
@@ -80,8 +93,8 @@ struct Transform {
     /// Capture to read: pcap or pcapng; Ethernet, Linux cooked, loopback or raw IP
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
-    /// Capture to write: raw IP (ESP does not carry link-layer headers), as pcapng if its name ends in .pcapng, else as
-    /// pcap
+    /// Capture to write: raw IP (ESP does not carry link-layer headers), as pcapng if its name ends in .pcapng, else
+    /// as pcap
     #[arg(value_name = "OUT.pcap")]
     output: PathBuf,
     /// Security associations, in TOML
@@ -284,8 +297,8 @@ fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Opti
     })
 }
 
-/// The packets to open of a burst of records, with their times. Those that came in fragments have the time of their last
-/// one.
+/// The packets to open of a burst of records, with their times. Those that came in fragments have the time of their
+/// last one.
 fn incoming<'a>(
     records: &'a [Record],
     fragments: &mut Fragments,
@@ -318,8 +331,8 @@ fn incoming_packet<'a>(
     }
 }
 
-/// The lengths of the IP packets of a capture: one that holds only the beginning of each packet serves as well. What is
-/// not IP is passed over. A capture that was cut off serves up to there, with a warning.
+/// The lengths of the IP packets of a capture: one that holds only the beginning of each packet serves as well. What
+/// is not IP is passed over. A capture that was cut off serves up to there, with a warning.
 pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
     let mut capture = Capture::new(path, file, ip::knows)?;

@@ -62,8 +62,8 @@ pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
     })
 }
 
-/// A burst of frames, each its number of bytes and these: they are taken for sealed ones, then sealed, and opened again,
-/// those with an odd number of bytes with a bit changed.
+/// A burst of frames, each its number of bytes and these: they are taken for sealed ones, then sealed, and opened
+/// again, those with an odd number of bytes with a bit changed.
 pub fn frames(bytes: &[u8]) -> u64 {
     let mut frames = Vec::new();
     let mut rest = bytes;

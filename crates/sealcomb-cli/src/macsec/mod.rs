@@ -1,7 +1,7 @@
 //! `sealcomb macsec`: the Ethernet frames of a capture into MACsec frames (IEEE 802.1AE) and back.
 //!
-//! The protocol is the crate `sealcomb-macsec`; `transform` and `sa` are bursts of frames over it, and know of no files;
-//! the rest is the command.
+//! The protocol is the crate `sealcomb-macsec`; `transform` and `sa` are bursts of frames over it, and know of no
+//! files; the rest is the command.
 
 pub(crate) mod fuzz;
 mod report;
@@ -53,8 +53,12 @@ and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder tha
 lost, nor an older copy come back. An SA file of another user is refused, because that user has numbers of their own. \
 When a SA's numbers are used up, frames are sealed under the next SA of the file that protects them.
 
-Exit status: 0 if every frame that an SA protects was sealed; 1 if nothing was sealed, frames were not whole or their \
-SAs had no packet numbers left, or the capture was cut off; 2 for bad input, with no output written.
+A frame check sequence that the capture announces is left off: it would be that of another frame.
+
+Exit status: 0 if every frame that an SA protects was sealed; 1 if nothing was sealed, frames were clipped by the \
+capture, not whole, longer than any frame or of a link type that is not Ethernet, or their SAs had no packet numbers \
+left, or the capture was cut off; 2 for bad input, with no output written. The report counts the frames of each cause, \
+and those that are not ours: of key agreement (EAPOL), or that no SA protects.
 
 Examples:
   sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml
@@ -67,9 +71,13 @@ The SA file, for GCM-AES-128 (a key of 32 bytes is GCM-AES-256; `ssci` and `salt
   key = \"0123456789abcdef0123456789abcdef\"";
 
 const OPEN_STATUS: &str = "\
-Exit status: 0 if every MACsec frame was opened; 1 if nothing was opened, frames were not valid, late or replayed, had \
-a bad SecTAG, or were of an unknown SCI or an AN without SA, or the capture was cut off; 2 for bad input, with no \
-output written.
+VLAN tags before a SecTAG were put there after the frame was sealed; they stay where they are. A frame check sequence \
+that the capture announces is left off.
+
+Exit status: 0 if every MACsec frame was opened; 1 if nothing was opened, frames were clipped by the capture, of a \
+link type that is not Ethernet, not valid, late or replayed, had a bad SecTAG, or were of an unknown SCI or an AN \
+without SA, or the capture was cut off; 2 for bad input, with no output written. The report counts the frames of each \
+cause, and those that are not MACsec.
 
 Example:
   sealcomb macsec open sealed.pcap opened.pcap --sa macsec.toml";

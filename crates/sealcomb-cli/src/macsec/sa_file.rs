@@ -82,9 +82,9 @@ fn refuse_shared_numbers(entries: &[Fields<'_>]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Several transmitters may have one key, but none may have it twice, nor two of them the same short number: nonces would
-/// come twice. Nor may a key serve with both lengths of numbers, nor with two salts, which can make the short numbers of
-/// two transmitters equal.
+/// Several transmitters may have one key, but none may have it twice, nor two of them the same short number: nonces
+/// would come twice. Nor may a key serve with both lengths of numbers, nor with two salts, which can make the short
+/// numbers of two transmitters equal.
 fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     let mut lengths = HashMap::new();

@@ -67,6 +67,7 @@ fn esp_that_cannot_be_opened_where_it_is_is_lost() {
     let in_udp = ip4(UDP, &udp(4500, 4500, &packet[20..]));
     let ipv4_in_gre = |flags: &[u8], inner: &[u8]| ip4(GRE, &[flags, &[8, 0], inner].concat());
     let bridged = ethernet(&[0x81, 0, 0, 5], TYPE_V4, packet);
+    let in_port = |port, header: &[u8], inner: &[u8]| ip4(UDP, &udp(60_000, port, &[header, inner].concat()));
     let tunneled = [
         ip4(IP_IN_IP, packet),
         ip6(IP_IN_IP, &in_udp),
@@ -75,15 +76,31 @@ fn esp_that_cannot_be_opened_where_it_is_is_lost() {
         // With a checksum, a key and a sequence number.
         ip4(GRE, &[&[0xb0, 0, 8, 0][..], &[0; 12], packet].concat()),
         ip4(GRE, &[&[0x20, 0, 0x65, 0x58][..], &[0; 4], &bridged].concat()),
+        // VXLAN, GENEVE with an option, GTP with and without a sequence number.
+        in_port(4789, &[8, 0, 0, 0, 0, 0, 5, 0], &bridged),
+        in_port(6081, &[1, 0, 0x65, 0x58, 0, 0, 5, 0, 1, 2, 3, 4], &bridged),
+        in_port(2152, &[0x30, 0xff, 0, 100, 0, 0, 0, 1], packet),
+        in_port(2152, &[0x32, 0xff, 0, 100, 0, 0, 0, 1, 0, 1, 0, 0], packet),
+        // Ethernet and MPLS in IP, and wrapped ESP.
+        ip4(97, &[&[0x30, 0][..], &bridged].concat()),
+        ip4(137, &[&[0, 0, 0x11, 64][..], packet].concat()),
+        ip4(141, &[&[50, 12, 16, 0][..], &packet[20..]].concat()),
     ];
     let mut frames = tunneled.map(Frame::whole).to_vec();
     frames.push(Frame::whole(packet.clone()));
     let outcome = esp("open", RAW, &frames);
-    outcome.assert_lost("6 of ESP within another tunnel");
+    outcome.assert_lost("13 of ESP within another tunnel");
     assert_eq!(outcome.packets.len(), 1);
     // The same tunnels with something else in them.
     let other = plain(4, 9);
-    let frames = [ip4(IP_IN_IP, &other), ipv4_in_gre(&[0, 0], &other), packet.clone()].map(Frame::whole);
+    let frames = [
+        ip4(IP_IN_IP, &other),
+        ipv4_in_gre(&[0, 0], &other),
+        in_port(4789, &[8, 0, 0, 0, 0, 0, 5, 0], &ethernet(&[], TYPE_V4, &other)),
+        in_port(2152, &[], b"not GTP"),
+        packet.clone(),
+    ]
+    .map(Frame::whole);
     esp("open", RAW, &frames).assert_well();
 
     let stream = [

@@ -1,5 +1,5 @@
-//! Frames as files have them: in every format and byte order, with frame check sequences, and with whatever a file says
-//! beside them.
+//! Frames as files have them: in every format and byte order, with frame check sequences, and with whatever a file
+//! says beside them.
 
 use fastrand::Rng;
 

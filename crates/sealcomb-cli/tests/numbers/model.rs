@@ -60,8 +60,8 @@ fn state_files(world: &World) -> Vec<PathBuf> {
     paths
 }
 
-/// Breaks a state file, lets `run` run, and repairs it. A file that a run must have read and could not may not have been
-/// replaced.
+/// Breaks a state file, lets `run` run, and repairs it. A file that a run must have read and could not may not have
+/// been replaced.
 fn with_a_broken_state(world: &mut World, rng: &mut Rng, run: impl FnOnce(&mut World)) {
     let files = state_files(world);
     let Some(file) = rng.choice(files) else { return run(world) };

@@ -38,8 +38,8 @@ impl Owner {
         let bytes = hex::encode([key; 16]);
         match protocol {
             Protocol::Esp => format!(
-                "[[sa]]\nspi = {}\nsource = \"203.0.113.1\"\ndestination = \"203.0.113.2\"\nmatch = \"192.0.2.{key}/32\"\n\
-                 cipher = \"aes-gcm\"\nkey = \"{bytes}\"\nsalt = \"cafe{variant:02x}{key:02x}\"\n",
+                "[[sa]]\nspi = {}\nsource = \"203.0.113.1\"\ndestination = \"203.0.113.2\"\n\
+                 match = \"192.0.2.{key}/32\"\ncipher = \"aes-gcm\"\nkey = \"{bytes}\"\nsalt = \"cafe{variant:02x}{key:02x}\"\n",
                 spi(key, variant)
             ),
             Protocol::Macsec => format!(

@@ -12,9 +12,9 @@ use tempfile::NamedTempFile;
 
 use super::unkept;
 
-const ABOUT: &str = "The last sequence or packet number that each key has used, by a fingerprint of the key. sealcomb goes on \
-    behind them: if this file is lost, or an old copy of it comes back, nonces come twice and give plaintexts away. \
-    Then take new keys.";
+const ABOUT: &str = "The last sequence or packet number that each key has used, by a fingerprint of the key. sealcomb \
+    goes on behind them: if this file is lost, or an old copy of it comes back, nonces come twice and give plaintexts \
+    away. Then take new keys.";
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,8 +24,8 @@ struct Contents {
     last: BTreeMap<String, u64>,
 }
 
-/// `None`: there is no file. One that cannot be understood is never taken for that, nor is what is not a file, such as a
-/// link that leads nowhere.
+/// `None`: there is no file. One that cannot be understood is never taken for that, nor is what is not a file, such as
+/// a link that leads nowhere.
 pub(super) fn read(path: &Path) -> Result<Option<BTreeMap<Fingerprint, u64>>> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

@@ -32,8 +32,8 @@ impl Folder {
         let fault = |error: io::Error| unkept(path, &error.kind());
         if path.is_file() {
             bail!(
-                "{0}: numbers are kept in a folder, and this is a file; if an earlier version kept numbers in it, make a \
-                 folder and move it there: mkdir -m 700 {0}.d && mv {0} {0}.d/earlier.sequence, then --state {0}.d",
+                "{0}: numbers are kept in a folder, and this is a file; if an earlier version kept numbers in it, \
+                 move it into a folder: mkdir -m 700 {0}.d && mv {0} {0}.d/earlier.sequence, then --state {0}.d",
                 path.display()
             );
         }
@@ -119,9 +119,9 @@ fn create(path: &Path) -> io::Result<()> {
     file::sync_folder(parent)
 }
 
-/// Locks keys in folders, always in the same order, so that two runs never wait for each other. A lock is a file of its
-/// own: a key's file is replaced at each writing, and a lock would go with the old one. Keys share 256 locks, because a
-/// process may not have many more files open.
+/// Locks keys in folders, always in the same order, so that two runs never wait for each other. A lock is a file of
+/// its own: a key's file is replaced at each writing, and a lock would go with the old one. Keys share 256 locks,
+/// because a process may not have many more files open.
 pub(super) fn lock(
     folders: &[Folder],
     keys: &[Fingerprint],
