@@ -399,17 +399,23 @@ class Keyset:
 
     @staticmethod
     def from_tink_json(text: str) -> Keyset:
-        """Reads a Tink keyset in JSON, with keys of the types AesGcmSivKey, AesSivKey and AesGcmKey.
+        """Reads a Tink keyset in JSON, in every form of it that Tink reads.
 
-        Disabled keys stay out; a value that one has sealed is refused with a text that says so.
+        Its keys of the types AesGcmSivKey, AesSivKey and AesGcmKey that are enabled and have the output
+        prefix TINK seal and open columns. All others are kept as they are, for `rotated` and
+        `secret_tink_json`: keys that are disabled, destroyed, of another type or prefix. A value that one of
+        those has sealed is refused with a text that says so. Fields that are not known are kept too.
 
         Raises:
-            KeysetError: It is no keyset, is encrypted, or has two primaries, two keys with one id, a disabled
-                primary, an unknown type of key, a key of another size, or an output prefix other than TINK.
+            KeysetError: It is no keyset, is encrypted, or has two primaries; its primary is disabled,
+                destroyed, or not for columns; a key for columns is damaged, or of another size; or two such
+                keys with one id seal values of different forms.
         """
     @staticmethod
     def from_tink_binary(data: Buffer) -> Keyset:
         """Reads a serialized Tink keyset, which is what a wrapped one is once it is unwrapped.
+
+        Keys are kept as in `from_tink_json`. Fields that Tink does not define yet are not.
 
         Raises:
             KeysetError: As `from_tink_json`.
@@ -432,12 +438,14 @@ class Keyset:
             ValueError: There is no such policy.
         """
     def rotated(self) -> Keyset:
-        """The same keys with a new one, of the same policy, as the primary.
+        """The same keyset with a new key, of the same policy, as the primary. Every other key stays as it is.
 
         `reseal_column` moves columns to it.
         """
     def secret_tink_json(self) -> str:
         """The keyset as Tink's JSON, **with its keys in the clear**, to be kept where secrets are.
+
+        It has every key that was read, with its status, also those that columns can't use.
 
         It is the only way for keys to leave; without it, a generated keyset could not be kept at all.
         """

@@ -104,6 +104,21 @@ pub(crate) struct Sealed<'k, 'v> {
     tag: &'v [u8],
 }
 
+impl<'v> Sealed<'_, 'v> {
+    /// The job that opens it under a key.
+    fn job<'a>(
+        &self,
+        key: &'a NamedKey,
+        aad: &'a [u8],
+        value: &'a mut [u8],
+    ) -> Result<OpenJob<'a>, sealcomb::Error>
+    where
+        'v: 'a,
+    {
+        OpenJob::new(&key.key, self.nonce, aad, self.ciphertext, value, self.tag)
+    }
+}
+
 /// The id of the key that sealed a value.
 #[inline]
 pub(crate) fn key_id(envelope: &[u8]) -> Option<u32> {
@@ -197,21 +212,25 @@ pub(crate) fn open<'v>(
     envelope: impl Fn(usize) -> Option<&'v [u8]>,
     slot: impl Fn(usize) -> usize,
     aads: &Aads<'_>,
-    mut out: &mut [u8],
+    out: &mut [u8],
 ) -> Result<Vec<(usize, Reason)>, BatchError> {
     let mut unopened = Vec::new();
     let mut jobs = Vec::with_capacity(rows.len());
     let mut opening = Vec::with_capacity(rows.len());
-    for (index, row) in rows.enumerate() {
-        let (value, rest) = mem::take(&mut out).split_at_mut(slot(row));
-        out = rest;
+    let mut rest = &mut *out;
+    for (index, row) in rows.clone().enumerate() {
+        let (value, others) = mem::take(&mut rest).split_at_mut(slot(row));
+        rest = others;
         let Some(envelope) = envelope(row) else { continue };
         match parse(keyset, envelope) {
             Err(reason) => unopened.push((row, reason)),
-            Ok(Sealed { key, nonce, ciphertext, tag }) => {
-                let job = OpenJob::new(&key.key, nonce, aads.of(index), ciphertext, value, tag);
-                jobs.push(job.map_err(|error| BatchError { index, error })?);
-                opening.push((row, key.id));
+            Ok(sealed) => {
+                jobs.push(
+                    sealed
+                        .job(sealed.key, aads.of(index), value)
+                        .map_err(|error| BatchError { index, error })?,
+                );
+                opening.push((row, sealed.key.id));
             }
         }
     }
@@ -219,6 +238,18 @@ pub(crate) fn open<'v>(
         let forged = jobs.iter().zip(&opening).filter(|(job, _)| job.verdict() == Verdict::Forged);
         unopened.extend(forged.map(|(_, (row, id))| (*row, Reason::Forged(*id))));
         unopened.sort_unstable_by_key(|(row, _)| *row);
+        drop(jobs);
+        unopened.retain(|(row, reason)| {
+            let Reason::Forged(id) = *reason else { return true };
+            let start: usize =
+                if keyset.twins(id).next().is_some() { (rows.start..*row).map(&slot).sum() } else { 0 };
+            !keyset.twins(id).any(|twin| {
+                let sealed = envelope(*row).and_then(|envelope| parse(keyset, envelope).ok());
+                let value = &mut out[start..start + slot(*row)];
+                let job = sealed.and_then(|sealed| sealed.job(twin, aads.of(row - rows.start), value).ok());
+                job.is_some_and(|job| open_batch(&mut [job]) == Ok(0))
+            })
+        });
     }
     Ok(unopened)
 }

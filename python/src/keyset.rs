@@ -1,10 +1,10 @@
 //! Keysets: the keys that open a column, and the one that seals it.
 
-use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex};
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 use crate::arguments::Bytes;
 use crate::envelope::{IV, PREFIX, TAG};
 use crate::errors::{KeysetError, LimitReached, misuse};
-use crate::tink::{self, RawKey, RawKeyset};
+use crate::tink::{self, RawKey, TinkKeyset, Unusable};
 
 /// What a key is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -143,52 +143,75 @@ static COUNTERS: LazyLock<Mutex<Counters>> =
 /// A primary key, which seals, and others, which open what they had sealed.
 #[pyclass(frozen, module = "sealcomb")]
 pub(crate) struct Keyset {
+    /// All that was read, which is what is written.
+    tink: TinkKeyset,
     keys: HashMap<u32, NamedKey>,
-    primary: u32,
-    disabled: HashSet<u32>,
+    /// Keys whose id another has as well.
+    twins: Vec<NamedKey>,
+    unusable: HashMap<u32, Unusable>,
     /// Bytes that every sealed value has more than its value, if all keys agree.
     overhead: Option<usize>,
 }
 
 impl Keyset {
-    fn new(RawKeyset { primary, keys: raw, disabled }: RawKeyset) -> PyResult<Self> {
-        let mut seen = HashSet::new();
-        let ids = raw.iter().map(|key| key.id).chain(disabled.iter().copied());
-        for id in ids {
-            if !seen.insert(id) {
-                return Err(KeysetError::new_err(if id == primary {
-                    format!("the keyset has two primaries, both with the id {id}; leave one")
-                } else {
-                    format!("two keys have the id {id}; leave one")
-                }));
+    fn new(tink: TinkKeyset) -> PyResult<Self> {
+        let primary = tink.primary;
+        let (mut keys, mut twins, mut unusable) = (HashMap::new(), Vec::new(), HashMap::new());
+        for key in tink.usable() {
+            match key? {
+                (id, Err(reason)) => {
+                    // Of two keys with an id, the one that is enabled is what a caller wants to hear of.
+                    if !reason.is_off() || !unusable.contains_key(&id) {
+                        unusable.insert(id, reason);
+                    }
+                }
+                (id, Ok(key)) => match keys.entry(id) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(NamedKey::new(key)?);
+                    }
+                    Entry::Occupied(entry) => {
+                        let twin = NamedKey::new(key)?;
+                        if twin.kind.overhead() != entry.get().kind.overhead() {
+                            return Err(tink::wrong(format!(
+                                "two keys have the id {id}, and seal in different forms; leave one"
+                            )));
+                        }
+                        twins.push(twin);
+                    }
+                },
             }
         }
-        if disabled.contains(&primary) {
-            return Err(KeysetError::new_err(format!(
-                "the primary key {primary} is disabled; enable it, or make another key the primary"
-            )));
-        }
-        let keys = raw
-            .into_iter()
-            .map(|key| Ok((key.id, NamedKey::new(key)?)))
-            .collect::<PyResult<HashMap<_, _>>>()?;
         if !keys.contains_key(&primary) {
-            return Err(KeysetError::new_err(format!(
-                "the primary is key {primary}, which the keyset doesn't have"
-            )));
+            return Err(tink::wrong(match unusable.get(&primary) {
+                Some(Unusable::Disabled) => {
+                    format!(
+                        "the primary key {primary} is disabled; enable it, or make another key the primary"
+                    )
+                }
+                Some(Unusable::Destroyed) => {
+                    format!("the primary key {primary} is destroyed; make another key the primary")
+                }
+                Some(reason) => format!("the primary key {primary} {}", reason.describe()),
+                None => format!("the primary is key {primary}, which the keyset doesn't have"),
+            }));
         }
         let overhead = keys[&primary].kind.overhead();
         let overhead = keys.values().all(|key| key.kind.overhead() == overhead).then_some(overhead);
-        Ok(Self { keys, primary, disabled: disabled.into_iter().collect(), overhead })
+        Ok(Self { tink, keys, twins, unusable, overhead })
     }
 
     pub(crate) fn primary_key(&self) -> &NamedKey {
-        &self.keys[&self.primary]
+        &self.keys[&self.tink.primary]
     }
 
     #[inline]
     pub(crate) fn key(&self, id: u32) -> Option<&NamedKey> {
         self.keys.get(&id)
+    }
+
+    /// Other keys with this id. They seal values of the same form as the one that `key` gives.
+    pub(crate) fn twins(&self, id: u32) -> impl Iterator<Item = &NamedKey> {
+        self.twins.iter().filter(move |key| key.id == id)
     }
 
     pub(crate) fn overhead(&self) -> Option<usize> {
@@ -197,8 +220,8 @@ impl Keyset {
 
     /// What to do about a value that was sealed under a key that isn't there.
     pub(crate) fn missing(&self, id: u32) -> String {
-        if self.disabled.contains(&id) {
-            format!("key {id}, which is disabled in this keyset: enable it to open what it has sealed")
+        if let Some(reason) = self.unusable.get(&id) {
+            format!("key {id}, which {}", reason.describe())
         } else {
             let ids = self.ids().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             format!("key {id}, which is not in this keyset (it has {ids}): add it to open what it has sealed")
@@ -209,13 +232,6 @@ impl Keyset {
         let mut ids: Vec<u32> = self.keys.keys().copied().collect();
         ids.sort_unstable();
         ids
-    }
-
-    fn raw(&self) -> impl Iterator<Item = RawKey> {
-        self.ids().into_iter().map(|id| {
-            let NamedKey { kind, bytes, .. } = &self.keys[&id];
-            RawKey { id, kind: *kind, bytes: bytes.clone() }
-        })
     }
 
     /// A new key, with an id that is not among those taken.
@@ -235,12 +251,12 @@ impl Keyset {
 impl Keyset {
     #[staticmethod]
     fn from_tink_json(text: &str) -> PyResult<Self> {
-        Self::new(tink::from_json(text)?)
+        Self::new(TinkKeyset::from_json(text)?)
     }
 
     #[staticmethod]
     fn from_tink_binary(data: Bytes<'_>) -> PyResult<Self> {
-        Self::new(tink::from_binary(&data)?)
+        Self::new(TinkKeyset::from_binary(&data)?)
     }
 
     #[staticmethod]
@@ -253,33 +269,28 @@ impl Keyset {
             let bytes = Zeroizing::new(bytes.extract::<Bytes<'_>>()?.to_vec());
             raw.push(RawKey { id, kind, bytes });
         }
-        Self::new(RawKeyset { primary, keys: raw, disabled: Vec::new() })
+        Self::new(TinkKeyset::new(primary, raw))
     }
 
     #[staticmethod]
     #[pyo3(signature = (policy = "random"))]
     fn generate(policy: &str) -> PyResult<Self> {
         let key = Self::new_key(Kind::of_policy(policy)?, |_| false)?;
-        Self::new(RawKeyset { primary: key.id, keys: vec![key], disabled: Vec::new() })
+        Self::new(TinkKeyset::new(key.id, vec![key]))
     }
 
     fn rotated(&self) -> PyResult<Self> {
-        let taken = |id| self.keys.contains_key(&id) || self.disabled.contains(&id);
-        let key = Self::new_key(self.primary_key().kind, taken)?;
-        let primary = key.id;
-        let keys = self.raw().chain([key]).collect();
-        Self::new(RawKeyset { primary, keys, disabled: self.disabled.iter().copied().collect() })
+        let taken = |id| self.tink.ids().any(|other| other == id);
+        Self::new(self.tink.with_primary(Self::new_key(self.primary_key().kind, taken)?))
     }
 
     fn secret_tink_json(&self) -> String {
-        let keys = self.ids();
-        let keys = keys.iter().map(|id| &self.keys[id]).map(|key| (key.id, key.kind, &**key.bytes));
-        tink::to_json(self.primary, keys).to_string()
+        self.tink.to_json().to_string()
     }
 
     #[getter]
     fn primary(&self) -> u32 {
-        self.primary
+        self.tink.primary
     }
 
     #[getter]
@@ -293,7 +304,7 @@ impl Keyset {
     }
 
     fn __repr__(&self) -> String {
-        let (primary, ids, policy) = (self.primary, self.ids(), self.policy());
+        let (primary, ids, policy) = (self.tink.primary, self.ids(), self.policy());
         format!("Keyset(primary={primary}, key_ids={ids:?}, policy='{policy}')")
     }
 

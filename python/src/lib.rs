@@ -10,6 +10,7 @@ mod errors;
 mod keyset;
 mod many;
 mod memory;
+mod protojson;
 mod pyca;
 mod tink;
 mod work;

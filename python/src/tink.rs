@@ -1,30 +1,59 @@
 //! Keysets as Tink writes them, in JSON and in Protocol Buffers.
+//!
+//! A keyset is kept as it is, and not as the keys that columns can use: what was read is written again, with the keys that
+//! are disabled, destroyed, or of a type that is not known here.
 
 use std::mem;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use prost::{Enumeration, Message};
+use prost::Message;
 use pyo3::PyErr;
-use serde::{Deserialize, Serialize};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::errors::KeysetError;
 use crate::keyset::Kind;
+use crate::protojson::{self, Object};
 
-/// A key as it came, before anybody asks whether it fits.
+/// A key for a column.
 pub(crate) struct RawKey {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
-/// The keys that are enabled, and the ids of those that aren't.
-pub(crate) struct RawKeyset {
-    pub(crate) primary: u32,
-    pub(crate) keys: Vec<RawKey>,
-    pub(crate) disabled: Vec<u32>,
+/// Why a key of a keyset is not for columns.
+#[derive(Clone)]
+pub(crate) enum Unusable {
+    Disabled,
+    Destroyed,
+    /// A status that is not known.
+    Status(i32),
+    /// The output prefix is another than TINK.
+    Prefix(i32),
+    /// It is a key of another type, with that name where it is one of Tink's.
+    Type(Option<String>),
 }
+
+/// A keyset as it was read, and as it is written.
+#[derive(Clone)]
+pub(crate) struct TinkKeyset {
+    pub(crate) primary: u32,
+    keys: Vec<TinkKey>,
+    unknown: Unknown,
+}
+
+#[derive(Clone, Default)]
+struct TinkKey {
+    key: ProtoKey,
+    unknown: Unknown,
+    data_unknown: Unknown,
+}
+
+/// Fields of JSON that have no meaning here, with their values as they stand there.
+type Unknown = Vec<(String, Box<RawValue>)>;
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.";
 
@@ -38,41 +67,23 @@ impl Kind {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonKeyset {
-    #[serde(alias = "primary_key_id")]
-    primary_key_id: u32,
-    key: Vec<JsonKey>,
-}
+// Names of enums by their numbers.
+const STATUSES: &[&str] = &["UNKNOWN_STATUS", "ENABLED", "DISABLED", "DESTROYED"];
+const ENABLED: i32 = 1;
+const DISABLED: i32 = 2;
+const DESTROYED: i32 = 3;
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonKey {
-    #[serde(alias = "key_data")]
-    key_data: JsonKeyData,
-    status: Status,
-    #[serde(alias = "key_id")]
-    key_id: u32,
-    #[serde(alias = "output_prefix_type")]
-    output_prefix_type: OutputPrefix,
-}
+const PREFIXES: &[&str] = &["UNKNOWN_PREFIX", "TINK", "LEGACY", "RAW", "CRUNCHY", "WITH_ID_REQUIREMENT"];
+const TINK: i32 = 1;
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonKeyData {
-    #[serde(alias = "type_url")]
-    type_url: String,
-    value: Zeroizing<String>,
-    #[serde(alias = "key_material_type")]
-    key_material_type: String,
-}
+const MATERIALS: &[&str] =
+    &["UNKNOWN_KEYMATERIAL", "SYMMETRIC", "ASYMMETRIC_PRIVATE", "ASYMMETRIC_PUBLIC", "REMOTE"];
+const SYMMETRIC: i32 = 1;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct JsonEncryptedKeyset {
-    #[serde(alias = "encrypted_keyset")]
-    encrypted_keyset: String,
+/// The name of an enum's value, or its number.
+fn name_of(number: i32, names: &[&str]) -> String {
+    let name = usize::try_from(number).ok().and_then(|number| names.get(number));
+    name.map_or_else(|| number.to_string(), |name| (*name).to_owned())
 }
 
 #[derive(Message)]
@@ -84,50 +95,29 @@ struct ProtoKeyset {
     key: Vec<ProtoKey>,
 }
 
-#[derive(Message)]
+// The numbers of enums are integers, since there may be some that have no name yet.
+#[derive(Clone, Message)]
 #[prost(skip_debug)]
 struct ProtoKey {
     #[prost(message, optional, tag = "1")]
     key_data: Option<ProtoKeyData>,
-    #[prost(enumeration = "Status", tag = "2")]
+    #[prost(int32, tag = "2")]
     status: i32,
     #[prost(uint32, tag = "3")]
     key_id: u32,
-    #[prost(enumeration = "OutputPrefix", tag = "4")]
+    #[prost(int32, tag = "4")]
     output_prefix_type: i32,
 }
 
-#[derive(Message, ZeroizeOnDrop)]
+#[derive(Clone, Message, ZeroizeOnDrop)]
 #[prost(skip_debug)]
 struct ProtoKeyData {
     #[prost(string, tag = "1")]
     type_url: String,
     #[prost(bytes = "vec", tag = "2")]
     value: Vec<u8>,
-}
-
-// The names are Tink's.
-#[allow(clippy::enum_variant_names)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[repr(i32)]
-enum Status {
-    UnknownStatus = 0,
-    Enabled = 1,
-    Disabled = 2,
-    Destroyed = 3,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[repr(i32)]
-enum OutputPrefix {
-    UnknownPrefix = 0,
-    Tink = 1,
-    Legacy = 2,
-    Raw = 3,
-    Crunchy = 4,
-    WithIdRequirement = 5,
+    #[prost(int32, tag = "3")]
+    key_material_type: i32,
 }
 
 /// `AesGcmKey` and `AesGcmSivKey`, which have the same fields.
@@ -150,112 +140,317 @@ struct ProtoSivKey {
     key_value: Vec<u8>,
 }
 
-/// Reads a keyset in JSON.
-pub(crate) fn from_json(text: &str) -> Result<RawKeyset, PyErr> {
-    let keyset: JsonKeyset = serde_json::from_str(text).map_err(|error| not_json(text, &error))?;
-    let mut raw = RawKeyset { primary: keyset.primary_key_id, keys: Vec::new(), disabled: Vec::new() };
-    for JsonKey { key_data, status, key_id, output_prefix_type } in keyset.key {
-        let value = BASE64_STANDARD.decode(key_data.value.as_bytes()).map(Zeroizing::new).map_err(|_| {
-            wrong(format!("key {key_id}: the keyData's value is not base64; export the keyset again"))
-        })?;
-        raw.take(key_id, status, output_prefix_type, &key_data.type_url, &value)?;
+impl TinkKeyset {
+    /// A keyset of these keys, all enabled.
+    pub(crate) fn new(primary: u32, keys: Vec<RawKey>) -> Self {
+        Self { primary, keys: keys.into_iter().map(TinkKey::new).collect(), unknown: Unknown::new() }
     }
-    Ok(raw)
-}
 
-/// Reads a keyset in Protocol Buffers.
-pub(crate) fn from_binary(bytes: &[u8]) -> Result<RawKeyset, PyErr> {
-    let keyset = ProtoKeyset::decode(bytes)
-        .map_err(|_| wrong("these bytes are no serialized Tink keyset; check what unwrapped them"))?;
-    let mut raw = RawKeyset { primary: keyset.primary_key_id, keys: Vec::new(), disabled: Vec::new() };
-    for key in &keyset.key {
-        let id = key.key_id;
-        let data = key.key_data.as_ref().ok_or_else(|| wrong(format!("key {id} has no key data")))?;
-        raw.take(id, key.status(), key.output_prefix_type(), &data.type_url, &data.value)?;
+    /// The same keyset with one more key, which is the primary.
+    pub(crate) fn with_primary(&self, key: RawKey) -> Self {
+        let mut keyset = self.clone();
+        keyset.primary = key.id;
+        keyset.keys.push(TinkKey::new(key));
+        keyset
     }
-    Ok(raw)
-}
 
-/// The encrypted keyset in a JSON file of Tink's, or nothing if the file has an open one.
-pub(crate) fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, PyErr> {
-    let Ok(JsonEncryptedKeyset { encrypted_keyset }) = serde_json::from_str(text) else {
-        return Ok(None);
-    };
-    BASE64_STANDARD
-        .decode(encrypted_keyset)
-        .map(Some)
-        .map_err(|_| wrong("the encryptedKeyset is not base64; export the keyset again"))
-}
-
-/// Writes a keyset in JSON, keys and all.
-pub(crate) fn to_json<'a>(
-    primary: u32,
-    keys: impl Iterator<Item = (u32, Kind, &'a [u8])>,
-) -> Zeroizing<String> {
-    let key = keys.map(|(key_id, kind, bytes)| {
-        let key_value = bytes.to_vec();
-        let message = Zeroizing::new(match kind {
-            Kind::Gcm | Kind::GcmSiv => ProtoGcmKey { version: 0, key_value }.encode_to_vec(),
-            Kind::Siv => ProtoSivKey { version: 0, key_value }.encode_to_vec(),
-        });
-        JsonKey {
-            key_data: JsonKeyData {
-                type_url: format!("{TYPE_URL}{}", kind.tink_name()),
-                value: BASE64_STANDARD.encode(&*message).into(),
-                key_material_type: "SYMMETRIC".into(),
-            },
-            status: Status::Enabled,
-            key_id,
-            output_prefix_type: OutputPrefix::Tink,
-        }
-    });
-    let keyset = JsonKeyset { primary_key_id: primary, key: key.collect() };
-    serde_json::to_string_pretty(&keyset).expect("texts and numbers").into()
-}
-
-impl RawKeyset {
-    /// Takes a key in, if it is enabled and of a kind that we have.
-    fn take(
-        &mut self,
-        id: u32,
-        status: Status,
-        prefix: OutputPrefix,
-        type_url: &str,
-        value: &[u8],
-    ) -> Result<(), PyErr> {
-        match status {
-            Status::Enabled => {}
-            Status::Disabled | Status::Destroyed => {
-                self.disabled.push(id);
-                return Ok(());
+    /// Reads a keyset in JSON.
+    pub(crate) fn from_json(text: &str) -> Result<Self, PyErr> {
+        let object = protojson::object(text).map_err(|error| not_json(text, &error))?;
+        let mut keyset = Self { primary: 0, keys: Vec::new(), unknown: Unknown::new() };
+        let mut known = 0;
+        for (name, value) in object.0 {
+            match &*name {
+                "primaryKeyId" | "primary_key_id" => keyset.primary = uint32(value, "primaryKeyId")?,
+                "key" if protojson::is_null(value) => keyset.keys.clear(),
+                "key" => {
+                    let keys = protojson::list(value).ok_or_else(|| not_field("key", "a list of objects"))?;
+                    keyset.keys =
+                        keys.into_iter().enumerate().map(TinkKey::from_json).collect::<Result<_, _>>()?;
+                }
+                _ => {
+                    keyset.unknown.push((name, value.to_owned()));
+                    continue;
+                }
             }
-            Status::UnknownStatus => {
+            known += 1;
+        }
+        if known == 0 {
+            return Err(match encrypted_keyset(text) {
+                Ok(Some(_)) => is_encrypted(),
+                _ => no_keyset("missing field `primaryKeyId`"),
+            });
+        }
+        keyset.checked()
+    }
+
+    /// Reads a keyset in Protocol Buffers. Fields that are not known are passed over.
+    pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, PyErr> {
+        let mut keyset = ProtoKeyset::decode(bytes)
+            .map_err(|_| wrong("these bytes are no serialized Tink keyset; check what unwrapped them"))?;
+        let keys = mem::take(&mut keyset.key);
+        let keys = keys.into_iter().map(|key| TinkKey { key, ..TinkKey::default() }).collect();
+        Self { primary: keyset.primary_key_id, keys, unknown: Unknown::new() }.checked()
+    }
+
+    /// Refuses what Tink refuses in a keyset, whatever the types of its keys.
+    fn checked(self) -> Result<Self, PyErr> {
+        for TinkKey { key, .. } in &self.keys {
+            let id = key.key_id;
+            if key.status == DESTROYED {
+                continue;
+            }
+            if key.key_data.is_none() {
+                return Err(wrong(format!("key {id} has no key data")));
+            }
+            if key.status == 0 {
                 return Err(wrong(format!("key {id}: its status is not ENABLED or DISABLED")));
             }
+            if key.output_prefix_type == 0 {
+                return Err(wrong(format!("key {id} has no output prefix; export the keyset again")));
+            }
         }
-        if prefix != OutputPrefix::Tink {
-            return Err(wrong(format!(
-                "key {id} has the output prefix {}, whose values don't say by which key they were sealed as those of \
-                 TINK do; make a key with the prefix TINK (a template without RAW in its name)",
-                format!("{prefix:?}").to_uppercase(),
-            )));
+        let primaries = self
+            .keys
+            .iter()
+            .filter(|TinkKey { key, .. }| key.status == ENABLED && key.key_id == self.primary);
+        if primaries.count() > 1 {
+            let id = self.primary;
+            return Err(wrong(format!("the keyset has two primaries, both with the id {id}; leave one")));
         }
-        let tink_name = type_url.strip_prefix(TYPE_URL).unwrap_or(type_url);
-        let kind = Kind::ALL.into_iter().find(|kind| kind.tink_name() == tink_name).ok_or_else(|| {
-            wrong(format!(
-                "key {id} is of the type {tink_name:?}; columns take AesGcmSivKey (random), AesSivKey \
-                 (deterministic) and AesGcmKey (gcm)"
-            ))
-        })?;
-        let (version, bytes) = key_value(kind, value).ok_or_else(|| {
+        Ok(self)
+    }
+
+    /// Writes a keyset in JSON, keys and all.
+    pub(crate) fn to_json(&self) -> Zeroizing<String> {
+        serde_json::to_string_pretty(self).expect("texts and numbers").into()
+    }
+
+    /// The ids of all keys.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = u32> {
+        self.keys.iter().map(|key| key.key.key_id)
+    }
+
+    /// Each key's id, with the key if it is for columns.
+    ///
+    /// # Errors
+    /// If a key is enabled, of a type for columns, and damaged.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = Result<(u32, Result<RawKey, Unusable>), PyErr>> {
+        self.keys.iter().map(|key| Ok((key.key.key_id, key.usable()?)))
+    }
+}
+
+impl TinkKey {
+    fn new(RawKey { id, kind, bytes }: RawKey) -> Self {
+        let key_value = bytes.to_vec();
+        let value = match kind {
+            Kind::Gcm | Kind::GcmSiv => ProtoGcmKey { version: 0, key_value }.encode_to_vec(),
+            Kind::Siv => ProtoSivKey { version: 0, key_value }.encode_to_vec(),
+        };
+        let type_url = format!("{TYPE_URL}{}", kind.tink_name());
+        let key_data = Some(ProtoKeyData { type_url, value, key_material_type: SYMMETRIC });
+        let key = ProtoKey { key_data, status: ENABLED, key_id: id, output_prefix_type: TINK };
+        Self { key, ..Self::default() }
+    }
+
+    /// Reads the key at a place in the keyset.
+    fn from_json((index, value): (usize, &RawValue)) -> Result<Self, PyErr> {
+        let place = format!("key {} in the list", index + 1);
+        let object = message(value, &place)?;
+        let mut read = Self::default();
+        let key = &mut read.key;
+        for (name, value) in object.0 {
+            let place = || format!("{name} of {place}");
+            match &*name {
+                "keyData" | "key_data" if protojson::is_null(value) => key.key_data = None,
+                "keyData" | "key_data" => {
+                    let data = key.key_data.get_or_insert_default();
+                    read_key_data(data, &mut read.data_unknown, value, &place())?;
+                }
+                "status" => key.status = enumeration(value, STATUSES, &place())?,
+                "keyId" | "key_id" => key.key_id = uint32(value, &place())?,
+                "outputPrefixType" | "output_prefix_type" => {
+                    key.output_prefix_type = enumeration(value, PREFIXES, &place())?;
+                }
+                _ => read.unknown.push((name, value.to_owned())),
+            }
+        }
+        Ok(read)
+    }
+
+    fn usable(&self) -> Result<Result<RawKey, Unusable>, PyErr> {
+        let id = self.key.key_id;
+        match self.key.status {
+            ENABLED => {}
+            DISABLED => return Ok(Err(Unusable::Disabled)),
+            DESTROYED => return Ok(Err(Unusable::Destroyed)),
+            other => return Ok(Err(Unusable::Status(other))),
+        }
+        if self.key.output_prefix_type != TINK {
+            return Ok(Err(Unusable::Prefix(self.key.output_prefix_type)));
+        }
+        let data = self.key.key_data.as_ref().expect("only keys that are destroyed have none");
+        let name = data.type_url.strip_prefix(TYPE_URL);
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| Some(kind.tink_name()) == name) else {
+            // Anything else could be a key that came to stand there.
+            let plain =
+                |name: &&str| name.ends_with("Key") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            return Ok(Err(Unusable::Type(name.filter(plain).map(str::to_owned))));
+        };
+        let tink_name = kind.tink_name();
+        let (version, bytes) = key_value(kind, &data.value).ok_or_else(|| {
             wrong(format!("key {id}: its value is no serialized {tink_name}; export the keyset again"))
         })?;
         if version != 0 {
             return Err(wrong(format!("key {id} has version {version} of {tink_name}; only 0 is known")));
         }
-        self.keys.push(RawKey { id, kind, bytes });
-        Ok(())
+        Ok(Ok(RawKey { id, kind, bytes }))
     }
+}
+
+impl Unusable {
+    /// Whether somebody has turned the key off.
+    pub(crate) fn is_off(&self) -> bool {
+        matches!(self, Self::Disabled | Self::Destroyed)
+    }
+
+    /// Says it of the key with an id, as the rest of a sentence, and what to do.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Disabled => "is disabled in this keyset: enable it to open what it has sealed".into(),
+            Self::Destroyed => "is destroyed in this keyset: nothing opens what it has sealed".into(),
+            Self::Status(status) => {
+                format!("has the status {status} in this keyset, which is not known: enable it")
+            }
+            Self::Prefix(prefix) => format!(
+                "has the output prefix {}, whose values don't say by which key they were sealed as those of TINK do; \
+                 make a key with the prefix TINK (a template without RAW in its name)",
+                name_of(*prefix, PREFIXES),
+            ),
+            Self::Type(name) => format!(
+                "is of the type {}; columns take AesGcmSivKey (random), AesSivKey (deterministic) and AesGcmKey (gcm)",
+                name.as_ref().map_or_else(|| "of no key of Tink's".to_owned(), |name| format!("{name:?}")),
+            ),
+        }
+    }
+}
+
+fn read_key_data(
+    data: &mut ProtoKeyData,
+    unknown: &mut Unknown,
+    value: &RawValue,
+    place: &str,
+) -> Result<(), PyErr> {
+    for (name, value) in message(value, place)?.0 {
+        let null = protojson::is_null(value);
+        let place = || format!("{name} in the {place}");
+        match &*name {
+            "typeUrl" | "type_url" if null => data.type_url.clear(),
+            "typeUrl" | "type_url" => {
+                data.type_url = protojson::text(value).ok_or_else(|| not_field(&place(), "a text"))?;
+            }
+            "value" => {
+                let bytes = if null { Some(Zeroizing::default()) } else { protojson::bytes(value) };
+                let mut bytes = bytes.ok_or_else(|| not_field(&place(), "base64"))?;
+                data.value = mem::take(&mut *bytes);
+            }
+            "keyMaterialType" | "key_material_type" => {
+                data.key_material_type = enumeration(value, MATERIALS, &place())?;
+            }
+            _ => unknown.push((name, value.to_owned())),
+        }
+    }
+    Ok(())
+}
+
+fn message<'a>(value: &'a RawValue, place: &str) -> Result<Object<'a>, PyErr> {
+    protojson::object(value.get()).map_err(|error| match known_duplicate(&error) {
+        Some(name) => no_keyset(&format!("duplicate field `{name}` in {place}")),
+        None => not_field(place, "an object without a name that comes twice"),
+    })
+}
+
+fn uint32(value: &RawValue, place: &str) -> Result<u32, PyErr> {
+    if protojson::is_null(value) {
+        return Ok(0);
+    }
+    protojson::uint32(value).ok_or_else(|| not_field(place, "a number from 0 to 4294967295"))
+}
+
+fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, PyErr> {
+    if protojson::is_null(value) {
+        return Ok(0);
+    }
+    let number = protojson::enumeration(value, names);
+    number.ok_or_else(|| not_field(place, &format!("one of {}", names[1..].join(", "))))
+}
+
+/// The encrypted keyset in a JSON file of Tink's, or nothing if the file has an open one.
+pub(crate) fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, PyErr> {
+    let Ok(object) = protojson::object(text) else { return Ok(None) };
+    let encrypted =
+        object.0.iter().rfind(|(name, _)| name == "encryptedKeyset" || name == "encrypted_keyset");
+    let Some((_, value)) = encrypted else { return Ok(None) };
+    match protojson::bytes(value) {
+        Some(mut bytes) => Ok(Some(mem::take(&mut *bytes))),
+        None => Err(wrong("the encryptedKeyset is not base64; export the keyset again")),
+    }
+}
+
+impl Serialize for TinkKeyset {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("primaryKeyId", &self.primary)?;
+        map.serialize_entry("key", &self.keys)?;
+        write_unknown(&mut map, &self.unknown)?;
+        map.end()
+    }
+}
+
+impl Serialize for TinkKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(data) = &self.key.key_data {
+            map.serialize_entry("keyData", &KeyData { data, unknown: &self.data_unknown })?;
+        }
+        map.serialize_entry("status", &Named(self.key.status, STATUSES))?;
+        map.serialize_entry("keyId", &self.key.key_id)?;
+        map.serialize_entry("outputPrefixType", &Named(self.key.output_prefix_type, PREFIXES))?;
+        write_unknown(&mut map, &self.unknown)?;
+        map.end()
+    }
+}
+
+struct KeyData<'a> {
+    data: &'a ProtoKeyData,
+    unknown: &'a Unknown,
+}
+
+impl Serialize for KeyData<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("typeUrl", &self.data.type_url)?;
+        map.serialize_entry("value", &*Zeroizing::new(BASE64_STANDARD.encode(&self.data.value)))?;
+        map.serialize_entry("keyMaterialType", &Named(self.data.key_material_type, MATERIALS))?;
+        write_unknown(&mut map, self.unknown)?;
+        map.end()
+    }
+}
+
+/// The value of an enum: its name, or its number if it has none.
+struct Named<'a>(i32, &'a [&'a str]);
+
+impl Serialize for Named<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match usize::try_from(self.0).ok().and_then(|number| self.1.get(number)) {
+            Some(name) => serializer.serialize_str(name),
+            None => serializer.serialize_i32(self.0),
+        }
+    }
+}
+
+fn write_unknown<M: SerializeMap>(map: &mut M, unknown: &Unknown) -> Result<(), M::Error> {
+    unknown.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))
 }
 
 fn key_value(kind: Kind, value: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
@@ -273,20 +468,48 @@ fn key_value(kind: Kind, value: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
 
 /// Says where the text is wrong, and nothing of what it has there: that could be a key.
 fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
-    if let Ok(Some(_)) = encrypted_keyset(text) {
-        return wrong("this keyset is encrypted; keys_from_wrapped takes it, with what decrypts it");
+    match known_duplicate(error) {
+        Some("primaryKeyId") => {
+            wrong("the keyset has two primaries (primaryKeyId stands there twice); leave one")
+        }
+        Some(name) => no_keyset(&format!("duplicate field `{name}`")),
+        None if text.is_empty() => no_keyset("it is empty"),
+        None => no_keyset(&format!("line {}, column {}", error.line(), error.column())),
     }
+}
+
+/// The field whose name comes twice, if it is one that a keyset has: any other could be a key.
+fn known_duplicate(error: &serde_json::Error) -> Option<&'static str> {
+    const KNOWN: &[&str] = &[
+        "primaryKeyId",
+        "key",
+        "keyData",
+        "status",
+        "keyId",
+        "outputPrefixType",
+        "typeUrl",
+        "value",
+        "keyMaterialType",
+    ];
     let reason = error.to_string();
-    if reason.starts_with("duplicate field `primaryKeyId`") {
-        return wrong("the keyset has two primaries (primaryKeyId stands there twice); leave one");
-    }
-    let named = ["missing field", "duplicate field"].iter().any(|known| reason.starts_with(known));
-    let reason = if named { reason } else { format!("line {}, column {}", error.line(), error.column()) };
+    let rest = reason.strip_prefix(protojson::DUPLICATE)?.trim_start().strip_prefix('`')?;
+    KNOWN.iter().copied().find(|name| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('`')))
+}
+
+fn no_keyset(reason: &str) -> PyErr {
     wrong(format!(
         "this is no Tink keyset in JSON ({reason}); export it again, e.g. with tinkey convert-keyset"
     ))
 }
 
-fn wrong(text: impl Into<String>) -> PyErr {
+fn not_field(place: &str, what: &str) -> PyErr {
+    no_keyset(&format!("{place} is not {what}"))
+}
+
+fn is_encrypted() -> PyErr {
+    wrong("this keyset is encrypted; keys_from_wrapped takes it, with what decrypts it")
+}
+
+pub(crate) fn wrong(text: impl Into<String>) -> PyErr {
     KeysetError::new_err(text.into())
 }

@@ -89,7 +89,10 @@ REFUSED = {
         '{"primaryKeyId": 1, "primaryKeyId": 2, "key": []}',
         r"two primaries \(primaryKeyId stands there twice\)",
     ),
-    "two keys with an id": (tink_json(1, tink_key(1), tink_key(2), tink_key(2)), "two keys have the id 2"),
+    "two keys with an id, of two forms": (
+        tink_json(1, tink_key(1), tink_key(2), tink_key(2, bytes(64), "AesSivKey")),
+        "two keys have the id 2, and seal in different forms",
+    ),
     "an id that is too large": (tink_json(1, tink_key(1 << 32)), "no Tink keyset in JSON"),
     "a key that is too short": (
         tink_json(1, tink_key(1, bytes(24))),
@@ -107,17 +110,17 @@ REFUSED = {
         tink_json(1, tink_key(1, status="DISABLED")),
         "the primary key 1 is disabled; enable it",
     ),
-    "a destroyed primary": (tink_json(1, tink_key(1, status="DESTROYED")), "the primary key 1 is disabled"),
+    "a destroyed primary": (
+        tink_json(1, tink_key(1, status="DESTROYED")),
+        "the primary key 1 is destroyed; make",
+    ),
     "an unknown status": (
         tink_json(1, tink_key(1, status="UNKNOWN_STATUS")),
         "status is not ENABLED or DISABLED",
     ),
     "raw": (tink_json(1, tink_key(1, prefix="RAW")), "output prefix RAW.*make a key with the prefix TINK"),
     "legacy": (tink_json(1, tink_key(1, prefix="LEGACY")), "output prefix LEGACY"),
-    "crunchy": (
-        tink_json(1, tink_key(1), tink_key(2, prefix="CRUNCHY")),
-        "key 2 has the output prefix CRUNCHY",
-    ),
+    "crunchy": (tink_json(1, tink_key(1, prefix="CRUNCHY")), "key 1 has the output prefix CRUNCHY"),
     "another version": (tink_json(1, tink_key(1, version=1)), "version 1 of AesGcmSivKey; only 0 is known"),
     "encrypted": (
         json.dumps({"encryptedKeyset": "AAAA"}),
@@ -136,10 +139,11 @@ def test_a_keyset_that_is_not_usable_says_what_to_do(name):
 
 def test_a_value_that_is_not_base64_is_not_shown():
     key = tink_key(1)
-    key["keyData"]["value"] = "*secret*"
-    with pytest.raises(KeysetError, match="not base64") as caught:
-        Keyset.from_tink_json(tink_json(1, key))
-    assert "secret" not in shown(caught.value)
+    for value in ("*secret*", "secretsecret1", "secret"):
+        key["keyData"]["value"] = value
+        with pytest.raises(KeysetError, match=r"not base64|no serialized AesGcmSivKey") as caught:
+            Keyset.from_tink_json(tink_json(1, key))
+        assert "secret" not in shown(caught.value)
 
 
 @pytest.mark.parametrize("place", ["keyId", "status", "outputPrefixType", "keyData"])

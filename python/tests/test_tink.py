@@ -103,13 +103,13 @@ def test_a_rotated_keyset_of_tinks_opens_old_and_new(name):
     }
 
 
-def test_raw_keys_of_tinks_are_refused():
+def test_raw_keys_of_tinks_are_refused_as_primaries():
     handle = tink.new_keyset_handle(aead.aead_key_templates.AES256_GCM_RAW)
     with pytest.raises(sealcomb.KeysetError, match="output prefix RAW"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
 
 
-def test_other_keys_of_tinks_are_refused():
+def test_other_keys_of_tinks_are_refused_as_primaries():
     handle = tink.new_keyset_handle(aead.aead_key_templates.XCHACHA20_POLY1305)
     with pytest.raises(sealcomb.KeysetError, match="columns take AesGcmSivKey"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
