@@ -1,12 +1,21 @@
 //! Jobs of every algorithm, whose bytes lie wherever a check wants them.
+//!
+//! Every function of the library that takes or returns a secret is called here, by the macro `call!`, so that each check (freed
+//! memory, guard pages, poison, stack) covers it. `crates/sealcomb-trace/tests/coverage.rs` fails if one is missing.
+
+#[macro_use]
+mod calls;
+mod typed;
+
+pub use calls::assert_all_were_made;
 
 use std::ops::DerefMut;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{
-    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
-    seal_batch_with,
+    Algorithm, Backend, Burst, Key, Kind, OpenError, OpenJob, Schedule, SealJob, Verdict, open_batch,
+    open_batch_with, seal_batch, seal_batch_with,
 };
 
 /// Lengths around those of blocks, and of what the backends take at once.
@@ -43,10 +52,10 @@ pub enum Role {
     Output,
 }
 
-/// A call of the library.
+/// A kind of call of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
-    /// A key is expanded.
+    /// Keys are expanded.
     NewKey,
     /// A single message is sealed.
     Seal,
@@ -62,6 +71,8 @@ pub enum Call {
     OpenBurst,
     /// Keys are dropped.
     DropKeys,
+    /// A job is made.
+    Job,
 }
 
 /// Where a check keeps the bytes that it hands to the library, and what it does around the library's calls.
@@ -153,9 +164,9 @@ impl Case {
     pub fn run<M: Memory>(&self, memory: &mut M) {
         let mut rng = StdRng::seed_from_u64(self.seed);
         let mut secrets = StdRng::seed_from_u64(self.secrets);
-        let keys: Vec<Box<Key>> = (0..self.keys)
-            .map(|_| self.key(memory, &random_bytes(&mut secrets, self.algorithm.key_bytes)))
-            .collect();
+        let key_bytes: Vec<_> =
+            (0..self.keys).map(|_| random_bytes(&mut secrets, self.algorithm.key_bytes)).collect();
+        let keys = self.expand(memory, &key_bytes);
         let mut jobs: Vec<Job<M>> = self
             .jobs
             .iter()
@@ -169,26 +180,35 @@ impl Case {
                 forged: false,
             })
             .collect();
-        self.seal(memory, &keys, &mut jobs);
-        self.open(memory, &keys, &jobs);
+        let each = keys.each();
+        self.seal(memory, &each, &mut jobs);
+        self.open(memory, &each, &jobs);
         if let [job] = &jobs[..] {
-            self.alone(memory, &keys[0], job);
+            self.alone(memory, each[0], job);
+            if let Some(same) = self.typed() {
+                same(memory, &key_bytes[0], job);
+            }
         }
         if self.has_columns() {
-            self.seal_burst(memory, &keys[0], &jobs);
-            self.open_burst(memory, &keys[0], &jobs);
+            self.seal_burst(memory, each[0], &jobs);
+            self.open_burst(memory, each[0], &jobs);
         }
         if self.algorithm.kind != Kind::Cipher {
             self.forge(&mut jobs);
-            self.open(memory, &keys, &jobs);
+            self.open(memory, &each, &jobs);
             if self.has_columns() {
-                self.open_burst(memory, &keys[0], &jobs);
+                self.open_burst(memory, each[0], &jobs);
             }
             if let [job] = &jobs[..] {
-                self.alone_and_forged(memory, &keys[0], job);
+                self.alone_and_forged(memory, each[0], job);
             }
         }
         memory.call(Call::DropKeys, || drop(keys));
+    }
+
+    /// Whether keys of the backend are made where none is named.
+    fn is_on_the_selected_backend(&self) -> bool {
+        Backend::selected() == Ok(self.backend)
     }
 
     /// Changes a bit of a tag or a ciphertext of every third job, the first included.
@@ -202,19 +222,35 @@ impl Case {
         }
     }
 
-    fn key<M: Memory>(&self, memory: &mut M, key: &[u8]) -> Box<Key> {
-        let key = memory.hold(Role::Key, key);
-        memory.call(Call::NewKey, || {
-            let key =
-                Key::with_backend(self.algorithm, &key, self.backend).expect("a key of the right length");
-            Box::new(match self.algorithm.kind {
-                Kind::Cipher => key,
-                _ => key.with_tag_bytes(self.tag).expect("a tag's length from the catalog"),
+    /// Expands the keys, by each of the ways that there are. A key stays where it was made, since a move leaves a copy behind.
+    fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
+        let algorithm = self.algorithm;
+        let usual = algorithm.kind == Kind::Cipher || self.tag == algorithm.tag_bytes;
+        let selected = self.is_on_the_selected_backend();
+        let held: Vec<_> = keys.iter().map(|key| memory.hold(Role::Key, key)).collect();
+        if selected && usual && keys.len() > 1 {
+            let held: Vec<&[u8]> = held.iter().map(|key| &**key).collect();
+            let made = memory.call(Call::NewKey, || call!(Key::new_many(algorithm, &held)));
+            return Keys::Together(made.expect("keys of the right length"));
+        }
+        let each = held.iter().enumerate().map(|(i, key)| {
+            memory.call(Call::NewKey, || {
+                let made = if selected && i % 2 == 0 {
+                    call!(Key::new(algorithm, key))
+                } else {
+                    call!(Key::with_backend(algorithm, key, self.backend))
+                };
+                let made = made.expect("a key of the right length");
+                Box::new(match algorithm.kind {
+                    Kind::Cipher => made,
+                    _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag's length from the catalog"),
+                })
             })
-        })
+        });
+        Keys::Each(each.collect())
     }
 
-    fn seal<M: Memory>(&self, memory: &mut M, keys: &[Box<Key>], jobs: &mut [Job<M>]) {
+    fn seal<M: Memory>(&self, memory: &mut M, keys: &[&Key], jobs: &mut [Job<M>]) {
         let mut buffers: Vec<_> = jobs
             .iter()
             .map(|Job { message, .. }| {
@@ -233,15 +269,26 @@ impl Case {
             .iter()
             .zip(&mut buffers)
             .zip(keys.iter().cycle())
-            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| match input {
-                Some(input) => SealJob::new(key, nonce, &**aad, input, output, tag),
-                None => SealJob::in_buffer(key, nonce, &**aad, output, message.len(), tag),
+            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| {
+                let (nonce, aad) = (&**nonce, &**aad);
+                memory.call(Call::Job, || match input {
+                    Some(_) if self.algorithm.kind == Kind::Mac => {
+                        Ok(call!(SealJob::mac(key, nonce, aad, tag)))
+                    }
+                    Some(input) => call!(SealJob::new(key, nonce, aad, input, output, tag)),
+                    None if self.algorithm.expands() || message.len() % 2 == 0 => {
+                        call!(SealJob::in_buffer(key, nonce, aad, output, message.len(), tag))
+                    }
+                    None => Ok(call!(SealJob::in_place(key, nonce, aad, output, tag))),
+                })
             })
             .collect::<Result<_, _>>()
             .expect("room for the ciphertexts");
-        memory
-            .call(Call::SealBatch, || seal_batch_with(self.schedule, &mut batch))
-            .expect("sizes that the algorithm takes");
+        let sealed = memory.call(Call::SealBatch, || match self.schedule {
+            Schedule::Auto => call!(seal_batch(&mut batch)),
+            _ => call!(seal_batch_with(self.schedule, &mut batch)),
+        });
+        sealed.expect("sizes that the algorithm takes");
         drop(batch);
         for (job, (_, output, tag)) in jobs.iter_mut().zip(&mut buffers) {
             job.ciphertext = memory.publish(output);
@@ -249,7 +296,7 @@ impl Case {
         }
     }
 
-    fn open<M: Memory>(&self, memory: &mut M, keys: &[Box<Key>], jobs: &[Job<M>]) {
+    fn open<M: Memory>(&self, memory: &mut M, keys: &[&Key], jobs: &[Job<M>]) {
         let mut buffers: Vec<_> = jobs
             .iter()
             .map(|Job { message, ciphertext, tag, .. }| {
@@ -270,15 +317,26 @@ impl Case {
             .iter()
             .zip(&mut buffers)
             .zip(keys.iter().cycle())
-            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| match input {
-                Some(input) => OpenJob::new(key, nonce, &**aad, input, output, tag),
-                None => OpenJob::in_buffer(key, nonce, &**aad, output, message.len(), tag),
+            .map(|((Job { nonce, aad, message, .. }, (input, output, tag)), key)| {
+                let (nonce, aad) = (&**nonce, &**aad);
+                memory.call(Call::Job, || match input {
+                    Some(_) if self.algorithm.kind == Kind::Mac => {
+                        Ok(call!(OpenJob::mac(key, nonce, aad, tag)))
+                    }
+                    Some(input) => call!(OpenJob::new(key, nonce, aad, input, output, tag)),
+                    None if self.algorithm.needs_message_bytes() || message.len() % 2 == 0 => {
+                        call!(OpenJob::in_buffer(key, nonce, aad, output, message.len(), tag))
+                    }
+                    None => Ok(call!(OpenJob::in_place(key, nonce, aad, output, tag))),
+                })
             })
             .collect::<Result<_, _>>()
             .expect("room for the messages");
-        let forged = memory
-            .call(Call::OpenBatch, || open_batch_with(self.schedule, &mut batch))
-            .expect("sizes that the algorithm takes");
+        let forged = memory.call(Call::OpenBatch, || match self.schedule {
+            Schedule::Auto => call!(open_batch(&mut batch)),
+            _ => call!(open_batch_with(self.schedule, &mut batch)),
+        });
+        let forged = forged.expect("sizes that the algorithm takes");
         let ends: Vec<_> =
             batch.iter().map(|job| memory.public((job.verdict(), job.message_bytes()))).collect();
         drop(batch);
@@ -307,8 +365,8 @@ impl Case {
         let (mut data_column, mut tag_column) = (column(&mut data), column(&mut tags));
         memory
             .call(Call::SealBurst, || match self.algorithm.kind {
-                Kind::Mac => burst.mac(&mut tag_column),
-                _ => burst.seal(&mut data_column, &mut tag_column),
+                Kind::Mac => call!(Burst::mac(&burst, &mut tag_column)),
+                _ => call!(Burst::seal(&burst, &mut data_column, &mut tag_column)),
             })
             .expect("sizes that the algorithm takes");
         for ((job, data), tag) in jobs.iter().zip(&mut data).zip(&mut tags) {
@@ -327,8 +385,8 @@ impl Case {
         let mut verdicts = vec![Verdict::Pending; jobs.len()];
         let forged = memory
             .call(Call::OpenBurst, || match self.algorithm.kind {
-                Kind::Mac => burst.verify(&tag_column, &mut verdicts),
-                _ => burst.open(&mut data_column, &tag_column, &mut verdicts),
+                Kind::Mac => call!(Burst::verify(&burst, &tag_column, &mut verdicts)),
+                _ => call!(Burst::open(&burst, &mut data_column, &tag_column, &mut verdicts)),
             })
             .expect("sizes that the algorithm takes");
         assert_eq!(forged, jobs.iter().filter(|job| job.forged).count(), "{self:?}");
@@ -353,12 +411,12 @@ impl Case {
         let Job { nonce, aad, message, ciphertext, tag, .. } = job;
         let both = [&ciphertext[..], tag].concat();
         let input = memory.hold(Role::Message, message);
-        let sealed = memory.call(Call::Seal, || key.seal(nonce, aad, &input));
+        let sealed = memory.call(Call::Seal, || call!(Key::seal(key, nonce, aad, &input)));
         let mut sealed = sealed.expect("sizes that the algorithm takes");
         assert_eq!(memory.publish(&mut sealed), both, "{self:?}");
         if !self.algorithm.needs_message_bytes() {
             let input = memory.hold(Role::Ciphertext, &both);
-            let opened = memory.call(Call::Open, || key.open(nonce, aad, &input));
+            let opened = memory.call(Call::Open, || call!(Key::open(key, nonce, aad, &input)));
             let mut opened = opened.expect("a sealed message");
             assert_eq!(memory.publish(&mut opened), *message, "{self:?}");
         }
@@ -368,28 +426,58 @@ impl Case {
         let mut data = memory.hold(Role::Message, message);
         let mut output = memory.hold(Role::Output, &vec![0; self.tag]);
         memory
-            .call(Call::Seal, || key.seal_in_place(nonce, aad, &mut data, &mut output))
+            .call(Call::Seal, || call!(Key::seal_in_place(key, nonce, aad, &mut data, &mut output)))
             .expect("sizes that the algorithm takes");
         assert_eq!([memory.publish(&mut data), memory.publish(&mut output)].concat(), both, "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
         let tag = memory.hold(Role::Tag, tag);
-        memory.call(Call::Open, || key.open_in_place(nonce, aad, &mut data, &tag)).expect("a sealed message");
+        memory
+            .call(Call::Open, || call!(Key::open_in_place(key, nonce, aad, &mut data, &tag)))
+            .expect("a sealed message");
         assert_eq!(memory.publish(&mut data), *message, "{self:?}");
+        let mut data = memory.hold(Role::Ciphertext, ciphertext);
+        // AES-SIV and GCM-SIV read the tag that came with the message.
+        let mut output = memory.hold(Role::Tag, &job.tag);
+        memory
+            .call(Call::Open, || {
+                call!(Key::open_unverified_in_place(key, nonce, aad, &mut data, &mut output))
+            })
+            .expect("sizes that the algorithm takes");
+        assert_eq!(
+            [memory.publish(&mut data), memory.publish(&mut output)],
+            [&message[..], &job.tag],
+            "{self:?}"
+        );
     }
 
     fn alone_and_forged<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
         let Job { nonce, aad, ciphertext, tag, .. } = job;
         let input = memory.hold(Role::Ciphertext, &[&ciphertext[..], tag].concat());
-        let opened = memory.call(Call::Open, || key.open(nonce, aad, &input));
+        let opened = memory.call(Call::Open, || call!(Key::open(key, nonce, aad, &input)));
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         if self.algorithm.expands() {
             return;
         }
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
         let tag = memory.hold(Role::Tag, tag);
-        let opened = memory.call(Call::Open, || key.open_in_place(nonce, aad, &mut data, &tag));
+        let opened = memory.call(Call::Open, || call!(Key::open_in_place(key, nonce, aad, &mut data, &tag)));
         assert_eq!(opened, Err(OpenError::Forged), "{self:?}");
         assert!(memory.publish(&mut data).iter().all(|byte| *byte == 0), "{self:?}");
+    }
+}
+
+/// Expanded keys, where they were made.
+enum Keys {
+    Together(Vec<Key>),
+    Each(Vec<Box<Key>>),
+}
+
+impl Keys {
+    fn each(&self) -> Vec<&Key> {
+        match self {
+            Self::Together(keys) => keys.iter().collect(),
+            Self::Each(keys) => keys.iter().map(|key| &**key).collect(),
+        }
     }
 }
 

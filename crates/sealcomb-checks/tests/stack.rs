@@ -53,6 +53,10 @@ impl Memory for Painted {
     }
 
     fn call<R>(&mut self, kind: Call, call: impl FnOnce() -> R) -> R {
+        // It only borrows, and there are many of them.
+        if kind == Call::Job {
+            return call();
+        }
         let bytes = size_of_val(&self.stack[..]);
         let base = self.stack.as_mut_ptr();
         // SAFETY: the stack is this vector's memory, aligned, of many pages, and nobody else's until the call is over.
@@ -131,6 +135,7 @@ fn no_call_takes_more_stack_than_is_promised() {
         }
     }
     assert!(offences.is_empty(), "more than is promised: {offences:?}");
+    sealcomb_checks::assert_all_were_made();
 }
 
 /// The child of the next test, which a stack that is too small kills: with an algorithm, or with what takes 64 KiB.

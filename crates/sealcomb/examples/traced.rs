@@ -5,6 +5,9 @@
 //! usage: traced BACKEND SECRET quick|full [ID...]
 //!
 //! On Arm it is `tools/check_branches.py` that executes it.
+//!
+//! Every function of the library that takes or returns a secret is called here by the macro `call!`;
+//! `crates/sealcomb-trace/tests/coverage.rs` fails if one is missing.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn main() {
@@ -20,13 +23,45 @@ fn main() {
 mod traced {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
+    use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
+    use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Error, Key, Kind, OpenJob, Schedule, SealJob, Verdict,
-        open_batch_with, seal_batch_with,
+        ALGORITHMS, Algorithm, Backend, Burst, Error, Key, Kind, OpenError, OpenJob, Schedule, SealJob,
+        Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
     };
+    use std::collections::BTreeSet;
     use std::env;
     use std::hint::black_box;
     use std::io::Read;
+    use std::sync::{Mutex, PoisonError};
+
+    /// Names of functions that were called, in a fixed place, so that to note one takes no memory.
+    static CALLED: Mutex<[Option<&str>; 64]> = Mutex::new([None; 64]);
+
+    /// Calls a function of the library by its path, and notes the path: what is noted is what is called.
+    macro_rules! call {
+        ($($path:ident)::+ ($($argument:expr),* $(,)?)) => {{
+            note(stringify!($($path)::+));
+            $($path)::+($($argument),*)
+        }};
+    }
+
+    fn note(path: &'static str) {
+        let mut called = CALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = called.iter_mut().find(|place| place.is_none_or(|other| other == path));
+        *place.expect("room for one more function") = Some(path);
+    }
+
+    /// What is called somewhere in this file must have been called.
+    fn assert_all_were_called() {
+        let called = CALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        let called: BTreeSet<_> = called.iter().flatten().map(|path| path.replace(' ', "")).collect();
+        let source = include_str!("traced.rs").split("mod traced").nth(1).unwrap_or_default();
+        let calls = source.split("call!(").skip(1).filter_map(|call| call.split_once('('));
+        let calls: BTreeSet<_> = calls.map(|(path, _)| path.trim().to_owned()).collect();
+        let missing: Vec<_> = calls.difference(&called).filter(|path| !path.contains('"')).collect();
+        assert!(missing.is_empty(), "never called: {missing:?}");
+    }
 
     pub(super) fn main() {
         let words: Vec<String> = env::args().skip(1).collect();
@@ -48,6 +83,11 @@ mod traced {
             if ids.is_empty() || ids.iter().any(|id| names(id, algorithm)) {
                 operations(algorithm, backend, &mut secret, full);
             }
+        }
+        types(&mut secret);
+        // All algorithms of a key size are all kinds of them.
+        if ids.is_empty() || ids.iter().any(|id| id.ends_with('-')) {
+            assert_all_were_called();
         }
     }
 
@@ -136,6 +176,7 @@ mod traced {
         batch(Auto, &[37], 1);
         batch(Auto, &[5, 49, 100], 1);
         if full {
+            batch(Auto, &[9, 21], 2);
             for length in [0, 16, 300, 1100] {
                 batch(Auto, &[length], 1);
             }
@@ -173,10 +214,14 @@ mod traced {
             keys: usize,
         ) -> Self {
             let key_bytes: Vec<_> = (0..keys).map(|_| secret.bytes(algorithm.key_bytes)).collect();
-            let keys: Vec<_> = traced(&format!("{}: {keys} keys", algorithm.id), || {
-                key_bytes.iter().map(|key| Key::with_backend(algorithm, key, backend)).collect()
+            let keys: Vec<Key> = traced(&format!("{}: {keys} keys", algorithm.id), || {
+                if keys == 2 && Backend::selected() == Ok(backend) {
+                    call!(Key::new_many(algorithm, &key_bytes)).expect("keys of the right length")
+                } else {
+                    let expand = |key: &Vec<u8>| call!(Key::with_backend(algorithm, key, backend));
+                    key_bytes.iter().map(|key| expand(key).expect("a key of the right length")).collect()
+                }
             });
-            let keys: Vec<Key> = keys.into_iter().map(|key| key.expect("the key has its length")).collect();
             let messages = lengths.iter().enumerate().map(|(i, &length)| {
                 let is_mac = algorithm.kind == Kind::Mac;
                 let bytes = if is_mac { 0 } else { algorithm.padded_bytes(length) };
@@ -202,6 +247,16 @@ mod traced {
 
         fn run(mut self, schedule: Schedule, secret: &mut Secret) {
             let name = format!("{}, {schedule:?}, {}", self.algorithm.id, self.name);
+            if let [message] = &self.messages[..] {
+                alone(&self.keys[0], message, &format!("{name}, alone"));
+            }
+            if self.keys.len() == 1
+                && self.messages.len() > 1
+                && !self.algorithm.expands()
+                && schedule == Schedule::Auto
+            {
+                self.burst(&format!("{name}, in a burst"));
+            }
             self.seal(schedule, Some(&format!("{name}: seal")));
             let sealed: Vec<_> = self.messages.iter().map(|message| message.data.clone()).collect();
             self.open(schedule, &format!("{name}: open"), false);
@@ -246,15 +301,20 @@ mod traced {
                 .map(|Message { key, nonce, aad, data, bytes, tag }| {
                     let key = &keys[*key];
                     if is_mac {
-                        SealJob::mac(key, nonce, aad.as_slice(), tag)
+                        call!(SealJob::mac(key, nonce, aad.as_slice(), tag))
                     } else {
-                        SealJob::in_buffer(key, nonce, aad.as_slice(), data, *bytes, tag).expect("room")
+                        call!(SealJob::in_buffer(key, nonce, aad.as_slice(), data, *bytes, tag))
+                            .expect("room")
                     }
                 })
                 .collect();
+            let mut seal = || match schedule {
+                Schedule::Auto => call!(seal_batch(&mut jobs)),
+                _ => call!(seal_batch_with(schedule, &mut jobs)),
+            };
             let sealed = match name {
-                Some(name) => traced(name, || seal_batch_with(schedule, &mut jobs)),
-                None => seal_batch_with(schedule, &mut jobs),
+                Some(name) => traced(name, &mut seal),
+                None => seal(),
             };
             sealed.expect("sizes that the algorithm takes");
         }
@@ -268,13 +328,18 @@ mod traced {
                 .map(|Message { key, nonce, aad, data, bytes, tag }| {
                     let key = &keys[*key];
                     if kind == Kind::Mac {
-                        OpenJob::mac(key, nonce, aad.as_slice(), tag)
+                        call!(OpenJob::mac(key, nonce, aad.as_slice(), tag))
                     } else {
-                        OpenJob::in_buffer(key, nonce, aad.as_slice(), data, *bytes, tag).expect("room")
+                        call!(OpenJob::in_buffer(key, nonce, aad.as_slice(), data, *bytes, tag))
+                            .expect("room")
                     }
                 })
                 .collect();
-            traced(name, || open_batch_with(schedule, &mut jobs)).expect("sizes that the algorithm takes");
+            let opened = traced(name, || match schedule {
+                Schedule::Auto => call!(open_batch(&mut jobs)),
+                _ => call!(open_batch_with(schedule, &mut jobs)),
+            });
+            opened.expect("sizes that the algorithm takes");
             for (i, job) in jobs.iter().enumerate() {
                 let expected = match kind {
                     Kind::Cipher => Verdict::Unauthenticated,
@@ -284,6 +349,134 @@ mod traced {
                 assert_eq!(job.verdict(), expected, "{name}, message {i}");
             }
         }
+    }
+
+    impl Batch {
+        /// The messages in columns, sealed, opened, and opened with a forged one among them.
+        fn burst(&self, name: &str) {
+            let key = &self.keys[0];
+            let column = |of: fn(&Message) -> &Vec<u8>| -> Vec<Vec<u8>> {
+                self.messages.iter().map(of).cloned().collect()
+            };
+            let (nonces, aads) = (column(|message| &message.nonce), column(|message| &message.aad));
+            let (mut data, mut tags) = (column(|message| &message.data), column(|message| &message.tag));
+            let mut verdicts = vec![Verdict::Pending; tags.len()];
+            let burst = Burst::new(key, &nonces).aads(&aads);
+            let is_mac = self.algorithm.kind == Kind::Mac;
+            let sealed = traced(&format!("{name}: seal"), || {
+                if is_mac {
+                    call!(Burst::mac(&burst, &mut tags))
+                } else {
+                    call!(Burst::seal(&burst, &mut data, &mut tags))
+                }
+            });
+            sealed.expect("sizes that the algorithm takes");
+            for forged in 0..2 {
+                if let (1, Some(byte)) = (forged, tags[0].first_mut()) {
+                    *byte ^= 1;
+                }
+                let opened = traced(&format!("{name}: open"), || {
+                    if is_mac {
+                        call!(Burst::verify(&burst, &tags, &mut verdicts))
+                    } else {
+                        call!(Burst::open(&burst, &mut data, &tags, &mut verdicts))
+                    }
+                });
+                opened.expect("sizes that the algorithm takes");
+                // What was opened is sealed again, for the next time.
+                if forged == 0 && !is_mac {
+                    burst.seal(&mut data, &mut tags).expect("sizes that the algorithm takes");
+                }
+            }
+        }
+    }
+
+    /// A single message's own ways through the library.
+    fn alone(key: &Key, message: &Message, name: &str) {
+        let Message { nonce, aad, data, bytes, tag, .. } = message;
+        let algorithm = key.algorithm();
+        let plain = &data[..*bytes];
+        let mut sealed = traced(&format!("{name}: seal"), || call!(Key::seal(key, nonce, aad, plain)))
+            .expect("sizes that the algorithm takes");
+        for forged in 0..2 {
+            if let (1, Some(byte)) = (forged, sealed.last_mut()) {
+                *byte ^= 1;
+            }
+            let opened = traced(&format!("{name}: open"), || call!(Key::open(key, nonce, aad, &sealed)));
+            assert!(!matches!(opened, Err(OpenError::Misuse(_))), "{name}");
+        }
+        if algorithm.expands() {
+            return;
+        }
+        let (mut data, mut tag) = (data.clone(), tag.clone());
+        traced(&format!("{name}: seal in place"), || {
+            call!(Key::seal_in_place(key, nonce, aad, &mut data, &mut tag))
+        })
+        .expect("sizes that the algorithm takes");
+        for forged in 0..2 {
+            let (mut data, mut tag) = (data.clone(), tag.clone());
+            if let (1, Some(byte)) = (forged, tag.first_mut()) {
+                *byte ^= 1;
+            }
+            let opened = traced(&format!("{name}: open in place"), || {
+                call!(Key::open_in_place(key, nonce, aad, &mut data, &tag))
+            });
+            assert!(!matches!(opened, Err(OpenError::Misuse(_))), "{name}");
+            let (mut data, tag) = (message.data.clone(), &mut tag);
+            traced(&format!("{name}: open unverified"), || {
+                call!(Key::open_unverified_in_place(key, nonce, aad, &mut data, tag))
+            })
+            .expect("sizes that the algorithm takes");
+        }
+    }
+
+    /// The types with RustCrypto's traits, which are all alike, and keys for the backend that is selected.
+    fn types(secret: &mut Secret) {
+        let (key, text) = (secret.bytes(16), secret.bytes(37));
+        let key: [u8; 16] = key.try_into().expect("16 bytes");
+        let gcm = Algorithm::by_id("aes128-gcm").expect("a listed algorithm");
+        traced("a key with a short tag", || {
+            let key = call!(Key::new(gcm, &key)).expect("a key of the right length");
+            call!(Key::with_tag_bytes(key, 12)).expect("a tag of GCM's")
+        });
+        let both = [key, [key[0]; 16]];
+        for id in ["aes128-gcm", "aes128-ccm", "aes128-ocb3-t128"] {
+            let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
+            traced("two keys side by side", || {
+                call!(Key::new_many(algorithm, &both)).expect("keys of the right length")
+            });
+        }
+        let nonce = [7; 12].into();
+        let cipher: Aes128Gcm = traced("the type of GCM: a key", || call!(KeyInit::new(&key.into())));
+        let mut data = text.clone();
+        let tag = traced("the type of GCM: seal", || {
+            call!(AeadInOut::encrypt_inout_detached(&cipher, &nonce, b"header", data.as_mut_slice().into()))
+        })
+        .expect("sizes that the algorithm takes");
+        for forged in 0..2 {
+            let (mut data, mut tag) = (data.clone(), tag);
+            tag[0] ^= forged;
+            let opened = traced("the type of GCM: open", || {
+                call!(AeadInOut::decrypt_inout_detached(
+                    &cipher,
+                    &nonce,
+                    b"header",
+                    data.as_mut_slice().into(),
+                    &tag
+                ))
+            });
+            assert_eq!(opened.is_ok(), forged == 0);
+        }
+        traced("the type of CMAC", || {
+            let mut mac: Aes128Cmac = call!(KeyInit::new(&key.into()));
+            call!(Mac::update(&mut mac, &text[..21]));
+            call!(Mac::update(&mut mac, &text[21..]));
+            let tag = call!(Mac::finalize_reset(&mut mac));
+            call!(Mac::update(&mut mac, &text));
+            call!(Mac::reset(&mut mac));
+            call!(Mac::update(&mut mac, &text));
+            (tag, call!(Mac::finalize(mac)))
+        });
     }
 
     fn sizes(lengths: &[usize]) -> String {

@@ -158,4 +158,7 @@ fn main() {
         println!("{}: done", backend.name());
     }
     println!("{batches} batches and single messages");
+    if words.is_empty() {
+        sealcomb_checks::assert_all_were_made();
+    }
 }

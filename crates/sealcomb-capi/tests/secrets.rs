@@ -1,0 +1,235 @@
+//! What the C functions leave of keys and messages in memory that they free, and whether they touch what is beside a buffer. The
+//! library beneath them is looked at more closely by `crates/sealcomb-checks`.
+
+#[path = "../../sealcomb-checks/tests/common/arena.rs"]
+mod arena;
+#[path = "../../sealcomb-checks/tests/common/guarded.rs"]
+mod guarded;
+
+use std::ffi::CString;
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use arena::{differences, in_arena};
+use guarded::Guarded;
+use sealcomb::{ALGORITHMS, Algorithm, Kind};
+use sealcomb_capi::sealcomb_status::{SEALCOMB_FORGED, SEALCOMB_OK, SEALCOMB_UNAUTHENTICATED};
+use sealcomb_capi::{
+    sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
+    sealcomb_key_new, sealcomb_key_new_with, sealcomb_mac, sealcomb_mac_verify, sealcomb_open,
+    sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch,
+};
+
+/// Bytes that depend on a secret, at a guard page.
+fn secret(number: u64, bytes: usize, at_end: bool) -> Guarded {
+    let bytes: Vec<u8> = (0..bytes)
+        .map(|i| (number as u8).wrapping_mul(167).wrapping_add((i as u8).wrapping_mul(29)))
+        .collect();
+    Guarded::new(&bytes, at_end)
+}
+
+fn public(bytes: usize, at_end: bool) -> Guarded {
+    Guarded::new(&vec![7; bytes], at_end)
+}
+
+/// A key, by the first or the second of the ways to make one.
+fn new_key(algorithm: &Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mut sealcomb_key {
+    let id = CString::new(algorithm.id).unwrap();
+    let mut key = ptr::null_mut();
+    // What lives as long as the process is not in the arena.
+    sealcomb::Backend::selected().unwrap();
+    // SAFETY: a text.
+    let algorithm = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
+    // SAFETY: the key's bytes, and a place for the key.
+    let status = in_arena(|| unsafe {
+        match tag_bytes {
+            None => sealcomb_key_new(algorithm, bytes.as_ptr(), bytes.len(), &raw mut key),
+            Some(tag) => {
+                sealcomb_key_new_with(algorithm, bytes.as_ptr(), bytes.len(), tag, ptr::null(), &raw mut key)
+            }
+        }
+    });
+    assert_eq!(status, SEALCOMB_OK);
+    key
+}
+
+fn free(key: *mut sealcomb_key) {
+    // SAFETY: made by `new_key`, and nobody uses it any more.
+    in_arena(|| unsafe { sealcomb_key_free(key) });
+}
+
+/// Seals and opens a message of an AEAD or a cipher, verified and forged, alone.
+fn single(algorithm: &Algorithm, number: u64, at_end: bool) {
+    let key = new_key(algorithm, &secret(number, algorithm.key_bytes, at_end), None);
+    let (nonce, aad) = (
+        public(algorithm.nonce_bytes, at_end),
+        public(if is_plain_cipher(algorithm) { 0 } else { 21 }, at_end),
+    );
+    let message = secret(number, 48, at_end);
+    let mut sealed = public(algorithm.ciphertext_bytes(48) + algorithm.tag_bytes, at_end);
+    let mut opened =
+        public(if algorithm.needs_message_bytes() { 48 } else { sealed.len() - algorithm.tag_bytes }, at_end);
+    let mut written = 0;
+    // SAFETY: buffers that live, with their lengths.
+    let status = in_arena(|| unsafe {
+        let (nonce_bytes, aad_bytes, room) = (nonce.len(), aad.len(), sealed.len());
+        sealcomb_seal(
+            key,
+            nonce.as_ptr(),
+            nonce_bytes,
+            aad.as_ptr(),
+            aad_bytes,
+            message.as_ptr(),
+            message.len(),
+            sealed.as_mut_ptr(),
+            room,
+            &raw mut written,
+        )
+    });
+    assert_eq!((status, written), (SEALCOMB_OK, sealed.len()), "{algorithm:?}");
+    for forged in [false, true] {
+        if forged {
+            let last = sealed.len() - 1;
+            sealed[last] ^= 1;
+        }
+        let room = opened.len();
+        // SAFETY: buffers that live, with their lengths.
+        let status = in_arena(|| unsafe {
+            sealcomb_open(
+                key,
+                nonce.as_ptr(),
+                nonce.len(),
+                aad.as_ptr(),
+                aad.len(),
+                sealed.as_ptr(),
+                sealed.len(),
+                opened.as_mut_ptr(),
+                room,
+                &raw mut written,
+            )
+        });
+        match algorithm.kind {
+            Kind::Cipher => assert_eq!(status, SEALCOMB_UNAUTHENTICATED, "{algorithm:?}"),
+            _ if forged => assert_eq!((status, written), (SEALCOMB_FORGED, 0), "{algorithm:?}"),
+            _ => assert_eq!((status, &opened[..written]), (SEALCOMB_OK, &*message), "{algorithm:?}"),
+        }
+    }
+    free(key);
+}
+
+fn is_plain_cipher(algorithm: &Algorithm) -> bool {
+    algorithm.kind == Kind::Cipher && !algorithm.tweaked
+}
+
+/// Makes and verifies the tag of a message.
+fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
+    let key =
+        new_key(algorithm, &secret(number, algorithm.key_bytes, at_end), algorithm.tag.first().copied());
+    let (nonce, message) = (public(algorithm.nonce_bytes, at_end), secret(number, 77, at_end));
+    let mut tag = public(algorithm.tag[0], at_end);
+    // SAFETY: buffers that live, with their lengths.
+    unsafe {
+        let room = tag.len();
+        let (nonce, nonce_bytes, message, bytes) =
+            (nonce.as_ptr(), nonce.len(), message.as_ptr(), message.len());
+        let made = in_arena(|| sealcomb_mac(key, nonce, nonce_bytes, message, bytes, tag.as_mut_ptr(), room));
+        assert_eq!(made, SEALCOMB_OK, "{algorithm:?}");
+        let verify = |tag: &[u8]| {
+            in_arena(|| sealcomb_mac_verify(key, nonce, nonce_bytes, message, bytes, tag.as_ptr(), tag.len()))
+        };
+        assert_eq!(verify(&tag), SEALCOMB_OK, "{algorithm:?}");
+        tag[0] ^= 1;
+        assert_eq!(verify(&tag), SEALCOMB_FORGED, "{algorithm:?}");
+    }
+    free(key);
+}
+
+/// Seals and opens a batch under two keys in turn, in place and apart, with additional data in pieces; every third is forged.
+fn batch(algorithm: &Algorithm, number: u64, count: usize) {
+    let keys = [0, 1].map(|i| new_key(algorithm, &secret(number + i, algorithm.key_bytes, i == 0), None));
+    let nonce = public(algorithm.nonce_bytes, true);
+    let aad_bytes = if is_plain_cipher(algorithm) { 0 } else { 9 };
+    let aads: Vec<_> = (0..2).map(|i| public(aad_bytes, i == 0)).collect();
+    let parts: Vec<_> =
+        aads.iter().map(|aad| sealcomb_iovec { data: aad.as_ptr(), bytes: aad.len() }).collect();
+    let room = algorithm.ciphertext_bytes(32);
+    let mut buffers: Vec<_> = (0..count).map(|i| secret(number, room, i % 2 == 0)).collect();
+    let mut tags: Vec<_> = (0..count).map(|i| public(algorithm.tag_bytes, i % 2 == 0)).collect();
+    let mut jobs: Vec<_> = (buffers.iter_mut().zip(&mut tags).enumerate())
+        .map(|(i, (buffer, tag))| sealcomb_job {
+            size: size_of::<sealcomb_job>(),
+            key: keys[i % 2],
+            nonce: nonce.as_ptr(),
+            nonce_bytes: nonce.len(),
+            aad: ptr::null(),
+            aad_bytes: 0,
+            aad_parts: if aad_bytes == 0 { ptr::null() } else { parts.as_ptr() },
+            aad_part_count: if aad_bytes == 0 { 0 } else { parts.len() },
+            input: buffer.as_ptr(),
+            input_bytes: 32,
+            output: buffer.as_mut_ptr(),
+            output_bytes: buffer.len(),
+            tag: tag.as_mut_ptr(),
+            tag_bytes: tag.len(),
+            written: MaybeUninit::new(0),
+            status: MaybeUninit::new(SEALCOMB_OK),
+            reserved: 0,
+        })
+        .collect();
+    // SAFETY: jobs whose buffers live.
+    assert_eq!(
+        in_arena(|| unsafe { sealcomb_seal_batch(jobs.as_mut_ptr(), count) }),
+        SEALCOMB_OK,
+        "{algorithm:?}"
+    );
+    for (i, job) in jobs.iter_mut().enumerate() {
+        job.input_bytes = room;
+        job.output_bytes = if algorithm.needs_message_bytes() { 32 } else { room };
+        if i % 3 == 0 && algorithm.kind == Kind::Aead {
+            // SAFETY: the tag has a byte at least, and is nobody else's now.
+            unsafe { *job.tag ^= 1 };
+        }
+    }
+    // SAFETY: the same.
+    let opened = in_arena(|| unsafe { sealcomb_open_batch(jobs.as_mut_ptr(), count) });
+    assert_eq!(
+        opened,
+        if algorithm.kind == Kind::Aead { SEALCOMB_FORGED } else { SEALCOMB_OK },
+        "{algorithm:?}"
+    );
+    keys.into_iter().for_each(free);
+}
+
+/// Fails with a line for each algorithm of which freed memory tells.
+fn must_leave_nothing(what: &str, works: impl Fn(&Algorithm) -> bool, work: impl Fn(&Algorithm, u64)) {
+    let mut guilty = Vec::new();
+    for algorithm in ALGORITHMS.iter().filter(|algorithm| works(algorithm)) {
+        let found = differences(|secret| work(algorithm, secret));
+        if !found.is_empty() {
+            guilty.push(format!("{what}: {algorithm:?} leaves {} bytes of a secret", found.len()));
+        }
+    }
+    assert!(guilty.is_empty(), "{guilty:#?}");
+}
+
+#[test]
+fn single_messages_leave_nothing_and_touch_nothing_else() {
+    for at_end in [true, false] {
+        let work = |algorithm: &Algorithm, number| single(algorithm, number, at_end);
+        must_leave_nothing("a message", |algorithm| algorithm.kind != Kind::Mac, work);
+    }
+}
+
+#[test]
+fn macs_leave_nothing_and_touch_nothing_else() {
+    for at_end in [true, false] {
+        let work = |algorithm: &Algorithm, number| mac(algorithm, number, at_end);
+        must_leave_nothing("a tag", |algorithm| algorithm.kind == Kind::Mac, work);
+    }
+}
+
+#[test]
+fn batches_leave_nothing_and_touch_nothing_else() {
+    let work = |algorithm: &Algorithm, number| batch(algorithm, number, 7);
+    must_leave_nothing("a batch", |algorithm| algorithm.kind != Kind::Mac, work);
+}

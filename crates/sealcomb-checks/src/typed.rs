@@ -1,0 +1,106 @@
+//! The types with RustCrypto's traits, for the algorithms that have one: they must come to what a key gives.
+
+use aead::inout::InOutBuf;
+use digest::{FixedOutput, FixedOutputReset, Reset, Update};
+use sealcomb::aead::{
+    AeadInOut, Aes128Ccm, Aes128Eax, Aes128Gcm, Aes128GcmSiv, Aes128Siv, Aes192Ccm, Aes192Eax, Aes192Gcm,
+    Aes256Ccm, Aes256Eax, Aes256Gcm, Aes256GcmSiv, Aes256Siv, KeyInit,
+};
+use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
+
+use crate::{Call, Case, Job, Memory, Role};
+
+/// Does with a message what a case does with it, under a type's own key.
+pub(crate) type Typed<M> = fn(&mut M, &[u8], &Job<M>);
+
+macro_rules! aead_of {
+    ($Type:ident) => {
+        |memory, key, job| {
+            let held = memory.hold(Role::Key, key);
+            let cipher: Box<$Type> = memory.call(Call::NewKey, || {
+                Box::new(call!(KeyInit::new((&*held).try_into().expect("a key of the right length"))))
+            });
+            let (Ok(nonce), Ok(received)) = ((&*job.nonce).try_into(), (&job.tag[..]).try_into()) else {
+                return;
+            };
+            let mut data = memory.hold(Role::Message, &job.message);
+            let tag = memory.call(Call::Seal, || {
+                call!(AeadInOut::encrypt_inout_detached(
+                    &*cipher,
+                    nonce,
+                    &job.aad,
+                    InOutBuf::from(&mut *data)
+                ))
+            });
+            let mut tag = tag.expect("sizes that the algorithm takes");
+            assert_eq!(memory.publish(&mut data), job.ciphertext);
+            assert_eq!(memory.publish(&mut tag), job.tag);
+            let mut data = memory.hold(Role::Ciphertext, &job.ciphertext);
+            let opened = memory.call(Call::Open, || {
+                let data = InOutBuf::from(&mut *data);
+                call!(AeadInOut::decrypt_inout_detached(&*cipher, nonce, &job.aad, data, received))
+            });
+            opened.expect("a sealed message");
+            assert_eq!(memory.publish(&mut data), job.message);
+            memory.call(Call::DropKeys, || drop(cipher));
+        }
+    };
+}
+
+macro_rules! mac_of {
+    ($Type:ident) => {
+        |memory, key, job| {
+            let held = memory.hold(Role::Key, key);
+            let new =
+                || -> $Type { call!(KeyInit::new((&*held).try_into().expect("a key of the right length"))) };
+            // Pieces that end within a block.
+            let update =
+                |mac: &mut $Type| job.aad.chunks(23).for_each(|piece| call!(Update::update(mac, piece)));
+            let mut mac = memory.call(Call::NewKey, || Box::new(new()));
+            let (mut once, mut again) = (Default::default(), Default::default());
+            memory.call(Call::Seal, || {
+                // Another message, which is given up.
+                call!(Update::update(&mut *mac, &held));
+                call!(Reset::reset(&mut *mac));
+                update(&mut mac);
+                call!(FixedOutputReset::finalize_into_reset(&mut *mac, &mut once));
+            });
+            memory.call(Call::DropKeys, || drop(mac));
+            memory.call(Call::Seal, || {
+                let mut mac = new();
+                update(&mut mac);
+                call!(FixedOutput::finalize_into(mac, &mut again));
+            });
+            assert_eq!(memory.publish(&mut once), job.tag);
+            assert_eq!(memory.publish(&mut again), job.tag);
+        }
+    };
+}
+
+impl Case {
+    /// What the algorithm's type does, if there is one that takes the sizes of the case.
+    pub(crate) fn typed<M: Memory>(&self) -> Option<Typed<M>> {
+        if self.tag != 16 || !self.is_on_the_selected_backend() {
+            return None;
+        }
+        Some(match self.algorithm.id {
+            "aes128-gcm" => aead_of!(Aes128Gcm),
+            "aes192-gcm" => aead_of!(Aes192Gcm),
+            "aes256-gcm" => aead_of!(Aes256Gcm),
+            "aes128-gcm-siv" => aead_of!(Aes128GcmSiv),
+            "aes256-gcm-siv" => aead_of!(Aes256GcmSiv),
+            "aes128-siv" => aead_of!(Aes128Siv),
+            "aes256-siv" => aead_of!(Aes256Siv),
+            "aes128-ccm" => aead_of!(Aes128Ccm),
+            "aes192-ccm" => aead_of!(Aes192Ccm),
+            "aes256-ccm" => aead_of!(Aes256Ccm),
+            "aes128-eax" => aead_of!(Aes128Eax),
+            "aes192-eax" => aead_of!(Aes192Eax),
+            "aes256-eax" => aead_of!(Aes256Eax),
+            "aes128-cmac" => mac_of!(Aes128Cmac),
+            "aes192-cmac" => mac_of!(Aes192Cmac),
+            "aes256-cmac" => mac_of!(Aes256Cmac),
+            _ => return None,
+        })
+    }
+}

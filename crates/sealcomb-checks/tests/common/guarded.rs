@@ -1,0 +1,74 @@
+//! Memory that ends where a page begins that nobody may touch, or begins where one ends.
+
+use std::ops::{Deref, DerefMut};
+
+use region::{Allocation, Protection};
+
+/// What stands between a buffer and the page's other end.
+const REST: u8 = 0xE9;
+
+/// Bytes between two pages that may not be touched, at one of them.
+pub(crate) struct Guarded {
+    allocation: Allocation,
+    /// Where the bytes begin, from the first page on.
+    pub(crate) start: usize,
+    bytes: usize,
+}
+
+impl Guarded {
+    pub(crate) fn new(bytes: &[u8], at_end: bool) -> Self {
+        let page = region::page::size();
+        let room = bytes.len().next_multiple_of(page);
+        let mut allocation = region::alloc(room + 2 * page, Protection::READ_WRITE).expect("memory");
+        let start = if at_end { page + room - bytes.len() } else { page };
+        let first = allocation.as_mut_ptr::<u8>();
+        // SAFETY: the whole allocation may be written still, and nobody refers to it.
+        unsafe { first.write_bytes(REST, room + 2 * page) };
+        for guard in [first, first.wrapping_add(page + room)] {
+            // SAFETY: the first and the last page are the allocation's own, and nobody refers to them.
+            unsafe { region::protect(guard, page, Protection::NONE) }.expect("a page of one's own");
+        }
+        let mut guarded = Self { allocation, start, bytes: bytes.len() };
+        guarded.copy_from_slice(bytes);
+        guarded
+    }
+
+    /// The pages between the guards.
+    fn inner(&self) -> &[u8] {
+        let page = region::page::size();
+        // SAFETY: these pages can be read, and were written.
+        unsafe {
+            std::slice::from_raw_parts(
+                self.allocation.as_ptr::<u8>().add(page),
+                self.allocation.len() - 2 * page,
+            )
+        }
+    }
+}
+
+impl Deref for Guarded {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let start = self.start - region::page::size();
+        &self.inner()[start..start + self.bytes]
+    }
+}
+
+impl DerefMut for Guarded {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: between the guards, borrowed for as long as the allocation is.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.allocation.as_mut_ptr::<u8>().add(self.start), self.bytes)
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let start = self.start - region::page::size();
+        let inner = self.inner();
+        let rest = [&inner[..start], &inner[start + self.bytes..]].concat();
+        assert!(rest.iter().all(|byte| *byte == REST), "something was written beside a buffer");
+    }
+}

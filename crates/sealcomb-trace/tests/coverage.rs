@@ -1,0 +1,315 @@
+//! Every function that takes or returns a secret must be in the harnesses that watch what becomes of secrets, or be left out here
+//! with a reason. The functions are found in the sources, the C header and the Python stubs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::{ImplItem, Item, ItemImpl, ItemMacro, Type, UseTree, Visibility};
+
+/// Rust functions that no harness needs to call: the beginning of their names, and the reason.
+const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
+    ("Algorithm::", "an entry of the catalog"),
+    ("Backend::", "the name of a backend"),
+    ("probe::", "measures instructions, on constants"),
+    ("reference::", "models for tests, which branch on secrets: SECURITY.md says so"),
+    ("Aad::", "additional data is public; a job that borrows it is in the harnesses"),
+    ("Burst::new", "borrows; `Burst::seal` and `Burst::open` do the work"),
+    ("Burst::aad", "borrows; `Burst::seal` and `Burst::open` do the work"),
+    ("SealJob::check", "looks at sizes, as `seal_batch` does"),
+    ("OpenJob::check", "looks at sizes, as `open_batch` does"),
+    ("OpenJob::verdict", "returns a verdict"),
+    ("OpenJob::message_bytes", "returns a length"),
+    ("Key::algorithm", "returns no secret"),
+    ("Key::backend", "returns no secret"),
+    ("Key::tag_bytes", "returns no secret"),
+    (
+        "Debug::fmt",
+        "names an algorithm and a backend; the tests of the CLI and of Python search what is printed",
+    ),
+    ("Display::fmt", "texts of errors, made of numbers and names"),
+    ("AsRef::as_ref", "borrows the key"),
+    ("From::from", "borrows additional data, or turns an error into another"),
+];
+
+/// Rust functions that only the tracer leaves out.
+const NOT_TRACED: &[(&str, &str)] = &[
+    ("SealJob::new", "borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
+    ("SealJob::in_place", "borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
+    ("OpenJob::new", "borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
+    ("OpenJob::in_place", "borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
+    ("Update::update", "`Mac::update` calls it"),
+    ("Reset::reset", "`Mac::reset` calls it"),
+    ("FixedOutput::finalize_into", "`Mac::finalize` calls it"),
+    ("FixedOutputReset::finalize_into_reset", "`Mac::finalize_reset` calls it"),
+];
+
+/// C functions that take no secret: the beginning of their names, and the reason. The others are in
+/// `crates/sealcomb-capi/tests/secrets.rs`, which watches freed memory and guard pages. Poison and tracer leave C out: a C function
+/// makes the library's jobs of pointers and lengths, and calls what is in these harnesses.
+const NO_SECRETS_IN_C: &[(&str, &str)] = &[
+    ("sealcomb_version", "takes nothing"),
+    ("sealcomb_algorithm_", "an entry of the catalog"),
+    ("sealcomb_backend_", "the name of a backend"),
+    ("sealcomb_status_text", "a constant text"),
+    ("sealcomb_key_algorithm", "returns no secret"),
+    ("sealcomb_key_backend", "returns no secret"),
+    ("sealcomb_key_tag_bytes", "returns no secret"),
+];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// All Rust sources below a folder, by their path from there.
+fn sources(folder: &Path, below: &str, found: &mut BTreeMap<String, syn::File>) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        let name = format!("{below}{}", path.file_name().expect("a name").to_string_lossy());
+        if path.is_dir() {
+            sources(&path, &format!("{name}/"), found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            found.insert(
+                name.clone(),
+                syn::parse_file(&text).unwrap_or_else(|error| panic!("{name}: {error}")),
+            );
+        }
+    }
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
+}
+
+/// The names that a `use` gives.
+fn names_of(tree: &UseTree, names: &mut BTreeSet<String>) {
+    match tree {
+        UseTree::Path(path) => names_of(&path.tree, names),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| names_of(tree, names)),
+        UseTree::Name(name) => {
+            names.insert(name.ident.to_string());
+        }
+        UseTree::Rename(rename) => {
+            names.insert(rename.ident.to_string());
+        }
+        UseTree::Glob(_) => panic!("the public face names what it gives"),
+    }
+}
+
+fn type_name(of: &Type) -> String {
+    match of {
+        Type::Path(path) => {
+            path.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
+        }
+        Type::Reference(reference) => type_name(&reference.elem),
+        _ => String::new(),
+    }
+}
+
+fn functions_of(block: &ItemImpl, private_traits: &BTreeSet<String>, found: &mut BTreeSet<String>) {
+    let owner = match &block.trait_ {
+        Some((path, _)) => path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default(),
+        None => type_name(&block.self_ty),
+    };
+    if block.trait_.is_some() && private_traits.contains(&owner) {
+        return;
+    }
+    for item in &block.items {
+        if let ImplItem::Fn(function) = item
+            && (block.trait_.is_some() || is_public(&function.vis))
+        {
+            found.insert(format!("{owner}::{}", function.sig.ident));
+        }
+    }
+}
+
+/// The functions of traits that a macro implements for the types that it declares.
+fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
+    let text = declared.mac.tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    for block in text.split("impl ").skip(1) {
+        let Some((of, body)) = block.split_once(" for ") else { continue };
+        if !body.trim_start().starts_with("$") {
+            continue;
+        }
+        let owner =
+            of.rsplit("::").next().unwrap_or_default().trim().split(['<', ' ']).next().unwrap_or_default();
+        for function in body.split("fn ").skip(1) {
+            let name: String = function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            found.insert(format!("{owner}::{name}"));
+        }
+    }
+}
+
+/// The public functions of the library, by type or trait and name.
+fn functions_in_rust() -> BTreeSet<String> {
+    let mut files = BTreeMap::new();
+    sources(&repository().join("crates/sealcomb/src"), "", &mut files);
+    let face = &files["lib.rs"];
+    let (mut names, mut modules) = (BTreeSet::new(), BTreeSet::new());
+    for item in &face.items {
+        match item {
+            Item::Use(import) if is_public(&import.vis) => names_of(&import.tree, &mut names),
+            Item::Mod(module) if is_public(&module.vis) => {
+                modules.insert(module.ident.to_string());
+            }
+            _ => {}
+        }
+    }
+    let items = files.values().flat_map(|file| &file.items);
+    let private_traits = items.filter_map(|item| match item {
+        Item::Trait(declared) if !is_public(&declared.vis) => Some(declared.ident.to_string()),
+        _ => None,
+    });
+    let private_traits: BTreeSet<_> = private_traits.collect();
+    let mut functions = BTreeSet::new();
+    for (path, file) in &files {
+        let module = path.split(['/', '.']).next().unwrap_or_default();
+        let public = modules.contains(module);
+        let mut here = BTreeSet::new();
+        for item in &file.items {
+            match item {
+                Item::Impl(block) if public || names.contains(&type_name(&block.self_ty)) => {
+                    functions_of(block, &private_traits, &mut here);
+                }
+                Item::Fn(function) if is_public(&function.vis) => {
+                    let name = function.sig.ident.to_string();
+                    if public || names.contains(&name) {
+                        here.insert(name);
+                    }
+                }
+                Item::Macro(declared) if public && declared.mac.path.is_ident("macro_rules") => {
+                    functions_of_types(declared, &mut here);
+                }
+                _ => {}
+            }
+        }
+        let prefix =
+            if matches!(module, "probe" | "reference") { format!("{module}::") } else { String::new() };
+        functions.extend(here.into_iter().map(|name| format!("{prefix}{name}")));
+    }
+    functions
+}
+
+/// The functions that harnesses call by the macro `call!`.
+fn called_in(paths: &[&str]) -> BTreeSet<String> {
+    let mut called = BTreeSet::new();
+    for path in paths {
+        let text = read(path);
+        let calls = text.split("call!(").skip(1).filter_map(|call| call.split_once('('));
+        called.extend(calls.map(|(path, _)| path.trim().to_owned()));
+    }
+    called
+}
+
+/// What is neither called nor left out, and reasons for what is not there or is called after all.
+fn complaints(
+    functions: &BTreeSet<String>,
+    called: &BTreeSet<String>,
+    reasons: &[(&str, &str)],
+) -> Vec<String> {
+    let excused = |name: &str| reasons.iter().any(|(beginning, _)| name.starts_with(beginning));
+    let missing = functions.iter().filter(|name| !called.contains(*name) && !excused(name));
+    let idle = reasons.iter().filter(|(beginning, _)| {
+        !functions.iter().any(|name| name.starts_with(beginning) && !called.contains(name))
+    });
+    missing
+        .map(|name| format!("{name} is in no harness"))
+        .chain(idle.map(|(beginning, _)| format!("{beginning} needs no reason: it is covered, or gone")))
+        .collect()
+}
+
+#[test]
+fn every_rust_function_with_secrets_is_in_the_harnesses_of_memory() {
+    let called = called_in(&["crates/sealcomb-checks/src/lib.rs", "crates/sealcomb-checks/src/typed.rs"]);
+    let found = complaints(&functions_in_rust(), &called, NO_SECRETS_IN_RUST);
+    assert!(found.is_empty(), "freed memory, guard pages, poison, stack: {found:#?}");
+}
+
+#[test]
+fn every_rust_function_with_secrets_is_traced() {
+    let called = called_in(&["crates/sealcomb/examples/traced.rs"]);
+    let found = complaints(&functions_in_rust(), &called, &[NO_SECRETS_IN_RUST, NOT_TRACED].concat());
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn the_functions_of_the_library_are_found() {
+    let functions = functions_in_rust();
+    for name in [
+        "Key::new",
+        "Key::new_many",
+        "Key::open_unverified_in_place",
+        "seal_batch_with",
+        "Burst::verify",
+        "AeadInOut::decrypt_inout_detached",
+        "FixedOutputReset::finalize_into_reset",
+        "KeyInit::new",
+        "SealJob::mac",
+    ] {
+        assert!(functions.contains(name), "{name} is not among {functions:#?}");
+    }
+    assert!(
+        !functions.contains("Key::material") && !functions.contains("fly"),
+        "what is not public is left out"
+    );
+}
+
+#[test]
+fn a_function_that_is_in_no_harness_is_found_and_so_is_a_reason_too_many() {
+    let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let functions = set(&["Key::new", "Stream::update", "Algorithm::by_id"]);
+    let reasons = [("Algorithm::", "no secret")];
+    assert_eq!(complaints(&functions, &set(&["Key::new", "Stream::update"]), &reasons), [""; 0]);
+    assert_eq!(complaints(&functions, &set(&["Key::new"]), &reasons).len(), 1);
+    assert_eq!(
+        complaints(&functions, &set(&["Key::new", "Stream::update", "Algorithm::by_id"]), &reasons).len(),
+        1
+    );
+}
+
+#[test]
+fn every_c_function_with_secrets_is_in_a_harness() {
+    let header = read("crates/sealcomb-capi/include/sealcomb.h");
+    let code: String =
+        header.lines().filter(|line| !line.trim_start().starts_with(['*', '/', '#'])).collect();
+    let functions: BTreeSet<String> = code
+        .split('(')
+        .filter_map(|before| before.rsplit([' ', '*', ';', '\n']).next())
+        .filter(|name| name.starts_with("sealcomb_"))
+        .map(str::to_owned)
+        .collect();
+    assert!(functions.len() > 25, "{functions:?}");
+    let harness = read("crates/sealcomb-capi/tests/secrets.rs");
+    let called = functions.iter().filter(|name| harness.contains(&format!("{name}("))).cloned().collect();
+    let found = complaints(&functions, &called, NO_SECRETS_IN_C);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Python copies what a program holds in `bytes`, and wipes nothing, so no harness watches its memory: SECURITY.md says so. What
+/// is left is that every function has tests, among them those of what is printed, raised and pickled.
+#[test]
+fn every_python_function_is_tried_by_a_test() {
+    let stubs = read("python/sealcomb/_sealcomb.pyi");
+    let functions = stubs.lines().filter_map(|line| line.trim_start().strip_prefix("def "));
+    let functions: BTreeSet<_> = functions.filter_map(|line| line.split('(').next()).collect();
+    // The command's own: it takes a keyset that is encrypted, and returns it as bytes.
+    let is_ours = |name: &&str| !name.starts_with("__") && *name != "encrypted_keyset";
+    let functions: Vec<_> = functions.into_iter().filter(is_ours).collect();
+    assert!(functions.len() > 15, "{functions:?}");
+    let folder = repository().join("python/tests");
+    let tests: String = fs::read_dir(folder)
+        .expect("the tests of Python")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "py"))
+        .map(|path| fs::read_to_string(path).expect("a test"))
+        .collect();
+    let is_left_out =
+        |name: &&&str| !tests.contains(&format!("{name}(")) && !tests.contains(&format!(".{name}"));
+    let missing: Vec<_> = functions.iter().filter(is_left_out).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
