@@ -167,8 +167,8 @@ pub unsafe extern "C" fn sealcomb_algorithm_ciphertext_bytes(
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.ciphertext_bytes(message_bytes))
 }
 
-/// Puts into `message_bytes` the most bytes that a message with a ciphertext of so many bytes, without its tag, can have:
-/// the room that opening needs.
+/// Puts into `message_bytes` the most bytes that a message with a ciphertext of so many bytes, without its tag, can
+/// have: the room that opening needs.
 ///
 /// @return `SEALCOMB_FORGED` where no message has a ciphertext of this length, `SEALCOMB_ERROR_POINTER` for NULL
 #[must_use]

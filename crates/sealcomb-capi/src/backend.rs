@@ -31,8 +31,8 @@ pub(crate) unsafe fn named(name: *const c_char) -> Result<Backend, sealcomb_stat
     Ok(Backend::named(name.to_str().unwrap_or_default())?)
 }
 
-/// The name of the backend of this number, counted from 0, slow to fast, whether this CPU has it or not; NULL beyond the
-/// last.
+/// The name of the backend of this number, counted from 0, slow to fast, whether this CPU has it or not; NULL beyond
+/// the last.
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_backend_at(number: usize) -> *const c_char {
     guard::or(ptr::null(), || NAMES.get(number).map_or(ptr::null(), |name| name.as_ptr()))
@@ -40,8 +40,8 @@ pub extern "C" fn sealcomb_backend_at(number: usize) -> *const c_char {
 
 /// Whether the backend of this name can be had; NULL asks for that of new keys.
 ///
-/// @return `SEALCOMB_OK`, `SEALCOMB_ERROR_UNKNOWN_BACKEND`, or `SEALCOMB_ERROR_NO_BACKEND` where this CPU, its operating
-/// system or this build lacks it
+/// @return `SEALCOMB_OK`, `SEALCOMB_ERROR_UNKNOWN_BACKEND`, or `SEALCOMB_ERROR_NO_BACKEND` where this CPU, its
+/// operating system or this build lacks it
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_backend_check(name: *const c_char) -> sealcomb_status {
@@ -49,8 +49,8 @@ pub unsafe extern "C" fn sealcomb_backend_check(name: *const c_char) -> sealcomb
     guard::status(|| unsafe { named(name) }.map_or_else(|status| status, |_| SEALCOMB_OK))
 }
 
-/// Puts into `name` the name of the backend that new keys use: that in the environment variable `SEALCOMB_BACKEND`, which is
-/// read once, else the fastest that this CPU has.
+/// Puts into `name` the name of the backend that new keys use: that in the environment variable `SEALCOMB_BACKEND`,
+/// which is read once, else the fastest that this CPU has.
 ///
 /// @return as `sealcomb_backend_check`, of what the variable says
 #[must_use]

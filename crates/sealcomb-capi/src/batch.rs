@@ -20,14 +20,14 @@ const MOST_JOB_BYTES: usize = 1 << 12;
 
 /// Seals every job of a batch. Jobs may differ in key, algorithm and length. Each gets its `status` and `written`.
 ///
-/// Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are and
-/// however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096 bytes
-/// together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a build without
-/// further features.
+/// Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are
+/// and however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096
+/// bytes together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a
+/// build without further features.
 ///
-/// @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same. Nothing
-/// was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are wrong is
-/// nothing written to the jobs themselves.
+/// @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same.
+/// Nothing was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are
+/// wrong is nothing written to the jobs themselves.
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
@@ -35,14 +35,14 @@ pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usi
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Seal>() }
 }
 
-/// Opens every job of a batch. Each gets its `status`: `SEALCOMB_OK` where it verified, `SEALCOMB_UNAUTHENTICATED` where its
-/// algorithm is a bare cipher, `SEALCOMB_FORGED` where it did not verify; then its output is zeroed. A forged job changes
-/// nothing of others.
+/// Opens every job of a batch. Each gets its `status`: `SEALCOMB_OK` where it verified, `SEALCOMB_UNAUTHENTICATED`
+/// where its algorithm is a bare cipher, `SEALCOMB_FORGED` where it did not verify; then its output is zeroed. A forged
+/// job changes nothing of others.
 ///
 /// Memory and stack as for `sealcomb_seal_batch`.
 ///
-/// @return `SEALCOMB_OK` if no job was forged, `SEALCOMB_FORGED` if one was or several; or as `sealcomb_seal_batch`, what is wrong
-/// with the first job that has a mistake in it
+/// @return `SEALCOMB_OK` if no job was forged, `SEALCOMB_FORGED` if one was or several; or as `sealcomb_seal_batch`,
+/// what is wrong with the first job that has a mistake in it
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_open_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
@@ -66,8 +66,8 @@ struct Mistake {
 
 impl Jobs {
     /// # Safety
-    /// At `first` are `count` jobs, each of the size that the first has in its first field, that nobody else uses; and for
-    /// each the promises of [`sealcomb_job::prepare`] hold.
+    /// At `first` are `count` jobs, each of the size that the first has in its first field, that nobody else uses; and
+    /// for each the promises of [`sealcomb_job::prepare`] hold.
     #[inline(always)]
     unsafe fn run<D: Direction>(mut self) -> sealcomb_status {
         if self.count == 0 {
@@ -158,7 +158,8 @@ impl Jobs {
         Ok(())
     }
 
-    /// Whether there is a job of this version in what the first job says is a job, and nothing behind it that is of a later one.
+    /// Whether there is a job of this version in what the first job says is a job, and nothing behind it that is of a
+    /// later one.
     ///
     /// # Safety
     /// As for [`Self::run`].

@@ -24,15 +24,15 @@ pub struct sealcomb_iovec {
 
 /// A message to seal or to open: where it is, where the result goes, and what became of it.
 ///
-/// Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where the
-/// length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
+/// Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where
+/// the length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
 ///
 /// If `output` is `input`, the work is done in place. Otherwise nothing that is written (the bytes of the result at
-/// `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and its
-/// pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers of
-/// different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what then stands in
-/// those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what is written overlap
-/// the jobs themselves.
+/// `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and
+/// its pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers
+/// of different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what
+/// then stands in those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what
+/// is written overlap the jobs themselves.
 #[repr(C)]
 pub struct sealcomb_job {
     /// `sizeof(sealcomb_job)`, of the header that the program was compiled with: the same in all jobs of a batch.
@@ -47,9 +47,9 @@ pub struct sealcomb_job {
     pub aad: *const u8,
     /// Bytes of `aad`.
     pub aad_bytes: usize,
-    /// Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be 0.
-    /// To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same as one
-    /// empty piece (RFC 5297, section 2.4); `aad` is one string.
+    /// Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be
+    /// 0. To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same
+    /// as one empty piece (RFC 5297, section 2.4); `aad` is one string.
     pub aad_parts: *const sealcomb_iovec,
     /// How many pieces there are; 0 where `aad_parts` is NULL.
     pub aad_part_count: usize,
@@ -60,8 +60,8 @@ pub struct sealcomb_job {
     /// Where the ciphertext goes, or the message.
     pub output: *mut u8,
     /// Bytes that may be written there: at least `sealcomb_algorithm_ciphertext_bytes` when sealing,
-    /// `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they are. Where
-    /// `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
+    /// `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they
+    /// are. Where `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
     pub output_bytes: usize,
     /// Where sealing puts the tag; where opening finds it, and only reads.
     pub tag: *mut u8,
@@ -96,8 +96,8 @@ pub(crate) trait Direction {
     /// The tag, to be written or to be read.
     type Tag<'a>;
     /// # Safety
-    /// Bytes are there that can be read, and where it is so, be written, for `'a`, and nobody else writes to them, or reads them
-    /// where they are written.
+    /// Bytes are there that can be read, and where it is so, be written, for `'a`, and nobody else writes to them, or
+    /// reads them where they are written.
     unsafe fn tag<'a>(data: *mut u8, bytes: usize) -> Self::Tag<'a>;
     /// Bytes of the output that may be written.
     fn room(algorithm: &Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status>;
@@ -298,8 +298,8 @@ impl sealcomb_job {
         self.input == self.output.cast_const()
     }
 
-    /// Adds the library's job to a flight that has room for it, if this one's sizes and buffers can be. Returns how many bytes
-    /// of the output may be written.
+    /// Adds the library's job to a flight that has room for it, if this one's sizes and buffers can be. Returns how
+    /// many bytes of the output may be written.
     ///
     /// # Safety
     /// The key is NULL or one that lives for `'a`. Where a length is not 0, the pointer beside it is NULL, or that many
@@ -323,7 +323,8 @@ impl sealcomb_job {
             // SAFETY: the caller's promise.
             return unsafe { self.prepare_closely::<D, N>(key, pool, flight) };
         }
-        // SAFETY: the caller's promise; what `is_plain` found makes slices of them, and what is written overlaps nothing.
+        // SAFETY: the caller's promise; what `is_plain` found makes slices of them, and what is written overlaps
+        // nothing.
         unsafe {
             let nonce = slice::from_raw_parts(self.nonce, self.nonce_bytes);
             let aad = slice::from_raw_parts(self.aad, self.aad_bytes);
@@ -339,8 +340,8 @@ impl sealcomb_job {
         Ok(self.input_bytes)
     }
 
-    /// Whether it is in order at a first glance, as nearly all jobs are: every pointer is one, the result is as long as the
-    /// input and has room, and nothing that is written may overlap anything else.
+    /// Whether it is in order at a first glance, as nearly all jobs are: every pointer is one, the result is as long as
+    /// the input and has room, and nothing that is written may overlap anything else.
     #[inline(always)]
     fn is_plain<D: Direction>(&self, algorithm: &Algorithm) -> bool {
         let lengths =

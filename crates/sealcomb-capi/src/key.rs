@@ -30,8 +30,8 @@ pub unsafe extern "C" fn sealcomb_key_new(
     unsafe { sealcomb_key_new_with(algorithm, bytes, count, 0, ptr::null(), key) }
 }
 
-/// As `sealcomb_key_new`, for tags of another length and a given backend. Every message's tag must have that length, so that
-/// nobody can pass off a short one.
+/// As `sealcomb_key_new`, for tags of another length and a given backend. Every message's tag must have that length, so
+/// that nobody can pass off a short one.
 ///
 /// @param tag_bytes bytes of every tag; 0 for the usual length
 /// @param backend a backend's name; NULL for that of `sealcomb_backend_selected`

@@ -5,8 +5,8 @@ use std::slice;
 use crate::sealcomb_status;
 use crate::sealcomb_status::SEALCOMB_ERROR_POINTER;
 
-/// Whether a buffer is possible: it has no more bytes than an object can have, and, if it has any, a pointer that is aligned
-/// and not NULL.
+/// Whether a buffer is possible: it has no more bytes than an object can have, and, if it has any, a pointer that is
+/// aligned and not NULL.
 #[inline(always)]
 pub(crate) fn is_possible<T>(data: *const T, count: usize) -> bool {
     (count == 0 || !data.is_null() && data.is_aligned()) && count <= isize::MAX as usize / size_of::<T>()
@@ -26,8 +26,8 @@ pub(crate) unsafe fn tell<T>(place: *mut T, value: T) {
 /// As a slice. NULL is an empty one.
 ///
 /// # Safety
-/// `count` values can be read at `data` for as long as the slice is used, and nobody writes to them meanwhile; or `count` is
-/// 0, with any pointer.
+/// `count` values can be read at `data` for as long as the slice is used, and nobody writes to them meanwhile; or
+/// `count` is 0, with any pointer.
 #[inline(always)]
 pub(crate) unsafe fn read<'a, T>(data: *const T, count: usize) -> Result<&'a [T], sealcomb_status> {
     if !is_possible(data, count) {
@@ -44,8 +44,8 @@ pub(crate) unsafe fn read<'a, T>(data: *const T, count: usize) -> Result<&'a [T]
 /// As a slice to write to. NULL is an empty one.
 ///
 /// # Safety
-/// `bytes` bytes can be written at `data` for as long as the slice is used, and nobody else uses them meanwhile; or `bytes`
-/// is 0, with any pointer.
+/// `bytes` bytes can be written at `data` for as long as the slice is used, and nobody else uses them meanwhile; or
+/// `bytes` is 0, with any pointer.
 #[inline(always)]
 pub(crate) unsafe fn write<'a>(data: *mut u8, bytes: usize) -> Result<&'a mut [u8], sealcomb_status> {
     if !is_possible(data, bytes) {
@@ -54,8 +54,8 @@ pub(crate) unsafe fn write<'a>(data: *mut u8, bytes: usize) -> Result<&'a mut [u
     if bytes == 0 {
         return Ok(&mut []);
     }
-    // SAFETY: the caller's promise; not NULL and not too long, as just found. What C has as a buffer is a `u8` whatever it
-    // holds.
+    // SAFETY: the caller's promise; not NULL and not too long, as just found. What C has as a buffer is a `u8` whatever
+    // it holds.
     Ok(unsafe { slice::from_raw_parts_mut(data, bytes) })
 }
 

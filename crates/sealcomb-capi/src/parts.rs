@@ -1,5 +1,5 @@
-//! Additional data in several pieces: where they are put together. A fixed room on the stack, so that a batch takes no memory
-//! from the heap.
+//! Additional data in several pieces: where they are put together. A fixed room on the stack, so that a batch takes no
+//! memory from the heap.
 
 use std::cell::OnceCell;
 use std::mem::MaybeUninit;
@@ -78,7 +78,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The pieces in memory of their own. Pieces may name the same memory many times, and so be more than there is memory for.
+/// The pieces in memory of their own. Pieces may name the same memory many times, and so be more than there is memory
+/// for.
 fn concatenated<'a>(
     bytes: usize,
     pieces: impl Iterator<Item = &'a [u8]>,

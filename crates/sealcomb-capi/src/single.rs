@@ -30,8 +30,8 @@ const EMPTY: sealcomb_job = sealcomb_job {
     reserved: 0,
 };
 
-/// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than
-/// that takes.
+/// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room
+/// than that takes.
 ///
 /// @param written where the bytes of both together are put, 0 where something is wrong; may be NULL
 /// @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
@@ -84,14 +84,14 @@ pub unsafe extern "C" fn sealcomb_seal(
     status
 }
 
-/// Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the length
-/// of the message, `message_bytes` tells it.
+/// Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the
+/// length of the message, `message_bytes` tells it.
 ///
-/// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in place also
-/// the bytes of the ciphertext
-/// @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
-/// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as far as it would
-/// have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was written
+/// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in
+/// place also the bytes of the ciphertext @param written where the bytes of the message are put, 0 unless it was
+/// opened; may be NULL @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then
+/// `message` is zeroed as far as it would have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is
+/// wrong, and nothing was written
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_open(

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char};
 
 use sealcomb::{Error, Verdict};
 
-/// What became of a call or of a job. Errors are mistakes of the caller, found before anything is written, unless it says
-/// otherwise.
+/// What became of a call or of a job. Errors are mistakes of the caller, found before anything is written, unless it
+/// says otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_status {
@@ -35,8 +35,8 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_MESSAGE_LENGTH = -8,
     /// The message is longer than the mode's limit.
     SEALCOMB_ERROR_MESSAGE_TOO_LONG = -9,
-    /// There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there is no
-    /// memory to join them.
+    /// There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there
+    /// is no memory to join them.
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
     /// The output has less room than the result takes.
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT = -11,
@@ -50,8 +50,8 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_UNKNOWN_BACKEND = -15,
     /// The backend exists, but this CPU, its operating system or this build lacks it.
     SEALCOMB_ERROR_NO_BACKEND = -16,
-    /// A mistake of the library, which never comes knowingly: please report it. Outputs of what was to be opened are zeroed,
-    /// others hold nothing of use.
+    /// A mistake of the library, which never comes knowingly: please report it. Outputs of what was to be opened are
+    /// zeroed, others hold nothing of use.
     SEALCOMB_ERROR_INTERNAL = -100,
 }
 

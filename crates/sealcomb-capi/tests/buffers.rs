@@ -347,7 +347,8 @@ const TAKERS: &[Taker] = &[
 ];
 
 impl Taker {
-    /// Calls it with one buffer replaced by what is made of it, and says what came of that and whether memory stayed as it was.
+    /// Calls it with one buffer replaced by what is made of it, and says what came of that and whether memory stayed as
+    /// it was.
     fn with(&self, place: usize, replace: impl Fn(Buffer) -> Buffer) -> (sealcomb_status, bool) {
         static PIECE: [u8; 4] = [BEFORE; 4];
         let mut memory: Vec<Vec<u8>> = self.places.iter().map(|place| vec![BEFORE; place.count]).collect();
@@ -511,7 +512,8 @@ fn every_buffer_of_the_header_is_tried() {
     assert_eq!(buffers_in_the_header(), tried);
 }
 
-/// The buffers of a job in one piece of memory: where each begins, and its bytes. In place, `input` and `output` are one.
+/// The buffers of a job in one piece of memory: where each begins, and its bytes. In place, `input` and `output` are
+/// one.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     nonce: (usize, usize),
@@ -559,7 +561,8 @@ enum AadIn {
     Parts,
 }
 
-/// What a job does to memory, made of copies of all that it reads: what is there afterwards, or `None` if it does not verify.
+/// What a job does to memory, made of copies of all that it reads: what is there afterwards, or `None` if it does not
+/// verify.
 fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8]) -> (Vec<u8>, bool) {
     let at = |(start, bytes): (usize, usize)| before[start..start + bytes].to_vec();
     let (nonce, input, mut tag) = (at(layout.nonce), at(layout.input), at(layout.tag));
@@ -584,7 +587,8 @@ fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8
     (after, verified)
 }
 
-/// Seals or opens with a layout, and compares with the model what is written and what is refused. Returns what came of it.
+/// Seals or opens with a layout, and compares with the model what is written and what is refused. Returns what came of
+/// it.
 fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens: bool) -> sealcomb_status {
     let mut arena: Vec<u8> = (0..ARENA).map(|i| (i * i / 7) as u8).collect();
     if opens {

@@ -1,5 +1,5 @@
-//! What the C functions leave of keys and messages in memory that they free, and whether they touch what is beside a buffer. The
-//! library beneath them is looked at more closely by `crates/sealcomb-checks`.
+//! What the C functions leave of keys and messages in memory that they free, and whether they touch what is beside a
+//! buffer. The library beneath them is looked at more closely by `crates/sealcomb-checks`.
 
 #[path = "../../sealcomb-checks/tests/common/arena.rs"]
 mod arena;
@@ -144,7 +144,8 @@ fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
     free(key);
 }
 
-/// Seals and opens a batch under two keys in turn, in place and apart, with additional data in pieces; every third is forged.
+/// Seals and opens a batch under two keys in turn, in place and apart, with additional data in pieces; every third is
+/// forged.
 fn batch(algorithm: &Algorithm, number: u64, count: usize) {
     let keys = [0, 1].map(|i| new_key(algorithm, &secret(number + i, algorithm.key_bytes, i == 0), None));
     let nonce = public(algorithm.nonce_bytes, true);

@@ -1,7 +1,8 @@
 //! Jobs of every algorithm, whose bytes lie wherever a check wants them.
 //!
-//! Every function of the library that takes or returns a secret is called here, by the macro `call!`, so that each check (freed
-//! memory, guard pages, poison, stack) covers it. `crates/sealcomb-trace/tests/coverage.rs` fails if one is missing.
+//! Every function of the library that takes or returns a secret is called here, by the macro `call!`, so that each
+//! check (freed memory, guard pages, poison, stack) covers it. `crates/sealcomb-trace/tests/coverage.rs` fails if one
+//! is missing.
 
 #[macro_use]
 mod calls;
@@ -222,7 +223,8 @@ impl Case {
         }
     }
 
-    /// Expands the keys, by each of the ways that there are. A key stays where it was made, since a move leaves a copy behind.
+    /// Expands the keys, by each of the ways that there are. A key stays where it was made, since a move leaves a copy
+    /// behind.
     fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
         let algorithm = self.algorithm;
         let usual = algorithm.kind == Kind::Cipher || self.tag == algorithm.tag_bytes;

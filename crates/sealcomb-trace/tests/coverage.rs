@@ -1,5 +1,5 @@
-//! Every function that takes or returns a secret must be in the harnesses that watch what becomes of secrets, or be left out here
-//! with a reason. The functions are found in the sources, the C header and the Python stubs.
+//! Every function that takes or returns a secret must be in the harnesses that watch what becomes of secrets, or be
+//! left out here with a reason. The functions are found in the sources, the C header and the Python stubs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -45,8 +45,8 @@ const NOT_TRACED: &[(&str, &str)] = &[
 ];
 
 /// C functions that take no secret: the beginning of their names, and the reason. The others are in
-/// `crates/sealcomb-capi/tests/secrets.rs`, which watches freed memory and guard pages. Poison and tracer leave C out: a C function
-/// makes the library's jobs of pointers and lengths, and calls what is in these harnesses.
+/// `crates/sealcomb-capi/tests/secrets.rs`, which watches freed memory and guard pages. Poison and tracer leave C out:
+/// a C function makes the library's jobs of pointers and lengths, and calls what is in these harnesses.
 const NO_SECRETS_IN_C: &[(&str, &str)] = &[
     ("sealcomb_version", "takes nothing"),
     ("sealcomb_algorithm_", "an entry of the catalog"),
@@ -290,8 +290,8 @@ fn every_c_function_with_secrets_is_in_a_harness() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Python copies what a program holds in `bytes`, and wipes nothing, so no harness watches its memory: SECURITY.md says so. What
-/// is left is that every function has tests, among them those of what is printed, raised and pickled.
+/// Python copies what a program holds in `bytes`, and wipes nothing, so no harness watches its memory: SECURITY.md says
+/// so. What is left is that every function has tests, among them those of what is printed, raised and pickled.
 #[test]
 fn every_python_function_is_tried_by_a_test() {
     let stubs = read("python/sealcomb/_sealcomb.pyi");

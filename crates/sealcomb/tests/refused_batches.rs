@@ -1,5 +1,5 @@
-//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also behind the messages
-//! that are laid out together.
+//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also behind
+//! the messages that are laid out together.
 
 use sealcomb::{
     Algorithm, BatchError, Burst, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with,

@@ -3,9 +3,9 @@
 //!
 //! usage: poison [--long] [WORD...]
 //!
-//! WORD leaves but the algorithms with one of these words in their names. Everything that depends on a key is tainted by
-//! the key. Ciphertexts, and the tags that come with them, are no secrets. Nonces and additional data need not be, yet
-//! nothing depends on their bytes either, but where a counter begins with a nonce: there it is left defined.
+//! WORD leaves but the algorithms with one of these words in their names. Everything that depends on a key is tainted
+//! by the key. Ciphertexts, and the tags that come with them, are no secrets. Nonces and additional data need not be,
+//! yet nothing depends on their bytes either, but where a counter begins with a nonce: there it is left defined.
 
 use std::env;
 use std::hint::black_box;

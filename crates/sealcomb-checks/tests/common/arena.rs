@@ -27,7 +27,8 @@ thread_local! {
 
 struct Allocator;
 
-// SAFETY: what is not the arena's is the system's. The arena hands out parts of memory that it owns, aligned, each once.
+// SAFETY: what is not the arena's is the system's. The arena hands out parts of memory that it owns, aligned, each
+// once.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !IN_USE.get() {
