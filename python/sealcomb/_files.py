@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -301,14 +301,17 @@ def unnamed_file(folder: Path) -> int | None:
 
 def give_name(handle: int, folder: Path) -> str:
     """A hidden name in a folder for an unnamed file that is there."""
-    name = str(folder / f".sealcomb.{secrets.token_hex(8)}.part")
     beside = os.open(folder, os.O_RDONLY)
     try:
-        # With a folder, link() follows the symbolic link to the file, which it must.
-        os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
-        return name
+        for number in count():
+            name = str(folder / f".sealcomb.{os.getpid()}.{number}.part")
+            with contextlib.suppress(FileExistsError):
+                # With a folder, link() follows the symbolic link to the file, which it must.
+                os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
+                return name
     finally:
         os.close(beside)
+    raise AssertionError("there is always another number")
 
 
 @contextlib.contextmanager
