@@ -176,7 +176,6 @@ fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<
         Header::V4(v4) => Ok(v4.total_len().into()),
         Header::V6(v6) if v6.payload_length() > 0 => Ok(header_bytes + usize::from(v6.payload_length())),
         Header::V6(v6) if v6.next_header() == IpNumber::IPV6_NO_NEXT_HEADER => Ok(header_bytes),
-        Header::V6(_) if all <= header_bytes + PADDING_BYTES => Ok(header_bytes),
         Header::V6(v6) if v6.next_header() == IpNumber::IPV6_HEADER_HOP_BY_HOP => {
             match jumbo_len(&payload[header_bytes..]).map_err(|reason| cut(record, reason))? {
                 Some(len) if len > usize::from(u16::MAX) => Ok(header_bytes + len),
@@ -184,6 +183,7 @@ fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<
                 None => Ok(all),
             }
         }
+        Header::V6(_) if all <= header_bytes + PADDING_BYTES => Ok(header_bytes),
         Header::V6(_) => Ok(all),
     }
 }

@@ -120,7 +120,7 @@ impl Sealer {
 
     /// Takes the next number of the first association that protects the frame and has one.
     fn lay_out_frame(&mut self, record: &Record) -> Result<LaidOut, Unsealed> {
-        if record.link != DataLink::ETHERNET {
+        if !matches!(record.link, DataLink::ETHERNET) {
             return Err(Unsealed::OtherLink);
         }
         if record.original > FRAME_BYTES {
@@ -279,14 +279,17 @@ impl Opener {
         open(&mut openable).context("opening")?;
         let verified: Vec<bool> = openable.iter().map(sealcomb_macsec::Incoming::is_verified).collect();
         let mut verified = verified.into_iter();
-        let deliver = |(received, incoming): (Result<Received, Dropped>, &Incoming<'_>)| {
+        let deliver = |received: Result<Received, Dropped>| {
             let received = received?;
-            let frame = self.deliver(&received, verified.next() == Some(true))?;
-            let (addresses, data) = frame.split_at(ADDRESS_BYTES);
-            let vlan_tags = incoming.vlan_tags;
-            Ok(if vlan_tags.is_empty() { frame } else { [addresses, vlan_tags, data].concat() })
+            self.deliver(&received, verified.next() == Some(true))
         };
-        Ok(received.into_iter().zip(burst).map(deliver).collect())
+        let mut opened: Vec<Result<Vec<u8>, Dropped>> = received.into_iter().map(deliver).collect();
+        for (opened, Incoming { vlan_tags, .. }) in opened.iter_mut().zip(burst) {
+            if let (Ok(frame), [_, ..]) = (opened, vlan_tags) {
+                frame.splice(ADDRESS_BYTES..ADDRESS_BYTES, vlan_tags.iter().copied());
+            }
+        }
+        Ok(opened)
     }
 
     fn look_up(&self, incoming: &Incoming<'_>) -> Result<Received, Dropped> {
