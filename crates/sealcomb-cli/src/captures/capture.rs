@@ -210,7 +210,7 @@ impl<R: Read> Capture<R> {
         let record = Record::new(
             self.records + 1,
             time,
-            pcapng::Packet {
+            &pcapng::Packet {
                 interface: 0,
                 link,
                 data: &self.bytes[PCAP_PACKET_HEADER_BYTES..],
@@ -258,13 +258,13 @@ impl<R: Read> Capture<R> {
         let Format::PcapNg(section) = &mut self.format else { unreachable!("of a pcapng file") };
         let Some(packet) = section.take(kind, &self.bytes)? else { return Ok(None) };
         self.early += u64::from(packet.time.is_none());
-        Ok(Some(Record::new(self.records + 1, packet.time.unwrap_or_default(), packet)))
+        Ok(Some(Record::new(self.records + 1, packet.time.unwrap_or_default(), &packet)))
     }
 }
 
 impl Record {
-    fn new(number: u64, time: Duration, packet: pcapng::Packet<'_>) -> Self {
-        let pcapng::Packet { interface, link, data, original, fcs, .. } = packet;
+    fn new(number: u64, time: Duration, packet: &pcapng::Packet<'_>) -> Self {
+        let pcapng::Packet { interface, link, data, original, fcs, .. } = *packet;
         // Some programs write too few bytes, or 0, as the original length.
         let original = original.max(data.len()).saturating_sub(fcs);
         let frame = data[..data.len().min(original).min(FRAME_BYTES)].to_vec();

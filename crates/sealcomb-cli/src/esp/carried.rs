@@ -32,7 +32,7 @@ const GRE: IpNumber = IpNumber(47);
 /// Ethernet frames in IP (RFC 3378), and MPLS (RFC 4023).
 const ETHER_IP: IpNumber = IpNumber(97);
 const MPLS_IN_IP: IpNumber = IpNumber(137);
-/// Ethernet frames and MPLS, as EtherTypes.
+/// Ethernet frames and MPLS, by EtherType.
 const BRIDGED: u16 = 0x6558;
 const MPLS: u16 = 0x8847;
 /// UDP ports of tunnels.

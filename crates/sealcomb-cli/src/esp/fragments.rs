@@ -93,13 +93,11 @@ impl Fragments {
             waiting.fragments += 1;
             if waiting.payload.is_complete() {
                 let fragments = waiting.fragments;
-                return match waiting.put_together() {
-                    Some(packet) => Ok(Added::Whole(Cow::Owned(packet), fragments)),
-                    None => {
-                        self.lost.push((Unopened::NoEsp(NoEsp::Malformed), fragments));
-                        Ok(Added::Waiting)
-                    }
-                };
+                if let Some(packet) = waiting.put_together() {
+                    return Ok(Added::Whole(Cow::Owned(packet), fragments));
+                }
+                self.lost.push((Unopened::NoEsp(NoEsp::Malformed), fragments));
+                return Ok(Added::Waiting);
             }
         }
         if waiting.fragments > 0 {

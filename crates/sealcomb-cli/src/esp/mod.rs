@@ -109,8 +109,8 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Folder to keep the sequence numbers in that keys have used [default: $XDG_STATE_HOME/sealcomb, or
-    /// ~/.local/state/sealcomb]
+    /// Folder to keep the sequence numbers in that keys have used [default: `$XDG_STATE_HOME/sealcomb`, or
+    /// `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Number the packets of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
@@ -153,13 +153,10 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     }
     let mut capture = open_capture(&args.input, ip::knows)?;
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Any)?;
-    let mut sequences = match start_sequence {
-        Some(_) => None,
-        None => {
-            let file = KeyFile { path: &args.sa, is_public: keys_are_public };
-            Some(take_sequences(state.as_deref(), file, &sealer.fingerprints())?)
-        }
-    };
+    let file = KeyFile { path: &args.sa, is_public: keys_are_public };
+    let keys = sealer.fingerprints();
+    let take = || take_sequences(state.as_deref(), file, &keys);
+    let mut sequences = if start_sequence.is_none() { Some(take()?) } else { None };
     if let Some(sequences) = &sequences {
         sealer.go_on(|key| sequences.last(key));
     }

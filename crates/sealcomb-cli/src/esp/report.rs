@@ -116,10 +116,11 @@ impl Cause for Unopened {
     }
 
     fn is_usual(self) -> bool {
-        match self {
-            Self::NoPacket(NoPacket::NotIp | NoPacket::Clipped) | Self::NoEsp(NoEsp::Other) => true,
-            Self::Dropped(_) => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::NoPacket(NoPacket::NotIp | NoPacket::Clipped)
+                | Self::NoEsp(NoEsp::Other)
+                | Self::Dropped(_)
+        )
     }
 }

@@ -102,8 +102,8 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Folder to keep the packet numbers in that keys have used [default: $XDG_STATE_HOME/sealcomb, or
-    /// ~/.local/state/sealcomb]
+    /// Folder to keep the packet numbers in that keys have used [default: `$XDG_STATE_HOME/sealcomb`, or
+    /// `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Number the frames of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
@@ -151,13 +151,10 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let mut capture = open_capture(&args.input, is_ethernet)?;
     let mut writer =
         Writer::create(&args.output, DataLink::ETHERNET, capture.has_nanoseconds(), Readers::Any)?;
-    let mut sequences = match start_pn {
-        Some(_) => None,
-        None => {
-            let file = KeyFile { path: &args.sa, is_public: keys_are_public };
-            Some(take_sequences(state.as_deref(), file, &sealer.fingerprints())?)
-        }
-    };
+    let file = KeyFile { path: &args.sa, is_public: keys_are_public };
+    let keys = sealer.fingerprints();
+    let take = || take_sequences(state.as_deref(), file, &keys);
+    let mut sequences = if start_pn.is_none() { Some(take()?) } else { None };
     if let Some(sequences) = &sequences {
         sealer.go_on(|key| sequences.last(key));
     }

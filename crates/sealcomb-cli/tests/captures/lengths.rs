@@ -1,5 +1,7 @@
 //! How long a packet is: what its header says, or else its frame.
 
+use std::slice::from_ref;
+
 use crate::files::{ETHERNET, Frame, RAW};
 use crate::packets::*;
 use crate::run::{esp, macsec, opened};
@@ -29,7 +31,7 @@ fn a_packet_without_length_in_its_header_has_that_of_its_frame() {
         ] {
             let outcome = esp("seal", link, &[frame]);
             outcome.assert_well();
-            assert_eq!(opened(&outcome.packets), [whole.clone()]);
+            assert_eq!(opened(&outcome.packets), from_ref(&whole));
         }
     }
 }
@@ -55,10 +57,10 @@ fn padding_is_no_part_of_a_packet() {
 
 #[test]
 fn packets_that_are_longer_than_ip_are_too_long() {
-    let jumbo_option = [&[TCP, 0, 0xc2, 4][..], &70_008_u32.to_be_bytes(), &[3; 70_000]].concat();
+    let jumbo_option = [&[TCP, 0, 0xc2, 4][..], &70_008_u32.to_be_bytes(), &vec![3; 70_000]].concat();
     let jumbogram = ip6(HOP_BY_HOP, &jumbo_option);
-    let long = without_length(ip4(TCP, &[3; 70_000]));
-    let long_v6 = without_length(ip6(TCP, &[3; 70_000]));
+    let long = without_length(ip4(TCP, &vec![3; 70_000]));
+    let long_v6 = without_length(ip6(TCP, &vec![3; 70_000]));
     let frames = [without_length(jumbogram), long, long_v6, plain(4, 10)].map(Frame::whole);
     let outcome = esp("seal", RAW, &frames);
     outcome.assert_lost("3 too long for the tunnel");

@@ -1,5 +1,7 @@
 //! MACsec frames behind VLAN tags, and frames that are not whole.
 
+use std::slice::from_ref;
+
 use crate::files::{ETHERNET, Frame, Order, RAW, enhanced, interface, section};
 use crate::packets::*;
 use crate::run::{MACSEC, macsec, on_capture};
@@ -54,7 +56,7 @@ fn vlan_tags_of_a_frame_that_is_sealed_are_encrypted() {
 #[test]
 fn a_clipped_frame_is_never_sealed_or_opened() {
     let plain = frames().remove(5);
-    let sealed = sealed(&[plain.clone()]).remove(0);
+    let sealed = sealed(from_ref(&plain)).remove(0);
     for tags in [&[][..], TAGS[0], TAGS[2]] {
         for (direction, whole) in [("seal", &plain), ("open", &sealed)] {
             let whole = with_tags(whole, tags);

@@ -330,15 +330,16 @@ fn waiting_run(world: &mut World, owner: Owner, sa: &Path) -> (Child, PathBuf, V
     let capture = crate::world::capture(&[owner], 200);
     let (begin, rest) = capture.split_at(100 * 90);
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), begin).unwrap();
-    for _ in 0..6000 {
-        if fs::read_dir(world.state()).is_ok_and(|mut entries| {
-            entries.any(|entry| entry.unwrap().path().extension().is_some_and(|e| e == "json"))
-        }) {
-            return (child, output, rest.to_vec());
-        }
+    while !has_state_file(&world.state()) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended without a number");
         sleep(Duration::from_millis(10));
     }
-    panic!("no number was reserved");
+    (child, output, rest.to_vec())
+}
+
+fn has_state_file(folder: &Path) -> bool {
+    let is_one = |path: PathBuf| path.extension().is_some_and(|extension| extension == "json");
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|entry| is_one(entry.unwrap().path())))
 }
 
 #[test]
