@@ -103,6 +103,13 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
 const LEAST_TYPE: u16 = 0x600;
 /// An LLC header with which an EtherType comes after all.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+/// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+const VLAN_TAGS: [EtherType; 4] = [
+    EtherType::VLAN_TAGGED_FRAME,
+    EtherType::PROVIDER_BRIDGING,
+    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
+    EtherType(0x9200),
+];
 const PPPOE_SESSION: EtherType = EtherType(0x8864);
 const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 
@@ -112,9 +119,7 @@ pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket
     let behind = |bytes| payload.get(bytes..).ok_or(NoPacket::Clipped);
     match EtherType(ether_type) {
         EtherType::IPV4 | EtherType::IPV6 => Ok(payload),
-        EtherType::VLAN_TAGGED_FRAME | EtherType::PROVIDER_BRIDGING | EtherType::VLAN_DOUBLE_TAGGED_FRAME => {
-            of_type(number(payload, 2)?, behind(4)?)
-        }
+        tag if VLAN_TAGS.contains(&tag) => of_type(number(payload, 2)?, behind(4)?),
         PPPOE_SESSION => match number(payload, 6)? {
             0x0021 | 0x0057 => behind(8),
             _ => Err(NoPacket::NotIp),
@@ -142,7 +147,7 @@ fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
 /// on each family of systems.
 fn is_ip_family(field: [u8; 4]) -> bool {
     const IPV4: u32 = 2;
-    const IPV6: [u32; 4] = [10, 24, 28, 30];
+    const IPV6: [u32; 5] = [10, 23, 24, 28, 30];
     [u32::from_le_bytes(field), u32::from_be_bytes(field)]
         .iter()
         .any(|family| *family == IPV4 || IPV6.contains(family))

@@ -19,7 +19,7 @@ const ADDRESS_BYTES: usize = 12;
 /// These and the EtherType.
 const HEADER_BYTES: usize = 14;
 /// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
-const VLAN_TAGS: [[u8; 2]; 3] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]];
+const VLAN_TAGS: [[u8; 2]; 4] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00], [0x92, 0x00]];
 const VLAN_TAG_BYTES: usize = 4;
 /// Of key agreement and port access control: it goes through the uncontrolled port, never protected (IEEE 802.1X).
 const EAPOL: [u8; 2] = [0x88, 0x8e];

@@ -15,10 +15,12 @@ fn every_header_leads_to_the_packet() {
     let tag = [0x81, 0, 0, 5];
     let service_tag = [0x88, 0xa8, 0, 6];
     let old_tag = [0x91, 0, 0, 7];
+    let older_tag = [0x92, 0, 0, 7];
     let mut frames = Vec::new();
     for packet in [&v4, &v6] {
         let kind = ether_type(packet);
-        for tags in [&[][..], &tag, &service_tag, &[service_tag, tag].concat(), &[old_tag, tag, tag].concat()]
+        for tags in
+            [&[][..], &tag, &service_tag, &[service_tag, tag].concat(), &[older_tag, old_tag, tag].concat()]
         {
             frames.push((ETHERNET, ethernet(tags, kind, packet)));
         }
@@ -33,10 +35,12 @@ fn every_header_leads_to_the_packet() {
         frames.push((LINUX_SLL, [&[0; 14][..], &kind.to_be_bytes(), packet].concat()));
         frames.push((LINUX_SLL, [&[0; 14][..], &tag, &kind.to_be_bytes(), packet].concat()));
         frames.push((LINUX_SLL2, [&kind.to_be_bytes()[..], &[0; 18], packet].concat()));
-        let family: u32 = if kind == TYPE_V4 { 2 } else { 30 };
-        frames.push((NULL, [&family.to_le_bytes()[..], packet].concat()));
-        frames.push((NULL, [&family.to_be_bytes()[..], packet].concat()));
-        frames.push((LOOP, [&family.to_be_bytes()[..], packet].concat()));
+        let families: &[u32] = if kind == TYPE_V4 { &[2] } else { &[10, 23, 24, 28, 30] };
+        for family in families {
+            frames.push((NULL, [&family.to_le_bytes()[..], packet].concat()));
+            frames.push((NULL, [&family.to_be_bytes()[..], packet].concat()));
+            frames.push((LOOP, [&family.to_be_bytes()[..], packet].concat()));
+        }
         for raw in [RAW, 12, 14, if kind == TYPE_V4 { 228 } else { 229 }] {
             frames.push((raw, packet.clone()));
         }

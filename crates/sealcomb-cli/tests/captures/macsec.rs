@@ -21,11 +21,12 @@ fn with_tags(frame: &[u8], tags: &[u8]) -> Vec<u8> {
     [&frame[..12], tags, &frame[12..]].concat()
 }
 
-const TAGS: [&[u8]; 4] = [
+const TAGS: [&[u8]; 5] = [
     &[0x81, 0, 0, 5],
     &[0x88, 0xa8, 0, 5],
     &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6],
     &[0x91, 0, 0, 5, 0x81, 0, 0, 6],
+    &[0x92, 0, 0, 5],
 ];
 
 #[test]

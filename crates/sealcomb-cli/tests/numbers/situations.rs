@@ -151,6 +151,13 @@ fn a_state_that_is_no_file_of_the_keys_is_refused() {
         set_mode(&file, 0o622);
         refused(&mut world, &["others than its owner can write it"]);
         set_mode(&file, 0o600);
+        // Nor is a lock that is no file waited for.
+        let mut paths = fs::read_dir(world.state()).unwrap().map(|entry| entry.unwrap().path());
+        let lock = paths.find(|path| path.extension().is_some_and(|e| e == "lock")).unwrap();
+        fs::remove_file(&lock).unwrap();
+        assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
+        refused(&mut world, &[".lock: cannot be kept"]);
+        fs::remove_file(&lock).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
 }

@@ -140,6 +140,10 @@ pub(super) fn lock(
 
 fn lock_one(path: &Path, waiting: &mut Option<impl FnOnce(&Path)>) -> io::Result<File> {
     loop {
+        // To open a pipe would wait for somebody who reads from it.
+        if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let file = File::options().write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
