@@ -141,7 +141,7 @@ impl Many {
 /// Whoever has the array may change it or have its memory freed, so that nothing of it is read without the interpreter's
 /// lock: what a call needs is copied under it.
 struct Array<'py> {
-    array: Bound<'py, PyArray2<u8>>,
+    object: Bound<'py, PyArray2<u8>>,
     rows: usize,
     width: usize,
 }
@@ -158,15 +158,15 @@ impl<'py> Array<'py> {
             )
         })?;
         let [rows, width] = [array.shape()[0], array.shape()[1]];
-        Ok(Some(Self { array: array.clone(), rows, width }))
+        Ok(Some(Self { object: array.clone(), rows, width }))
     }
 
     /// Copies rows to `out`, one after the other.
     fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
-        if self.array.shape() != [self.rows, self.width] {
+        if self.object.shape() != [self.rows, self.width] {
             return Err(PyRuntimeError::new_err("an array changed its shape during the call"));
         }
-        let array = self.array.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let array = self.object.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let from = array.as_array();
         let from = from.slice_axis(Axis(0), Slice::from(rows.clone()));
         let bytes = from.len();
@@ -298,7 +298,7 @@ impl Associated {
         // What a buffer's own code could change meanwhile is looked at once.
         let each: Vec<Bound<'_, PyAny>> = list.iter().collect();
         if each.is_empty() || !each.iter().all(|item| item.is_none() || item.is_instance_of::<PyList>()) {
-            return Ok(Self::SameStrings(each.iter().map(|item| item.extract()).collect::<PyResult<_>>()?));
+            return Ok(Self::SameStrings(each.iter().map(PyAnyMethods::extract).collect::<PyResult<_>>()?));
         }
         same_number("associated_data", each.len(), messages)?;
         // What is no list is `None`.
