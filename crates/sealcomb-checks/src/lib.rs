@@ -6,6 +6,7 @@
 
 #[macro_use]
 mod calls;
+mod stream;
 mod typed;
 
 pub use calls::assert_all_were_made;
@@ -186,6 +187,7 @@ impl Case {
         self.open(memory, &each, &jobs);
         if let [job] = &jobs[..] {
             self.alone(memory, each[0], job);
+            self.in_pieces(memory, &key_bytes[0], job);
             if let Some(same) = self.typed() {
                 same(memory, &key_bytes[0], job);
             }

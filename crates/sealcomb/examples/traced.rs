@@ -26,14 +26,14 @@ mod traced {
     use sealcomb::aead::{AeadInOut, Aes128Gcm, KeyInit};
     use sealcomb::mac::{Aes128Cmac, Mac};
     use sealcomb::{
-        ALGORITHMS, Algorithm, Backend, Burst, Error, Key, Kind, OpenError, OpenJob, Schedule, SealJob,
-        Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
+        ALGORITHMS, Algorithm, Backend, Burst, Direction, Error, Key, Kind, OpenError, OpenJob, Schedule,
+        SealJob, Stream, Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
     };
     use std::collections::BTreeSet;
     use std::env;
     use std::hint::black_box;
     use std::io::Read;
-    use std::sync::{Mutex, PoisonError};
+    use std::sync::{Arc, Mutex, PoisonError};
 
     /// Names of functions that were called, in a fixed place, so that to note one takes no memory.
     static CALLED: Mutex<[Option<&str>; 64]> = Mutex::new([None; 64]);
@@ -467,6 +467,9 @@ mod traced {
             });
             assert_eq!(opened.is_ok(), forged == 0);
         }
+        for id in ["aes128-gcm", "aes128-gmac", "aes128-ocb3-t128", "aes128-cmac"] {
+            in_pieces(Algorithm::by_id(id).expect("a listed algorithm"), &key, &text);
+        }
         traced("the type of CMAC", || {
             let mut mac: Aes128Cmac = call!(KeyInit::new(&key.into()));
             call!(Mac::update(&mut mac, &text[..21]));
@@ -477,6 +480,39 @@ mod traced {
             call!(Mac::update(&mut mac, &text));
             (tag, call!(Mac::finalize(mac)))
         });
+    }
+
+    /// A message in pieces, sealed, opened, and opened with a forged tag.
+    fn in_pieces(algorithm: &'static Algorithm, key: &[u8], text: &[u8]) {
+        let key = Arc::new(Key::new(algorithm, key).expect("a key of the right length"));
+        let nonce = vec![7; algorithm.nonce_bytes];
+        let is_mac = algorithm.kind == Kind::Mac;
+        let (mut data, mut tag) = (if is_mac { Vec::new() } else { text[..32].to_vec() }, [0; 16]);
+        let name = format!("{} in pieces", algorithm.id);
+        let pieces = |stream: &mut Stream, data: &mut [u8]| -> Result<(), Error> {
+            call!(Stream::aad(stream, &text[..9]))?;
+            call!(Stream::aad(stream, &text[9..]))?;
+            data.chunks_mut(16).try_for_each(|piece| call!(Stream::update(stream, piece)))
+        };
+        let sealed = traced(&format!("{name}: seal"), || {
+            let mut stream = call!(Stream::new(key.clone(), Direction::Seal, &nonce))?;
+            pieces(&mut stream, &mut data)?;
+            call!(Stream::finish(stream, &mut tag))
+        });
+        sealed.expect("sizes that the algorithm takes");
+        let opened = traced(&format!("{name}: open"), || {
+            let mut stream = call!(Stream::with_tag_bytes(key.clone(), Direction::Open, &nonce, 16))?;
+            pieces(&mut stream, &mut data)?;
+            let mut output = [0; 5];
+            if !is_mac {
+                call!(Stream::update_to(&mut stream, &text[..5], &mut output))?;
+            }
+            let again = call!(Clone::clone(&stream));
+            Ok::<_, Error>([call!(Stream::verify(stream, &tag)), call!(Stream::verify(again, &[0; 16]))])
+        });
+        // With what came after the message, it is forged, and so is a tag of zeros.
+        let verified = opened.expect("sizes that the algorithm takes").map(|verdict| verdict.is_ok());
+        assert_eq!(verified, [is_mac, false], "{name}");
     }
 
     fn sizes(lengths: &[usize]) -> String {

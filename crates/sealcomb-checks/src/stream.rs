@@ -1,0 +1,80 @@
+//! Messages in pieces, for the algorithms that take them: they must come to what a key gives.
+
+use std::sync::Arc;
+
+use sealcomb::{Algorithm, Direction, Error, Key, OpenError, Stream};
+
+use crate::{Call, Case, Job, Memory, Role};
+
+/// Whole blocks, as OCB3 takes them, of several registers.
+const PIECE: usize = 144;
+
+impl Case {
+    /// Seals a message in pieces and opens it, verified and forged, if the algorithm takes pieces.
+    pub(crate) fn in_pieces<M: Memory>(&self, memory: &mut M, key: &[u8], job: &Job<M>) {
+        let held = memory.hold(Role::Key, key);
+        let key = memory.call(Call::NewKey, || {
+            Arc::new(
+                call!(Key::with_backend(self.algorithm, &held, self.backend))
+                    .expect("a key of the right length"),
+            )
+        });
+        if takes_pieces(self.algorithm) {
+            self.seal_pieces(memory, &key, job);
+            self.open_pieces(memory, &key, job);
+        }
+        memory.call(Call::DropKeys, || drop(key));
+    }
+
+    fn seal_pieces<M: Memory>(&self, memory: &mut M, key: &Arc<Key>, job: &Job<M>) {
+        let mut data = memory.hold(Role::Message, &job.message);
+        let apart = memory.hold(Role::Message, &job.message);
+        let mut output = memory.hold(Role::Output, &vec![0; job.message.len()]);
+        let mut tags = [0, 1].map(|_| memory.hold(Role::Output, &vec![0; self.tag]));
+        let [tag, tag_apart] = &mut tags;
+        let sealed = memory.call(Call::Seal, || {
+            let new = || call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &job.nonce, self.tag));
+            let mut stream = new()?;
+            job.aad.chunks(23).try_for_each(|piece| call!(Stream::aad(&mut stream, piece)))?;
+            data.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
+            call!(Stream::finish(stream, tag))?;
+            let mut stream = new()?;
+            call!(Stream::aad(&mut stream, &job.aad))?;
+            let pieces = apart.chunks(PIECE).zip(output.chunks_mut(PIECE));
+            for (input, output) in pieces {
+                call!(Stream::update_to(&mut stream, input, output))?;
+            }
+            call!(Stream::finish(stream, tag_apart))
+        });
+        sealed.expect("sizes that the algorithm takes");
+        for (data, tag) in [&mut data, &mut output].into_iter().zip(&mut tags) {
+            assert_eq!(memory.publish(data), job.ciphertext, "{self:?}");
+            assert_eq!(memory.publish(tag), job.tag, "{self:?}");
+        }
+    }
+
+    fn open_pieces<M: Memory>(&self, memory: &mut M, key: &Arc<Key>, job: &Job<M>) {
+        let mut data = memory.hold(Role::Ciphertext, &job.ciphertext);
+        let tag = memory.hold(Role::Tag, &job.tag);
+        let mut forged = memory.hold(Role::Tag, &job.tag);
+        forged[0] ^= 1;
+        let opened = memory.call(Call::Open, || {
+            let mut stream = if self.tag == key.tag_bytes() {
+                call!(Stream::new(key.clone(), Direction::Open, &job.nonce))?
+            } else {
+                call!(Stream::with_tag_bytes(key.clone(), Direction::Open, &job.nonce, self.tag))?
+            };
+            call!(Stream::aad(&mut stream, &job.aad))?;
+            data.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
+            let again = call!(Clone::clone(&stream));
+            Ok::<_, Error>((call!(Stream::verify(stream, &tag)), call!(Stream::verify(again, &forged))))
+        });
+        assert_eq!(opened, Ok((Ok(()), Err(OpenError::Forged))), "{self:?}");
+        assert_eq!(memory.publish(&mut data), job.message, "{self:?}");
+    }
+}
+
+fn takes_pieces(algorithm: &Algorithm) -> bool {
+    let modes = ["GCM", "GMAC", "OCB3-T64", "OCB3-T96", "OCB3-T128", "CMAC"];
+    algorithm.id.starts_with("aes") && modes.contains(&algorithm.mode)
+}
