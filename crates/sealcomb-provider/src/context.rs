@@ -10,8 +10,13 @@ pub(crate) trait Context: Sized {
     fn again(&self) -> Option<Self>;
     /// Fills in one parameter. Returns whether there was room, and it is there; what nobody knows is left alone.
     fn get(&mut self, param: &mut Param) -> bool;
+    /// Takes one parameter; what nobody knows is left alone. None if it cannot be.
+    fn set_one(&mut self, param: &Param) -> Option<()>;
+
     /// Takes parameters. None if one of them cannot be.
-    fn set(&mut self, params: &[Param]) -> Option<()>;
+    fn set(&mut self, params: &[Param]) -> Option<()> {
+        params.iter().try_for_each(|param| self.set_one(param))
+    }
 
     fn into_pointer(self) -> *mut c_void {
         Box::into_raw(Box::new(self)).cast()

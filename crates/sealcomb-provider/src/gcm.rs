@@ -1,329 +1,350 @@
-//! GCM, whose messages come in pieces.
-//!
-//! ```text
-//! the first piece:    one call of the library, which gives the tag T of a message that ends here
-//! another piece:      S = T ⊕ E(J0) is the hash of all that came, and X = S · 1/H ⊕ lengths what it was before its last block
-//!                     C = P ⊕ keystream; X ← (X ⊕ C_i) · H for each block of it
-//! the end:            T = ((X ⊕ lengths) · H) ⊕ E(J0)
-//! ```
-//!
-//! Nearly all messages have one piece, as records of TLS do, and cost no more than that call. For others H is inverted, once
-//! for a key; CTR is the library's, and the hash RustCrypto's.
+//! GCM. A message comes in any pieces, or as a record of TLS.
 
-use ghash::GHash;
-use ghash::universal_hash::UniversalHash;
-use sealcomb::{Algorithm, Key};
-use zeroize::Zeroizing;
+use std::sync::Arc;
 
-use crate::cipher::{self, Data};
+use ctutils::CtEq;
+use sealcomb::{Direction, Key, Stream};
 
-pub(crate) type Block = [u8; 16];
+use crate::cipher::{self, Cipher};
+use crate::context::Context;
+use crate::data::{Buffers, Data};
+use crate::iv::{Iv, TAG_BYTES, Tag};
+use crate::openssl::Param;
+use crate::tls;
 
-/// The most bytes of a message (SP 800-38D, section 5.2.1.1).
-const MOST: u64 = (1 << 36) - 32;
+/// The most bytes of an IV that OpenSSL has room for.
+const IV_BYTES: usize = 128;
+/// The fewest bytes of a random IV.
+const RANDOM_IV: usize = 12;
+/// The last bytes of an IV, which count.
+const COUNTER: usize = 8;
 
-/// A key, and what is made of it where messages have several pieces.
-pub(crate) struct GcmKey {
-    raw: Zeroizing<Vec<u8>>,
-    gcm: Key,
-    pieces: Option<Pieces>,
-}
-
-struct Pieces {
-    ctr: Key,
-    h: Zeroizing<Block>,
-    /// 1/H
-    inverse: Zeroizing<Block>,
-}
-
-/// Where a message is.
 #[derive(Clone)]
-pub(crate) enum Gcm {
-    /// Nothing of it has come.
-    Start,
-    /// One piece, the tag if that is all, and the last bytes of its ciphertext that are no whole block.
-    One { bytes: u64, tag: Block, rest: Block },
-    /// Several: the hash of their whole blocks, and the bytes after those.
-    Several { bytes: u64, x: Block, rest: Block },
-}
-
-impl GcmKey {
-    pub(crate) fn new(raw: &[u8]) -> Option<Self> {
-        let gcm = Key::new(named(raw, "gcm")?, raw).ok()?;
-        Some(Self { raw: Zeroizing::new(raw.to_vec()), gcm, pieces: None })
-    }
-
-    pub(crate) fn again(&self) -> Option<Self> {
-        Self::new(&self.raw)
-    }
-
-    fn pieces(&mut self) -> Option<&Pieces> {
-        if self.pieces.is_none() {
-            self.pieces = Some(Pieces::new(&self.raw)?);
-        }
-        self.pieces.as_ref()
-    }
-}
-
-fn named(raw: &[u8], mode: &str) -> Option<&'static Algorithm> {
-    Algorithm::by_id(&format!("aes{}-{mode}", 8 * raw.len())).ok()
-}
-
-impl Pieces {
-    fn new(raw: &[u8]) -> Option<Self> {
-        let ctr = Key::new(named(raw, "ctr")?, raw).ok()?;
-        let mut h = Zeroizing::new([0; 16]);
-        ctr.seal_in_place(&[0; 16], b"", &mut *h, &mut []).ok()?;
-        let inverse = Zeroizing::new(inverse(&h));
-        Some(Self { ctr, h, inverse })
-    }
-
-    /// The hash of the data, filled up with zeros to whole blocks, after `x`.
-    fn absorb(&self, x: &Block, data: &[u8]) -> Block {
-        if data.is_empty() {
-            return *x;
-        }
-        let (head, rest) = data.split_at(data.len().min(16));
-        let mut hash = GHash::new(&(*self.h).into());
-        hash.update_padded(&sum(x, &block(head)));
-        hash.update_padded(rest);
-        hash.finalize().into()
-    }
-
-    /// The first counter block (SP 800-38D, section 7.1, step 2).
-    fn j0(&self, iv: &[u8]) -> Block {
-        if iv.len() == 12 {
-            let mut j0 = block(iv);
-            j0[15] = 1;
-            return j0;
-        }
-        self.absorb(&self.absorb(&[0; 16], iv), &lengths(0, iv.len() as u64))
-    }
-
-    fn encrypted(&self, block: &Block) -> Option<Block> {
-        let mut result = [0; 16];
-        self.ctr.seal_in_place(block, b"", &mut result, &mut []).ok()?;
-        Some(result)
-    }
-
-    /// Adds the keystream from byte `at` of the message on.
-    fn crypt(&self, j0: &Block, mut at: u64, mut data: &mut [u8]) -> Option<()> {
-        let first = u32::from_be_bytes([j0[12], j0[13], j0[14], j0[15]]);
-        while !data.is_empty() {
-            // Blocks are numbered by the last 32 bits, which begin anew after the highest number.
-            let number = first.wrapping_add(1).wrapping_add((at / 16) as u32);
-            let mut counter = *j0;
-            counter[12..].copy_from_slice(&number.to_be_bytes());
-            let within = (at % 16) as usize;
-            let taken = if within > 0 {
-                let taken = data.len().min(16 - within);
-                let mut padded = [0; 16];
-                padded[within..][..taken].copy_from_slice(&data[..taken]);
-                self.ctr.seal_in_place(&counter, b"", &mut padded, &mut []).ok()?;
-                data[..taken].copy_from_slice(&padded[within..][..taken]);
-                taken
-            } else {
-                let left = 16 * (u64::from(u32::MAX - number) + 1);
-                let taken = data.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                self.ctr.seal_in_place(&counter, b"", &mut data[..taken], &mut []).ok()?;
-                taken
-            };
-            at += taken as u64;
-            data = &mut data[taken..];
-        }
-        Some(())
-    }
+pub(crate) struct Gcm {
+    key_bytes: usize,
+    encrypts: bool,
+    key: Option<Arc<Key>>,
+    iv: [u8; IV_BYTES],
+    iv_bytes: usize,
+    state: Iv<Stream>,
+    /// Whether the IV has a part that stays and one that counts, and so can be asked for the next.
+    counts: bool,
+    tag: Tag,
+    /// Bytes of the tag that was given, or computed, last.
+    tag_bytes: Option<usize>,
+    /// The header of the record of TLS that comes next.
+    tls_header: Option<[u8; tls::HEADER]>,
+    /// Records of TLS that were encrypted under the key.
+    records: u64,
 }
 
 impl Gcm {
-    /// Encrypts or decrypts the next piece. None if that cannot be.
-    pub(crate) fn update(
-        &mut self,
-        key: &mut GcmKey,
-        encrypts: bool,
-        iv: &[u8],
-        aad: &[u8],
-        data: Data<'_>,
-    ) -> Option<()> {
-        if data.len() == 0 {
-            return Some(());
-        }
-        if let Self::Start = self {
-            let (bytes, mut tag) = (data.len() as u64, [0; 16]);
-            let mut rest = last(data.input());
-            if encrypts {
-                let output = cipher::seal(&key.gcm, iv, aad, data, &mut tag)?;
-                rest = last(output);
-            } else {
-                key.gcm.open_unverified_in_place(iv, aad, data.moved(), &mut tag).ok()?;
-            }
-            *self = Self::One { bytes, tag, rest };
-            return Some(());
-        }
-        self.divide(key, iv, aad)?;
-        let Self::Several { bytes, x, rest } = self else { return None };
-        if bytes.checked_add(data.len() as u64)? > MOST {
+    fn iv(&self) -> &[u8] {
+        &self.iv[..self.iv_bytes]
+    }
+
+    fn direction(&self) -> Direction {
+        if self.encrypts { Direction::Seal } else { Direction::Open }
+    }
+
+    /// Begins a message with the IV that there is.
+    fn start(&mut self) -> Option<&mut Stream> {
+        let stream = Stream::new(self.key.clone()?, self.direction(), self.iv()).ok()?;
+        self.tag.begin(self.encrypts);
+        self.state = Iv::Running(stream);
+        let Iv::Running(stream) = &mut self.state else { return None };
+        Some(stream)
+    }
+
+    /// The message that has begun, or begins now.
+    fn message(&mut self) -> Option<&mut Stream> {
+        if self.key.is_none() {
             return None;
         }
-        let pieces = key.pieces()?;
-        let j0 = pieces.j0(iv);
-        let data = data.moved();
-        if encrypts {
-            pieces.crypt(&j0, *bytes, data)?;
-            take(pieces, bytes, x, rest, data);
+        if matches!(self.state, Iv::Unset) {
+            if !self.encrypts || self.iv_bytes < RANDOM_IV {
+                return None;
+            }
+            sealcomb_random::fill(&mut self.iv[..self.iv_bytes]).ok()?;
+            self.state = Iv::Buffered;
+        }
+        if matches!(self.state, Iv::Buffered) {
+            return self.start();
+        }
+        match &mut self.state {
+            Iv::Running(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// A piece of the message, or of the additional data, or, without an input, the end. Returns the bytes of the result.
+    ///
+    /// # Safety
+    /// As for [`Buffers::data`] and [`Buffers::aad`].
+    unsafe fn piece(&mut self, buffers: Buffers) -> Option<usize> {
+        if self.tls_header.is_some() {
+            // SAFETY: the caller's promise.
+            let bytes = unsafe { buffers.record() }.and_then(|record| self.record(record));
+            self.tls_header = None;
+            self.state = Iv::Finished;
+            return bytes;
+        }
+        if buffers.input.is_null() {
+            self.end()?;
+            return Some(0);
+        }
+        let stream = self.message()?;
+        if buffers.output.is_null() {
+            // SAFETY: the caller's promise.
+            stream.aad(unsafe { buffers.aad() }?).ok()?;
         } else {
-            let at = *bytes;
-            take(pieces, bytes, x, rest, data);
-            pieces.crypt(&j0, at, data)?;
+            // SAFETY: the caller's promise.
+            match unsafe { buffers.data() }? {
+                Data::InPlace(data) => stream.update(data).ok()?,
+                Data::Apart(input, output) => stream.update_to(input, output).ok()?,
+            }
+        }
+        Some(buffers.count)
+    }
+
+    fn end(&mut self) -> Option<()> {
+        self.message()?;
+        if !self.encrypts && !self.tag.is_expected() {
+            // The first tag of all may still come. Later, OpenSSL compares with one that it has from before.
+            if self.tag_bytes.is_some() {
+                self.state = Iv::Finished;
+            }
+            return None;
+        }
+        let Iv::Running(stream) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
+        let mut computed = [0; TAG_BYTES];
+        stream.finish(&mut computed).ok()?;
+        if self.encrypts {
+            self.tag = Tag::Computed(computed);
+            self.tag_bytes = Some(TAG_BYTES);
+            return Some(());
+        }
+        let (expected, bytes) = (self.tag.take_expected()?, self.tag_bytes?);
+        expected[..bytes].ct_eq(&computed[..bytes]).to_bool().then_some(())
+    }
+
+    /// Encrypts or decrypts a record of TLS. Returns the bytes of the result.
+    fn record(&mut self, record: &mut [u8]) -> Option<usize> {
+        let (key, header) = (self.key.clone()?, self.tls_header?);
+        let record_bytes = record.len();
+        let (explicit, text, tag) = tls::parts(record, TAG_BYTES)?;
+        if self.encrypts {
+            self.records = self.records.checked_add(1)?;
+            self.tell_iv(explicit)?;
+            self.tag_bytes = Some(TAG_BYTES);
+            key.seal_in_place(self.iv(), &header, text, tag).ok()?;
+            self.count_up();
+            Some(record_bytes)
+        } else {
+            self.set_counter(explicit)?;
+            self.tag_bytes = Some(TAG_BYTES);
+            key.open_in_place(self.iv(), &header, text, tag).ok()?;
+            Some(text.len())
+        }
+    }
+
+    /// The last bytes of the IV that is next.
+    fn tell_iv(&self, part: &mut [u8]) -> Option<()> {
+        if !self.counts || self.key.is_none() || self.iv_bytes < COUNTER {
+            return None;
+        }
+        part.copy_from_slice(&self.iv()[self.iv_bytes.checked_sub(part.len())?..]);
+        Some(())
+    }
+
+    fn count_up(&mut self) {
+        let counter = &mut self.iv[self.iv_bytes - COUNTER..self.iv_bytes];
+        for byte in counter.iter_mut().rev() {
+            *byte = byte.wrapping_add(1);
+            if *byte != 0 {
+                break;
+            }
+        }
+    }
+
+    /// Takes the last bytes of the IV from who encrypted.
+    fn set_counter(&mut self, part: &[u8]) -> Option<()> {
+        if !self.counts || self.key.is_none() || self.encrypts || part.len() > self.iv_bytes {
+            return None;
+        }
+        self.iv[self.iv_bytes - part.len()..self.iv_bytes].copy_from_slice(part);
+        Some(())
+    }
+
+    /// Begins a message with the IV that is next, and tells its last bytes: all of them if the caller asks for none, or
+    /// for more.
+    fn generate_iv(&mut self, param: &mut Param) -> Option<()> {
+        let bytes = match param.octet_size()? {
+            0 => self.iv_bytes,
+            room => room.min(self.iv_bytes),
+        };
+        let mut part = [0; IV_BYTES];
+        self.tell_iv(&mut part[..bytes])?;
+        // SAFETY: EVP_EncryptInit(3), EVP_CTRL_GCM_IV_GEN: who asks for none has room for a whole IV.
+        if !unsafe { param.write_octets(&part[..bytes]) } {
+            return None;
+        }
+        self.start()?;
+        self.count_up();
+        Some(())
+    }
+
+    /// The part of the IV that stays. Who encrypts counts up the rest from a random number on.
+    fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
+        // SAFETY: OpenSSL's manual, EVP_CTRL_AEAD_SET_IV_FIXED: a size of -1 restores a whole IV, which is there.
+        if let Some(whole) = unsafe { param.octets_of_any_size(self.iv_bytes) } {
+            self.iv[..self.iv_bytes].copy_from_slice(whole);
+        } else {
+            let fixed = param.octets()?;
+            if fixed.len() < tls::FIXED_IV || self.iv_bytes < fixed.len() + COUNTER {
+                return None;
+            }
+            self.iv[..fixed.len()].copy_from_slice(fixed);
+            if self.encrypts {
+                sealcomb_random::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
+            }
+        }
+        self.counts = true;
+        self.state = Iv::Buffered;
+        self.tag.begin(self.encrypts);
+        Some(())
+    }
+
+    fn set_tag(&mut self, param: &Param) -> Option<()> {
+        let tag = param.octets()?;
+        if self.encrypts || !(1..=TAG_BYTES).contains(&tag.len()) {
+            return None;
+        }
+        self.tag = Tag::expected(tag);
+        self.tag_bytes = Some(tag.len());
+        Some(())
+    }
+
+    fn set_tls_header(&mut self, param: &Param) -> Option<()> {
+        let (header, possible) = tls::header(param.octets()?, self.encrypts, TAG_BYTES)?;
+        self.tls_header = Some(header);
+        self.tag = Tag::None;
+        possible.then_some(())
+    }
+}
+
+impl Cipher for Gcm {
+    const INFO: cipher::Info = cipher::Info { mode: 0x6, block_bytes: 1, iv_bytes: 12 };
+
+    fn new(key_bytes: usize) -> Self {
+        Self {
+            key_bytes,
+            encrypts: true,
+            key: None,
+            iv: [0; IV_BYTES],
+            iv_bytes: 12,
+            state: Iv::Unset,
+            counts: false,
+            tag: Tag::None,
+            tag_bytes: None,
+            tls_header: None,
+            records: 0,
+        }
+    }
+
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+        if encrypts != self.encrypts {
+            self.encrypts = encrypts;
+            self.state.break_off();
+            self.tag = Tag::None;
+        }
+        if let Some(iv) = iv {
+            if !(1..=IV_BYTES).contains(&iv.len()) {
+                return None;
+            }
+            self.iv[..iv.len()].copy_from_slice(iv);
+            self.iv_bytes = iv.len();
+            self.state = Iv::Buffered;
+        }
+        if let Some(key) = key {
+            self.key = Some(cipher::key("gcm", key, self.key_bytes)?);
+            // OpenSSL goes on, with a counter of zeros.
+            self.state.break_off();
+            self.records = 0;
+        }
+        if iv.is_some() || key.is_some() {
+            self.tag.begin(encrypts);
         }
         Some(())
     }
 
-    /// Makes of one piece the first of several.
-    fn divide(&mut self, key: &mut GcmKey, iv: &[u8], aad: &[u8]) -> Option<()> {
-        let Self::One { bytes, tag, rest } = *self else { return Some(()) };
-        let pieces = key.pieces()?;
-        let hash = sum(&tag, &pieces.encrypted(&pieces.j0(iv))?);
-        let mut x = sum(&times(&hash, &pieces.inverse), &lengths(aad.len() as u64, bytes));
-        if bytes % 16 > 0 {
-            x = sum(&times(&x, &pieces.inverse), &rest);
+    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+        if buffers.count == 0 {
+            return Some(0);
         }
-        *self = Self::Several { bytes, x, rest };
-        Some(())
+        // SAFETY: the caller's promise.
+        unsafe { self.piece(buffers) }
     }
 
-    /// The tag of the message that ends here.
-    pub(crate) fn tag(&mut self, key: &mut GcmKey, iv: &[u8], aad: &[u8]) -> Option<Block> {
-        match self {
-            Self::Start => {
-                let mut tag = [0; 16];
-                key.gcm.seal_in_place(iv, aad, &mut [], &mut tag).ok()?;
-                Some(tag)
+    unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
+        // SAFETY: nothing is there to read or write.
+        unsafe { self.piece(Buffers { input: std::ptr::null(), count: 0, output, room }) }?;
+        Some(0)
+    }
+
+    unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
+        // SAFETY: the caller's promise.
+        unsafe { self.piece(buffers) }?;
+        Some(buffers.count)
+    }
+}
+
+impl Context for Gcm {
+    fn again(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    fn get(&mut self, param: &mut Param) -> bool {
+        match param.name() {
+            b"keylen" => param.set_number(self.key_bytes),
+            b"ivlen" => param.set_number(self.iv_bytes),
+            b"taglen" => param.set_number(self.tag_bytes.unwrap_or(TAG_BYTES)),
+            b"tlsaadpad" => param.set_number(TAG_BYTES),
+            b"iv" | b"updated-iv" => {
+                !matches!(self.state, Iv::Unset) && param.set_iv(&self.iv[..self.iv_bytes])
             }
-            Self::One { tag, .. } => Some(*tag),
-            Self::Several { bytes, x, rest } => {
-                let pieces = key.pieces()?;
-                let x = if *bytes % 16 > 0 { pieces.absorb(x, rest) } else { *x };
-                let hash = pieces.absorb(&x, &lengths(aad.len() as u64, *bytes));
-                Some(sum(&hash, &pieces.encrypted(&pieces.j0(iv))?))
-            }
-        }
-    }
-}
-
-/// Hashes ciphertext, but for the last bytes, which are no whole block.
-fn take(pieces: &Pieces, bytes: &mut u64, x: &mut Block, rest: &mut Block, mut data: &[u8]) {
-    let filled = (*bytes % 16) as usize;
-    *bytes += data.len() as u64;
-    if filled > 0 {
-        let (head, after) = data.split_at(data.len().min(16 - filled));
-        rest[filled..][..head.len()].copy_from_slice(head);
-        if filled + head.len() < 16 {
-            return;
-        }
-        *x = pieces.absorb(x, &*rest);
-        data = after;
-    }
-    let (whole, after) = data.split_at(data.len() / 16 * 16);
-    *x = pieces.absorb(x, whole);
-    *rest = block(after);
-}
-
-/// The first bytes of a block, the others being zero.
-pub(crate) fn block(bytes: &[u8]) -> Block {
-    let mut block = [0; 16];
-    block[..bytes.len()].copy_from_slice(bytes);
-    block
-}
-
-/// What is left after the whole blocks.
-fn last(data: &[u8]) -> Block {
-    block(&data[data.len() / 16 * 16..])
-}
-
-pub(crate) fn sum(a: &Block, b: &Block) -> Block {
-    (u128::from_ne_bytes(*a) ^ u128::from_ne_bytes(*b)).to_ne_bytes()
-}
-
-/// The last block of the hash: the bits of additional data and message.
-fn lengths(aad: u64, message: u64) -> Block {
-    let mut block = [0; 16];
-    block[..8].copy_from_slice(&(8 * aad).to_be_bytes());
-    block[8..].copy_from_slice(&(8 * message).to_be_bytes());
-    block
-}
-
-/// The product in the field of GCM: the hash of one block is its product with the key.
-fn times(a: &Block, b: &Block) -> Block {
-    let mut hash = GHash::new(&(*b).into());
-    hash.update_padded(a);
-    hash.finalize().into()
-}
-
-/// 1/a = a^(2^128 − 2), the product of a^2, a^4, …, a^(2^127).
-fn inverse(a: &Block) -> Block {
-    let mut square = times(a, a);
-    let mut product = square;
-    for _ in 2..128 {
-        square = times(&square, &square);
-        product = times(&product, &square);
-    }
-    product
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_times_its_inverse_is_one() {
-        let one = block(&[0x80]);
-        for seed in 1..20_u8 {
-            let a = std::array::from_fn(|i| seed.wrapping_mul(i as u8 + 3) ^ (i as u8) << 4);
-            assert_eq!(times(&a, &inverse(&a)), one);
+            b"tag" => match self.tag.computed() {
+                Some(tag) if self.encrypts => param.set_tag(tag),
+                _ => false,
+            },
+            b"tlsivgen" => self.generate_iv(param).is_some(),
+            _ => true,
         }
     }
 
-    /// Messages of any pieces, among them the counter's turn from its highest number to 0.
-    #[test]
-    fn the_pieces_of_a_message_make_the_same_as_the_whole() {
-        let message: Vec<u8> = (0..200).collect();
-        let mut turning = 0;
-        for iv_bytes in [12_u8, 1, 16, 60] {
-            for cut in 0..message.len() {
-                let iv: Vec<u8> = (0..iv_bytes).map(|i| i ^ cut as u8).collect();
-                let mut key = GcmKey::new(&[7; 16]).unwrap();
-                turning += usize::from(key.pieces().unwrap().j0(&iv)[12] == 0xff);
-                let aad = &message[..cut % 40];
-                let mut whole = message.clone();
-                let mut tag = [0; 16];
-                key.gcm.seal_in_place(&iv, aad, &mut whole, &mut tag).unwrap();
-                for encrypts in [true, false] {
-                    let (from, to) = if encrypts { (&message, &whole) } else { (&whole, &message) };
-                    let mut data = from.clone();
-                    let mut gcm = Gcm::Start;
-                    let (first, rest) = data.split_at_mut(cut);
-                    let (second, third) = rest.split_at_mut(rest.len() / 3);
-                    for piece in [first, second, third] {
-                        gcm.update(&mut key, encrypts, &iv, aad, Data::InPlace(piece)).unwrap();
-                    }
-                    assert_eq!((&data, gcm.tag(&mut key, &iv, aad)), (to, Some(tag)), "{iv_bytes} {cut}");
+    fn set_one(&mut self, param: &Param) -> Option<()> {
+        match param.name() {
+            b"tag" => self.set_tag(param),
+            b"ivlen" => {
+                let bytes = param.get_number()?;
+                if !(1..=IV_BYTES).contains(&bytes) {
+                    return None;
                 }
+                if bytes != self.iv_bytes {
+                    self.iv_bytes = bytes;
+                    if !matches!(self.state, Iv::Unset) {
+                        self.state = Iv::Finished;
+                    }
+                }
+                Some(())
             }
-        }
-        assert!(turning > 0);
-    }
-
-    #[test]
-    fn the_counter_turns_from_its_highest_number_to_0() {
-        let pieces = Pieces::new(&[7; 16]).unwrap();
-        let mut j0 = [9; 16];
-        j0[12..].copy_from_slice(&[0xff, 0xff, 0xff, 0xfd]);
-        let mut all = [0; 80];
-        pieces.crypt(&j0, 0, &mut all).unwrap();
-        for (i, number) in [0xffff_fffe_u32, 0xffff_ffff, 0, 1, 2].into_iter().enumerate() {
-            j0[12..].copy_from_slice(&number.to_be_bytes());
-            assert_eq!(all[16 * i..][..16], pieces.encrypted(&j0).unwrap());
+            b"tlsaad" => self.set_tls_header(param),
+            b"tlsivfixed" => self.set_fixed_iv(param),
+            b"tlsivinv" => {
+                self.set_counter(param.octets()?)?;
+                self.start().map(|_| ())
+            }
+            _ => Some(()),
         }
     }
 }

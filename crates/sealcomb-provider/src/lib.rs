@@ -5,19 +5,30 @@
 //! |---|---|
 //! | `openssl.rs` | OpenSSL's structures, as far as they are needed |
 //! | `context.rs` | what it holds by a pointer |
-//! | `cipher.rs` | what it calls of a cipher, and the parameters by which it asks and tells |
-//! | `gcm.rs`, `ocb.rs` | GCM and OCB, in pieces |
-//! | `whole.rs` | the other AEADs, whose messages come in one piece |
-//! | `cmac.rs` | what it calls of CMAC |
+//! | `data.rs` | the buffers of a call |
+//! | `iv.rs` | the states of an IV and of a tag |
+//! | `tls.rs` | records of TLS 1.2 |
+//! | `cipher.rs` | what OpenSSL calls of a cipher |
+//! | `gcm.rs`, `ocb.rs` | the modes that take a message in pieces, by the library's streams |
+//! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | those that take it in one piece |
+//! | `cmac.rs` | what OpenSSL calls of CMAC |
+//! | `list.rs` | the algorithms |
 // What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all functions.
 #![allow(clippy::missing_safety_doc)]
 
+mod ccm;
 mod cipher;
 mod cmac;
 mod context;
+mod data;
 mod gcm;
+mod gcm_siv;
+mod iv;
+mod list;
 mod ocb;
 mod openssl;
+mod siv;
+mod tls;
 mod whole;
 
 use std::ffi::{c_int, c_void};
@@ -85,8 +96,8 @@ unsafe extern "C" fn query(
     // SAFETY: OpenSSL gives a place to write to.
     unsafe { no_cache.write(0) };
     match operation {
-        OPERATION_CIPHER => cipher::ALGORITHMS.as_ptr(),
-        OPERATION_MAC => cmac::ALGORITHMS.as_ptr(),
+        OPERATION_CIPHER => list::CIPHERS.as_ptr(),
+        OPERATION_MAC => list::MACS.as_ptr(),
         _ => ptr::null(),
     }
 }

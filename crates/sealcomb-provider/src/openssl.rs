@@ -72,6 +72,7 @@ const UNSIGNED_INTEGER: c_uint = 2;
 const UTF8_STRING: c_uint = 4;
 const OCTET_STRING: c_uint = 5;
 const UTF8_PTR: c_uint = 6;
+const OCTET_PTR: c_uint = 7;
 
 impl Param {
     pub(crate) const END: Self = Self::of(ptr::null(), 0);
@@ -118,18 +119,56 @@ impl Param {
         }
     }
 
-    /// A string of bytes or characters. None if there is nothing, which is not the same as no bytes.
-    pub(crate) fn get_bytes(&self) -> Option<&[u8]> {
-        if !matches!(self.kind, OCTET_STRING | UTF8_STRING) || self.data.is_null() {
+    /// A string of bytes. None if there is nothing, which is not the same as no bytes, or if no string can be so long.
+    pub(crate) fn octets(&self) -> Option<&[u8]> {
+        if self.kind != OCTET_STRING {
             return None;
         }
         // SAFETY: a parameter has so many bytes of data.
-        Some(unsafe { slice::from_raw_parts(self.data.cast(), self.data_size) })
+        unsafe { bytes(self.data.cast(), self.data_size) }
     }
 
-    /// Bytes that it has, or has room for, of a string.
-    pub(crate) fn size(&self) -> usize {
-        self.data_size
+    /// The characters of a text.
+    pub(crate) fn characters(&self) -> Option<&[u8]> {
+        if self.kind != UTF8_STRING {
+            return None;
+        }
+        // SAFETY: a parameter has so many bytes of data.
+        unsafe { bytes(self.data.cast(), self.data_size) }
+    }
+
+    /// The first bytes of a string whose size is told as -1.
+    ///
+    /// # Safety
+    /// So many bytes are there, if it is one.
+    pub(crate) unsafe fn octets_of_any_size(&self, count: usize) -> Option<&[u8]> {
+        if self.kind != OCTET_STRING || self.data_size != usize::MAX {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { bytes(self.data.cast(), count) }
+    }
+
+    /// The size of a string of bytes, or of the room for one, whether it has data or not.
+    pub(crate) fn octet_size(&self) -> Option<usize> {
+        (self.kind == OCTET_STRING).then_some(self.data_size)
+    }
+
+    pub(crate) fn has_data(&self) -> bool {
+        !self.data.is_null()
+    }
+
+    /// Writes a string of bytes, whatever size is told. Returns whether there is a place for one.
+    ///
+    /// # Safety
+    /// So many bytes can be written there, and are nobody else's.
+    pub(crate) unsafe fn write_octets(&mut self, bytes: &[u8]) -> bool {
+        if self.kind != OCTET_STRING || self.data.is_null() {
+            return false;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.data.cast(), bytes.len()) };
+        true
     }
 
     /// Returns whether it is a number with room for this one, or is only asked for its size.
@@ -165,6 +204,30 @@ impl Param {
             }
             _ => false,
         }
+    }
+
+    /// Returns whether it asks for the first bytes of a tag, at least one, or for its size.
+    pub(crate) fn set_tag(&mut self, tag: &[u8]) -> bool {
+        if self.data.is_null() {
+            return self.set_bytes(tag);
+        }
+        self.data_size > 0 && tag.get(..self.data_size).is_some_and(|tag| self.set_bytes(tag))
+    }
+
+    /// Returns whether it has room for an IV of the context, or asks for a pointer to it.
+    pub(crate) fn set_iv(&mut self, iv: &[u8]) -> bool {
+        if self.data_size < iv.len() {
+            return false;
+        }
+        if self.kind != OCTET_PTR {
+            return self.set_bytes(iv);
+        }
+        self.return_size = iv.len();
+        if !self.data.is_null() {
+            // SAFETY: the data of such a parameter is a pointer.
+            unsafe { self.data.cast::<*const u8>().write_unaligned(iv.as_ptr()) };
+        }
+        true
     }
 
     /// Returns whether it asks for a pointer to a text. This one stays, and has a NUL at its end.

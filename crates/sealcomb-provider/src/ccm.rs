@@ -1,0 +1,286 @@
+//! CCM. A message comes in one piece, its length before its additional data, or as a record of TLS.
+
+use std::sync::Arc;
+
+use sealcomb::Key;
+
+use crate::cipher::{self, Cipher};
+use crate::context::Context;
+use crate::data::{Buffers, Data};
+use crate::iv::{Iv, TAG_BYTES, Tag};
+use crate::openssl::Param;
+use crate::{tls, whole};
+
+/// The most bytes of an IV.
+const IV_BYTES: usize = 13;
+
+#[derive(Clone)]
+pub(crate) struct Ccm {
+    key_bytes: usize,
+    encrypts: bool,
+    key: Option<Lengths>,
+    iv: [u8; IV_BYTES],
+    iv_bytes: usize,
+    state: Iv<Message>,
+    tag: Tag,
+    tag_bytes: usize,
+    tls_header: Option<[u8; tls::HEADER]>,
+    /// Whether the fixed part of the IV of TLS is there.
+    has_fixed_iv: bool,
+}
+
+/// A key, and the lengths of IVs and tags that there were when it came: OpenSSL uses it with these.
+#[derive(Clone)]
+struct Lengths {
+    key: Arc<Key>,
+    iv_bytes: usize,
+}
+
+/// A message that has begun with its length.
+#[derive(Clone)]
+struct Message {
+    bytes: usize,
+    aad: Vec<u8>,
+}
+
+impl Ccm {
+    /// The key, if the lengths are those that it came with. For longer IVs than that, OpenSSL would leave out the last bytes.
+    fn key(&self) -> Option<Arc<Key>> {
+        let Lengths { key, iv_bytes } = self.key.as_ref()?;
+        (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then(|| key.clone())
+    }
+
+    /// Encrypts or decrypts the message, which is its end.
+    fn message(&mut self, data: Data<'_>) -> Option<()> {
+        let key = self.key()?;
+        if !self.encrypts && !self.tag.is_expected() {
+            return None;
+        }
+        let Iv::Running(message) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
+        if message.bytes != data.input().len() {
+            return None;
+        }
+        let iv = &self.iv[..self.iv_bytes];
+        if self.encrypts {
+            self.tag = Tag::Computed(whole::seal(&key, iv, &[message.aad], data)?);
+            return Some(());
+        }
+        let expected = self.tag.take_expected()?;
+        whole::open(&key, iv, &[message.aad], data, &expected[..self.tag_bytes])?;
+        self.tag = Tag::Done;
+        Some(())
+    }
+
+    /// Begins a message of so many bytes, if there is an IV that none had.
+    fn start(&mut self, bytes: usize) -> Option<()> {
+        if !matches!(self.state, Iv::Buffered | Iv::Running(_)) {
+            return None;
+        }
+        self.key()?;
+        self.tag.begin(self.encrypts);
+        self.state = Iv::Running(Message { bytes, aad: Vec::new() });
+        Some(())
+    }
+
+    fn add_aad(&mut self, aad: &[u8]) -> Option<()> {
+        match &mut self.state {
+            // OpenSSL would authenticate the last piece alone.
+            Iv::Running(message) if message.aad.is_empty() || aad.is_empty() => {
+                message.aad.extend_from_slice(aad);
+                Some(())
+            }
+            Iv::Buffered if aad.is_empty() => Some(()),
+            _ => None,
+        }
+    }
+
+    /// Encrypts or decrypts a record of TLS. Returns the bytes of the result.
+    fn record(&mut self, record: &mut [u8], header: [u8; tls::HEADER]) -> Option<usize> {
+        let key = self.key()?;
+        if !self.has_fixed_iv || self.iv_bytes != tls::FIXED_IV + tls::EXPLICIT_IV {
+            return None;
+        }
+        let record_bytes = record.len();
+        let (explicit, text, tag) = tls::parts(record, self.tag_bytes)?;
+        if self.encrypts {
+            // The number of the record, which the header begins with.
+            explicit.copy_from_slice(&header[..tls::EXPLICIT_IV]);
+        }
+        self.iv[tls::FIXED_IV..self.iv_bytes].copy_from_slice(explicit);
+        let iv = &self.iv[..self.iv_bytes];
+        if self.encrypts {
+            key.seal_in_place(iv, &header, text, tag).ok()?;
+            return Some(record_bytes);
+        }
+        key.open_in_place(iv, &header, text, tag).ok()?;
+        Some(text.len())
+    }
+
+    fn set_tag(&mut self, param: &Param) -> Option<()> {
+        let bytes = param.octet_size()?;
+        if !(4..=TAG_BYTES).contains(&bytes) || !bytes.is_multiple_of(2) {
+            return None;
+        }
+        if param.has_data() {
+            if self.encrypts {
+                return None;
+            }
+            self.tag = Tag::expected(param.octets()?);
+        }
+        self.tag_bytes = bytes;
+        Some(())
+    }
+
+    fn set_tls_header(&mut self, param: &Param) -> Option<()> {
+        let (header, possible) = tls::header(param.octets()?, self.encrypts, self.tag_bytes)?;
+        self.tls_header = Some(header);
+        self.tag = Tag::None;
+        possible.then_some(())
+    }
+
+    fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
+        let fixed: &[u8; tls::FIXED_IV] = param.octets()?.try_into().ok()?;
+        self.iv[..tls::FIXED_IV].copy_from_slice(fixed);
+        self.has_fixed_iv = true;
+        Some(())
+    }
+}
+
+impl Cipher for Ccm {
+    const INFO: cipher::Info = cipher::Info { mode: 0x7, block_bytes: 1, iv_bytes: 12 };
+
+    fn new(key_bytes: usize) -> Self {
+        Self {
+            key_bytes,
+            encrypts: true,
+            key: None,
+            iv: [0; IV_BYTES],
+            // Not the length that the cipher tells by default.
+            iv_bytes: 7,
+            state: Iv::Unset,
+            tag: Tag::None,
+            tag_bytes: 12,
+            tls_header: None,
+            has_fixed_iv: false,
+        }
+    }
+
+    fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
+        if encrypts != self.encrypts {
+            self.encrypts = encrypts;
+            self.state.break_off();
+            self.tag = Tag::None;
+        }
+        if let Some(iv) = iv {
+            if iv.len() != self.iv_bytes {
+                return None;
+            }
+            self.iv[..iv.len()].copy_from_slice(iv);
+            self.state = Iv::Buffered;
+        }
+        if let Some(key) = key {
+            let key = cipher::key("ccm", key, self.key_bytes)?;
+            let key = Arc::into_inner(key)?.with_tag_bytes(self.tag_bytes).ok()?;
+            self.key = Some(Lengths { key: Arc::new(key), iv_bytes: self.iv_bytes });
+            self.state.break_off();
+        }
+        if iv.is_some() || key.is_some() {
+            self.tag.begin(encrypts);
+        }
+        Some(())
+    }
+
+    unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
+        self.key.as_ref()?;
+        let count = buffers.count;
+        if let Some(header) = self.tls_header.take() {
+            self.state = Iv::Finished;
+            // SAFETY: the caller's promise.
+            return self.record(unsafe { buffers.record() }?, header);
+        }
+        if buffers.output.is_null() {
+            if buffers.input.is_null() {
+                self.start(count)?;
+            } else {
+                // SAFETY: the caller's promise.
+                self.add_aad(unsafe { buffers.aad() }?)?;
+            }
+            return Some(count);
+        }
+        // SAFETY: the caller's promise.
+        let data = unsafe { buffers.data() }?;
+        if matches!(self.state, Iv::Buffered) {
+            self.start(count)?;
+        }
+        self.message(data)?;
+        Some(count)
+    }
+
+    /// An empty message may have no piece at all.
+    unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
+        self.key.as_ref()?;
+        if self.tls_header.take().is_some() {
+            self.state = Iv::Finished;
+            return None;
+        }
+        if matches!(self.state, Iv::Buffered) {
+            self.start(0)?;
+        }
+        match self.state {
+            Iv::Running(_) => self.message(Data::InPlace(&mut []))?,
+            Iv::Finished if self.tag.is_done() => {}
+            _ => return None,
+        }
+        Some(0)
+    }
+}
+
+impl Context for Ccm {
+    fn again(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    fn get(&mut self, param: &mut Param) -> bool {
+        match param.name() {
+            b"keylen" => param.set_number(self.key_bytes),
+            b"ivlen" => param.set_number(self.iv_bytes),
+            b"taglen" | b"tlsaadpad" => param.set_number(self.tag_bytes),
+            b"iv" | b"updated-iv" => param.set_iv(&self.iv[..self.iv_bytes]),
+            b"tag" => match self.tag.computed() {
+                Some(&tag) if self.encrypts => {
+                    let bytes = self.key.as_ref().map_or(0, |lengths| lengths.key.tag_bytes());
+                    let told = param.octet_size() == Some(bytes) && param.set_tag(&tag[..bytes]);
+                    if told {
+                        self.tag = Tag::Done;
+                    }
+                    told
+                }
+                _ => false,
+            },
+            b"tlsivgen" => false,
+            _ => true,
+        }
+    }
+
+    fn set_one(&mut self, param: &Param) -> Option<()> {
+        match param.name() {
+            b"tag" => self.set_tag(param),
+            b"ivlen" => {
+                let bytes = param.get_number()?;
+                if !(7..=IV_BYTES).contains(&bytes) {
+                    return None;
+                }
+                if bytes != self.iv_bytes {
+                    self.iv_bytes = bytes;
+                    self.state = Iv::Unset;
+                }
+                Some(())
+            }
+            b"keylen" => (param.get_number()? == self.key_bytes).then_some(()),
+            b"tlsaad" => self.set_tls_header(param),
+            b"tlsivfixed" => self.set_fixed_iv(param),
+            b"tlsivinv" => None,
+            _ => Some(()),
+        }
+    }
+}

@@ -1,0 +1,936 @@
+/* Random sequences of calls, made to this provider and to OpenSSL's own, and compared call by call: what each call returns, the bytes and
+ * lengths that it gives out, IVs and tags.
+ *
+ * Where they may differ is written down: each difference has a name, is allowed only in the state that the name says, and is counted. This
+ * provider refuses there what OpenSSL does, but for the last two. After a difference both begin anew.
+ *
+ * Monitors fail on an IV that encrypts twice under a key, be it given, counted or random, and on a tag that opens what it shouldn't.
+ *
+ * usage: sequences COUNT [NUMBER] (the seed in SEALCOMB_SEED; with NUMBER, only that sequence, and all its calls are printed)
+ */
+/* For EVP_CIPHER_CTX_iv. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/provider.h>
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THEIRS, OURS, MOST = 20000, ROOM = MOST + 64, CALLS = 24 };
+
+/* The differences that are allowed. */
+#define DIFFERENCES(X) \
+    X(KEY_WITHIN, "refused: going on with a message after its key has changed (OpenSSL: counter or offset of zeros)") \
+    X(DIRECTION_WITHIN, "refused: going on with a message in the other direction") \
+    X(AFTER_FORGED, "refused: going on with a message that did not verify") \
+    X(STALE_TAG, "refused: the tag of another message, or none") \
+    X(HELD_BYTES, "OCB, refused: going on after an init within a block (OpenSSL forgets the block's bytes)") \
+    X(TAG_LENGTH_WITHIN, "OCB, refused: another tag length within a message") \
+    X(CCM_LENGTHS, "CCM, refused: lengths that changed after the key (OpenSSL uses those from before, and cuts the IV)") \
+    X(CCM_AAD, "CCM, refused: additional data in pieces (OpenSSL authenticates the last one)") \
+    X(CCM_USED_IV, "CCM, refused: a second message under an IV") \
+    X(SIV_LATE, "SIV, refused: associated data behind the message") \
+    X(MAC_ENDED, "CMAC, refused: going on with a message that has ended") \
+    X(EMPTY, "CCM and SIV, taken: the end of a message without a byte") \
+    X(DUPLICATE, "SIV and CMAC, taken: a copy of a context without a key")
+
+enum difference {
+#define NAME(name, text) name,
+    DIFFERENCES(NAME)
+#undef NAME
+    NONE
+};
+
+static const char *const texts[] = {
+#define TEXT(name, text) text,
+    DIFFERENCES(TEXT)
+#undef TEXT
+};
+
+static unsigned long long differed[NONE], operations, messages, opened, forged, random_ivs, counted_ivs, records;
+
+/* ---- random numbers */
+
+static uint64_t state;
+
+static uint64_t draw(void) {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+static int below(int count) { return (int)(draw() % (uint64_t)count); }
+
+static void fill(unsigned char *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++) bytes[i] = (unsigned char)draw();
+}
+
+/* Sizes: mostly small, with the borders of blocks and of what a call takes at once among them, rarely large. */
+static int size(void) {
+    static const int borders[] = {0, 1, 15, 16, 17, 31, 32, 63, 64, 65, 127, 128, 129, 255, 256, 512, 1024, 8191, 8192, 8208};
+    switch (below(12)) {
+    case 0: return below(3000);
+    case 1: case 2: case 3: case 4: return borders[below(below(4) ? 14 : 20)];
+    case 5: return below(24) ? below(300) : below(MOST);
+    default: return below(80);
+    }
+}
+
+/* ---- what was done, for who reads a failure */
+
+static char journal[1 << 16];
+static size_t written;
+static unsigned long long number;
+static uint64_t seed;
+static int loud;
+
+static void note(const char *format, ...) {
+    va_list arguments;
+    if (written + 400 > sizeof journal) return;
+    va_start(arguments, format);
+    int bytes = vsnprintf(journal + written, 400, format, arguments);
+    va_end(arguments);
+    if (loud) fputs(journal + written, stdout);
+    written += (size_t)(bytes < 400 ? bytes : 399);
+}
+
+static void fail(const char *format, ...) {
+    va_list arguments;
+    fprintf(stderr, "%s", journal);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "\nagain: SEALCOMB_SEED=%llu sequences 0 %llu\n", (unsigned long long)seed, number);
+    exit(1);
+}
+
+/* ---- ciphers */
+
+enum mode { GCM, CCM, OCB, SIV };
+
+/* What OpenSSL's own provider knows of a context. */
+enum phase { UNSET, BUFFERED, RUNNING, FINISHED };
+
+static struct {
+    EVP_CIPHER *cipher[2];
+    EVP_CIPHER_CTX *ctx[2];
+    enum mode mode;
+    int key_bytes, encrypts, has_key, iv_bytes, tag_bytes;
+    enum phase phase;
+    /* Why this provider may refuse the next piece or the end. */
+    enum difference broken;
+    /* A tag was given for the next end; a tag was computed, and belongs to the last message; SET_TAG has overwritten OpenSSL's. */
+    int expects_tag, has_tag, spoiled_tag;
+    int counts, drawn, ever_drawn, tls, ended, failed, monitored;
+    /* Bytes that OCB keeps. */
+    int held, held_aad;
+    /* CCM: the length that was told, whether a length or the tag's has changed since the key came, additional data, a message that ended. */
+    int told, length, stale_lengths, has_aad, sealed;
+    /* The message so far, for who opens it by another way. */
+    unsigned char message[MOST], sealed_message[MOST], aad[MOST];
+    int message_bytes, aad_bytes, complete;
+} it;
+
+static unsigned char keys[3][64], key_now[64], iv_now[128];
+
+/* IVs that encrypted, with their keys. */
+static struct { unsigned char key[64], iv[128]; int iv_bytes; } used[256];
+static int used_count;
+
+static const char *const names[4][3] = {{"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"}, {"AES-128-CCM", "AES-192-CCM", "AES-256-CCM"},
+                                        {"AES-128-OCB", "AES-192-OCB", "AES-256-OCB"}, {"AES-128-SIV", "AES-192-SIV", "AES-256-SIV"}};
+static EVP_CIPHER *fetched[4][3][2];
+
+static void forget_message(void) {
+    it.message_bytes = it.aad_bytes = 0;
+    it.complete = 1;
+}
+
+/* New contexts, in one direction. */
+static void begin_anew(int encrypts) {
+    note("  new contexts, %s\n", encrypts ? "encrypting" : "decrypting");
+    for (int p = 0; p < 2; p++) {
+        EVP_CIPHER_CTX_free(it.ctx[p]);
+        it.ctx[p] = EVP_CIPHER_CTX_new();
+        if (!EVP_CipherInit_ex2(it.ctx[p], it.cipher[p], NULL, NULL, encrypts, NULL)) fail("no context");
+    }
+    it.encrypts = encrypts;
+    it.has_key = it.expects_tag = it.has_tag = it.spoiled_tag = it.counts = it.drawn = it.ever_drawn = it.tls = it.ended = 0;
+    it.held = it.held_aad = it.stale_lengths = it.has_aad = it.sealed = it.told = it.failed = it.monitored = 0;
+    it.phase = UNSET;
+    it.broken = NONE;
+    it.iv_bytes = it.mode == CCM ? 7 : it.mode == SIV ? 0 : 12;
+    it.tag_bytes = it.mode == CCM ? 12 : 16;
+    forget_message();
+}
+
+static void differs(enum difference which) {
+    note("  allowed: %s\n", texts[which]);
+    differed[which]++;
+    begin_anew(below(2));
+}
+
+/* An IV is about to encrypt, by this provider and, as `theirs` says, by OpenSSL's own. */
+static void monitor(const unsigned char *iv, int bytes, int theirs) {
+    for (int i = 0; i < used_count; i++) {
+        if (used[i].iv_bytes == bytes && memcmp(used[i].iv, iv, (size_t)bytes) == 0 && memcmp(used[i].key, key_now, sizeof key_now) == 0) {
+            if (!theirs) fail("an IV encrypts a second time under its key, and OpenSSL would not");
+            return;
+        }
+    }
+    if (used_count == 256) return;
+    memcpy(used[used_count].key, key_now, sizeof key_now);
+    memcpy(used[used_count].iv, iv, (size_t)bytes);
+    used[used_count++].iv_bytes = bytes;
+}
+
+static int read_iv(int p, unsigned char *iv) {
+    return EVP_CIPHER_CTX_get_updated_iv(it.ctx[p], iv, (size_t)it.iv_bytes);
+}
+
+static void tell_length(int count);
+
+/* What a new IV ends. */
+static void new_iv(void) {
+    it.phase = BUFFERED;
+    it.broken = NONE;
+    it.drawn = it.held = it.held_aad = it.ended = it.failed = it.has_aad = it.sealed = it.has_tag = it.monitored = 0;
+    forget_message();
+}
+
+/* Of a call that only one of them took, whether that may be. Returns what both of them say, or -1 after an allowed difference. */
+static int outcome(const char *what, int theirs, int ours, enum difference refused) {
+    if (theirs == ours) return theirs;
+    if (theirs > 0 && ours <= 0 && refused != NONE) {
+        differs(refused);
+        return -1;
+    }
+    fail("%s: OpenSSL returns %d, sealcomb %d", what, theirs, ours);
+    return -1;
+}
+
+static void init(int with_key, int with_iv, int encrypts) {
+    unsigned char iv[128];
+    int r[2], turns = encrypts != it.encrypts;
+    const unsigned char *key = keys[below(3)];
+    fill(iv, sizeof iv);
+    /* Few different ones, so that some come twice. */
+    if (below(4) == 0) memset(iv, below(3), sizeof iv);
+    /* OpenSSL's OCB and CCM take the direction along with the key, and its CCM refuses an IV that has another length than before. */
+    if (turns && (it.mode == OCB || it.mode == CCM)) with_key = 1;
+    note("  init %s%s%s\n", encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", with_iv ? ", IV" : "");
+    for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(it.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL);
+    if (outcome("init", r[0], r[1], NONE) <= 0) return begin_anew(encrypts);
+    if (it.mode == OCB && it.phase == RUNNING && (it.held || it.held_aad)) it.broken = HELD_BYTES;
+    if (turns) {
+        if (it.mode == SIV ? it.ended : it.phase == RUNNING || it.sealed) it.broken = DIRECTION_WITHIN;
+        it.expects_tag = it.has_tag = it.spoiled_tag = 0;
+        it.encrypts = encrypts;
+    }
+    if (with_iv && it.mode != SIV) {
+        new_iv();
+        memcpy(iv_now, iv, sizeof iv_now);
+    }
+    if (with_key) {
+        memset(key_now, 0, sizeof key_now);
+        memcpy(key_now, key, (size_t)it.key_bytes);
+        if (it.mode != SIV && (it.phase == RUNNING || it.sealed)) it.broken = KEY_WITHIN;
+        it.has_key = 1;
+        it.has_tag = it.stale_lengths = 0;
+        if (it.mode == SIV) new_iv();
+    }
+    /* OpenSSL's CCM would take the nonce and the length of the message before. */
+    if (it.mode == CCM && with_iv && it.told && it.has_key) tell_length(size());
+}
+
+/* What this provider may refuse of a message. */
+static enum difference refusal(void) {
+    if (it.broken != NONE) return it.broken;
+    if (it.mode == CCM && it.stale_lengths) return CCM_LENGTHS;
+    if (it.mode == CCM && it.sealed) return CCM_USED_IV;
+    return NONE;
+}
+
+/* A message begins, if it hasn't. */
+static void start(void) {
+    if (it.phase == UNSET && it.mode == GCM) {
+        unsigned char iv[2][128], zero[128] = {0};
+        if (!read_iv(THEIRS, iv[0]) || !read_iv(OURS, iv[1])) fail("a random IV can't be read");
+        if (memcmp(iv[1], zero, (size_t)it.iv_bytes) == 0 || memcmp(iv[0], iv[1], (size_t)it.iv_bytes) == 0) fail("no random IV");
+        memcpy(iv_now, iv[1], sizeof iv_now);
+        new_iv();
+        it.drawn = it.ever_drawn = 1;
+        random_ivs++;
+    }
+    if (it.phase == BUFFERED) it.phase = RUNNING;
+}
+
+/* Something was encrypted, or a tag computed. */
+static void encrypts_now(int theirs) {
+    if (!it.encrypts || it.monitored || it.mode == SIV) return;
+    monitor(iv_now, it.iv_bytes, theirs);
+    it.monitored = 1;
+}
+
+static void add_aad(void) {
+    static unsigned char bytes[MOST];
+    int count = size(), r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
+    if (it.mode == SIV && !it.has_key) return;
+    fill(bytes, (size_t)count);
+    note("  aad %d%s\n", count, cipher ? " by EVP_Cipher" : "");
+    for (int p = 0; p < 2; p++) {
+        r[p] = cipher ? EVP_Cipher(it.ctx[p], NULL, bytes, (unsigned)count) : EVP_CipherUpdate(it.ctx[p], NULL, &n[p], bytes, count);
+    }
+    enum difference refused = refusal();
+    if (it.mode == SIV && it.ended) refused = SIV_LATE;
+    if (refused == NONE && it.mode == CCM && it.has_aad && count > 0) refused = CCM_AAD;
+    if (cipher && r[0] != r[1] && (r[0] < 0) == (r[1] < 0)) fail("aad: EVP_Cipher returns %d and %d", r[0], r[1]);
+    int both = outcome("aad", cipher ? r[0] >= 0 : r[0], cipher ? r[1] >= 0 : r[1], refused);
+    if (both <= 0) return;
+    if (!cipher && n[0] != n[1]) fail("aad: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
+    if (count == 0 && !cipher && it.mode == GCM) return;
+    if (it.mode == GCM || it.mode == OCB) start();
+    if (it.mode == OCB) it.held_aad = (it.held_aad + count) % 16;
+    it.has_aad |= count > 0;
+    if (it.aad_bytes + count > MOST) it.complete = 0;
+    else {
+        memcpy(it.aad + it.aad_bytes, bytes, (size_t)count);
+        it.aad_bytes += count;
+    }
+}
+
+static void tell_length(int count) {
+    int r[2], n[2];
+    note("  length %d\n", count);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], NULL, &n[p], NULL, count);
+    if (outcome("length", r[0], r[1], refusal()) <= 0) return;
+    it.length = count;
+    it.told = 1;
+    it.has_aad = 0;
+    it.phase = RUNNING;
+}
+
+static void add_data(void) {
+    static unsigned char in[ROOM], out[ROOM], arena[3 * ROOM];
+    int count = it.mode == CCM && it.told && below(8) ? it.length : size(), r[2], n[2] = {-7, -7};
+    int place = below(4), cipher = it.mode == GCM && below(6) == 0;
+    if (it.mode == SIV && !it.has_key) return;
+    /* After an empty piece by EVP_Cipher, OpenSSL's GCM pads the additional data, and takes more. */
+    if (count == 0) cipher = 0;
+    unsigned char *from = arena + ROOM, *to = from;
+    if (place == 0) to = from - ROOM;
+    if (place == 1) to = from + 1 + below(40);
+    if (place == 2) to = from - 1 - below(40);
+    fill(in, (size_t)count);
+    /* What opens, sometimes. */
+    memcpy(from, in, (size_t)count);
+    note("  data %d, to %+ld%s\n", count, (long)(to - from), cipher ? " by EVP_Cipher" : "");
+    if (cipher) {
+        r[THEIRS] = EVP_Cipher(it.ctx[THEIRS], out, in, (unsigned)count);
+        r[OURS] = EVP_Cipher(it.ctx[OURS], to, from, (unsigned)count);
+        if (r[0] != r[1] && (r[0] < 0) == (r[1] < 0)) fail("data: EVP_Cipher returns %d and %d", r[0], r[1]);
+        n[0] = n[1] = count;
+    } else {
+        r[THEIRS] = EVP_CipherUpdate(it.ctx[THEIRS], out, &n[THEIRS], in, count);
+        r[OURS] = EVP_CipherUpdate(it.ctx[OURS], to, &n[OURS], from, count);
+    }
+    enum difference refused = refusal();
+    if (refused == NONE && it.mode == CCM && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
+    int both = outcome("data", cipher ? r[0] >= 0 : r[0], cipher ? r[1] >= 0 : r[1], refused);
+    if (both < 0) return;
+    if (it.mode == SIV && count > 0 && it.has_key) {
+        if (!it.ended) it.failed = !both;
+        if (!it.encrypts) it.expects_tag = 0;
+        it.ended = 1;
+    }
+    if (!both) {
+        /* OpenSSL's context is of no use after a wrong length, nor after what did not verify. */
+        if (it.mode == CCM && it.has_key && (it.phase == RUNNING || it.phase == BUFFERED)) begin_anew(below(2));
+        return;
+    }
+    if (n[0] != n[1]) fail("data: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
+    if (count == 0 && it.mode != OCB && !cipher && it.mode != CCM) return;
+    if (it.mode != SIV) start();
+    if (count > 0 || it.mode == CCM) encrypts_now(1);
+    if (!it.drawn && memcmp(out, to, (size_t)n[0]) != 0) fail("data: the outputs differ");
+    if (it.mode == OCB) it.held = (it.held + count) % 16;
+    if (it.mode == CCM || (it.mode == SIV && count > 0)) {
+        it.ended = 1;
+        it.sealed = it.encrypts;
+        it.has_tag = it.told = it.encrypts;
+        if (!it.encrypts) {
+            opened++;
+            it.expects_tag = it.told = 0;
+            it.phase = FINISHED;
+        }
+        messages++;
+    }
+    if (it.message_bytes + count > MOST) it.complete = 0;
+    else {
+        memcpy(it.message + it.message_bytes, in, (size_t)count);
+        memcpy(it.sealed_message + it.message_bytes, to, (size_t)count);
+        it.message_bytes += count;
+    }
+}
+
+/* A message under a random IV opens with the IV that this provider tells. */
+static void check_drawn(void) {
+    static unsigned char plain[MOST], tag[16];
+    int n;
+    if (!it.complete || !EVP_CIPHER_CTX_ctrl(it.ctx[OURS], EVP_CTRL_AEAD_GET_TAG, 16, tag)) return;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    int good = EVP_DecryptInit_ex2(ctx, it.cipher[THEIRS], NULL, NULL, NULL) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, it.iv_bytes, NULL) && EVP_DecryptInit_ex2(ctx, NULL, key_now, iv_now, NULL) &&
+               EVP_DecryptUpdate(ctx, NULL, &n, it.aad, it.aad_bytes) &&
+               EVP_DecryptUpdate(ctx, plain, &n, it.sealed_message, it.message_bytes) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) &&
+               EVP_DecryptFinal_ex(ctx, plain, &n) && memcmp(plain, it.message, (size_t)it.message_bytes) == 0;
+    EVP_CIPHER_CTX_free(ctx);
+    if (!good) fail("a message under a random IV does not open under the IV that was told");
+}
+
+static void get_tag(int bytes) {
+    unsigned char tag[2][16];
+    int r[2];
+    note("  get the tag, %d bytes\n", bytes);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_GET_TAG, bytes, tag[p]);
+    if (outcome("get tag", r[0], r[1], it.has_tag ? NONE : STALE_TAG) <= 0) return;
+    if (!it.drawn && !it.spoiled_tag && memcmp(tag[0], tag[1], (size_t)bytes) != 0) fail("the tags differ");
+    if (it.mode == CCM) {
+        it.has_tag = it.sealed = it.told = 0;
+        it.phase = FINISHED;
+    }
+}
+
+static void finish(void) {
+    static unsigned char out[2][ROOM];
+    int r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
+    if (it.mode == SIV && !it.has_key) return;
+    note("  final%s\n", cipher ? " by EVP_Cipher" : "");
+    if (cipher) {
+        for (int p = 0; p < 2; p++) r[p] = EVP_Cipher(it.ctx[p], NULL, NULL, 0) >= 0;
+        n[0] = n[1] = 0;
+    } else {
+        for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(it.ctx[p], out[p], &n[p]);
+    }
+    enum difference refused = refusal();
+    /* OpenSSL 3.0's CCM has nothing to say at the end, and its SIV no empty message. */
+    if (it.mode == CCM) {
+        if (r[1] && !it.ended) return differs(EMPTY);
+        if (r[0] && !r[1]) return differs(refused == NONE ? STALE_TAG : refused);
+        return (void)outcome("final", r[0], r[1], NONE);
+    }
+    if (it.mode == SIV) {
+        if (r[1] && !r[0] && !it.ended) return differs(EMPTY);
+        if (outcome("final", r[0], r[1], refused) < 0) return;
+        if (r[1] && it.failed) fail("the end of what did not verify succeeds");
+        /* What this provider has tried to open, OpenSSL has not. */
+        if (!it.ended && !r[0]) begin_anew(below(2));
+        return;
+    }
+    if (refused == NONE && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
+    int both = outcome("final", r[0], r[1], refused);
+    if (both < 0) return;
+    if (!both) {
+        if (it.has_key && (it.phase == RUNNING || it.phase == BUFFERED) && it.broken == NONE) {
+            forged += it.expects_tag;
+            it.phase = RUNNING;
+            it.broken = AFTER_FORGED;
+            it.expects_tag = 0;
+            it.held = 0;
+        }
+        return;
+    }
+    start();
+    encrypts_now(1);
+    if (n[0] != n[1] || (!it.drawn && memcmp(out[0], out[1], (size_t)n[0]) != 0)) fail("final: the outputs differ");
+    it.phase = FINISHED;
+    it.held = it.held_aad = 0;
+    messages++;
+    opened += !it.encrypts;
+    it.expects_tag = it.spoiled_tag = 0;
+    it.has_tag = it.encrypts;
+    if (it.drawn) check_drawn();
+    if (it.encrypts && below(2)) get_tag(it.mode == OCB ? it.tag_bytes : 16);
+}
+
+/* The tag that the message has here, from a context that encrypts the plaintext which this one has decrypted. */
+static int right_tag(unsigned char *tag) {
+    static unsigned char out[ROOM];
+    int n;
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    int good = it.complete && it.mode == GCM && it.phase == RUNNING && !it.tls && it.broken == NONE &&
+               EVP_EncryptInit_ex2(ctx, it.cipher[THEIRS], NULL, NULL, NULL) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, it.iv_bytes, NULL) && EVP_EncryptInit_ex2(ctx, NULL, key_now, iv_now, NULL) &&
+               EVP_EncryptUpdate(ctx, NULL, &n, it.aad, it.aad_bytes) &&
+               EVP_EncryptUpdate(ctx, out, &n, it.sealed_message, it.message_bytes) && EVP_EncryptFinal_ex(ctx, out, &n) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag);
+    EVP_CIPHER_CTX_free(ctx);
+    return good;
+}
+
+static void set_tag(void) {
+    unsigned char tag[20];
+    int bytes = below(3) ? (it.mode == OCB || it.mode == CCM ? it.tag_bytes : 16) : below(18), r[2];
+    int with_data = it.mode == SIV || !(it.mode == OCB || it.mode == CCM) || below(2) ? 1 : 0;
+    if (it.mode == GCM && below(8) == 0) with_data = 0;
+    fill(tag, sizeof tag);
+    int right = with_data && below(2) && right_tag(tag);
+    note("  set %s, %d bytes\n", right ? "the right tag" : with_data ? "a tag" : "the tag's length", bytes);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_TAG, bytes, with_data ? tag : NULL);
+    int changes = !with_data && bytes != it.tag_bytes;
+    if (it.mode == GCM && it.encrypts && with_data && bytes <= 16) it.spoiled_tag = 1;
+    if (outcome("set tag", r[0], r[1], it.mode == OCB && it.phase == RUNNING && changes ? TAG_LENGTH_WITHIN : NONE) <= 0) return;
+    if (it.mode == SIV && it.encrypts) return;
+    if (it.mode == CCM && bytes != it.tag_bytes) it.stale_lengths = 1;
+    if (it.mode != SIV) it.tag_bytes = bytes;
+    it.expects_tag |= with_data;
+}
+
+static void set_iv_length(void) {
+    int bytes = it.mode == GCM ? (below(2) ? 12 : below(5) ? 1 + below(20) : below(140)) : below(3) ? 7 + below(7) : below(18), r[2];
+    if (it.mode == SIV) return;
+    note("  IVs of %d bytes\n", bytes);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL);
+    if (outcome("IV length", r[0], r[1], NONE) <= 0 || bytes == it.iv_bytes) return;
+    it.iv_bytes = bytes;
+    if (it.mode == CCM) {
+        /* OpenSSL 3.0 keeps an IV that has another length now; later ones don't. */
+        begin_anew(it.encrypts);
+        it.iv_bytes = bytes;
+        for (int p = 0; p < 2; p++) EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL);
+        return;
+    }
+    it.broken = NONE;
+    it.held = it.held_aad = 0;
+    if (it.phase != UNSET) it.phase = it.mode == GCM ? FINISHED : UNSET;
+}
+
+static void compare_iv(void) {
+    unsigned char iv[2][128];
+    const unsigned char *inside[2];
+    int r[2], original = below(2);
+    if (it.mode == SIV) return;
+    note("  get the IV\n");
+    memset(iv, 0, sizeof iv);
+    for (int p = 0; p < 2; p++) {
+        r[p] = original ? EVP_CIPHER_CTX_get_original_iv(it.ctx[p], iv[p], (size_t)it.iv_bytes) : read_iv(p, iv[p]);
+    }
+    if (outcome("get the IV", r[0], r[1], NONE) <= 0) return;
+    /* Bytes of a random IV stay behind a shorter one, and come back with a greater length. */
+    if (!it.drawn && it.phase != UNSET && !(it.ever_drawn && it.phase == FINISHED) && memcmp(iv[0], iv[1], (size_t)it.iv_bytes) != 0) fail("the IVs differ");
+    if (it.iv_bytes > 16 || it.mode == CCM) return;
+    for (int p = 0; p < 2; p++) inside[p] = EVP_CIPHER_CTX_iv(it.ctx[p]);
+    if (inside[1] == NULL || memcmp(inside[1], iv[1], (size_t)it.iv_bytes) != 0) fail("EVP_CIPHER_CTX_iv has another IV");
+}
+
+/* The same IV for both, after one of random bytes. */
+static void restore_iv(const unsigned char *iv) {
+    int r[2];
+    note("  restore an IV\n");
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, -1, (void *)(uintptr_t)iv);
+    if (outcome("restore an IV", r[0], r[1], NONE) <= 0) return;
+    new_iv();
+    memcpy(iv_now, iv, sizeof iv_now);
+    it.counts = 1;
+}
+
+static void fix_iv(void) {
+    unsigned char fixed[128], iv[2][128] = {{0}, {0}};
+    int bytes = below(3) ? 4 : below(it.iv_bytes + 1), r[2];
+    fill(fixed, sizeof fixed);
+    if (below(3) == 0) return restore_iv(fixed);
+    /* OpenSSL 3.0 takes more than there is of an IV. */
+    if (bytes > it.iv_bytes) return;
+    note("  fix %d bytes of the IV\n", bytes);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, bytes, fixed);
+    if (outcome("fix the IV", r[0], r[1], NONE) <= 0) return;
+    for (int p = 0; p < 2; p++) {
+        if (!read_iv(p, iv[p]) || memcmp(iv[p], fixed, (size_t)bytes) != 0) fail("the fixed part of the IV is not there");
+    }
+    if (it.encrypts && memcmp(iv[0] + bytes, iv[1] + bytes, (size_t)(it.iv_bytes - bytes)) == 0) fail("no random part of the IV");
+    restore_iv(iv[OURS]);
+}
+
+static void generate_iv(void) {
+    static const int wanted[] = {8, 8, 8, 1, 4, 12, 16, 0, -1, 128};
+    unsigned char part[2][128] = {{0}, {0}}, iv[128];
+    int bytes = wanted[below(10)], r[2];
+    /* OpenSSL would count up what stands before a short IV. */
+    if (it.iv_bytes < 8) return;
+    note("  the next IV, %d bytes\n", bytes);
+    int known = read_iv(OURS, iv);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_IV_GEN, bytes, part[p]);
+    if (outcome("the next IV", r[0], r[1], NONE) <= 0) return;
+    if (memcmp(part[0], part[1], sizeof part[0]) != 0 || !known) fail("the next IVs differ");
+    new_iv();
+    it.phase = RUNNING;
+    memcpy(iv_now, iv, sizeof iv_now);
+    counted_ivs++;
+}
+
+static void set_counter(void) {
+    unsigned char part[128];
+    int bytes = below(2) && it.iv_bytes >= 8 ? 8 : below(it.iv_bytes + 1), r[2];
+    fill(part, sizeof part);
+    note("  the counter, %d bytes\n", bytes);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_SET_IV_INV, bytes, part);
+    if (outcome("the counter", r[0], r[1], NONE) <= 0) return;
+    new_iv();
+    it.phase = RUNNING;
+    memset(iv_now, 0, sizeof iv_now);
+    if (!read_iv(OURS, iv_now)) fail("the IV can't be read");
+}
+
+/* A record of TLS: its header, and the record, in place. */
+static void record(void) {
+    static unsigned char buffer[2][ROOM];
+    unsigned char header[13], explicit_iv[8];
+    int tag_bytes = it.mode == GCM ? 16 : it.tag_bytes, text = size(), r[2], n[2] = {-7, -7};
+    if (it.mode == CCM && (it.stale_lengths || it.iv_bytes != 12)) return;
+    if (it.mode == GCM && it.iv_bytes < 12) return;
+    int count = 8 + text + tag_bytes;
+    if (count > MOST) return;
+    fill(header, sizeof header);
+    int told = below(10) ? 8 + text + (it.encrypts ? 0 : tag_bytes) : below(30);
+    header[11] = (unsigned char)(told >> 8);
+    header[12] = (unsigned char)told;
+    if (it.mode == CCM) {
+        unsigned char fixed[4] = {1, 2, 3, 4};
+        for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed);
+        if (outcome("the fixed IV", r[0], r[1], NONE) <= 0) return;
+    }
+    note("  record with %d bytes, told %d\n", text, told);
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_TLS1_AAD, 13, header);
+    if (outcome("header", r[0], r[1], NONE) <= 0 && below(2)) return begin_anew(below(2));
+    fill(buffer[0], (size_t)count);
+    memcpy(buffer[1], buffer[0], (size_t)count);
+    int known = it.mode == GCM && read_iv(OURS, iv_now);
+    if (below(12) == 0) {
+        static unsigned char other[ROOM];
+        for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], other, &n[p], buffer[p], count);
+        note("  not in place\n");
+    } else {
+        for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], buffer[p], &n[p], buffer[p], count);
+    }
+    int both = outcome("record", r[0], r[1], NONE);
+    if (both < 0) return;
+    if (both > 0) {
+        if (n[0] != n[1] || memcmp(buffer[0] + (it.encrypts ? 0 : 8), buffer[1] + (it.encrypts ? 0 : 8), (size_t)n[0]) != 0) {
+            fail("record: the outputs differ");
+        }
+        if (it.encrypts && known) {
+            memcpy(explicit_iv, buffer[1], 8);
+            memcpy(iv_now + it.iv_bytes - 8, explicit_iv, 8);
+            monitor(iv_now, it.iv_bytes, 1);
+        }
+        records++;
+        if (!it.encrypts) fail("a random record verifies");
+        /* And it opens again, unless a byte of it is changed. */
+        if (it.mode == GCM && told == 8 + text) {
+            EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+            int change = below(2), got;
+            header[11] = (unsigned char)(count >> 8);
+            header[12] = (unsigned char)count;
+            if (change) buffer[1][below(count)] ^= (unsigned char)(1 << below(8));
+            EVP_DecryptInit_ex2(ctx, it.cipher[OURS], NULL, NULL, NULL);
+            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, it.iv_bytes, NULL);
+            EVP_DecryptInit_ex2(ctx, NULL, key_now, NULL, NULL);
+            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv_now);
+            EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, 13, header);
+            if (EVP_DecryptUpdate(ctx, buffer[1], &got, buffer[1], count) != !change) fail("a record %s", change ? "that was changed opens" : "does not open");
+            EVP_CIPHER_CTX_free(ctx);
+        }
+    }
+    if (it.mode == GCM) {
+        it.phase = FINISHED;
+        it.broken = NONE;
+        it.has_tag = it.expects_tag = 0;
+    } else {
+        /* OpenSSL's CCM takes all that follows as records with this header. */
+        begin_anew(it.encrypts);
+    }
+}
+
+static void duplicate(void) {
+    EVP_CIPHER_CTX *copy[2] = {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_new()};
+    int r[2], swap = below(2);
+    note("  copy, and go on with %s\n", swap ? "the copy" : "what was copied");
+    for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_copy(copy[p], it.ctx[p]);
+    if (r[0] && swap) {
+        for (int p = 0; p < 2; p++) {
+            EVP_CIPHER_CTX *before = it.ctx[p];
+            it.ctx[p] = copy[p];
+            copy[p] = before;
+        }
+    }
+    for (int p = 0; p < 2; p++) EVP_CIPHER_CTX_free(copy[p]);
+    if (r[1] && !r[0] && it.mode == SIV && !it.has_key) return differs(DUPLICATE);
+    (void)outcome("copy", r[0], r[1], NONE);
+}
+
+/* A message that OpenSSL has sealed, in pieces: it opens here too, unless a bit of its tag, of the message or of the additional data is changed. */
+static void open_sealed(void) {
+    static unsigned char plain[ROOM], sealed[ROOM], aad[300], out[2][ROOM], tag[16];
+    unsigned char iv[128];
+    int count = size(), aad_count = below(sizeof aad), iv_bytes = it.mode == CCM ? 7 + below(7) : it.mode == OCB ? 1 + below(15) : 1 + below(20);
+    int tag_bytes = it.mode == CCM ? 4 + 2 * below(7) : it.mode == OCB ? 1 + below(16) : 16, n, last, good = 1;
+    int in_pieces = it.mode == GCM || it.mode == OCB, change = below(4), whole = it.mode == CCM || it.mode == SIV;
+    if (it.mode == SIV && count == 0) count = 1;
+    memcpy(key_now, keys[below(3)], sizeof key_now);
+    fill(iv, sizeof iv);
+    fill(plain, (size_t)count);
+    fill(aad, sizeof aad);
+    note("  opens %d bytes with %d of aad, IV of %d, tag of %d%s\n", count, aad_count, iv_bytes, tag_bytes, change ? "" : ", changed");
+    for (int encrypts = 1; encrypts >= 0; encrypts--) {
+        for (int p = 0; p < (encrypts ? 1 : 2); p++) {
+            EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+            good = EVP_CipherInit_ex2(ctx, it.cipher[p], NULL, NULL, encrypts, NULL);
+            if (it.mode != SIV) good &= EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, iv_bytes, NULL);
+            if (it.mode == CCM || it.mode == OCB) good &= EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, tag_bytes, NULL);
+            if (!encrypts) good &= EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, tag_bytes, tag);
+            good &= EVP_CipherInit_ex2(ctx, NULL, key_now, iv, encrypts, NULL);
+            if (it.mode == CCM) good &= EVP_CipherUpdate(ctx, NULL, &n, NULL, count);
+            if (!good) fail("what opens is not taken");
+            for (int at = 0; at < aad_count;) {
+                int piece = in_pieces && below(3) ? below(aad_count - at + 1) : aad_count - at;
+                if (!EVP_CipherUpdate(ctx, NULL, &n, aad + at, piece)) fail("additional data are not taken");
+                at += piece;
+            }
+            int done = 0;
+            for (int at = 0; at < count || (count == 0 && whole && at == 0);) {
+                int piece = in_pieces && below(3) ? below(count - at + 1) : count - at;
+                good &= EVP_CipherUpdate(ctx, out[p] + done, &n, (encrypts ? plain : sealed) + at, piece);
+                done += n;
+                at += piece;
+                if (below(5) == 0) {
+                    EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
+                    if (!EVP_CIPHER_CTX_copy(copy, ctx)) fail("a context within a message is not copied");
+                    EVP_CIPHER_CTX_free(ctx);
+                    ctx = copy;
+                }
+                if (count == 0) break;
+            }
+            last = 0;
+            /* OpenSSL 3.0's CCM has no verdict at the end. */
+            int verdict = EVP_CipherFinal_ex(ctx, out[p] + done, &last);
+            if (p == OURS && verdict > 0 && !good) fail("the end succeeds after a piece that did not");
+            good &= verdict;
+            done += last;
+            if (encrypts) {
+                if (!good || done != count || !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, tag_bytes, tag)) fail("OpenSSL does not seal");
+                memcpy(sealed, out[p], (size_t)count);
+                if (change == 0) {
+                    int bit = below(8 * (tag_bytes + count + aad_count));
+                    if (bit < 8 * tag_bytes) tag[bit / 8] ^= (unsigned char)(1 << bit % 8);
+                    else if (bit < 8 * (tag_bytes + count)) sealed[bit / 8 - tag_bytes] ^= (unsigned char)(1 << bit % 8);
+                    else aad[bit / 8 - tag_bytes - count] ^= (unsigned char)(1 << bit % 8);
+                }
+            } else if (good != (change != 0)) {
+                fail("%s: a message %s", p == OURS ? "sealcomb" : "OpenSSL", good ? "that was changed opens" : "does not open");
+            } else if (good && (done != count || memcmp(out[p], plain, (size_t)count) != 0)) {
+                fail("%s opens another message", p == OURS ? "sealcomb" : "OpenSSL");
+            }
+            EVP_CIPHER_CTX_free(ctx);
+        }
+    }
+    if (change) opened++;
+    else forged++;
+    begin_anew(below(2));
+}
+
+static void compare_lengths(void) {
+    int bytes[2];
+    for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_iv_length(it.ctx[p]);
+    if (bytes[0] != bytes[1]) fail("IV lengths: %d and %d", bytes[0], bytes[1]);
+    for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_tag_length(it.ctx[p]);
+    if (bytes[0] != bytes[1]) fail("tag lengths: %d and %d", bytes[0], bytes[1]);
+    for (int p = 0; p < 2; p++) bytes[p] = EVP_CIPHER_CTX_get_key_length(it.ctx[p]);
+    if (bytes[0] != bytes[1]) fail("key lengths: %d and %d", bytes[0], bytes[1]);
+}
+
+static void cipher_sequence(void) {
+    int n = below(3);
+    it.mode = (enum mode)(below(8) < 4 ? GCM : 1 + below(3));
+    for (int p = 0; p < 2; p++) it.cipher[p] = fetched[it.mode][n][p];
+    it.key_bytes = EVP_CIPHER_get_key_length(it.cipher[0]);
+    for (int i = 0; i < 3; i++) fill(keys[i], sizeof keys[i]);
+    used_count = 0;
+    note("%s\n", names[it.mode][n]);
+    begin_anew(below(2));
+    if (below(8)) init(1, below(8) > 0, it.encrypts);
+    for (int i = 0, calls = 1 + below(CALLS); i < calls; i++) {
+        operations++;
+        switch (below(29)) {
+        case 0: init(1, 1, below(2)); break;
+        case 1: init(1, 1, it.encrypts); break;
+        case 2: init(0, 1, it.encrypts); break;
+        case 3: init(1, 0, below(4) ? it.encrypts : !it.encrypts); break;
+        case 4: init(0, 0, below(4) ? it.encrypts : !it.encrypts); break;
+        case 5: init(0, 1, below(2)); break;
+        case 6: case 7: case 8: add_aad(); break;
+        case 9: case 10: case 11: case 12: case 13: add_data(); break;
+        case 14: case 15: case 16: finish(); break;
+        case 17: set_tag(); break;
+        case 18: it.encrypts ? get_tag(below(4) ? (it.mode == OCB || it.mode == CCM ? it.tag_bytes : 16) : 1 + below(16)) : set_tag(); break;
+        case 19: set_iv_length(); break;
+        case 20: compare_iv(); break;
+        case 21: duplicate(); break;
+        case 22: if (it.mode == GCM) fix_iv(); break;
+        case 23: if (it.mode == GCM) generate_iv(); break;
+        case 24: if (it.mode == GCM) it.encrypts ? generate_iv() : set_counter(); break;
+        case 25: if (it.mode == GCM || it.mode == CCM) record(); break;
+        case 26: compare_lengths(); break;
+        case 27: open_sealed(); break;
+        default: if (it.mode == CCM && it.has_key) tell_length(size()); else add_data(); break;
+        }
+    }
+}
+
+/* ---- MACs: CMAC, and OpenSSL's own GMAC over either provider's GCM */
+
+static void mac_sequence(void) {
+    static const char *const ciphers[2][3] = {{"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"}, {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"}};
+    static unsigned char data[MOST];
+    int gmac = below(2), n = below(3), has_key = 0, ended = 0, ready = 0;
+    static EVP_MAC *macs[2][2];
+    EVP_MAC_CTX *ctx[2];
+    for (int p = 0; p < 2; p++) {
+        if (macs[gmac][p] == NULL) {
+            macs[gmac][p] = EVP_MAC_fetch(NULL, gmac ? "GMAC" : "CMAC", p == OURS && !gmac ? "provider=sealcomb" : "provider=default");
+        }
+        ctx[p] = EVP_MAC_CTX_new(macs[gmac][p]);
+    }
+    note("%s with %s\n", gmac ? "GMAC" : "CMAC", ciphers[gmac][n]);
+    for (int i = 0, calls = 2 + below(CALLS); i < calls; i++) {
+        unsigned char key[32], iv[16], tag[2][16];
+        size_t bytes[2] = {77, 77}, count;
+        int r[2], operation = i == 0 ? below(2) : below(12);
+        operations++;
+        fill(key, sizeof key);
+        fill(iv, sizeof iv);
+        switch (operation) {
+        case 0: case 1: {
+            count = (size_t)(below(8) ? 16 + 8 * n : below(33));
+            size_t iv_count = (size_t)(below(2) ? 12 : 1 + below(16));
+            note("  init, key of %zu bytes\n", count);
+            for (int p = 0; p < 2; p++) {
+                OSSL_PARAM params[5], *param = params;
+                *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, (char *)(uintptr_t)ciphers[gmac][n], 0);
+                if (gmac) *param++ = OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_IV, iv, iv_count);
+                if (gmac) *param++ = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_PROPERTIES,
+                                                                     p == OURS ? (char[]){"provider=sealcomb"} : (char[]){"provider=default"}, 0);
+                *param = OSSL_PARAM_construct_end();
+                r[p] = EVP_MAC_init(ctx[p], key, count, params);
+            }
+            has_key = outcome("MAC init", r[0], r[1], NONE);
+            ended = 0;
+            ready = has_key;
+            if (!has_key) goto end;
+            break;
+        }
+        case 2:
+            if (gmac) break;
+            note("  init again\n");
+            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_init(ctx[p], NULL, 0, NULL);
+            (void)outcome("MAC init again", r[0], r[1], NONE);
+            ended = 0;
+            break;
+        case 3: case 4: case 5: case 6: case 7:
+            count = (size_t)size();
+            if (gmac && !has_key) break;
+            fill(data, count);
+            note("  update %zu\n", count);
+            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_update(ctx[p], data, count);
+            if (r[0] && !r[1] && ended && !gmac) {
+                differed[MAC_ENDED]++;
+                goto end;
+            }
+            (void)outcome("MAC update", r[0], r[1], NONE);
+            break;
+        case 8: case 9:
+            if (!has_key) break;
+            note("  final\n");
+            for (int p = 0; p < 2; p++) r[p] = EVP_MAC_final(ctx[p], tag[p], &bytes[p], sizeof tag[p]);
+            if (r[0] && !r[1] && ended && !gmac) {
+                differed[MAC_ENDED]++;
+                goto end;
+            }
+            if (outcome("MAC final", r[0], r[1], NONE) > 0) {
+                if (bytes[0] != bytes[1] || memcmp(tag[0], tag[1], bytes[0]) != 0) fail("the MACs differ");
+                messages++;
+            }
+            ended = 1;
+            break;
+        case 10: {
+            EVP_MAC_CTX *copy[2];
+            if (gmac && !ready) break;
+            note("  copy\n");
+            for (int p = 0; p < 2; p++) copy[p] = EVP_MAC_CTX_dup(ctx[p]);
+            if (!has_key && !gmac) {
+                differed[DUPLICATE]++;
+                for (int p = 0; p < 2; p++) EVP_MAC_CTX_free(copy[p]);
+                break;
+            }
+            if (copy[0] == NULL || copy[1] == NULL) fail("copies: %p and %p", (void *)copy[0], (void *)copy[1]);
+            if (below(2)) {
+                for (int p = 0; p < 2; p++) {
+                    EVP_MAC_CTX *before = ctx[p];
+                    ctx[p] = copy[p];
+                    copy[p] = before;
+                }
+            }
+            for (int p = 0; p < 2; p++) EVP_MAC_CTX_free(copy[p]);
+            break;
+        }
+        default:
+            for (int p = 0; p < 2; p++) bytes[p] = EVP_MAC_CTX_get_mac_size(ctx[p]);
+            if (bytes[0] != bytes[1]) fail("MAC sizes: %zu and %zu", bytes[0], bytes[1]);
+        }
+    }
+end:
+    for (int p = 0; p < 2; p++) EVP_MAC_CTX_free(ctx[p]);
+}
+
+static void sequence(void) {
+    written = 0;
+    journal[0] = '\0';
+    state = seed * 0x2545f4914f6cdd1d + number * 0x9e3779b97f4a7c15;
+    note("sequence %llu of seed %llu: ", number, (unsigned long long)seed);
+    if (below(10) == 0) mac_sequence();
+    else cipher_sequence();
+}
+
+int main(int count, char **arguments) {
+    const char *told = getenv("SEALCOMB_SEED");
+    unsigned long long sequences = count > 1 ? strtoull(arguments[1], NULL, 10) : 1000;
+    seed = told != NULL ? strtoull(told, NULL, 10) : 1;
+    if (OSSL_PROVIDER_load(NULL, "sealcomb") == NULL || OSSL_PROVIDER_load(NULL, "default") == NULL) {
+        fprintf(stderr, "the provider cannot be loaded\n");
+        return 1;
+    }
+    for (int mode = 0; mode < 4; mode++) {
+        for (int n = 0; n < 3; n++) {
+            fetched[mode][n][THEIRS] = EVP_CIPHER_fetch(NULL, names[mode][n], "provider=default");
+            fetched[mode][n][OURS] = EVP_CIPHER_fetch(NULL, names[mode][n], "provider=sealcomb");
+        }
+    }
+    if (count > 2) {
+        loud = 1;
+        number = strtoull(arguments[2], NULL, 10);
+        sequence();
+    } else {
+        for (number = 0; number < sequences; number++) sequence();
+    }
+    printf("%llu sequences of %llu calls from seed %llu beside OpenSSL %s:\n", sequences, operations, (unsigned long long)seed,
+           OpenSSL_version(OPENSSL_VERSION_STRING));
+    printf("  %llu messages ended alike; %llu opened, %llu forged; %llu records; %llu random and %llu counted IVs\n", messages, opened,
+           forged, records, random_ivs, counted_ivs);
+    for (int i = 0; i < NONE; i++) printf("  %8llu times %s\n", differed[i], texts[i]);
+    return 0;
+}
