@@ -71,8 +71,9 @@ static int run_cipher(const EVP_CIPHER *cipher, int encrypts, size_t piece, int 
     if (!EVP_CipherInit_ex2(ctx, cipher, NULL, NULL, encrypts, NULL)) goto end;
     if (vector.iv.bytes > 0 && mode != EVP_CIPH_SIV_MODE &&
         !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, (int)vector.iv.bytes, NULL)) goto end;
-    if ((!encrypts || mode == EVP_CIPH_CCM_MODE || mode == EVP_CIPH_OCB_MODE) &&
-        !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)vector.tag.bytes, encrypts ? NULL : vector.tag.data)) goto end;
+    if ((mode == EVP_CIPH_CCM_MODE || mode == EVP_CIPH_OCB_MODE) &&
+        !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)vector.tag.bytes, NULL)) goto end;
+    if (!encrypts && !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)vector.tag.bytes, vector.tag.data)) goto end;
     if (!EVP_CipherInit_ex2(ctx, NULL, vector.key.data, vector.iv.data, encrypts, NULL)) goto end;
     if (mode == EVP_CIPH_CCM_MODE && !EVP_CipherUpdate(ctx, NULL, &written, NULL, (int)in->bytes)) goto end;
     for (int i = 0; i < vector.aads; i++) {
