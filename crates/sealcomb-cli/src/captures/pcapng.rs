@@ -204,9 +204,10 @@ fn interface(content: &mut Cursor<'_>) -> Option<Interface> {
                 let seconds = Cursor::new(value, order).u64().map(u64::cast_signed);
                 interface.offset = seconds.unwrap_or(interface.offset);
             }
-            // In bytes, which drafts of the format called bits.
-            (IF_FCSLEN, [bits @ (16 | 32), ..]) => interface.fcs = usize::from(bits / 8),
-            (IF_FCSLEN, [bytes, ..]) => interface.fcs = usize::from(*bytes),
+            // In bytes, though drafts of the format called them bits; no link type has more than 8 bytes.
+            (IF_FCSLEN, [length, ..]) => {
+                interface.fcs = usize::from(if *length > 8 { length / 8 } else { *length });
+            }
             _ => {}
         }
     }

@@ -48,8 +48,8 @@ pub(crate) struct Tally<C> {
     bytes: u64,
     /// Beside [`Cause::ALL`].
     causes: Vec<u64>,
-    /// Fragments that became part of a packet that is counted.
-    merged: u64,
+    /// Packets that came in fragments and are counted, and their fragments.
+    reassembled: (u64, u64),
     /// Packets that came with a frame check sequence.
     with_fcs: u64,
     cause: PhantomData<C>,
@@ -57,7 +57,14 @@ pub(crate) struct Tally<C> {
 
 impl<C: Cause> Tally<C> {
     pub(crate) fn new() -> Self {
-        Self { done: 0, bytes: 0, causes: vec![0; C::ALL.len()], merged: 0, with_fcs: 0, cause: PhantomData }
+        Self {
+            done: 0,
+            bytes: 0,
+            causes: vec![0; C::ALL.len()],
+            reassembled: (0, 0),
+            with_fcs: 0,
+            cause: PhantomData,
+        }
     }
 
     /// Counts a packet that was handled.
@@ -77,9 +84,10 @@ impl<C: Cause> Tally<C> {
         self.causes[place] += packets;
     }
 
-    /// Counts a fragment, or several, that became part of a packet that is counted.
-    pub(crate) fn merge(&mut self, fragments: u64) {
-        self.merged += fragments;
+    /// Counts the fragments of a packet that is counted as one.
+    pub(crate) fn reassembled(&mut self, fragments: u64) {
+        self.reassembled.0 += 1;
+        self.reassembled.1 += fragments;
     }
 
     /// Counts packets whose frame check sequence was left off.
@@ -87,9 +95,10 @@ impl<C: Cause> Tally<C> {
         self.with_fcs += packets;
     }
 
-    /// All packets that were counted.
+    /// The packets of the capture that were counted.
     pub(crate) fn total(&self) -> u64 {
-        self.done + self.causes.iter().sum::<u64>() + self.merged
+        let (packets, fragments) = self.reassembled;
+        self.done + self.causes.iter().sum::<u64>() + fragments - packets
     }
 
     /// Beside [`Cause::ALL`]: whether there are packets of that cause.
@@ -126,7 +135,7 @@ struct Report<'a, C> {
 impl<C: Cause> fmt::Display for Report<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tally, verb, things } = self;
-        let Tally { done, bytes, merged, with_fcs, .. } = tally;
+        let Tally { done, bytes, reassembled: (packets, fragments), with_fcs, .. } = tally;
         write!(f, "{verb} {done} {things} of {bytes} bytes together")?;
         for (title, is_dropped) in [("passed over", false), ("dropped", true)] {
             let told = tally.counted().filter(|(cause, count)| {
@@ -137,11 +146,11 @@ impl<C: Cause> fmt::Display for Report<'_, C> {
                 write!(f, "\n{title}: {}", told.join(", "))?;
             }
         }
-        if *merged > 0 {
-            write!(f, "\nput together: {merged} IP fragments more than the packets that they are of")?;
+        if *packets > 0 {
+            write!(f, "\nreassembled: {packets} packets from {fragments} IP fragments")?;
         }
         if *with_fcs > 0 {
-            write!(f, "\nleft off: the frame check sequences that the capture has of {with_fcs} {things}")?;
+            write!(f, "\nremoved: the frame check sequences of {with_fcs} {things}")?;
         }
         Ok(())
     }

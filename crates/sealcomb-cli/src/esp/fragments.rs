@@ -1,4 +1,4 @@
-//! Putting IP fragments together again.
+//! Reassembles IP fragments.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ const WAITING: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the fragments of a packet have alike. In IPv6 the protocol need not be.
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Id {
     interface: u32,
     addresses: [IpAddr; 2],
@@ -47,8 +47,10 @@ pub(crate) struct Fragments {
 
 /// What became of a packet that may be a fragment.
 pub(crate) enum Added<'a> {
-    /// It is whole: as it came, or put together from so many fragments.
-    Whole(Cow<'a, [u8]>, u64),
+    /// No fragment.
+    Whole(Cow<'a, [u8]>),
+    /// The last fragment of this packet, and how many it came in.
+    Reassembled(Vec<u8>, u64),
     /// A fragment, which waits for the others.
     Waiting,
 }
@@ -71,7 +73,7 @@ impl Fragments {
         time: Duration,
     ) -> Result<Added<'a>, NoEsp> {
         let Some(Fragment { id, protocol, offset, more, payload }) = fragment(&packet, interface)? else {
-            return Ok(Added::Whole(packet, 1));
+            return Ok(Added::Whole(packet));
         };
         if self.waiting.get(&id).is_some_and(|waiting| time.saturating_sub(waiting.since) > PATIENCE)
             && let Some(old) = self.waiting.remove(&id)
@@ -93,8 +95,8 @@ impl Fragments {
             waiting.fragments += 1;
             if waiting.payload.is_complete() {
                 let fragments = waiting.fragments;
-                if let Some(packet) = waiting.put_together() {
-                    return Ok(Added::Whole(Cow::Owned(packet), fragments));
+                if let Some(packet) = waiting.reassemble() {
+                    return Ok(Added::Reassembled(packet, fragments));
                 }
                 self.lost.push((Unopened::NoEsp(NoEsp::Malformed), fragments));
                 return Ok(Added::Waiting);
@@ -107,10 +109,9 @@ impl Fragments {
     }
 
     fn give_up_oldest(&mut self) {
-        let times = self.waiting.values().map(|waiting| waiting.since);
-        let Some(oldest) = times.min() else { return };
-        let oldest = self.waiting.extract_if(|_, waiting| waiting.since == oldest);
-        self.lost.extend(oldest.map(|(_, waiting)| waiting.given_up()));
+        let oldest = self.waiting.iter().min_by_key(|(_, waiting)| waiting.since).map(|(id, _)| *id);
+        let oldest = oldest.and_then(|id| self.waiting.remove(&id));
+        self.lost.extend(oldest.map(|waiting| waiting.given_up()));
     }
 
     /// The fragments that never became packets, by reason.
@@ -121,7 +122,7 @@ impl Fragments {
 
 impl Waiting {
     /// The packet. `None`: it would be longer than packets can be.
-    fn put_together(self) -> Option<Vec<u8>> {
+    fn reassemble(self) -> Option<Vec<u8>> {
         let Self { mut header, payload, .. } = self;
         let protocol = payload.ip_number();
         let (payload, _) = payload.take_bufs();

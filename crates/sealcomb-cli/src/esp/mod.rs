@@ -62,7 +62,7 @@ numbers of their own.
 
 Lengths: a packet is as long as its header says; where that is 0, because the network card was to write it after the \
 capture (segmentation offload), it is as long as its frame, and the length is written into its header. A frame check \
-sequence that the capture announces is left off.
+sequence (FCS) that the capture announces is removed.
 
 Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were clipped by the \
 capture, too long for the tunnel, with malformed headers, or of a link type that is not read, or the capture was cut \
@@ -75,15 +75,15 @@ Examples:
 
 const OPEN_STATUS: &str = "\
 ESP is found behind IP options and extension headers, in UDP on port 4500 (RFC 3948), and in IP fragments, which are \
-put together.
+reassembled.
 
 Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, or packets were
   clipped by the capture, with malformed headers, jumbograms, or of a link type that is not read;
-  IP fragments without the others of their packet;
-  of ESP within another tunnel (GRE, IP in IP, VXLAN and others), or of TCP port 4500 (RFC 9329);
+  IP fragments of incomplete packets;
+  ESP in another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);
   too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's selector;
 or the capture was cut off; 2 for bad input, with no output written. The report counts the packets of each cause, and \
-those that are not ours: not IP, not ESP, or of IKE or NAT keepalives. Dummies are dropped, as they are meant to be.
+those that are not ours: not IP, not ESP, or IKE or NAT keepalives. Dummies are dropped, as they are meant to be.
 
 Example:
   sealcomb esp open sealed.pcap opened.pcap --sa sa.toml";
@@ -321,8 +321,9 @@ fn incoming_packet<'a>(
     let packet = ip::packet(record).map_err(Unopened::NoPacket)?;
     match fragments.add(packet, record.interface, record.time).map_err(Unopened::NoEsp)? {
         Added::Waiting => Ok(None),
-        Added::Whole(packet, fragments) => {
-            tally.merge(fragments - 1);
+        Added::Whole(packet) => Incoming::find(packet).map(Some).map_err(Unopened::NoEsp),
+        Added::Reassembled(packet, fragments) => {
+            tally.reassembled(fragments);
             Incoming::find(packet).map(Some).map_err(Unopened::NoEsp)
         }
     }

@@ -53,7 +53,7 @@ and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder tha
 lost, nor an older copy come back. An SA file of another user is refused, because that user has numbers of their own. \
 When a SA's numbers are used up, frames are sealed under the next SA of the file that protects them.
 
-A frame check sequence that the capture announces is left off: it would be that of another frame.
+A frame check sequence (FCS) that the capture announces is removed; the output has none.
 
 Exit status: 0 if every frame that an SA protects was sealed; 1 if nothing was sealed, frames were clipped by the \
 capture, not whole, longer than any frame or of a link type that is not Ethernet, or their SAs had no packet numbers \
@@ -72,7 +72,7 @@ The SA file, for GCM-AES-128 (a key of 32 bytes is GCM-AES-256; `ssci` and `salt
 
 const OPEN_STATUS: &str = "\
 VLAN tags before a SecTAG were put there after the frame was sealed; they stay where they are. A frame check sequence \
-that the capture announces is left off.
+(FCS) that the capture announces is removed.
 
 Exit status: 0 if every MACsec frame was opened; 1 if nothing was opened, frames were clipped by the capture, of a \
 link type that is not Ethernet, not valid, late or replayed, had a bad SecTAG, or were of an unknown SCI or an AN \

@@ -1,4 +1,4 @@
-//! IP fragments are put together, and those that cannot be are lost.
+//! IP fragments are reassembled, and those that cannot be are lost.
 
 use fastrand::Rng;
 
@@ -38,7 +38,7 @@ fn packets(count: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
 }
 
 #[test]
-fn fragments_in_any_order_are_put_together() {
+fn fragments_in_any_order_are_reassembled() {
     let (inner, outer) = packets(16);
     let mut rng = Rng::with_seed(3);
     for size in [8, 40, 160, 320] {
@@ -71,7 +71,7 @@ fn fragments_whose_others_are_not_there_are_lost() {
         }
         let outcome = esp("open", RAW, &frames);
         // The bare one has the sequence number of the first of the others, which never opened.
-        outcome.assert_lost(&format!("{expected} IP fragments without the others of their packet"));
+        outcome.assert_lost(&format!("{expected} IP fragments of incomplete packets"));
         assert_eq!(outcome.packets, [plain(4, 1)]);
     }
 }
@@ -98,7 +98,7 @@ fn fragments_of_what_is_certainly_not_esp_are_not_ours() {
     let mut unknown = fragments(&dns, 160, 1);
     unknown.remove(0);
     let outcome = esp("open", RAW, &unknown.into_iter().map(Frame::whole).collect::<Vec<_>>());
-    outcome.assert_lost("nothing was opened, 2 IP fragments without the others of their packet");
+    outcome.assert_lost("nothing was opened, 2 IP fragments of incomplete packets");
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_number_that_comes_again_much_later_is_that_of_another_packet() {
         frame.seconds += 61;
     }
     let outcome = esp("open", RAW, &frames);
-    outcome.assert_lost("1 IP fragments without the others of their packet");
+    outcome.assert_lost("1 IP fragments of incomplete packets");
     assert_eq!(outcome.packets, [inner[1].clone()]);
 }
 
@@ -150,7 +150,7 @@ fn the_number_of_packets_that_wait_for_fragments_is_bounded() {
         frames.push(Frame { seconds: i / 100, ..Frame::whole(fragment) });
     }
     let outcome = esp("open", RAW, &frames);
-    outcome.assert_lost("nothing was opened, 3000 IP fragments without the others of their packet");
+    outcome.assert_lost("nothing was opened, 3000 IP fragments of incomplete packets");
 }
 
 #[test]

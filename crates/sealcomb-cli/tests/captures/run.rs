@@ -56,7 +56,7 @@ impl Outcome {
 
     /// All counts of the report and what they are of.
     fn counts(&self) -> Vec<(usize, String)> {
-        let titles = ["passed over: ", "dropped: ", "put together: "];
+        let titles = ["passed over: ", "dropped: "];
         let lines =
             self.stdout.lines().filter_map(|line| titles.iter().find_map(|title| line.strip_prefix(title)));
         let done = self.stdout.lines().next().unwrap().split_once(' ').unwrap().1;
@@ -70,7 +70,12 @@ impl Outcome {
 
     /// How many packets the report accounts for.
     fn total(&self) -> usize {
-        self.counts().iter().map(|(count, _)| count).sum()
+        let counted: usize = self.counts().iter().map(|(count, _)| count).sum();
+        let reassembled = self.stdout.lines().find_map(|line| line.strip_prefix("reassembled: "));
+        let Some(reassembled) = reassembled else { return counted };
+        let (packets, fragments) = reassembled.split_once(" packets from ").unwrap();
+        let fragments = fragments.strip_suffix(" IP fragments").unwrap();
+        counted + fragments.parse::<usize>().unwrap() - packets.parse::<usize>().unwrap()
     }
 }
 
