@@ -73,15 +73,20 @@ impl<'py> FromPyObject<'_, 'py> for Item {
 pub(crate) struct Output {
     object: Py<PyAny>,
     /// Held for the call, since most objects don't move their memory as long as somebody has it. An array of numpy's
-    /// does, when `resize(refcheck=False)` says so: nothing is written by way of this one.
+    /// does, when another thread calls `resize(refcheck=False)`.
     held: PyBuffer<u8>,
 }
 
 impl Output {
-    pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8]) -> PyResult<usize> {
-        let buffer = writable(self.object.bind(py).as_borrowed())?;
-        check_length(&buffer, bytes.len())?;
-        buffer.copy_from_slice(py, bytes)?;
+    /// Writes the result. If other threads of Python ran meanwhile, the memory may be elsewhere by now.
+    pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8], others_ran: bool) -> PyResult<usize> {
+        if others_ran {
+            let buffer = writable(self.object.bind(py).as_borrowed())?;
+            check_length(&buffer, bytes.len())?;
+            buffer.copy_from_slice(py, bytes)?;
+        } else {
+            self.held.copy_from_slice(py, bytes)?;
+        }
         Ok(bytes.len())
     }
 

@@ -54,9 +54,14 @@ fn generate_key<'py>(
     PyBytes::new_with(py, bit_length / 8, |bytes| sealcomb_random::fill(bytes).map_err(misuse))
 }
 
+/// Whether other threads of Python may run while a message of so many bytes is processed.
+fn is_long(bytes: usize) -> bool {
+    bytes >= LONG
+}
+
 /// Runs `work`, with Python free to run meanwhile if the message is long.
 fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
-    if bytes < LONG { work() } else { py.detach(work) }
+    if is_long(bytes) { py.detach(work) } else { work() }
 }
 
 /// A key of any AEAD, whose tag stands before the ciphertext (SIV) or after it.
@@ -158,7 +163,7 @@ impl Aead {
         buf.check_length(bytes)?;
         let mut out = vec![0; bytes];
         self.seal_into(py, nonce, aad, data, &mut out)?;
-        buf.write(py, &out)
+        buf.write(py, &out, is_long(data.len()))
     }
 
     fn opened_bytes(&self, sealed: &[u8]) -> PyResult<usize> {
@@ -187,7 +192,7 @@ impl Aead {
         buf.check_length(bytes)?;
         let mut out = Zeroizing::new(vec![0; bytes]);
         self.open_into(py, nonce, aad, data, &mut out)?;
-        buf.write(py, &out)
+        buf.write(py, &out, is_long(data.len()))
     }
 }
 

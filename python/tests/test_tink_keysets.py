@@ -428,3 +428,54 @@ def test_encrypted_keysets_in_the_forms_that_tink_reads(form, tmp_path):
     assert theirs(keyset.secret_tink_json()) == json_format.Parse(
         tink.json_proto_keyset_format.serialize(handle, secret_key_access.TOKEN), tink_pb2.Keyset()
     )
+
+
+def in_binary(keyset):
+    return json_format.ParseDict(keyset, tink_pb2.Keyset()).SerializeToString()
+
+
+def check_binary(serialized):
+    """Compares what is read of Protocol Buffers, unknown fields aside, which JSON has no place for."""
+    try:
+        tink.proto_keyset_format.parse(serialized, secret_key_access.TOKEN)
+        their_keyset = tink_pb2.Keyset.FromString(serialized)
+    except tink.TinkError:
+        with pytest.raises(KeysetError):
+            Keyset.from_tink_binary(serialized)
+        return
+    if not is_for_columns(their_keyset):
+        with pytest.raises(KeysetError):
+            Keyset.from_tink_binary(serialized)
+        return
+    written = Keyset.from_tink_binary(serialized).secret_tink_json()
+    known = json_format.ParseDict(json_format.MessageToDict(their_keyset), tink_pb2.Keyset())
+    assert theirs(written) == known
+
+
+def test_serialized_keysets_with_more_less_and_unknown_fields():
+    keyset = {"primaryKeyId": 1, "key": copy.deepcopy(POOL[:3])}
+    for key_id, key in enumerate(keyset["key"], 1):
+        key["keyId"] = key_id
+    keyset["key"][2]["status"] = "DESTROYED"
+    whole = in_binary(keyset)
+    check_binary(whole)
+    for end in range(len(whole)):
+        check_binary(whole[:end])
+    unknown = [
+        b"\x50\x01",
+        b"\x52\x03abc",
+        b"\x55abcd",
+        b"\x51abcdefgh",
+        b"\x53\x08\x01\x54",
+        b"\x50",
+        b"\x53",
+        b"\x00\x00",
+    ]
+    for field in unknown:
+        check_binary(field + whole)
+        check_binary(whole + field)
+    # Messages one after the other are one: the last primary counts, and all keys.
+    other = in_binary({"primaryKeyId": 9, "key": [{**POOL[1], "keyId": 9}]})
+    check_binary(whole + other)
+    check_binary(other + whole)
+    check_binary(whole + whole)
