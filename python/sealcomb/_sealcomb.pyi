@@ -4,9 +4,9 @@ Bytes-like means: `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, an
 protocol whose items are unsigned bytes, in C order and without gaps. Other items are a `TypeError`, other
 layouts a `BufferError`.
 
-A call copies what is not `bytes` before it checks or uses it, with the interpreter's lock held: another
-thread that changes, resizes or frees an argument meanwhile changes neither what was checked nor what is
-sealed. Data in a numpy array is copied in rounds of about 4 MB, each row as it is at one moment.
+A call copies arguments that are not `bytes` before it checks or uses them, while it holds the GIL. If
+another thread changes, resizes or frees an argument during the call, this affects neither what was checked
+nor what is sealed. Messages in a numpy array are copied in rounds of about 4 MB.
 """
 
 from collections.abc import Mapping, Sequence
@@ -399,23 +399,23 @@ class Keyset:
 
     @staticmethod
     def from_tink_json(text: str) -> Keyset:
-        """Reads a Tink keyset in JSON, in every form of it that Tink reads.
+        """Reads a Tink keyset in JSON, in every form that Tink reads.
 
-        Its keys of the types AesGcmSivKey, AesSivKey and AesGcmKey that are enabled and have the output
-        prefix TINK seal and open columns. All others are kept as they are, for `rotated` and
-        `secret_tink_json`: keys that are disabled, destroyed, of another type or prefix. A value that one of
-        those has sealed is refused with a text that says so. Fields that are not known are kept too.
+        Columns use the enabled keys of the types AesGcmSivKey, AesSivKey and AesGcmKey with the output prefix
+        TINK. The keyset keeps all other keys, and `rotated` and `secret_tink_json` leave them unchanged: keys
+        that are disabled or destroyed, or have another type or prefix. Opening a value that such a key has
+        sealed raises `UnknownKey` with the reason. Unknown JSON fields are kept too.
 
         Raises:
-            KeysetError: It is no keyset, is encrypted, or has two primaries; its primary is disabled,
-                destroyed, or not for columns; a key for columns is damaged, or of another size; or two such
-                keys with one id seal values of different forms.
+            KeysetError: The text is not a keyset, or is an encrypted one; the keyset has two primaries;
+                columns cannot use the primary; an enabled key is malformed or has the wrong size; or two
+                usable keys with one id seal in different formats.
         """
     @staticmethod
     def from_tink_binary(data: Buffer) -> Keyset:
         """Reads a serialized Tink keyset, which is what a wrapped one is once it is unwrapped.
 
-        Keys are kept as in `from_tink_json`. Fields that Tink does not define yet are not.
+        It keeps keys as `from_tink_json` does, and drops unknown fields.
 
         Raises:
             KeysetError: As `from_tink_json`.
@@ -445,7 +445,7 @@ class Keyset:
     def secret_tink_json(self) -> str:
         """The keyset as Tink's JSON, **with its keys in the clear**, to be kept where secrets are.
 
-        It has every key that was read, with its status, also those that columns can't use.
+        It contains every key that was read, including those that columns cannot use, with their status.
 
         It is the only way for keys to leave; without it, a generated keyset could not be kept at all.
         """

@@ -72,13 +72,14 @@ impl<'py> FromPyObject<'_, 'py> for Item {
 /// A buffer that a result is written to; its bytes are written in one go when the whole result is there.
 pub(crate) struct Output {
     object: Py<PyAny>,
-    /// Held for the call, since most objects don't move their memory as long as somebody has it. An array of numpy's
-    /// does, when another thread calls `resize(refcheck=False)`.
+    /// An object that exports a buffer does not move its memory until the export ends. numpy arrays are the exception:
+    /// `resize(refcheck=False)` in another thread moves theirs.
     held: PyBuffer<u8>,
 }
 
 impl Output {
-    /// Writes the result. If other threads of Python ran meanwhile, the memory may be elsewhere by now.
+    /// Writes the result. If other Python threads have run since the call began, the memory may have moved, so this asks
+    /// the object for its buffer again.
     pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8], others_ran: bool) -> PyResult<usize> {
         if others_ran {
             let buffer = writable(self.object.bind(py).as_borrowed())?;

@@ -105,7 +105,7 @@ pub(crate) struct Sealed<'k, 'v> {
 }
 
 impl<'v> Sealed<'_, 'v> {
-    /// The job that opens it under a key.
+    /// The job that opens this value under `key`.
     fn job<'a>(
         &self,
         key: &'a NamedKey,

@@ -143,10 +143,10 @@ static COUNTERS: LazyLock<Mutex<Counters>> =
 /// A primary key, which seals, and others, which open what they had sealed.
 #[pyclass(frozen, module = "sealcomb")]
 pub(crate) struct Keyset {
-    /// All that was read, which is what is written.
+    /// The complete keyset, as it was read and as it is written.
     tink: TinkKeyset,
     keys: HashMap<u32, NamedKey>,
-    /// Keys whose id another has as well.
+    /// Usable keys whose id is also the id of a key in `keys`.
     twins: Vec<NamedKey>,
     unusable: HashMap<u32, Unusable>,
     /// Bytes that every sealed value has more than its value, if all keys agree.
@@ -160,7 +160,7 @@ impl Keyset {
         for key in tink.usable() {
             match key? {
                 (id, Err(reason)) => {
-                    // Of two keys with an id, the one that is enabled is what a caller wants to hear of.
+                    // If two unusable keys share an id, errors describe the enabled one.
                     if !reason.is_off() || !unusable.contains_key(&id) {
                         unusable.insert(id, reason);
                     }
@@ -209,7 +209,7 @@ impl Keyset {
         self.keys.get(&id)
     }
 
-    /// Other keys with this id. They seal values of the same form as the one that `key` gives.
+    /// The other usable keys with this id. Their sealed values have the same layout as those of `key(id)`.
     pub(crate) fn twins(&self, id: u32) -> impl Iterator<Item = &NamedKey> {
         self.twins.iter().filter(move |key| key.id == id)
     }

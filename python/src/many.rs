@@ -25,7 +25,8 @@ use crate::work;
 /// Bytes of results after which a task ends.
 const TASK_BYTES: usize = 1 << 18;
 
-/// Bytes of results that are made in one go: before they become objects, or before more of an array is copied.
+/// Bytes of results in one round. A round ends with its results becoming Python objects, and begins with a copy of its
+/// rows if the messages are an array.
 const ROUND_BYTES: usize = 1 << 22;
 
 /// The messages of a call.
@@ -61,7 +62,7 @@ impl<'py> Messages<'py> {
         }
     }
 
-    /// The messages of some rows, which nobody changes from now on. Those of an array are copied to `copies`.
+    /// The messages of `rows`, which no other thread can change. Rows of an array are copied to `copies`.
     fn load<'a>(&'a self, rows: &Range<usize>, copies: &'a mut Vec<u8>) -> PyResult<Rows<'a>> {
         match self {
             Self::List(items) => Ok(Rows::List(items)),
@@ -73,10 +74,10 @@ impl<'py> Messages<'py> {
     }
 }
 
-/// One bytes-like argument for each message, which nobody changes from now on.
+/// One bytes-like argument per message, which no other thread can change.
 enum Many {
     List(Vec<Item>),
-    /// One after the other, all of one width.
+    /// Consecutive rows of equal width.
     Even {
         bytes: Item,
         width: usize,
@@ -85,7 +86,7 @@ enum Many {
 }
 
 impl Many {
-    /// Takes a list, or rows of equal width; `None` if the object is neither.
+    /// Takes a list, or a buffer of two dimensions. Returns `None` for any other object.
     fn new(
         object: &Bound<'_, PyAny>,
         item: impl Fn(&Bound<'_, PyAny>) -> PyResult<Item>,
@@ -136,10 +137,10 @@ impl Many {
     }
 }
 
-/// An array of numpy's with a row for each message, in whatever order its bytes lie.
+/// A numpy array with one message per row, in any memory layout.
 ///
-/// Whoever has the array may change it or have its memory freed, so that nothing of it is read without the interpreter's
-/// lock: what a call needs is copied under it.
+/// Another thread may change, resize or free the array during the call. So the call reads it only while it holds the
+/// GIL, and copies what it needs.
 struct Array<'py> {
     object: Bound<'py, PyArray2<u8>>,
     rows: usize,
@@ -147,7 +148,7 @@ struct Array<'py> {
 }
 
 impl<'py> Array<'py> {
-    /// Takes the object, if it is an array of numpy's.
+    /// Takes the object if it is a numpy array.
     fn new(object: &Bound<'py, PyAny>) -> PyResult<Option<Self>> {
         if !is_array(object)? {
             return Ok(None);
@@ -161,7 +162,7 @@ impl<'py> Array<'py> {
         Ok(Some(Self { object: array.clone(), rows, width }))
     }
 
-    /// Copies rows to `out`, one after the other.
+    /// Copies `rows` to `out` in row order.
     fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
         if self.object.shape() != [self.rows, self.width] {
             return Err(PyRuntimeError::new_err("an array changed its shape during the call"));
@@ -186,20 +187,20 @@ impl<'py> Array<'py> {
     }
 }
 
-/// Whether it is an array of numpy's. A masked one is refused, since its mask would be lost.
+/// Whether the object is a numpy array. Masked arrays are refused, because the mask would be lost.
 fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !has_numpy(object.py())? || !object.is_instance_of::<PyUntypedArray>() {
         return Ok(false);
     }
     if !object.is_exact_instance_of::<PyUntypedArray>() && object.hasattr("mask")? {
         return Err(PyTypeError::new_err(
-            "a masked array has no bytes where it is masked; numpy.ma.filled gives it some",
+            "a masked array has no values where it is masked; fill them with numpy.ma.filled",
         ));
     }
     Ok(true)
 }
 
-/// Whether numpy was imported. Without it there are no arrays.
+/// Whether numpy has been imported. If it has not, no object can be an array.
 fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     static FOUND: AtomicBool = AtomicBool::new(false);
     if FOUND.load(Ordering::Relaxed) {
@@ -211,7 +212,7 @@ fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     Ok(found)
 }
 
-/// A new array of zeros. Memory for a large one comes as huge pages, where the system has those.
+/// A new array of zeros. numpy asks for huge pages where the array is large.
 fn zeros(py: Python<'_>, rows: usize, width: usize) -> PyResult<Bound<'_, PyArray2<u8>>> {
     static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let zeros = ZEROS.import(py, "numpy", "zeros")?;
@@ -234,11 +235,11 @@ fn items(
     Ok(items)
 }
 
-/// Bytes of each message, in a form that threads share.
+/// One byte string per message, in a form that threads can share.
 #[derive(Clone, Copy)]
 enum Rows<'a> {
     List(&'a [Item]),
-    /// From one row to before another.
+    /// Consecutive rows of equal width, from the first index up to but excluding the second.
     Even {
         bytes: &'a [u8],
         width: usize,
@@ -279,7 +280,7 @@ enum Associated {
 impl Associated {
     fn new(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::Same(Item::Copied(Vec::new()))) };
-        // None is the same as nothing.
+        // None means empty.
         let item = |item: &Bound<'_, PyAny>| {
             if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
         };
@@ -295,7 +296,7 @@ impl Associated {
     fn strings(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::SameStrings(Vec::new())) };
         let list = object.cast::<PyList>()?;
-        // What a buffer's own code could change meanwhile is looked at once.
+        // A copy, because extracting an item can run Python code that changes the list.
         let each: Vec<Bound<'_, PyAny>> = list.iter().collect();
         if each.is_empty() || !each.iter().all(|item| item.is_none() || item.is_instance_of::<PyList>()) {
             return Ok(Self::SameStrings(each.iter().map(PyAnyMethods::extract).collect::<PyResult<_>>()?));
@@ -372,7 +373,8 @@ fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool
     })
 }
 
-/// The rows of `rows`, from the first on, whose results take about so many bytes: at least one row, and the bytes.
+/// The first rows of `rows` whose results take about `bytes` bytes, at least one row, and the exact size of their
+/// results.
 fn portion(rows: Range<usize>, bytes: usize, length: impl Fn(usize) -> usize) -> (Range<usize>, usize) {
     let (mut end, mut total) = (rows.start, 0);
     while end < rows.end && (end == rows.start || total < bytes) {
@@ -382,7 +384,7 @@ fn portion(rows: Range<usize>, bytes: usize, length: impl Fn(usize) -> usize) ->
     (rows.start..end, total)
 }
 
-/// What a call is about, beside its messages.
+/// The arguments of a call except its messages.
 struct Call<'a> {
     aead: &'a Aead,
     nonces: Rows<'a>,
@@ -433,7 +435,7 @@ impl Call<'_> {
         }
     }
 
-    /// Bytes of a sealed message of so many bytes.
+    /// The sealed size of a message of `message` bytes.
     fn sealed_bytes(&self, message: usize) -> usize {
         message + self.aead.tag_bytes()
     }
@@ -453,7 +455,7 @@ impl Call<'_> {
         })
     }
 
-    /// Bytes of the message in a sealed one of so many bytes.
+    /// The size of the message in `sealed` bytes.
     fn opened_bytes(&self, sealed: usize) -> usize {
         sealed.saturating_sub(self.aead.tag_bytes())
     }
@@ -539,8 +541,7 @@ impl<'py> Arguments<'py> {
         Call { aead, nonces, aads: Aads::new(&self.associated), threads: self.threads }
     }
 
-    /// Has `work` process the messages in rounds: it gets the messages, the rows among them that are the round's, and
-    /// the bytes of the round's results.
+    /// Calls `work` once per round with the messages, the rows of the round, and the size of the round's results.
     fn rounds(
         &self,
         length: impl Fn(usize) -> usize,
@@ -556,14 +557,14 @@ impl<'py> Arguments<'py> {
         Ok(())
     }
 
-    /// Makes an array with results of so many bytes, whose rows `work` fills in rounds.
+    /// Makes an array with a result of `width` bytes per row, which `work` fills in rounds.
     fn array(
         &self,
         py: Python<'py>,
         width: usize,
         mut work: impl FnMut(Rows<'_>, Range<usize>, &mut [u8]) -> PyResult<()>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Nobody else knows the array yet.
+        // No other thread has a reference to the array yet.
         let array = zeros(py, self.messages.len(), width)?;
         let mut bytes = array.readwrite();
         let mut rest = bytes.as_slice_mut()?;

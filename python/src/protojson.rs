@@ -1,8 +1,7 @@
-//! JSON as Protocol Buffers read it: every value in each of the forms that they take.
+//! The JSON mapping of Protocol Buffers, for reading.
 //!
-//! The rules are those of Python's `google.protobuf.json_format`, by which Tink reads keysets. Numbers may be text, names of
-//! enums may be numbers, `null` is the same as nothing, fields have two names, and base64 has either alphabet, with or
-//! without padding.
+//! It follows Python's `google.protobuf.json_format`, which Tink uses for keysets: numbers may be strings, enum values
+//! may be numbers, `null` means the default, and base64 may have either alphabet and no padding.
 
 use std::fmt;
 
@@ -13,11 +12,11 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-/// The fields of an object, in their order; no name comes twice.
+/// The fields of an object in order. Duplicate names are an error.
 #[derive(Default)]
 pub(crate) struct Object<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
-/// What messages say where a field's name comes twice.
+/// The start of the error for a duplicate name.
 pub(crate) const DUPLICATE: &str = "duplicate field";
 
 impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
@@ -46,7 +45,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
         Ok(Object(fields))
     }
 
-    /// An empty list is taken for a message without fields, and so is an empty text.
+    /// `json_format` takes an empty list or string for a message without fields.
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         match list.next_element::<de::IgnoredAny>()? {
             None => Ok(Object::default()),
@@ -59,17 +58,17 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// A value of JSON that a field of a message may be.
+/// A JSON value that is neither `null`, a list nor an object.
 enum Scalar {
     Bool(bool),
     Number(f64),
-    /// An integer, which may be too large for a float to be exact.
+    /// An integer, which a float might not hold exactly.
     Integer(i128),
     Text(Zeroizing<String>),
 }
 
 impl Scalar {
-    /// Nothing for a list, an object and `null`, and for what no JSON is.
+    /// Returns `None` for `null`, a list or an object.
     fn read(value: &RawValue) -> Option<Self> {
         let json = value.get();
         match json.as_bytes().first()? {
@@ -88,7 +87,7 @@ pub(crate) fn is_null(value: &RawValue) -> bool {
     value.get() == "null"
 }
 
-/// A number of 32 bits: an integer, a float without a fraction, or either of them as text.
+/// A 32-bit number: an integer, a float without a fraction, or either as a string.
 pub(crate) fn uint32(value: &RawValue) -> Option<u32> {
     match Scalar::read(value)? {
         Scalar::Integer(number) => number.try_into().ok(),
@@ -104,12 +103,12 @@ pub(crate) fn uint32(value: &RawValue) -> Option<u32> {
 
 fn integral(number: f64) -> Option<u32> {
     let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-    // It is in range, as was just seen.
+    // The range was checked above.
     #[allow(clippy::cast_sign_loss)]
     fits.then_some(number as u32)
 }
 
-/// The number of an enum's value, which has a name or not: its name, or its number in whatever form.
+/// The number of an enum value, which is given by name or by number. Numbers without a name are valid.
 pub(crate) fn enumeration(value: &RawValue, names: &[&str]) -> Option<i32> {
     match Scalar::read(value)? {
         Scalar::Text(text) => match names.iter().position(|name| *name == text.as_str()) {
@@ -117,13 +116,13 @@ pub(crate) fn enumeration(value: &RawValue, names: &[&str]) -> Option<i32> {
             None => integer_of(&text)?.try_into().ok(),
         },
         Scalar::Integer(number) => number.try_into().ok(),
-        // The conversion drops the fraction, and makes the ends of the range of what is beyond them.
+        // The cast truncates as Python's int() does, and saturates out of the range of an i32.
         Scalar::Number(number) => (number as i128).try_into().ok(),
         Scalar::Bool(truth) => Some(truth.into()),
     }
 }
 
-/// An integer as Python reads one: spaces around it, a sign, and underscores between digits are allowed.
+/// Parses an integer as Python's `int` does: it may have surrounding space, a sign, and underscores between digits.
 fn integer_of(text: &str) -> Option<i128> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -143,7 +142,7 @@ pub(crate) fn text(value: &RawValue) -> Option<String> {
     }
 }
 
-/// The bytes that a text has in base64.
+/// The bytes of a base64 string.
 pub(crate) fn bytes(value: &RawValue) -> Option<Zeroizing<Vec<u8>>> {
     match Scalar::read(value)? {
         Scalar::Text(text) => base64(&text),
@@ -151,8 +150,8 @@ pub(crate) fn bytes(value: &RawValue) -> Option<Zeroizing<Vec<u8>>> {
     }
 }
 
-/// Reads base64 of either alphabet. Padding may be missing, what is in neither alphabet is passed over, and what stands
-/// after the padding as well.
+/// Decodes base64 in either alphabet. Padding is optional; characters outside the alphabet, and everything after the
+/// padding, are ignored.
 fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     const ENGINE: GeneralPurpose = GeneralPurpose::new(
         &alphabet::STANDARD,
@@ -182,11 +181,11 @@ fn base64(text: &str) -> Option<Zeroizing<Vec<u8>>> {
             _ => {}
         }
     }
-    // Anything else ends in the middle of a group.
+    // Otherwise the text ends in the middle of a group.
     if symbols.len() % 4 == 0 { ENGINE.decode(&*symbols).ok().map(Zeroizing::new) } else { None }
 }
 
-/// The values of a list, none of which is `null`.
+/// The values of a list. Returns `None` if one is `null`.
 pub(crate) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
     let values: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
     (!values.iter().any(|value| is_null(value))).then_some(values)
@@ -195,7 +194,7 @@ pub(crate) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
 /// The fields of a message.
 ///
 /// # Errors
-/// What `serde_json` says; nothing of it may be shown but where it is, and a field's name that is known.
+/// The error of `serde_json`. It can quote the input, so callers show only its position or a known field name.
 pub(crate) fn object(json: &str) -> serde_json::Result<Object<'_>> {
     serde_json::from_str(json)
 }

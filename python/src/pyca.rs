@@ -54,7 +54,7 @@ fn generate_key<'py>(
     PyBytes::new_with(py, bit_length / 8, |bytes| sealcomb_random::fill(bytes).map_err(misuse))
 }
 
-/// Whether other threads of Python may run while a message of so many bytes is processed.
+/// Whether a message of this size is processed without the GIL.
 fn is_long(bytes: usize) -> bool {
     bytes >= LONG
 }

@@ -1,7 +1,7 @@
 //! Keysets as Tink writes them, in JSON and in Protocol Buffers.
 //!
-//! A keyset is kept as it is, and not as the keys that columns can use: what was read is written again, with the keys that
-//! are disabled, destroyed, or of a type that is not known here.
+//! A keyset is kept complete: keys that are disabled, destroyed or of an unknown type are written back as they were
+//! read, although columns cannot use them.
 
 use std::mem;
 
@@ -17,27 +17,27 @@ use crate::errors::KeysetError;
 use crate::keyset::Kind;
 use crate::protojson::{self, Object};
 
-/// A key for a column.
+/// A key that columns can use.
 pub(crate) struct RawKey {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
     pub(crate) bytes: Zeroizing<Vec<u8>>,
 }
 
-/// Why a key of a keyset is not for columns.
+/// Why columns cannot use a key of a keyset.
 #[derive(Clone)]
 pub(crate) enum Unusable {
     Disabled,
     Destroyed,
-    /// A status that is not known.
+    /// The status is unknown.
     Status(i32),
-    /// The output prefix is another than TINK.
+    /// The output prefix is not TINK.
     Prefix(i32),
-    /// It is a key of another type, with that name where it is one of Tink's.
+    /// The type is not one of [`Kind`]. Its name is kept only if it looks like the name of a Tink key type.
     Type(Option<String>),
 }
 
-/// A keyset as it was read, and as it is written.
+/// A complete keyset.
 #[derive(Clone)]
 pub(crate) struct TinkKeyset {
     pub(crate) primary: u32,
@@ -52,7 +52,7 @@ struct TinkKey {
     data_unknown: Unknown,
 }
 
-/// Fields of JSON that have no meaning here, with their values as they stand there.
+/// Unknown JSON fields with their unparsed values.
 type Unknown = Vec<(String, Box<RawValue>)>;
 
 const TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.";
@@ -67,7 +67,7 @@ impl Kind {
     }
 }
 
-// Names of enums by their numbers.
+// The names of enum values, indexed by number.
 const STATUSES: &[&str] = &["UNKNOWN_STATUS", "ENABLED", "DISABLED", "DESTROYED"];
 const ENABLED: i32 = 1;
 const DISABLED: i32 = 2;
@@ -80,7 +80,7 @@ const MATERIALS: &[&str] =
     &["UNKNOWN_KEYMATERIAL", "SYMMETRIC", "ASYMMETRIC_PRIVATE", "ASYMMETRIC_PUBLIC", "REMOTE"];
 const SYMMETRIC: i32 = 1;
 
-/// The name of an enum's value, or its number.
+/// The name of an enum value, or its number if it has no name.
 fn name_of(number: i32, names: &[&str]) -> String {
     let name = usize::try_from(number).ok().and_then(|number| names.get(number));
     name.map_or_else(|| number.to_string(), |name| (*name).to_owned())
@@ -95,7 +95,7 @@ struct ProtoKeyset {
     key: Vec<ProtoKey>,
 }
 
-// The numbers of enums are integers, since there may be some that have no name yet.
+// Enum fields are integers, because proto3 enums are open: a value without a name is kept.
 #[derive(Clone, Message)]
 #[prost(skip_debug)]
 struct ProtoKey {
@@ -141,12 +141,12 @@ struct ProtoSivKey {
 }
 
 impl TinkKeyset {
-    /// A keyset of these keys, all enabled.
+    /// A keyset in which all these keys are enabled.
     pub(crate) fn new(primary: u32, keys: Vec<RawKey>) -> Self {
         Self { primary, keys: keys.into_iter().map(TinkKey::new).collect(), unknown: Unknown::new() }
     }
 
-    /// The same keyset with one more key, which is the primary.
+    /// A copy of the keyset with `key` added as the primary.
     pub(crate) fn with_primary(&self, key: RawKey) -> Self {
         let mut keyset = self.clone();
         keyset.primary = key.id;
@@ -184,7 +184,7 @@ impl TinkKeyset {
         keyset.checked()
     }
 
-    /// Reads a keyset in Protocol Buffers. Fields that are not known are passed over.
+    /// Reads a keyset in Protocol Buffers, without its unknown fields.
     pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, PyErr> {
         let mut keyset = ProtoKeyset::decode(bytes)
             .map_err(|_| wrong("these bytes are no serialized Tink keyset; check what unwrapped them"))?;
@@ -193,7 +193,7 @@ impl TinkKeyset {
         Self { primary: keyset.primary_key_id, keys, unknown: Unknown::new() }.checked()
     }
 
-    /// Refuses what Tink refuses in a keyset, whatever the types of its keys.
+    /// Checks what Tink checks in every keyset, regardless of the key types.
     fn checked(self) -> Result<Self, PyErr> {
         for TinkKey { key, .. } in &self.keys {
             let id = key.key_id;
@@ -221,7 +221,7 @@ impl TinkKeyset {
         Ok(self)
     }
 
-    /// Writes a keyset in JSON, keys and all.
+    /// Writes the keyset in JSON, including its secret keys.
     pub(crate) fn to_json(&self) -> Zeroizing<String> {
         serde_json::to_string_pretty(self).expect("texts and numbers").into()
     }
@@ -231,10 +231,10 @@ impl TinkKeyset {
         self.keys.iter().map(|key| key.key.key_id)
     }
 
-    /// Each key's id, with the key if it is for columns.
+    /// The id of each key, with the key or the reason why columns cannot use it.
     ///
     /// # Errors
-    /// If a key is enabled, of a type for columns, and damaged.
+    /// If an enabled key of a usable type is malformed.
     pub(crate) fn usable(&self) -> impl Iterator<Item = Result<(u32, Result<RawKey, Unusable>), PyErr>> {
         self.keys.iter().map(|key| Ok((key.key.key_id, key.usable()?)))
     }
@@ -253,7 +253,7 @@ impl TinkKey {
         Self { key, ..Self::default() }
     }
 
-    /// Reads the key at a place in the keyset.
+    /// Reads the key at an index of the keyset.
     fn from_json((index, value): (usize, &RawValue)) -> Result<Self, PyErr> {
         let place = format!("key {} in the list", index + 1);
         let object = message(value, &place)?;
@@ -292,7 +292,7 @@ impl TinkKey {
         let data = self.key.key_data.as_ref().expect("only keys that are destroyed have none");
         let name = data.type_url.strip_prefix(TYPE_URL);
         let Some(kind) = Kind::ALL.into_iter().find(|kind| Some(kind.tink_name()) == name) else {
-            // Anything else could be a key that came to stand there.
+            // Errors show the name. Any other text could be key material in the wrong field.
             let plain =
                 |name: &&str| name.ends_with("Key") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
             return Ok(Err(Unusable::Type(name.filter(plain).map(str::to_owned))));
@@ -309,12 +309,12 @@ impl TinkKey {
 }
 
 impl Unusable {
-    /// Whether somebody has turned the key off.
+    /// Whether the key is disabled or destroyed.
     pub(crate) fn is_off(&self) -> bool {
         matches!(self, Self::Disabled | Self::Destroyed)
     }
 
-    /// Says it of the key with an id, as the rest of a sentence, and what to do.
+    /// The rest of a sentence whose subject is the key: the reason, and what to do.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Disabled => "is disabled in this keyset: enable it to open what it has sealed".into(),
@@ -385,7 +385,7 @@ fn enumeration(value: &RawValue, names: &[&str], place: &str) -> Result<i32, PyE
     number.ok_or_else(|| not_field(place, &format!("one of {}", names[1..].join(", "))))
 }
 
-/// The encrypted keyset in a JSON file of Tink's, or nothing if the file has an open one.
+/// The encrypted keyset in a Tink JSON file, or `None` if the file has no encrypted keyset.
 pub(crate) fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, PyErr> {
     let Ok(object) = protojson::object(text) else { return Ok(None) };
     let encrypted =
@@ -437,7 +437,7 @@ impl Serialize for KeyData<'_> {
     }
 }
 
-/// The value of an enum: its name, or its number if it has none.
+/// An enum value, which is written by name, or by number if it has no name.
 struct Named<'a>(i32, &'a [&'a str]);
 
 impl Serialize for Named<'_> {
@@ -466,7 +466,7 @@ fn key_value(kind: Kind, value: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     }
 }
 
-/// Says where the text is wrong, and nothing of what it has there: that could be a key.
+/// An error that says where the text is wrong. It never quotes the text, which could be key material.
 fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
     match known_duplicate(error) {
         Some("primaryKeyId") => {
@@ -478,7 +478,7 @@ fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
     }
 }
 
-/// The field whose name comes twice, if it is one that a keyset has: any other could be a key.
+/// The name of a duplicate field, if it is a known one. Any other name could be key material.
 fn known_duplicate(error: &serde_json::Error) -> Option<&'static str> {
     const KNOWN: &[&str] = &[
         "primaryKeyId",
