@@ -50,6 +50,7 @@ check_repository() {
     tools/check_randomness.py
     tools/check_dependencies.py
     tools/check_links.py
+    tools/check_claims.py
     tools/study_tables.py --check
     .venv/bin/python -m unittest discover --quiet -s tools/tests
 }
@@ -141,6 +142,12 @@ check_miri() {
     else
         skip Miri "rustup has none for this machine"
     fi
+}
+
+# plant_faults [--sample N]: the copy in which they are planted begins with the build of the tests.
+plant_faults() {
+    build_tests
+    tools/mutate.py "$@"
 }
 
 check_yanked() { tools/check_dependencies.py --yanked; }

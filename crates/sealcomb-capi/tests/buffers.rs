@@ -382,6 +382,23 @@ fn null_is_an_empty_buffer_and_no_other() {
     }
 }
 
+/// Such a job has nothing else that calls for a closer look.
+#[test]
+fn pieces_that_are_null_are_refused_beside_additional_data_in_one_piece() {
+    for opens in [false, true] {
+        for count in [1, 3, 4096, IMPOSSIBLE, usize::MAX] {
+            let mut memory = [[BEFORE; 32]; 5];
+            let [nonce, aad, input, output, tag] = memory.each_mut().map(|memory| memory.as_mut_ptr());
+            let buffers = [(nonce, 12), (aad, 20), (input, 32), (output, 32), (tag, 16)];
+            let status = among_others(&buffers, opens, |job, buffers| {
+                with_one_aad(job, buffers);
+                job.aad_part_count = count;
+            });
+            assert_eq!((status, memory), (SEALCOMB_ERROR_POINTER, [[BEFORE; 32]; 5]), "{count}");
+        }
+    }
+}
+
 #[test]
 fn a_length_that_no_buffer_can_have_is_refused() {
     for taker in TAKERS {

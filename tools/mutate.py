@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Plant faults, one at a time, and require that the test named for each of them fails.
+
+usage: mutate.py [--sample N] [--list] [NAME...]
+
+Each file tools/mutations/NAME.patch is a fault, with a header before the patch:
+
+  Fault: what is wrong, in a sentence
+  Claim: the claim of SECURITY.md that it breaks
+  Run:   tests ARGUMENT...          `cargo test` on the workspace, with these arguments
+         crate CRATE FILTER...      unit tests of a crate that does not depend on the library
+         unit CRATE FILTER...       unit tests of another crate of the workspace
+         python ARGUMENT...         `pytest` on the package, built anew
+  Fails: the name of the test that must fail; it must pass without the fault
+  Cost:  cheap, or kernels where the library is compiled again
+
+The work is done in a copy of the working tree, with a copy of the build of the tests, both in
+target/mutations. Without names, every fault is planted; with --sample, N of the cheap ones, which
+SEALCOMB_SEED draws. Exit status 1 if a test passes in spite of its fault, fails without it, or if a
+patch no longer applies.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FAULTS = ROOT / "tools" / "mutations"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+WORKSPACE = ("--workspace", "--all-features", "--exclude", "sealcomb-checks")
+FIELDS = ("Fault", "Claim", "Run", "Fails", "Cost")
+# Seconds for a build and its tests.
+PATIENCE = 3600
+KINDS = ("tests", "crate", "unit", "python")
+
+
+class Refused(Exception):  # noqa: N818
+    """A fault that cannot be planted, or that no test has caught."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    fault: str
+    claim: str
+    run: tuple[str, ...]
+    fails: str
+    cost: str
+    patch: Path
+
+    @property
+    def files(self) -> list[str]:
+        return re.findall(r"^\+\+\+ b/(\S+)", self.patch.read_text(), re.MULTILINE)
+
+
+def read_fault(path: Path) -> Fault:
+    """The fault in a patch; its header must be whole."""
+    header = path.read_text().split("\n--- a/", 1)[0]
+    fields = dict(re.findall(r"^([A-Z][a-z]+): +(\S.*?) *$", header, re.MULTILINE))
+    if tuple(fields) != FIELDS:
+        raise Refused(f"{path.name}: its header has {', '.join(fields)} instead of {', '.join(FIELDS)}")
+    run = tuple(fields["Run"].split())
+    if run[0] not in KINDS:
+        raise Refused(f"{path.name}: there is no way to run `{run[0]}`; there are {', '.join(KINDS)}")
+    if fields["Cost"] not in ("cheap", "kernels"):
+        raise Refused(f"{path.name}: the cost is cheap or kernels, not {fields['Cost']}")
+    return Fault(path.stem, fields["Fault"], fields["Claim"], run, fields["Fails"], fields["Cost"], path)
+
+
+def read_faults(folder: Path, names: Iterable[str] = ()) -> list[Fault]:
+    known = {path.stem: path for path in sorted(folder.glob("*.patch"))}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Refused(f"no such fault: {', '.join(unknown)}")
+    return [read_fault(known[name]) for name in names or known]
+
+
+def drawn(faults: list[Fault], count: int, seed: int) -> list[Fault]:
+    """Some of the cheap ones."""
+    cheap = [fault for fault in faults if fault.cost == "cheap"]
+    return random.Random(seed).sample(cheap, min(count, len(cheap)))
+
+
+def apply(tree: Path, fault: Fault, *options: str) -> None:
+    command = ["git", "apply", "--whitespace=nowarn", *options, fault.patch]
+    # Outside of any repository, or `git apply` takes paths from its top.
+    clean = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
+    answer = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False, env=clean)
+    if answer.returncode != 0:
+        raise Refused(f"{fault.name}: the patch no longer applies: {answer.stderr.strip()}")
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """A copy of the working tree, and what it is built into."""
+
+    tree: Path
+    target: Path
+
+    @classmethod
+    def of(cls, root: Path, built: Path, *, with_build: bool) -> "Scratch":
+        """Makes both anew. Files keep their times, so that cargo takes over what is built."""
+        folder = built / "mutations"
+        shutil.rmtree(folder / "tree", ignore_errors=True)
+        shutil.rmtree(folder / "debug", ignore_errors=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for name in listed.stdout.split("\0"):
+            if name and (root / name).is_file():
+                (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(root / name, folder / "tree" / name)
+        if with_build and (built / "debug").is_dir():
+            subprocess.run(["cp", "-a", "--reflink=auto", built / "debug", folder / "debug"], check=True)
+        return cls(folder / "tree", folder)
+
+    def restore(self, root: Path, names: list[str]) -> None:
+        """Takes a fault out: the files are new, so that cargo builds what depends on them again."""
+        for name in names:
+            shutil.copyfile(root / name, self.tree / name)
+
+    def run(
+        self, *command: str | Path, folder: str = ".", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs a command in the tree. One that does not end, because of a fault, has failed."""
+        with subprocess.Popen(
+            command,
+            cwd=self.tree / folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            env=os.environ | {"CARGO_TARGET_DIR": str(self.target)} | environment,
+        ) as running:
+            try:
+                output, _ = running.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)
+                output, _ = running.communicate()
+        return subprocess.CompletedProcess(command, running.returncode, output)
+
+    def tests(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.run("cargo", "test", *WORKSPACE, "--no-fail-fast", *arguments)
+
+    def crate(self, crate: str, *filters: str) -> subprocess.CompletedProcess[str]:
+        return self.run("cargo", "test", "-p", crate, "--lib", "--", *filters)
+
+    def unit(self, crate: str, *filters: str) -> subprocess.CompletedProcess[str]:
+        """The unit tests of a crate, from the build of all tests.
+
+        If the crate were selected, its dependencies would be built once more, with other features.
+        """
+        built = self.run("cargo", "test", *WORKSPACE, "--no-run")
+        program = re.search(
+            rf"Executable unittests src/\S+ \((\S*/{crate.replace('-', '_')}-[0-9a-f]+)\)", built.stdout
+        )
+        if built.returncode != 0 or program is None:
+            return built
+        return self.run(Path(self.tree, program[1]), *filters, folder=f"crates/{crate}")
+
+    def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        target = self.target / "python"
+        built = self.run("cargo", "build", "--release", folder="python", CARGO_TARGET_DIR=str(target))
+        if built.returncode != 0:
+            return built
+        shutil.copyfile(target / "release/lib_sealcomb.so", self.tree / "python/sealcomb/_sealcomb.abi3.so")
+        command = (
+            TARGET / "python/venv/bin/python",
+            "-m",
+            "pytest",
+            "--quiet",
+            "-p",
+            "no:cacheprovider",
+            "-rfE",
+        )
+        return self.run(*command, *arguments, folder="python", PYTHONPATH=str(self.tree / "python"))
+
+
+def has_failed(output: str, test: str) -> bool:
+    """Whether this test is among those that failed, and not only their build."""
+    name = re.escape(test)
+    return (
+        re.search(rf"^test (?:\S+::)?{name} \.\.\. FAILED|^FAILED \S*::{name}\b", output, re.MULTILINE)
+        is not None
+    )
+
+
+def plant(scratch: Scratch, root: Path, fault: Fault, passed: set[tuple[str, ...]]) -> None:
+    """Runs the test without the fault, unless that was done before, and with it."""
+    kind, *arguments = fault.run
+    test = getattr(scratch, kind)
+    if fault.run not in passed:
+        sound = test(*arguments)
+        if sound.returncode != 0:
+            raise Refused(f"{fault.name}: the test fails without the fault:\n{sound.stdout[-4000:]}")
+        passed.add(fault.run)
+    apply(scratch.tree, fault)
+    try:
+        answer = test(*arguments)
+    finally:
+        scratch.restore(root, fault.files)
+    if answer.returncode == 0:
+        raise Refused(f"{fault.name}: NOT CAUGHT by {' '.join(fault.run)}: {fault.fault}")
+    if not has_failed(answer.stdout, fault.fails):
+        raise Refused(f"{fault.name}: {fault.fails} is not what failed:\n{answer.stdout[-4000:]}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    try:
+        faults = read_faults(FAULTS, options.names)
+    except Refused as problem:
+        print(f"mutate.py: {problem}", file=sys.stderr)
+        return 2
+    if options.sample is not None:
+        faults = drawn(faults, options.sample, int(os.environ.get("SEALCOMB_SEED", "0")))
+    if options.list:
+        for fault in faults:
+            print(f"{fault.name}: {fault.fault} ({fault.claim}); {fault.fails}")
+        return 0
+    with_build = any(fault.run[0] in ("tests", "unit") for fault in faults)
+    scratch, passed, problems = Scratch.of(ROOT, TARGET, with_build=with_build), set(), []
+    for fault in sorted(faults, key=lambda fault: (fault.cost, fault.run)):
+        try:
+            plant(scratch, ROOT, fault, passed)
+            print(f"caught: {fault.name} by {fault.fails}", flush=True)
+        except Refused as problem:
+            problems.append(problem)
+            print(problem, file=sys.stderr, flush=True)
+    print(f"mutate.py: {len(faults)} faults, {len(problems)} not caught as they should be")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
