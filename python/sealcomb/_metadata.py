@@ -179,12 +179,15 @@ def _without_geo(metadata: Metadata, name: str) -> Any:
 
 
 def _with_geo(metadata: Metadata, name: str, before: Any) -> None:
-    if "note" in before:
-        metadata.setdefault(GEO_KEY, before["note"].encode())
-    elif GEO_KEY in metadata:
-        note = json.loads(metadata[GEO_KEY])
-        note["columns"][name] = before["entry"]
-        metadata[GEO_KEY] = _dump(note, metadata[GEO_KEY])
+    try:
+        if "note" in before:
+            metadata.setdefault(GEO_KEY, before["note"].encode())
+        elif GEO_KEY in metadata:
+            note = json.loads(metadata[GEO_KEY])
+            note["columns"][name] = before["entry"]
+            metadata[GEO_KEY] = _dump(note, metadata[GEO_KEY])
+    except NOT_UNDERSTOOD:
+        return
 
 
 # ---- Arrow's own description, and what is remembered
@@ -224,7 +227,9 @@ def remembered(schema: pa.Schema, name: str) -> Memory | None:
     except NOT_UNDERSTOOD:
         memory = memories(schema.metadata or {}).get(name)
     if isinstance(memory, dict):
-        return memory
+        # Anybody may have written it.
+        notes = memory.get("notes")
+        return {**memory, "notes": notes if isinstance(notes, dict) else {}}
     if marked_as_string(schema.metadata or {}, name):
         return {"arrow": packed_field(pa.field(name, pa.string(), field.nullable))}
     return None

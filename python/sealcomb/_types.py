@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pyarrow as pa  # type: ignore[import-untyped]
 from pyarrow import compute as pc
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -70,6 +70,11 @@ class TypeRefusedError(TypeError):
 def check_csv(schema: pa.Schema) -> None:
     """Refuses columns whose values have no text that says all of them."""
     for column in schema:
+        try:
+            empty = pa.table([pa.array([], column.type)], pa.schema([column]))
+            csv.write_csv(empty, pa.BufferOutputStream())
+        except (pa.ArrowException, NotImplementedError) as error:
+            raise TypeRefusedError(column.name, f"CSV cannot hold it: {error}") from None
         if not has_one_text(column.type):
             raise TypeRefusedError(column.name, f"CSV has no text for values of the type {column.type}")
 

@@ -207,6 +207,8 @@ class Work:
             raise self.refuse(name, f"what is remembered of its type is damaged: {error!r}") from None
 
 
+ORDERED = "its categories have an order, which would be lost: cast it to text first"
+
 # What runs once nothing is left to be refused: it writes a file, and says now and then how far it is.
 Way = Callable[[Path], Iterator[float]]
 
@@ -329,14 +331,14 @@ class ParquetChange:
 
     def seal(self, name: str, leaf: int, before: Struct) -> Struct:
         work, footer = self.work, self.footer
+        field = self.arrow_field(name) or work.source.schema.field(name).remove_metadata()
         kind = work.source.schema.field(name).type
-        if pa.types.is_dictionary(kind) and kind.ordered:
-            raise work.refuse(
-                name, "its categories have an order, which would be lost: cast it to text first"
-            )
+        # Polars notes the categories and their order beside the type.
+        noted = any(key.startswith(b"_PL_ENUM") for key in field.metadata or ())
+        if pa.types.is_dictionary(kind) and kind.ordered and not noted:
+            raise work.refuse(name, ORDERED)
         work.turn(name, pa.array([], plain_type(kind)), None, (0, 0))
         element = _parquet.sealed_element(before)
-        field = self.arrow_field(name) or work.source.schema.field(name).remove_metadata()
         memory: Memory = {
             "arrow": packed_field(field),
             "parquet": b64encode(serialize(before)).decode(),
@@ -369,6 +371,7 @@ class ParquetChange:
                 element = parse(b64decode(memory["parquet"], validate=True))[0]
             else:
                 element = _parquet.element_of(field.remove_metadata())
+            _parquet.storage(element)
         except (pa.ArrowException, ValueError, TypeError) as error:
             raise work.refuse(name, f"what is remembered of its type is damaged: {error}") from None
         for number in (_parquet.ELEMENT_NAME, _parquet.ELEMENT_REPETITION, _parquet.ELEMENT_ID):
@@ -384,7 +387,7 @@ class ParquetChange:
             self.orders = orders
         except (ValueError, TypeError):
             pass  # the rows were written anew since: in other row groups, or by other columns
-        notes = memory.get("notes") or {}
+        notes = memory.get("notes", {})
         self.notes = describe_opened(self.notes, name, notes)
         self.memories.pop(name, None)
         if self.arrow_field(name) is not None:
@@ -506,16 +509,14 @@ def converted_schema(work: Work, *, to_text: bool) -> pa.Schema:
         if work.verb == "seal":
             kind = field.type
             if pa.types.is_dictionary(kind) and kind.ordered and not to_text:
-                raise work.refuse(
-                    name, "its categories have an order, which would be lost: cast it to text first"
-                )
+                raise work.refuse(name, ORDERED)
             sealed = work.turn(name, pa.array([], plain_type(kind)), None, (0, 0)).type
             metadata, notes = describe_sealed(metadata, name)
             memory = {"arrow": packed_field(field), **({"notes": notes} if notes else {})}
             changed = sealed_field(field, sealed, memory)
         elif work.verb == "open":
             changed = work.plain_field(schema, name, memory)
-            metadata = describe_opened(metadata, name, (memory or {}).get("notes") or {})
+            metadata = describe_opened(metadata, name, (memory or {}).get("notes", {}))
             rest = {other: kept for other, kept in memories(metadata).items() if other != name}
             metadata.pop(MEMORY_KEY, None)
             if rest:
