@@ -1,20 +1,30 @@
-//! The exchange of keys of the link, with somebody on the wire who has the control key, and not the source's keys.
+//! The exchange of keys of the link, with somebody on the wire, who may have the control key, and not the source's keys.
 //!
 //! ```text
 //! line of the input    what happens
 //! t                    10 ms pass, and what the ends have sent arrives
+//! l                    a second passes likewise
 //! d                    10 ms pass, and what the ends have sent is lost
+//! h                    10 ms pass, and what the ends have sent is held back
+//! u                    what was held back arrives, the last first
+//! pN                   datagram N of all that were sent arrives once more
+//! f                    from now on, or no longer, copies of what was sent arrive all the time
 //! k                    from now on, or no longer, the slave's source has no keys
-//! r                    the slave starts anew
+//! r, R                 the slave or the master starts anew
 //! w                    both ends have sent enough under their keys
+//! x                    whoever is on the wire has no control key: the four kinds of lines below do nothing
 //! m SAY, s SAY         a message that says this, in the name of the other end, comes to the master or the slave
 //! M TEXT, S TEXT       likewise, where this is all of the message
 //! others               a datagram of these bytes comes to both ends
 //! ```
 //!
-//! In a SAY, `@C`, `@E`, `@K`, `@N` and `@P` stand for the latest challenge, epoch, key's name, nonce and proof on the wire.
+//! In a SAY or a TEXT, `@C`, `@E`, `@K`, `@N` and `@P` stand for the latest challenge, epoch, key's name, nonce and proof on
+//! the wire, `@A` and `@B` for the boots of the master and the slave, and `@X` for the highest number.
+//!
+//! At the end the attacker goes. Copies of what was sent still come, if they did and it had no control key: whoever repeats
+//! what others say keeps nobody out. The ends have to change their keys again within [`PATIENCE`].
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
@@ -30,30 +40,45 @@ const CONTROL_KEY: [u8; 32] = [5; 32];
 const ROLES: [Role; 2] = [Role::Master, Role::Slave];
 const STEP: Duration = Duration::from_millis(10);
 /// Lines of an input that are obeyed.
-const LINES: usize = 64;
+const LINES: usize = 96;
+/// Datagrams that can be repeated.
+const RECORDED: usize = 1000;
+/// Copies that come to each end in 10 ms.
+const COPIES: usize = 16;
+/// After an attack, until both ends have changed their keys twice. The longest pauses, after keys that were refused, are of
+/// five seconds.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Associations to receive under that an end has at most, where the other one does not confirm any.
+const MOST_RECEIVING: usize = 8;
 
 /// Runs an exchange as these lines say.
 ///
 /// # Panics
-/// If an end sends under anything that the other never received under, goes back to an older key, or answers one message
-/// by many or long ones.
+/// If an end sends under anything that the other never received under, goes back to an older key, answers one message by
+/// many or long ones, or gathers associations; or if the ends do not change keys when the attacker is gone.
 pub(crate) fn run(bytes: &[u8]) -> u64 {
     let mut wire = Wire::new();
     for line in bytes.split(|byte| *byte == b'\n').take(LINES) {
         wire.obey(line);
     }
+    wire.recover();
     wire.way.finish()
 }
 
 /// What an end has done.
 #[derive(Default)]
 struct Done {
-    /// The epoch of the key that it sends under, in this session.
+    /// The generation of the key that it sends under.
     sending: Option<u64>,
-    /// Epochs and SPIs that it has ever received under.
-    receiving: HashSet<(u64, u32)>,
-    /// Those that it has ever sent under.
-    sent: HashSet<(u64, u32)>,
+    /// The SPI of it.
+    sending_to: u32,
+    /// Epochs and SPIs that it has ever received under, with its generation of each.
+    received: HashMap<(u64, u32), u64>,
+    /// Of these, by generation, the SPIs of those that were neither forgotten nor retired.
+    receiving: HashMap<u64, u32>,
+    /// Epochs and SPIs that it has ever sent under.
+    sent: Vec<(u64, u32)>,
+    changes: u32,
 }
 
 /// What goes over the wire in the clear, as anybody can see it.
@@ -76,8 +101,14 @@ struct Wire {
     /// That read what the master and what the slave writes.
     codecs: [Codec; 2],
     in_flight: Vec<(usize, Vec<u8>)>,
+    held: Vec<(usize, Vec<u8>)>,
+    recorded: Vec<(usize, Vec<u8>)>,
     seen: Seen,
     source_is_empty: bool,
+    repeats: bool,
+    /// The next datagram to repeat.
+    repeated: usize,
+    has_control_key: bool,
     keys: u64,
     way: DefaultHasher,
 }
@@ -107,8 +138,13 @@ impl Wire {
             codecs: ROLES.map(|role| Codec::new(&root, role.other())),
             root,
             in_flight: Vec::new(),
+            held: Vec::new(),
+            recorded: Vec::new(),
             seen: Seen::default(),
             source_is_empty: false,
+            repeats: false,
+            repeated: 0,
+            has_control_key: true,
             keys: 0,
             way: DefaultHasher::new(),
         }
@@ -118,38 +154,91 @@ impl Wire {
         let (kind, rest) = line.split_first().map_or((0, line), |(kind, rest)| (*kind, rest));
         kind.hash(&mut self.way);
         match kind {
-            b't' if rest.is_empty() => self.pass(true),
-            b'd' if rest.is_empty() => self.pass(false),
-            b'k' if rest.is_empty() => self.source_is_empty ^= true,
-            b'r' if rest.is_empty() => {
-                self.ends[1] = end(Role::Slave, self.now);
-                self.done[1].sending = None;
+            b't' if rest.is_empty() => self.arrive(),
+            b'l' if rest.is_empty() => (0..100).for_each(|_| self.arrive()),
+            b'd' if rest.is_empty() => {
+                self.in_flight.clear();
+                self.pass();
             }
+            b'h' if rest.is_empty() => {
+                self.held.append(&mut self.in_flight);
+                self.pass();
+            }
+            b'u' if rest.is_empty() => {
+                for (to, datagram) in std::mem::take(&mut self.held).into_iter().rev() {
+                    self.deliver(to, &datagram);
+                }
+            }
+            b'p' if rest.iter().all(u8::is_ascii_digit) => {
+                let number = rest.iter().fold(0_usize, |number, digit| {
+                    number.wrapping_mul(10).wrapping_add(usize::from(digit - b'0'))
+                });
+                self.repeat(number);
+            }
+            b'f' if rest.is_empty() => self.repeats ^= true,
+            b'k' if rest.is_empty() => self.source_is_empty ^= true,
+            b'r' if rest.is_empty() => self.restart(1),
+            b'R' if rest.is_empty() => self.restart(0),
+            b'x' if rest.is_empty() => self.has_control_key = false,
             b'w' if rest.is_empty() => {
                 for which in 0..2 {
-                    if let Some(epoch) = self.done[which].sending {
-                        self.ends[which].worn(epoch, self.now);
+                    if let Some(generation) = self.done[which].sending {
+                        self.ends[which].worn(generation, self.now);
                         self.act(which);
                     }
                 }
             }
             b'm' | b's' | b'M' | b'S' => {
-                let to = usize::from(kind.eq_ignore_ascii_case(&b's'));
-                let text = String::from_utf8_lossy(rest);
-                let text =
-                    if kind.is_ascii_lowercase() { self.message(to, &text) } else { text.into_owned() };
-                let datagram = self.signed(to, text.as_bytes());
-                self.deliver(to, &datagram);
+                if self.has_control_key {
+                    let to = usize::from(kind.eq_ignore_ascii_case(&b's'));
+                    let text = self.filled_in(&String::from_utf8_lossy(rest));
+                    let text = if kind.is_ascii_lowercase() { self.message(to, &text) } else { text };
+                    let datagram = self.signed(to, text.as_bytes());
+                    self.deliver(to, &datagram);
+                }
             }
             _ => (0..2).for_each(|to| self.deliver(to, line)),
         }
     }
 
+    /// The attacker goes; then there has to be a new key, and soon another, that the other end receives under.
+    fn recover(&mut self) {
+        self.source_is_empty = false;
+        self.held.clear();
+        self.repeats &= !self.has_control_key;
+        let end = self.now + PATIENCE;
+        let before = [0, 1].map(|which| self.done[which].changes);
+        while (0..2).any(|which| self.done[which].changes < before[which] + 2) {
+            assert!(self.now < end, "no new keys within {PATIENCE:?} after the attack");
+            self.arrive();
+        }
+        // What is on the way arrives.
+        self.arrive();
+        self.arrive();
+        for (here, there) in [(0, 1), (1, 0)] {
+            let spi = self.done[here].sending_to;
+            let is_received = self.done[there].receiving.values().any(|received| *received == spi);
+            assert!(is_received, "end {here} sends what the other does not receive any more");
+        }
+    }
+
+    fn restart(&mut self, which: usize) {
+        self.ends[which] = end(ROLES[which], self.now);
+        let Done { received, sent, changes, .. } = std::mem::take(&mut self.done[which]);
+        self.done[which] = Done { received, sent, changes, ..Done::default() };
+    }
+
+    fn filled_in(&self, text: &str) -> String {
+        let Seen { boots, challenge, epoch, key, nonce, proof, .. } = &self.seen;
+        let [a, b] = boots.map(|boot| hex::encode(boot.0));
+        let filled = text.replace("@C", challenge).replace("@E", &epoch.to_string()).replace("@K", key);
+        let filled = filled.replace("@N", nonce).replace("@P", proof).replace("@A", &a).replace("@B", &b);
+        filled.replace("@X", &u64::MAX.to_string())
+    }
+
     /// A message to an end that says this, as the other end would put it.
     fn message(&mut self, to: usize, say: &str) -> String {
-        let Seen { boots, counts, challenge, epoch, key, nonce, proof } = &mut self.seen;
-        let say = say.replace("@C", challenge).replace("@E", &epoch.to_string()).replace("@K", key);
-        let say = say.replace("@N", nonce).replace("@P", proof);
+        let Seen { boots, counts, .. } = &mut self.seen;
         let from = 1 - to;
         counts[from] = counts[from].saturating_add(1);
         let [from_boot, to_boot] = [from, to].map(|i| hex::encode(boots[i].0));
@@ -162,21 +251,36 @@ impl Wire {
         [&[0; 4][..], &tag.into_bytes(), text].concat()
     }
 
-    /// Time passes, and what is in flight arrives or not.
-    fn pass(&mut self, arrives: bool) {
+    /// Time passes, and what is in flight arrives.
+    fn arrive(&mut self) {
+        for (to, datagram) in std::mem::take(&mut self.in_flight) {
+            self.deliver(to, &datagram);
+        }
+        self.pass();
+    }
+
+    fn pass(&mut self) {
         self.now += STEP;
         if self.ends[0].wants(2) > 0 {
             self.keys += 1;
-            self.ends[0].add_key(key(&format!("key {}", self.keys)));
-        }
-        for (to, datagram) in std::mem::take(&mut self.in_flight) {
-            if arrives {
-                self.deliver(to, &datagram);
-            }
+            self.ends[0].add_key(key(&format!("key-{}", self.keys)));
         }
         for which in 0..2 {
             self.ends[which].tick(self.now);
             self.act(which);
+        }
+        if self.repeats {
+            for _ in 0..COPIES {
+                self.repeated += 1;
+                self.repeat(self.repeated);
+            }
+        }
+    }
+
+    fn repeat(&mut self, number: usize) {
+        if !self.recorded.is_empty() {
+            let (to, datagram) = self.recorded[number % self.recorded.len()].clone();
+            self.deliver(to, &datagram);
         }
     }
 
@@ -204,33 +308,39 @@ impl Wire {
             Action::Send(datagram) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
                 self.see(which, &datagram);
+                if self.recorded.len() < RECORDED {
+                    self.recorded.push((1 - which, datagram.clone()));
+                }
                 self.in_flight.push((1 - which, datagram));
             }
             Action::Receive(association) => {
-                self.done[which].receiving.insert((association.epoch, association.spi));
+                let done = &mut self.done[which];
+                done.received.insert((association.epoch, association.spi), association.generation);
+                done.receiving.insert(association.generation, association.spi);
+                let is_slave = which == 1;
+                assert!(!is_slave || done.receiving.len() <= MOST_RECEIVING, "{}", done.receiving.len());
             }
+            Action::Forget(generation) => drop(self.done[which].receiving.remove(&generation)),
+            Action::Retire(generation) => self.done[which].receiving.retain(|ours, _| *ours >= generation),
             Action::SendUnder(association) => {
                 let (epoch, spi) = (association.epoch, association.spi);
-                let is_received = self.done[1 - which].receiving.contains(&(epoch, spi));
+                let is_received = self.done[1 - which].received.contains_key(&(epoch, spi));
                 assert!(is_received, "the other end never received under it");
                 let done = &mut self.done[which];
-                assert!(
-                    done.receiving.iter().any(|(received, _)| *received == epoch),
-                    "it does not receive itself"
-                );
-                assert!(done.sending.is_none_or(|before| before < epoch), "back to an older key");
-                assert!(done.sent.insert((epoch, spi)), "one key twice");
-                done.sending = Some(epoch);
+                let generation = association.generation;
+                assert!(done.receiving.contains_key(&generation), "it does not receive itself");
+                assert!(done.sending.is_none_or(|before| before < generation), "back to an older key");
+                assert!(!done.sent.contains(&(epoch, spi)), "one key twice");
+                done.sent.push((epoch, spi));
+                done.sending = Some(generation);
+                done.sending_to = spi;
+                done.changes += 1;
             }
-            Action::Reset => self.done[which].sending = None,
-            Action::Fetch(ids) => {
-                assert!(ids.len() <= 5, "{} keys at once", ids.len());
-                for id in ids {
-                    let found = (!self.source_is_empty).then(|| key(&id).key);
-                    self.ends[which].fetched(&id, found);
-                }
+            Action::Fetch(id) => {
+                let found = (!self.source_is_empty).then(|| key(&id).key);
+                self.ends[which].fetched(&id, found);
             }
-            Action::Retire(_) | Action::Tell(_) => {}
+            Action::Tell(_) => {}
         }
     }
 
@@ -246,13 +356,14 @@ impl Wire {
             Say::Offer(offer) => {
                 (seen.epoch, seen.key) = (offer.epoch, offer.key);
                 seen.nonce = hex::encode(offer.nonce.0);
+                seen.proof = hex::encode(offer.proof.0);
             }
             Say::Accept(accept) => {
                 seen.nonce = hex::encode(accept.nonce.0);
                 seen.proof = hex::encode(accept.proof.0);
             }
-            Say::Confirm { proof, .. } => seen.proof = hex::encode(proof.0),
-            Say::Refuse { .. } | Say::Done { .. } | Say::Worn { .. } => {}
+            Say::Confirm { proof, .. } | Say::Done { proof, .. } => seen.proof = hex::encode(proof.0),
+            Say::Refuse { .. } | Say::Worn { .. } => {}
         }
     }
 }

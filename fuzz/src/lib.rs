@@ -185,29 +185,38 @@ pub const ANSWERS: Target = Target {
 pub const DIFFERENTIAL: Target =
     Target { name: "differential", run: differential::run, longest: 160, text: false, words: &[] };
 
-/// The exchange of keys of the link, with an attacker on the wire who has the control key.
+/// The exchange of keys of the link, with an attacker on the wire, who may have the control key.
 pub const CONTROL: Target = Target {
     name: "control",
     run: control::run,
-    longest: 2000,
+    longest: 3000,
     text: true,
     words: &[
         b"\nt\n",
         b"\nt\nt\nt\nt\n",
+        b"\nl\n",
         b"\nd\n",
+        b"\nh\nh\nu\n",
+        b"\nf\n",
+        b"\np1\n",
+        b"\nx\n",
         b"\nk\n",
         b"\nr\n",
+        b"\nR\n",
         b"\nm",
         b"\ns",
+        b"\nM{\"from\":\"@B\",\"to\":\"@A\",\"count\":@X,\"say\":",
+        b"\nS{\"from\":\"@A\",\"to\":\"@B\",\"count\":@X,\"say\":",
         b"{\"hello\":{\"challenge\":\"@C\"}}\n",
         b"{\"welcome\":{\"challenge\":\"@C\"}}\n",
         b"{\"refuse\":{\"epoch\":@E,\"why\":\"no-key\"}}\n",
-        b"{\"done\":{\"epoch\":@E}}\n",
+        b"{\"done\":{\"epoch\":@E,\"proof\":\"@P\"}}\n",
+        b"{\"worn\":{\"epoch\":@E}}",
         b"{\"confirm\":{\"epoch\":@E,\"proof\":\"@P\"}}\n",
         b"{\"accept\":{\"epoch\":@E,\"nonce\":\"@N\",\"spi\":4096,\"proof\":\"@P\"}}\n",
         b"\"next-keys\":[\"@K\"]",
         b"\"key\":\"@K\"",
-        b"18446744073709551615",
+        b"@X",
         b"@E",
         b"@P",
     ],

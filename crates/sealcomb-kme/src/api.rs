@@ -61,6 +61,16 @@ impl Entity {
         state
     }
 
+    /// An answer with status 200.
+    fn answer(&self, body: &impl Serialize) -> Response {
+        if self.config.faults.garbled {
+            let mut text = serde_json::to_string(body).unwrap_or_default();
+            text.truncate(text.len() / 2);
+            return text.into_response();
+        }
+        Json(body).into_response()
+    }
+
     /// The methods.
     pub fn router(self: Arc<Self>) -> Router {
         Router::new()
@@ -189,7 +199,7 @@ async fn status(
     let config = &entity.config;
     #[allow(clippy::cast_sign_loss, reason = "a store is never below 0")]
     let stored_key_count = entity.state().stored as u64;
-    Ok(Json(Status {
+    Ok(entity.answer(&Status {
         source_kme_id: &config.id,
         target_kme_id: &config.peer_id,
         master_sae_id: &caller.sae,
@@ -201,8 +211,7 @@ async fn status(
         max_key_size: SIZES.1,
         min_key_size: SIZES.0,
         max_sae_id_count: 0,
-    })
-    .into_response())
+    }))
 }
 
 // ---- Section 5.2
@@ -253,6 +262,9 @@ async fn enc_keys(
     if size < SIZES.0 || size > SIZES.1 {
         return Err(bad(format!("size must be from {} to {}", SIZES.0, SIZES.1)));
     }
+    if config.faults.empty {
+        return Ok(entity.answer(&KeyContainer { keys: Vec::new() }));
+    }
     let mut state = entity.state();
     #[allow(clippy::cast_precision_loss, reason = "a request is for few keys")]
     let wanted = number as f64;
@@ -271,7 +283,7 @@ async fn enc_keys(
         ContainedKey { key_id: Name(id), key: text }
     });
     let keys = keys.collect();
-    Ok(Json(KeyContainer { keys }).into_response())
+    Ok(entity.answer(&KeyContainer { keys }))
 }
 
 /// Base64 of a key. A wrong one has its first bit flipped.
@@ -331,6 +343,9 @@ async fn dec_keys(
     stumble(&entity).await?;
     check(&entity, &caller, &master)?;
     let config = &entity.config;
+    if config.faults.empty {
+        return Ok(entity.answer(&KeyContainer { keys: Vec::new() }));
+    }
     if ids.is_empty() || ids.len() as u64 > config.max_per_request {
         return Err(bad(format!("key_IDs must have 1 to {}", config.max_per_request)));
     }
@@ -350,5 +365,5 @@ async fn dec_keys(
         ContainedKey { key_id: Name(id), key: encode(&key, config.faults.wrong) }
     });
     let keys = keys.collect();
-    Ok(Json(KeyContainer { keys }).into_response())
+    Ok(entity.answer(&KeyContainer { keys }))
 }

@@ -22,6 +22,10 @@ pub struct Faults {
     pub wrong: bool,
     /// The first key comes again and again.
     pub repeat: bool,
+    /// Key containers have no keys in them.
+    pub empty: bool,
+    /// Each answer with status 200 is cut off in the middle.
+    pub garbled: bool,
 }
 
 #[derive(Deserialize)]

@@ -23,7 +23,9 @@ struct Budget {
 
 /// The sending side of an association. After any of its limits it gives out no numbers, and so nothing is sealed.
 pub struct Outbound {
-    /// Counts the keys of a session.
+    /// Counts the keys of this end since its start.
+    pub generation: u64,
+    /// Counts the offers of the master since its start.
     pub epoch: u64,
     /// Of the other end.
     pub spi: u32,
@@ -44,9 +46,10 @@ pub struct Outbound {
 
 impl Outbound {
     fn new(association: Association, config: &Config, now: Instant) -> Self {
-        let Association { epoch, spi, suite } = association;
+        let Association { generation, epoch, spi, suite } = association;
         let numbers = Numbers::new(1, config.last_number());
         Self {
+            generation,
             epoch,
             spi,
             suite,
@@ -106,7 +109,9 @@ impl Outbound {
 
 /// The receiving side of an association.
 pub struct Inbound {
-    /// Counts the keys of a session.
+    /// Counts the keys of this end since its start.
+    pub generation: u64,
+    /// Counts the offers of the master since its start.
     pub epoch: u64,
     /// Of this end.
     pub spi: u32,
@@ -134,8 +139,9 @@ pub enum Admission {
 
 impl Inbound {
     fn new(association: Association, config: &Config, now: Instant) -> Self {
-        let Association { epoch, spi, suite } = association;
+        let Association { generation, epoch, spi, suite } = association;
         Self {
+            generation,
             epoch,
             spi,
             suite,
@@ -183,7 +189,7 @@ pub type Receiving = HashMap<u32, Arc<Inbound>>;
 pub struct Associations {
     sending: RwLock<Option<Arc<Outbound>>>,
     receiving: RwLock<Arc<Receiving>>,
-    /// Epochs before this one end at this time.
+    /// Generations before this one end at this time.
     retiring: Mutex<Vec<(u64, Instant)>>,
 }
 
@@ -212,26 +218,24 @@ impl Associations {
         });
     }
 
-    /// Receives under epochs before this one until then.
-    pub fn retire(&self, epoch: u64, at: Instant) {
-        lock(&self.retiring).push((epoch, at));
+    /// Receives no more under the one of this generation.
+    pub fn forget(&self, generation: u64) {
+        self.change(|receiving| receiving.retain(|_, inbound| inbound.generation != generation));
     }
 
-    /// Forgets all.
-    pub fn reset(&self) {
-        *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
-        lock(&self.retiring).clear();
-        self.change(HashMap::clear);
+    /// Receives under generations before this one until then.
+    pub fn retire(&self, generation: u64, at: Instant) {
+        lock(&self.retiring).push((generation, at));
     }
 
     /// Drops what is past its time, and with it the keys.
     pub fn expire(&self, now: Instant) {
         let mut retiring = lock(&self.retiring);
-        let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(epoch, _)| *epoch).max();
+        let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(generation, _)| *generation).max();
         retiring.retain(|(_, at)| *at > now);
         drop(retiring);
         let is_over =
-            |inbound: &Inbound| ended.is_some_and(|ended| inbound.epoch < ended) || inbound.until <= now;
+            |inbound: &Inbound| ended.is_some_and(|ended| inbound.generation < ended) || inbound.until <= now;
         if self.receiving().values().any(|inbound| is_over(inbound)) {
             self.change(|receiving| receiving.retain(|_, inbound| !is_over(inbound)));
         }
@@ -291,9 +295,10 @@ mod tests {
         Config::read(&at("link.toml")).unwrap()
     }
 
-    fn association(config: &Config, epoch: u64, spi: u32) -> Association {
+    /// Of the latest start of a master whose epochs begin anew with each key.
+    fn association(config: &Config, generation: u64, spi: u32) -> Association {
         let keymat = vec![7; config.transform.keymat_bytes()];
-        Association { epoch, spi, suite: config.transform.suite(&keymat).unwrap() }
+        Association { generation, epoch: 1, spi, suite: config.transform.suite(&keymat).unwrap() }
     }
 
     /// The numbers that packets of these lengths get.
@@ -370,12 +375,27 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_nobody_will_send_under_goes_at_once() {
+        let config = config("", false);
+        let now = Instant::now();
+        let associations = Associations::default();
+        for (generation, spi) in [(1, 301), (2, 302), (3, 303)] {
+            associations.receive(association(&config, generation, spi), &config, now);
+        }
+        associations.forget(2);
+        associations.forget(7);
+        let mut left: Vec<u32> = associations.receiving().keys().copied().collect();
+        left.sort_unstable();
+        assert_eq!(left, [301, 303]);
+    }
+
+    #[test]
     fn retired_keys_go_and_later_ones_stay() {
         let config = config("", false);
         let now = Instant::now();
         let associations = Associations::default();
-        for (epoch, spi) in [(1, 301), (2, 302), (3, 303)] {
-            associations.receive(association(&config, epoch, spi), &config, now);
+        for (generation, spi) in [(1, 301), (2, 302), (3, 303)] {
+            associations.receive(association(&config, generation, spi), &config, now);
         }
         let left = |at| {
             associations.expire(at);

@@ -1,7 +1,7 @@
 //! From what two ends share to the keys of their associations.
 //!
 //! ```text
-//! root        = HKDF-Extract("sealcomb-link 1", control key)
+//! root        = HKDF-Extract("sealcomb-link 2", control key)
 //! control[e]  = HKDF-Expand(root, "control " e, 32)                 e: the end that sends, "master" or "slave"
 //! mix         = HKDF-Expand(root, "mix", 32)
 //!
@@ -9,8 +9,10 @@
 //! context     = suite, 0, esn (0 or 1), boot of the master, boot of the slave, epoch (8 bytes),
 //!               nonce of the master, nonce of the slave, SPI of the master, SPI of the slave, key id
 //! keymat[e]   = HKDF-Expand(epoch, "keys of " e, 0, context)
-//! proof[e]    = HKDF-Expand(epoch, "proof of " e, 0, context)
+//! proof[m]    = HKDF-Expand(epoch, "proof of " m, 0, context)       m: "offer", "accept", "confirm" or "done"
 //! ```
+//!
+//! When the master makes an offer, the slave has not chosen its nonce and SPI: they are zeros in the proof of the offer.
 //!
 //! HKDF is that of RFC 5869 over SHA-256. Both nonces are new with each exchange: whatever the source gives, even the same
 //! key again, the keys of an association have never been there before. An SPI is that of the end that receives under it.
@@ -31,7 +33,7 @@ pub struct Root(Hkdf<Sha256>);
 impl Root {
     /// Of a control key.
     pub fn new(control_key: &[u8]) -> Self {
-        Self(Hkdf::new(Some(b"sealcomb-link 1"), control_key))
+        Self(Hkdf::new(Some(b"sealcomb-link 2"), control_key))
     }
 
     /// The key of the HMAC of messages that this end sends.
@@ -79,6 +81,30 @@ impl Context {
     }
 }
 
+/// A message that proves that its sender has the source's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// From the master, before the slave has chosen its nonce and SPI.
+    Offer,
+    /// From the slave.
+    Accept,
+    /// From the master.
+    Confirm,
+    /// From the slave.
+    Done,
+}
+
+impl Step {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Offer => "offer",
+            Self::Accept => "accept",
+            Self::Confirm => "confirm",
+            Self::Done => "done",
+        }
+    }
+}
+
 /// What follows from a source's key.
 pub struct Epoch {
     hkdf: Hkdf<Sha256>,
@@ -104,19 +130,19 @@ impl Epoch {
     pub fn suite(&self, sender: Role) -> Suite {
         let transform = self.context.transform;
         let mut keymat = Zeroizing::new(vec![0; transform.keymat_bytes()]);
-        self.expand(b"keys of ", sender, &mut keymat);
+        self.expand(b"keys of ", sender.name(), &mut keymat);
         transform.suite(&keymat).expect("as many bytes as it takes")
     }
 
-    /// Shows that its sender has the key.
-    pub fn proof(&self, sender: Role) -> Secret {
+    /// What a message carries to show that its sender has the key.
+    pub fn proof(&self, step: Step) -> Secret {
         let mut proof = Secret::default();
-        self.expand(b"proof of ", sender, &mut *proof);
+        self.expand(b"proof of ", step.name(), &mut *proof);
         proof
     }
 
-    fn expand(&self, label: &[u8], sender: Role, out: &mut [u8]) {
-        let info = [label, sender.name().as_bytes(), &[0], &self.context.bytes()];
+    fn expand(&self, label: &[u8], name: &str, out: &mut [u8]) {
+        let info = [label, name.as_bytes(), &[0], &self.context.bytes()];
         self.hkdf.expand_multi_info(&info, out).expect("far fewer bytes than HKDF gives");
     }
 }
@@ -138,7 +164,7 @@ mod tests {
     }
 
     fn proof(key: &[u8], control: &[u8], context: Context) -> [u8; 32] {
-        *Epoch::new(&Root::new(control), key, context).proof(Role::Master)
+        *Epoch::new(&Root::new(control), key, context).proof(Step::Confirm)
     }
 
     #[test]
@@ -166,9 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn each_direction_has_keys_of_its_own() {
+    fn each_message_has_a_proof_of_its_own() {
         let epoch = Epoch::new(&Root::new(&[8; 32]), &[7; 32], context());
-        assert_ne!(epoch.proof(Role::Master), epoch.proof(Role::Slave));
+        let steps = [Step::Offer, Step::Accept, Step::Confirm, Step::Done];
+        let proofs: std::collections::HashSet<_> = steps.map(|step| *epoch.proof(step)).into();
+        assert_eq!(proofs.len(), steps.len());
         let root = Root::new(&[8; 32]);
         assert_ne!(root.control(Role::Master), root.control(Role::Slave));
     }
@@ -178,9 +206,9 @@ mod tests {
     fn the_derivation_never_changes() {
         let root = Root::new(&[8; 32]);
         assert_eq!(hex::encode(*root.control(Role::Master)), CONTROL_OF_THE_MASTER);
-        assert_eq!(hex::encode(proof(&[7; 32], &[8; 32], context())), PROOF_OF_THE_MASTER);
+        assert_eq!(hex::encode(proof(&[7; 32], &[8; 32], context())), PROOF_OF_CONFIRM);
     }
 
-    const CONTROL_OF_THE_MASTER: &str = "382addcc6406b4185cf0eb9ef22ffa478f02b586e4ae03f33489ab389a185a70";
-    const PROOF_OF_THE_MASTER: &str = "5ffe50e9d17d36958076b02b112e9cf7e6a92ea335a0fb87b8c0102ee4ddd254";
+    const CONTROL_OF_THE_MASTER: &str = "dadc702ea0deb223d5fe2dcc21c80f11bb34cc940afe4dd58da965016c5f35ca";
+    const PROOF_OF_CONFIRM: &str = "8c6870509c1350c9fa62331e1067b8c8f94d70a4e22b6b2ce74b21e1bad93589";
 }

@@ -9,11 +9,15 @@ pub mod config;
 pub mod control;
 pub mod counters;
 pub mod derive;
+mod keying;
 pub mod keys;
+mod log;
 pub mod path;
 mod privileges;
 mod run;
 mod status;
+mod supply;
+mod threads;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::associations::Associations;
 use crate::config::{Config, Role};
+use crate::control::Control;
 use crate::counters::{Counters, Counts};
 use crate::keys;
 
@@ -28,12 +29,23 @@ pub(crate) struct KeyCounters {
     pub disagreements: AtomicU64,
     /// Keys of the source that were there before.
     pub repeated: AtomicU64,
-    /// Questions to the source that failed.
+    /// Questions to the source that gave no key, for whatever reason.
     pub source_failures: AtomicU64,
+    /// Of these: the answer had no key in it.
+    pub source_empty: AtomicU64,
+    /// Of these: the answer was none that the interface knows, or had keys that cannot be used.
+    pub source_malformed: AtomicU64,
     /// Control messages that the other end did not write, or that came before.
     pub control_ignored: AtomicU64,
-    /// Whether the other end has answered: 0 or 1.
-    pub met: AtomicU64,
+    /// When the other end last answered, and what goes wrong at present.
+    now: Mutex<(Option<Instant>, Vec<String>)>,
+}
+
+impl KeyCounters {
+    /// Takes note of how things are.
+    pub(crate) fn note(&self, heard: Option<Instant>, troubles: Vec<String>) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (heard, troubles);
+    }
 }
 
 /// All that is told.
@@ -54,7 +66,12 @@ pub(crate) struct Report {
     suite: String,
     inner_mtu: usize,
     up_seconds: f64,
+    /// Whether the other end answers.
     met: bool,
+    /// How long ago it last did.
+    heard_seconds_ago: Option<f64>,
+    /// What goes wrong at present, as the log said.
+    troubles: Vec<String>,
     sending: Option<Sending>,
     receiving: Vec<Receiving>,
     key_changes: u64,
@@ -62,6 +79,8 @@ pub(crate) struct Report {
     key_disagreements: u64,
     keys_repeated: u64,
     key_source_failures: u64,
+    key_source_empty: u64,
+    key_source_malformed: u64,
     control_ignored: u64,
     counters: serde_json::Map<String, serde_json::Value>,
     /// Packets that no counter has; at work, or 0.
@@ -112,6 +131,7 @@ impl Watched {
                 expired: outbound.is_over(now),
             }
         });
+        let (heard, troubles) = self.keys.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inbound = self.associations.receiving();
         let mut receiving: Vec<Receiving> = inbound
             .values()
@@ -128,7 +148,9 @@ impl Watched {
             suite: self.suite.into(),
             inner_mtu: self.inner_mtu,
             up_seconds: age(self.started),
-            met: load(&self.keys.met) != 0,
+            met: heard.is_some_and(|heard| now - heard < Control::SILENCE),
+            heard_seconds_ago: heard.map(age),
+            troubles,
             sending,
             receiving,
             key_changes: load(&self.keys.changes),
@@ -136,6 +158,8 @@ impl Watched {
             key_disagreements: load(&self.keys.disagreements),
             keys_repeated: load(&self.keys.repeated),
             key_source_failures: load(&self.keys.source_failures),
+            key_source_empty: load(&self.keys.source_empty),
+            key_source_malformed: load(&self.keys.source_malformed),
             control_ignored: load(&self.keys.control_ignored),
             counters: counts.named().map(|(name, count)| (name.to_owned(), count.into())).collect(),
             unaccounted_out: counts.outbound_rest() as i64,
@@ -158,11 +182,17 @@ impl Watched {
             ("key_disagreements", report.key_disagreements),
             ("keys_repeated", report.keys_repeated),
             ("key_source_failures", report.key_source_failures),
+            ("key_source_empty", report.key_source_empty),
+            ("key_source_malformed", report.key_source_malformed),
             ("control_ignored", report.control_ignored),
         ] {
             tell(&format!("{name}_total"), "counter", as_f64(count));
         }
         tell("met", "gauge", f64::from(u8::from(report.met)));
+        if let Some(seconds) = report.heard_seconds_ago {
+            tell("heard_seconds_ago", "gauge", seconds);
+        }
+        tell("troubles", "gauge", as_f64(report.troubles.len() as u64));
         tell("receiving_associations", "gauge", as_f64(report.receiving.len() as u64));
         if let Some(sending) = report.sending {
             tell("sending_epoch", "gauge", as_f64(sending.epoch));
@@ -178,12 +208,13 @@ fn as_f64(count: u64) -> f64 {
 }
 
 /// Answers questions, for as long as it is polled.
-pub(crate) async fn serve(listener: tokio::net::TcpListener, watched: Arc<Watched>) -> std::io::Result<()> {
+pub(crate) async fn serve(listener: std::net::TcpListener, watched: Arc<Watched>) -> Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let metrics = |State(watched): State<Arc<Watched>>| async move { watched.metrics() };
     let report = |State(watched): State<Arc<Watched>>| async move { Json(watched.report()) };
     let router =
         Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(watched);
-    axum::serve(listener, router).await
+    Ok(axum::serve(listener, router).await?)
 }
 
 /// Asks a running link and prints what it says.
@@ -208,8 +239,15 @@ async fn fetch(listen: SocketAddr) -> Result<Report> {
 
 fn table(report: &Report) -> Result<String> {
     let mut text = String::new();
-    let met = if report.met { "the other end is there" } else { "the other end has not answered yet" };
+    let met = match report.heard_seconds_ago {
+        None => "the other end has not answered yet".into(),
+        Some(seconds) if report.met => format!("the other end answered {seconds:.1} s ago"),
+        Some(seconds) => format!("THE OTHER END IS SILENT, and last answered {seconds:.1} s ago"),
+    };
     writeln!(text, "{}, {}, up for {:.1} s; {met}", report.role, report.suite, report.up_seconds)?;
+    for trouble in &report.troubles {
+        writeln!(text, "trouble: {trouble}")?;
+    }
     match &report.sending {
         None => writeln!(text, "sends nothing: there is no key")?,
         Some(Sending { epoch, spi, age_seconds, packets, bytes, expired }) => {

@@ -15,9 +15,17 @@ use crate::derive::Root;
 
 /// Where an SPI would be.
 const MARKER: [u8; 4] = [0; 4];
-const TAG_BYTES: usize = 32;
+/// HMAC-SHA-256 of a text.
+pub(super) type Tag = [u8; 32];
 /// No longer datagram is a control message.
 pub const LONGEST: usize = 1200;
+
+/// Whether this can be the name of a key: there must be room for an offer's names in a datagram, as JSON has them.
+pub fn is_key_name(id: &str) -> bool {
+    const LONGEST_NAME: usize = 64;
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+    (1..=LONGEST_NAME).contains(&id.len()) && id.bytes().all(is_plain)
+}
 
 /// 16 bytes, in hex where they are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +35,7 @@ pub struct Id(#[serde(with = "hex")] pub [u8; 16]);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes32(#[serde(with = "hex")] pub [u8; 32]);
 
-/// A message and how it is told from earlier ones.
+/// A message, with its sender and receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
@@ -35,7 +43,7 @@ pub struct Message {
     pub from: Id,
     /// The receiver's, as far as the sender knows; else zeros.
     pub to: Id,
-    /// Goes up with every message that the sender sends.
+    /// Another one in every message of a boot, so that no two datagrams are alike.
     pub count: u64,
     /// What it says.
     pub say: Say,
@@ -77,6 +85,8 @@ pub enum Say {
     Done {
         /// Which.
         epoch: u64,
+        /// Shows that the slave has the key.
+        proof: Bytes32,
     },
     /// The slave's: what I send under it is as much as it should be.
     Worn {
@@ -103,6 +113,8 @@ pub struct Offer {
     pub suite: String,
     /// Whether sequence numbers have 64 bits.
     pub esn: bool,
+    /// Shows that the master has the key.
+    pub proof: Bytes32,
 }
 
 /// See [`Say::Accept`].
@@ -129,6 +141,10 @@ pub enum Refusal {
     Repeated,
     /// It is configured for other algorithms.
     Suite,
+    /// The slave has another key of this name, or the master has none.
+    Disagree,
+    /// The slave has taken a later offer, or has never accepted this one.
+    Outdated,
 }
 
 /// Writes messages of one end and reads those of the other.
@@ -160,10 +176,33 @@ impl Codec {
 
     /// The message of a datagram, if the other end wrote it.
     pub fn read(&self, datagram: &[u8]) -> Option<Message> {
-        let (tag, text) = datagram.strip_prefix(&MARKER)?.split_at_checked(TAG_BYTES)?;
-        self.receiving.clone().chain_update(text).verify_slice(tag).ok()?;
+        Self::read_with(&self.receiving, datagram)
+    }
+
+    /// The message of a datagram, if an end of the same role as this one wrote it. It is either misconfigured, or this
+    /// end, whose own message came back.
+    pub fn read_own(&self, datagram: &[u8]) -> Option<Message> {
+        Self::read_with(&self.sending, datagram)
+    }
+
+    fn read_with(key: &Hmac<Sha256>, datagram: &[u8]) -> Option<Message> {
+        let (tag, text) = split(datagram)?;
+        key.clone().chain_update(text).verify_slice(tag).ok()?;
         serde_json::from_slice(text).ok()
     }
+}
+
+/// The tag of a datagram and its text, if it begins like a message and is not too long for one.
+fn split(datagram: &[u8]) -> Option<(&Tag, &[u8])> {
+    if datagram.len() > LONGEST {
+        return None;
+    }
+    datagram.strip_prefix(&MARKER)?.split_first_chunk()
+}
+
+/// The tag of a datagram that begins like a message. Datagrams of equal authentic tags are equal.
+pub(super) fn tag(datagram: &[u8]) -> Option<&Tag> {
+    split(datagram).map(|(tag, _)| tag)
 }
 
 #[cfg(test)]
@@ -184,6 +223,7 @@ mod tests {
             spi: 0xffff_ffff,
             suite: "aes256-cbc-hmac-sha256".into(),
             esn: true,
+            proof: Bytes32([5; 32]),
         };
         Message { from: Id([3; 16]), to: Id([4; 16]), count: u64::MAX, say: Say::Offer(offer) }
     }
@@ -201,6 +241,7 @@ mod tests {
         let [master, slave] = codecs();
         let datagram = master.write(&message());
         assert_eq!(master.read(&datagram), None, "reflected");
+        assert_eq!((master.read_own(&datagram), slave.read_own(&datagram)), (Some(message()), None));
         for at in 0..datagram.len() {
             let mut changed = datagram.clone();
             changed[at] ^= 1;

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 use tun_rs::SyncDevice;
@@ -64,18 +65,21 @@ impl Worker {
     }
 
     /// Moves packets until it is told to stop; then those that are there still go.
-    pub fn run(mut self) {
+    ///
+    /// # Errors
+    /// Where the device is gone.
+    pub fn run(mut self) -> anyhow::Result<()> {
         /// After it was told to stop: for how long packets on the way in are still taken.
         const DRAIN: Duration = Duration::from_millis(100);
         let mut end = None;
         loop {
-            let out = self.outbound.step(&self.tun, &mut self.udp, &self.shared);
+            let out = self.outbound.step(&self.tun, &mut self.udp, &self.shared).context("the TUN device")?;
             let in_ = self.inbound.step(&self.tun, &self.udp, &self.shared);
             if end.is_none() && self.shared.stop.load(Ordering::Relaxed) {
                 end = Some(Instant::now() + DRAIN);
             }
             if end.is_some_and(|end| Instant::now() >= end) {
-                return;
+                return Ok(());
             }
             if !out && !in_ {
                 self.sleep();

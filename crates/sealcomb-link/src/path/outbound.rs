@@ -1,8 +1,10 @@
 //! From the TUN device to the network.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
+use nix::errno::Errno;
 use sealcomb_esp::{Header, Layout, Outgoing, Sequence, seal};
 use tun_rs::{SyncDevice, VIRTIO_NET_HDR_LEN};
 
@@ -62,10 +64,13 @@ impl Outbound {
     }
 
     /// Moves a batch. `false`: there was nothing to move.
-    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &mut Udp, shared: &Shared) -> bool {
-        let count = self.read(tun);
+    ///
+    /// # Errors
+    /// Where the device is gone.
+    pub(super) fn step(&mut self, tun: &SyncDevice, udp: &mut Udp, shared: &Shared) -> io::Result<bool> {
+        let count = self.read(tun)?;
         if count == 0 {
-            return false;
+            return Ok(false);
         }
         add(&shared.counters.out_packets, count);
         let now = Instant::now();
@@ -84,7 +89,7 @@ impl Outbound {
         for buffer in &mut self.buffers[..count] {
             buffer.restore();
         }
-        true
+        Ok(true)
     }
 
     /// Takes over what the kernel has learnt of the path: it may carry less than configured, and later as much again.
@@ -103,17 +108,19 @@ impl Outbound {
     }
 
     /// Reads until the batch is full or there is nothing more.
-    fn read(&mut self, tun: &SyncDevice) -> usize {
+    fn read(&mut self, tun: &SyncDevice) -> io::Result<usize> {
         let at = self.layout.inner_at();
         let mut count = 0;
         while count < BATCH {
             let (buffers, sizes) = (&mut self.buffers[count..], &mut self.sizes[count..]);
             match tun.recv_multiple(&mut self.read, buffers, sizes, at) {
                 Ok(read) => count += read,
+                // Somebody has deleted it, and it does not come back.
+                Err(error) if error.raw_os_error() == Some(Errno::EBADFD as i32) => return Err(error),
                 Err(_) => break,
             }
         }
-        count
+        Ok(count)
     }
 
     #[allow(clippy::too_many_arguments, reason = "all that a batch meets on its way")]

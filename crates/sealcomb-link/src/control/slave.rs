@@ -1,0 +1,220 @@
+//! The slave's part: it takes the keys that the master names, where its source has them.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use zeroize::Zeroizing;
+
+use super::end::{End, is_same, random};
+use super::message::{Accept, Bytes32, Id, Offer, Refusal, Say, is_key_name};
+use super::{Action, Again, Association, Event, NAMED, SourceKey};
+use crate::config::Role;
+use crate::derive::{Epoch, Step};
+
+/// Keys that are kept until they are offered.
+const KEPT: usize = 64;
+/// Keys to receive under whose offers were accepted and not yet confirmed. With an honest master, there are two at most:
+/// the one that it sends under, and the next.
+pub(super) const PENDING: usize = 4;
+
+/// The latest offer that had its proof, and the answer to it.
+struct Accepted {
+    from: Id,
+    offer: Offer,
+    accept: Accept,
+    /// Until it is confirmed.
+    keys: Option<Epoch>,
+    generation: u64,
+}
+
+/// A key with both proofs: that which this end sends under.
+struct Following {
+    from: Id,
+    epoch: u64,
+    generation: u64,
+    done: Bytes32,
+    /// Once it has sent enough, it says so until there is another key.
+    worn: Option<Again>,
+}
+
+#[derive(Default)]
+pub(super) struct Slave {
+    /// The offer whose key the source is asked for. It proves nothing yet, so the next one takes its place.
+    awaited: Option<Offer>,
+    /// Names of keys that will be offered next.
+    ahead: VecDeque<String>,
+    /// The name of the key that the source is asked for now.
+    asked: Option<String>,
+    accepted: Option<Accepted>,
+    /// Generations that were accepted since the last confirmation.
+    pending: VecDeque<u64>,
+    following: Option<Following>,
+}
+
+impl Slave {
+    /// This end has sent enough under a key.
+    pub(super) fn worn(&mut self, end: &mut End, generation: u64, now: Instant) {
+        if let Some(Following { epoch, generation: ours, worn: worn @ None, .. }) = &mut self.following
+            && *ours == generation
+        {
+            *worn = Some(Again::new(now));
+            end.tell_peer(Say::Worn { epoch: *epoch });
+        }
+    }
+
+    /// The other end is another than before.
+    pub(super) fn meet(&mut self) {
+        self.awaited = None;
+        self.ahead.clear();
+    }
+
+    pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
+        if let Some(Following { epoch, worn: Some(again), .. }) = &mut self.following
+            && again.is_due(now)
+        {
+            end.tell_peer(Say::Worn { epoch: *epoch });
+        }
+    }
+
+    pub(super) fn offered(&mut self, end: &mut End, offer: Offer) {
+        if let Some(accepted) = self.accepted.as_ref().filter(|accepted| end.peer == Some(accepted.from))
+            && offer.epoch <= accepted.offer.epoch
+        {
+            if accepted.offer == offer {
+                end.tell_peer(Say::Accept(accepted.accept.clone()));
+            } else {
+                end.tell_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Outdated });
+            }
+            return;
+        }
+        if self.awaited.as_ref() == Some(&offer) {
+            return;
+        }
+        if offer.suite != end.transform.id || offer.esn != end.extended {
+            let theirs = sealcomb_esp::Transform::by_id(&offer.suite).map(|transform| transform.id);
+            end.tell(Event::OtherSuite(theirs, offer.esn));
+            end.tell_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Suite });
+            return;
+        }
+        if !is_key_name(&offer.key) {
+            refuse(end, offer.epoch, Refusal::NoKey);
+            return;
+        }
+        self.ahead = offer.next_keys.iter().take(NAMED).filter(|id| is_key_name(id)).cloned().collect();
+        let is_there = has(end, &offer.key);
+        self.awaited = Some(offer);
+        if is_there {
+            self.accept(end);
+        }
+        self.ask(end);
+    }
+
+    #[cfg(test)]
+    pub(super) fn holds(&self) -> usize {
+        self.ahead.len() + self.pending.len()
+    }
+
+    /// Asks the source for a key, unless it is being asked: for the one that is offered, or else for one that will be.
+    fn ask(&mut self, end: &mut End) {
+        if self.asked.is_some() {
+            return;
+        }
+        let offered = self.awaited.as_ref().map(|offer| offer.key.clone());
+        let mut wanted = offered.into_iter().chain(std::iter::from_fn(|| self.ahead.pop_front()));
+        if let Some(id) = wanted.find(|id| !has(end, id)) {
+            self.asked = Some(id.clone());
+            end.actions.push(Action::Fetch(id));
+        }
+    }
+
+    pub(super) fn fetched(&mut self, end: &mut End, id: &str, key: Option<Zeroizing<Vec<u8>>>) {
+        if self.asked.as_deref() == Some(id) {
+            self.asked = None;
+        }
+        let is_there = key.is_some();
+        if let Some(key) = key {
+            if end.keys.len() == KEPT {
+                end.keys.pop_front();
+            }
+            end.keys.push_back(SourceKey { id: id.to_owned(), key });
+        }
+        if let Some(offer) = self.awaited.as_ref().filter(|offer| offer.key == id) {
+            if is_there {
+                self.accept(end);
+            } else {
+                refuse(end, offer.epoch, Refusal::NoKey);
+                self.awaited = None;
+            }
+        }
+        self.ask(end);
+    }
+
+    /// Accepts the offer whose key is there now, if it has the proof.
+    fn accept(&mut self, end: &mut End) {
+        let (Some(offer), Some(from)) = (self.awaited.take(), end.peer) else { return };
+        let Some(at) = end.keys.iter().position(|key| key.id == offer.key) else { return };
+        let proof = end.offered(&end.keys[at].key, &offer).proof(Step::Offer);
+        if !is_same(&offer.proof, &proof) {
+            // The key stays: whoever has no proof cannot use it up.
+            refuse(end, offer.epoch, Refusal::Disagree);
+            return;
+        }
+        let Some(SourceKey { key, .. }) = end.keys.remove(at) else { return };
+        if !end.is_new(&key) {
+            refuse(end, offer.epoch, Refusal::Repeated);
+            return;
+        }
+        let (nonce, spi) = (Bytes32(random()), end.new_spi());
+        let keys = end.agreed(&key, &offer, nonce, spi);
+        let (epoch, generation) = (offer.epoch, end.next_generation());
+        let accept = Accept { epoch, nonce, spi, proof: Bytes32(*keys.proof(Step::Accept)) };
+        if self.pending.len() == PENDING
+            && let Some(oldest) = self.pending.pop_front()
+        {
+            end.actions.push(Action::Forget(oldest));
+        }
+        self.pending.push_back(generation);
+        let suite = keys.suite(Role::Master);
+        end.actions.push(Action::Receive(Association { generation, epoch, spi, suite }));
+        end.tell_peer(Say::Accept(accept.clone()));
+        self.accepted = Some(Accepted { from, offer, accept, keys: Some(keys), generation });
+    }
+
+    pub(super) fn confirmed(&mut self, end: &mut End, epoch: u64, proof: Bytes32) {
+        let is_of_peer = |from, ours| end.peer == Some(from) && ours == epoch;
+        if let Some(Following { done, .. }) =
+            self.following.as_ref().filter(|following| is_of_peer(following.from, following.epoch))
+        {
+            let proof = *done;
+            end.tell_peer(Say::Done { epoch, proof });
+            return;
+        }
+        let Some(Accepted { from, offer, keys: unconfirmed @ Some(_), generation, .. }) =
+            self.accepted.as_mut().filter(|accepted| is_of_peer(accepted.from, accepted.offer.epoch))
+        else {
+            // It was given up for a later one.
+            end.tell_peer(Say::Refuse { epoch, why: Refusal::Outdated });
+            return;
+        };
+        let Some(keys) = unconfirmed.take_if(|keys| is_same(&proof, &keys.proof(Step::Confirm))) else {
+            return;
+        };
+        let (generation, spi, suite) = (*generation, offer.spi, keys.suite(Role::Slave));
+        let done = Bytes32(*keys.proof(Step::Done));
+        self.following = Some(Following { from: *from, epoch, generation, done, worn: None });
+        self.pending.clear();
+        end.actions.push(Action::SendUnder(Association { generation, epoch, spi, suite }));
+        end.actions.push(Action::Retire(generation));
+        end.tell(Event::Changed(epoch));
+        end.tell_peer(Say::Done { epoch, proof: done });
+    }
+}
+
+fn has(end: &End, id: &str) -> bool {
+    end.keys.iter().any(|key| key.id == id)
+}
+
+fn refuse(end: &mut End, epoch: u64, why: Refusal) {
+    end.tell(Event::Refused(epoch, why));
+    end.tell_peer(Say::Refuse { epoch, why });
+}

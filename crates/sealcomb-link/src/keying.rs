@@ -1,0 +1,223 @@
+//! The task that changes keys: the state machine with a clock, a socket and a source of keys.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Mutex, mpsc, watch};
+
+use crate::associations::Associations;
+use crate::config::{Config, Keys, Role};
+use crate::control::message::Refusal;
+use crate::control::{Action, Control, Event, Settings};
+use crate::keys::{Source, SourceError};
+use crate::log::{Log, Topic};
+use crate::status::KeyCounters;
+use crate::supply::{News, fetch, supply};
+use crate::threads::Threads;
+
+/// How often it looks whether something is due.
+const TICK: Duration = Duration::from_millis(5);
+/// Control messages that may wait.
+pub(crate) const WAITING: usize = 64;
+
+/// What the control of keys acts upon.
+pub(crate) struct Keying {
+    config: Config,
+    associations: Arc<Associations>,
+    counters: Arc<KeyCounters>,
+    socket: UdpSocket,
+    log: Log,
+    started: Instant,
+    had_key: bool,
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+impl Keying {
+    pub(crate) fn new(
+        config: Config,
+        associations: Arc<Associations>,
+        counters: Arc<KeyCounters>,
+        socket: UdpSocket,
+    ) -> Self {
+        let log = Log::new(config.role, config.peer.to_string(), config.transform, config.extended);
+        Self { config, associations, counters, socket, log, started: Instant::now(), had_key: false }
+    }
+
+    /// Runs until a signal ends it, or until one of the threads does, which is an error.
+    pub(crate) async fn run(
+        mut self,
+        source: Source,
+        mut control: mpsc::Receiver<Vec<u8>>,
+        threads: &mut Threads,
+        path: &Path,
+    ) -> Result<()> {
+        let mut machine = Control::new(
+            &Settings {
+                role: self.config.role,
+                transform: self.config.transform,
+                extended: self.config.extended,
+                single_use: source.is_single_use(),
+                control_key: &self.config.control_key,
+                every: self.config.rekey.age,
+            },
+            Instant::now(),
+        );
+        let ahead = match &self.config.keys {
+            Keys::Etsi014(etsi014) => etsi014.ahead,
+            Keys::File(_) => 1,
+        };
+        let source = Arc::new(Mutex::new(Arc::new(source)));
+        let (wanted, wants) = watch::channel(0);
+        // The machine asks for one key at a time.
+        let (ids_sender, ids) = mpsc::channel(1);
+        let (news_sender, mut news) = mpsc::channel(1);
+        match self.config.role {
+            Role::Master => threads.start_task("source", supply(source.clone(), wants, news_sender)),
+            Role::Slave => threads.start_task("source", fetch(source.clone(), ids, news_sender)),
+        }
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut datagrams = Vec::with_capacity(WAITING);
+        loop {
+            tokio::select! {
+                _ = control.recv_many(&mut datagrams, WAITING) => {
+                    let now = Instant::now();
+                    for datagram in datagrams.drain(..) {
+                        if !machine.receive(&datagram, now) {
+                            count(&self.counters.control_ignored);
+                        }
+                    }
+                }
+                Some(news) = news.recv() => self.source_says(&mut machine, news),
+                error = threads.ended() => return Err(error),
+                _ = tick.tick() => {}
+                _ = hang_up.recv() => self.reload(&mut machine, &source, path).await,
+                _ = terminate.recv() => return Ok(()),
+                _ = interrupt.recv() => return Ok(()),
+            }
+            let now = Instant::now();
+            if let Some(outbound) = self.associations.sending().filter(|outbound| outbound.is_worn()) {
+                machine.worn(outbound.generation, now);
+            }
+            machine.tick(now);
+            self.act(&mut machine, &ids_sender, now);
+            wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
+            self.associations.expire(now);
+            let has_key = self.associations.sending().is_some_and(|outbound| !outbound.is_over(now));
+            self.log.key(has_key, self.had_key, self.started, now);
+            self.had_key |= has_key;
+            self.counters.note(machine.heard(), self.log.troubles());
+        }
+    }
+
+    fn source_says(&mut self, machine: &mut Control, news: News) {
+        match news {
+            News::Keys(keys, used) => {
+                let new = keys.into_iter().map(|key| machine.add_key(key)).filter(|is_new| *is_new).count();
+                if new > 0 {
+                    self.log.end(Topic::Source);
+                }
+                // Nobody waits for it at the link's end.
+                let _ = used.send(new);
+            }
+            News::Fetched(id, Ok(key)) => {
+                self.log.end(Topic::Source);
+                machine.fetched(&id, Some(key.key));
+            }
+            News::Fetched(id, Err(error)) => {
+                self.source_failed(&error);
+                machine.fetched(&id, None);
+            }
+            News::Failed(error) => self.source_failed(&error),
+        }
+    }
+
+    fn source_failed(&mut self, error: &SourceError) {
+        count(&self.counters.source_failures);
+        match error {
+            SourceError::Empty => count(&self.counters.source_empty),
+            SourceError::Malformed(_) => count(&self.counters.source_malformed),
+            SourceError::Failed(_) => {}
+        }
+        self.log.begin(Topic::Source, &format!("the source of keys: {error}"), Instant::now());
+    }
+
+    fn act(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
+        let Self { config, associations, counters, socket, log, .. } = self;
+        for action in machine.actions() {
+            match action {
+                // What is not sent now is sent again.
+                Action::Send(datagram) => drop(socket.send(&datagram)),
+                Action::Receive(association) => associations.receive(association, config, now),
+                Action::Forget(generation) => associations.forget(generation),
+                Action::SendUnder(association) => {
+                    associations.send_under(association, config, now);
+                    count(&counters.changes);
+                }
+                Action::Retire(generation) => associations.retire(generation, now + config.overlap),
+                // There is room: the one before was answered.
+                Action::Fetch(id) => drop(ids.try_send(id)),
+                Action::Tell(event) => {
+                    log.event(event, now);
+                    match event {
+                        Event::Refused(_, Refusal::Disagree) => count(&counters.disagreements),
+                        Event::Refused(..) | Event::OtherSuite(..) => count(&counters.refused),
+                        Event::Repeated => count(&counters.repeated),
+                        Event::Met
+                        | Event::Restarted
+                        | Event::Silent(_)
+                        | Event::Back
+                        | Event::Changed(_) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes over from the file what can change while the link runs.
+    async fn reload(&mut self, machine: &mut Control, source: &Mutex<Arc<Source>>, path: &Path) {
+        let new = match Config::read(path) {
+            Ok(new) => new,
+            Err(mistakes) => {
+                for mistake in mistakes {
+                    tracing::error!("{mistake}");
+                }
+                tracing::error!("the configuration stays as it was");
+                return;
+            }
+        };
+        match Source::new(&new.keys) {
+            Ok(new) if new.is_single_use() == source.lock().await.is_single_use() => {
+                *source.lock().await = Arc::new(new);
+            }
+            Ok(_) => tracing::warn!("another kind of source takes effect at the next start"),
+            Err(error) => {
+                tracing::error!("{error:#}; the configuration stays as it was");
+                return;
+            }
+        }
+        let kept = self.config.kept(&new);
+        if !kept.is_empty() {
+            tracing::warn!("{} stay as they were until the next start", kept.join(", "));
+        }
+        let now = Instant::now();
+        self.config.rekey = new.rekey;
+        self.config.limits = new.limits;
+        self.config.overlap = new.overlap;
+        self.config.keys = new.keys;
+        machine.set_interval(self.config.rekey.age, now);
+        machine.change_now(now);
+        tracing::info!("[keys], [rekey], [limits] and overlap are as the file says now");
+    }
+}
