@@ -50,22 +50,30 @@ class Epoch:
 
     def __init__(self, root: bytes, key: bytes, suite: str, boots: bytes, offer: dict, nonce: bytes, spi: int) -> None:
         epoch = extract(expand(root, b"mix"), key)
-        context = (
-            suite.encode()
-            + bytes([0, offer["esn"]])
-            + boots
-            + offer["epoch"].to_bytes(8)
-            + bytes.fromhex(offer["nonce"])
-            + nonce
-            + offer["spi"].to_bytes(4)
-            + spi.to_bytes(4)
-            + offer["key"].encode()
-        )
+
+        def context(nonce: bytes, spi: int) -> bytes:
+            return (
+                suite.encode()
+                + bytes([0, offer["esn"]])
+                + boots
+                + offer["epoch"].to_bytes(8)
+                + bytes.fromhex(offer["nonce"])
+                + nonce
+                + offer["spi"].to_bytes(4)
+                + spi.to_bytes(4)
+                + offer["key"].encode()
+            )
+
+        agreed = context(nonce, spi)
+        self.proofs = {
+            m: expand(epoch, b"proof of " + m.encode() + b"\0" + agreed) for m in ("accept", "confirm", "done")
+        }
+        # The slave's nonce and SPI are not there when the master makes an offer.
+        self.proofs["offer"] = expand(epoch, b"proof of offer\0" + context(bytes(32), 0))
         crypt, auth, crypt_bytes, auth_bytes = SUITES[suite]
-        self.proofs, self.sas = {}, {}
+        self.sas = {}
         for sender, receiver_spi in (("master", spi), ("slave", offer["spi"])):
-            name = sender.encode() + b"\0" + context
-            self.proofs[sender] = expand(epoch, b"proof of " + name)
+            name = sender.encode() + b"\0" + agreed
             keymat = expand(epoch, b"keys of " + name, crypt_bytes + auth_bytes)
             self.sas[sender] = SecurityAssociation(
                 ESP,
@@ -83,13 +91,13 @@ class Epoch:
 class Peer:
     def __init__(self, ours: str, theirs: str, suite: str, esn: bool, control: bytes, key: bytes) -> None:
         self.suite, self.esn, self.key = suite, esn, key
-        self.root = extract(b"sealcomb-link 1", control)
+        self.root = extract(b"sealcomb-link 2", control)
         self.control = {role: expand(self.root, b"control " + role.encode()) for role in ("master", "slave")}
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind((ours, PORT))
         self.socket.connect((theirs, PORT))
         self.boot, self.master, self.challenge = secrets.token_bytes(16), bytes(16), secrets.token_bytes(16)
-        self.count, self.heard = 0, 0
+        self.count = 0
         self.receiving: dict[int, SecurityAssociation] = {}
         self.accepted: tuple[dict, dict, Epoch] | None = None
         self.sending: SecurityAssociation | None = None
@@ -110,15 +118,14 @@ class Peer:
         tag, text = datagram[4 : 4 + TAG], datagram[4 + TAG :]
         assert hmac.compare_digest(tag, hmac.digest(self.control["master"], text, "sha256"))
         message = json.loads(text)
-        sender, count = bytes.fromhex(message["from"]), message["count"]
+        sender = bytes.fromhex(message["from"])
         ((kind, body),) = message["say"].items()
         if kind == "hello":
             self.say(sender, {"welcome": body})
         elif kind == "welcome":
             if bytes.fromhex(body["challenge"]) == self.challenge:
-                self.master, self.heard = sender, count
-        elif sender == self.master and bytes.fromhex(message["to"]) == self.boot and count > self.heard:
-            self.heard = count
+                self.master = sender
+        elif sender == self.master and bytes.fromhex(message["to"]) == self.boot:
             self.seen[kind] += 1
             {"offer": self.offered, "confirm": self.confirmed}[kind](body)
 
@@ -129,11 +136,12 @@ class Peer:
             return
         nonce, spi = secrets.token_bytes(32), 256 + secrets.randbelow((1 << 32) - 256)
         epoch = Epoch(self.root, self.key, self.suite, self.master + self.boot, offer, nonce, spi)
+        assert bytes.fromhex(offer["proof"]) == epoch.proofs["offer"]
         accept = {
             "epoch": offer["epoch"],
             "nonce": nonce.hex(),
             "spi": spi,
-            "proof": epoch.proofs["slave"].hex(),
+            "proof": epoch.proofs["accept"].hex(),
         }
         self.receiving[spi] = epoch.sas["master"]
         self.accepted = offer, accept, epoch
@@ -143,9 +151,9 @@ class Peer:
         assert self.accepted is not None
         offer, _, epoch = self.accepted
         if offer["epoch"] == confirm["epoch"]:
-            assert bytes.fromhex(confirm["proof"]) == epoch.proofs["master"]
+            assert bytes.fromhex(confirm["proof"]) == epoch.proofs["confirm"]
             self.sending = epoch.sas["slave"]
-            self.say(self.master, {"done": {"epoch": offer["epoch"]}})
+            self.say(self.master, {"done": {"epoch": offer["epoch"], "proof": epoch.proofs["done"].hex()}})
 
     def open(self, datagram: bytes) -> None:
         packet = IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=PORT, dport=PORT) / ESP(datagram)
@@ -162,7 +170,7 @@ class Peer:
 
 def keys_of(control: list[bytes], suite: str, control_key: bytes, key: bytes) -> dict[int, bytes]:
     """Of control messages that were overheard, by one who has the secrets: the cipher's key of each SPI."""
-    root = extract(b"sealcomb-link 1", control_key)
+    root = extract(b"sealcomb-link 2", control_key)
     offers, found = {}, {}
     for datagram in control:
         message = json.loads(datagram[4 + TAG :])

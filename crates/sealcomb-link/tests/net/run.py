@@ -368,8 +368,40 @@ class Keys(OnALink):
         (self.folder / "other.key").write_text("00" * 32)
         kmes.start(1, stream="other.key")
         made = [self.link(i, net.config(i, kmes.keys(i), tables=FAST)).start() for i in (0, 1)]
-        until("a refusal", lambda: "refused" in made[0].log.read_text())
+        told = "the slave's source does not have the key"
+        until(told, lambda: told in made[0].log.read_text())
+        # In the entity's own words.
+        self.assertIn("keys specified are not found on KME", made[1].log.read_text())
         self.assertFalse(made[0].is_up() or made[1].is_up())
+
+    def test_an_entity_of_few_keys_a_request_is_enough(self) -> None:
+        for limit in (1, 3):
+            with self.subTest(limit):
+                kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
+                for i in (0, 1):
+                    kmes.start(i, extra=f"max-per-request = {limit}")
+                a, b = self.links((kmes.keys(0), kmes.keys(1)), tables=FAST)
+                until("changes", lambda a=a: a.status()["key_changes"] > 5)
+                self.assertEqual(a.status()["key_source_failures"], 0)
+                for link in (a, b):
+                    link.kill(signal.SIGTERM)
+                for i in (0, 1):
+                    kmes.kill(i)
+
+    def test_an_entity_without_keys_is_named_once_and_counted(self) -> None:
+        kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
+        for i in (0, 1):
+            kmes.start(i, "empty = true" if i == 0 else "")
+        made = [self.link(i, net.config(i, kmes.keys(i), tables=FAST)).start() for i in (0, 1)]
+        until("a trouble", lambda: made[0].status()["key_source_empty"] >= 4)
+        self.assertEqual(made[0].log.read_text().count("its answer has no keys in it"), 1)
+        self.assertLess(made[0].status()["key_source_empty"], 20)
+        self.assertIn("no keys", " ".join(made[0].status()["troubles"]))
+        kmes.kill(0)
+        kmes.start(0)
+        self.wait_for(*made)
+        self.assertIn("gives keys again", made[0].log.read_text())
+        until("no trouble", lambda: made[0].status()["troubles"] == [])
 
     def test_a_slow_entity_holds_up_no_packet(self) -> None:
         kmes = self.kmes()
@@ -513,6 +545,41 @@ class Faults(OnALink):
             hour = time.strftime("T%H:", time.gmtime(time.time() + int(jump)))
             until("another hour in the log", lambda hour=hour: hour in a.log.read_text().splitlines()[-1])
         self.assert_nothing_lost(a, b)
+
+    def test_an_end_that_is_gone_is_noticed(self) -> None:
+        a, b = self.links()
+        b.kill()
+        until("silence", lambda: not a.status()["met"])
+        self.assertEqual(a.log.read_text().count("has not answered for 5 s: nothing comes from there"), 1)
+        self.assertGreater(a.status()["heard_seconds_ago"], 5)
+        self.assertIn("THE OTHER END IS SILENT", self.a.run(str(a.binary), "status", str(a.config)))
+        b.start()
+        until("the other end", lambda: a.status()["met"] and not a.status()["troubles"])
+        self.assertIn("answers again", a.log.read_text())
+
+    def test_ends_that_cannot_work_together_say_why(self) -> None:
+        (self.folder / "other.key").write_text("00" * 32)
+        for change, told in (
+            (("control.key", "other.key"), "Is `control-key` the same at both ends"),
+            (('role = "slave"', 'role = "master"'), '`role` is "master" too'),
+            (("aes256-gcm", "aes128-gcm"), "make `suite` and `esn` alike"),
+        ):
+            with self.subTest(told):
+                a = self.link(0, net.config(0, FILE_KEYS)).start()
+                b = self.link(1, net.config(1, FILE_KEYS).replace(*change)).start()
+                until(told, lambda a=a, told=told: told in a.log.read_text())
+                self.assertEqual(a.log.read_text().count(told), 1)
+                for link in (a, b):
+                    link.kill(signal.SIGTERM)
+                    link.log.unlink()
+
+    def test_a_link_whose_device_is_deleted_ends_and_says_so(self) -> None:
+        a, _ = self.links()
+        self.a.run("ip", "link", "del", "seal")
+        a.process.wait(10)
+        self.assertEqual(a.process.returncode, 1)
+        self.assertIn("`packets` has ended", a.log.read_text())
+        self.assertIn("TUN device", a.log.read_text())
 
     def pings_fail(self) -> bool:
         command = self.a.command("ping", "-q", "-c", "1", "-W", "1", TUNNEL_V4[1])
