@@ -38,3 +38,41 @@ build_wheel() {
 
 # From a folder without the sources, so that the wheel is what is imported.
 test_python() { "$PYTHON/venv/bin/python" -P -m pytest --quiet --rootdir python python/tests; }
+
+# The package with an extension that checks its memory. It is not optimized, which would take longer than the fuzzing.
+build_sanitized() {
+    local host
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    # A stable compiler has the sanitizer and refuses the flag.
+    CARGO_PROFILE_DEV_OPT_LEVEL=0 RUSTC_BOOTSTRAP=1 \
+        RUSTFLAGS="-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer" \
+        cargo_python build --quiet --lib --target "$host" --target-dir "$PYTHON/sanitized"
+    rm -rf "$PYTHON/sanitized/package"
+    mkdir -p "$PYTHON/sanitized/package"
+    cp -r python/sealcomb "$PYTHON/sanitized/package"
+    cp "$PYTHON/sanitized/$host/debug/lib_sealcomb.so" "$PYTHON/sanitized/package/sealcomb/_sealcomb.abi3.so"
+}
+
+# fuzz_columns SECONDS: mutated files and arrays, so long for each target.
+fuzz_columns() {
+    build_sanitized
+    local target note=$NOTES/fuzz-columns
+    for target in arrow parquet csv arrays; do
+        rm -f "$note"
+        # Python itself is not built with the sanitizer, so its library comes first, and the one whose exceptions it
+        # looks for; and all memory is malloc's.
+        PYTHONPATH=$PYTHON/sanitized/package PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system \
+            LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
+            ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 FUZZ_NOTE=$note \
+            "$PYTHON/venv/bin/python" -P python/fuzz/fuzz_columns.py "$target" "$1" || {
+            echo "failed; again with: $(cat "$note")" >&2
+            return 1
+        }
+    done
+}
+
+# `./dev long` may run on its own.
+fuzz_columns_long() {
+    setup_python
+    fuzz_columns 600
+}

@@ -103,7 +103,7 @@ def users(array: Any, rows: int) -> Iterator[Callable[[], object]]:
 
 def refused(array: Any, rows: int) -> None:
     for use in users(array, rows):
-        with pytest.raises(ValueError, match="not valid Arrow|is text|binary, not text"):
+        with pytest.raises(ValueError, match=r"not valid Arrow"):
             use()
 
 
@@ -162,10 +162,18 @@ def test_the_view_of_a_null_may_be_anything() -> None:
         assert open_column(sealed, KEYSET).to_pylist() == VALUES
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
-def test_text_that_is_not_utf8_is_refused(kind: pa.DataType) -> None:
-    data = pa.array([b"good", b"\xff\xfe", None, b"a longer \xff value of more bytes"], pa.large_binary())
-    text = pa.Array.from_buffers(pa.large_string(), len(data), data.buffers())
+@pytest.mark.parametrize(
+    ("kind", "bytes_kind"),
+    [
+        (pa.string(), pa.binary()),
+        (pa.large_string(), pa.large_binary()),
+        (pa.string_view(), pa.binary_view()),
+    ],
+    ids=str,
+)
+def test_text_that_is_not_utf8_is_refused(kind: pa.DataType, bytes_kind: pa.DataType) -> None:
+    data = pa.array([b"good", b"\xff\xfe", None, b"a longer \xff value of more bytes"], bytes_kind)
+    text = pa.Array.from_buffers(kind, len(data), data.buffers())
     for array in (text, Bare(text)):
         with pytest.raises(ValueError, match="not valid Arrow"):
             seal_column(array, KEYSET)
@@ -176,20 +184,6 @@ def test_a_wrong_count_of_nulls_is_refused() -> None:
     array = pa.Array.from_buffers(pa.binary(), len(good), good.buffers(), null_count=3)
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(array, KEYSET)
-
-
-def test_buffers_that_are_too_short_are_refused() -> None:
-    """pyarrow makes such arrays only of files and of memory that shrinks, so this one is in a slice too long."""
-    buffers = [None, pa.py_buffer(np.array([0, 4], np.int32)), pa.py_buffer(b"abcd")]
-    with pytest.raises(pa.ArrowInvalid):
-        pa.Array.from_buffers(pa.binary(), 5, buffers)
-    for kind, values in ((pa.binary(), b"abcd"), (pa.binary(8), b"abcdefgh")):
-        with pytest.raises(pa.ArrowInvalid):
-            pa.Array.from_buffers(
-                kind,
-                1 << 40,
-                [None, pa.py_buffer(values), pa.py_buffer(values)][: 3 if kind == pa.binary() else 2],
-            )
 
 
 def test_offsets_that_change_during_the_call_do_no_harm() -> None:
@@ -232,5 +226,5 @@ def test_polars_and_dictionaries_and_structs() -> None:
     structs = pa.StructArray.from_arrays([with_index(pa.binary(), OFFSETS["falling"])], ["x"])
     for array in (bad, structs):
         for given in (array, Bare(array)):
-            with pytest.raises(TypeError, match="decode it|give one column"):
+            with pytest.raises(TypeError, match=r"decode it|give one column"):
                 seal_column(given, KEYSET)

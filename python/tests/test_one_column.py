@@ -389,12 +389,15 @@ def test_several_columns_are_sealed_and_opened_in_any_order(
 
 
 DUCKDB_TYPES = """
-SELECT i AS n, CASE WHEN i % 5 THEN 'text ' || i END AS target, INTERVAL (i) MONTH + INTERVAL 3 DAY AS interval,
-    uuid() AS uuid, {'a': i} :: JSON AS json, i :: HUGEINT AS huge, (i % 3) :: DECIMAL(4, 1) AS d4, i :: DECIMAL(18, 3) AS d18,
-    i :: DECIMAL(38, 10) AS d38, TIMETZ '12:30:00+02' AS timetz, TIMESTAMP '9999-12-31 23:59:59' AS until,
-    TIMESTAMPTZ '0001-01-01 00:00:00+00' AS since, DATE '9999-12-31' AS day, [i, NULL] AS list, {'x': i, 'y': ['z']} AS struct,
-    MAP {'k': i} AS map, (CASE i % 2 WHEN 0 THEN 'red' ELSE 'blue' END) :: ENUM ('red', 'blue') AS color,
-    (i % 200) :: UTINYINT AS tiny, random() AS real, '\\x00\\xFF' :: BLOB AS blob, 'NaN' :: FLOAT AS nan, '101' :: BIT AS bits
+SELECT i AS n, CASE WHEN i % 5 THEN 'text ' || i END AS target,
+    INTERVAL (i) MONTH + INTERVAL 3 DAY AS interval, uuid() AS uuid, {'a': i} :: JSON AS json,
+    i :: HUGEINT AS huge, (i % 200) :: UTINYINT AS tiny, random() AS real, 'NaN' :: FLOAT AS nan,
+    (i % 3) :: DECIMAL(4, 1) AS d4, i :: DECIMAL(18, 3) AS d18, i :: DECIMAL(38, 10) AS d38,
+    TIMETZ '12:30:00+02' AS timetz, TIMESTAMP '9999-12-31 23:59:59' AS until,
+    TIMESTAMPTZ '0001-01-01 00:00:00+00' AS since, DATE '9999-12-31' AS day,
+    [i, NULL] AS list, {'x': i, 'y': ['z']} AS struct, MAP {'k': i} AS map,
+    (CASE i % 2 WHEN 0 THEN 'red' ELSE 'blue' END) :: ENUM ('red', 'blue') AS color,
+    '\\x00\\xFF' :: BLOB AS blob, '101' :: BIT AS bits
 FROM range(2500) t(i)
 """
 
