@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 /// What goes wrong on purpose.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 pub struct Faults {
     /// Before each answer.
     #[serde(with = "humantime_serde")]

@@ -134,7 +134,7 @@ fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
     let text = declared.mac.tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     for block in text.split("impl ").skip(1) {
         let Some((of, body)) = block.split_once(" for ") else { continue };
-        if !body.trim_start().starts_with("$") {
+        if !body.trim_start().starts_with('$') {
             continue;
         }
         let owner =

@@ -79,7 +79,6 @@ impl Clone for Stream {
 }
 
 #[derive(Clone)]
-#[expect(clippy::large_enum_variant, reason = "a message takes nothing from the heap")]
 enum Mode {
     Gcm(Gcm),
     Ocb3(Ocb3),

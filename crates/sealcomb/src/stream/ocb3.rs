@@ -69,7 +69,7 @@ impl Ocb3 {
         let mut block = [0; BLOCK];
         block[BLOCK - nonce.len()..].copy_from_slice(nonce);
         block[BLOCK - 1 - nonce.len()] |= 1;
-        block[0] |= (8 * tag_bytes % 128 << 1) as u8;
+        block[0] |= ((8 * tag_bytes % 128) << 1) as u8;
         Self {
             nonce: block,
             nonce_bytes: nonce.len(),
