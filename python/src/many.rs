@@ -228,7 +228,8 @@ fn items(
     sequence: &Bound<'_, PyAny>,
     take: impl Fn(&Bound<'_, PyAny>) -> PyResult<Item>,
 ) -> PyResult<Vec<Item>> {
-    let mut items = Vec::with_capacity(sequence.len()?);
+    // A subclass can claim any length.
+    let mut items = Vec::with_capacity(sequence.len()?.min(1 << 16));
     for item in sequence.try_iter()? {
         items.push(take(&item?)?);
     }

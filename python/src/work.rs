@@ -5,7 +5,6 @@
 
 use std::num::NonZero;
 use std::sync::Mutex;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -60,6 +59,7 @@ fn alone<T, E>(tasks: Vec<T>, work: impl Fn(T) -> Result<(), E>) -> PyResult<Opt
     Ok(None)
 }
 
+/// Signal handlers run only while no thread of the call exists: a handler may fork, and the child has none of them.
 fn together<T: Send, E: Send>(
     threads: usize,
     tasks: Vec<T>,
@@ -70,31 +70,27 @@ fn together<T: Send, E: Send>(
     let next = || queue.lock().expect("a queue is never left halfway").next();
     // Taking the tasks that nobody has begun leaves none for the threads.
     let stop = || queue.lock().expect("a queue is never left halfway").by_ref().for_each(drop);
-
-    let (working, ended) = mpsc::channel::<()>();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            let working = working.clone();
-            let (next, stop, failures) = (&next, &stop, &failures);
-            scope.spawn(move || {
-                let _working = working;
-                while let Some((index, task)) = next() {
-                    if let Err(failure) = work(task) {
-                        failures.lock().expect("a push does not fail").push((index, failure));
-                        stop();
+    loop {
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while began.elapsed() < LOOK
+                        && let Some((index, task)) = next()
+                    {
+                        if let Err(failure) = work(task) {
+                            failures.lock().expect("a push does not fail").push((index, failure));
+                            stop();
+                        }
                     }
-                }
-            });
-        }
-        drop(working);
-        while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-            if let Err(signal) = Python::attach(look) {
-                stop();
-                return Err(signal);
+                });
             }
+        });
+        if queue.lock().expect("a queue is never left halfway").len() == 0 {
+            break;
         }
-        Ok(())
-    })?;
+        Python::attach(look)?;
+    }
     let failures = failures.into_inner().expect("a push does not fail");
     Ok(failures.into_iter().min_by_key(|(index, _)| *index).map(|(_, failure)| failure))
 }

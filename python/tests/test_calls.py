@@ -66,6 +66,39 @@ def test_a_forked_process_works_and_chooses_other_nonces():
     assert run(code) == "8"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_signal_handler_may_fork_during_a_call(threads):
+    """Parent and child both finish the call, and choose other nonces for the rows that were left."""
+    code = f"""
+        import os, signal, numpy as np, pyarrow as pa, sealcomb
+        rows = 3_000_000
+        data = pa.py_buffer(bytes(64))
+        view = pa.array([bytes(64)], pa.binary_view()).buffers()[1]
+        views = np.tile(np.frombuffer(view, np.uint8)[:16], rows)
+        column = pa.Array.from_buffers(pa.binary_view(), rows, [None, pa.py_buffer(views), data])
+        keyset = sealcomb.Keyset.generate()
+        sealcomb.seal_column(column.slice(0, 10), keyset)
+        end, out = os.pipe()
+        child = None
+        def fork(*_):
+            global child
+            if child is None:
+                child = os.fork()
+        signal.signal(signal.SIGALRM, fork)
+        signal.setitimer(signal.ITIMER_REAL, 0.08)
+        sealed = sealcomb.seal_column(column, keyset, threads={threads})
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        last = sealed[rows - 1].as_py()[5:17]
+        if child == 0:
+            os.write(out, last)
+            os._exit(0)
+        assert child is not None, "the call was over before the signal came"
+        print(os.read(end, 12) != last, os.waitpid(child, 0)[1])
+    """
+    assert run(code, timeout=60) == "True 0"
+
+
 def test_other_threads_of_python_run_meanwhile():
     code = textwrap.dedent(HUGE) + textwrap.dedent("""
         import threading, time

@@ -224,3 +224,17 @@ def test_bad_calls_say_what_is_wrong(name):
     call, error, text = BAD_CALLS[name]
     with pytest.raises(error, match=text):
         call(CIPHERS["AESGCM"])
+
+
+class Liar(list):
+    """A list that claims to be longer than memory."""
+
+    def __len__(self):
+        return 1 << 60
+
+
+def test_a_list_that_claims_another_length_is_taken_for_what_it_has():
+    cipher = CIPHERS["AESGCM"]
+    assert cipher.encrypt_many(Liar(nonces_for(2)), Liar([b"one", b"two"])) == cipher.encrypt_many(
+        nonces_for(2), [b"one", b"two"]
+    )
