@@ -12,7 +12,7 @@ Each file tools/mutations/NAME.patch is a fault, with a header before the patch:
          unit CRATE FILTER...       unit tests of another crate of the workspace
          python ARGUMENT...         `pytest` on the package, built anew
   Fails: the name of the test that must fail; it must pass without the fault
-  Cost:  cheap, or kernels where the library is compiled again
+  Cost:  cheap, or slow where much is compiled again
 
 The work is done in a copy of the working tree, with a copy of the build of the tests, both in
 target/mutations. Without names, every fault is planted; with --sample, N of the cheap ones, which
@@ -70,8 +70,8 @@ def read_fault(path: Path) -> Fault:
     run = tuple(fields["Run"].split())
     if run[0] not in KINDS:
         raise Refused(f"{path.name}: there is no way to run `{run[0]}`; there are {', '.join(KINDS)}")
-    if fields["Cost"] not in ("cheap", "kernels"):
-        raise Refused(f"{path.name}: the cost is cheap or kernels, not {fields['Cost']}")
+    if fields["Cost"] not in ("cheap", "slow"):
+        raise Refused(f"{path.name}: the cost is cheap or slow, not {fields['Cost']}")
     return Fault(path.stem, fields["Fault"], fields["Claim"], run, fields["Fails"], fields["Cost"], path)
 
 
