@@ -27,7 +27,7 @@ from pyspark.sql.types import BinaryType, StringType
 from test_engines import run_examples
 
 import sealcomb.spark
-from sealcomb import KeyProvider, Keyset, keys_from_file, open_column
+from sealcomb import KeyProvider, Keyset, columns, keys_from_file, open_column
 
 WORKERS = ("127.0.0.2", "127.0.0.3")
 QUICK_START = "-XX:TieredStopAtLevel=1"
@@ -223,6 +223,61 @@ def test_parquet_remembers_which_columns_were_strings(
     opened = sealcomb.spark.open(spark.read.parquet(path), BOTH, keys)
     assert opened.dtypes == people.dtypes
     assert sorted_rows(opened, "ssn", "note") == sorted_rows(people, "ssn", "note")
+
+
+def one_file(df: DataFrame, folder: Path) -> Path:
+    df.coalesce(1).write.parquet(str(folder))
+    return next(folder.glob("*.parquet"))
+
+
+@pytest.mark.parametrize("stamps", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
+def test_the_command_changes_one_column_of_sparks_files(
+    stamps: str, spark: SparkSession, folder: Path, keys: KeyProvider, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.sql.parquet.outputTimestampType", stamps)
+    df = spark.sql(
+        "SELECT id, CASE WHEN id % 3 > 0 THEN concat('note ', id) END AS note, 'x' AS other,"
+        " TIMESTAMP '9999-12-31 23:59:59' AS until, TIMESTAMP '0001-01-01 00:00:00' AS since,"
+        " TIMESTAMP_NTZ '2026-01-02 03:04:05' AS plain, DATE '9999-12-31' AS day,"
+        " CAST(id AS DECIMAL(20, 3)) AS price, INTERVAL '3' DAY AS days, INTERVAL '2' MONTH AS months,"
+        " map('k', id) AS map, array(id, NULL) AS list, named_struct('x', id) AS struct,"
+        " CAST('b' AS BINARY) AS bytes FROM range(100)"
+    )
+    source = one_file(df, tmp_path / "plain")
+    sealed, opened = tmp_path / "sealed.parquet", tmp_path / "opened.parquet"
+    how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
+    assert columns.main(["seal", str(source), str(sealed), *how]) == 0
+    assert columns.main(["open", str(sealed), str(opened), *how]) == 0
+    before = spark.read.parquet(str(source))
+    between, after = spark.read.parquet(str(sealed)), spark.read.parquet(str(opened))
+    assert after.schema == before.schema
+    assert sorted_rows(after) == sorted_rows(before)
+    assert isinstance(between.schema["note"].dataType, BinaryType)
+    assert between.drop("note").schema == before.drop("note").schema
+    assert sorted_rows(between.drop("note")) == sorted_rows(before.drop("note"))
+    # Spark takes no intervals of months through Python.
+    again = sealcomb.spark.open(
+        between.select("id", "note", "until"), {"note": "notes"}, keys, context="people.{column}"
+    )
+    assert isinstance(again.schema["note"].dataType, StringType)
+    assert sorted_rows(again, "id", "note") == sorted_rows(before, "id", "note")
+    # What Spark writes of it anew, the command opens as a string as well.
+    rewritten = one_file(between, tmp_path / "rewritten")
+    assert columns.main(["open", str(rewritten), str(opened), *how, "--force"]) == 0
+    assert sorted_rows(spark.read.parquet(str(opened))) == sorted_rows(before)
+
+
+def test_the_command_opens_what_spark_sealed(
+    spark: SparkSession, people: DataFrame, folder: Path, keys: KeyProvider, tmp_path: Path
+) -> None:
+    sealed = sealcomb.spark.seal(people, BOTH, keys, context="people.{column}")
+    source, opened = one_file(sealed, tmp_path / "sealed"), tmp_path / "opened.parquet"
+    how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
+    assert columns.main(["open", str(source), str(opened), *how]) == 0
+    back = spark.read.parquet(str(opened))
+    assert isinstance(back.schema["note"].dataType, StringType)
+    assert back.schema["note"].metadata == {}
+    assert sorted_rows(back, "id", "note") == sorted_rows(people, "id", "note")
 
 
 def test_equal_values_of_a_deterministic_column_join(people: DataFrame, keys: KeyProvider) -> None:
