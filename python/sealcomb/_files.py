@@ -229,6 +229,8 @@ def read(path: Path) -> Source:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise CommandError(f"{path}: {os.strerror(error.errno)}", status=BAD_FILE) from None
+        if isinstance(error, pa.ArrowNotImplementedError):
+            raise CommandError(f"{path}: it has a column of a type that cannot be read: {error}") from None
         raise CommandError(f"{path}: this is not a whole {path.suffix[1:]} file: {error}") from None
 
 

@@ -220,6 +220,7 @@ fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
         )));
     }
     let object = sized(object)?;
+    let object = with_sound_structs(object).map_err(|error| invalid(function, error.value(py)))?;
     validate_by_sizes(&object).map_err(|error| invalid(function, error.value(py)))?;
     // arrow-rs asserts some of what it expects of the structs of the interface.
     let imported = catch_unwind(AssertUnwindSafe(|| import(&object)));
@@ -247,6 +248,17 @@ fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     } else {
         Ok(object.clone())
     }
+}
+
+/// An array as it is, or what stands for it once its structs were checked, which libraries that are well known need not.
+fn with_sound_structs(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = object.py();
+    if matches!(library(&object)?.as_str(), "pyarrow" | "polars" | "arro3")
+        || !object.hasattr(intern!(py, "__arrow_c_array__"))?
+    {
+        return Ok(object);
+    }
+    py.import(intern!(py, "sealcomb._interface"))?.call_method1(intern!(py, "checked"), (object,))
 }
 
 /// Has pyarrow compare its arrays with the sizes of their buffers: the C data interface passes pointers alone, so

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sealcomb import Keyset, inspect_column, open_column, reseal_column, seal_column
+from sealcomb import Keyset, _interface, inspect_column, open_column, reseal_column, seal_column
 
 KEYSET = Keyset.generate("random")
 VALUES = [b"first value of some length", None, b"", b"third value, longer than a view holds", b"x"]
@@ -184,6 +184,37 @@ def test_a_wrong_count_of_nulls_is_refused() -> None:
     array = pa.Array.from_buffers(pa.binary(), len(good), good.buffers(), null_count=3)
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(array, KEYSET)
+
+
+def with_struct(array: pa.Array, field: str, value: int) -> Any:
+    """The capsules of an array, of which one struct says something else."""
+    capsules = array.__arrow_c_array__()
+    address = _interface._pointer(capsules[1], b"arrow_array")
+    struct = _interface._Array.from_address(address)
+    if field.startswith("buffer"):
+        struct.buffers[int(field[6:])] = value or None
+    else:
+        setattr(struct, field, value)
+    return _interface.Checked(capsules)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_string(), pa.binary_view(), pa.binary(3)], ids=str)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("length", value) for value in (-1, -(1 << 63), (1 << 63) - 1, 1 << 62)),
+        *(("offset", value) for value in (-1, -(1 << 63), (1 << 63) - 1)),
+        *(("null_count", value) for value in (-2, 1 << 40)),
+        *(("n_buffers", value) for value in (-1, 0, 1, 1 << 62)),
+        ("n_children", -1),
+        ("buffer1", 0),
+    ],
+)
+def test_structs_that_cannot_be_right_are_refused(kind: pa.DataType, field: str, value: int) -> None:
+    longest = b"xyz" if pa.types.is_fixed_size_binary(kind) else b"x" * 40
+    array = pa.array([b"abc", b"def", longest], pa.large_binary()).cast(kind)
+    with pytest.raises(ValueError, match="not valid Arrow"):
+        seal_column(with_struct(array, field, value), KEYSET)
 
 
 def test_offsets_that_change_during_the_call_do_no_harm() -> None:

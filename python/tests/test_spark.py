@@ -244,6 +244,7 @@ def test_the_command_changes_one_column_of_sparks_files(
         " CAST('b' AS BINARY) AS bytes FROM range(100)"
     )
     source = one_file(df, tmp_path / "plain")
+    spark.conf.unset("spark.sql.parquet.outputTimestampType")
     sealed, opened = tmp_path / "sealed.parquet", tmp_path / "opened.parquet"
     how = ["--keyset", str(folder / "notes.json"), "--column", "note", "--context", "people.{column}"]
     assert columns.main(["seal", str(source), str(sealed), *how]) == 0
