@@ -43,8 +43,10 @@ const STEP: Duration = Duration::from_millis(10);
 const LINES: usize = 96;
 /// Datagrams that can be repeated.
 const RECORDED: usize = 1000;
-/// Copies that come to each end in 10 ms.
+/// Copies that come in 10 ms, beside those of questions.
 const COPIES: usize = 16;
+/// Questions of which there is a copy each time.
+const QUESTIONS: usize = 8;
 /// After an attack, until both ends have changed their keys twice. The longest pauses, after keys that were refused, are of
 /// five seconds.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -103,6 +105,8 @@ struct Wire {
     in_flight: Vec<(usize, Vec<u8>)>,
     held: Vec<(usize, Vec<u8>)>,
     recorded: Vec<(usize, Vec<u8>)>,
+    /// Of these: questions who the other end is, which anybody's copy looks like.
+    questions: Vec<(usize, Vec<u8>)>,
     seen: Seen,
     source_is_empty: bool,
     repeats: bool,
@@ -140,6 +144,7 @@ impl Wire {
             in_flight: Vec::new(),
             held: Vec::new(),
             recorded: Vec::new(),
+            questions: Vec::new(),
             seen: Seen::default(),
             source_is_empty: false,
             repeats: false,
@@ -274,6 +279,9 @@ impl Wire {
                 self.repeated += 1;
                 self.repeat(self.repeated);
             }
+            for (to, datagram) in self.questions.clone() {
+                self.deliver(to, &datagram);
+            }
         }
     }
 
@@ -307,7 +315,9 @@ impl Wire {
         match action {
             Action::Send(datagram) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
-                self.see(which, &datagram);
+                if self.see(which, &datagram) && self.questions.len() < QUESTIONS {
+                    self.questions.push((1 - which, datagram.clone()));
+                }
                 if self.recorded.len() < RECORDED {
                     self.recorded.push((1 - which, datagram.clone()));
                 }
@@ -344,11 +354,13 @@ impl Wire {
         }
     }
 
-    fn see(&mut self, from: usize, datagram: &[u8]) {
+    /// Takes note of what can be seen; `true`: it is a question who the other end is.
+    fn see(&mut self, from: usize, datagram: &[u8]) -> bool {
         let message = self.codecs[from].read(datagram).expect("what an end writes can be read");
         let seen = &mut self.seen;
         seen.boots[from] = message.from;
         seen.counts[from] = seen.counts[from].max(message.count);
+        let is_question = matches!(message.say, Say::Hello { .. });
         match message.say {
             Say::Hello { challenge } | Say::Welcome { challenge } => {
                 seen.challenge = hex::encode(challenge.0);
@@ -365,5 +377,6 @@ impl Wire {
             Say::Confirm { proof, .. } | Say::Done { proof, .. } => seen.proof = hex::encode(proof.0),
             Say::Refuse { .. } | Say::Worn { .. } => {}
         }
+        is_question
     }
 }

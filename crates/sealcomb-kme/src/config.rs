@@ -10,6 +10,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 /// What goes wrong on purpose.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]

@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -62,10 +62,13 @@ impl Connections {
     /// The system's.
     pub fn new(listener: TcpListener, acceptor: TlsAcceptor) -> io::Result<Self> {
         const WAITING: usize = 64;
+        /// At a time. Others wait in the system's queue.
+        const HANDSHAKES: usize = 64;
         let local = listener.local_addr()?;
         let (sender, ready) = mpsc::channel(WAITING);
+        let places = Arc::new(Semaphore::new(HANDSHAKES));
         tokio::spawn(async move {
-            loop {
+            while let Ok(place) = places.clone().acquire_owned().await {
                 match listener.accept().await {
                     Ok((stream, address)) => {
                         let (acceptor, sender) = (acceptor.clone(), sender.clone());
@@ -73,6 +76,7 @@ impl Connections {
                             if let Some(connection) = shake_hands(acceptor, stream, address).await {
                                 let _ = sender.send(connection).await;
                             }
+                            drop(place);
                         });
                     }
                     // Too many open files, and the like.

@@ -9,6 +9,7 @@ pub mod config;
 pub mod control;
 pub mod counters;
 pub mod derive;
+mod guests;
 mod keying;
 pub mod keys;
 mod log;

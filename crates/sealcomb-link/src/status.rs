@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use axum::extract::State;
@@ -16,6 +16,7 @@ use crate::associations::Associations;
 use crate::config::{Config, Role};
 use crate::control::Control;
 use crate::counters::{Counters, Counts};
+use crate::guests::Guests;
 use crate::keys;
 
 /// What the control of keys counts.
@@ -209,7 +210,10 @@ fn as_f64(count: u64) -> f64 {
 
 /// Answers questions, for as long as it is polled.
 pub(crate) async fn serve(listener: std::net::TcpListener, watched: Arc<Watched>) -> Result<()> {
+    /// Connections at a time, and how long one may last.
+    const GUESTS: (usize, Duration) = (16, Duration::from_secs(10));
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = Guests::new(listener, GUESTS.0, GUESTS.1);
     let metrics = |State(watched): State<Arc<Watched>>| async move { watched.metrics() };
     let report = |State(watched): State<Arc<Watched>>| async move { Json(watched.report()) };
     let router =

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 /// All of them.
 pub(crate) struct Threads {
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
+    running: Vec<JoinHandle<()>>,
     sender: mpsc::UnboundedSender<Error>,
     ended: mpsc::UnboundedReceiver<Error>,
 }
@@ -22,7 +22,7 @@ impl Threads {
     /// None yet. Setting `stop` tells threads to end.
     pub(crate) fn new(stop: Arc<AtomicBool>) -> Self {
         let (sender, ended) = mpsc::unbounded_channel();
-        Self { stop, threads: Vec::new(), sender, ended }
+        Self { stop, running: Vec::new(), sender, ended }
     }
 
     /// Starts a thread.
@@ -40,7 +40,7 @@ impl Threads {
             }
         };
         let thread = thread::Builder::new().name(name.into()).spawn(body);
-        self.threads.push(thread.with_context(|| format!("the thread `{name}`"))?);
+        self.running.push(thread.with_context(|| format!("the thread `{name}`"))?);
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Threads {
     /// Tells the threads to end and waits until they have.
     pub(crate) fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
-        for thread in self.threads {
+        for thread in self.running {
             let _ = thread.join();
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         };
         threads.start("packets", work).unwrap();
         threads.stop.store(true, Ordering::Relaxed);
-        threads.threads.remove(0).join().unwrap();
+        threads.running.remove(0).join().unwrap();
         assert!(threads.ended.try_recv().is_err());
     }
 

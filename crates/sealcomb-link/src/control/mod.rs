@@ -139,6 +139,7 @@ impl Again {
 }
 
 /// What only one of the two roles has.
+#[allow(clippy::large_enum_variant, reason = "there is one in a process")]
 enum Side {
     Master(Master),
     Slave(Slave),
