@@ -130,7 +130,7 @@ def read_arrow_file(path: Path) -> Source:
                 validate(batch)
             yield Piece(group, 0, batch, group / reader.num_record_batches, notes)
 
-    return Source(path, reader.schema, "record batch", pieces, codec, reader.metadata)
+    return Source(path, reader.schema, "record batch", pieces, codec, getattr(reader, "metadata", None))
 
 
 def read_arrow_stream(path: Path) -> Source:
@@ -255,7 +255,9 @@ def write(
             if suffix == ".arrows":
                 writer = pa.ipc.new_stream(file, schema, options=options)
             else:
-                writer = pa.ipc.new_file(file, schema, options=options, metadata=source.notes)
+                # Of a version of pyarrow that knows no such notes, nobody asks for them.
+                notes = {"metadata": source.notes} if source.notes else {}
+                writer = pa.ipc.new_file(file, schema, options=options, **notes)
             with writer:
                 for piece in pieces:
                     writer.write_batch(piece.batch, custom_metadata=piece.notes)

@@ -475,7 +475,7 @@ def seal_column(
 
     Args:
         array: An Arrow array or chunked array of whatever library: Binary, LargeBinary, BinaryView,
-            FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is read where it is.
+            FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is read where it is, once it is validated.
         keyset: The keys, and with them the policy.
         context: What is authenticated with every value, such as `b"people.ssn"`: a value that is moved to a
             column with another context does not open.
@@ -490,7 +490,7 @@ def seal_column(
 
     Raises:
         TypeError: `array` is no Arrow array, or of another type.
-        ValueError: `row_ids` has another length, or nulls.
+        ValueError: `array` or `row_ids` is not valid Arrow; `row_ids` has another length, or nulls.
         LimitReached: The policy is `gcm`, and the key would have sealed more than 2^32 values in this
             process.
         KeyboardInterrupt: Ctrl-C; so in the functions below.

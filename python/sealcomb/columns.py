@@ -1,7 +1,7 @@
 """The command ``sealcomb-columns``: seals and opens columns of Parquet, Arrow and CSV files.
 
 A file passes through in pieces of some megabytes, so its size does not matter. The output appears under its
-name only when it is whole: until then it is a hidden file beside it, and a failure or a signal removes that.
+name only when it is whole: until then it has none, and whatever ends the process leaves nothing of it.
 """
 
 from __future__ import annotations
@@ -91,6 +91,8 @@ EPILOG = """\
 formats, by the suffix of each file:
   .parquet, .arrow or .feather (Arrow's file format), .arrows (Arrow's stream), .csv; IN and OUT may differ.
   In CSV every column is text, and a sealed value is base64.
+  Columns that are not named stay as they are, or the command refuses by their name and writes nothing.
+  What was opened is readable by you alone; what was sealed, by nobody who could not read IN.
 
 examples:
   sealcomb-columns seal people.parquet sealed.parquet --keyset keys.json --column ssn --column note
@@ -102,7 +104,8 @@ examples:
 
 exit status:
   0  done
-  1  IN or the keyset is not what it should be: cut short, forged, another key, a column that is not there
+  1  IN or the keyset is not what it should be: cut short, forged, another key, a column that is not there;
+     or a column that is not named cannot stay as it is
   2  the command line is wrong
   3  a file cannot be read or written: permission, disk full, OUT exists
   4  done with --forged null, and some values did not open
