@@ -620,25 +620,27 @@ def inspect(options: argparse.Namespace) -> int:
     """Prints which columns look sealed, and under which keys."""
     source = read(options.input)
     keyset = read_keyset(options.keyset) if options.keyset else None
-    names = options.columns or source.schema.names
-    for name in names:
-        if name not in source.schema.names:
+    schema = source.schema
+    for name in options.columns or ():
+        if name not in schema.names:
             raise CommandError(
-                f"{source.path}: no column is named {name!r}; there are {', '.join(source.schema.names)}"
+                f"{source.path}: no column is named {name!r}; there are {', '.join(schema.names)}"
             )
-    counts = {name: Count() for name in names}
+    # By number, for names may come twice.
+    wanted = [at for at, name in enumerate(schema.names) if not options.columns or name in options.columns]
+    counts = {at: Count() for at in wanted}
 
     def count() -> Iterator[float]:
         for piece in source.pieces():
-            for name, so_far in counts.items():
-                inspect_piece(piece.batch.column(name), so_far, text=source.text)
+            for at, so_far in counts.items():
+                inspect_piece(piece.batch.column(at), so_far, text=source.text)
             yield piece.done
 
     with progress_bar("inspect") as show:
         show(count())
     header = ["column", "type", "values", "nulls", "sealed", "keys"]
     lines = [header] + [
-        describe(name, source.schema.field(name).type, counts[name], keyset) for name in names
+        describe(schema.field(at).name, schema.field(at).type, counts[at], keyset) for at in wanted
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

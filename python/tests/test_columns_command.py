@@ -337,6 +337,22 @@ def test_inspect_shows_what_is_sealed_and_under_which_keys(
         assert lines["id"] == [str(ROWS), "0", "no"]
 
 
+@pytest.mark.parametrize("form", ["csv", "arrow"])
+def test_inspect_shows_columns_of_one_name_apart(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"in.{form}"
+    table = pa.Table.from_arrays([pa.array(["a", None]), pa.array(["b", "c"])], ["x", "x"])
+    if form == "csv":
+        pa.csv.write_csv(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    status, shown = run(capsys, "inspect", path)
+    assert status == 0
+    assert [line.split()[2] for line in shown.splitlines()[1:]] == ["1", "2"]
+
+
 # ---- what does not open
 
 
