@@ -8,7 +8,7 @@
 //! h                    10 ms pass, and what the ends have sent is held back
 //! u                    what was held back arrives, the last first
 //! pN                   datagram N of all that were sent arrives once more
-//! f                    from now on, or no longer, copies of what was sent arrive all the time
+//! f                    from now on, or no longer, copies of what was sent until now arrive all the time
 //! k                    from now on, or no longer, the slave's source has no keys
 //! r, R                 the slave or the master starts anew
 //! w                    both ends have sent enough under their keys
@@ -110,6 +110,8 @@ struct Wire {
     seen: Seen,
     source_is_empty: bool,
     repeats: bool,
+    /// Of what is recorded, that which is repeated: a copy of the latest could stand for what it is a copy of.
+    old: usize,
     /// The next datagram to repeat.
     repeated: usize,
     has_control_key: bool,
@@ -148,6 +150,7 @@ impl Wire {
             seen: Seen::default(),
             source_is_empty: false,
             repeats: false,
+            old: 0,
             repeated: 0,
             has_control_key: true,
             keys: 0,
@@ -180,7 +183,10 @@ impl Wire {
                 });
                 self.repeat(number);
             }
-            b'f' if rest.is_empty() => self.repeats ^= true,
+            b'f' if rest.is_empty() => {
+                self.repeats ^= true;
+                self.old = self.recorded.len();
+            }
             b'k' if rest.is_empty() => self.source_is_empty ^= true,
             b'r' if rest.is_empty() => self.restart(1),
             b'R' if rest.is_empty() => self.restart(0),
@@ -277,7 +283,7 @@ impl Wire {
         if self.repeats {
             for _ in 0..COPIES {
                 self.repeated += 1;
-                self.repeat(self.repeated);
+                self.repeat(self.repeated % self.old.max(1));
             }
             for (to, datagram) in self.questions.clone() {
                 self.deliver(to, &datagram);
@@ -315,7 +321,7 @@ impl Wire {
         match action {
             Action::Send(datagram) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
-                if self.see(which, &datagram) && self.questions.len() < QUESTIONS {
+                if self.see(which, &datagram) && !self.repeats && self.questions.len() < QUESTIONS {
                     self.questions.push((1 - which, datagram.clone()));
                 }
                 if self.recorded.len() < RECORDED {
