@@ -178,11 +178,8 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
         })
         .collect();
     // SAFETY: jobs whose buffers live.
-    assert_eq!(
-        in_arena(|| unsafe { sealcomb_seal_batch(jobs.as_mut_ptr(), count) }),
-        SEALCOMB_OK,
-        "{algorithm:?}"
-    );
+    let sealed = in_arena(|| unsafe { sealcomb_seal_batch(jobs.as_mut_ptr(), count) });
+    assert_eq!(sealed, SEALCOMB_OK, "{algorithm:?}");
     for (i, job) in jobs.iter_mut().enumerate() {
         job.input_bytes = room;
         job.output_bytes = if algorithm.needs_message_bytes() { 32 } else { room };

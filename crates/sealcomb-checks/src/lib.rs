@@ -288,9 +288,12 @@ impl Case {
             })
             .collect::<Result<_, _>>()
             .expect("room for the ciphertexts");
-        let sealed = memory.call(Call::SealBatch, || match self.schedule {
-            Schedule::Auto => call!(seal_batch(&mut batch)),
-            _ => call!(seal_batch_with(self.schedule, &mut batch)),
+        let sealed = memory.call(Call::SealBatch, || {
+            if self.schedule == Schedule::Auto {
+                call!(seal_batch(&mut batch))
+            } else {
+                call!(seal_batch_with(self.schedule, &mut batch))
+            }
         });
         sealed.expect("sizes that the algorithm takes");
         drop(batch);
@@ -336,9 +339,12 @@ impl Case {
             })
             .collect::<Result<_, _>>()
             .expect("room for the messages");
-        let forged = memory.call(Call::OpenBatch, || match self.schedule {
-            Schedule::Auto => call!(open_batch(&mut batch)),
-            _ => call!(open_batch_with(self.schedule, &mut batch)),
+        let forged = memory.call(Call::OpenBatch, || {
+            if self.schedule == Schedule::Auto {
+                call!(open_batch(&mut batch))
+            } else {
+                call!(open_batch_with(self.schedule, &mut batch))
+            }
         });
         let forged = forged.expect("sizes that the algorithm takes");
         let ends: Vec<_> =
@@ -368,9 +374,12 @@ impl Case {
         let burst = Burst::new(key, &nonces).aads(&aads);
         let (mut data_column, mut tag_column) = (column(&mut data), column(&mut tags));
         memory
-            .call(Call::SealBurst, || match self.algorithm.kind {
-                Kind::Mac => call!(Burst::mac(&burst, &mut tag_column)),
-                _ => call!(Burst::seal(&burst, &mut data_column, &mut tag_column)),
+            .call(Call::SealBurst, || {
+                if self.algorithm.kind == Kind::Mac {
+                    call!(Burst::mac(&burst, &mut tag_column))
+                } else {
+                    call!(Burst::seal(&burst, &mut data_column, &mut tag_column))
+                }
             })
             .expect("sizes that the algorithm takes");
         for ((job, data), tag) in jobs.iter().zip(&mut data).zip(&mut tags) {
@@ -388,9 +397,12 @@ impl Case {
         let (mut data_column, tag_column) = (column(&mut data), column(&mut tags));
         let mut verdicts = vec![Verdict::Pending; jobs.len()];
         let forged = memory
-            .call(Call::OpenBurst, || match self.algorithm.kind {
-                Kind::Mac => call!(Burst::verify(&burst, &tag_column, &mut verdicts)),
-                _ => call!(Burst::open(&burst, &mut data_column, &tag_column, &mut verdicts)),
+            .call(Call::OpenBurst, || {
+                if self.algorithm.kind == Kind::Mac {
+                    call!(Burst::verify(&burst, &tag_column, &mut verdicts))
+                } else {
+                    call!(Burst::open(&burst, &mut data_column, &tag_column, &mut verdicts))
+                }
             })
             .expect("sizes that the algorithm takes");
         assert_eq!(forged, jobs.iter().filter(|job| job.forged).count(), "{self:?}");
@@ -473,6 +485,7 @@ impl Case {
 /// Expanded keys, where they were made.
 enum Keys {
     Together(Vec<Key>),
+    #[expect(clippy::vec_box, reason = "a key that is moved leaves a copy behind")]
     Each(Vec<Box<Key>>),
 }
 

@@ -308,9 +308,12 @@ mod traced {
                     }
                 })
                 .collect();
-            let mut seal = || match schedule {
-                Schedule::Auto => call!(seal_batch(&mut jobs)),
-                _ => call!(seal_batch_with(schedule, &mut jobs)),
+            let mut seal = || {
+                if schedule == Schedule::Auto {
+                    call!(seal_batch(&mut jobs))
+                } else {
+                    call!(seal_batch_with(schedule, &mut jobs))
+                }
             };
             let sealed = match name {
                 Some(name) => traced(name, &mut seal),
@@ -335,9 +338,12 @@ mod traced {
                     }
                 })
                 .collect();
-            let opened = traced(name, || match schedule {
-                Schedule::Auto => call!(open_batch(&mut jobs)),
-                _ => call!(open_batch_with(schedule, &mut jobs)),
+            let opened = traced(name, || {
+                if schedule == Schedule::Auto {
+                    call!(open_batch(&mut jobs))
+                } else {
+                    call!(open_batch_with(schedule, &mut jobs))
+                }
             });
             opened.expect("sizes that the algorithm takes");
             for (i, job) in jobs.iter().enumerate() {
