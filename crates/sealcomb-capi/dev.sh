@@ -109,8 +109,13 @@ build_provider() {
     cp "$TARGET/release/libsealcomb_provider.so" "$CAPI/modules/sealcomb.so"
 }
 
+# Random sequences of calls, beside OpenSSL's own provider.
+fuzz_provider() {
+    gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/sequences.c -lcrypto -o "$CAPI/sequences"
+    OPENSSL_MODULES=$CAPI/modules "$CAPI/sequences" "$1"
+}
+
 test_provider() {
-    cargo test --quiet --release -p sealcomb-provider
     gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/evp.c -lcrypto -o "$CAPI/evp"
     if fetch_evp_data; then
         OPENSSL_MODULES=$CAPI/modules "$CAPI/evp" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt

@@ -45,14 +45,14 @@ struct Message {
 
 impl Ccm {
     /// The key, if the lengths are those that it came with. For longer IVs than that, OpenSSL would leave out the last bytes.
-    fn key(&self) -> Option<Arc<Key>> {
+    fn key(&self) -> Option<&Key> {
         let Lengths { key, iv_bytes } = self.key.as_ref()?;
-        (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then(|| key.clone())
+        (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then_some(key)
     }
 
     /// Encrypts or decrypts the message, which is its end.
     fn message(&mut self, data: Data<'_>) -> Option<()> {
-        let key = self.key()?;
+        self.key()?;
         if !self.encrypts && !self.tag.is_expected() {
             return None;
         }
@@ -60,14 +60,14 @@ impl Ccm {
         if message.bytes != data.input().len() {
             return None;
         }
-        let iv = &self.iv[..self.iv_bytes];
-        if self.encrypts {
-            self.tag = Tag::Computed(whole::seal(&key, iv, &[message.aad], data)?);
-            return Some(());
-        }
-        let expected = self.tag.take_expected()?;
-        whole::open(&key, iv, &[message.aad], data, &expected[..self.tag_bytes])?;
-        self.tag = Tag::Done;
+        let expected = self.tag.take_expected();
+        let (key, iv) = (self.key()?, &self.iv[..self.iv_bytes]);
+        self.tag = if self.encrypts {
+            Tag::Computed(whole::seal(key, iv, &[message.aad], data)?)
+        } else {
+            whole::open(key, iv, &[message.aad], data, &expected?[..self.tag_bytes])?;
+            Tag::Done
+        };
         Some(())
     }
 
@@ -96,7 +96,7 @@ impl Ccm {
 
     /// Encrypts or decrypts a record of TLS. Returns the bytes of the result.
     fn record(&mut self, record: &mut [u8], header: [u8; tls::HEADER]) -> Option<usize> {
-        let key = self.key()?;
+        self.key()?;
         if !self.has_fixed_iv || self.iv_bytes != tls::FIXED_IV + tls::EXPLICIT_IV {
             return None;
         }
@@ -107,7 +107,7 @@ impl Ccm {
             explicit.copy_from_slice(&header[..tls::EXPLICIT_IV]);
         }
         self.iv[tls::FIXED_IV..self.iv_bytes].copy_from_slice(explicit);
-        let iv = &self.iv[..self.iv_bytes];
+        let (key, iv) = (self.key()?, &self.iv[..self.iv_bytes]);
         if self.encrypts {
             key.seal_in_place(iv, &header, text, tag).ok()?;
             return Some(record_bytes);

@@ -2,9 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 use std::slice;
-use std::sync::Arc;
 
-use sealcomb::{Direction, Key, Stream};
+use sealcomb::{Direction, Stream};
 
 use crate::cipher;
 use crate::context::{
@@ -18,20 +17,14 @@ const TAG_BYTES: usize = 16;
 struct Cmac {
     /// Bytes of the key of the cipher that was named; OpenSSL knows none without.
     key_bytes: Option<usize>,
-    key: Option<Arc<Key>>,
-    message: Option<Stream>,
+    stream: Option<Stream>,
 }
 
 impl Cmac {
     fn set_key(&mut self, key: &[u8]) -> Option<()> {
-        self.key = None;
-        self.message = None;
-        self.key = Some(cipher::key("cmac", key, self.key_bytes?)?);
-        self.start()
-    }
-
-    fn start(&mut self) -> Option<()> {
-        self.message = Some(Stream::new(self.key.clone()?, Direction::Seal, b"").ok()?);
+        self.stream = None;
+        let key = cipher::key("cmac", key, self.key_bytes?)?;
+        self.stream = Some(Stream::new(key, Direction::Seal, b"").ok()?);
         Some(())
     }
 
@@ -56,7 +49,7 @@ impl Context for Cmac {
     fn get(&mut self, param: &mut Param) -> bool {
         match param.name() {
             // OpenSSL has none as long as it doesn't know the cipher.
-            b"size" | b"block-size" => param.set_number(if self.key.is_some() { TAG_BYTES } else { 0 }),
+            b"size" | b"block-size" => param.set_number(if self.stream.is_some() { TAG_BYTES } else { 0 }),
             _ => true,
         }
     }
@@ -91,7 +84,7 @@ unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, pa
         match unsafe { bytes(key, count) } {
             Some(key) => context.set_key(key),
             // The same key again, for another message.
-            None => context.start(),
+            None => context.stream.as_mut()?.begin(Direction::Seal, b"").ok(),
         }
     })
 }
@@ -99,12 +92,12 @@ unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, pa
 unsafe extern "C" fn update(context: *mut c_void, data: *const u8, count: usize) -> c_int {
     succeeds(|| {
         // SAFETY: OpenSSL's promises.
-        let message = unsafe { self::context::<Cmac>(context) }?.message.as_mut()?;
+        let stream = unsafe { self::context::<Cmac>(context) }?.stream.as_mut()?;
         if count == 0 {
             return Some(());
         }
         // SAFETY: the same.
-        message.aad(unsafe { bytes(data, count) }?).ok()
+        stream.aad(unsafe { bytes(data, count) }?).ok()
     })
 }
 
@@ -116,7 +109,7 @@ unsafe extern "C" fn finish(context: *mut c_void, tag: *mut u8, written: *mut us
             return None;
         }
         let mut computed = [0; TAG_BYTES];
-        context.message.take()?.finish(&mut computed).ok()?;
+        context.stream.as_mut()?.finish(&mut computed).ok()?;
         // SAFETY: the same; there is room.
         unsafe {
             slice::from_raw_parts_mut(tag, TAG_BYTES).copy_from_slice(&computed);

@@ -24,9 +24,11 @@ pub(crate) struct Gcm {
     key_bytes: usize,
     encrypts: bool,
     key: Option<Arc<Key>>,
+    /// The messages under the key, once there was one.
+    stream: Option<Stream>,
     iv: [u8; IV_BYTES],
     iv_bytes: usize,
-    state: Iv<Stream>,
+    state: Iv<()>,
     /// Whether the IV has a part that stays and one that counts, and so can be asked for the next.
     counts: bool,
     tag: Tag,
@@ -43,17 +45,17 @@ impl Gcm {
         &self.iv[..self.iv_bytes]
     }
 
-    fn direction(&self) -> Direction {
-        if self.encrypts { Direction::Seal } else { Direction::Open }
-    }
-
     /// Begins a message with the IV that there is.
     fn start(&mut self) -> Option<&mut Stream> {
-        let stream = Stream::new(self.key.clone()?, self.direction(), self.iv()).ok()?;
+        let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
+        let iv = &self.iv[..self.iv_bytes];
+        match &mut self.stream {
+            Some(stream) => stream.begin(direction, iv).ok()?,
+            none => *none = Some(Stream::new(self.key.clone()?, direction, iv).ok()?),
+        }
         self.tag.begin(self.encrypts);
-        self.state = Iv::Running(stream);
-        let Iv::Running(stream) = &mut self.state else { return None };
-        Some(stream)
+        self.state = Iv::Running(());
+        self.stream.as_mut()
     }
 
     /// The message that has begun, or begins now.
@@ -61,19 +63,14 @@ impl Gcm {
         if self.key.is_none() {
             return None;
         }
-        if matches!(self.state, Iv::Unset) {
-            if !self.encrypts || self.iv_bytes < RANDOM_IV {
-                return None;
+        match self.state {
+            Iv::Running(()) => self.stream.as_mut(),
+            Iv::Buffered => self.start(),
+            Iv::Unset if self.encrypts && self.iv_bytes >= RANDOM_IV => {
+                sealcomb_random::fill(&mut self.iv[..self.iv_bytes]).ok()?;
+                self.start()
             }
-            sealcomb_random::fill(&mut self.iv[..self.iv_bytes]).ok()?;
-            self.state = Iv::Buffered;
-        }
-        if matches!(self.state, Iv::Buffered) {
-            return self.start();
-        }
-        match &mut self.state {
-            Iv::Running(stream) => Some(stream),
-            _ => None,
+            Iv::Unset | Iv::Finished => None,
         }
     }
 
@@ -116,9 +113,9 @@ impl Gcm {
             }
             return None;
         }
-        let Iv::Running(stream) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
+        self.state = Iv::Finished;
         let mut computed = [0; TAG_BYTES];
-        stream.finish(&mut computed).ok()?;
+        self.stream.as_mut()?.finish(&mut computed).ok()?;
         if self.encrypts {
             self.tag = Tag::Computed(computed);
             self.tag_bytes = Some(TAG_BYTES);
@@ -241,6 +238,7 @@ impl Cipher for Gcm {
             key_bytes,
             encrypts: true,
             key: None,
+            stream: None,
             iv: [0; IV_BYTES],
             iv_bytes: 12,
             state: Iv::Unset,
@@ -268,6 +266,7 @@ impl Cipher for Gcm {
         }
         if let Some(key) = key {
             self.key = Some(cipher::key("gcm", key, self.key_bytes)?);
+            self.stream = None;
             // OpenSSL goes on, with a counter of zeros.
             self.state.break_off();
             self.records = 0;

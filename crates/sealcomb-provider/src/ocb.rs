@@ -25,14 +25,15 @@ pub(crate) struct Ocb {
     iv: [u8; IV_BYTES],
     iv_bytes: usize,
     state: Iv<Message>,
+    /// The messages under the key, once there was one.
+    stream: Option<Stream>,
     tag: Tag,
     tag_bytes: usize,
 }
 
-/// A message that has begun.
-#[derive(Clone)]
+/// What OpenSSL would keep of a message that has begun.
+#[derive(Clone, Default)]
 struct Message {
-    stream: Stream,
     rest: Rest,
     aad_bytes: usize,
 }
@@ -76,18 +77,29 @@ impl Rest {
 }
 
 impl Ocb {
+    /// Begins a message with the IV that there is.
+    fn start(&mut self) -> Option<()> {
+        let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
+        let iv = &self.iv[..self.iv_bytes];
+        match &mut self.stream {
+            Some(stream) if stream.tag_bytes() == self.tag_bytes => stream.begin(direction, iv).ok()?,
+            other => {
+                *other = Some(Stream::with_tag_bytes(self.key.clone()?, direction, iv, self.tag_bytes).ok()?);
+            }
+        }
+        self.tag.begin(self.encrypts);
+        self.state = Iv::Running(Message::default());
+        Some(())
+    }
+
     /// The message that has begun, or begins now.
-    fn message(&mut self) -> Option<&mut Message> {
-        let key = self.key.as_ref()?;
+    fn message(&mut self) -> Option<(&mut Stream, &mut Message)> {
+        self.key.as_ref()?;
         if matches!(self.state, Iv::Buffered) {
-            let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
-            let iv = &self.iv[..self.iv_bytes];
-            let stream = Stream::with_tag_bytes(key.clone(), direction, iv, self.tag_bytes).ok()?;
-            self.tag.begin(self.encrypts);
-            self.state = Iv::Running(Message { stream, rest: Rest::default(), aad_bytes: 0 });
+            self.start()?;
         }
         match &mut self.state {
-            Iv::Running(message) => Some(message),
+            Iv::Running(message) => Some((self.stream.as_mut()?, message)),
             _ => None,
         }
     }
@@ -121,6 +133,7 @@ impl Cipher for Ocb {
             iv: [0; IV_BYTES],
             iv_bytes: 12,
             state: Iv::Unset,
+            stream: None,
             tag: Tag::None,
             tag_bytes: TAG_BYTES,
         }
@@ -147,6 +160,7 @@ impl Cipher for Ocb {
         }
         if let Some(key) = key {
             self.key = Some(cipher::key("ocb3-t128", key, self.key_bytes)?);
+            self.stream = None;
             // OpenSSL goes on, with an offset of zeros.
             self.state.break_off();
         }
@@ -157,13 +171,13 @@ impl Cipher for Ocb {
     }
 
     unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
-        let message = self.message()?;
+        let (stream, message) = self.message()?;
         if buffers.count == 0 {
             return Some(0);
         }
         if buffers.output.is_null() {
             // SAFETY: the caller's promise.
-            message.stream.aad(unsafe { buffers.aad() }?).ok()?;
+            stream.aad(unsafe { buffers.aad() }?).ok()?;
             let before = message.aad_bytes % BLOCK;
             message.aad_bytes = before + buffers.count % BLOCK;
             // Like OpenSSL, the bytes in blocks that are whole now.
@@ -171,17 +185,17 @@ impl Cipher for Ocb {
         }
         // SAFETY: the caller's promise.
         let whole = unsafe { message.rest.join(buffers) }?;
-        message.stream.update(whole).ok()?;
+        stream.update(whole).ok()?;
         Some(whole.len())
     }
 
     unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
-        let count = self.message()?.rest.count;
+        let count = self.message()?.1.rest.count;
         if count > room || (count > 0 && output.is_null()) {
             return None;
         }
         let Iv::Running(message) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
-        let Message { mut stream, rest, .. } = message;
+        let (stream, rest) = (self.stream.as_mut()?, message.rest);
         // More of the room that OpenSSL tells need not be there.
         // SAFETY: the caller's promise.
         let output = if count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(output, count) } };

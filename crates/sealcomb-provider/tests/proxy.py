@@ -70,7 +70,9 @@ def main() -> int:
     for to, nonces in ways.items():
         print(f"{len(nonces)} protected records to the {to}")
         if len(set(nonces)) < len(nonces):
-            print(f"{len(nonces) - len(set(nonces))} explicit nonces to the {to} came before", file=sys.stderr)
+            print(
+                f"{len(nonces) - len(set(nonces))} explicit nonces to the {to} came before", file=sys.stderr
+            )
             return 1
     return 0
 

@@ -74,6 +74,8 @@ pub enum Error {
     TakesNoMessage,
     /// GCM's additional data comes before the message.
     AadAfterMessage,
+    /// The message in pieces has ended, and no other has begun.
+    MessageEnded,
     /// The algorithm takes no messages in pieces.
     NotInPieces,
     /// No algorithm has this id; [`crate::ALGORITHMS`] lists those there are.
@@ -135,6 +137,7 @@ impl fmt::Display for Error {
                 f.write_str("a MAC takes its message as additional data and encrypts nothing")
             }
             Self::AadAfterMessage => f.write_str("additional data after the message has begun"),
+            Self::MessageEnded => f.write_str("the message has ended"),
             Self::NotInPieces => f.write_str("this algorithm takes no messages in pieces"),
             Self::UnknownAlgorithm => f.write_str("no algorithm has this id"),
             Self::UnknownBackend => {

@@ -243,6 +243,14 @@ fn what_a_stream_cannot_take_is_refused_and_leaves_it_as_it_was() {
         assert_eq!(refused.err(), Some(Error::TagLength { got }));
     }
 
+    let mut ended = new("aes128-gcm", &[0; 12]).unwrap();
+    ended.finish(&mut [0; 16]).unwrap();
+    assert_eq!(ended.begin(Direction::Seal, &[]), Err(Error::NonceLength { got: 0 }));
+    assert_eq!(ended.aad(b""), Err(Error::MessageEnded));
+    assert_eq!(ended.update(&mut [0; 1]), Err(Error::MessageEnded));
+    assert_eq!(ended.finish(&mut [0; 16]), Err(Error::MessageEnded));
+    assert_eq!(ended.verify(&[0; 16]), Err(Error::MessageEnded.into()));
+
     let key = aead("aes128-gcm");
     let whole = whole(&key, &[0; 12], b"header", &bytes(50));
     let (mut data, mut short) = (bytes(50), [0; 9]);
@@ -288,8 +296,43 @@ fn a_clone_goes_its_own_way() {
         let mut other = stream.clone();
         stream.aad(b"two").unwrap();
         other.aad(b"three").unwrap();
-        for (stream, aad) in [(stream, &b"onetwo"[..]), (other, b"onethree")] {
+        for (mut stream, aad) in [(stream, &b"onetwo"[..]), (other, b"onethree")] {
             assert_eq!(stream.verify(&whole(&key, &nonce, aad, b"").tag), Ok(()), "{algorithm:?}");
+        }
+    }
+}
+
+/// Messages one after the other, each given up or ended at another moment, leave nothing to the next.
+#[test]
+fn another_message_of_a_stream_is_what_it_is_in_a_new_one() {
+    for backend in backends::available() {
+        for algorithm in algorithms() {
+            let key = key(algorithm, backend);
+            let nonce = bytes(algorithm.nonce_bytes);
+            let mut stream = Stream::new(key.clone(), Direction::Seal, &nonce).unwrap();
+            for (i, len) in [0, 33, 16, 100, 5, 64].into_iter().enumerate() {
+                let message = if algorithm.kind == Kind::Mac { vec![] } else { bytes(len) };
+                let whole = whole(&key, &nonce, &bytes(7 * i), &message);
+                for pieces in 0..4 {
+                    stream.begin(Direction::Open, &nonce).unwrap();
+                    stream.aad(&whole.aad[..i]).unwrap();
+                    stream.aad(&whole.aad[i..]).unwrap();
+                    let mut data = whole.sealed.clone();
+                    let cut = (len * pieces / 3).min(data.len()) / 16 * 16;
+                    let (one, two) = data.split_at_mut(cut);
+                    if pieces > 0 && !one.is_empty() {
+                        stream.update(one).unwrap();
+                    }
+                    // The first is given up.
+                    if pieces > 0 {
+                        if !two.is_empty() {
+                            stream.update(two).unwrap();
+                        }
+                        assert_eq!(stream.verify(&whole.tag), Ok(()), "{key:?} {len} {pieces}");
+                        assert_eq!(data, whole.message);
+                    }
+                }
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use core::fmt;
 
 use ctutils::CtEq;
 use inout::InOutBuf;
-use zeroize::ZeroizeOnDrop;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::cmac::Cmac;
 use super::gcm::Gcm;
@@ -23,7 +23,7 @@ pub enum Direction {
     Open,
 }
 
-/// One message that comes in pieces, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC; takes memory of a constant size.
+/// A message that comes in pieces, and others after it, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC; takes memory of a constant size.
 ///
 /// **Opening gives out plaintext before the tag is verified.** Whoever uses it keeps that plaintext from having any effect
 /// until [`Stream::verify`] has returned `Ok`, and destroys it if it doesn't: this is for interfaces that hand over messages in
@@ -43,7 +43,7 @@ pub enum Direction {
 ///
 /// let key = std::sync::Arc::new(Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?);
 /// let mut message = *b"a message in two pieces";
-/// let mut stream = Stream::new(key.clone(), Direction::Seal, b"unique nonce")?;
+/// let mut stream = Stream::new(key, Direction::Seal, b"unique nonce")?;
 /// stream.aad(b"header")?;
 /// let (one, two) = message.split_at_mut(10);
 /// stream.update(one)?;
@@ -51,7 +51,7 @@ pub enum Direction {
 /// let mut tag = [0; 16];
 /// stream.finish(&mut tag)?;
 ///
-/// let mut stream = Stream::new(key, Direction::Open, b"unique nonce")?;
+/// stream.begin(Direction::Open, b"unique nonce")?;
 /// stream.aad(b"header")?;
 /// stream.update(&mut message)?;
 /// assert_eq!(stream.verify(&tag), Ok(()));
@@ -68,6 +68,7 @@ struct Running {
     tag_bytes: usize,
     aad_bytes: u64,
     message_bytes: u64,
+    ended: bool,
     mode: Mode,
 }
 
@@ -86,13 +87,11 @@ enum Mode {
 }
 
 impl Mode {
-    fn new(key: &Key, nonce: &[u8], tag_bytes: usize) -> Result<Self, Error> {
-        let Algorithm { cipher, mode, .. } = key.algorithm();
-        match (cipher, *mode) {
-            (Cipher::Aes, "GCM" | "GMAC") => Ok(Self::Gcm(Gcm::new(key, nonce))),
-            (Cipher::Aes, "OCB3-T64" | "OCB3-T96" | "OCB3-T128") => {
-                Ok(Self::Ocb3(Ocb3::new(key, nonce, tag_bytes)))
-            }
+    /// Room for messages of an algorithm.
+    fn of(algorithm: &Algorithm) -> Result<Self, Error> {
+        match (algorithm.cipher, algorithm.mode) {
+            (Cipher::Aes, "GCM" | "GMAC") => Ok(Self::Gcm(Gcm::default())),
+            (Cipher::Aes, "OCB3-T64" | "OCB3-T96" | "OCB3-T128") => Ok(Self::Ocb3(Ocb3::default())),
             (Cipher::Aes, "CMAC") => Ok(Self::Cmac(Cmac::default())),
             _ => Err(Error::NotInPieces),
         }
@@ -123,20 +122,48 @@ impl Stream {
         if !(1..=BLOCK).contains(&tag_bytes) {
             return Err(Error::TagLength { got: tag_bytes });
         }
-        let algorithm = key.algorithm();
-        algorithm.check(nonce.len(), algorithm.tag_bytes, 0, algorithm.least_message_bytes as u64)?;
-        let mode = Mode::new(&key, nonce, tag_bytes)?;
-        let nonce_bytes = nonce.len();
-        let running =
-            Running { key, direction, nonce_bytes, tag_bytes, aad_bytes: 0, message_bytes: 0, mode };
-        Ok(Self(Wiped::new(running)))
+        let mode = Mode::of(key.algorithm())?;
+        let mut stream = Self(Wiped::new(Running {
+            key,
+            direction,
+            nonce_bytes: 0,
+            tag_bytes,
+            aad_bytes: 0,
+            message_bytes: 0,
+            ended: true,
+            mode,
+        }));
+        stream.begin(direction, nonce)?;
+        Ok(stream)
+    }
+
+    /// Begins another message under the same key, with a tag of the same length, whether the one before has ended or not.
+    /// This costs less than a new stream.
+    ///
+    /// # Errors
+    /// [`Error::NonceLength`]; the stream is as it was then.
+    pub fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), Error> {
+        let running = &mut *self.0;
+        let algorithm = running.key.algorithm();
+        algorithm.check(nonce.len(), algorithm.tag_bytes, 0, 0)?;
+        running.direction = direction;
+        running.nonce_bytes = nonce.len();
+        running.aad_bytes = 0;
+        running.message_bytes = 0;
+        running.ended = false;
+        match &mut running.mode {
+            Mode::Gcm(gcm) => gcm.begin(&running.key, nonce),
+            Mode::Ocb3(ocb3) => ocb3.begin(&running.key, nonce, running.tag_bytes),
+            Mode::Cmac(cmac) => cmac.zeroize(),
+        }
+        Ok(())
     }
 
     /// Authenticates the next bytes of the additional data; of GMAC and CMAC, of what they authenticate.
     ///
     /// # Errors
-    /// [`Error::AadAfterMessage`] for GCM once a byte of the message has come, [`Error::AadTooLong`]. The stream is as it was
-    /// then.
+    /// [`Error::AadAfterMessage`] for GCM once a byte of the message has come, [`Error::AadTooLong`],
+    /// [`Error::MessageEnded`]. The stream is as it was then.
     pub fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
         running.count(aad.len(), 0)?;
@@ -153,8 +180,9 @@ impl Stream {
     /// Encrypts the next bytes of the message where they are, or decrypts them **without verifying them**.
     ///
     /// # Errors
-    /// [`Error::TakesNoMessage`] for a MAC, [`Error::MessageTooLong`], and [`Error::NotWholeBlocks`] for OCB3 if the piece
-    /// before this one wasn't whole blocks of 16 bytes. Nothing was written then, and the stream is as it was.
+    /// [`Error::TakesNoMessage`] for a MAC, [`Error::MessageTooLong`], [`Error::MessageEnded`], and
+    /// [`Error::NotWholeBlocks`] for OCB3 if the piece before this one wasn't whole blocks of 16 bytes. Nothing was written
+    /// then, and the stream is as it was.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.piece(data.into())
     }
@@ -188,24 +216,27 @@ impl Stream {
     }
 
     /// Ends the message, and writes its tag; of an opening stream, the tag that it should have, for whoever compares the
-    /// tags by himself, in constant time.
+    /// tags by himself, in constant time. Whatever follows is refused until [`Stream::begin`].
     ///
     /// # Errors
-    /// [`Error::TagLength`] unless `tag` has as many bytes as the stream was made for; nothing was written then.
-    pub fn finish(mut self, tag: &mut [u8]) -> Result<(), Error> {
-        self.check_tag_bytes(tag.len())?;
+    /// [`Error::TagLength`] unless `tag` has as many bytes as the stream was made for, [`Error::MessageEnded`]. Nothing was
+    /// written then, and the stream is as it was.
+    pub fn finish(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        self.check_end(tag.len())?;
         let computed = self.tag();
         tag.copy_from_slice(&computed[..tag.len()]);
         Ok(())
     }
 
-    /// Ends the message, and compares its tag, in constant time, with the one that came with it.
+    /// Ends the message, and compares its tag, in constant time, with the one that came with it. Whatever follows is refused
+    /// until [`Stream::begin`].
     ///
     /// # Errors
-    /// [`OpenError::Forged`] if they differ: what was decrypted must be destroyed then, and of nothing it was known to be the
-    /// message. [`OpenError::Misuse`] with [`Error::TagLength`] if the tag hasn't as many bytes as the stream was made for.
-    pub fn verify(mut self, tag: &[u8]) -> Result<(), OpenError> {
-        self.check_tag_bytes(tag.len())?;
+    /// [`OpenError::Forged`] if they differ: what was decrypted must be destroyed then. [`OpenError::Misuse`] with
+    /// [`Error::TagLength`] if the tag hasn't as many bytes as the stream was made for, or [`Error::MessageEnded`]; the
+    /// stream is as it was then.
+    pub fn verify(&mut self, tag: &[u8]) -> Result<(), OpenError> {
+        self.check_end(tag.len())?;
         let computed = self.tag();
         let same: bool = computed[..tag.len()].ct_eq(tag).into();
         if same { Ok(()) } else { Err(Forged.into()) }
@@ -216,12 +247,17 @@ impl Stream {
         self.0.tag_bytes
     }
 
-    fn check_tag_bytes(&self, got: usize) -> Result<(), Error> {
+    /// Finds out whether the message can end with a tag of so many bytes.
+    fn check_end(&self, got: usize) -> Result<(), Error> {
+        if self.0.ended {
+            return Err(Error::MessageEnded);
+        }
         if got == self.tag_bytes() { Ok(()) } else { Err(Error::TagLength { got }) }
     }
 
     fn tag(&mut self) -> Block {
         let running = &mut *self.0;
+        running.ended = true;
         let tag = match &mut running.mode {
             Mode::Gcm(gcm) => gcm.tag(&running.key),
             Mode::Ocb3(ocb3) => ocb3.tag(&running.key),
@@ -234,6 +270,9 @@ impl Stream {
 impl Running {
     /// Finds out whether so many bytes more can come.
     fn count(&self, aad: usize, message: usize) -> Result<(), Error> {
+        if self.ended {
+            return Err(Error::MessageEnded);
+        }
         let algorithm = self.key.algorithm();
         let aad = self.aad_bytes.saturating_add(aad as u64);
         let message = self.message_bytes.saturating_add(message as u64);

@@ -20,11 +20,11 @@ use inout::InOutBuf;
 
 use super::crypt;
 use crate::Key;
-use crate::backend::{BLOCK, Block, Isa, Kernel};
+use crate::backend::{BLOCK, Block, Isa, Kernel, read_part};
 use crate::batch;
 use crate::engine::blocks::{encrypt_alone, keystream};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
-use crate::primitives::block::{add, xor};
+use crate::primitives::block::{add, join, xor};
 use crate::primitives::counter::{Be32, Be128, Counter};
 use crate::primitives::ghash::{Ghash, Table};
 
@@ -34,7 +34,7 @@ const SHORT_AAD: usize = 64;
 /// Bytes that are encrypted and then hashed, or hashed and then decrypted, while they are in the nearest cache.
 const CHUNK: usize = 8192;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Gcm {
     j0: Block,
     /// Whether `j0` is the nonce of 12 bytes and the number 1.
@@ -47,16 +47,17 @@ pub(super) struct Gcm {
 }
 
 impl Gcm {
-    pub(super) fn new(key: &Key, nonce: &[u8]) -> Self {
-        let mut j0 = [0; BLOCK];
-        let plain_j0 = nonce.len() == 12;
-        if plain_j0 {
-            j0[..12].copy_from_slice(nonce);
-            j0[15] = 1;
+    pub(super) fn begin(&mut self, key: &Key, nonce: &[u8]) {
+        self.plain_j0 = nonce.len() == 12;
+        self.j0 = if let Ok(nonce) = <&[u8; 12]>::try_from(nonce) {
+            join(&read_part(nonce), 12, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
         } else {
-            j0 = absorb(key, &absorb(key, &j0, nonce), &lengths(0, nonce.len() as u64));
-        }
-        Self { j0, plain_j0, aad: ArrayVec::new(), aad_bytes: 0, message_bytes: 0, hash: Hash::default() }
+            absorb(key, &absorb(key, &[0; BLOCK], nonce), &lengths(0, nonce.len() as u64))
+        };
+        self.aad.clear();
+        self.aad_bytes = 0;
+        self.message_bytes = 0;
+        self.hash = Hash::default();
     }
 
     pub(super) fn aad(&mut self, key: &Key, aad: &[u8]) {

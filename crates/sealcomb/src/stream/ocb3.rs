@@ -34,7 +34,7 @@ const CHUNK: usize = 128;
 /// How many `L_j` there are for the most blocks under a key, 2^48.
 const LEVELS: usize = 49;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Ocb3 {
     /// `Nonce`: the tag's length, a one bit, and the nonce at the end.
     nonce: Block,
@@ -47,37 +47,26 @@ pub(super) struct Ocb3 {
 }
 
 /// Where the message is.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 enum Body {
+    #[default]
     Start,
     /// One piece, and the tag of a message that has no other, nor additional data.
-    One {
-        bytes: usize,
-        tag: Block,
-    },
+    One { bytes: usize, tag: Block },
     /// So many blocks, `Offset_i` and `Checksum_i` after them, and bytes after the last whole block if those have come.
-    Several {
-        blocks: u64,
-        offset: Block,
-        checksum: Block,
-        ragged: usize,
-    },
+    Several { blocks: u64, offset: Block, checksum: Block, ragged: usize },
 }
 
 impl Ocb3 {
-    pub(super) fn new(key: &Key, nonce: &[u8], tag_bytes: usize) -> Self {
-        let mut block = [0; BLOCK];
-        block[BLOCK - nonce.len()..].copy_from_slice(nonce);
-        block[BLOCK - 1 - nonce.len()] |= 1;
-        block[0] |= ((8 * tag_bytes % 128) << 1) as u8;
-        Self {
-            nonce: block,
-            nonce_bytes: nonce.len(),
-            usual_tag: tag_bytes == key.tag_bytes(),
-            body: Body::Start,
-            hash: Hash::default(),
-            l: Levels::default(),
-        }
+    pub(super) fn begin(&mut self, key: &Key, nonce: &[u8], tag_bytes: usize) {
+        self.nonce = [0; BLOCK];
+        self.nonce[BLOCK - nonce.len()..].copy_from_slice(nonce);
+        self.nonce[BLOCK - 1 - nonce.len()] |= 1;
+        self.nonce[0] |= ((8 * tag_bytes % 128) << 1) as u8;
+        self.nonce_bytes = nonce.len();
+        self.usual_tag = tag_bytes == key.tag_bytes();
+        self.body = Body::Start;
+        self.hash = Hash::default();
     }
 
     pub(super) fn aad(&mut self, key: &Key, aad: &[u8]) {
