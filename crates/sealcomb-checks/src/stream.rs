@@ -33,18 +33,18 @@ impl Case {
         let mut tags = [0, 1].map(|_| memory.hold(Role::Output, &vec![0; self.tag]));
         let [tag, tag_apart] = &mut tags;
         let sealed = memory.call(Call::Seal, || {
-            let new = || call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &job.nonce, self.tag));
-            let mut stream = new()?;
+            let mut stream =
+                call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &job.nonce, self.tag))?;
             job.aad.chunks(23).try_for_each(|piece| call!(Stream::aad(&mut stream, piece)))?;
             data.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
-            call!(Stream::finish(stream, tag))?;
-            let mut stream = new()?;
+            call!(Stream::finish(&mut stream, tag))?;
+            call!(Stream::begin(&mut stream, Direction::Seal, &job.nonce))?;
             call!(Stream::aad(&mut stream, &job.aad))?;
             let pieces = apart.chunks(PIECE).zip(output.chunks_mut(PIECE));
             for (input, output) in pieces {
                 call!(Stream::update_to(&mut stream, input, output))?;
             }
-            call!(Stream::finish(stream, tag_apart))
+            call!(Stream::finish(&mut stream, tag_apart))
         });
         sealed.expect("sizes that the algorithm takes");
         for (data, tag) in [&mut data, &mut output].into_iter().zip(&mut tags) {
@@ -66,8 +66,11 @@ impl Case {
             };
             call!(Stream::aad(&mut stream, &job.aad))?;
             data.chunks_mut(PIECE).try_for_each(|piece| call!(Stream::update(&mut stream, piece)))?;
-            let again = call!(Clone::clone(&stream));
-            Ok::<_, Error>((call!(Stream::verify(stream, &tag)), call!(Stream::verify(again, &forged))))
+            let mut again = call!(Clone::clone(&stream));
+            Ok::<_, Error>((
+                call!(Stream::verify(&mut stream, &tag)),
+                call!(Stream::verify(&mut again, &forged)),
+            ))
         });
         assert_eq!(opened, Ok((Ok(()), Err(OpenError::Forged))), "{self:?}");
         assert_eq!(memory.publish(&mut data), job.message, "{self:?}");

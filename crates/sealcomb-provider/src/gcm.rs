@@ -60,9 +60,7 @@ impl Gcm {
 
     /// The message that has begun, or begins now.
     fn message(&mut self) -> Option<&mut Stream> {
-        if self.key.is_none() {
-            return None;
-        }
+        self.key.as_ref()?;
         match self.state {
             Iv::Running(()) => self.stream.as_mut(),
             Iv::Buffered => self.start(),

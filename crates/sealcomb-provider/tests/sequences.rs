@@ -10,7 +10,7 @@ fn modules(target: &Path) -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     let library = target.join("libsealcomb_provider.so");
     std::fs::copy(&library, folder.join("sealcomb.so"))
-        .unwrap_or_else(|error| panic!("{library:?}: {error}"));
+        .unwrap_or_else(|error| panic!("{}: {error}", library.display()));
     folder
 }
 

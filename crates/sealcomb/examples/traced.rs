@@ -503,7 +503,7 @@ mod traced {
         let sealed = traced(&format!("{name}: seal"), || {
             let mut stream = call!(Stream::new(key.clone(), Direction::Seal, &nonce))?;
             pieces(&mut stream, &mut data)?;
-            call!(Stream::finish(stream, &mut tag))
+            call!(Stream::finish(&mut stream, &mut tag))
         });
         sealed.expect("sizes that the algorithm takes");
         let opened = traced(&format!("{name}: open"), || {
@@ -513,8 +513,11 @@ mod traced {
             if !is_mac {
                 call!(Stream::update_to(&mut stream, &text[..5], &mut output))?;
             }
-            let again = call!(Clone::clone(&stream));
-            Ok::<_, Error>([call!(Stream::verify(stream, &tag)), call!(Stream::verify(again, &[0; 16]))])
+            let mut again = call!(Clone::clone(&stream));
+            Ok::<_, Error>([
+                call!(Stream::verify(&mut stream, &tag)),
+                call!(Stream::verify(&mut again, &[0; 16])),
+            ])
         });
         // With what came after the message, it is forged, and so is a tag of zeros.
         let verified = opened.expect("sizes that the algorithm takes").map(|verdict| verdict.is_ok());
