@@ -633,7 +633,11 @@ def inspect(options: argparse.Namespace) -> int:
     def count() -> Iterator[float]:
         for piece in source.pieces():
             for at, so_far in counts.items():
-                inspect_piece(piece.batch.column(at), so_far, text=source.text)
+                try:
+                    inspect_piece(piece.batch.column(at), so_far, text=source.text)
+                except ValueError as error:
+                    where = f"{source.path}: {source.unit} {piece.group}, column {schema.field(at).name!r}"
+                    raise CommandError(f"{where}: {error}") from None
             yield piece.done
 
     with progress_bar("inspect") as show:
