@@ -53,22 +53,39 @@ build_sanitized() {
     cp "$PYTHON/sanitized/$host/debug/lib_sealcomb.so" "$PYTHON/sanitized/package/sealcomb/_sealcomb.abi3.so"
 }
 
-# fuzz_columns SECONDS: mutated files and arrays, so long for each target.
+# fuzz_columns SECONDS: mutated files and arrays, so long for each target, two targets at a time.
 fuzz_columns() {
     build_sanitized
-    local target note=$NOTES/fuzz-columns
-    for target in arrow parquet csv arrays; do
-        rm -f "$note"
-        # Python itself is not built with the sanitizer, so its library comes first, and the one whose exceptions it
-        # looks for; and all memory is malloc's.
-        PYTHONPATH=$PYTHON/sanitized/package PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system \
-            LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
-            ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 FUZZ_NOTE=$note \
-            "$PYTHON/venv/bin/python" -P python/fuzz/fuzz_columns.py "$target" "$1" || {
-            echo "failed; again with: $(cat "$note")" >&2
-            return 1
-        }
+    local pair kind failed=
+    for pair in "arrow parquet" "csv arrays"; do
+        local -A running=()
+        for kind in $pair; do
+            fuzz_target "$kind" "$1" &
+            running[$kind]=$!
+        done
+        for kind in "${!running[@]}"; do
+            wait "${running[$kind]}" || failed+=" $kind"
+        done
     done
+    [[ -z $failed ]] || {
+        echo "failed:$failed" >&2
+        return 1
+    }
+}
+
+# fuzz_target TARGET SECONDS
+fuzz_target() {
+    local note=$NOTES/fuzz-$1
+    rm -f "$note"
+    # Python itself is not built with the sanitizer, so its library comes first, and the one whose exceptions it
+    # looks for; and all memory is malloc's.
+    PYTHONPATH=$PYTHON/sanitized/package PYTHONMALLOC=malloc ARROW_DEFAULT_MEMORY_POOL=system \
+        LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
+        ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 FUZZ_NOTE=$note \
+        "$PYTHON/venv/bin/python" -P python/fuzz/fuzz_columns.py "$1" "$2" || {
+        echo "failed; again with: $(cat "$note")" >&2
+        return 1
+    }
 }
 
 # `./dev long` may run on its own.
