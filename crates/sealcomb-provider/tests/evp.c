@@ -198,6 +198,33 @@ static int refuses_another_tag(void) {
     return good;
 }
 
+/* GCM-SIV, which OpenSSL has from version 3.2 on: what did not verify stays refused until the next IV, and no IV seals twice. */
+static int keeps_states_of_gcm_siv(void) {
+    static unsigned char key[16], iv[12], plain[40], sealed[40], out[40], tag[16], wrong[16];
+    EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-GCM-SIV", "provider=sealcomb");
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+    int n, good = 1;
+    for (int bytes = 0; bytes <= 40; bytes += 40) {
+        good = good && EVP_EncryptInit_ex2(ctx, cipher, key, iv, NULL) && EVP_EncryptUpdate(ctx, sealed, &n, plain, bytes) &&
+               EVP_EncryptFinal_ex(ctx, out, &n) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag);
+        /* Neither another message under the IV, nor its tag for what is opened. */
+        good = good && EVP_EncryptInit_ex2(ctx, NULL, key, NULL, NULL) && !EVP_EncryptUpdate(ctx, out, &n, plain, 40) &&
+               !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, out);
+        good = good && EVP_DecryptInit_ex2(ctx, NULL, NULL, iv, NULL) && EVP_DecryptUpdate(ctx, out, &n, sealed, bytes) == (bytes == 0) &&
+               !EVP_DecryptFinal_ex(ctx, out, &n);
+        /* The right tag comes too late. */
+        good = good && EVP_DecryptInit_ex2(ctx, NULL, NULL, iv, NULL) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, wrong) &&
+               EVP_DecryptUpdate(ctx, out, &n, sealed, bytes) == (bytes == 0) && !EVP_DecryptFinal_ex(ctx, out, &n) &&
+               EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) && !EVP_DecryptUpdate(ctx, out, &n, sealed, 40) &&
+               !EVP_DecryptFinal_ex(ctx, out, &n);
+        good = good && EVP_DecryptInit_ex2(ctx, NULL, NULL, iv, NULL) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) &&
+               EVP_DecryptUpdate(ctx, out, &n, sealed, bytes) && EVP_DecryptFinal_ex(ctx, out + n, &n) && memcmp(out, plain, (size_t)bytes) == 0;
+    }
+    EVP_CIPHER_CTX_free(ctx);
+    EVP_CIPHER_free(cipher);
+    return good;
+}
+
 static size_t check_pieces(void) {
     unsigned seed = 1;
     size_t count = 0;
@@ -213,6 +240,10 @@ static size_t check_pieces(void) {
     }
     if (!refuses_late_data("AES-128-GCM") || !refuses_late_data("AES-128-GCM-SIV") || !refuses_late_data("AES-128-CCM")) {
         fprintf(stderr, "late additional data are taken\n");
+        exit(1);
+    }
+    if (!keeps_states_of_gcm_siv()) {
+        fprintf(stderr, "GCM-SIV goes on where it must not\n");
         exit(1);
     }
     if (!refuses_another_tag()) {

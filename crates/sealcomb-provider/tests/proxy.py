@@ -3,10 +3,11 @@
 
 usage: proxy.py SERVER-PORT [--change TO]
 
-Prints the port on which it takes one client. Ends with the connection, and prints how many protected records went each
-way. Exit status 1 if two records of one way have the same explicit nonce: with GCM and CCM the first 8 bytes of a
-record are the part of the nonce that must never come twice. With --change, one bit of a record of application data to
-the `client` or to the `server` is changed, in its text.
+Prints the port on which it takes one client. Ends with the connection, and prints how many
+protected records went each way. Exit status 1 if two records of one way have the same explicit
+nonce: with GCM and CCM the first 8 bytes of a record are the part of the nonce that must never come
+twice. With --change, one bit of a record of application data to the `client` or to the `server` is
+changed, in its text.
 """
 
 import argparse
