@@ -44,7 +44,8 @@ struct Message {
 }
 
 impl Ccm {
-    /// The key, if the lengths are those that it came with. For longer IVs than that, OpenSSL would leave out the last bytes.
+    /// The key, if the lengths are those that it came with. For longer IVs than that, OpenSSL would leave out the
+    /// last bytes.
     fn key(&self) -> Option<&Key> {
         let Lengths { key, iv_bytes } = self.key.as_ref()?;
         (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then_some(key)

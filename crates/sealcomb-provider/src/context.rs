@@ -1,4 +1,5 @@
-//! What OpenSSL holds of a cipher or a MAC by a pointer: how it is copied and freed, and its parameters asked for and set.
+//! What OpenSSL holds of a cipher or a MAC by a pointer: how it is copied and freed, and its parameters asked for
+//! and set.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

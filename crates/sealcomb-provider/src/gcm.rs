@@ -72,7 +72,8 @@ impl Gcm {
         }
     }
 
-    /// A piece of the message, or of the additional data, or, without an input, the end. Returns the bytes of the result.
+    /// A piece of the message, or of the additional data, or, without an input, the end. Returns the bytes of the
+    /// result.
     ///
     /// # Safety
     /// As for [`Buffers::data`] and [`Buffers::aad`].
@@ -171,8 +172,8 @@ impl Gcm {
         Some(())
     }
 
-    /// Begins a message with the IV that is next, and tells its last bytes: all of them if the caller asks for none, or
-    /// for more.
+    /// Begins a message with the IV that is next, and tells its last bytes: all of them if the caller asks for none,
+    /// or for more.
     fn generate_iv(&mut self, param: &mut Param) -> Option<()> {
         let bytes = match param.octet_size()? {
             0 => self.iv_bytes,

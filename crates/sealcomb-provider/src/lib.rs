@@ -1,5 +1,5 @@
-//! An OpenSSL 3 provider: AES in GCM, CCM, OCB, SIV and GCM-SIV, and CMAC, by sealcomb. `docs/c.md` says how programs that use
-//! OpenSSL are made to use it.
+//! An OpenSSL 3 provider: AES in GCM, CCM, OCB, SIV and GCM-SIV, and CMAC, by sealcomb. `docs/c.md` says how
+//! programs that use OpenSSL are made to use it.
 //!
 //! | file | |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | those that take it in one piece |
 //! | `cmac.rs` | what OpenSSL calls of CMAC |
 //! | `list.rs` | the algorithms |
-// What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all functions.
+// What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all
+// functions.
 #![allow(clippy::missing_safety_doc)]
 
 mod ccm;

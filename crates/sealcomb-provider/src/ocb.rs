@@ -1,4 +1,5 @@
-//! OCB. A message and its additional data come in any pieces: a piece gives out whole blocks, and the end what is left.
+//! OCB. A message and its additional data come in any pieces: a piece gives out whole blocks, and the end what is
+//! left.
 
 use std::sync::Arc;
 use std::{ptr, slice};
@@ -46,8 +47,8 @@ struct Rest {
 }
 
 impl Rest {
-    /// Puts this and the input together at the output, and keeps what is no whole block of it. None if there is too little
-    /// room.
+    /// Puts this and the input together at the output, and keeps what is no whole block of it. None if there is too
+    /// little room.
     ///
     /// # Safety
     /// As for [`Buffers::data`].

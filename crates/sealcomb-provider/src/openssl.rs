@@ -119,7 +119,8 @@ impl Param {
         }
     }
 
-    /// A string of bytes. None if there is nothing, which is not the same as no bytes, or if no string can be so long.
+    /// A string of bytes. None if there is nothing, which is not the same as no bytes, or if no string can be so
+    /// long.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         if self.kind != OCTET_STRING {
             return None;

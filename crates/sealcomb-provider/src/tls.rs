@@ -5,8 +5,8 @@ pub(crate) const FIXED_IV: usize = 4;
 pub(crate) const EXPLICIT_IV: usize = 8;
 pub(crate) const HEADER: usize = 13;
 
-/// The header of a record, whose length is that of the text in what is authenticated. The second part is whether there can be
-/// such a record; OpenSSL takes the next call as a record's even where there can't.
+/// The header of a record, whose length is that of the text in what is authenticated. The second part is whether
+/// there can be such a record; OpenSSL takes the next call as a record's even where there can't.
 pub(crate) fn header(bytes: &[u8], encrypts: bool, tag_bytes: usize) -> Option<([u8; HEADER], bool)> {
     let mut header: [u8; HEADER] = bytes.try_into().ok()?;
     let record = usize::from(u16::from_be_bytes([header[11], header[12]]));

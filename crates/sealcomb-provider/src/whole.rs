@@ -1,5 +1,5 @@
-//! Messages that come in one piece: the standards of CCM, SIV and GCM-SIV need to know the length or the whole of a message
-//! before its first block.
+//! Messages that come in one piece: the standards of CCM, SIV and GCM-SIV need to know the length or the whole of a
+//! message before its first block.
 
 use sealcomb::{Aad, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 

@@ -1,5 +1,5 @@
-//! Random sequences of calls beside OpenSSL's own provider: `sequences.c`, with a number of sequences that takes seconds. `./dev capi` runs
-//! more of them.
+//! Random sequences of calls beside OpenSSL's own provider: `sequences.c`, with a number of sequences that takes
+//! seconds. `./dev capi` runs more of them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -23,12 +23,13 @@ pub enum Direction {
     Open,
 }
 
-/// A message that comes in pieces, and others after it, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC; takes memory of a constant size.
+/// A message that comes in pieces, and others after it, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC; takes memory
+/// of a constant size.
 ///
-/// **Opening gives out plaintext before the tag is verified.** Whoever uses it keeps that plaintext from having any effect
-/// until [`Stream::verify`] has returned `Ok`, and destroys it if it doesn't: this is for interfaces that hand over messages in
-/// pieces, such as OpenSSL's EVP. [`Key::open_in_place`] gives out verified messages alone. A nonce belongs to one message;
-/// a clone of a sealing stream that goes on with another message uses it twice.
+/// **Opening gives out plaintext before the tag is verified.** Whoever uses it keeps that plaintext from having any
+/// effect until [`Stream::verify`] has returned `Ok`, and destroys it if it doesn't: this is for interfaces that
+/// hand over messages in pieces, such as OpenSSL's EVP. [`Key::open_in_place`] gives out verified messages alone. A
+/// nonce belongs to one message; a clone of a sealing stream that goes on with another message uses it twice.
 ///
 /// A message of one piece costs about as much as by [`Key::seal_in_place`].
 ///
@@ -108,8 +109,8 @@ impl Stream {
         Self::with_tag_bytes(key, direction, nonce, tag_bytes)
     }
 
-    /// Begins a message whose tag has another length, of 1 to 16 bytes, than the key's: for interfaces that leave it to each
-    /// message. The chance to forge a message is at least one in 256 to the power of this number.
+    /// Begins a message whose tag has another length, of 1 to 16 bytes, than the key's: for interfaces that leave it
+    /// to each message. The chance to forge a message is at least one in 256 to the power of this number.
     ///
     /// # Errors
     /// Those of [`Stream::new`], and [`Error::TagLength`].
@@ -137,8 +138,8 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Begins another message under the same key, with a tag of the same length, whether the one before has ended or not.
-    /// This costs less than a new stream.
+    /// Begins another message under the same key, with a tag of the same length, whether the one before has ended or
+    /// not. This costs less than a new stream.
     ///
     /// # Errors
     /// [`Error::NonceLength`]; the stream is as it was then.
@@ -181,13 +182,14 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::TakesNoMessage`] for a MAC, [`Error::MessageTooLong`], [`Error::MessageEnded`], and
-    /// [`Error::NotWholeBlocks`] for OCB3 if the piece before this one wasn't whole blocks of 16 bytes. Nothing was written
-    /// then, and the stream is as it was.
+    /// [`Error::NotWholeBlocks`] for OCB3 if the piece before this one wasn't whole blocks of 16 bytes. Nothing was
+    /// written then, and the stream is as it was.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.piece(data.into())
     }
 
-    /// Encrypts the next bytes of the message, or decrypts them **without verifying them**, into the first bytes of `output`.
+    /// Encrypts the next bytes of the message, or decrypts them **without verifying them**, into the first bytes of
+    /// `output`.
     ///
     /// # Errors
     /// Those of [`Stream::update`], and [`Error::OutputTooShort`].
@@ -215,12 +217,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the message, and writes its tag; of an opening stream, the tag that it should have, for whoever compares the
-    /// tags by himself, in constant time. Whatever follows is refused until [`Stream::begin`].
+    /// Ends the message, and writes its tag; of an opening stream, the tag that it should have, for whoever compares
+    /// the tags by himself, in constant time. Whatever follows is refused until [`Stream::begin`].
     ///
     /// # Errors
-    /// [`Error::TagLength`] unless `tag` has as many bytes as the stream was made for, [`Error::MessageEnded`]. Nothing was
-    /// written then, and the stream is as it was.
+    /// [`Error::TagLength`] unless `tag` has as many bytes as the stream was made for, [`Error::MessageEnded`].
+    /// Nothing was written then, and the stream is as it was.
     pub fn finish(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.check_end(tag.len())?;
         let computed = self.tag();
@@ -228,13 +230,13 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the message, and compares its tag, in constant time, with the one that came with it. Whatever follows is refused
-    /// until [`Stream::begin`].
+    /// Ends the message, and compares its tag, in constant time, with the one that came with it. Whatever follows is
+    /// refused until [`Stream::begin`].
     ///
     /// # Errors
     /// [`OpenError::Forged`] if they differ: what was decrypted must be destroyed then. [`OpenError::Misuse`] with
-    /// [`Error::TagLength`] if the tag hasn't as many bytes as the stream was made for, or [`Error::MessageEnded`]; the
-    /// stream is as it was then.
+    /// [`Error::TagLength`] if the tag hasn't as many bytes as the stream was made for, or [`Error::MessageEnded`];
+    /// the stream is as it was then.
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), OpenError> {
         self.check_end(tag.len())?;
         let computed = self.tag();

@@ -10,8 +10,9 @@
 //! T = (Y ⊕ L) • H ⊕ E_K(J0)            the end
 //! ```
 //!
-//! If the first piece ends within a block, `Y` has that block filled up with zeros. The bytes that should be there instead
-//! come as a block `D` with zeros before them, and add `D • H` to `Y`, which the second line multiplies once more.
+//! If the first piece ends within a block, `Y` has that block filled up with zeros. The bytes that should be there
+//! instead come as a block `D` with zeros before them, and add `D • H` to `Y`, which the second line multiplies once
+//! more.
 
 use alloc::borrow::Cow;
 

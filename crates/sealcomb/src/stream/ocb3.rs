@@ -53,7 +53,8 @@ enum Body {
     Start,
     /// One piece, and the tag of a message that has no other, nor additional data.
     One { bytes: usize, tag: Block },
-    /// So many blocks, `Offset_i` and `Checksum_i` after them, and bytes after the last whole block if those have come.
+    /// So many blocks, `Offset_i` and `Checksum_i` after them, and bytes after the last whole block if those have
+    /// come.
     Several { blocks: u64, offset: Block, checksum: Block, ragged: usize },
 }
 
