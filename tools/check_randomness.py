@@ -48,6 +48,7 @@ EXCEPTIONS = {
     "crates/sealcomb-rtl": "simulated packets",
     "fuzz": "inputs of the fuzz targets",
     "python/bench": "values to measure with",
+    "python/fuzz": "inputs of the fuzz targets",
 }
 
 
