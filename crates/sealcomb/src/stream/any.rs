@@ -145,8 +145,7 @@ impl Stream {
     /// [`Error::NonceLength`]; the stream is as it was then.
     pub fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
-        let algorithm = running.key.algorithm();
-        algorithm.check(nonce.len(), algorithm.tag_bytes, 0, 0)?;
+        check(running.key.algorithm(), nonce.len(), 0, 0)?;
         running.direction = direction;
         running.nonce_bytes = nonce.len();
         running.aad_bytes = 0;
@@ -275,11 +274,20 @@ impl Running {
         if self.ended {
             return Err(Error::MessageEnded);
         }
-        let algorithm = self.key.algorithm();
         let aad = self.aad_bytes.saturating_add(aad as u64);
         let message = self.message_bytes.saturating_add(message as u64);
-        algorithm.check(self.nonce_bytes, algorithm.tag_bytes, aad, message)
+        check(self.key.algorithm(), self.nonce_bytes, aad, message)
     }
+}
+
+/// Finds out whether an algorithm takes a message of these sizes; in line as far as ordinary ones need.
+#[inline(always)]
+fn check(algorithm: &Algorithm, nonce_bytes: usize, aad_bytes: u64, message_bytes: u64) -> Result<(), Error> {
+    let [aad, message] = [aad_bytes, message_bytes].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    if algorithm.takes_ordinary(nonce_bytes, aad, message) {
+        return Ok(());
+    }
+    algorithm.check(nonce_bytes, algorithm.tag_bytes, aad_bytes, message_bytes)
 }
 
 impl ZeroizeOnDrop for Stream {}
