@@ -44,7 +44,7 @@ pub(crate) trait Cipher: Context {
     /// `EVP_Cipher`: a piece, or, without an input, the end. Returns the bytes of the input.
     ///
     /// # Safety
-    /// As for [`Cipher::update`].
+    /// The promises of [`Cipher::update`].
     unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
         // SAFETY: the caller's promise.
         unsafe {

@@ -173,7 +173,7 @@ const PADDING_BYTES: usize = 6;
 /// How long the packet is that begins with `payload`.
 fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<usize, NoPacket> {
     let header_bytes = header_bytes(header);
-    // As far as the frame went, also where the capture does not have it.
+    // The original length of the frame, also where the capture has less of it.
     let all = payload.len() + (record.original - record.frame.len().min(record.original));
     match header {
         Header::V4(v4) if v4.total_len() == 0 => Ok(all),

@@ -91,7 +91,7 @@ fn esp_that_cannot_be_opened_where_it_is_is_lost() {
     let outcome = esp("open", RAW, &frames);
     outcome.assert_lost("13 ESP in another tunnel");
     assert_eq!(outcome.packets.len(), 1);
-    // The same tunnels with something else in them.
+    // Tunnels that carry something else.
     let other = plain(4, 9);
     let frames = [
         ip4(IP_IN_IP, &other),
