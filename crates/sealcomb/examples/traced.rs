@@ -507,7 +507,8 @@ mod traced {
         });
         sealed.expect("sizes that the algorithm takes");
         let opened = traced(&format!("{name}: open"), || {
-            let mut stream = call!(Stream::with_tag_bytes(key.clone(), Direction::Open, &nonce, 16))?;
+            let mut stream = call!(Stream::with_tag_bytes(key.clone(), Direction::Seal, &nonce, 16))?;
+            call!(Stream::begin(&mut stream, Direction::Open, &nonce))?;
             pieces(&mut stream, &mut data)?;
             let mut output = [0; 5];
             if !is_mac {
