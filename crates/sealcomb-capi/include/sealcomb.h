@@ -58,8 +58,8 @@ typedef enum sealcomb_kind {
 } sealcomb_kind;
 
 /**
- * What became of a call or of a job. Errors are mistakes of the caller, found before anything is written, unless it says
- * otherwise.
+ * What became of a call or of a job. Errors are mistakes of the caller, found before anything is written, unless it
+ * says otherwise.
  */
 typedef enum sealcomb_status {
     /**
@@ -113,8 +113,8 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_MESSAGE_TOO_LONG = -9,
     /**
-     * There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there is no
-     * memory to join them.
+     * There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there
+     * is no memory to join them.
      */
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
     /**
@@ -142,8 +142,8 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_NO_BACKEND = -16,
     /**
-     * A mistake of the library, which never comes knowingly: please report it. Outputs of what was to be opened are zeroed,
-     * others hold nothing of use.
+     * A mistake of the library, which never comes knowingly: please report it. Outputs of what was to be opened are
+     * zeroed, others hold nothing of use.
      */
     SEALCOMB_ERROR_INTERNAL = -100,
 } sealcomb_status;
@@ -178,15 +178,15 @@ typedef struct sealcomb_iovec {
 /**
  * A message to seal or to open: where it is, where the result goes, and what became of it.
  *
- * Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where the
- * length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
+ * Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where
+ * the length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
  *
  * If `output` is `input`, the work is done in place. Otherwise nothing that is written (the bytes of the result at
- * `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and its
- * pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers of
- * different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what then stands in
- * those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what is written overlap
- * the jobs themselves.
+ * `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and
+ * its pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers
+ * of different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what
+ * then stands in those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what
+ * is written overlap the jobs themselves.
  */
 typedef struct sealcomb_job {
     /**
@@ -214,9 +214,9 @@ typedef struct sealcomb_job {
      */
     size_t aad_bytes;
     /**
-     * Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be 0.
-     * To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same as one
-     * empty piece (RFC 5297, section 2.4); `aad` is one string.
+     * Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be
+     * 0. To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same
+     * as one empty piece (RFC 5297, section 2.4); `aad` is one string.
      */
     const struct sealcomb_iovec *aad_parts;
     /**
@@ -237,8 +237,8 @@ typedef struct sealcomb_job {
     uint8_t *output;
     /**
      * Bytes that may be written there: at least `sealcomb_algorithm_ciphertext_bytes` when sealing,
-     * `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they are. Where
-     * `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
+     * `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they
+     * are. Where `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
      */
     size_t output_bytes;
     /**
@@ -345,8 +345,8 @@ size_t sealcomb_algorithm_ciphertext_bytes(const struct sealcomb_algorithm *algo
                                            size_t message_bytes);
 
 /**
- * Puts into `message_bytes` the most bytes that a message with a ciphertext of so many bytes, without its tag, can have:
- * the room that opening needs.
+ * Puts into `message_bytes` the most bytes that a message with a ciphertext of so many bytes, without its tag, can
+ * have: the room that opening needs.
  *
  * @return `SEALCOMB_FORGED` where no message has a ciphertext of this length, `SEALCOMB_ERROR_POINTER` for NULL
  */
@@ -361,23 +361,22 @@ enum sealcomb_status sealcomb_algorithm_message_bytes_at_most(const struct sealc
 bool sealcomb_algorithm_needs_message_bytes(const struct sealcomb_algorithm *algorithm);
 
 /**
- * The name of the backend of this number, counted from 0, slow to fast, whether this CPU has it or not; NULL beyond the
- * last.
+ * The name of the backend of this number, counted from 0, slow to fast, whether this CPU has it or not; NULL beyond
+ * the last.
  */
 const char *sealcomb_backend_at(size_t number);
 
 /**
  * Whether the backend of this name can be had; NULL asks for that of new keys.
  *
- * @return `SEALCOMB_OK`, `SEALCOMB_ERROR_UNKNOWN_BACKEND`, or `SEALCOMB_ERROR_NO_BACKEND` where this CPU, its operating
- * system or this build lacks it
+ * @return `SEALCOMB_OK`, `SEALCOMB_ERROR_UNKNOWN_BACKEND`, or `SEALCOMB_ERROR_NO_BACKEND` where this CPU, its
+ * operating system or this build lacks it
  */
-SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_backend_check(const char *name);
+SEALCOMB_MUST_USE enum sealcomb_status sealcomb_backend_check(const char *name);
 
 /**
- * Puts into `name` the name of the backend that new keys use: that in the environment variable `SEALCOMB_BACKEND`, which is
- * read once, else the fastest that this CPU has.
+ * Puts into `name` the name of the backend that new keys use: that in the environment variable `SEALCOMB_BACKEND`,
+ * which is read once, else the fastest that this CPU has.
  *
  * @return as `sealcomb_backend_check`, of what the variable says
  */
@@ -387,28 +386,28 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
 /**
  * Seals every job of a batch. Jobs may differ in key, algorithm and length. Each gets its `status` and `written`.
  *
- * Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are and
- * however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096 bytes
- * together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a build without
- * further features.
+ * Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are
+ * and however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096
+ * bytes together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a
+ * build without further features.
  *
- * @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same. Nothing
- * was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are wrong is
- * nothing written to the jobs themselves.
+ * @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same.
+ * Nothing was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are
+ * wrong is nothing written to the jobs themselves.
  */
 SEALCOMB_MUST_USE
 enum sealcomb_status sealcomb_seal_batch(struct sealcomb_job *jobs,
                                          size_t count);
 
 /**
- * Opens every job of a batch. Each gets its `status`: `SEALCOMB_OK` where it verified, `SEALCOMB_UNAUTHENTICATED` where its
- * algorithm is a bare cipher, `SEALCOMB_FORGED` where it did not verify; then its output is zeroed. A forged job changes
- * nothing of others.
+ * Opens every job of a batch. Each gets its `status`: `SEALCOMB_OK` where it verified, `SEALCOMB_UNAUTHENTICATED`
+ * where its algorithm is a bare cipher, `SEALCOMB_FORGED` where it did not verify; then its output is zeroed. A forged
+ * job changes nothing of others.
  *
  * Memory and stack as for `sealcomb_seal_batch`.
  *
- * @return `SEALCOMB_OK` if no job was forged, `SEALCOMB_FORGED` if one was or several; or as `sealcomb_seal_batch`, what is wrong
- * with the first job that has a mistake in it
+ * @return `SEALCOMB_OK` if no job was forged, `SEALCOMB_FORGED` if one was or several; or as `sealcomb_seal_batch`,
+ * what is wrong with the first job that has a mistake in it
  */
 SEALCOMB_MUST_USE
 enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
@@ -429,8 +428,8 @@ enum sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm
                                       struct sealcomb_key **key);
 
 /**
- * As `sealcomb_key_new`, for tags of another length and a given backend. Every message's tag must have that length, so that
- * nobody can pass off a short one.
+ * As `sealcomb_key_new`, for tags of another length and a given backend. Every message's tag must have that length, so
+ * that nobody can pass off a short one.
  *
  * @param tag_bytes bytes of every tag; 0 for the usual length
  * @param backend a backend's name; NULL for that of `sealcomb_backend_selected`
@@ -465,8 +464,8 @@ const char *sealcomb_key_backend(const struct sealcomb_key *key);
 size_t sealcomb_key_tag_bytes(const struct sealcomb_key *key);
 
 /**
- * Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room than
- * that takes.
+ * Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room
+ * than that takes.
  *
  * @param written where the bytes of both together are put, 0 where something is wrong; may be NULL
  * @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
@@ -484,14 +483,15 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
                                    size_t *written);
 
 /**
- * Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the length
- * of the message, `message_bytes` tells it.
+ * Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the
+ * length of the message, `message_bytes` tells it.
  *
- * @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in place also
- * the bytes of the ciphertext
+ * @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in
+ * place also the bytes of the ciphertext
  * @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
- * @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as far as it would
- * have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was written
+ * @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as
+ * far as it would have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was
+ * written
  */
 SEALCOMB_MUST_USE
 enum sealcomb_status sealcomb_open(const struct sealcomb_key *key,

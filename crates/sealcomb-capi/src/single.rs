@@ -88,10 +88,11 @@ pub unsafe extern "C" fn sealcomb_seal(
 /// length of the message, `message_bytes` tells it.
 ///
 /// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in
-/// place also the bytes of the ciphertext @param written where the bytes of the message are put, 0 unless it was
-/// opened; may be NULL @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then
-/// `message` is zeroed as far as it would have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is
-/// wrong, and nothing was written
+/// place also the bytes of the ciphertext
+/// @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
+/// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as
+/// far as it would have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was
+/// written
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_open(
