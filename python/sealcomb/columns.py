@@ -529,7 +529,8 @@ def converted_schema(work: Work, *, to_text: bool) -> pa.Schema:
         if to_text or (work.source.text and work.verb == "open"):
             changed = pa.field(name, pa.string(), changed.nullable)
         schema = schema.set(schema.get_field_index(name), changed)
-    return schema.with_metadata(metadata or None)
+    # with_metadata(None) makes an empty map, which is written.
+    return schema.with_metadata(metadata) if metadata else schema.remove_metadata()
 
 
 def change(options: argparse.Namespace) -> int:
