@@ -17,11 +17,13 @@ from pyarrow import parquet
 from sealcomb._thrift import (
     BINARY,
     DEEPEST,
+    FALSE,
     I32,
     I64,
     LIST,
     List,
     MoreBytesError,
+    Shape,
     Struct,
     ThriftError,
     get,
@@ -61,6 +63,50 @@ DATA_HEADERS = {0: 5, 3: 8}
 UTF8, DECIMAL = 0, 5
 LOGICAL_STRING, LOGICAL_DECIMAL = 1, 5
 DICTIONARY_ENCODINGS = {2, 8}
+
+# What this module reads of the footer, and relies on.
+NOTE = Shape({1: BINARY, 2: BINARY})
+ELEMENT = Shape(
+    {
+        **dict.fromkeys((ELEMENT_TYPE, ELEMENT_LENGTH, ELEMENT_REPETITION, ELEMENT_CHILDREN), I32),
+        **dict.fromkeys((ELEMENT_CONVERTED, ELEMENT_ID), I32),
+        ELEMENT_NAME: BINARY,
+        ELEMENT_LOGICAL: Shape({}),
+    },
+    (ELEMENT_NAME,),
+)
+META_REQUIRED = (META_ENCODINGS, META_PATH, META_CODEC, META_VALUES, META_UNCOMPRESSED, META_COMPRESSED)
+META = Shape(
+    {
+        **dict.fromkeys((META_VALUES, META_UNCOMPRESSED, META_COMPRESSED, META_BLOOM), I64),
+        **dict.fromkeys((META_DATA_PAGE, META_INDEX_PAGE, META_DICTIONARY_PAGE), I64),
+        **dict.fromkeys((META_CODEC, META_BLOOM_LENGTH), I32),
+        META_ENCODINGS: [I32],
+        META_PATH: [BINARY],
+        META_NOTES: [NOTE],
+        META_STATISTICS: Shape({STATISTICS_NULLS: I64}),
+    },
+    META_REQUIRED,
+)
+CHUNK = Shape(
+    {
+        **dict.fromkeys((CHUNK_OFFSET, CHUNK_OFFSET_INDEX, CHUNK_COLUMN_INDEX), I64),
+        **dict.fromkeys((CHUNK_OFFSET_INDEX + 1, CHUNK_COLUMN_INDEX + 1), I32),
+        CHUNK_META: META,
+    },
+    (CHUNK_META,),
+)
+GROUP = Shape(
+    {
+        **dict.fromkeys((GROUP_BYTES, GROUP_ROWS, GROUP_OFFSET, GROUP_COMPRESSED), I64),
+        GROUP_COLUMNS: [CHUNK],
+        GROUP_SORTING: [Shape({1: I32, 2: FALSE, 3: FALSE})],
+    },
+    (GROUP_COLUMNS, GROUP_ROWS),
+)
+FILE = Shape(
+    {FILE_SCHEMA: [ELEMENT], FILE_ROW_GROUPS: [GROUP], FILE_NOTES: [NOTE]}, (FILE_SCHEMA, FILE_ROW_GROUPS)
+)
 
 CODECS = {0: "NONE", 1: "SNAPPY", 2: "GZIP", 4: "BROTLI", 5: "LZ4", 6: "ZSTD", 7: "LZ4"}
 
@@ -127,6 +173,7 @@ class Footer:
         file.seek(self.end)
         try:
             self.struct = parse(file.read(length))[0]
+            FILE.check(self.struct)
             self.elements: list[Struct] = self.struct[FILE_SCHEMA][1].items
             self.groups: list[Struct] = self.struct[FILE_ROW_GROUPS][1].items
             self.leaves = list(self._leaves())

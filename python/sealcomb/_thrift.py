@@ -36,6 +36,41 @@ class List:
     items: list[Any]
 
 
+@dataclass(frozen=True)
+class Shape:
+    """What a struct must be: the kinds of the fields that are read, and the numbers of those it must have.
+
+    A kind is a number, a ``Shape`` for a struct, or a list with the kind of its items. ``FALSE`` stands for
+    both booleans. Fields that are not listed may be anything.
+    """
+
+    fields: dict[int, Any]
+    required: tuple[int, ...] = ()
+
+    def check(self, struct: Struct) -> None:
+        """Raises ``ThriftError`` if a struct is not so."""
+        for number in self.required:
+            if number not in struct:
+                raise ThriftError(f"field {number} is missing")
+        for number, wanted in self.fields.items():
+            if number in struct:
+                _check(*struct[number], wanted)
+
+
+def _check(kind: int, value: Any, wanted: Any) -> None:
+    if isinstance(wanted, Shape):
+        if kind != STRUCT:
+            raise ThriftError("a field is no struct")
+        wanted.check(value)
+    elif isinstance(wanted, list):
+        if kind != LIST:
+            raise ThriftError("a field is no list")
+        for item in value.items:
+            _check(value.kind, item, wanted[0])
+    elif (FALSE if kind == TRUE else kind) != wanted:
+        raise ThriftError(f"a field is of the kind {kind}, not {wanted}")
+
+
 def get(struct: Struct, number: int, default: Any = None) -> Any:
     """The value of a field, or the default if it is not set."""
     return struct[number][1] if number in struct else default
