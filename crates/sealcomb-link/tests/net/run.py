@@ -736,7 +736,9 @@ class Soak(OnALink):
             statm = [Path(f"/proc/{link.process.pid}/statm").read_text() for link in (a, b)]
             return [int(text.split()[1]) for text in statm]
 
-        self.transfer(sent, TUNNEL_V4[1])
+        # Buffers grow to what the longest burst takes, by either family.
+        for address in (TUNNEL_V4[1], TUNNEL_V6[1]) * 3:
+            self.transfer(sent, address)
         before = resident()
         start, transfers = time.monotonic(), 0
         while time.monotonic() < start + seconds:
