@@ -319,10 +319,10 @@ async def sound_and_forged_packets(dut):
 def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
     """A packet of the answer that the core must refuse."""
     makes = [opening]
-    # An opened packet has two beats, of which "early" leaves one out. An empty one has none
-    # when sealed, whose kind or keep could be wrong.
+    # An opened packet has two beats, of which "early" leaves one out. An empty one has none when
+    # sealed: no kind or keep could be wrong, and beats that are late are the next packet's.
     has_beats = bool(answer.ad or answer.message)
-    if fault != "early" and (has_beats or fault not in ("kind", "keep")):
+    if fault != "early" and (has_beats or fault not in ("kind", "keep", "late")):
         makes.append(sealing)
     packet = rng.choice(makes)(answer, slot)
     if fault == "unloaded":
