@@ -51,7 +51,7 @@ const QUESTIONS: usize = 8;
 /// five seconds.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// Associations to receive under that an end has at most, where the other one does not confirm any.
-const MOST_RECEIVING: usize = 8;
+const MAX_RECEIVING: usize = 8;
 
 /// Runs an exchange as these lines say.
 ///
@@ -334,7 +334,7 @@ impl Wire {
                 done.received.insert((association.epoch, association.spi), association.generation);
                 done.receiving.insert(association.generation, association.spi);
                 let is_slave = which == 1;
-                assert!(!is_slave || done.receiving.len() <= MOST_RECEIVING, "{}", done.receiving.len());
+                assert!(!is_slave || done.receiving.len() <= MAX_RECEIVING, "{}", done.receiving.len());
             }
             Action::Forget(generation) => drop(self.done[which].receiving.remove(&generation)),
             Action::Retire(generation) => self.done[which].receiving.retain(|ours, _| *ours >= generation),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 BLOCK = 4 << 20
-RECORD_AT_MOST = 256 << 20
+MAX_RECORD = 256 << 20
 BOM = b"\xef\xbb\xbf"
 
 CELL = rb'(?:"(?:[^"]++|"")*+"|[^,"\r\n][^,\r\n]*+|)'
@@ -127,7 +127,7 @@ def blocks(file: BinaryIO, top: Header, wanted: Sequence[int]) -> Iterator[Block
                 into.append(found.span(group))
             at = found.end()
             first += 1
-        if at < len(text) and (last or len(text) - at > RECORD_AT_MOST):
+        if at < len(text) and (last or len(text) - at > MAX_RECORD):
             raise CsvError(row + first, f"not {len(top.names)} cells of CSV")
         if at:
             yield Block(text[:at], row, spans, file.tell())

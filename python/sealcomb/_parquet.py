@@ -33,8 +33,8 @@ from sealcomb._thrift import (
 from sealcomb._thrift import STRUCT as STRUCT_KIND
 
 MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
-FOOTER_AT_MOST = 1 << 30
-HEADER_AT_MOST = 16 << 20
+MAX_FOOTER = 1 << 30
+MAX_HEADER = 16 << 20
 BLOCK = 4 << 20
 
 # The fields' numbers in parquet.thrift.
@@ -167,7 +167,7 @@ class Footer:
         if tail[4:] == ENCRYPTED_MAGIC:
             raise ParquetError("it is encrypted")
         length = int.from_bytes(tail[:4], "little")
-        if tail[4:] != MAGIC or length + 12 > size or length > FOOTER_AT_MOST:
+        if tail[4:] != MAGIC or length + 12 > size or length > MAX_FOOTER:
             raise ParquetError("it has no footer")
         self.end = size - 8 - length
         file.seek(self.end)
@@ -434,11 +434,11 @@ class Rewriter:
             try:
                 struct, length = parse(self.read(offset, size))
             except MoreBytesError:
-                if size in (end - offset, HEADER_AT_MOST):
+                if size in (end - offset, MAX_HEADER):
                     raise
             else:
                 return struct, offset + length
-            size = min(size * 16, HEADER_AT_MOST)
+            size = min(size * 16, MAX_HEADER)
 
     def copy_pages(self, meta: Struct) -> dict[int, tuple[int, int]]:
         """Copies the pages of a chunk, each with a checksum; returns where each is now, and how it grew."""

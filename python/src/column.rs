@@ -82,7 +82,7 @@ impl Values {
     }
 
     /// Bytes of all rows together, or more.
-    fn bytes_at_most(&self) -> usize {
+    fn max_bytes(&self) -> usize {
         match self {
             Self::Binary(array) => array.value_data().len(),
             Self::LargeBinary(array) => array.value_data().len(),
@@ -651,7 +651,7 @@ fn large(column: &Column, added: usize, length: impl Fn(&[u8]) -> usize) -> bool
     column.large
         || column.chunks.iter().any(|values| {
             let exactly = || (0..values.len()).filter_map(|row| values.get(row)).map(&length).sum::<usize>();
-            values.bytes_at_most() + values.len() * added > most && exactly() > most
+            values.max_bytes() + values.len() * added > most && exactly() > most
         })
 }
 

@@ -25,7 +25,7 @@
 
 #define ALGORITHM "aes256-gcm-siv"
 
-enum { KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16, AAD_BYTES = 20, BURST = 64, MOST_BYTES = 262144 };
+enum { KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16, AAD_BYTES = 20, BURST = 64, MAX_BYTES = 262144 };
 
 /* A packet on its way: its nonce, itself and its tag stand one after the other, as they do in the sealed capture. */
 typedef struct {
@@ -184,7 +184,7 @@ static size_t convert(bool seals, int link, const sealcomb_key *key, pcap_t *in,
     while ((found = pcap_next_ex(in, &header, &data)) == 1) {
         packet *p = &burst[filled];
         size_t extra = NONCE_BYTES + TAG_BYTES, bytes = header->caplen;
-        if (bytes > MOST_BYTES || *packets > UINT32_MAX) {
+        if (bytes > MAX_BYTES || *packets > UINT32_MAX) {
             end("a packet of %zu bytes, or too many", bytes);
         }
         p->header = *header;
@@ -240,13 +240,13 @@ int main(int count, char **arguments) {
     if (seals == is_sealed(link)) {
         end("%s %s", arguments[3], seals ? "is sealed already, or of a link type that cannot be marked" : "is not sealed");
     }
-    pcap_t *kind = pcap_open_dead(seals ? sealed_link(link) : plain_link(link), MOST_BYTES + NONCE_BYTES + TAG_BYTES);
+    pcap_t *kind = pcap_open_dead(seals ? sealed_link(link) : plain_link(link), MAX_BYTES + NONCE_BYTES + TAG_BYTES);
     pcap_dumper_t *out = kind == NULL ? NULL : pcap_dump_open(kind, arguments[4]);
     if (out == NULL) {
         end("%s cannot be written", arguments[4]);
     }
     for (size_t i = 0; i < BURST; i++) {
-        burst[i].data = malloc(MOST_BYTES + NONCE_BYTES + TAG_BYTES);
+        burst[i].data = malloc(MAX_BYTES + NONCE_BYTES + TAG_BYTES);
         if (burst[i].data == NULL) {
             end("there is no memory");
         }

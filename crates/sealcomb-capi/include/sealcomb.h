@@ -237,7 +237,7 @@ typedef struct sealcomb_job {
     uint8_t *output;
     /**
      * Bytes that may be written there: at least `sealcomb_algorithm_ciphertext_bytes` when sealing,
-     * `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they
+     * `sealcomb_algorithm_max_message_bytes` when opening (in place also `input_bytes`); those beyond stay as they
      * are. Where `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
      */
     size_t output_bytes;
@@ -351,7 +351,7 @@ size_t sealcomb_algorithm_ciphertext_bytes(const struct sealcomb_algorithm *algo
  * @return `SEALCOMB_FORGED` where no message has a ciphertext of this length, `SEALCOMB_ERROR_POINTER` for NULL
  */
 SEALCOMB_MUST_USE
-enum sealcomb_status sealcomb_algorithm_message_bytes_at_most(const struct sealcomb_algorithm *algorithm,
+enum sealcomb_status sealcomb_algorithm_max_message_bytes(const struct sealcomb_algorithm *algorithm,
                                                               size_t ciphertext_bytes,
                                                               size_t *message_bytes);
 
@@ -486,7 +486,7 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  * Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the
  * length of the message, `message_bytes` tells it.
  *
- * @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in
+ * @param message_bytes room at `message`: at least `sealcomb_algorithm_max_message_bytes` of the ciphertext, in
  * place also the bytes of the ciphertext
  * @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
  * @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as

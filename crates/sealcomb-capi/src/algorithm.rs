@@ -173,7 +173,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_ciphertext_bytes(
 /// @return `SEALCOMB_FORGED` where no message has a ciphertext of this length, `SEALCOMB_ERROR_POINTER` for NULL
 #[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sealcomb_algorithm_message_bytes_at_most(
+pub unsafe extern "C" fn sealcomb_algorithm_max_message_bytes(
     algorithm: *const sealcomb_algorithm,
     ciphertext_bytes: usize,
     message_bytes: *mut usize,
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_message_bytes_at_most(
     if message_bytes.is_null() {
         return SEALCOMB_ERROR_POINTER;
     }
-    let Ok(most) = algorithm.message_bytes_at_most(ciphertext_bytes) else { return SEALCOMB_FORGED };
+    let Ok(most) = algorithm.max_message_bytes(ciphertext_bytes) else { return SEALCOMB_FORGED };
     // SAFETY: not NULL, and the caller's to write to.
     unsafe { memory::tell(message_bytes, most) };
     SEALCOMB_OK

@@ -16,7 +16,7 @@ use crate::{guard, sealcomb_job, sealcomb_status};
 /// Jobs that are handed to the library together, on the stack: as many as fly together there.
 const FLIGHT: usize = 128;
 /// The most that the size of a job may become in later versions.
-const MOST_JOB_BYTES: usize = 1 << 12;
+const MAX_JOB_BYTES: usize = 1 << 12;
 
 /// Seals every job of a batch. Jobs may differ in key, algorithm and length. Each gets its `status` and `written`.
 ///
@@ -168,7 +168,7 @@ impl Jobs {
         if self.size == KNOWN {
             return true;
         }
-        if !(KNOWN..=MOST_JOB_BYTES).contains(&self.size)
+        if !(KNOWN..=MAX_JOB_BYTES).contains(&self.size)
             || !self.size.is_multiple_of(align_of::<sealcomb_job>())
         {
             return false;

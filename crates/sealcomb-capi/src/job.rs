@@ -60,7 +60,7 @@ pub struct sealcomb_job {
     /// Where the ciphertext goes, or the message.
     pub output: *mut u8,
     /// Bytes that may be written there: at least `sealcomb_algorithm_ciphertext_bytes` when sealing,
-    /// `sealcomb_algorithm_message_bytes_at_most` when opening (in place also `input_bytes`); those beyond stay as they
+    /// `sealcomb_algorithm_max_message_bytes` when opening (in place also `input_bytes`); those beyond stay as they
     /// are. Where `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
     pub output_bytes: usize,
     /// Where sealing puts the tag; where opening finds it, and only reads.
@@ -233,7 +233,7 @@ impl Direction for Open {
             job.input_bytes
         } else {
             // A ciphertext that no message has is forged, which takes no output.
-            algorithm.message_bytes_at_most(job.input_bytes).unwrap_or(0)
+            algorithm.max_message_bytes(job.input_bytes).unwrap_or(0)
         };
         if room > job.output_bytes { Err(SEALCOMB_ERROR_OUTPUT_TOO_SHORT) } else { Ok(room) }
     }

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn sealcomb_seal(
 /// Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the
 /// length of the message, `message_bytes` tells it.
 ///
-/// @param message_bytes room at `message`: at least `sealcomb_algorithm_message_bytes_at_most` of the ciphertext, in
+/// @param message_bytes room at `message`: at least `sealcomb_algorithm_max_message_bytes` of the ciphertext, in
 /// place also the bytes of the ciphertext
 /// @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
 /// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as

@@ -657,7 +657,7 @@ fn buffers_of_a_job_overlap_only_where_nothing_is_written_or_in_place() {
             [(false, AadIn::One), (false, AadIn::Parts), (true, AadIn::One), (true, AadIn::Parts)]
         {
             let (message, ciphertext) = (36, algorithm.ciphertext_bytes(36));
-            let message = if opens { algorithm.message_bytes_at_most(ciphertext).unwrap() } else { message };
+            let message = if opens { algorithm.max_message_bytes(ciphertext).unwrap() } else { message };
             let (input, output) = if opens { (ciphertext, message) } else { (message, ciphertext) };
             let second = if aad_in == AadIn::One { 0 } else { 9 };
             let apart = Layout {

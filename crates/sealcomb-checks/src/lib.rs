@@ -315,7 +315,7 @@ impl Case {
                 let room = if self.algorithm.needs_message_bytes() {
                     message.len()
                 } else {
-                    self.algorithm.message_bytes_at_most(ciphertext.len()).expect("a message's ciphertext")
+                    self.algorithm.max_message_bytes(ciphertext.len()).expect("a message's ciphertext")
                 };
                 (Some(input), memory.hold(Role::Output, &vec![0x5A; room]), tag)
             })

@@ -79,7 +79,7 @@ impl Layout {
     }
 
     /// The longest inner packet in an ESP packet of this many bytes; `None` if not even an empty one fits.
-    pub fn inner_bytes_at_most(self, esp_bytes: usize) -> Option<usize> {
+    pub fn max_inner_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body - body % self.alignment).checked_sub(TRAILER_BYTES)
     }
@@ -244,7 +244,7 @@ mod tests {
             let layout = Layout { iv, icv: 16, alignment };
             for esp in 0..200 {
                 let by_trial = (0..200).rev().find(|inner| layout.esp_bytes(*inner) <= esp);
-                assert_eq!(layout.inner_bytes_at_most(esp), by_trial, "{esp}");
+                assert_eq!(layout.max_inner_bytes(esp), by_trial, "{esp}");
             }
         }
     }

@@ -182,7 +182,7 @@ impl<'a> Workload<'a> {
         let nonce = bytes(random, mode.nonce_bytes);
         let ad = length(random, mode.longest_ad);
         let ad = bytes(random, ad);
-        let least = mode.algorithm.least_message_bytes.max(usize::from(self.uncertain));
+        let least = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
         let message = length(random, mode.longest).max(least);
         let message = bytes(random, mode.algorithm.padded_bytes(message));
         let open = random.random_bool(0.5);

@@ -65,7 +65,7 @@ fn lengths(algorithm: &Algorithm) -> Vec<usize> {
     }
     lengths.extend([127 * 16, 127 * 16 + 1, 128 * 16, 2 * 127 * 16 + 5, 4096 + 7]);
     for length in &mut lengths {
-        *length = algorithm.padded_bytes(*length).max(algorithm.least_message_bytes);
+        *length = algorithm.padded_bytes(*length).max(algorithm.min_message_bytes);
     }
     lengths.sort_unstable();
     lengths.dedup();

@@ -177,7 +177,7 @@ impl<'a> OpenJob<'a> {
         data: &'a mut [u8],
         tag: &'a [u8],
     ) -> Self {
-        let most = key.algorithm().message_bytes_at_most(data.len()).ok();
+        let most = key.algorithm().max_message_bytes(data.len()).ok();
         Self {
             key,
             message: message(key, nonce, aad.into(), data.into()),
@@ -213,7 +213,7 @@ impl<'a> OpenJob<'a> {
     }
 
     /// Decrypts `input` into the first bytes of `output`, as many as
-    /// [`Algorithm::message_bytes_at_most`](crate::Algorithm::message_bytes_at_most) says: the message takes
+    /// [`Algorithm::max_message_bytes`](crate::Algorithm::max_message_bytes) says: the message takes
     /// [`OpenJob::message_bytes`] of them, the others become zero. Further bytes of it stay as they are.
     ///
     /// Where [the receiver must be told](crate::Algorithm::needs_message_bytes) how long the message is, `output` tells
@@ -235,7 +235,7 @@ impl<'a> OpenJob<'a> {
         let most = if algorithm.needs_message_bytes() {
             Some(output.len()).filter(|told| algorithm.ciphertext_bytes(*told) == input.len())
         } else {
-            algorithm.message_bytes_at_most(input.len()).ok()
+            algorithm.max_message_bytes(input.len()).ok()
         };
         let room = most.unwrap_or(output.len());
         let data = Span::new(input, first(output, room)?);

@@ -248,7 +248,7 @@ impl Key {
     pub fn open(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
         let ciphertext_bytes = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
         let (ciphertext, tag) = sealed.split_at(ciphertext_bytes);
-        let most = self.algorithm().message_bytes_at_most(ciphertext_bytes)?;
+        let most = self.algorithm().max_message_bytes(ciphertext_bytes)?;
         batch::check(self, nonce, tag.len(), aad.len(), most)?;
         let mut message = vec![0; most];
         let bytes = batch::open_one(self, nonce, aad, Span::new(ciphertext, &mut message), tag)?;

@@ -232,7 +232,7 @@ fn an_output_that_is_too_short_is_refused() {
             if algorithm.needs_message_bytes() {
                 continue;
             }
-            let needed = algorithm.message_bytes_at_most(data.len()).expect("the ciphertext of a message");
+            let needed = algorithm.max_message_bytes(data.len()).expect("the ciphertext of a message");
             for got in 0..needed {
                 let mut output = vec![0x5A; got];
                 let job = OpenJob::new(&key, &nonce, &[], &data, &mut output, &tag);
@@ -265,9 +265,9 @@ fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
 #[test]
 fn a_message_below_the_least_is_refused() {
     for algorithm in ALGORITHMS {
-        for got in 0..algorithm.least_message_bytes {
+        for got in 0..algorithm.min_message_bytes {
             let bad = Bytes { data: vec![0xA5; got], message: got, ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, Error::MessageTooShort { least: algorithm.least_message_bytes, got });
+            is_refused(algorithm, &bad, Error::MessageTooShort { least: algorithm.min_message_bytes, got });
         }
     }
 }

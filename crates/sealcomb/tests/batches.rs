@@ -100,7 +100,7 @@ impl Message {
         } else if self.algorithm.needs_message_bytes() {
             self.msg.len()
         } else {
-            self.algorithm.message_bytes_at_most(self.ct.len()).expect("the ciphertext of a message")
+            self.algorithm.max_message_bytes(self.ct.len()).expect("the ciphertext of a message")
         }
     }
 
@@ -172,7 +172,7 @@ fn holds_alone(message: &Message, key: &Key) -> Result<(), String> {
     let (ct, tag) = sealed.split_at(sealed.len() - message.shape.tag);
     same("ciphertext", ct, &message.ct)?;
     same("tag", tag, &message.tag)?;
-    let mut output = vec![0x5A; message.algorithm.message_bytes_at_most(ct.len()).unwrap_or(0)];
+    let mut output = vec![0x5A; message.algorithm.max_message_bytes(ct.len()).unwrap_or(0)];
     if message.algorithm.needs_message_bytes() {
         output.truncate(message.msg.len());
     }

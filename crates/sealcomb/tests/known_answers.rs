@@ -87,7 +87,7 @@ fn truncated_and_extended_ciphertexts_are_refused_among_good_ones() {
             let mut outputs: Vec<_> = other
                 .iter()
                 .map(|ct| {
-                    let most = answer.algorithm.message_bytes_at_most(ct.len());
+                    let most = answer.algorithm.max_message_bytes(ct.len());
                     let told = answer.algorithm.needs_message_bytes().then_some(answer.msg.len());
                     vec![0xA5; told.or(most.ok()).unwrap_or(3)]
                 })

@@ -112,7 +112,7 @@ fn room(job: &Job) -> usize {
     } else if algorithm.needs_message_bytes() {
         message.len()
     } else {
-        algorithm.message_bytes_at_most(ciphertext.len()).expect("the ciphertext of a message")
+        algorithm.max_message_bytes(ciphertext.len()).expect("the ciphertext of a message")
     }
 }
 

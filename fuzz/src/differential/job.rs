@@ -61,7 +61,7 @@ impl Job {
         let short = if choices.below(3) == 0 { 0 } else { length(longest.min(320), choices) };
         let message = match algorithm.kind {
             Kind::Mac => 0,
-            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.least_message_bytes),
+            Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.min_message_bytes),
         };
         let aad = match algorithm.kind {
             Kind::Mac => long,

@@ -88,7 +88,7 @@ static sealcomb_status nothing(sealcomb_job *unused, size_t count) {
     return SEALCOMB_OK;
 }
 
-static size_t most_stack, batches;
+static size_t max_stack, batches;
 
 /* How the jobs of a batch are made. */
 typedef struct {
@@ -149,7 +149,7 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
         CHECK(t.calls == 0 || may_allocate(keys, key_count));
         if (of_every_build) {
             CHECK(stack <= PROMISED);
-            most_stack = stack > most_stack ? stack : most_stack;
+            max_stack = stack > max_stack ? stack : max_stack;
         }
         batches++;
         for (size_t i = 0; i < count; i++) {
@@ -237,6 +237,6 @@ int main(void) {
             check_backend(backend, base);
         }
     }
-    printf("no allocation in %zu batches of up to %d jobs, at most %zu bytes of stack\n", batches, (int)MOST, most_stack);
+    printf("no allocation in %zu batches of up to %d jobs, at most %zu bytes of stack\n", batches, (int)MOST, max_stack);
     return 0;
 }

@@ -198,7 +198,7 @@ static void check_sealed(const sealcomb_job *job, const answer *a) {
 static size_t room_to_open(const sealcomb_algorithm *alg, const answer *a) {
     size_t room = a->msg.bytes;
     if (!sealcomb_algorithm_needs_message_bytes(alg)) {
-        EXPECT(SEALCOMB_OK, sealcomb_algorithm_message_bytes_at_most(alg, a->ct.bytes, &room));
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, a->ct.bytes, &room));
     }
     return room;
 }

@@ -269,16 +269,16 @@ static void check_lists(void) {
         CHECK(sealcomb_algorithm_takes_tag_bytes(alg, sealcomb_algorithm_tag_bytes(alg)));
         CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
         size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), most = 1;
-        EXPECT(SEALCOMB_OK, sealcomb_algorithm_message_bytes_at_most(alg, empty, &most));
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, empty, &most));
         bool takes_one = empty == 1 || sealcomb_algorithm_ciphertext_bytes(alg, 1) == 1;
-        EXPECT(takes_one ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_message_bytes_at_most(alg, 1, &most));
+        EXPECT(takes_one ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_max_message_bytes(alg, 1, &most));
     }
     size_t most;
     CHECK(sealcomb_algorithm_at(sealcomb_algorithm_count()) == NULL);
     CHECK(sealcomb_algorithm_by_id("rot13") == NULL && sealcomb_algorithm_by_id(NULL) == NULL);
     CHECK(sealcomb_algorithm_id(NULL) == NULL && sealcomb_algorithm_key_bytes(NULL) == 0);
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_message_bytes_at_most(NULL, 16, &most));
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_message_bytes_at_most(algorithm("aes128-gcm"), 16, NULL));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(NULL, 16, &most));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(algorithm("aes128-gcm"), 16, NULL));
 
     size_t available = 0;
     const char *name, *selected = NULL;

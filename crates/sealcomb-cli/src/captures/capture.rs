@@ -224,14 +224,14 @@ impl<R: Read> Capture<R> {
     }
 
     fn next_of_pcapng(&mut self) -> Result<Option<Record>> {
-        while self.begin(pcapng::LEAST_BYTES)? {
+        while self.begin(pcapng::MIN_BYTES)? {
             let Format::PcapNg(section) = &self.format else { unreachable!("of a pcapng file") };
             let (kind, len) = pcapng::header(&self.bytes, section.order())?;
             let record = if pcapng::is_needed(kind) {
                 check_length(len)?;
                 if self.go_on(len as usize)? { self.block(kind)? } else { None }
             } else {
-                self.pass_over(u64::from(len) - pcapng::LEAST_BYTES as u64)?;
+                self.pass_over(u64::from(len) - pcapng::MIN_BYTES as u64)?;
                 None
             };
             if self.end.is_some() {
@@ -288,7 +288,7 @@ fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u
         .into_iter()
         .find(|order| [MICROSECONDS, NANOSECONDS].contains(&number(bytes, *order)));
     let format = if pcapng::is_magic(bytes) {
-        if !fill(source, bytes, pcapng::LEAST_BYTES)? {
+        if !fill(source, bytes, pcapng::MIN_BYTES)? {
             return Err(ends());
         }
         let (_, len) = pcapng::header(bytes, Endianness::Little)?;

@@ -15,7 +15,7 @@ use pcap_file::{DataLink, Endianness};
 use super::capture::link;
 
 /// The shortest block: type, length, and the length again. What it holds lies between.
-pub(super) const LEAST_BYTES: usize = 12;
+pub(super) const MIN_BYTES: usize = 12;
 const HEADER_BYTES: usize = 8;
 const TRAILER_BYTES: usize = 4;
 /// With which a section header's content begins, in the section's byte order.
@@ -45,13 +45,13 @@ pub(super) fn is_needed(kind: u32) -> bool {
     .contains(&kind)
 }
 
-/// The type and the length of a block, by its first [`LEAST_BYTES`]. The byte order is the section's, which a section
+/// The type and the length of a block, by its first [`MIN_BYTES`]. The byte order is the section's, which a section
 /// header says itself.
 pub(super) fn header(bytes: &[u8], order: Endianness) -> Result<(u32, u32)> {
     let kind = Cursor::new(bytes, order).u32().context(REACHES_BEYOND)?;
     let order = if kind == SECTION_HEADER_BLOCK { order_of(bytes)? } else { order };
     let len = Cursor::new(&bytes[4..], order).u32().context(REACHES_BEYOND)?;
-    if len < LEAST_BYTES as u32 || !len.is_multiple_of(4) {
+    if len < MIN_BYTES as u32 || !len.is_multiple_of(4) {
         bail!("corrupt: a block cannot have {len} bytes");
     }
     Ok((kind, len))

@@ -100,7 +100,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
 }
 
 /// A field below this is not a type but a length, with an LLC header behind it (IEEE 802.3).
-const LEAST_TYPE: u16 = 0x600;
+const MIN_TYPE: u16 = 0x600;
 /// An LLC header with which an EtherType comes after all.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 /// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
@@ -125,8 +125,8 @@ pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket
             _ => Err(NoPacket::NotIp),
         },
         mpls if MPLS.contains(&mpls) => of_labels(payload),
-        EtherType(0..LEAST_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, behind(8)?),
-        EtherType(0..LEAST_TYPE) if SNAP.starts_with(payload) => Err(NoPacket::Clipped),
+        EtherType(0..MIN_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, behind(8)?),
+        EtherType(0..MIN_TYPE) if SNAP.starts_with(payload) => Err(NoPacket::Clipped),
         _ => Err(NoPacket::NotIp),
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn sealing<T>(
 
 /// An output that has room for the message, as far as its length can be known.
 fn room(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
-    let most = algorithm.message_bytes_at_most(message.data.len()).expect("the ciphertext of a message");
+    let most = algorithm.max_message_bytes(message.data.len()).expect("the ciphertext of a message");
     vec![0; if algorithm.needs_message_bytes() { message.bytes } else { most }]
 }
 

@@ -60,7 +60,7 @@ impl<'a> Case<'a> {
     /// An output that has room for the message, as far as its length can be known.
     fn room_to_open(self) -> Vec<u8> {
         let algorithm = self.key.algorithm();
-        let most = algorithm.message_bytes_at_most(self.test.ciphertext.len());
+        let most = algorithm.max_message_bytes(self.test.ciphertext.len());
         let told = algorithm.needs_message_bytes().then_some(self.test.message.len());
         vec![0; told.unwrap_or_else(|| most.expect("the ciphertext of a message"))]
     }

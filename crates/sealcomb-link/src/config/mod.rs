@@ -162,7 +162,7 @@ pub struct Config {
 /// Bytes of the longest inner packet that fits into an outer one of so many bytes, which is of IPv4 or else of IPv6.
 pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
     let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
-    layout.inner_bytes_at_most(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
+    layout.max_inner_bytes(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
 }
 
 /// The last sequence number that there is: of 64 bits, or else of 32.
@@ -343,13 +343,13 @@ impl Reader<'_> {
 
     fn check_mtu(&mut self, root: &Fields<'_>, config: &Config) {
         /// RFC 8200, section 5.
-        const LEAST_V6: usize = 1280;
+        const MIN_V6: usize = 1280;
         let bytes = config.inner_mtu();
-        if bytes < LEAST_V6 && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_))) {
+        if bytes < MIN_V6 && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_))) {
             self.mistakes.add(
                 root.place("path-mtu"),
                 format_args!(
-                    "`path-mtu`: an IPv6 address in [tun] takes inner packets of {LEAST_V6} bytes, and there is room for {bytes}"
+                    "`path-mtu`: an IPv6 address in [tun] takes inner packets of {MIN_V6} bytes, and there is room for {bytes}"
                 ),
             );
         }

@@ -13,7 +13,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Between two offers, whatever the other end says: half of the shortest interval that can be configured. Each offer takes
 /// a key of the source.
-const LEAST_INTERVAL: Duration = Duration::from_millis(25);
+const MIN_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Where an exchange stands.
 enum Exchange {
@@ -92,7 +92,7 @@ impl Master {
             self.exchange = Exchange::Idle;
         }
         self.schedule.pause = FIRST_PAUSE;
-        self.schedule.not_before = self.schedule.not_before.min(now + LEAST_INTERVAL);
+        self.schedule.not_before = self.schedule.not_before.min(now + MIN_INTERVAL);
         self.change_now(now);
     }
 
@@ -117,7 +117,7 @@ impl Master {
         }
         let Some(key) = end.keys.pop_front() else { return };
         self.epoch += 1;
-        self.schedule.not_before = now + LEAST_INTERVAL;
+        self.schedule.not_before = now + MIN_INTERVAL;
         let mut offer = Offer {
             epoch: self.epoch,
             key: key.id.clone(),

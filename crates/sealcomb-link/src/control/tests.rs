@@ -785,7 +785,7 @@ proptest! {
     fn no_wire_makes_an_end_send_what_the_other_does_not_open(
         seed in any::<u64>(),
         loss in 0_u64..90,
-        most_delay in 1_u64..300,
+        max_delay in 1_u64..300,
         restarts in prop::collection::vec((0_usize..4000, 0_usize..2), 0..4),
     ) {
         let mut state = seed | 1;
@@ -799,7 +799,7 @@ proptest! {
         let mut world = World::new();
         let mut fate = || {
             let copies = if dice(100) < loss { 0 } else { 1 + usize::from(dice(10) == 0) };
-            (copies, 1 + dice(most_delay))
+            (copies, 1 + dice(max_delay))
         };
         for i in 0..4000 {
             for (at, which) in &restarts {

@@ -15,7 +15,7 @@ use socket2::{Domain, Socket, Type};
 /// Segments that the kernel takes at once (`UDP_MAX_SEGMENTS`).
 const SEGMENTS: usize = 64;
 /// Bytes that it takes at once: an IPv4 packet's, less the headers.
-const MOST_BYTES: usize = 65_507;
+const MAX_BYTES: usize = 65_507;
 /// Bytes that the kernel is asked to queue in each direction.
 const QUEUE_BYTES: usize = 4 << 20;
 
@@ -194,7 +194,7 @@ impl AsFd for Udp {
 fn run(datagrams: &[Datagram<'_>], segments: usize) -> usize {
     let first = &datagrams[0];
     let len = first.bytes.len().max(1);
-    let most = segments.min(MOST_BYTES / len).max(1);
+    let most = segments.min(MAX_BYTES / len).max(1);
     let mut count = 1;
     for datagram in datagrams.iter().take(most).skip(1) {
         if datagram.class != first.class || datagram.bytes.len() > len {

@@ -112,7 +112,7 @@ macro_rules! catalog {
                 tag: $tag,
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
-                least_message_bytes: $takes.least,
+                min_message_bytes: $takes.least,
                 tweaked: $takes.tweak,
                 unusual: Unusual::of(Kind::$kind, $takes.whole_blocks, $takes.tweak),
                 strings: $takes.strings,

@@ -122,7 +122,7 @@ pub struct Algorithm {
     /// Whether messages must be whole blocks of 16 bytes.
     pub whole_blocks: bool,
     /// Bytes that a message must have at least.
-    pub least_message_bytes: usize,
+    pub min_message_bytes: usize,
     /// Whether it is a cipher with a tweak: what a job has as additional data.
     pub tweaked: bool,
     pub(crate) unusual: Unusual,
@@ -204,7 +204,7 @@ impl Algorithm {
     /// # Errors
     /// [`Forged`] where no message has a ciphertext of this length.
     #[inline]
-    pub fn message_bytes_at_most(&self, ciphertext_bytes: usize) -> Result<usize, Forged> {
+    pub fn max_message_bytes(&self, ciphertext_bytes: usize) -> Result<usize, Forged> {
         let most = match self.expansion {
             Expansion::None | Expansion::Blocks => ciphertext_bytes,
             Expansion::Flagged => ciphertext_bytes.saturating_sub(1),
@@ -240,7 +240,7 @@ impl Algorithm {
     /// Bytes that a message has when it is padded, if need be, to a length that the mode takes.
     pub fn padded_bytes(&self, bytes: usize) -> usize {
         let whole = if self.whole_blocks { bytes.next_multiple_of(16) } else { bytes };
-        whole.max(self.least_message_bytes)
+        whole.max(self.min_message_bytes)
     }
 
     /// Whether a message of these sizes can be sealed: the check that every job goes through. For a MAC, what is
@@ -269,8 +269,8 @@ impl Algorithm {
         if self.whole_blocks && !message_bytes.is_multiple_of(16) {
             return Err(Error::NotWholeBlocks { got: message_bytes as usize });
         }
-        if message_bytes < self.least_message_bytes as u64 {
-            let (least, got) = (self.least_message_bytes, message_bytes as usize);
+        if message_bytes < self.min_message_bytes as u64 {
+            let (least, got) = (self.min_message_bytes, message_bytes as usize);
             return Err(Error::MessageTooShort { least, got });
         }
         let (message, aad) = match self.limits {
@@ -295,7 +295,7 @@ impl Algorithm {
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
         let Unusual { aad, message } = self.unusual;
         (aad_bytes & aad) | (message_bytes & message) | (nonce_bytes ^ self.nonce_bytes) == 0
-            && message_bytes >= self.least_message_bytes
+            && message_bytes >= self.min_message_bytes
     }
 }
 
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_message_below_the_least_is_refused() {
-        let algorithm = Algorithm { least_message_bytes: 16, ..*Algorithm::by_id("aes128-gcm").unwrap() };
+        let algorithm = Algorithm { min_message_bytes: 16, ..*Algorithm::by_id("aes128-gcm").unwrap() };
         for got in 0..16 {
             let expected = Error::MessageTooShort { least: 16, got };
             assert_eq!(algorithm.check(12, 16, 0, got as u64), Err(expected));
@@ -401,7 +401,7 @@ mod tests {
                 longest[algorithm.ciphertext_bytes(message)] = Some(message);
             }
             for (ciphertext, longest) in longest.into_iter().enumerate() {
-                let most = algorithm.message_bytes_at_most(ciphertext).ok();
+                let most = algorithm.max_message_bytes(ciphertext).ok();
                 assert_eq!(most, longest, "{expansion:?} {ciphertext}");
             }
         }

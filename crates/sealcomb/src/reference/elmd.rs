@@ -37,7 +37,7 @@ const SEVEN: Block = 7_u128.to_be_bytes();
 const HALF: Block = (1_u128 << 127 | 0x43).to_be_bytes();
 
 /// The most intermediate tags of a message.
-const MOST_TAGS: usize = 32;
+const MAX_TAGS: usize = 32;
 
 impl Parameters {
     fn l<C: BlockCipher>(&self, cipher: &C) -> Block {
@@ -46,7 +46,7 @@ impl Parameters {
 
     /// Whether an intermediate tag follows block `i`, counted from 1, of `l`.
     fn tag_follows(&self, i: usize, l: usize) -> bool {
-        self.gap.is_some_and(|gap| i < l && i.is_multiple_of(gap) && i / gap <= MOST_TAGS)
+        self.gap.is_some_and(|gap| i < l && i.is_multiple_of(gap) && i / gap <= MAX_TAGS)
     }
 
     /// `IV`
