@@ -121,7 +121,7 @@ class Since(unittest.TestCase):
         self.assertEqual(planned(self.root, "ci", "--since", "HEAD"), [])
 
     def test_a_page_needs_the_checks_of_the_repository_alone(self):
-        self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, tables"])
+        self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, prose, tables"])
 
     def test_a_core_needs_the_hardware_alone(self):
         steps = self.steps_after("rtl/modes/copa.sv", "ci")
