@@ -268,23 +268,23 @@ def main() -> int:
     budget_file = arguments.budget or HERE / architecture.budget
     functions = disassemble(arguments.library or build_library(arguments.target), architecture)
     spills = spills_by_kernel(functions)
-    offences = list(misplaced(functions))
+    findings = list(misplaced(functions))
     if not any(spills.values()):
-        offences.append("no entry found: is this the library, with v0 symbols?")
+        findings.append("no entry found: is this the library, with v0 symbols?")
     if arguments.write_budget:
         write_budget(budget_file, spills)
     budget = tomllib.loads(budget_file.read_text())
     measured_with = budget.pop("rust")
     excesses = list(over_budget(spills, budget))
     if measured_with == compiler():
-        offences += excesses
+        findings += excesses
     elif excesses:
         print(f"the budget is for Rust {measured_with}, this is {compiler()}; not held against it:")
         print(*excesses, sep="\n")
-    for offence in offences:
-        print(offence, file=sys.stderr)
-    print(f"{sum(map(len, spills.values()))} entries, {len(offences)} offences")
-    return 1 if offences else 0
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"{sum(map(len, spills.values()))} entries, {len(findings)} findings")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

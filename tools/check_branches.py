@@ -93,7 +93,7 @@ def check(program: Path, backend: str, arguments: argparse.Namespace) -> int:
         print(f"check_branches.py: {backend}: depends on secrets: {name}", file=sys.stderr)
     print(
         f"{backend}: {len(runs[0])} operations with {len(runs)} secrets each, {executed} pieces of code, "
-        f"{len(faults)} offences"
+        f"{len(faults)} findings"
     )
     return 0 if caught and not faults else 1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that what SECURITY.md names as the checks of its claims exists.
+"""Check that the tests which SECURITY.md names for its claims exist.
 
 usage: check_claims.py [--root FOLDER]
 
-In the section "What is claimed", every claim is a heading with a list of checks. Each path in
-backticks must be in the tree, each `./dev WORD` a word, and each name of a test must be defined in a
-file that the same item of the list names. The faults in tools/mutations must break one of the claims.
+In the section "What is claimed", each claim is a heading followed by a list of checks. Every path in
+backticks must exist, every `./dev COMMAND` must be declared, and every test name must be defined in a
+file that the same list item names. Each patch in tools/mutations must name the claim that it breaks.
 """
 
 import argparse
@@ -16,12 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = re.compile(r"(?:[\w.-]+/)+[\w.-]+")
-# Names of tests are sentences.
+# Test names are sentences, so they have at least four words.
 TEST = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+){3,}")
 
 
 def claims(page: str) -> dict[str, list[str]]:
-    """The paragraphs and items of each claim, by its heading."""
+    """Returns the paragraphs and list items of each claim, by its heading."""
     section = page.split("\n## What is claimed\n", 1)[-1].split("\n## ", 1)[0]
     found = {}
     for part in section.split("\n### ")[1:]:
@@ -46,29 +46,29 @@ def problems_of(root: Path, item: str, known: set[str]) -> Iterator[str]:
     paths = [name for name in names if PATH.fullmatch(name)]
     for name in paths:
         if not (root / name).exists():
-            yield f"{name} is not there"
+            yield f"{name} does not exist"
     files = [root / name for name in paths if (root / name).is_file()]
     for name in names:
         if word := re.fullmatch(r"\./dev (\S+).*", name):
             if word[1] not in known:
-                yield f"./dev has no word {word[1]}"
+                yield f"`./dev {word[1]}` does not exist"
         elif TEST.fullmatch(name) and not any(defines(path, name) for path in files):
-            yield f"no file that is named beside {name} defines it"
+            yield f"no file named in the same list item defines {name}"
 
 
 def check(root: Path) -> Iterator[str]:
     found, known = claims((root / "SECURITY.md").read_text()), words(root)
     if not found:
-        yield "there are no claims"
+        yield "no claims found"
     for claim, items in found.items():
         if not any(item.startswith("- ") for item in items):
-            yield f"{claim}: no check is named"
+            yield f"{claim}: names no check"
         for item in items:
             yield from (f"{claim}: {problem}" for problem in problems_of(root, item, known))
     for patch in sorted((root / "tools/mutations").glob("*.patch")):
         broken = re.search(r"^Claim: +(.+?) *$", patch.read_text(), re.MULTILINE)
         if broken is None or broken[1] not in found:
-            yield f"{patch.name}: SECURITY.md has no claim {broken[1] if broken else 'for it'}"
+            yield f"{patch.name}: claim {broken[1] if broken else '(none)'} is not in SECURITY.md"
 
 
 def main() -> int:

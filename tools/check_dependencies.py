@@ -4,10 +4,10 @@
 usage: check_dependencies.py [--metadata FILE] [--advisories FILE] [--yanked] [--update FOLDER]
 
 Asks `cargo metadata` (or reads its output from FILE) for all packages of all targets and features, tests
-and benches included, of every workspace in the repository. An offence is
+and benches included, of every workspace in the repository. An finding is
 
 - a licence that the list below does not allow. `OR` needs one side, `AND` both. An expression that cannot be
-  read, or a package without one, is an offence too.
+  read, or a package without one, is a finding too.
 - a source that is neither crates.io nor this repository.
 - a version that tools/advisories.tsv has something against, unless it is in ACCEPTED.
 
@@ -135,7 +135,7 @@ def meets(version: str, requirement: str) -> bool:
 # ---- What is wrong with a package.
 
 
-def licence_offence(package: dict) -> str | None:
+def licence_finding(package: dict) -> str | None:
     if not package["license"]:
         return "names no licence"
     try:
@@ -144,7 +144,7 @@ def licence_offence(package: dict) -> str | None:
         return f"cannot read the licence expression {package['license']!r}"
 
 
-def source_offence(package: dict) -> str | None:
+def source_finding(package: dict) -> str | None:
     source = package.get("source")
     if source is None:
         inside = Path(package["manifest_path"]).is_relative_to(ROOT)
@@ -162,14 +162,14 @@ def read_advisories(file: Path) -> dict[str, list[tuple[str, str, list[str]]]]:
     return found
 
 
-def advisory_offences(package: dict, advisories: dict) -> Iterator[str]:
+def advisory_findings(package: dict, advisories: dict) -> Iterator[str]:
     for advisory, kind, safe in advisories.get(package["name"], []):
         if advisory not in ACCEPTED and not any(meets(package["version"], range_) for range_ in safe):
             yield f"{advisory} ({kind})"
 
 
-def offences(package: dict, advisories: dict) -> Iterator[str]:
-    for found in (licence_offence(package), source_offence(package), *advisory_offences(package, advisories)):
+def findings(package: dict, advisories: dict) -> Iterator[str]:
+    for found in (licence_finding(package), source_finding(package), *advisory_findings(package, advisories)):
         if found:
             yield f"{package['name']} {package['version']}: {found}"
 
@@ -255,11 +255,11 @@ def main() -> int:
         found = {line for packages in every for line in yanked(packages)}
     else:
         advisories = read_advisories(arguments.advisories)
-        found = {line for packages in every for package in packages for line in offences(package, advisories)}
+        found = {line for packages in every for package in packages for line in findings(package, advisories)}
     for line in sorted(found):
         print(line, file=sys.stderr)
     count = len({(package["name"], package["version"]) for packages in every for package in packages})
-    print(f"{count} packages of {len(every)} workspaces, {len(found)} offences")
+    print(f"{count} packages of {len(every)} workspaces, {len(found)} findings")
     return 1 if found or not count else 0
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Check that the library's modules depend downwards only, and that `unsafe` stays in the backends.
+"""Check that the library's modules depend only on lower layers, and that only the backends use `unsafe`.
 
 usage: check_layers.py [--root FOLDER] [--unsafe-only]
 
-Reads every file under FOLDER (default: crates/sealcomb/src), follows each `crate::`, `super::` and
-`self::` path, and compares the modules on both ends with the order in layers.toml beside this file.
-Unit tests (`#[cfg(test)]`) may use what they like. Exit status 1 and one line for each offence.
-With --unsafe-only just the second rule, and nowhere is `unsafe` allowed.
+Reads every file under FOLDER (default: crates/sealcomb/src), resolves each `crate::`, `super::` and
+`self::` path, and compares the layers of both modules in tools/layers.toml. Unit tests (`#[cfg(test)]`)
+are exempt. With --unsafe-only, checks only that no file uses `unsafe`. Prints one line per finding and
+exits with status 1.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NOT_CODE = re.compile(
 
 
 def tokens(source: str) -> list[tuple[str, int]]:
-    """The code's tokens with their line numbers; comments, strings and characters are left out."""
+    """Returns the code's tokens with their line numbers, without comments, strings and characters."""
     code = NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
     line, at, result = 1, 0, []
     for found in TOKEN.finditer(code):
@@ -41,7 +41,7 @@ def tokens(source: str) -> list[tuple[str, int]]:
 
 
 def closing(text: list[tuple[str, int]], opening: int) -> int:
-    """The place of the bracket that closes the one at `opening`."""
+    """Returns the index of the bracket that closes the one at `opening`."""
     pairs = {"{": "}", "[": "]", "#[": "]", "#![": "]", "(": ")"}
     depth = 0
     for at in range(opening, len(text)):
@@ -54,7 +54,7 @@ def closing(text: list[tuple[str, int]], opening: int) -> int:
 
 
 def without_tests(text: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    """The tokens less the items under `#[cfg(test)]`."""
+    """Returns the tokens without items under `#[cfg(test)]`."""
     result, at = [], 0
     words = [token for token, _ in text]
     while at < len(text):
@@ -69,7 +69,7 @@ def without_tests(text: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def expand(text: list[tuple[str, int]], at: int, prefix: list[str]) -> tuple[list[list[str]], int]:
-    """The paths of the use-tree that continues after `prefix` at `at`, which is a `::` or not."""
+    """Returns the paths of the use-tree that follows `prefix` at index `at`, and the index after the tree."""
     if at + 1 >= len(text) or text[at][0] != "::":
         return [prefix], at
     token = text[at + 1][0]
@@ -90,7 +90,7 @@ def expand(text: list[tuple[str, int]], at: int, prefix: list[str]) -> tuple[lis
 
 
 def absolute(path: list[str], module: list[str]) -> list[str]:
-    """A path that starts with `crate`, `super` or `self`, from the crate's root."""
+    """Resolves a path that starts with `crate`, `super` or `self` to one from the crate's root."""
     if path[0] == "crate":
         return path[1:]
     base = list(module)
@@ -102,7 +102,7 @@ def absolute(path: list[str], module: list[str]) -> list[str]:
 
 
 def references(text: list[tuple[str, int]], module: list[str]) -> Iterator[tuple[list[str], int]]:
-    """Every path from the crate's root that the code names, with its line."""
+    """Yields every path that the code names, from the crate's root, with its line."""
     stack: list[str | None] = []
     at = 0
     while at < len(text):
@@ -131,29 +131,29 @@ def module_of(file: Path, root: Path) -> list[str]:
 
 
 class Layers:
-    """The rules of layers.toml, and where the names at the crate's root come from."""
+    """The rules of layers.toml, and the modules that the crate's root reexports names from."""
 
     def __init__(self, rules: dict, reexports: dict[str, str]) -> None:
         self.rank = {name: rank for rank, names in enumerate(rules["order"]) for name in names}
         self.everywhere = rules["everywhere"]
         self.reexports = reexports
 
-    def offence(self, user: str, used: str) -> str | None:
+    def finding(self, user: str, used: str) -> str | None:
         used = self.reexports.get(used, used)
         if used == user or used in self.everywhere or used in self.everywhere.get(user, []):
             return None
         if user in self.everywhere:
-            return f"{user}, which everything may use, uses {used}"
+            return f"{user} uses {used}; every module may use {user}, so it may use only what layers.toml allows it"
         for name in (user, used):
             if name not in self.rank:
-                return f"{name} has no place in layers.toml"
+                return f"module {name} is missing in layers.toml"
         if self.rank[used] > self.rank[user]:
-            return f"{user} uses {used}, which is above it"
+            return f"{user} uses {used}, which is in a higher layer"
         return None
 
 
 def reexports_of(root: Path) -> dict[str, str]:
-    """Names that lib.rs makes available at the root, and the module that each comes from."""
+    """Returns the names that lib.rs reexports, with the module that defines each."""
     text = tokens((root / "lib.rs").read_text())
     result = {}
     for at, (token, _) in enumerate(text[:-1]):
@@ -173,10 +173,10 @@ def check_file(file: Path, root: Path, layers: Layers) -> Iterator[str]:
     for path, line in references(without_tests(tokens(file.read_text())), module):
         if not path:
             continue
-        offence = layers.offence(module[0], path[0])
-        if offence and (offence, line) not in seen:
-            seen.add((offence, line))
-            yield f"{file}:{line}: {offence}"
+        finding = layers.finding(module[0], path[0])
+        if finding and (finding, line) not in seen:
+            seen.add((finding, line))
+            yield f"{file}:{line}: {finding}"
 
 
 def check_unsafe(file: Path) -> Iterator[str]:
@@ -199,16 +199,16 @@ def main() -> int:
         print(f"{root}: no Rust files", file=sys.stderr)
         return 1
     if arguments.unsafe_only:
-        offences = [offence for file in files for offence in check_unsafe(file)]
+        findings = [finding for file in files for finding in check_unsafe(file)]
     else:
         layers = Layers(rules, reexports_of(root))
-        offences = [offence for file in files for offence in check_file(file, root, layers)]
+        findings = [finding for file in files for finding in check_file(file, root, layers)]
         safe = [file for file in files if module_of(file, root)[:1] != [rules["unsafe"]]]
-        offences += [offence for file in safe for offence in check_unsafe(file)]
-    for offence in offences:
-        print(offence, file=sys.stderr)
-    print(f"{len(files)} files under {root}, {len(offences)} offences")
-    return 1 if offences else 0
+        findings += [finding for file in safe for finding in check_unsafe(file)]
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    print(f"{len(files)} files under {root}, {len(findings)} findings")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

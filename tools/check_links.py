@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check that links between the Markdown files, and from them to other files here, lead somewhere.
+"""Check that relative links in Markdown files lead to existing files and headings.
 
 usage: check_links.py [--root FOLDER]
 
-Looks at every `[text](target)`, `<img src="target">` and reference definition with a relative target
-in the Markdown files under FOLDER (default: the repository), and at `#heading` in Markdown targets.
-Addresses with a scheme are not followed.
+Reads every Markdown file under FOLDER (default: the repository) and checks `[text](target)`,
+`<img src="target">` and reference definitions, including `#heading` in Markdown targets. URLs are not
+checked.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(file: Path) -> set[str]:
-    """The headings' anchors, by the rule that the usual forges have."""
+    """Returns the anchors that GitHub and GitLab generate for the headings of a file."""
     fences = re.compile(r"^(```+|~~~+).*?^\1[ \t]*$", re.DOTALL | re.MULTILINE)
     result: set[str] = set()
     for heading in HEADING.findall(fences.sub("", file.read_text())):
@@ -47,7 +47,7 @@ def anchors(file: Path) -> set[str]:
     return result
 
 
-def offences(file: Path, root: Path) -> Iterator[str]:
+def findings(file: Path, root: Path) -> Iterator[str]:
     text = without_code(file.read_text())
     for found in LINK.finditer(text):
         target = found["inline"] or found["definition"] or found["html"]
@@ -59,7 +59,7 @@ def offences(file: Path, root: Path) -> Iterator[str]:
         if not aim.exists():
             yield f"{place}: {target} does not exist"
         elif anchor and aim.suffix == ".md" and anchor not in anchors(aim):
-            yield f"{place}: {target}: no such heading"
+            yield f"{place}: {target}: the file has no such heading"
 
 
 def main() -> int:
@@ -68,15 +68,15 @@ def main() -> int:
     )
     parser.add_argument("--root", type=Path, default=ROOT)
     root = parser.parse_args().root.resolve()
-    # A link to a file stands for that file, whose links are its own.
+    # The target of a symbolic link is checked where it is.
     files = [
         f
         for f in sorted(root.rglob("*.md"))
         if not f.is_symlink() and not SKIPPED & set(f.relative_to(root).parts)
     ]
-    found = [offence for file in files for offence in offences(file, root)]
-    for offence in found:
-        print(offence, file=sys.stderr)
+    found = [finding for file in files for finding in findings(file, root)]
+    for finding in found:
+        print(finding, file=sys.stderr)
     print(f"{len(files)} files, {len(found)} broken links")
     return 1 if found else 0
 

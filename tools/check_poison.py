@@ -6,10 +6,10 @@ usage: check_poison.py PROGRAM [ARGUMENT...]
 
 Runs PROGRAM, the binary `poison` of crates/sealcomb-checks with line tables, under valgrind's memcheck
 (or reads what memcheck reported of it). The program marks keys and messages as undefined, so that
-memcheck names each jump and each address that depends on them. Those are offences, but for the places
+memcheck names each jump and each address that depends on them. Those are findings, but for the places
 below, where the library finds out what is public: verdicts, and how long an opened message is. The
 program's controls, a branch and an address that do leak, must be named; so must the verdicts.
-Exit status 1 and a few lines for each offence.
+Exit status 1 and a few lines for each finding.
 """
 
 import argparse
@@ -130,18 +130,18 @@ def check(report: Path) -> list[str]:
     found = list(complaints(report))
     places = {complaint.place() for complaint in found}
     controls = {place for control in CONTROLS for place in control if place[1] == PROGRAM}
-    offences = [
+    findings = [
         f"not found, though it is there: {sorted(f'{kind} in {name}' for kind, _, name in control)}"
         for control in CONTROLS
         if not control & places
     ]
-    offences += {
+    findings += {
         "\n    ".join([complaint.what, *map(str, complaint.frames[:8])]): None
         for complaint in found
         if not complaint.is_public() and complaint.place() not in controls
     }
-    print(f"check_poison.py: {len(found)} places, {len(offences)} offences")
-    return offences
+    print(f"check_poison.py: {len(found)} places, {len(findings)} findings")
+    return findings
 
 
 def run(program: list[str], report: Path) -> int:
@@ -155,7 +155,7 @@ def main() -> int:
     parser.add_argument("program", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
     if arguments.report:
-        offences = check(arguments.report)
+        findings = check(arguments.report)
     else:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.xml"
@@ -163,10 +163,10 @@ def main() -> int:
             if status != 0:
                 print(f"check_poison.py: the program ended with status {status}", file=sys.stderr)
                 return 1
-            offences = check(report)
-    for offence in offences:
-        print(offence, file=sys.stderr)
-    return 1 if offences else 0
+            findings = check(report)
+    for finding in findings:
+        print(finding, file=sys.stderr)
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

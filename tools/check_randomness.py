@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Check that random bytes for secrets and nonces come from one place, the crate sealcomb-random.
+"""Check that all random bytes for secrets and nonces come from the crate sealcomb-random.
 
 usage: check_randomness.py [--root FOLDER]
 
-A generator that lives on in a thread or a static is copied by `fork`, and then two processes draw equal
-nonces. So outside of sealcomb-random this script refuses, in code that users run:
+`fork` copies a random generator that a thread or a static variable holds, so two processes would draw equal
+nonces. Outside sealcomb-random, code that users run must not have:
 
-- a dependency on a crate that draws random numbers, in any Cargo.toml;
-- a name of such a crate or of one of its generators, in any Rust source, and of another crate's way to them;
-- a module of Python that draws random numbers, in the Python package.
+- a dependency on a crate that generates random numbers, in any Cargo.toml;
+- the name of such a crate, of one of its generators, or of another crate's wrapper, in any Rust source;
+- an import of a module that generates random numbers, in the Python package.
 
-Tests, benches and examples may draw what they like. EXCEPTIONS lists what else draws no secret and no nonce,
-each with its reason. Exit status 1 and one line for each offence.
+Tests, benchmarks and examples are exempt. EXCEPTIONS lists other code that draws neither secrets nor nonces,
+with the reason. Prints one line per finding and exits with status 1.
 """
 
 import argparse
@@ -33,7 +33,7 @@ NAMES = CRATES | {
     "EphemeralSecret", "OsRng", "SysRng", "SystemRandom", "ThreadRng", "crypto_common",
     "make_rng", "new_v4", "thread_rng", "try_generate",
 }  # fmt: skip
-# RAND_bytes and its kind by a foreign function, and devices.
+# Foreign functions such as RAND_bytes, and devices.
 TEXT = re.compile(r"\bRAND_\w*bytes\b|/dev/u?random|\barc4random\w*|\bgetentropy\b")
 PYTHON = re.compile(
     r"^\s*(?:import|from)\s+(?:random|secrets|uuid)\b|\bos\.(?:urandom|getrandom)\b|\bfrom\s+os\s+import\b.*random"
@@ -44,7 +44,7 @@ EXCEPTIONS = {
     "crates/sealcomb-checks": "a library of tests",
     "crates/sealcomb-cli/Cargo.toml": "sample messages, and the order of known answers",
     "crates/sealcomb-cli/src/study": "sample messages to measure with, under keys that protect nothing",
-    "crates/sealcomb-cli/src/vectors": "the order in which known answers are tried",
+    "crates/sealcomb-cli/src/vectors": "the order of known answers",
     "crates/sealcomb-rtl": "simulated packets",
     "fuzz": "inputs of the fuzz targets",
     "python/bench": "values to measure with",
@@ -53,7 +53,7 @@ EXCEPTIONS = {
 
 
 def is_exempt(path: Path, root: Path) -> bool:
-    """Whether the file belongs to the source itself, to tests, or to an exception."""
+    """Returns whether the file belongs to sealcomb-random, to tests, or to an exception."""
     name = path.relative_to(root)
     if {"tests", "benches", "examples", "target"} & set(name.parts) or name.name == "tests.rs":
         return True
@@ -61,7 +61,7 @@ def is_exempt(path: Path, root: Path) -> bool:
 
 
 def manifests(root: Path) -> Iterator[tuple[Path, str]]:
-    """Crates that draw random numbers and that users' builds depend on."""
+    """Yields dependencies of users' builds that generate random numbers."""
     for path in sorted([*root.glob("crates/*/Cargo.toml"), root / "python" / "Cargo.toml"]):
         if not path.exists() or is_exempt(path, root):
             continue
@@ -79,7 +79,7 @@ def manifests(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def rust(root: Path) -> Iterator[tuple[Path, str]]:
-    """Names of generators in Rust."""
+    """Yields names of generators in Rust sources."""
     for path in sorted([*root.glob("crates/*/src/**/*.rs"), *root.glob("python/src/**/*.rs")]):
         if is_exempt(path, root):
             continue
@@ -92,7 +92,7 @@ def rust(root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def python(root: Path) -> Iterator[tuple[Path, str]]:
-    """Modules of Python."""
+    """Yields imports of random modules in the Python package."""
     for path in sorted(root.glob("python/**/*.py")):
         if is_exempt(path, root):
             continue
@@ -106,15 +106,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(usage=__doc__.split("\n")[2].removeprefix("usage: "))
     parser.add_argument("--root", type=Path, default=ROOT)
     root = parser.parse_args().root.resolve()
-    offences = [*manifests(root), *rust(root), *python(root)]
-    for path, offence in offences:
-        print(f"{path.relative_to(root)}: {offence}")
+    findings = [*manifests(root), *rust(root), *python(root)]
+    for path, finding in findings:
+        print(f"{path.relative_to(root)}: {finding}")
 
-    if offences:
-        print("draw random bytes for secrets and nonces from sealcomb-random, which a fork cannot repeat")
+    if findings:
+        print("use sealcomb-random for secrets and nonces: its output never repeats after a fork")
     else:
-        print("randomness: one source, crates/sealcomb-random")
-    return bool(offences)
+        print("randomness: crates/sealcomb-random is the only source")
+    return bool(findings)
 
 
 if __name__ == "__main__":

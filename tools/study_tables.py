@@ -352,8 +352,8 @@ def main() -> int:
             (root / file).write_text(new)
             print(f"{file}: written")
     found += filter(None, [check_age(root, study)])
-    for offence in found:
-        print(offence, file=sys.stderr)
+    for finding in found:
+        print(finding, file=sys.stderr)
     if not found:
         print(f"the tables are those of {STUDY}, of {study['date']}")
     return 1 if found else 0

@@ -1,16 +1,17 @@
 # shellcheck shell=bash
-# Recipes for the optimized library: its machine code, memory and timing, on this CPU and on emulated ones. All of them
-# share the static build of tools/static-cargo.sh, one for x86-64 and one for Arm.
+# Checks of the optimized library: machine code, memory and timing, on this CPU and on emulated CPUs. They share the
+# static builds of tools/static-cargo.sh, one for x86-64 and one for Arm.
 
 check_assembly() { tools/check_assembly.py; }
 
-# The tests have overflow checks, what is shipped has none.
+# Ordinary tests have overflow checks and debug assertions; releases have none.
 test_release_profile() { tools/static-cargo.sh test --test emulated; }
 
 check_memory() { tools/static-cargo.sh test --test freed --test guard_pages --test stack; }
 
-# emulated MODEL BACKEND SAVES HIDE [TEST...]: the emulated tests, or some of them, on a CPU model. It must choose this
-# backend where the system saves these registers and CPUID hides these features. Prints its output in one piece.
+# emulated MODEL BACKEND SAVES HIDE [TEST...]: runs the emulated tests, or some of them, on a CPU model. The library must
+# choose BACKEND if the OS saves the registers SAVES and CPUID hides the features HIDE. Prints all output at the end, so
+# that parallel runs do not interleave.
 emulated() {
     local log status=0
     log=$(EMULATE_CPU=$1 EXPECT_BACKEND=$2 EMULATE_SAVES=$3 EMULATE_HIDE=${4#-} EMULATE_ENV=EXPECT_BACKEND \
@@ -25,7 +26,7 @@ emulate() {
     tools/static-cargo.sh test --test emulated --no-run
     export -f emulated
     export TARGET
-    # Each backend runs all tests on the least CPU that has it; the other CPUs only choose.
+    # Each backend runs all tests on the oldest CPU model that supports it. The other models test only the choice.
     xargs -P "$(nproc)" -L 1 bash -c 'emulated "$@"' emulated <<'CPUS'
 tigerlake vaes512 all -
 tigerlake vaes256 all avx512
@@ -39,15 +40,15 @@ corei7_haswell_4770 aesni all - backend
 CPUS
 }
 
-# on_arm MODEL BACKEND HIDE [ARGUMENT...]: a test on an Arm CPU model that hides these features. It must choose this
-# backend.
+# on_arm MODEL BACKEND HIDE [ARGUMENT...]: runs a test on an Arm CPU model that hides the features HIDE. The library must
+# choose BACKEND.
 on_arm() {
     printf '%s, hiding %s: expecting %s\n' "$1" "$3" "$2"
     EMULATE_CPU=$1 EXPECT_BACKEND=$2 EMULATE_HIDE=${3#-} STATIC_TARGET=$ARM_TARGET \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/tools/emulate/arm.py tools/static-cargo.sh test --test "${@:4}"
 }
 
-# Each backend runs all tests where it is the best; other CPUs only choose.
+# Each backend runs all tests on a model for which it is the fastest. The other models test only the choice.
 emulate_arm() {
     on_arm cortex-a53 neon - emulated
     on_arm max neon-sha3 - emulated
@@ -56,7 +57,7 @@ emulate_arm() {
     on_arm max portable pmull emulated -- backend
     on_arm max neon-sha3 - guard_pages -- nothing_beyond_a_buffer_is_touched
     on_arm max neon-sha3 - freed
-    # The guard pages' own check has to start a program, which it cannot do within the emulator.
+    # The check of the guard pages themselves starts a process, which is impossible within the emulator.
     local guard touch status
     for guard in start end; do
         for touch in read write; do
@@ -71,7 +72,7 @@ emulate_arm() {
     done
 }
 
-# Compiled for those who build the README's command on a Mac or a Graviton.
+# The README promises that the command builds on Macs and Gravitons.
 check_arm_builds() {
     cargo check --quiet -p sealcomb-cli --target "$ARM_TARGET"
     cargo clippy --quiet -p sealcomb --all-features --target "$ARM_TARGET" -- -D warnings
@@ -79,7 +80,7 @@ check_arm_builds() {
     if has_target "$MAC_TARGET"; then
         cargo check --quiet -p sealcomb-cli --target "$MAC_TARGET"
     else
-        echo "no target $MAC_TARGET here"
+        echo "target $MAC_TARGET is not installed: not checked"
     fi
 }
 
@@ -96,8 +97,8 @@ check_arm_branches_sample() {
     check_arm_branches $(sampled_algorithms)
 }
 
-# The algorithms that a sampled check of constant time looks at: those of one key size, which the seed draws. Key sizes
-# share all code but the key schedule and the number of rounds.
+# sampled_algorithms: prints prefixes of the algorithms with one key size, which the seed draws. Key sizes share all code
+# except the key schedule and the number of rounds.
 sampled_algorithms() {
     local sizes=(128 192 256)
     local size=${sizes[SEALCOMB_SEED % 3]}
@@ -109,14 +110,14 @@ trace_sample() {
     trace quick vaes256,vaes512 $(sampled_algorithms)
 }
 
-# trace quick|full BACKEND,... [ID...]: no branch, no address and no division depends on a secret, in what is executed.
+# trace quick|full BACKEND,... [ID...]: checks that no executed branch, address or division depends on a secret.
 trace() {
     tools/static-cargo.sh build --example traced
     cargo build --quiet -p sealcomb-trace
     "$TARGET/debug/sealcomb-trace" "$TARGET/static/x86_64-unknown-linux-gnu/release/examples/traced" "$@"
 }
 
-# All lengths and schedules. Not the static build, whose C library valgrind does not know.
+# Checks all lengths and schedules. Valgrind does not support the C library of the static build.
 check_poison() {
     CARGO_PROFILE_RELEASE_DEBUG=line-tables-only \
         cargo build --quiet --release -p sealcomb-checks --all-features --bin poison

@@ -1,25 +1,25 @@
 # shellcheck shell=bash
-# Runs the steps of a suite in the order of steps.table, and ends with what each of them cost.
+# Runs the steps of a suite in the order of steps.table, then prints the cost of each step.
 
 readonly TABLE=tools/dev/steps.table
-# What CI may take. It is CPU time, since the wall time of a shared machine says little.
+# The budget of CI. It is CPU time, because other users of a machine change the wall time.
 readonly CI_CPU_SECONDS=4500
 readonly SKIPPED=$NOTES/skipped
 
 word test "[--since REV]" "run_suite test" \
-    "Install what is missing and run every check but the hardware's tests; the last line is \`all checks passed\`."
+    "Install what is missing and run every check except the hardware tests. The last line is \`all checks passed\`."
 word ci "" "run_suite ci" \
-    "What continuous integration runs: the steps of \`test\`, a short fuzzing run, and the hardware's tests, MACsec and \
-proofs with a sample of planted faults."
+    "Run what continuous integration runs: the steps of \`test\`, a short fuzzing run, and the hardware tests, with samples \
+of MACsec's cipher suites and of the faults planted in proofs."
 word long "" "run_suite long" \
-    "The slow checks: every test in the release profile, the packed crate's tests, valgrind, Miri, yanked crates, ten \
-minutes of fuzzing per target, and all schedules of the constant-time trace."
-word emulate "" "run_suite emulate" "Every x86 backend, and the choice among them, on emulated CPUs."
+    "Run the slow checks: every test in the release profile, the packed crate's tests, valgrind, Miri, yanked crates, ten \
+minutes of fuzzing per target, and the constant-time trace of all schedules."
+word emulate "" "run_suite emulate" "Test every x86 backend, and backend detection, on emulated CPUs."
 word aarch64 "" "run_suite aarch64" \
-    "Every Arm backend, and the choice among them, on emulated CPUs, with the machine code, guard pages and branches of \
+    "Test every Arm backend, and backend detection, on emulated CPUs; check the machine code, guard pages and branches of \
 their kernels."
 word trace "" "run_suite trace" \
-    "Compare what every backend of this CPU executes with one secret and with others: all sizes and schedules."
+    "Compare the instructions that each backend of this CPU executes with different secrets: all sizes and schedules."
 
 STEPS=() # titles, in the order of the table
 declare -A SUITES=() NEEDS=() AREAS=() RUNS=() AREA=()
@@ -30,7 +30,7 @@ trim() {
     printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# Reads steps.table: `area NAME GLOB...`, and `STEP | SUITES | NEEDS | AREAS | COMMAND`.
+# read_table: parses steps.table, whose lines are `area NAME GLOB...` and `STEP | SUITES | NEEDS | AREAS | COMMAND`.
 read_table() {
     local line title suites needs areas command
     while IFS= read -r line; do
@@ -55,12 +55,12 @@ read_table() {
 
 # ---- which steps run
 
-# in_area PATH AREA
+# in_area PATH AREA: whether a glob of the area matches the path.
 in_area() {
     local glob globs
     read -ra globs <<<"${AREA[$2]}"
     for glob in "${globs[@]}"; do
-        # shellcheck disable=SC2053  # A glob is what it is.
+        # shellcheck disable=SC2053  # The right-hand side is a glob.
         [[ $1 == $glob ]] && return
     done
     return 1
@@ -68,7 +68,7 @@ in_area() {
 
 declare -A TOUCHED=()
 
-# touch_areas PATH...: notes the areas of these paths in TOUCHED. A path that is in no area is in `everything`.
+# touch_areas PATH...: adds the areas of these paths to TOUCHED. A path in no area belongs to `everything`.
 touch_areas() {
     local path area known
     for path in "$@"; do
@@ -82,7 +82,7 @@ touch_areas() {
     done
 }
 
-# affected TITLE: whether a touched area is one of the step's.
+# affected TITLE: whether the step belongs to a touched area.
 affected() {
     local area
     for area in everything ${AREAS[$1]}; do
@@ -91,10 +91,10 @@ affected() {
     return 1
 }
 
-# changed_since REV: the files that differ from a commit, new ones included.
+# changed_since REV: prints the files that differ from a commit, including untracked files.
 changed_since() {
     git rev-parse --quiet --verify "$1^{commit}" >"$NOTES/commit" || {
-        echo "./dev: $1 is no commit of this repository" >&2
+        echo "./dev: \`$1\` is not a commit of this repository" >&2
         return 2
     }
     git diff --name-only "$1"
@@ -105,22 +105,22 @@ changed_since() {
 
 DONE=() # "CPU WALL TITLE" of each step that ran
 
-# CPU seconds of all that this script has run so far.
+# cpu_seconds: writes the CPU seconds of all commands so far to $NOTES/cpu.
 cpu_seconds() {
-    # Not in a subshell, which would have times of its own.
+    # A subshell would report only its own times.
     times >"$NOTES/times"
     awk 'NR == 2 { split($1, u, /[ms]/); split($2, s, /[ms]/); printf "%.1f", 60 * (u[1] + s[1]) + u[2] + s[2] }' \
         "$NOTES/times" >"$NOTES/cpu"
 }
 
-# step TITLE COMMAND...: a heading, the command, its time. The first failure ends everything.
+# step TITLE COMMAND...: prints a heading, runs the command, and records its cost. Exits if the command fails.
 step() {
     local title=$1 start=$SECONDS status=0 before
     shift
     cpu_seconds
     before=$(<"$NOTES/cpu")
     printf '\n== %s\n' "$title"
-    # In a subshell, since `set -e` does not hold on the left of `||`.
+    # A subshell, because `set -e` has no effect on the left of `||`.
     set +e
     (set -e; "$@")
     status=$?
@@ -135,7 +135,7 @@ step() {
     printf -- '-- %s: %d s\n' "$title" $((SECONDS - start))
 }
 
-# skip WHAT WHY: notes that a check cannot run here. In CI that is a failure.
+# skip WHAT WHY: records that a check cannot run here. In CI, that is a failure.
 skip() {
     printf 'SKIPPED: %s: %s\n' "$1" "$2"
     printf '%s: %s\n' "$1" "$2" >>"$SKIPPED"
@@ -158,7 +158,7 @@ report_costs() {
         "$(nproc)" "$(cut -d ' ' -f 1-3 /proc/loadavg)"
 }
 
-# What sampled checks draw from: another sample for each commit, which is found again by the number.
+# set_seed: derives the seed of the sampled checks from the commit, unless SEALCOMB_SEED is set.
 set_seed() {
     local commit
     commit=$(git rev-parse --short=8 HEAD 2>/dev/null) || commit=$(date +%s)
@@ -176,7 +176,7 @@ run_suite() {
             --only) only=${2:?a part of the name of a step} && shift ;;
             --plan) plan=1 ;;
             *)
-                echo "./dev $suite: unknown argument $1; \`./dev help\` lists what a suite takes" >&2
+                echo "./dev $suite: unknown option \`$1\`; \`./dev help\` lists the options of suites" >&2
                 exit 2
                 ;;
         esac

@@ -1,20 +1,20 @@
 # shellcheck shell=bash
-# Recipes for the workspace of Rust crates: lint, tests, documentation, fuzzing, comparison with other libraries.
+# Checks of the Rust workspace: lint, tests, documentation, fuzzing, comparison with other libraries.
 
 readonly PYTHON_SOURCES=(tools captures)
 readonly LINK_RUFF=crates/sealcomb-link/tests/net/ruff.toml
 readonly FUZZ_TARGETS=(capture packets sa frames macsec_sa answers differential control)
-# What needs the headers of other libraries.
+# Leaves out the crates that require headers of other libraries.
 readonly NEED_HEADERS=(--exclude sealcomb-ipsec-mb --exclude sealcomb-peers --exclude sealcomb-provider --exclude sealcomb-fuzz)
 
 word fuzz "MINUTES|FILE" fuzz \
-    "Run each fuzz target for so many minutes, with libFuzzer where there are a nightly Rust and cargo-fuzz, else with our \
-own runner; or run one input that failed once more."
+    "Fuzz each target for this many minutes, with libFuzzer if a nightly Rust and cargo-fuzz are installed, otherwise with \
+the built-in runner. With a file: run this input again."
 word bench "[ARGUMENT...]" bench \
-    "Compare with other libraries in every cell: lengths, batch sizes, sealing and opening; see \`./dev bench --help\`."
+    "Compare with other libraries for every algorithm, length, batch size and direction; see \`./dev bench --help\`."
 
-# cargo_tests ARGUMENT...: cargo on the workspace as the tests build it, so that every step that needs a command or a
-# test of it shares one build. `sealcomb-checks` is of use in the release profile only.
+# cargo_tests ARGUMENT...: runs `cargo test` on the workspace. Every step that needs a command or test of the workspace
+# uses it, so all share one build. `sealcomb-checks` is useful only in the release profile.
 cargo_tests() { cargo test --workspace --all-features --exclude sealcomb-checks "$@"; }
 build_tests() { cargo_tests --quiet --no-run; }
 
@@ -41,8 +41,8 @@ check_repository() {
     tools/check_layers.py
     local crate
     for crate in crates/*/; do
-        # The library's backends, the hardware's models, and calls from C and into C need `unsafe`. Clippy wants a
-        # reason for each.
+        # The library's backends, the hardware models and C boundaries require `unsafe`. Clippy requires a reason for
+        # each block.
         [[ $crate =~ ^crates/sealcomb(-rtl|-ipsec-mb|-capi|-provider)?/$ ]] ||
             tools/check_layers.py --root "${crate}src" --unsafe-only
     done
@@ -51,11 +51,12 @@ check_repository() {
     tools/check_dependencies.py
     tools/check_links.py
     tools/check_claims.py
+    tools/check_commits.py
     tools/study_tables.py --check
     .venv/bin/python -m unittest discover --quiet -s tools/tests
 }
 
-# Published vectors from PyPI, for the tests of the Rust crates.
+# Lets the Rust tests find the NIST vectors, which PyPI provides.
 use_nist_vectors() {
     SEALCOMB_NIST_VECTORS=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     export SEALCOMB_NIST_VECTORS
@@ -68,14 +69,14 @@ run_tests() {
         use_nist_vectors
     fi
     if [[ -n ${MISSING[openssl]:-}${MISSING[ipsec-mb]:-} ]]; then
-        skip "tests beside other libraries" "need the headers of OpenSSL and ipsec-mb"
-        # Without their features, too.
+        skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
+        # Their features require the headers, too.
         cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
             --features sealcomb/hazmat,sealcomb/research,sealcomb/reference
     else
         cargo_tests
     fi
-    # The library's unit tests, which its Cargo.toml leaves out of the first command.
+    # The library's Cargo.toml excludes its unit tests from the command above.
     cargo test -p sealcomb --lib --features reference
 }
 
@@ -88,22 +89,22 @@ check_msrv() {
         echo "builds with $(cargo "+$MSRV" --version)"
     else
         cargo clippy --quiet -p sealcomb -p sealcomb-cli -- -D clippy::incompatible_msrv
-        echo "no toolchain $MSRV here: clippy finds no newer function of the standard library, and cargo's" \
-            "resolver keeps to dependencies that declare $MSRV or older"
+        echo "toolchain $MSRV is not installed: clippy checks the standard library's functions, and cargo's" \
+            "resolver selects only dependencies that support $MSRV"
     fi
 }
 
 check_no_std() {
     if has_target "$BARE_TARGET"; then
         cargo check --quiet -p sealcomb --no-default-features --features aead,hazmat,research --target "$BARE_TARGET"
-        echo "compiles for $BARE_TARGET, which has no standard library, and is not x86"
+        echo "compiles for $BARE_TARGET, which has no standard library and is not x86"
     else
         grep -q '^#!\[no_std\]' crates/sealcomb/src/lib.rs
-        echo "no target $BARE_TARGET here: the library is declared no_std"
+        echo "target $BARE_TARGET is not installed: the library declares no_std"
     fi
 }
 
-# Whether its tests pass as well is for `long`: they need a build of their own.
+# The suite `long` also runs the tests, which require a separate build.
 check_package() { tools/packed-cargo.sh check --quiet --all-features --tests; }
 test_package() { tools/packed-cargo.sh test --release --all-features; }
 
@@ -133,18 +134,18 @@ install_miri() {
         timeout 300 rustup toolchain install nightly --profile minimal --component miri,rust-src
 }
 
-# The portable backend has all of the `unsafe` that is not intrinsics: the rows and spans that every backend reads.
+# The portable backend exercises all `unsafe` code except intrinsics: the rows and spans that every backend reads.
 check_miri() {
     has_miri || install_miri >"$NOTES/rustup.log" 2>&1 || true
     if has_miri; then
         SEALCOMB_BACKEND=portable MIRIFLAGS=-Zmiri-disable-isolation \
             cargo +nightly miri test -p sealcomb --lib --features reference --target-dir "$TARGET/miri"
     else
-        skip Miri "rustup has none for this machine"
+        skip Miri "rustup does not provide it for this machine"
     fi
 }
 
-# plant_faults [--sample N]: the copy in which they are planted begins with the build of the tests.
+# plant_faults [--sample N]: plants faults in a copy of the repository, starting from the test build.
 plant_faults() {
     build_tests
     tools/mutate.py "$@"
@@ -154,13 +155,14 @@ check_yanked() { tools/check_dependencies.py --yanked; }
 
 # ---- fuzzing
 
-# mutate ARGUMENT...: our own runner, from the build of the tests.
+# mutate ARGUMENT...: runs the built-in fuzzer from the test build.
 mutate() { cargo_tests --quiet --test fuzz -- "$@"; }
 
-# fuzz_sample MINUTES: every target, from the seed of the sampled checks.
+# fuzz_sample MINUTES: fuzzes every target, starting from the seed of the sampled checks.
 fuzz_sample() { mutate --minutes "$1" --seed "$SEALCOMB_SEED"; }
 
-# libfuzz MINUTES: every target with a corpus of its own that grows from run to run, beside the one in the tree.
+# libfuzz MINUTES: fuzzes every target with libFuzzer. A corpus in the build folder grows from run to run, in addition
+# to the corpus in the repository.
 libfuzz() {
     local name corpus
     for name in "${FUZZ_TARGETS[@]}"; do
@@ -171,7 +173,7 @@ libfuzz() {
     done
 }
 
-# fuzz MINUTES|FILE
+# fuzz MINUTES|FILE: fuzzes every target, or runs one input again.
 fuzz() {
     local what=${1:-1}
     if [[ -f $what ]]; then

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What steps need, how it is found, and which packages of Debian bring it.
+# The prerequisites of steps: how to detect them, and the Debian packages that provide them.
 
 readonly MSRV=1.89
 readonly BARE_TARGET=aarch64-unknown-none
@@ -7,20 +7,21 @@ readonly ARM_TARGET=aarch64-unknown-linux-gnu
 readonly MAC_TARGET=aarch64-apple-darwin
 readonly REQUIREMENTS=(tools/requirements.txt rtl/requirements.txt)
 
-word setup "" setup_all "Install what the tests need: packages of Debian (with root or sudo), Python packages in .venv, \
-Rust toolchains."
+word setup "" setup_all "Install what the tests need: Debian packages (with root or sudo), Python packages in .venv, Rust \
+toolchains."
 
 PREREQUISITES=()
 declare -A PACKAGES=() FOUND_BY=() MISSING=()
 
-# prerequisite NAME PACKAGES COMMAND: a need of steps.table. It is there if the command succeeds.
+# prerequisite NAME PACKAGES COMMAND: declares a name for the NEEDS column of steps.table. It is installed if COMMAND
+# succeeds.
 prerequisite() {
     PREREQUISITES+=("$1")
     PACKAGES[$1]=$2
     FOUND_BY[$1]=$3
 }
 
-# has_all COMMAND...
+# has_all COMMAND...: whether all of these commands are installed.
 has_all() {
     local name
     for name in "$@"; do
@@ -51,7 +52,7 @@ prerequisite java default-jre-headless "has_all java"
 prerequisite c-tools "abigail-tools clang cmake libpcap-dev" "has_all abidiff clang cmake"
 prerequisite .venv python3-venv has_venv
 
-# as_root COMMAND...: as root, by sudo if need be; fails where there is neither.
+# as_root COMMAND...: runs the command as root, with sudo if necessary.
 as_root() {
     if ((EUID == 0)); then
         "$@"
@@ -66,14 +67,14 @@ can_install() {
     has_all apt-get dpkg-query && { ((EUID == 0)) || { has_all sudo && { [[ -t 0 ]] || sudo --non-interactive true 2>/dev/null; }; }; }
 }
 
-# install_packages PACKAGE...: those that are not installed yet.
+# install_packages PACKAGE...: installs the packages that are missing.
 install_packages() {
     local missing=() package
     for package in "$@"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
     done
     if ((${#missing[@]} == 0)); then
-        echo "Debian packages: all there"
+        echo "Debian packages: all installed"
         return
     fi
     echo "Debian packages: installing ${missing[*]}"
@@ -95,26 +96,26 @@ install_venv() {
 
 install_toolchains() {
     if ! has_all rustup; then
-        echo "Rust: no rustup, so the installed toolchain must do"
+        echo "Rust: rustup is not installed; using the installed toolchain"
         return
     fi
     has_toolchain || timeout 300 rustup toolchain install "$MSRV" --profile minimal >"$NOTES/rustup.log" 2>&1 ||
-        echo "Rust: the toolchain $MSRV cannot be installed here"
+        echo "Rust: toolchain $MSRV cannot be installed here"
     local target
     for target in "$BARE_TARGET" "$ARM_TARGET" "$MAC_TARGET"; do
         has_target "$target" || timeout 300 rustup target add "$target" >>"$NOTES/rustup.log" 2>&1 ||
-            echo "Rust: the target $target cannot be installed here"
+            echo "Rust: target $target cannot be installed here"
     done
 }
 
-# can_bring NEED: whether set-up can install it.
+# can_bring NEED: whether set-up can install this prerequisite.
 can_bring() {
     if [[ $1 == .venv ]] && has_ensurepip; then return; fi
     [[ -n ${PACKAGES[$1]} ]] && can_install
 }
 
-# find_missing PLAN NEED...: sets MISSING to those that are not there, with one line for each. For a plan, what set-up
-# would install counts as there.
+# find_missing PLAN NEED...: adds the missing prerequisites to MISSING, and prints one line for each. If PLAN is not
+# empty, prerequisites that set-up can install count as installed.
 find_missing() {
     local plan=$1 need
     shift
@@ -130,24 +131,24 @@ find_missing() {
     done
 }
 
-# setup_for NEED...: installs what these needs lack, as far as that can be done here.
+# setup_for NEED...: installs missing prerequisites, as far as possible on this machine.
 setup_for() {
     local need packages=()
     for need in "${PREREQUISITES[@]}"; do
         [[ " $* " == *" $need "* ]] || continue
-        # Packages of tools that are there from elsewhere are not asked for.
+        # Skip the Debian package of a tool that was installed in another way.
         if ${FOUND_BY[$need]} || { [[ $need == .venv ]] && has_ensurepip; }; then continue; fi
         read -ra packages <<<"${packages[*]} ${PACKAGES[$need]}"
     done
     if ((${#packages[@]} == 0)); then
-        echo "Debian packages: all there"
+        echo "Debian packages: all installed"
     elif can_install; then
         install_packages "${packages[@]}" || true
     else
-        echo "Debian packages: ${packages[*]} cannot be installed without apt-get and root or sudo"
+        echo "Debian packages: installing ${packages[*]} requires apt-get, and root or sudo"
     fi
     if [[ " $* " == *" .venv "* ]]; then
-        install_venv || echo "Python packages: cannot be installed into .venv"
+        install_venv || echo "Python packages: installation into .venv failed"
     fi
     install_toolchains
 }

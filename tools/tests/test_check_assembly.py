@@ -47,7 +47,7 @@ class Assembly(unittest.TestCase):
         library = self.build("none")
         result = self.check(library, "--write-budget")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("1 entries, 0 offences", result.stdout)
+        self.assertIn("1 entries, 0 findings", result.stdout)
 
     def test_an_intrinsic_that_was_not_inlined_is_caught(self):
         self.assert_caught("leak", "_mm256_aesenc_epi128, used by sealcomb::leak")
@@ -93,7 +93,7 @@ class Assembly(unittest.TestCase):
     def test_all_that_is_caught_on_arm_too(self):
         good = self.check(self.build("none", "--target", ARM), "--write-budget", ARM)
         self.assertEqual((good.returncode, good.stderr), (0, ""), good.stdout)
-        self.assertIn("1 entries, 0 offences", good.stdout)
+        self.assertIn("1 entries, 0 findings", good.stdout)
         outside = self.check(self.build("outside", "--target", ARM), ARM)
         self.assertIn("kernel code outside the entries: <sealcomb::outside::Outside", outside.stderr)
         generic = self.check(self.build("generic", "--target", ARM), ARM)

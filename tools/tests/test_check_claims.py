@@ -1,4 +1,4 @@
-"""check_claims.py must find checks that are named in SECURITY.md and are not there."""
+"""check_claims.py must find checks that SECURITY.md names and that do not exist."""
 
 import subprocess
 import tempfile
@@ -41,33 +41,33 @@ class Claims(unittest.TestCase):
         result = check(PAGE)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
-    def test_what_is_not_there_is_named(self):
+    def test_a_missing_file_test_or_command_is_reported(self):
         for old, new, problem in (
-            ("src/one.rs", "src/three.rs", "src/three.rs is not there"),
-            ("`that_is_so_in_every_case`", "`that_is_so_in_no_case`", "beside that_is_so_in_no_case"),
+            ("src/one.rs", "src/three.rs", "src/three.rs does not exist"),
+            ("`that_is_so_in_every_case`", "`that_is_so_in_no_case`", "defines that_is_so_in_no_case"),
             (
                 "`test_that_is_so_in_every_case`",
                 "`that_is_so_in_every_case`",
-                "beside that_is_so_in_every_case",
+                "defines that_is_so_in_every_case",
             ),
-            ("./dev trace", "./dev trade", "no word trade"),
+            ("./dev trace", "./dev trade", "`./dev trade` does not exist"),
         ):
             result = check(PAGE.replace(old, new))
             self.assertEqual(result.returncode, 1, new)
             self.assertIn(problem, result.stderr)
 
-    def test_a_claim_without_a_check_is_named(self):
+    def test_a_claim_without_a_check_fails(self):
         result = check(PAGE.replace("### One thing", "### Another\n\nSo it is.\n\n### One thing"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("Another: no check is named", result.stderr)
+        self.assertIn("Another: names no check", result.stderr)
 
     def test_a_page_without_claims_fails(self):
         self.assertEqual(check(PAGE.replace("### One thing", "One thing")).returncode, 1)
 
-    def test_a_fault_breaks_a_claim_that_is_made(self):
+    def test_a_fault_must_name_an_existing_claim(self):
         result = check(PAGE, "Another thing")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("fault.patch: SECURITY.md has no claim Another thing", result.stderr)
+        self.assertIn("fault.patch: claim Another thing is not in SECURITY.md", result.stderr)
 
 
 if __name__ == "__main__":

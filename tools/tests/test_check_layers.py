@@ -1,4 +1,4 @@
-"""check_layers.py must find each kind of offence in small made-up trees."""
+"""check_layers.py must find each kind of violation in small synthetic trees."""
 
 import subprocess
 import tempfile
@@ -33,7 +33,7 @@ class Layers(unittest.TestCase):
     def test_upward_use_fails(self):
         self.fails(
             {"primitives/aes.rs": "\nuse crate::modes::ctr;"},
-            "aes.rs:2: primitives uses modes, which is above",
+            "aes.rs:2: primitives uses modes, which is in a higher layer",
         )
 
     def test_upward_use_in_a_group_fails(self):
@@ -46,21 +46,21 @@ class Layers(unittest.TestCase):
     def test_upward_use_without_use_fails(self):
         self.fails({"engine/mod.rs": "fn f() { crate::modes::ctr::run() }"}, "engine uses modes")
 
-    def test_upward_use_of_a_name_of_the_root_fails(self):
+    def test_upward_use_of_a_reexported_name_fails(self):
         self.fails({"modes/ctr.rs": "use crate::Key;"}, "modes uses key")
 
-    def test_super_in_an_inner_module_is_the_file(self):
+    def test_super_in_an_inner_module_refers_to_the_file(self):
         self.passes({"backend/mod.rs": "mod inner { use super::Token; }"})
 
-    def test_modules_of_one_line_use_each_other(self):
+    def test_modules_of_one_layer_may_use_each_other(self):
         self.passes({"batch.rs": "use crate::key::Key;", "key.rs": "use crate::batch::seal_batch;"})
 
-    def test_what_everything_uses_stays_low(self):
+    def test_a_module_that_every_module_may_use_stays_low(self):
         self.passes({"error.rs": "use crate::backend::Backend;"})
-        self.fails({"error.rs": "use crate::modes::ctr;"}, "error, which everything may use, uses modes")
+        self.fails({"error.rs": "use crate::modes::ctr;"}, "error uses modes; every module may use error")
 
-    def test_a_new_module_needs_a_place(self):
-        self.fails({"novelty.rs": "use crate::backend::Backend;"}, "novelty has no place")
+    def test_a_module_without_a_layer_fails(self):
+        self.fails({"novelty.rs": "use crate::backend::Backend;"}, "module novelty is missing")
 
     def test_unit_tests_may_use_the_reference(self):
         self.passes({"modes/ctr.rs": "#[cfg(test)]\nmod tests { use crate::reference::ctr; }"})
@@ -75,7 +75,7 @@ class Layers(unittest.TestCase):
         self.passes({"backend/aesni.rs": "fn f() { unsafe { g() } }"})
         self.fails({"modes/ctr.rs": "fn f() { unsafe { g() } }"}, "ctr.rs:1: `unsafe`")
 
-    def test_unsafe_is_nowhere_in_other_crates(self):
+    def test_other_crates_may_not_use_unsafe(self):
         self.fails({"backend/aesni.rs": "fn f() { unsafe { g() } }"}, "`unsafe`", "--unsafe-only")
 
     def test_an_empty_tree_fails(self):

@@ -1,4 +1,4 @@
-"""check_randomness.py must find each kind of offence in small made-up trees."""
+"""check_randomness.py must find each kind of violation in small synthetic trees."""
 
 import subprocess
 import tempfile

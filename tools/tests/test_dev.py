@@ -1,4 +1,4 @@
-"""./dev must run the steps that its table promises, and say what it skips."""
+"""./dev must run the steps of its table, and report the steps that it skips."""
 
 import os
 import re
@@ -18,7 +18,7 @@ RECIPES = "".join(
 
 
 def run(root: Path, *words: str, **environment: str) -> subprocess.CompletedProcess:
-    """`./dev` with a target folder of its own, which is not that of a run that goes on."""
+    """Runs `./dev` with a temporary target folder, apart from that of any concurrent run."""
     with tempfile.TemporaryDirectory() as target:
         clean = {name: value for name, value in os.environ.items() if name not in ("CI", "SEALCOMB_SEED")}
         return subprocess.run(
@@ -31,7 +31,7 @@ def run(root: Path, *words: str, **environment: str) -> subprocess.CompletedProc
 
 
 def planned(root: Path, suite: str, *words: str) -> list[str]:
-    """The steps that would run or be skipped."""
+    """Returns the steps that would run or be skipped."""
     answer = run(root, suite, "--plan", *words)
     titles = {row[0] for row in ROWS}
     lines = [re.sub("^SKIPPED: |: needs .*", "", line) for line in answer.stdout.splitlines()]
@@ -44,7 +44,7 @@ def git(root: Path, *words: str) -> None:
 
 
 class Table(unittest.TestCase):
-    def test_every_row_has_five_cells_and_a_name_of_its_own(self):
+    def test_every_row_has_five_cells_and_a_unique_name(self):
         self.assertEqual({len(row) for row in ROWS}, {5})
         self.assertEqual(len({row[0] for row in ROWS}), len(ROWS))
 
@@ -65,14 +65,14 @@ class Table(unittest.TestCase):
         recipes = set(re.findall(r"^(\w+)\(\)", RECIPES, re.MULTILINE))
         self.assertLessEqual({row[4].split()[0] for row in ROWS}, recipes)
 
-    def test_all_that_tests_run_is_run_in_ci_but_what_needs_a_machine_of_its_own(self):
+    def test_ci_runs_every_step_of_test_except_those_that_need_network_namespaces(self):
         left_out = [row[0] for row in ROWS if "test" in row[1].split() and "ci" not in row[1].split()]
         self.assertEqual(left_out, ["the link in network namespaces"])
 
-    def test_contributing_says_of_every_step_where_it_runs(self):
+    def test_contributing_lists_every_step_with_its_suites(self):
         page = (ROOT / "CONTRIBUTING.md").read_text()
-        told = re.findall(r"^\| (.+?) \| (.+?) \| *\d* *\| *\d* *\|$", page, re.MULTILINE)
-        self.assertEqual(told, [(row[0], ", ".join(row[1].split())) for row in ROWS])
+        listed = re.findall(r"^\| (.+?) \| (.+?) \| *\d* *\| *\d* *\|$", page, re.MULTILINE)
+        self.assertEqual(listed, [(row[0], ", ".join(row[1].split())) for row in ROWS])
 
     def test_every_word_is_declared_once(self):
         words = re.findall(r"^word (\S+)", RECIPES, re.MULTILINE)
@@ -83,7 +83,7 @@ class Table(unittest.TestCase):
 
 
 class Since(unittest.TestCase):
-    """In a clone of which one file is changed."""
+    """Runs `--since` in a clone in which one file changed."""
 
     @classmethod
     def setUpClass(cls):
@@ -120,22 +120,22 @@ class Since(unittest.TestCase):
     def test_without_changes_nothing_runs(self):
         self.assertEqual(planned(self.root, "ci", "--since", "HEAD"), [])
 
-    def test_a_page_needs_the_checks_of_the_repository_alone(self):
+    def test_a_changed_page_runs_only_the_repository_checks(self):
         self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, prose, tables"])
 
-    def test_a_core_needs_the_hardware_alone(self):
+    def test_a_changed_core_runs_only_hardware_steps(self):
         steps = self.steps_after("rtl/modes/copa.sv", "ci")
         self.assertTrue(steps)
         self.assertTrue(all(step.startswith("hardware") for step in steps), steps)
 
-    def test_a_kernel_needs_every_step_that_runs_the_library(self):
+    def test_a_changed_kernel_runs_every_step_that_uses_the_library(self):
         steps = self.steps_after("crates/sealcomb/src/modes/gcm.rs", "ci")
         for step in ("tests", "machine code", "emulated Arm CPUs", "Python: tests"):
             self.assertIn(step, steps)
         self.assertIn("hardware: cores against the library", steps)
         self.assertNotIn("hardware: building blocks", steps)
 
-    def test_a_recipe_or_an_unknown_file_needs_every_step(self):
+    def test_a_changed_recipe_or_an_unknown_file_runs_every_step(self):
         everything = planned(self.root, "test")
         for name in ("tools/dev/run.sh", "dev", "rtl/dev.sh", "a-new-folder/file"):
             self.assertEqual(self.steps_after(name), everything, name)
@@ -146,14 +146,14 @@ class Since(unittest.TestCase):
         lost = [name for name in self.files if not any(pattern.fullmatch(name) for pattern in patterns)]
         self.assertEqual(lost, [])
 
-    def test_a_commit_that_is_not_there_is_refused(self):
+    def test_an_unknown_commit_is_refused(self):
         answer = run(self.root, "test", "--plan", "--since", "no-such-commit")
         self.assertEqual(answer.returncode, 2)
-        self.assertIn("no-such-commit is no commit", answer.stderr)
+        self.assertIn("`no-such-commit` is not a commit", answer.stderr)
 
 
 class Skips(unittest.TestCase):
-    """On a machine without apt-get, where a few commands are all there is."""
+    """Runs on a machine with a few commands and without apt-get."""
 
     @classmethod
     def setUpClass(cls):
@@ -193,10 +193,10 @@ class Skips(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_an_unknown_word_or_argument_is_refused_with_what_there_is(self):
+    def test_an_unknown_command_or_option_is_refused_with_a_hint(self):
         for words, reason in (
-            (["tset"], "no word `tset`"),
-            (["test", "--sicne"], "unknown argument --sicne"),
+            (["tset"], "unknown command `tset`; `./dev help`"),
+            (["test", "--sicne"], "unknown option `--sicne`; `./dev help`"),
         ):
             answer = run(ROOT, *words)
             self.assertEqual(answer.returncode, 2)
