@@ -3,18 +3,18 @@
 
 usage: check_assembly.py [--library FILE.rlib] [--budget FILE.toml] [--write-budget] [TARGET]
 
-Builds the library for release (or takes FILE.rlib, built with -C symbol-mangling-version=v0) and
-disassembles it. TARGET is x86_64-unknown-linux-gnu (the default) or aarch64-unknown-linux-gnu. A kernel
-is what the backends' `enter` functions are stamped with, and:
+Builds the library in the release profile (or reads FILE.rlib, built with -C symbol-mangling-version=v0)
+and disassembles it. TARGET is x86_64-unknown-linux-gnu (the default) or aarch64-unknown-linux-gnu. A kernel
+is an instance of a backend's `enter` function, its entry point. The check requires that:
 
-- no intrinsic of the CPU is left as a function of its own: that means generic code was compiled
-  without the CPU's features, and costs a factor of 30;
-- no AES or carry-less multiplication instruction, and no function that is generic over a backend,
-  stands outside the entries;
-- each entry moves vector registers to and from the stack no more often than assembly-budget.toml (for
-  Arm, assembly-budget-aarch64.toml) allows, as a whole and in its innermost loops over AES rounds or
-  products. --write-budget fills that file with what there is now and some air. Another version of the
-  compiler spills differently: then the counts are compared but only reported.
+- every CPU intrinsic is inlined. An intrinsic that is a separate function means that generic code was
+  compiled without the CPU's features, which makes it some 30 times slower;
+- only entry points contain AES or carry-less multiplication instructions, or are generic over a backend;
+- no entry point moves vector registers to and from the stack more often than assembly-budget.toml (on Arm,
+  assembly-budget-aarch64.toml) allows, in total and in its innermost loops over AES rounds or products.
+
+--write-budget writes the current counts, plus a margin, to the budget file. Other compiler versions spill
+differently, so with another version than the budget's the counts are reported and nothing fails.
 """
 
 import argparse
@@ -49,23 +49,23 @@ RELOCATION_LINE = re.compile(
 NOISE = re.compile(r"\[[0-9a-f]{8,16}\]|: (?:bool|char|[iu](?:8|16|32|64|128|size))")
 
 JUMP_TARGET = re.compile(r"(?:^|,)\s*([0-9a-f]+) <")
-# What the budget grants beyond the count found: a quarter, and this.
-AIR = 2
+# The margin that --write-budget adds to a count, in addition to a quarter of it.
+MARGIN = 2
 
 
 @dataclass
 class Architecture:
-    """How objdump writes what this looks for."""
+    """The patterns to look for in objdump's output for an architecture."""
 
     objdump: list[str]
-    # Instructions that only kernels have.
+    # Instructions that only kernels contain.
     kernel: re.Pattern[str]
-    # Registers of blocks; the lower halves that a function of Arm's saves for its caller are none.
+    # Registers that hold blocks. Functions on Arm save d8 to d15 for their callers, which is no spill.
     vector: re.Pattern[str]
     jump: re.Pattern[str]
     stack_pointer: str
     frame_pointer: str
-    # An instruction that makes the frame pointer one.
+    # The instruction that sets the frame pointer up.
     frame: re.Pattern[str]
     budget: str
 
@@ -96,7 +96,7 @@ ARCHITECTURES = {
 
 @dataclass
 class Spills:
-    """Instructions with a vector register and a place on the stack: in the whole entry, in its hot loops."""
+    """Counts of moves between vector registers and the stack: in total, and in hot loops."""
 
     entry: int
     loops: int
@@ -107,7 +107,7 @@ class Spills:
 
 @dataclass
 class Function:
-    """What is of interest of one function's machine code."""
+    """The relevant facts about one function's machine code."""
 
     name: str
     architecture: Architecture
@@ -135,7 +135,7 @@ class Function:
                 self.loops.append((target, address))
 
     def hot_loops(self) -> list[tuple[int, int]]:
-        """The innermost loops, as ranges of addresses, that have AES or product instructions."""
+        """Returns the address ranges of innermost loops that contain AES or product instructions."""
         inner = [
             (first, last)
             for first, last in self.loops
@@ -163,7 +163,7 @@ def build_library(target: str) -> Path:
 
 
 def demangle(functions: list[Function]) -> None:
-    """Give functions and the symbols they use their source names, without hashes and types of constants."""
+    """Replaces symbols by their source names, without hashes and the types of constants."""
     symbols = sorted({name for function in functions for name in (function.name, *function.symbols)})
     filtered = subprocess.run(
         ["c++filt", "--format=rust"], input="\n".join(symbols), capture_output=True, text=True, check=True
@@ -191,7 +191,7 @@ def disassemble(library: Path, architecture: Architecture) -> list[Function]:
 
 
 def misplaced(functions: list[Function]) -> Iterator[str]:
-    """Kernel code that is not inside an entry; other crates' generic code is their business."""
+    """Yields kernel code outside the entry points. Generic code of other crates is exempt."""
     for function in functions:
         if ENTRY.match(function.name):
             continue
@@ -203,9 +203,9 @@ def misplaced(functions: list[Function]) -> Iterator[str]:
         elif not OURS.match(function.name):
             continue
         elif function.kernel_at:
-            yield f"kernel code outside the entries: {function.name}"
+            yield f"kernel code outside the entry points: {function.name}"
         elif GENERIC_OVER_BACKEND.search(function.name):
-            yield f"generic over a backend, outside the entries: {function.name}"
+            yield f"generic over a backend, outside the entry points: {function.name}"
 
 
 def spills_by_kernel(functions: list[Function]) -> dict[str, dict[str, Spills]]:
@@ -221,14 +221,14 @@ def over_budget(spills: dict[str, dict[str, Spills]], budget: dict[str, dict]) -
     for backend, kernels in spills.items():
         for kernel, found in kernels.items():
             if kernel not in budget.get(backend, {}):
-                yield f"{backend}: {kernel} has no budget; it spills {found}"
+                yield f"{backend}: {kernel} spills {found}; it has no budget, see --write-budget"
                 continue
             allowed = Spills(**budget[backend][kernel])
             if found.entry > allowed.entry or found.loops > allowed.loops:
-                yield f"{backend}: {kernel} spills {found}; allowed are {allowed}"
+                yield f"{backend}: {kernel} spills {found}; the budget allows {allowed}"
     for backend, kernels in budget.items():
         for kernel in kernels.keys() - spills.get(backend, {}).keys():
-            yield f"{backend}: {kernel} has a budget but is no more"
+            yield f"{backend}: {kernel} has a budget but does not exist; remove the entry"
 
 
 def compiler() -> str:
@@ -236,21 +236,21 @@ def compiler() -> str:
     return ".".join(version.split()[1].split(".")[:2])
 
 
-def with_air(count: int) -> int:
-    return count * 5 // 4 + AIR
+def with_margin(count: int) -> int:
+    return count * 5 // 4 + MARGIN
 
 
 def write_budget(file: Path, spills: dict[str, dict[str, Spills]]) -> None:
     lines = [
-        "# How often each kernel may move a vector register to or from the stack, in the whole entry and in",
-        f"# its innermost loops over AES rounds or products: what was found, a quarter more, and {AIR}.",
-        "# Written by `tools/check_assembly.py --write-budget`; read what changed before you commit it.",
+        "# How often each kernel may move a vector register to or from the stack, in total and in its",
+        f"# innermost loops over AES rounds or products: the count found, plus a quarter, plus {MARGIN}.",
+        "# Written by `tools/check_assembly.py --write-budget`; read the differences before you commit them.",
         f'rust = "{compiler()}"',
     ]
     for backend in sorted(spills):
         lines += ["", f"[{backend}]"]
         for kernel, found in sorted(spills[backend].items()):
-            allowed = f"entry = {with_air(found.entry)}, loops = {with_air(found.loops)}"
+            allowed = f"entry = {with_margin(found.entry)}, loops = {with_margin(found.loops)}"
             lines.append(f'"{kernel}" = {{ {allowed} }}')
     file.write_text("\n".join(lines) + "\n")
 
@@ -270,7 +270,7 @@ def main() -> int:
     spills = spills_by_kernel(functions)
     findings = list(misplaced(functions))
     if not any(spills.values()):
-        findings.append("no entry found: is this the library, with v0 symbols?")
+        findings.append("no entry point found: is this the library, with v0 symbols?")
     if arguments.write_budget:
         write_budget(budget_file, spills)
     budget = tomllib.loads(budget_file.read_text())
@@ -279,11 +279,11 @@ def main() -> int:
     if measured_with == compiler():
         findings += excesses
     elif excesses:
-        print(f"the budget is for Rust {measured_with}, this is {compiler()}; not held against it:")
+        print(f"the budget is for Rust {measured_with}, and this is {compiler()}; reported only:")
         print(*excesses, sep="\n")
     for finding in findings:
         print(finding, file=sys.stderr)
-    print(f"{sum(map(len, spills.values()))} entries, {len(findings)} findings")
+    print(f"{sum(map(len, spills.values()))} entry points, {len(findings)} findings")
     return 1 if findings else 0
 
 

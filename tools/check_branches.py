@@ -3,11 +3,11 @@
 
 usage: check_branches.py [--program FILE] [--secrets N] [--extent quick|full] [ID...]
 
-The library's example `traced` seals and opens with every algorithm, between marks, and does so with
-several secrets in turn. QEMU says which pieces of code it executes, each of which ends with a branch:
-between two marks these must be the same whatever the secret is. What traced does to be caught must be
-caught. Addresses of data do not show; on x86-64 sealcomb-trace compares them too, of the same code
-above the backends.
+The library's example `traced` seals and opens with every algorithm, between markers, once for each of
+several secrets. QEMU logs every translation block that it executes, which ends with a branch. The blocks
+between two markers must be equal for all secrets. A deliberate branch on a secret must be detected. Data
+addresses are not logged; on x86-64, sealcomb-trace compares these as well, in the same code above the
+backends.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def address_of_mark(program: Path) -> bytes:
 def traced(
     program: Path, backend: str, secret: int, extent: str, ids: list[str]
 ) -> list[tuple[str, int, bytes]]:
-    """The operations, by name, with how many pieces of code each executes and the hash of their addresses."""
+    """Returns each operation's name, the number of blocks it executes, and the hash of their addresses."""
     mark = address_of_mark(program)
     command = ["qemu-aarch64-static", "-d", "exec,nochain", program, backend, str(secret), extent, *ids]
     pieces: list[tuple[int, bytes]] = []
@@ -70,7 +70,7 @@ def traced(
         running.wait()
     if running.returncode != 0:
         raise subprocess.CalledProcessError(running.returncode, command)
-    # Before the first mark there is no operation, and then one between every other two.
+    # The code before the first marker is no operation; then operations alternate with the code between them.
     operations = pieces[1::2]
     if len(operations) != len(names):
         raise ValueError(f"{len(names)} names for {len(operations)} operations")
@@ -87,12 +87,15 @@ def check(program: Path, backend: str, arguments: argparse.Namespace) -> int:
             differing.append(operation[0][0])
     caught = CONTROL in differing
     if not caught:
-        print("check_branches.py: a branch on a secret was not noticed", file=sys.stderr)
+        print(
+            f"check_branches.py: {backend}: missed the deliberate branch on a secret",
+            file=sys.stderr,
+        )
     faults = [name for name in differing if name != CONTROL]
     for name in faults:
-        print(f"check_branches.py: {backend}: depends on secrets: {name}", file=sys.stderr)
+        print(f"check_branches.py: {backend}: branches depend on secrets: {name}", file=sys.stderr)
     print(
-        f"{backend}: {len(runs[0])} operations with {len(runs)} secrets each, {executed} pieces of code, "
+        f"{backend}: {len(runs[0])} operations with {len(runs)} secrets each, {executed} blocks executed, "
         f"{len(faults)} findings"
     )
     return 0 if caught and not faults else 1

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Check the crates that the lock files name: their licences, sources and advisories; whether any was yanked.
+"""Check the locked dependencies: licenses, sources, advisories, and whether a version was yanked.
 
 usage: check_dependencies.py [--metadata FILE] [--advisories FILE] [--yanked] [--update FOLDER]
 
-Asks `cargo metadata` (or reads its output from FILE) for all packages of all targets and features, tests
-and benches included, of every workspace in the repository. An finding is
+Reads the packages of every workspace in the repository from `cargo metadata` (or its output from FILE), for
+all targets and features, including tests and benchmarks. Findings are:
 
-- a licence that the list below does not allow. `OR` needs one side, `AND` both. An expression that cannot be
-  read, or a package without one, is a finding too.
-- a source that is neither crates.io nor this repository.
-- a version that tools/advisories.tsv has something against, unless it is in ACCEPTED.
+- a license that ALLOWED does not list. `OR` needs one side, `AND` both. Packages without a valid SPDX
+  expression are findings, too;
+- a source other than crates.io and this repository;
+- a version with an advisory in tools/advisories.tsv that is not in ACCEPTED.
 
---yanked   ask cargo instead whether crates.io still offers every version that is locked; this takes a network
---update   write tools/advisories.tsv anew from FOLDER, a clone of RustSec's advisory database
+--yanked   check instead whether crates.io still offers every locked version; requires a network
+--update   regenerate tools/advisories.tsv from FOLDER, a clone of RustSec's advisory database
 """
 
 import argparse
@@ -36,7 +36,7 @@ ALLOWED = {
     "BSD-3-Clause",
     "BSL-1.0",
     "CC0-1.0",
-    "CDLA-Permissive-2.0",  # of data: the root certificates that a TLS crate brings for Android
+    "CDLA-Permissive-2.0",  # for data: the root certificates that a TLS crate includes for Android
     "ISC",
     "MIT",
     "MIT-0",
@@ -46,14 +46,14 @@ ALLOWED = {
     "Unlicense",
     "Zlib",
 }
-# Advisories that do not concern us, each with the reason.
+# Advisories that do not affect this project, each with the reason.
 ACCEPTED: dict[str, str] = {}
 TOKEN = re.compile(r"[()]|[\w.+-]+(?:\s+WITH\s+[\w.+-]+)?|/")
 BOUND = re.compile(r"(<=|>=|<|>|=|\^|)\s*(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([\w.-]+))?(?:\+[\w.-]+)?")
 
 
 class Expression:
-    """An SPDX expression, with the older `/` for OR."""
+    """An SPDX expression. The older `/` means OR."""
 
     def __init__(self, text: str) -> None:
         self.tokens = TOKEN.findall(text)
@@ -92,11 +92,11 @@ class Expression:
         return result
 
 
-# ---- Versions, ordered and required as Cargo does.
+# ---- Versions: Cargo's order and requirements.
 
 
 def read_bound(text: str) -> tuple[str, int, tuple]:
-    """The operator, how many numbers the version names, and its place in the order of versions."""
+    """Returns the operator, the number of components of the version, and a sort key."""
     found = BOUND.fullmatch(text.strip())
     if not found:
         raise ValueError(f"cannot read the version {text!r}")
@@ -108,14 +108,14 @@ def read_bound(text: str) -> tuple[str, int, tuple]:
 
 
 def caret(version: tuple, named: int) -> tuple:
-    """The first version that is no longer compatible."""
+    """Returns the lowest version that is no longer compatible."""
     leading = next((i for i in range(named) if version[i] != 0), named - 1)
     numbers = [*version[:leading], version[leading] + 1, 0, 0]
     return (*numbers[:3], [(-1,)])
 
 
 def meets(version: str, requirement: str) -> bool:
-    """Whether a version meets a requirement such as `>= 1.2.3, < 2`."""
+    """Returns whether a version meets a requirement such as `>= 1.2.3, < 2`."""
     _, _, place = read_bound(version)
     for part in requirement.split(","):
         operator, named, bound = read_bound(part)
@@ -132,28 +132,28 @@ def meets(version: str, requirement: str) -> bool:
     return True
 
 
-# ---- What is wrong with a package.
+# ---- Checks of a package.
 
 
-def licence_finding(package: dict) -> str | None:
+def license_finding(package: dict) -> str | None:
     if not package["license"]:
-        return "names no licence"
+        return "names no license"
     try:
         return None if Expression(package["license"]).allowed() else package["license"]
     except ValueError:
-        return f"cannot read the licence expression {package['license']!r}"
+        return f"{package['license']!r} is not a license expression"
 
 
 def source_finding(package: dict) -> str | None:
     source = package.get("source")
     if source is None:
         inside = Path(package["manifest_path"]).is_relative_to(ROOT)
-        return None if inside else f"is outside of the repository, at {package['manifest_path']}"
+        return None if inside else f"is outside the repository, at {package['manifest_path']}"
     return None if source == CRATES_IO else f"comes from {source}"
 
 
 def read_advisories(file: Path) -> dict[str, list[tuple[str, str, list[str]]]]:
-    """For each crate: advisories with their kind, and the versions that they do not concern."""
+    """Returns, for each crate, its advisories with their kind and the unaffected versions."""
     found: dict[str, list] = {}
     for line in file.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -169,16 +169,16 @@ def advisory_findings(package: dict, advisories: dict) -> Iterator[str]:
 
 
 def findings(package: dict, advisories: dict) -> Iterator[str]:
-    for found in (licence_finding(package), source_finding(package), *advisory_findings(package, advisories)):
+    for found in (license_finding(package), source_finding(package), *advisory_findings(package, advisories)):
         if found:
             yield f"{package['name']} {package['version']}: {found}"
 
 
-# ---- Where the packages and the advisories come from.
+# ---- Sources of packages and advisories.
 
 
 def workspaces() -> Iterator[list[dict]]:
-    """The packages of every workspace in the repository, as its lock file says, which it must have."""
+    """Returns the packages in the lock file of every workspace in the repository."""
     command = ["git", "ls-files", "*Cargo.toml"]
     for line in subprocess.check_output(command, cwd=ROOT, text=True).splitlines():
         if "workspace" in tomllib.loads((ROOT / line).read_text()):
@@ -188,7 +188,7 @@ def workspaces() -> Iterator[list[dict]]:
 
 
 def yanked(packages: list[dict]) -> list[str]:
-    """Those of a workspace that cargo's resolver refuses when it is asked for exactly these versions."""
+    """Returns the locked versions of a workspace that cargo's resolver refuses, because they were yanked."""
     wanted = sorted({(package["name"], package["version"]) for package in packages if package["source"]})
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -214,7 +214,7 @@ def yanked(packages: list[dict]) -> list[str]:
 
 
 def update(database: Path) -> int:
-    """Facts alone: which versions of which crates."""
+    """Regenerates the advisories. Only facts are stored: crates and versions."""
     commit, date = subprocess.check_output(
         ["git", "-C", database, "log", "-1", "--format=%H %cs"], text=True
     ).split()
@@ -224,14 +224,14 @@ def update(database: Path) -> int:
         advisory, versions = front["advisory"], front["versions"]
         safe = versions.get("patched", []) + versions.get("unaffected", [])
         for bound in ",".join(safe).split(",") if safe else []:
-            read_bound(bound)  # or it says which it cannot read
+            read_bound(bound)  # raises an error if it cannot be parsed
         if "withdrawn" not in advisory:
             kind = advisory.get("informational", "vulnerability")
             rows.append("\t".join((advisory["package"], advisory["id"], kind, " | ".join(safe))))
     head = (
-        f"# RustSec's advisories for crates as of {date}, commit {commit[:12]}, less those withdrawn.\n"
-        "# Written by `tools/check_dependencies.py --update`; their texts are at rustsec.org.\n"
-        "# Crate, advisory, kind, and the versions that it does not concern.\n"
+        f"# RustSec's advisories for crates as of {date}, commit {commit[:12]}, except withdrawn ones.\n"
+        "# Written by `tools/check_dependencies.py --update`; rustsec.org has the texts.\n"
+        "# Columns: crate, advisory, kind, unaffected versions.\n"
     )
     ADVISORIES.write_text(head + "\n".join(sorted(rows)) + "\n")
     print(f"{len(rows)} advisories as of {date}")
@@ -259,7 +259,7 @@ def main() -> int:
     for line in sorted(found):
         print(line, file=sys.stderr)
     count = len({(package["name"], package["version"]) for packages in every for package in packages})
-    print(f"{count} packages of {len(every)} workspaces, {len(found)} findings")
+    print(f"{count} packages in {len(every)} workspaces, {len(found)} findings")
     return 1 if found or not count else 0
 
 

@@ -143,7 +143,7 @@ class Layers:
         if used == user or used in self.everywhere or used in self.everywhere.get(user, []):
             return None
         if user in self.everywhere:
-            return f"{user} uses {used}; every module may use {user}, so it may use only what layers.toml allows it"
+            return f"{user} uses {used}; layers.toml allows {user} to every module, but not this use"
         for name in (user, used):
             if name not in self.rank:
                 return f"module {name} is missing in layers.toml"

@@ -4,12 +4,12 @@
 usage: check_poison.py PROGRAM [ARGUMENT...]
        check_poison.py --report FILE.xml
 
-Runs PROGRAM, the binary `poison` of crates/sealcomb-checks with line tables, under valgrind's memcheck
-(or reads what memcheck reported of it). The program marks keys and messages as undefined, so that
-memcheck names each jump and each address that depends on them. Those are findings, but for the places
-below, where the library finds out what is public: verdicts, and how long an opened message is. The
-program's controls, a branch and an address that do leak, must be named; so must the verdicts.
-Exit status 1 and a few lines for each finding.
+Runs PROGRAM, the binary `poison` of crates/sealcomb-checks with line tables, under valgrind's memcheck, or
+reads a report of memcheck. The program marks keys and messages as undefined, so memcheck reports each jump
+and each address that depends on them. Each report is a finding, except in the functions of PUBLIC, which
+compute public results: verdicts, and lengths of opened messages. Memcheck must also report CONTROLS: a
+deliberate branch, a deliberate address, and the verdicts. Prints a few lines per finding and exits with
+status 1.
 """
 
 import argparse
@@ -28,16 +28,19 @@ LIBRARY = "crates/sealcomb/src/"
 PROGRAM = "crates/sealcomb-checks/src/bin/poison.rs"
 BRANCH, ADDRESS = "UninitCondition", "UninitValue"
 
-# Functions that may branch on, or count with, what depends on a secret; not so what they call.
+# Functions that may branch on values derived from secrets. Their callees may not.
 PUBLIC = {
     ("batch.rs", "finish"): "the verdict on a job",
     ("batch.rs", "open_one"): "the verdict on a message",
     ("key.rs", "open"): "the verdict on a message, and how long it is",
     ("key.rs", "open_in_place"): "the verdict on a message",
     ("engine/message.rs", "wipe_rest"): "how long an opened message is",
-    ("backend/span.rs", "wipe"): "from where on an output is wiped: how long an opened message is, or 0",
+    (
+        "backend/span.rs",
+        "wipe",
+    ): "where an output is zeroized: from the length of an opened message, or 0",
 }
-# Of each line one: what memcheck would name if it were there, so it is not blind.
+# Memcheck must report one place of each line. Otherwise it does not see leaks at all.
 CONTROLS = (
     {(BRANCH, PROGRAM, "leak_by_a_branch")},
     {(ADDRESS, PROGRAM, "leak_by_an_address")},
@@ -50,7 +53,7 @@ FUNCTION = re.compile(r"(?P<indent>\s*)(?:pub(?:\([^)]*\))? )?(?:const )?(?:unsa
 
 @dataclass(frozen=True)
 class Frame:
-    """A function on the stack; its path is relative to the project if it is the project's."""
+    """A stack frame. Paths within the repository are relative to its root."""
 
     name: str
     path: str
@@ -66,7 +69,7 @@ def source(path: str) -> list[str]:
 
 
 def function_at(path: str, line: int) -> str | None:
-    """The function in which a line of a source stands: the last one before it that is indented less."""
+    """Returns the function that contains a source line: the last one above it with less indentation."""
     lines = source(path)
     here = len(lines[line - 1]) - len(lines[line - 1].lstrip())
     for text in reversed(lines[:line]):
@@ -77,7 +80,7 @@ def function_at(path: str, line: int) -> str | None:
 
 
 def last_name(path: str) -> str:
-    """`c` of `a::b::<T>::c` and `c<T>`."""
+    """Returns the last segment of a path: `c` for `a::b::<T>::c` and `c<T>`."""
     bare = path
     while (shorter := re.sub(r"(?:::)?<[^<>]*>", "", bare)) != bare:
         bare = shorter
@@ -89,7 +92,7 @@ def frame(element: ET.Element) -> Frame:
     line = int(text.get("line", 0))
     path = str(Path(text.get("dir", "")) / text.get("file", text.get("obj", "?")))
     path = path.removeprefix(f"{ROOT}/")
-    # What is inlined from another part of the crate has no name here, but a line.
+    # A function inlined from another module has no name here, but a line number.
     ours = path.startswith("crates/")
     name = (function_at(path, line) if ours and line > 0 else None) or last_name(text.get("fn", "?"))
     return Frame(name, path, line)
@@ -102,7 +105,7 @@ class Complaint:
     frames: tuple[Frame, ...]
 
     def ours(self) -> Frame | None:
-        """The innermost function of the library's or the program's: what others do is its doing."""
+        """Returns the innermost frame in the library or the program, which is responsible for its callees."""
         found = (frame for frame in self.frames if frame.path.startswith((LIBRARY, PROGRAM)))
         return next(found, None)
 
@@ -131,7 +134,7 @@ def check(report: Path) -> list[str]:
     places = {complaint.place() for complaint in found}
     controls = {place for control in CONTROLS for place in control if place[1] == PROGRAM}
     findings = [
-        f"not found, though it is there: {sorted(f'{kind} in {name}' for kind, _, name in control)}"
+        f"memcheck missed a control: {sorted(f'{kind} in {name}' for kind, _, name in control)}"
         for control in CONTROLS
         if not control & places
     ]
@@ -140,7 +143,7 @@ def check(report: Path) -> list[str]:
         for complaint in found
         if not complaint.is_public() and complaint.place() not in controls
     }
-    print(f"check_poison.py: {len(found)} places, {len(findings)} findings")
+    print(f"check_poison.py: {len(found)} reports, {len(findings)} findings")
     return findings
 
 
@@ -161,7 +164,7 @@ def main() -> int:
             report = Path(folder) / "report.xml"
             status = run(arguments.program, report)
             if status != 0:
-                print(f"check_poison.py: the program ended with status {status}", file=sys.stderr)
+                print(f"check_poison.py: the program failed with status {status}", file=sys.stderr)
                 return 1
             findings = check(report)
     for finding in findings:

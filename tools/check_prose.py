@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 MAX_COLUMNS = 120
 C_LIKE = {".rs", ".sv", ".svh", ".v", ".vh", ".c", ".h", ".cpp", ".hpp", ".js", ".S", ".ld"}
 HASH_LIKE = {".sh", ".toml", ".table", ".cfg", ".yml", ".yaml", ".ys", ".sby", ".tcl", ".cmake", ".service"}
-# Names without an extension that are shell scripts or the like.
+# Files whose names tell nothing about their comments, which begin with `#`.
 HASH_NAMES = {"dev", "run", "Makefile", "CMakeLists.txt", ".gitignore", ".gitattributes"}
 
 C_TOKEN = re.compile(

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
-"""How fast the library would be on CPUs of Arm's that are not at hand, as models of LLVM's say.
+"""Estimate the library's speed on Arm CPUs with LLVM's models.
 
 usage: model_arm.py [--cpus CPU,...] [--messages N] [--bytes N] [--program FILE] [ID...]
 
-QEMU executes the sealing of one batch and says which instructions that takes, from the call to its
-return; llvm-mca lets a model of the CPU run them. That is no measurement. The models know of ports,
-latencies and how far a CPU looks ahead. They take each load for a hit in the nearest cache and each
-branch for foreseen, and take the two instructions of an AES round for two, where these CPUs take them
-for one. For every Apple CPU this LLVM has the model of the first, of 2013, with two AES units less than
-those of today.
+QEMU executes one call that seals a batch and logs its instructions. llvm-mca simulates them with a model of
+the CPU. The result is an estimate, not a measurement. The models contain ports, latencies and the size of
+the reorder buffer. They assume that every load hits the L1 cache and that every branch is predicted, and do
+not fuse the two instructions of an AES round, which these CPUs do. For every Apple CPU, this LLVM uses the
+model of the first one, from 2013, which has two AES units fewer than current ones.
 
-It needs Debian's packages gcc-aarch64-linux-gnu, qemu-user-static and llvm-19.
+Requires the Debian packages gcc-aarch64-linux-gnu, qemu-user-static and llvm-19.
 """
 
 import argparse
@@ -24,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 TARGET = "aarch64-unknown-linux-gnu"
 LLVM = os.environ.get("LLVM", "19")
 
-# The CPUs, and the best backend that each has.
+# The CPUs, with the fastest backend that each supports.
 CPUS = {
     "neoverse-n1": "neon",
     "neoverse-n2": "neon-sha3",
@@ -55,7 +54,7 @@ def build() -> Path:
 
 
 class Program:
-    """A program's instructions by their addresses."""
+    """The instructions of a program, by address."""
 
     def __init__(self, file: Path):
         self.file = file
@@ -65,18 +64,18 @@ class Program:
         listing = output(["aarch64-linux-gnu-objdump", "-d", file]).splitlines()
         found = [match for line in listing if (match := INSTRUCTION.match(line))]
         words = {int(match[1], 16): int(match[2], 16) for match in found}
-        # As LLVM writes instructions, not as binutils does.
+        # LLVM's syntax, which llvm-mca reads, differs from that of binutils.
         data = "\n".join(
             " ".join(f"0x{byte:02x}" for byte in word.to_bytes(4, "little")) for word in words.values()
         )
         written = output([f"llvm-mc-{LLVM}", "-disassemble", "-triple=aarch64", "-mattr=+all"], data)
         lines = [line.strip() for line in written.splitlines() if line.strip() and line.strip() != ".text"]
         if len(lines) != len(words):
-            raise ValueError(f"{len(words)} instructions, of which LLVM knows {len(lines)}")
+            raise ValueError(f"LLVM disassembled {len(lines)} of {len(words)} instructions")
         self.instructions = dict(zip(words, lines, strict=True))
 
     def executed(self, backend: str, *arguments: str) -> list[str]:
-        """The instructions between the two marks."""
+        """Returns the instructions executed between the two markers."""
         command = ["qemu-aarch64-static", "-singlestep", "-d", "exec,nochain", self.file, *arguments]
         environment = os.environ | {"SEALCOMB_BACKEND": backend}
         trace = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True, env=environment).stderr
@@ -86,7 +85,7 @@ class Program:
 
 
 def cycles(cpu: str, instructions: list[str]) -> int:
-    """What the model takes for them, one after the other."""
+    """Returns the cycles that the model takes for these instructions."""
     options = ["-mtriple=aarch64", f"-mcpu={cpu}", "-mattr=+all", "-iterations=1", "-instruction-info=0"]
     options += ["-resource-pressure=0", "-skip-unsupported-instructions=lack-sched"]
     modelled = output([f"llvm-mca-{LLVM}", *options], "\n".join(instructions) + "\n")
@@ -98,7 +97,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cpus", type=lambda words: words.split(","), default=list(CPUS))
-    parser.add_argument("--backend", help="for all CPUs; the best that each has, by default")
+    parser.add_argument("--backend", help="the backend for all CPUs (default: the fastest of each)")
     parser.add_argument("--messages", type=int, default=64)
     parser.add_argument("--bytes", type=int, default=512)
     parser.add_argument("--program", type=Path)

@@ -1,23 +1,22 @@
 #!/usr/bin/env python3
-"""Plant faults, one at a time, and require that the test named for each of them fails.
+"""Plant faults, one at a time, and require that the test named for each fault fails.
 
 usage: mutate.py [--sample N] [--list] [NAME...]
 
-Each file tools/mutations/NAME.patch is a fault, with a header before the patch:
+Each file tools/mutations/NAME.patch is a fault. A header precedes the patch:
 
-  Fault: what is wrong, in a sentence
+  Fault: the fault, in one sentence
   Claim: the claim of SECURITY.md that it breaks
   Run:   tests ARGUMENT...          `cargo test` on the workspace, with these arguments
          crate CRATE FILTER...      unit tests of a crate that does not depend on the library
          unit CRATE FILTER...       unit tests of another crate of the workspace
-         python ARGUMENT...         `pytest` on the package, built anew
-  Fails: the name of the test that must fail; it must pass without the fault
-  Cost:  cheap, or slow where much is compiled again
+         python ARGUMENT...         `pytest` on the package, which is rebuilt
+  Fails: the name of the test that must fail with the fault, and pass without it
+  Cost:  cheap, or slow if much code is recompiled
 
-The work is done in a copy of the working tree, with a copy of the build of the tests, both in
-target/mutations. Without names, every fault is planted; with --sample, N of the cheap ones, which
-SEALCOMB_SEED draws. Exit status 1 if a test passes in spite of its fault, fails without it, or if a
-patch no longer applies.
+Works on a copy of the working tree and of the test build, both in target/mutations. Without names, plants
+every fault; with --sample, N of the cheap ones, drawn from SEALCOMB_SEED. Exits with status 1 if a test
+passes despite its fault or fails without it, or if a patch no longer applies.
 """
 
 import argparse
@@ -37,13 +36,13 @@ FAULTS = ROOT / "tools" / "mutations"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 WORKSPACE = ("--workspace", "--all-features", "--exclude", "sealcomb-checks")
 FIELDS = ("Fault", "Claim", "Run", "Fails", "Cost")
-# Seconds for a build and its tests.
-PATIENCE = 3600
+# Time limit for a build and its tests, in seconds.
+TIMEOUT = 3600
 KINDS = ("tests", "crate", "unit", "python")
 
 
 class Refused(Exception):  # noqa: N818
-    """A fault that cannot be planted, or that no test has caught."""
+    """A fault that cannot be planted, or that its test did not catch."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +61,16 @@ class Fault:
 
 
 def read_fault(path: Path) -> Fault:
-    """The fault in a patch; its header must be whole."""
+    """Reads the fault in a patch, whose header must be complete."""
     header = path.read_text().split("\n--- a/", 1)[0]
     fields = dict(re.findall(r"^([A-Z][a-z]+): +(\S.*?) *$", header, re.MULTILINE))
     if tuple(fields) != FIELDS:
-        raise Refused(f"{path.name}: its header has {', '.join(fields)} instead of {', '.join(FIELDS)}")
+        raise Refused(f"{path.name}: header fields {', '.join(fields)}; expected {', '.join(FIELDS)}")
     run = tuple(fields["Run"].split())
     if run[0] not in KINDS:
-        raise Refused(f"{path.name}: there is no way to run `{run[0]}`; there are {', '.join(KINDS)}")
+        raise Refused(f"{path.name}: unknown kind of run `{run[0]}`; expected one of {', '.join(KINDS)}")
     if fields["Cost"] not in ("cheap", "slow"):
-        raise Refused(f"{path.name}: the cost is cheap or slow, not {fields['Cost']}")
+        raise Refused(f"{path.name}: cost {fields['Cost']}; expected cheap or slow")
     return Fault(path.stem, fields["Fault"], fields["Claim"], run, fields["Fails"], fields["Cost"], path)
 
 
@@ -79,19 +78,19 @@ def read_faults(folder: Path, names: Iterable[str] = ()) -> list[Fault]:
     known = {path.stem: path for path in sorted(folder.glob("*.patch"))}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise Refused(f"no such fault: {', '.join(unknown)}")
+        raise Refused(f"no such fault: {', '.join(unknown)}; --list prints all")
     return [read_fault(known[name]) for name in names or known]
 
 
 def drawn(faults: list[Fault], count: int, seed: int) -> list[Fault]:
-    """Some of the cheap ones."""
+    """Draws a sample of the cheap faults."""
     cheap = [fault for fault in faults if fault.cost == "cheap"]
     return random.Random(seed).sample(cheap, min(count, len(cheap)))
 
 
 def apply(tree: Path, fault: Fault, *options: str) -> None:
     command = ["git", "apply", "--whitespace=nowarn", *options, fault.patch]
-    # Outside of any repository, or `git apply` takes paths from its top.
+    # Hides the repository, because `git apply` would resolve paths from its root.
     clean = os.environ | {"GIT_CEILING_DIRECTORIES": str(tree.parent)}
     answer = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False, env=clean)
     if answer.returncode != 0:
@@ -100,14 +99,14 @@ def apply(tree: Path, fault: Fault, *options: str) -> None:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A copy of the working tree, and what it is built into."""
+    """A copy of the working tree, and its target folder."""
 
     tree: Path
     target: Path
 
     @classmethod
     def of(cls, root: Path, built: Path, *, with_build: bool) -> "Scratch":
-        """Makes both anew. Files keep their times, so that cargo takes over what is built."""
+        """Creates both. Files keep their modification times, so that cargo reuses the build."""
         folder = built / "mutations"
         shutil.rmtree(folder / "tree", ignore_errors=True)
         shutil.rmtree(folder / "debug", ignore_errors=True)
@@ -127,14 +126,14 @@ class Scratch:
         return cls(folder / "tree", folder)
 
     def restore(self, root: Path, names: list[str]) -> None:
-        """Takes a fault out: the files are new, so that cargo builds what depends on them again."""
+        """Removes a fault. The files get new modification times, so cargo rebuilds what depends on them."""
         for name in names:
             shutil.copyfile(root / name, self.tree / name)
 
     def run(
         self, *command: str | Path, folder: str = ".", **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command in the tree. One that does not end, because of a fault, has failed."""
+        """Runs a command in the tree. A command that exceeds the time limit counts as failed."""
         with subprocess.Popen(
             command,
             cwd=self.tree / folder,
@@ -146,7 +145,7 @@ class Scratch:
             env=os.environ | {"CARGO_TARGET_DIR": str(self.target)} | environment,
         ) as running:
             try:
-                output, _ = running.communicate(timeout=PATIENCE)
+                output, _ = running.communicate(timeout=TIMEOUT)
             except subprocess.TimeoutExpired:
                 os.killpg(running.pid, signal.SIGKILL)
                 output, _ = running.communicate()
@@ -159,9 +158,9 @@ class Scratch:
         return self.run("cargo", "test", "-p", crate, "--lib", "--", *filters)
 
     def unit(self, crate: str, *filters: str) -> subprocess.CompletedProcess[str]:
-        """The unit tests of a crate, from the build of all tests.
+        """Runs the unit tests of a crate, from the build of all tests.
 
-        If the crate were selected, its dependencies would be built once more, with other features.
+        Selecting only this crate would rebuild its dependencies with other features.
         """
         built = self.run("cargo", "test", *WORKSPACE, "--no-run")
         program = re.search(
@@ -190,7 +189,7 @@ class Scratch:
 
 
 def has_failed(output: str, test: str) -> bool:
-    """Whether this test is among those that failed, and not only their build."""
+    """Returns whether this test failed, as opposed to the build."""
     name = re.escape(test)
     return (
         re.search(rf"^test (?:\S+::)?{name} \.\.\. FAILED|^FAILED \S*::{name}\b", output, re.MULTILINE)
@@ -199,7 +198,7 @@ def has_failed(output: str, test: str) -> bool:
 
 
 def plant(scratch: Scratch, root: Path, fault: Fault, passed: set[tuple[str, ...]]) -> None:
-    """Runs the test without the fault, unless that was done before, and with it."""
+    """Runs the test with the fault, and once without it."""
     kind, *arguments = fault.run
     test = getattr(scratch, kind)
     if fault.run not in passed:
@@ -215,7 +214,9 @@ def plant(scratch: Scratch, root: Path, fault: Fault, passed: set[tuple[str, ...
     if answer.returncode == 0:
         raise Refused(f"{fault.name}: NOT CAUGHT by {' '.join(fault.run)}: {fault.fault}")
     if not has_failed(answer.stdout, fault.fails):
-        raise Refused(f"{fault.name}: {fault.fails} is not what failed:\n{answer.stdout[-4000:]}")
+        raise Refused(
+            f"{fault.name}: {fault.fails} did not fail, something else did:\n{answer.stdout[-4000:]}"
+        )
 
 
 def main() -> int:
@@ -244,7 +245,7 @@ def main() -> int:
         except Refused as problem:
             problems.append(problem)
             print(problem, file=sys.stderr, flush=True)
-    print(f"mutate.py: {len(faults)} faults, {len(problems)} not caught as they should be")
+    print(f"mutate.py: {len(faults)} faults, {len(problems)} not caught")
     return 1 if problems else 0
 
 

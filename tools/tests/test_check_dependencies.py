@@ -1,4 +1,4 @@
-"""check_dependencies.py must accept what we may ship with and nothing else."""
+"""check_dependencies.py must accept allowed dependencies and reject all others."""
 
 import json
 import subprocess
@@ -29,7 +29,7 @@ def check(
         return subprocess.run(command, capture_output=True, check=False).returncode
 
 
-class Licences(unittest.TestCase):
+class Licenses(unittest.TestCase):
     def test_permissive_expressions_pass(self):
         for licence in (
             "MIT",
@@ -64,7 +64,7 @@ class Sources(unittest.TestCase):
 
 
 class Advisories(unittest.TestCase):
-    def test_versions_that_an_advisory_concerns_fail(self):
+    def test_affected_versions_fail(self):
         for name, version in (
             ("fixed", "1.2.2"),
             ("fixed", "0.4.0"),

@@ -57,7 +57,10 @@ class Layers(unittest.TestCase):
 
     def test_a_module_that_every_module_may_use_stays_low(self):
         self.passes({"error.rs": "use crate::backend::Backend;"})
-        self.fails({"error.rs": "use crate::modes::ctr;"}, "error uses modes; every module may use error")
+        self.fails(
+            {"error.rs": "use crate::modes::ctr;"},
+            "error uses modes; layers.toml allows error to every module",
+        )
 
     def test_a_module_without_a_layer_fails(self):
         self.fails({"novelty.rs": "use crate::backend::Backend;"}, "module novelty is missing")

@@ -121,7 +121,9 @@ class Since(unittest.TestCase):
         self.assertEqual(planned(self.root, "ci", "--since", "HEAD"), [])
 
     def test_a_changed_page_runs_only_the_repository_checks(self):
-        self.assertEqual(self.steps_after("docs/c.md"), ["repository: layers, licenses, links, prose, tables"])
+        self.assertEqual(
+            self.steps_after("docs/c.md"), ["repository: layers, licenses, links, prose, tables"]
+        )
 
     def test_a_changed_core_runs_only_hardware_steps(self):
         steps = self.steps_after("rtl/modes/copa.sv", "ci")

@@ -1,4 +1,4 @@
-"""The emulator must report what a program did, and run it on the CPU model that was asked for."""
+"""The emulator must run a program on the requested CPU model and report its output and status."""
 
 import os
 import subprocess
@@ -77,12 +77,12 @@ class Emulate(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         return result.stdout
 
-    def test_all_that_the_cpu_has_is_saved(self):
+    def test_all_registers_of_the_cpu_are_saved(self):
         self.assertEqual(self.features(), "avx512f=1 vaes=1 zmm=1 saved=0xe7\n")
         haswell = self.features(EMULATE_CPU="corei7_haswell_4770")
         self.assertEqual(haswell, "avx512f=0 vaes=0 zmm=0 saved=0x7\n")
 
-    def test_a_system_that_saves_less_takes_wide_instructions_away(self):
+    def test_an_os_that_saves_less_disables_wide_instructions(self):
         for saves, saved, zmm, ymm in (
             ("avx", "0x7", 132, 0),
             ("sse", "0x3", 132, 132),
@@ -97,7 +97,7 @@ class Emulate(unittest.TestCase):
         self.assertEqual(self.run_program("vaes", EMULATE_HIDE="avx512").returncode, 132)
         self.assertEqual(self.run_program("ymm", EMULATE_HIDE="avx512").returncode, 0)
 
-    def test_what_cannot_be_hidden_or_saved_is_trouble(self):
+    def test_an_impossible_request_is_an_error(self):
         self.assertEqual(self.run_program(EMULATE_HIDE="vaes").returncode, 125)
         self.assertEqual(self.run_program(EMULATE_SAVES="mmx").returncode, 125)
 
@@ -107,10 +107,10 @@ class Emulate(unittest.TestCase):
     def test_an_abort_is_signal_6(self):
         self.assertEqual(self.run_program("abort").returncode, 134)
 
-    def test_a_program_that_hangs_is_ended(self):
+    def test_a_program_that_hangs_is_killed(self):
         self.assertEqual(self.run_program("hang", EMULATE_LIMIT="3").returncode, 124)
 
-    def test_an_unknown_model_is_trouble(self):
+    def test_an_unknown_model_is_an_error(self):
         self.assertEqual(self.run_program(EMULATE_CPU="nonsense").returncode, 125)
 
 

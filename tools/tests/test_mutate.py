@@ -1,4 +1,4 @@
-"""mutate.py must notice faults that no test catches, and patches that no longer apply."""
+"""mutate.py must report faults that no test catches, and patches that no longer apply."""
 
 import subprocess
 import sys
@@ -31,7 +31,7 @@ PATCH = """\
 
 
 class Tree(mutate.Scratch):
-    """A tree with one file, and tests that only look whether it says `two`."""
+    """A tree with one file, whose test passes if the file contains `two`."""
 
     def tests(self, *_: str) -> subprocess.CompletedProcess[str]:
         sound = "two" in (self.tree / "source").read_text()
@@ -79,7 +79,7 @@ class Planting(unittest.TestCase):
             self.plant(*arguments, **named)
         self.assertEqual((self.root / "tree/source").read_text(), SOURCE)
 
-    def test_a_fault_that_is_caught_passes_and_is_taken_out(self):
+    def test_a_caught_fault_passes_and_is_removed(self):
         self.plant()
         self.assertEqual((self.root / "tree/source").read_text(), SOURCE)
 
@@ -90,20 +90,20 @@ class Planting(unittest.TestCase):
         self.is_refused("fails without the fault", Broken)
 
     def test_a_fault_that_does_not_compile_is_refused(self):
-        self.is_refused("two_is_two is not what failed", Uncompiled)
+        self.is_refused("two_is_two did not fail", Uncompiled)
 
-    def test_another_test_than_the_one_that_is_named_is_not_enough(self):
-        self.is_refused("is_three is not what failed", header=HEADER.replace("two_is_two", "is_three"))
+    def test_a_failure_of_another_test_is_refused(self):
+        self.is_refused("is_three did not fail", header=HEADER.replace("two_is_two", "is_three"))
 
     def test_a_patch_that_no_longer_applies_is_refused(self):
         self.is_refused("no longer applies", patch=PATCH.replace("-two", "-four"))
         self.is_refused("no longer applies", patch=PATCH.replace("source", "elsewhere"))
 
-    def test_a_header_that_is_not_whole_is_refused(self):
+    def test_an_incomplete_header_is_refused(self):
         for field in mutate.FIELDS:
             lines = [line for line in HEADER.splitlines(keepends=True) if not line.startswith(field)]
-            self.is_refused("its header has", header="".join(lines))
-        self.is_refused("no way to run", header=HEADER.replace("tests --test", "shell --test"))
+            self.is_refused("header fields", header="".join(lines))
+        self.is_refused("unknown kind of run", header=HEADER.replace("tests --test", "shell --test"))
         self.is_refused("the cost is", header=HEADER.replace("cheap", "nothing"))
 
 
@@ -130,7 +130,7 @@ class Faults(unittest.TestCase):
         everything = {fault.name for fault in faults if fault.cost == "cheap"}
         self.assertEqual({fault.name for sample in samples for fault in sample}, everything)
 
-    def test_a_name_that_no_fault_has_is_refused(self):
+    def test_an_unknown_name_is_refused(self):
         answer = subprocess.run(
             [ROOT / "tools/mutate.py", "nothing"], capture_output=True, text=True, check=False
         )
