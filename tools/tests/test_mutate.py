@@ -104,7 +104,7 @@ class Planting(unittest.TestCase):
             lines = [line for line in HEADER.splitlines(keepends=True) if not line.startswith(field)]
             self.is_refused("header fields", header="".join(lines))
         self.is_refused("unknown kind of run", header=HEADER.replace("tests --test", "shell --test"))
-        self.is_refused("the cost is", header=HEADER.replace("cheap", "nothing"))
+        self.is_refused("expected cheap or slow", header=HEADER.replace("cheap", "nothing"))
 
 
 class Faults(unittest.TestCase):
