@@ -1,4 +1,4 @@
-//! One block a register: AES-NI and PCLMULQDQ, on every x86-64 CPU since about 2010.
+//! `aesni`: one block per register, with AES-NI and PCLMULQDQ. Almost every x86-64 CPU since about 2010 has them.
 
 use core::arch::x86_64::*;
 
@@ -9,7 +9,7 @@ token! {
     Aesni, ["sse2", "ssse3", "sse4.1", "aes", "pclmulqdq"]
 }
 
-/// Writes verbs that are one intrinsic each.
+/// Implements operations that are a single intrinsic.
 macro_rules! verbs {
     ($($verb:ident($($x:ident),*) = $intrinsic:expr;)*) => {$(
         #[inline(always)]
@@ -50,7 +50,7 @@ impl Isa for Aesni {
 
     #[inline(always)]
     fn splat(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable.
+        // SAFETY: the block has 16 bytes.
         unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
     }
 
@@ -62,7 +62,7 @@ impl Isa for Aesni {
     #[inline(always)]
     fn first(self, v: Self::V) -> Block {
         let mut block = [0; BLOCK];
-        // SAFETY: 16 bytes are writable.
+        // SAFETY: the block has 16 bytes.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), v) };
         block
     }
@@ -74,37 +74,37 @@ impl Isa for Aesni {
 
     #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm_loadu_si128(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm_storeu_si128(to.cast(), v) }
     }
 
     #[inline(always)]
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
-        // SAFETY: the caller's promise; the token proves SSE4.1.
+        // SAFETY: the caller upholds the method's contract, and the token proves SSE4.1.
         unsafe { load_part(from, bytes) }
     }
 
     #[inline(always)]
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise; the token proves SSE4.1.
+        // SAFETY: the caller upholds the method's contract, and the token proves SSE4.1.
         unsafe { store_part(v, to, bytes) }
     }
 
     #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm_loadu_si128((*from).wrapping_add(at).cast()) }
     }
 
     #[inline(always)]
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm_storeu_si128((*to).wrapping_add(at).cast(), v) }
     }
 
@@ -164,7 +164,7 @@ impl Isa for Aesni {
 
     #[inline(always)]
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
-        // SAFETY: the token proves the byte shuffle of this width.
+        // SAFETY: the token proves SSSE3.
         unsafe { _mm_shuffle_epi8(a, self.splat(order)) }
     }
 
@@ -207,20 +207,23 @@ impl Isa for Aesni {
     }
 }
 
-/// Loads up to 16 bytes by overlapping scalar loads: a call of `memcpy` would spill every vector register around it.
+/// Loads up to 16 bytes by overlapping scalar loads, zero-padded. A call of `memcpy` would spill all live vector
+/// registers.
+///
 /// # Safety
-/// `bytes <= 16` bytes must be readable, and the CPU must have SSE4.1.
+/// `bytes` must be at most 16, that many bytes must be readable, and the CPU must have SSE4.1.
 #[inline(always)]
 pub(super) unsafe fn load_part(from: *const u8, bytes: usize) -> __m128i {
     debug_assert!(bytes <= BLOCK);
-    // SAFETY: every load lies within the `bytes` bytes; the intrinsics are SSE2.
+    // SAFETY: every load is within the `bytes` bytes, and the intrinsics are SSE2.
     unsafe {
         if bytes == BLOCK {
             _mm_loadu_si128(from.cast())
         } else if bytes >= 8 {
             let low = from.cast::<u64>().read_unaligned();
             let last = from.add(bytes - 8).cast::<u64>().read_unaligned();
-            // The last 8 bytes hold `bytes - 8` new ones at their end; shift twice as a shift by 64 is undefined.
+            // The top `bytes - 8` bytes of `last` are new. Two shifts, because `bytes` may be 8 and a shift by 64 is
+            // undefined.
             let high = (last >> 1) >> (8 * (16 - bytes) - 1);
             _mm_set_epi64x(high.cast_signed(), low.cast_signed())
         } else {
@@ -229,12 +232,13 @@ pub(super) unsafe fn load_part(from: *const u8, bytes: usize) -> __m128i {
     }
 }
 
-/// Up to 7 bytes, little-endian.
+/// Loads up to 7 bytes as a little-endian number.
+///
 /// # Safety
-/// They must be readable.
+/// `bytes` must be at most 7, and that many bytes must be readable.
 #[inline(always)]
 unsafe fn load_word(from: *const u8, bytes: usize) -> u64 {
-    // SAFETY: every load lies within the `bytes` bytes.
+    // SAFETY: every load is within the `bytes` bytes.
     unsafe {
         if bytes >= 4 {
             let low = u64::from(from.cast::<u32>().read_unaligned());
@@ -251,13 +255,14 @@ unsafe fn load_word(from: *const u8, bytes: usize) -> u64 {
     }
 }
 
-/// Stores up to 16 bytes.
+/// Stores the first `bytes` bytes of a register, at most 16, by scalar stores.
+///
 /// # Safety
-/// `bytes <= 16` bytes must be writable, and the CPU must have SSE4.1.
+/// `bytes` must be at most 16, that many bytes must be writable, and the CPU must have SSE4.1.
 #[inline(always)]
 pub(super) unsafe fn store_part(v: __m128i, to: *mut u8, bytes: usize) {
     debug_assert!(bytes <= BLOCK);
-    // SAFETY: every store lies within the `bytes` bytes; the caller's promise covers SSE4.1.
+    // SAFETY: every store is within the `bytes` bytes, and the caller guarantees SSE4.1.
     unsafe {
         if bytes == BLOCK {
             _mm_storeu_si128(to.cast(), v);

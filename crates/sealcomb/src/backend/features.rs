@@ -1,23 +1,24 @@
-//! What this CPU has, and what its operating system saves of the registers that go with it.
+//! Detection of x86-64 CPU features that are supported by the CPU and enabled by the operating system.
 //!
-//! A feature may be used where CPUID tells of it and, since AVX and AVX-512 widen the registers that a thread must find
-//! as it left them, where the operating system says in XCR0 that it saves those. VAES and VPCLMULQDQ widen nothing: on
-//! registers of 256 bits they need what AVX needs, and there are CPUs that have them without AVX-512. On 512 bits they
-//! need `avx512f` too, which a backend names beside them.
+//! A feature is usable if CPUID reports it and XCR0 shows that the operating system saves the registers it uses on
+//! context switches. AVX needs the YMM state, AVX-512 the ZMM state. VAES and VPCLMULQDQ only need the YMM state on
+//! 256-bit registers, and some CPUs have them without AVX-512. On 512-bit registers they also need `avx512f`, which
+//! a backend must list separately.
 
 use core::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv, CpuidResult};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-/// Bits of XCR0: the registers that the operating system saves.
+/// Bits of XCR0 that a feature requires: the register state that the operating system must save.
 mod saved {
-    /// Those of SSE: part of every 64-bit system, which may save them without XSAVE and have no XCR0.
+    /// SSE state: none. Every 64-bit operating system saves it, possibly without XSAVE, and then has no XCR0.
     pub(super) const XMM: u32 = 0;
+    /// AVX state: SSE and the upper halves of the YMM registers.
     pub(super) const YMM: u32 = 1 << 1 | 1 << 2;
-    /// With the masks, the upper halves of 16 registers, and the other 16.
+    /// AVX-512 state: mask registers, the upper halves of ZMM0 to ZMM15, and ZMM16 to ZMM31, in addition to AVX.
     pub(super) const ZMM: u32 = YMM | 1 << 5 | 1 << 6 | 1 << 7;
 }
 
-/// The registers in which CPUID tells of features.
+/// CPUID output registers that contain feature bits.
 struct Registers {
     leaf1_ecx: u32,
     leaf1_edx: u32,
@@ -25,7 +26,7 @@ struct Registers {
     leaf7_ecx: u32,
 }
 
-/// Whether code may use all of these features.
+/// Returns whether all listed features are usable.
 macro_rules! usable {
     ($($feature:tt),*) => {{
         const NEEDED: $crate::backend::features::Features =
@@ -40,7 +41,7 @@ struct Feature {
     register: fn(&Registers) -> u32,
     bit: u32,
     saved: u32,
-    /// The whole program is compiled for CPUs that have it.
+    /// Whether the program was compiled for CPUs that have the feature.
     compiled: bool,
 }
 
@@ -73,12 +74,15 @@ features! {
     "avx512vl": leaf7_ebx[31], ZMM;
 }
 
-/// A set of CPU features, a bit each.
+/// A set of CPU features: bit `i` is entry `i` of `FEATURES`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Features(u32);
 
 impl Features {
-    /// Those of these names. In a constant, a name that isn't known here does not compile.
+    /// Returns the set of the named features.
+    ///
+    /// # Panics
+    /// If a name is not in `FEATURES`. In a constant, that is a compile-time error.
     pub(super) const fn named(names: &[&str]) -> Self {
         let mut bits = 0;
         let mut at = 0;
@@ -89,9 +93,9 @@ impl Features {
         Self(bits)
     }
 
-    /// Those that code may use here. The CPU is asked once.
+    /// Returns the usable features. The CPU is queried on the first call only.
     pub(super) fn usable() -> Self {
-        // A bit that no feature has, so that a CPU with none is asked once too.
+        // Marks the cache as filled, even on a CPU with none of the features.
         const ASKED: u32 = 1 << 31;
         static KNOWN: AtomicU32 = AtomicU32::new(0);
         const { assert!(FEATURES.len() < 32) };
@@ -139,7 +143,8 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 fn ask() -> Features {
     const OSXSAVE: u32 = 1 << 27;
-    // An enclave may not ask, an interpreter can't, and programs for bare metal are compiled for what they may use.
+    // SGX enclaves may not execute CPUID and Miri cannot. Bare-metal programs are compiled for the features of their
+    // CPU.
     if cfg!(any(miri, target_env = "sgx", target_os = "none", target_os = "uefi")) {
         return Features::those(|feature| feature.compiled);
     }
@@ -147,10 +152,10 @@ fn ask() -> Features {
     #[allow(unused_unsafe, reason = "safe functions in newer toolchains")]
     let (highest, leaf1) = unsafe { (__cpuid(0).eax, __cpuid(1)) };
     let leaf7 = if highest < 7 {
-        // A CPU answers for a leaf that it doesn't have with another one.
+        // CPUID returns the data of another leaf for one above the highest.
         CpuidResult { eax: 0, ebx: 0, ecx: 0, edx: 0 }
     } else {
-        // SAFETY: as above.
+        // SAFETY: every x86-64 CPU has CPUID.
         #[allow(unused_unsafe, reason = "a safe function in newer toolchains")]
         unsafe {
             __cpuid_count(7, 0)
@@ -159,7 +164,7 @@ fn ask() -> Features {
     let xcr0 = if leaf1.ecx & OSXSAVE == 0 {
         0
     } else {
-        // SAFETY: the CPU has XGETBV, which the operating system has switched on, and every CPU with it has XCR0.
+        // SAFETY: OSXSAVE shows that the operating system has enabled XGETBV, and every CPU with XGETBV has XCR0.
         unsafe { _xgetbv(0) as u32 }
     };
     let registers =
@@ -175,7 +180,7 @@ mod tests {
     const EVERYTHING: Registers = Registers { leaf1_ecx: !0, leaf1_edx: !0, leaf7_ebx: !0, leaf7_ecx: !0 };
     const AVX512: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
 
-    /// Of `aesni`, `vaes256` and `vaes512`, those that run there.
+    /// Returns whether `aesni`, `vaes256` and `vaes512` are usable with these feature bits and this XCR0.
     fn backends(registers: &Registers, xcr0: u32) -> [bool; 3] {
         [Aesni::NEEDS, Vaes256::NEEDS, Vaes512::NEEDS]
             .map(|needs| Features::of(registers, xcr0).contain(Features::named(needs)))
@@ -229,7 +234,7 @@ mod tests {
         let found = found!["sse2" "ssse3" "sse4.1" "aes" "pclmulqdq" "avx" "avx2" "vaes" "vpclmulqdq"
             "bmi2" "avx512f" "avx512dq" "avx512bw" "avx512vl"];
         assert_eq!(found.len(), FEATURES.len());
-        // It does not ask whether the registers are saved that these two use.
+        // The standard library does not check the AVX state for these two.
         let saved =
             |name| !["vaes", "vpclmulqdq"].contains(&name) || std::arch::is_x86_feature_detected!("avx");
         for (name, there) in found {

@@ -1,42 +1,48 @@
-//! The verbs of a CPU generation on a register of blocks.
+//! [`Isa`]: the operations that every backend implements on a register of AES blocks.
+//!
+//! The comment of each operation ends with the instructions that implement it, in the order `aesni` / `vaes256` /
+//! `vaes512` / `neon`. Two entries mean x86-64 / Arm: the three x86-64 backends then use the same instruction, with
+//! the prefix `V` on wide registers. The portable backends use integer arithmetic and RustCrypto's AES throughout.
 
 use core::hint::black_box;
 
 use super::{Kernel, SoftAes};
 
-/// Bytes of an AES block.
+/// Size of an AES block in bytes.
 pub(crate) const BLOCK: usize = 16;
 
 /// One AES block.
 pub(crate) type Block = [u8; BLOCK];
 
-/// Registers of independent blocks that go through the cipher together. Eight rounds of latency 4 fill two AES units.
+/// Number of registers of independent blocks that pass through the cipher together. Eight rounds of latency 4 fill
+/// two AES units.
 pub(crate) const REGISTERS: usize = 8;
 
-/// Where the round keys of the blocks in a register come from: one key for all lanes, or one a lane.
+/// Source of the round keys for the blocks in a register: one key for all lanes, or one key per lane.
 pub(crate) trait RoundKeys<B: Isa>: Copy {
-    /// 10, 12 or 14.
+    /// Number of rounds: 10, 12 or 14.
     fn rounds(self) -> usize;
-    /// Round key `round` for the lanes of register `reg`.
+    /// Returns round key `round` for the lanes of register `reg`.
     fn key(self, b: B, round: usize, reg: usize) -> B::V;
-    /// The portable cipher of one lane, where the lane has a key and the backend works with it.
+    /// Returns the portable cipher of a lane. `None` if the lane has no key or the backend does not use [`SoftAes`].
     fn soft(&self, lane: usize) -> Option<&SoftAes>;
-    /// Whether every lane has the same key.
+    /// Whether all lanes share one key.
     const SHARED: bool;
-    /// The same, of which the compiler doesn't know where they are.
+    /// Returns `self` through an optimization barrier that hides the address of the keys from the compiler.
     #[inline(always)]
     fn hidden(self) -> Self {
         black_box(self)
     }
 }
 
-/// The same reference, of which the compiler doesn't know where it points: as of [`black_box`], but not by way of memory.
+/// Returns `reference` through an optimization barrier that hides its address from the compiler. Unlike
+/// [`black_box`], it keeps the pointer in a register.
 #[inline(always)]
 pub(crate) fn hidden<T>(reference: &T) -> &T {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     {
         let mut place = core::ptr::from_ref(reference);
-        // SAFETY: no instruction at all, so that the pointer is the reference's.
+        // SAFETY: the assembly is empty, so `place` still is the pointer of `reference`.
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) place, options(nomem, nostack, preserves_flags));
             &*place
@@ -46,20 +52,23 @@ pub(crate) fn hidden<T>(reference: &T) -> &T {
     black_box(reference)
 }
 
-/// Steps of lanes in `R` registers: as many blocks of each lane as a register has, at most four.
+/// Output blocks of up to four consecutive steps in `R` registers, indexed by step and register. A square has as many
+/// steps as a register has blocks.
 pub(crate) type Square<B, const R: usize> = [[<B as Isa>::V; R]; 4];
 
-/// Work to be done between AES rounds, in at most nine pieces, so that both fill the CPU's units.
+/// Work that is interleaved with AES rounds, in at most nine pieces, to keep all execution units of the CPU busy.
 pub(crate) trait Weave<B: Isa> {
-    /// Whether the pieces are so long that the compiler would leave the rounds around them a loop, which asks each time
-    /// which piece it is, or move the rounds away from them.
+    /// Whether the pieces are long. The compiler would keep the rounds around long pieces in a loop that selects the
+    /// piece each time, or move the rounds away from the pieces. Setting this unrolls and pins the rounds.
     const LONG: bool = false;
 
-    /// Whether there is work for the next rounds: asked before them, so that none of the pieces has to ask.
+    /// Returns whether there is work for the next rounds. It is called once before them, so that no piece has to
+    /// check.
     #[inline(always)]
     fn begin(&mut self, _: B) -> bool {
         true
     }
+    /// Does piece number `piece`, counted from 0.
     fn thread(&mut self, b: B, piece: usize);
 }
 
@@ -79,70 +88,90 @@ impl<B: Isa, W: Weave<B>> Weave<B> for Option<W> {
     }
 }
 
-/// How to ask for the top bit of a block: the ways that the papers compare.
+/// Ways to read the top bit of a block, as compared in the papers. Only `aesni` distinguishes them.
 #[derive(Clone, Copy)]
 pub(crate) enum TopBit {
-    /// Extract its byte.
+    /// Extracts the top byte: `PEXTRB`.
     Extract,
-    /// Test the block against a mask.
+    /// Tests the block against a mask: `PTEST`.
     Test,
-    /// Collect the top bits of all bytes.
+    /// Collects the top bits of all bytes: `PMOVMSKB`.
     Collect,
-    /// Compare the bytes with zero, then extract.
+    /// Compares all bytes with zero, then extracts the top one: `PCMPGTB`, `PEXTRB`.
     Compare,
 }
 
-/// What a backend can do with a register `V` of `BLOCKS` blocks of 16 bytes.
+/// The operations of a backend on a register `V` of `BLOCKS` blocks of 16 bytes.
 ///
-/// A value of the implementing type proves that the CPU has the instructions. "Low" and "high" are the halves of 64
-/// bits of each block, low the one at the lower address; all verbs work on each block (or half) alone unless they say
-/// otherwise.
+/// A value of the implementing type (a token) proves that the CPU has the instructions and that the operating system
+/// has enabled their registers. "Low" and "high" are the 64-bit halves of each block; low is the half at the lower
+/// address. Operations work on each block or half independently unless their comment says otherwise.
 pub(crate) trait Isa: Copy + Send + Sync + 'static {
-    /// Blocks in a register: 1, 2 or 4.
+    /// Number of blocks in a register: 1, 2 or 4.
     const BLOCKS: usize;
-    /// Registers of chained blocks that are in flight at most: 8 or 12. One key and temporaries must fit beside
-    /// them, and what their lanes read and write has to keep up with them.
+    /// Maximum number of registers of chained blocks in flight: 8, or 12 if `BLOCKS` is 1. A round key and
+    /// temporaries must fit into the remaining registers, and loads and stores must keep pace with the rounds.
     const CHAINS: usize;
-    /// Whether AES keys are [`SoftAes`] rather than round keys.
+    /// Whether AES keys are [`SoftAes`] instead of round keys.
     const SOFT: bool = false;
+    /// A register of `BLOCKS` blocks: `__m128i` / `__m256i` / `__m512i` / `uint8x16_t`.
     type V: Copy;
 
+    /// Returns a register of zeros. `PXOR` / `VPXOR` / `VPXOR` / `MOVI`.
     fn zero(self) -> Self::V;
-    /// The same block in every lane.
+    /// Broadcasts `block` to all lanes. `MOVDQU` / `VBROADCASTI128` / `VBROADCASTI32X4` / `LD1`.
     fn splat(self, block: &Block) -> Self::V;
-    /// The block in the first lane, the others zero.
+    /// Returns a register with `block` in the first lane and zeros in the others. `MOVDQU`, which zero-extends on
+    /// wider registers / `LD1`.
     fn one(self, block: &Block) -> Self::V;
-    /// The first block of a register.
+    /// Returns the first block of a register. `MOVDQU` / `ST1`.
     fn first(self, v: Self::V) -> Block;
-    /// The first block of a register in every lane.
+    /// Broadcasts the first block of a register to all lanes. No instruction / `_mm256_broadcastsi128_si256` /
+    /// `_mm512_broadcast_i32x4` / no instruction.
     fn spread(self, v: Self::V) -> Self::V;
 
+    /// Loads `BLOCKS` consecutive blocks from any alignment. `MOVDQU` / `VMOVDQU` / `VMOVDQU64` / `LD1`.
+    ///
     /// # Safety
-    /// `16 * BLOCKS` bytes from `from` on must be readable.
+    /// `16 * BLOCKS` bytes starting at `from` must be readable.
     unsafe fn load_from(self, from: *const u8) -> Self::V;
+    /// Stores `BLOCKS` consecutive blocks to any alignment. `MOVDQU` / `VMOVDQU` / `VMOVDQU64` / `ST1`.
+    ///
     /// # Safety
-    /// `16 * BLOCKS` bytes from `to` on must be writable.
+    /// `16 * BLOCKS` bytes starting at `to` must be writable.
     unsafe fn store_to(self, v: Self::V, to: *mut u8);
-    /// Loads `bytes` bytes and zeros the rest.
+    /// Loads `bytes` bytes, zero-padded to a register, and accesses no byte beyond them. Overlapping scalar loads;
+    /// masked `VMOVDQU8` on `vaes512`.
+    ///
     /// # Safety
-    /// `bytes <= 16 * BLOCKS` bytes from `from` on must be readable.
+    /// `bytes` must be at most `16 * BLOCKS`, and that many bytes starting at `from` must be readable.
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V;
-    /// Stores the first `bytes` bytes.
+    /// Stores the first `bytes` bytes of a register and accesses no byte beyond them. Scalar stores; masked
+    /// `VMOVDQU8` on `vaes512`.
+    ///
     /// # Safety
-    /// `bytes <= 16 * BLOCKS` bytes from `to` on must be writable.
+    /// `bytes` must be at most `16 * BLOCKS`, and that many bytes starting at `to` must be writable.
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize);
-    /// One block of each of `BLOCKS` messages: lane `i` from `at` bytes past `*from.add(i)`.
+    /// Loads one block from each of `BLOCKS` messages: lane `i` is the block at `*from.add(i) + at`, `at` in bytes.
+    /// `MOVDQU` / with `VINSERTI128` / with `VINSERTI128` and `VINSERTI64X4` / `LD1`.
+    ///
     /// # Safety
-    /// Those blocks must be readable.
+    /// `BLOCKS` pointers starting at `from`, and the block at each of them plus `at`, must be readable.
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V;
-    /// The reverse of `gather`.
+    /// Stores one block to each of `BLOCKS` messages; the inverse of [`Isa::gather`]. `MOVDQU` / with `VEXTRACTI128`
+    /// / with `VEXTRACTI64X2` / `ST1`.
+    ///
     /// # Safety
-    /// Those blocks must be writable.
+    /// `BLOCKS` pointers starting at `to` must be readable, and the block at each of them plus `at` must be writable.
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize);
-    /// Writes `BLOCKS` blocks of each of `BLOCKS` messages: those of step `s`, as `scatter` does it with `from[s][reg]` at
-    /// `at + 16 * s`.
+    /// Stores `BLOCKS` consecutive blocks to each of `BLOCKS` messages: those of step `s` are register `reg` of
+    /// `from[s]`, stored at byte `at + 16 * s`. Equivalent to one `scatter` per step, but `vaes256` and `vaes512`
+    /// transpose in registers and store whole ones. Two `VPERM2I128` on `vaes256`, eight `VSHUFI64X2` on `vaes512`;
+    /// elsewhere `scatter`.
+    ///
     /// # Safety
-    /// Those blocks must be writable.
+    /// `BLOCKS` pointers starting at `to` must be readable, and `BLOCKS` blocks at each of them plus `at` must be
+    /// writable.
     #[inline(always)]
     unsafe fn scatter_square<const R: usize>(
         self,
@@ -152,68 +181,79 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         at: usize,
     ) {
         for s in 0..Self::BLOCKS {
-            // SAFETY: the caller's promise covers each step.
+            // SAFETY: the caller guarantees that the blocks of every step are writable.
             unsafe { self.scatter(from[s][reg], to, at + BLOCK * s) };
         }
     }
 
+    /// Bitwise XOR. `PXOR` / `VPXOR` / `VPXORQ` / `EOR`.
     fn xor(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bitwise AND. `PAND` / `VPAND` / `VPANDQ` / `AND`.
     fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Bitwise OR. `POR` / `VPOR` / `VPORQ` / `ORR`.
     fn or(self, a: Self::V, b: Self::V) -> Self::V;
+    /// XOR of three registers. `VPTERNLOGQ` on `vaes512`, `EOR3` on `neon-sha3`; elsewhere two XORs.
     #[inline(always)]
     fn xor3(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
         self.xor(self.xor(a, b), c)
     }
-    /// 32-bit sums.
+    /// Adds 32-bit words, wrapping. `PADDD` / `ADD`.
     fn add32(self, a: Self::V, b: Self::V) -> Self::V;
-    /// 64-bit sums.
+    /// Adds 64-bit halves, wrapping. `PADDQ` / `ADD`.
     fn add64(self, a: Self::V, b: Self::V) -> Self::V;
-    /// 64-bit differences.
+    /// Subtracts 64-bit halves, wrapping: `a - b`. `PSUBQ` / `SUB`.
     fn sub64(self, a: Self::V, b: Self::V) -> Self::V;
-    /// The same 32-bit word in every place of the register.
+    /// Broadcasts a 32-bit word to all words of the register. `MOVD`, `PSHUFD` / `VPBROADCASTD` / `VPBROADCASTD` /
+    /// `DUP`.
     fn splat32(self, word: u32) -> Self::V;
-    /// Each 32-bit word shifted to the left by `n` bits.
+    /// Shifts each 32-bit word left by `n` bits. `PSLLD` / `USHL`.
     fn shift_left32(self, a: Self::V, n: u32) -> Self::V;
-    /// Each 32-bit word rotated to the left by `n` bits, 1 to 31.
+    /// Rotates each 32-bit word left by `n` bits, 1 to 31. `PSLLD`, `PSRLD`, `POR` / `VPSLLD`, `VPSRLD`, `VPOR` /
+    /// `VPROLVD` / two `USHL`, `ORR`.
     fn rotate_left32(self, a: Self::V, n: u32) -> Self::V;
-    /// Transposes the square that the 32-bit words of four registers' blocks make: word `j` of each block of register
-    /// `i` changes places with word `i` of the same block of register `j`.
+    /// Transposes the 4 × 4 matrix of 32-bit words that corresponding blocks of four registers form: word `j` of each
+    /// block of register `i` trades places with word `i` of the same block of register `j`. `PUNPCK(L|H)DQ`,
+    /// `PUNPCK(L|H)QDQ` / `TRN1`, `TRN2`.
     fn transpose32(self, rows: [Self::V; 4]) -> [Self::V; 4];
-    /// Each half shifted to the left by `n` bits.
+    /// Shifts each 64-bit half left by `n` bits. `PSLLQ` / `USHL`.
     fn shift_left(self, a: Self::V, n: u32) -> Self::V;
-    /// Each half shifted to the right by `n` bits.
+    /// Shifts each 64-bit half right by `n` bits. `PSRLQ` / `USHL` with a negative count.
     fn shift_right(self, a: Self::V, n: u32) -> Self::V;
-    /// Byte `i` of each block from its byte `order[i]`; zero where that is 128 or more.
+    /// Permutes the bytes of each block: byte `i` of the result is byte `order[i]` of the block, or zero if
+    /// `order[i]` is 128 or more. Other values above 15 are not allowed. `PSHUFB` / `TBL`.
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V;
-    /// Reverses the 16 bytes of each block.
+    /// Reverses the 16 bytes of each block. `PSHUFB` / `TBL`.
     #[inline(always)]
     fn reverse(self, a: Self::V) -> Self::V {
         self.shuffle(a, &[15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
     }
-    /// Exchanges the halves.
+    /// Swaps the halves of each block. `PSHUFD` / `EXT`.
     fn swap(self, a: Self::V) -> Self::V;
-    /// Moves low to high; low becomes zero.
+    /// Moves the low half to the high half and zeros the low half. `PSLLDQ` / `EXT` with zeros.
     fn low_to_high(self, a: Self::V) -> Self::V;
-    /// Moves high to low; high becomes zero.
+    /// Moves the high half to the low half and zeros the high half. `PSRLDQ` / `EXT` with zeros.
     fn high_to_low(self, a: Self::V) -> Self::V;
-    /// Carry-less product of the low halves.
+    /// Carry-less product of the low halves. `PCLMULQDQ` 0x00 / `VPCLMULQDQ` / `VPCLMULQDQ` / `PMULL`.
     fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Carry-less product of the high halves.
+    /// Carry-less product of the high halves. `PCLMULQDQ` 0x11 / `VPCLMULQDQ` / `VPCLMULQDQ` / `PMULL`.
     fn mul_high(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Carry-less product of the low half of `a` and the high half of `b`.
+    /// Carry-less product of the low half of `a` and the high half of `b`. `PCLMULQDQ` 0x10 / `VPCLMULQDQ` /
+    /// `VPCLMULQDQ` / `PMULL`.
     fn mul_cross(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Whether the last byte of the first block has its top bit set. What branches on it is not constant time: for
-    /// measurements alone.
+    /// Returns whether the last byte of the first block has its top bit set. A caller that branches on the result is
+    /// not constant-time; this is for measurements only. See [`TopBit`] for the instructions.
     #[inline(always)]
     fn top_bit(self, v: Self::V, _: TopBit) -> bool {
         self.first(v)[BLOCK - 1] >> 7 == 1
     }
-    /// The last block of `before`, then all but the last block of `v`: a run of blocks moved up by one.
+    /// Shifts a sequence of blocks by one: returns the last block of `before`, followed by all but the last block of
+    /// `v`. No instruction / `VPERM2I128` / `VALIGNQ` / no instruction.
     fn push(self, before: Self::V, v: Self::V) -> Self::V;
-    /// Splits the run of blocks `a`, `b` into the first ones of its pairs and the second ones.
+    /// Splits the blocks of `a` followed by `b` into those at even and those at odd positions. No instruction /
+    /// two `VPERM2I128` / two `VSHUFI64X2` / no instruction.
     fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// Rows for columns: block `j` of register `i` changes places with block `i` of register `j`, among as many registers
-    /// as a register has blocks.
+    /// Transposes a square matrix of blocks: block `j` of register `i` trades places with block `i` of register `j`,
+    /// in each group of `BLOCKS` registers. Uses [`Isa::unzip`].
     #[inline(always)]
     fn transpose(self, [x0, x1, x2, x3]: [Self::V; 4]) -> [Self::V; 4] {
         let ((even, odd), (even_too, odd_too)) = (self.unzip(x0, x1), self.unzip(x2, x3));
@@ -223,47 +263,62 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         let ((x0, x2), (x1, x3)) = (self.unzip(even, even_too), self.unzip(odd, odd_too));
         [x0, x1, x2, x3]
     }
-    /// The reverse of `unzip`.
+    /// Interleaves the blocks of two registers; the inverse of [`Isa::unzip`]. No instruction / two `VPERM2I128` /
+    /// two `VPERMT2Q` / no instruction.
     fn zip(self, first: Self::V, second: Self::V) -> (Self::V, Self::V);
-    /// The blocks in reverse order.
+    /// Reverses the order of the blocks. No instruction / `VPERMQ` / `VSHUFI64X2` / no instruction.
     fn reverse_blocks(self, v: Self::V) -> Self::V;
-    /// The sum (xor) of all blocks in the first lane; the others are zero.
+    /// Returns the XOR of all blocks in the first lane, zeros in the others. No instruction / `VEXTRACTI128`,
+    /// `VPXOR` / `VEXTRACTI64X4`, `VEXTRACTI128`, two `VPXOR` / no instruction.
     fn fold(self, v: Self::V) -> Self::V;
 
+    /// One AES round: ShiftRows, SubBytes, MixColumns, AddRoundKey. `AESENC` / `VAESENC` / `VAESENC` / `AESE` with a
+    /// zero key, `AESMC`, `EOR`.
     fn aes_round(self, x: Self::V, key: Self::V) -> Self::V;
+    /// The last AES round, which has no MixColumns. `AESENCLAST` / `VAESENCLAST` / `VAESENCLAST` / `AESE` with a
+    /// zero key, `EOR`.
     fn aes_last(self, x: Self::V, key: Self::V) -> Self::V;
+    /// One round of the equivalent inverse cipher. `AESDEC` / `VAESDEC` / `VAESDEC` / `AESD` with a zero key,
+    /// `AESIMC`, `EOR`.
     fn aes_inv_round(self, x: Self::V, key: Self::V) -> Self::V;
+    /// The last round of the equivalent inverse cipher. `AESDECLAST` / `VAESDECLAST` / `VAESDECLAST` / `AESD` with a
+    /// zero key, `EOR`.
     fn aes_inv_last(self, x: Self::V, key: Self::V) -> Self::V;
-    /// A round as whole ciphers take it, where the CPU's own begins with the key. For measurements alone.
+    /// One AES round in the order of the CPU's own instructions, which on Arm add the round key first. For
+    /// measurements only. [`Isa::aes_round`]; on `neon` `AESE`, `AESMC`.
     #[inline(always)]
     fn aes_own_round(self, x: Self::V, key: Self::V) -> Self::V {
         self.aes_round(x, key)
     }
-    /// The same of the inverse cipher.
+    /// One round of the inverse cipher in the order of the CPU's own instructions. For measurements only.
+    /// [`Isa::aes_inv_round`]; on `neon` `AESD`, `AESIMC`.
     #[inline(always)]
     fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
         self.aes_inv_round(x, key)
     }
-    /// `InvMixColumns`, which makes round keys of the equivalent inverse cipher.
+    /// InvMixColumns, which turns round keys into those of the equivalent inverse cipher. `AESIMC` / two `AESIMC` /
+    /// `VAESENCLAST`, `VAESDEC` / `AESIMC`.
     fn aes_inv_mix(self, x: Self::V) -> Self::V;
-    /// `AESKEYGENASSIST` with the first round constant: of the second and of the fourth word, `SubWord`, and beside it
-    /// `RotWord` of that plus the constant. For measurements alone: the key schedule takes rounds.
+    /// `AESKEYGENASSIST` with round constant 1. For the second and the fourth word of each block it returns
+    /// `SubWord(word)` followed by `RotWord(SubWord(word))` XOR 1. For measurements only: the key schedule uses AES
+    /// rounds instead. `AESKEYGENASSIST` on `aesni`; elsewhere the last AES round and two byte shuffles.
     #[inline(always)]
     fn aes_key_assist(self, x: Self::V) -> Self::V {
-        // `SubBytes` is the last round with its `ShiftRows` undone beforehand.
+        // The last round is SubBytes after ShiftRows; the shuffle cancels ShiftRows.
         let unshifted = self.shuffle(x, &[0, 13, 10, 7, 4, 1, 14, 11, 8, 5, 2, 15, 12, 9, 6, 3]);
         let substituted = self.aes_last(unshifted, self.zero());
         let words = self.shuffle(substituted, &[4, 5, 6, 7, 5, 6, 7, 4, 12, 13, 14, 15, 13, 14, 15, 12]);
         self.xor(words, self.splat(&[0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]))
     }
 
-    /// The value as it is: the compiler leaves what makes it before what makes the next one that is pinned.
+    /// Returns `v`, and keeps the compiler from reordering the computations of pinned values. An empty `asm!` on
+    /// `vaes512`; elsewhere it has no effect.
     #[inline(always)]
     fn pin(self, v: Self::V) -> Self::V {
         v
     }
 
-    /// Runs a kernel as a function of its own: what is too long to be a part of each kernel that needs it.
+    /// Runs a kernel in a separate function, for code that is too long to inline into every kernel that uses it.
     fn call<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// Encrypts every block of `x`.
@@ -272,11 +327,12 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         self.encrypt_with(keys, x, &mut ());
     }
 
-    /// Encrypts every block of `x` and does the `R` pieces of `weave` between the rounds.
+    /// Encrypts every block of `x`, with the `R` pieces of `weave` between the rounds.
     ///
-    /// The nine rounds that every key size has are straight-line code, so that the weave's pieces are too; the further
-    /// ones of the longer keys are a loop. Where the keys are is opaque: the compiler would load them ahead of the loop
-    /// over the blocks, run out of registers, and leave copies of them on the stack.
+    /// The nine full rounds of every key size are straight-line code, so that the pieces of `weave` are too. The
+    /// additional rounds of longer keys are a loop. The address of the keys is hidden from the compiler: otherwise
+    /// it loads all round keys ahead of the loop over the blocks, runs out of registers, and spills copies of them
+    /// to the stack.
     #[inline(always)]
     fn encrypt_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -308,7 +364,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         });
     }
 
-    /// Round `i` of the cipher, and the piece of `weave` after it.
+    /// Computes round `i` of the cipher, then piece `i - 1` of `weave`.
     #[inline(always)]
     fn round_with<K: RoundKeys<Self>, W: Weave<Self>, const R: usize>(
         self,
@@ -330,8 +386,8 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// The first rounds of the cipher on every block of `x`, so many after the first round key was added, the last of
-    /// them as full as the others.
+    /// Computes the first `rounds` rounds of the cipher on every block of `x`, after adding round key 0. All of them
+    /// are full rounds, including the last.
     #[inline(always)]
     fn aes_rounds<K: RoundKeys<Self>, const R: usize>(self, keys: K, rounds: usize, x: &mut [Self::V; R]) {
         let keys = keys.hidden();
@@ -345,7 +401,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         }
     }
 
-    /// Decrypts every block of `x`, with rounds as in [`Isa::encrypt_with`].
+    /// Decrypts every block of `x`. Rounds are unrolled and keys hidden like in [`Isa::encrypt_with`].
     #[inline(always)]
     fn decrypt<K: RoundKeys<Self>, const R: usize>(self, keys: K, x: &mut [Self::V; R]) {
         let keys = keys.hidden();
@@ -368,39 +424,40 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
         });
     }
 
-    /// The register that `BLOCKS` consecutive blocks of `from` make.
+    /// Loads the first `BLOCKS` blocks of `from`.
     #[inline(always)]
     fn load(self, from: &[Block]) -> Self::V {
         assert!(from.len() >= Self::BLOCKS);
-        // SAFETY: the slice holds 16 * BLOCKS bytes.
+        // SAFETY: the slice has at least `16 * BLOCKS` bytes.
         unsafe { self.load_from(from.as_ptr().cast()) }
     }
 
-    /// The reverse of `load`.
+    /// Stores a register to the first `BLOCKS` blocks of `to`.
     #[inline(always)]
     fn store(self, v: Self::V, to: &mut [Block]) {
         assert!(to.len() >= Self::BLOCKS);
-        // SAFETY: the slice holds 16 * BLOCKS bytes.
+        // SAFETY: the slice has at least `16 * BLOCKS` bytes.
         unsafe { self.store_to(v, to.as_mut_ptr().cast()) }
     }
 
-    /// A register of the first bytes of a string, as many as it has or the register holds, the rest zero.
+    /// Loads the first bytes of `from`, at most a register of them, zero-padded to a register.
     #[inline(always)]
     fn load_bytes(self, from: &[u8]) -> Self::V {
         let bytes = from.len().min(BLOCK * Self::BLOCKS);
-        // SAFETY: the slice holds at least as many bytes.
+        // SAFETY: the slice has at least `bytes` bytes, which fit into a register.
         unsafe { self.load_part_from(from.as_ptr(), bytes) }
     }
 
-    /// Stores the first blocks of a register, as many as `to` has.
+    /// Stores the first blocks of a register, as many as fit into `to`.
     #[inline(always)]
     fn store_some(self, v: Self::V, to: &mut [Block]) {
         let bytes = BLOCK * to.len().min(Self::BLOCKS);
-        // SAFETY: the slice holds at least as many bytes.
+        // SAFETY: the slice has at least `bytes` bytes, which are at most a register.
         unsafe { self.store_part_to(v, to.as_mut_ptr().cast(), bytes) }
     }
 
-    /// Keeps the first `bytes` bytes of a register and zeros the others.
+    /// Keeps the first `bytes` bytes of a register, at most 64, and zeros the others. AND with a mask from memory;
+    /// masked `VMOVDQU8` on `vaes512`.
     #[inline(always)]
     fn keep(self, v: Self::V, bytes: usize) -> Self::V {
         const MAX: usize = 4 * BLOCK;
@@ -414,7 +471,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
             mask
         };
         assert!(bytes <= MAX);
-        // SAFETY: a register from byte `MAX - bytes` on ends within the mask.
+        // SAFETY: a register is at most `MAX` bytes, and the mask has `MAX + bytes` bytes from this offset on.
         self.and(v, unsafe { self.load_from(MASK.as_ptr().add(MAX - bytes)) })
     }
 }

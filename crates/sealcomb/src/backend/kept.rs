@@ -1,16 +1,16 @@
-//! What a mode keeps of a key beside its cipher.
+//! The per-key state of a mode, in addition to the cipher's round keys.
 
 use alloc::boxed::Box;
 use core::any::{Any, TypeId};
 
 use super::Wiped;
 
-/// An object of a mode's own type on the heap, in memory that is wiped; or nothing.
+/// An optional heap object of a mode-specific type, zeroized on drop.
 pub(crate) struct Kept(Option<Object>);
 
 struct Object {
     object: Box<dyn Any + Send + Sync>,
-    // The type of the object: beside it, so that to find out costs no call.
+    // Stored next to the object because `Any::type_id` is a virtual call.
     kind: TypeId,
 }
 
@@ -23,29 +23,29 @@ impl Kept {
         Self(Some(Object { object, kind: TypeId::of::<T>() }))
     }
 
-    /// The object, to change it.
+    /// Returns the object for modification.
     ///
     /// # Panics
-    /// If it is of another type.
+    /// If there is no object, or it has another type.
     pub(crate) fn get_mut<T: Any>(&mut self) -> &mut T {
         match &mut self.0 {
             Some(Object { object, kind }) if *kind == TypeId::of::<T>() => {
-                // SAFETY: as for `get`.
+                // SAFETY: only `new` creates an `Object`, and `kind` is the `T` of the `Wiped<T>` that it contains.
                 unsafe { &mut *(&raw mut **object).cast::<Wiped<T>>() }
             }
             _ => another_modes_key(),
         }
     }
 
-    /// The object.
+    /// Returns the object.
     ///
     /// # Panics
-    /// If it is of another type, as that of another mode's key would be.
+    /// If there is no object, or it has another type, such as that of another mode.
     #[inline(always)]
     pub(crate) fn get<T: Any>(&self) -> &T {
         match &self.0 {
             Some(Object { object, kind }) if *kind == TypeId::of::<T>() => {
-                // SAFETY: `new` alone makes this with an object, and notes the type of what it wipes.
+                // SAFETY: only `new` creates an `Object`, and `kind` is the `T` of the `Wiped<T>` that it contains.
                 unsafe { &*(&raw const **object).cast::<Wiped<T>>() }
             }
             _ => another_modes_key(),

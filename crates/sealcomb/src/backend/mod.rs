@@ -1,9 +1,9 @@
-//! The only `unsafe` of the library: what a CPU generation can do with a register of 1, 2 or 4 blocks.
+//! Backends: operations on registers of 1, 2 or 4 AES blocks, and the only `unsafe` code of the library.
 //!
-//! [`Isa`] names the verbs and one file per CPU generation implements them. A [`Backend`] is the proof, handed out by
-//! detection alone, that this CPU has the instructions of one of them. Everything above is safe generic code over
-//! `B: Isa`, marked `#[inline(always)]`, and reaches the CPU through [`Backend::run`], the one place where the
-//! instructions are switched on.
+//! [`Isa`] declares the operations; one file per CPU generation implements them. A [`Backend`] proves that this CPU
+//! has the instructions of one implementation; only detection creates it. All code above this module is safe,
+//! generic over `B: Isa`, and marked `#[inline(always)]`. It enters a backend through [`Backend::run`], the only
+//! place that enables the CPU features.
 #![allow(unsafe_code)]
 
 #[cfg(all(target_arch = "aarch64", target_endian = "little", target_feature = "neon"))]
@@ -37,15 +37,15 @@ pub(crate) use wiped::Wiped;
 
 use crate::Error;
 
-/// Safe generic code that wants to run on some backend; its arguments are its fields.
+/// Safe generic code to run on a backend, with its arguments as fields.
 pub(crate) trait Kernel {
     type Output;
-    /// Must be `#[inline(always)]`, as must be everything generic that it calls.
+    /// Runs the kernel. Implementations, and all generic functions they call, must be `#[inline(always)]`.
     fn run<B: Isa>(self, b: B) -> Self::Output;
 }
 
-/// Declares a backend's token: the zero-size proof of detection, with its CPU features written once for the
-/// detection and for the function that switches them on. The architecture's `features` must be in scope.
+/// Declares a backend's token: the zero-size proof of detection. The list of CPU features serves both detection and
+/// the function that enables them. The architecture's `features` module must be in scope.
 #[allow(unused_macros, reason = "there are architectures without a backend of their own")]
 macro_rules! token {
     ($(#[$doc:meta])* $Token:ident, [$($feature:tt),*]) => {
@@ -66,7 +66,7 @@ macro_rules! token {
                 fn enter<K: $crate::backend::Kernel>(token: $Token, kernel: K) -> K::Output {
                     kernel.run(token)
                 }
-                // SAFETY: a token exists only where `detect` found every feature that the inner function enables.
+                // SAFETY: only `detect` creates a token, after finding every feature that the inner function enables.
                 unsafe { enter(self, kernel) }
             }
         }
@@ -75,7 +75,8 @@ macro_rules! token {
 #[allow(unused_imports, reason = "as above")]
 use token;
 
-/// The list of backends, slow to fast, in groups that a build has or lacks, and what it needs to have them.
+/// Declares the backends from slow to fast, in groups. Each group has the condition under which it is compiled in,
+/// and the text that [`Error::BackendNotBuilt`] shows otherwise.
 macro_rules! backends {
     ($(#[cfg($cfg:meta)] needs $needs:literal { $($Variant:ident($Token:ty) = $name:literal;)* })*) => {
         #[derive(Clone, Copy, PartialEq, Eq)]
@@ -103,21 +104,21 @@ macro_rules! backends {
         }
 
         impl Backend {
-            /// The name by which users list and force this backend.
+            /// Returns the name of this backend, as [`Backend::named`] and `SEALCOMB_BACKEND` take it.
             pub fn name(self) -> &'static str {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => $name,)*)*
                 }
             }
 
-            /// 16-byte blocks that one register holds: 1, 2 or 4.
+            /// Returns the number of 16-byte blocks in a register: 1, 2 or 4.
             pub fn blocks(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS,)*)*
                 }
             }
 
-            /// Messages that a sequential mode keeps in flight when the batch is large enough.
+            /// Returns the number of messages that a sequential mode keeps in flight if the batch is large enough.
             pub fn lanes(self) -> usize {
                 match self.0 {
                     $($(#[cfg($cfg)] Token::$Variant(_) => <$Token as Isa>::BLOCKS * <$Token as Isa>::CHAINS,)*)*
@@ -153,14 +154,14 @@ backends! {
     }
 }
 
-/// One way of running the algorithms that this CPU has; a value of this type is the proof.
+/// A set of CPU instructions that the algorithms run on. A value of this type proves that this CPU has them.
 ///
 /// | name | register | CPU features |
 /// |---|---|---|
 /// | `portable` | 1 block | none; constant-time RustCrypto AES |
-/// | `portable4` | 4 blocks | none; runs the 512-bit code on any machine, for tests: needs the feature `reference` |
+/// | `portable4` | 4 blocks | none; tests the code for four blocks on any CPU; requires the feature `reference` |
 /// | `neon` | 1 block | AES and PMULL of Armv8 |
-/// | `neon-sha3` | 1 block | the same, and SHA-3, which has sums of three registers |
+/// | `neon-sha3` | 1 block | AES, PMULL and SHA-3, whose `EOR3` adds three registers |
 /// | `aesni` | 1 block | AES-NI, PCLMULQDQ, SSE4.1 |
 /// | `vaes256` | 2 blocks | VAES and VPCLMULQDQ on AVX2 |
 /// | `vaes512` | 4 blocks | VAES and VPCLMULQDQ on AVX-512, BMI2 |
@@ -176,17 +177,17 @@ backends! {
 pub struct Backend(Token);
 
 impl Backend {
-    /// Every backend's name, slow to fast, whether this CPU has it or not.
+    /// Returns the names of all backends, slow to fast, including those that this CPU or this build lacks.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().copied()
     }
 
-    /// The backends that this CPU and its operating system can run, slow to fast.
+    /// Returns the backends that this build has and this CPU and its operating system support, slow to fast.
     pub fn available() -> impl Iterator<Item = Self> {
         NAMES.iter().filter_map(|name| detect(name).ok())
     }
 
-    /// The fastest backend that this CPU can run.
+    /// Returns the fastest backend that this CPU and its operating system support.
     pub fn best() -> Self {
         let mut best = Self(Token::Portable(portable::Portable));
         for name in NAMES.iter().filter(|name| **name != "portable4") {
@@ -195,20 +196,22 @@ impl Backend {
         best
     }
 
-    /// The backend of this name.
+    /// Returns the backend called `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownBackend`] for a name that isn't listed, [`Error::BackendUnavailable`] where the CPU lacks it,
-    /// [`Error::BackendNotBuilt`] where this build does.
+    /// - [`Error::UnknownBackend`] if no backend has this name
+    /// - [`Error::BackendUnavailable`] if the CPU or the operating system does not support it
+    /// - [`Error::BackendNotBuilt`] if it is not part of this build
     pub fn named(name: &str) -> Result<Self, Error> {
         detect(name)
     }
 
-    /// The backend that new keys use: the one that the environment variable `SEALCOMB_BACKEND` names, else the best.
-    /// The variable is read once, on the first call; without the feature `std` it isn't read.
+    /// Returns the backend that new keys use: the one named by the environment variable `SEALCOMB_BACKEND` if it is
+    /// set, otherwise [`Backend::best`]. The variable is read once, on the first call, and only with the feature
+    /// `std`.
     ///
     /// # Errors
-    /// As [`Backend::named`], when the variable names no backend, or one that this CPU or this build lacks.
+    /// The errors of [`Backend::named`] for the value of the variable.
     pub fn selected() -> Result<Self, Error> {
         #[cfg(feature = "std")]
         {
@@ -222,7 +225,8 @@ impl Backend {
         Ok(Self::best())
     }
 
-    /// The CPU features that the backend of this name needs; empty for the portable ones.
+    /// Returns the CPU features that the backend called `name` requires. The list is empty for the portable
+    /// backends, and for those that this build lacks.
     pub fn needs(name: &str) -> &'static [&'static str] {
         needs(name)
     }
@@ -234,14 +238,14 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// Drops a value and returns the bytes that then stand in its place: for tests of what a drop leaves behind.
+/// Drops a value and returns the bytes that remain in its memory. For tests of zeroization.
 #[cfg(test)]
 pub(crate) fn after_drop<T>(value: T) -> alloc::vec::Vec<u8> {
     let mut value = core::mem::MaybeUninit::new(value);
     // SAFETY: the value was just written, and is dropped once.
     unsafe { value.assume_init_drop() };
     let bytes = value.as_ptr().cast::<u8>();
-    // SAFETY: its memory stays. What a drop that wipes leaves is initialized; a drop that doesn't may leave padding, which no
-    // test should read, but which to read has no effect but a byte of any value where the read is volatile.
+    // SAFETY: the memory outlives the value. A drop that zeroizes leaves it initialized. Any other drop may leave
+    // padding, which tests should not read; a volatile read of it yields an arbitrary byte and has no other effect.
     (0..size_of::<T>()).map(|i| unsafe { bytes.add(i).read_volatile() }).collect()
 }

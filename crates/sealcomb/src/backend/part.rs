@@ -1,9 +1,9 @@
-//! The first bytes of a block, as memory takes them: by two accesses that overlap. Bytes that were copied one by one, or
-//! by a call, are slow to load as a whole.
+//! Partial blocks, read and written by two overlapping accesses. A vector load of bytes that were stored one by one,
+//! or by a call of `memcpy`, would be slow: the CPU could not forward the stores to it.
 
 use super::{BLOCK, Block};
 
-/// The first bytes of a string as a block, filled up with zeros if they are less than 16.
+/// Returns the first 16 bytes of `bytes` as a block, zero-padded if there are fewer.
 #[inline(always)]
 pub(crate) fn read_part(bytes: &[u8]) -> Block {
     if let Some(block) = bytes.first_chunk::<BLOCK>() {
@@ -18,7 +18,7 @@ pub(crate) fn read_part(bytes: &[u8]) -> Block {
     number.to_le_bytes()
 }
 
-/// The number that the first and the last `N` bytes make.
+/// Combines the first and the last `N` bytes, which overlap, into one little-endian number.
 #[inline(always)]
 fn overlapped<const N: usize>(bytes: &[u8], part: impl Fn([u8; N]) -> u128) -> u128 {
     match (bytes.first_chunk(), bytes.last_chunk()) {
@@ -27,7 +27,7 @@ fn overlapped<const N: usize>(bytes: &[u8], part: impl Fn([u8; N]) -> u128) -> u
     }
 }
 
-/// Writes the first bytes of a block, as many as there is room.
+/// Writes the first bytes of a block, as many as fit into `to`.
 #[inline(always)]
 pub(crate) fn write_part(block: &Block, to: &mut [u8]) {
     if let Some(to) = to.first_chunk_mut() {
@@ -43,7 +43,7 @@ pub(crate) fn write_part(block: &Block, to: &mut [u8]) {
     }
 }
 
-/// Writes the first and the last `N` bytes of so many of a number.
+/// Writes the low `to.len()` bytes of a number by two overlapping stores of `N` bytes.
 #[inline(always)]
 fn overlap<const N: usize>(number: u128, to: &mut [u8], part: impl Fn(u128) -> [u8; N]) {
     let tail = number >> (8 * (to.len() - N));

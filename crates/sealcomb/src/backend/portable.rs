@@ -1,4 +1,5 @@
-//! `N` blocks a register on any CPU, in constant time: RustCrypto's AES and plain integer arithmetic.
+//! `portable` and `portable4`: `N` blocks per register on any CPU, in constant time, with RustCrypto's AES and
+//! integer arithmetic.
 
 use alloc::boxed::Box;
 use core::fmt::Debug;
@@ -8,7 +9,7 @@ use aes::hazmat;
 
 use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, Wiped};
 
-/// The token of a backend that every CPU has.
+/// The token of a portable backend, which every CPU supports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Portable<const N: usize>;
 
@@ -22,7 +23,8 @@ impl<const N: usize> Portable<N> {
 
     #[inline(always)]
     pub(super) fn enter<K: Kernel>(self, kernel: K) -> K::Output {
-        // A function of its own, as for every backend: within its caller it would take the stack of all of them.
+        // A separate function, like the `enter` of every backend: inlined into its caller, the stack frames of all
+        // kernels would add up.
         #[inline(never)]
         fn enter<K: Kernel, const N: usize>(token: Portable<N>, kernel: K) -> K::Output {
             kernel.run(token)
@@ -31,7 +33,7 @@ impl<const N: usize> Portable<N> {
     }
 }
 
-/// RustCrypto's AES with an expanded key.
+/// RustCrypto's AES with an expanded key, zeroized on drop.
 pub(crate) enum SoftAes {
     Aes128(Box<Wiped<aes::Aes128>>),
     Aes192(Box<Wiped<aes::Aes192>>),
@@ -40,6 +42,9 @@ pub(crate) enum SoftAes {
 
 impl SoftAes {
     /// Expands a key of 16, 24 or 32 bytes.
+    ///
+    /// # Panics
+    /// If the key has another length.
     pub(crate) fn new(key: &[u8]) -> Self {
         fn wiped<T, E: Debug>(cipher: Result<T, E>) -> Wiped<T> {
             Wiped::new(cipher.expect("an AES key has 16, 24 or 32 bytes"))
@@ -69,7 +74,7 @@ impl SoftAes {
 }
 
 impl<const N: usize> Portable<N> {
-    /// Passes all blocks of `x` through `cipher`, at once where they share a key.
+    /// Applies `cipher` to all blocks of `x`: in one call if they share a key, otherwise block by block.
     fn with_soft<K: RoundKeys<Self>, const R: usize>(
         keys: K,
         x: &mut [[u128; N]; R],
@@ -80,7 +85,7 @@ impl<const N: usize> Portable<N> {
             cipher(keys.soft(0).expect("a key made for this backend"), blocks.as_flattened_mut());
         } else {
             for (lane, block) in blocks.as_flattened_mut().iter_mut().enumerate() {
-                // A lane without a message has no key, and nobody reads what becomes of its block.
+                // An idle lane has no key, and its block is unused.
                 if let Some(soft) = keys.soft(lane) {
                     cipher(soft, core::slice::from_mut(block));
                 }
@@ -90,7 +95,7 @@ impl<const N: usize> Portable<N> {
     }
 }
 
-/// A round on one block, by RustCrypto's constant-time building blocks.
+/// Applies one of RustCrypto's constant-time round functions to a block.
 fn round(x: u128, step: impl Fn(&mut aes::Block)) -> u128 {
     let mut block = Array(x.to_le_bytes());
     step(&mut block);
@@ -99,10 +104,10 @@ fn round(x: u128, step: impl Fn(&mut aes::Block)) -> u128 {
 
 const NO_KEY: aes::Block = Array([0; BLOCK]);
 
-/// A one in each 32-bit word.
+/// The value 1 in each 32-bit word.
 const EVERY_WORD: u128 = 1 << 96 | 1 << 64 | 1 << 32 | 1;
 
-/// The bytes of a block in another order. Not inlined: unrolled for all the registers of a step, it takes the compiler
+/// Permutes the bytes of a block. Not inlined, because unrolling it for all registers of a step takes the compiler
 /// minutes.
 #[inline(never)]
 fn shuffle(x: u128, order: &Block) -> u128 {
@@ -110,8 +115,8 @@ fn shuffle(x: u128, order: &Block) -> u128 {
     u128::from_le_bytes(order.map(|i| if i < 128 { from[usize::from(i % 16)] } else { 0 }))
 }
 
-/// The low 64 bits of a carry-less product, from integer products of operands with three zero bits after each bit,
-/// where carries can't reach the next bit that counts.
+/// Returns the low 64 bits of a carry-less product. Computed from integer products of operands in which only every
+/// fourth bit is set, so that carries do not reach the next significant bit.
 fn mul_low_half(a: u64, b: u64) -> u64 {
     const EVERY_FOURTH: u64 = 0x1111_1111_1111_1111;
     let mut product = 0;
@@ -126,7 +131,8 @@ fn mul_low_half(a: u64, b: u64) -> u64 {
     product
 }
 
-/// A carry-less product. Its high half is the low half of the product of the mirrored operands, mirrored.
+/// Returns a carry-less product. Its high half is the bit-reversed low half of the product of the bit-reversed
+/// operands.
 #[inline(never)]
 fn mul(a: u64, b: u64) -> u128 {
     let high = mul_low_half(a.reverse_bits(), b.reverse_bits()).reverse_bits() >> 1;
@@ -176,20 +182,20 @@ impl<const N: usize> Isa for Portable<N> {
     }
 
     unsafe fn load_from(self, from: *const u8) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         let blocks = unsafe { from.cast::<[Block; N]>().read_unaligned() };
         blocks.map(u128::from_le_bytes)
     }
 
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { to.cast::<[Block; N]>().write_unaligned(v.map(u128::to_le_bytes)) }
     }
 
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
         let mut blocks = [[0; BLOCK]; N];
         assert!(bytes <= BLOCK * N);
-        // SAFETY: the caller's promise; the array is large enough.
+        // SAFETY: the caller upholds the method's contract, and the array has at least `bytes` bytes.
         unsafe { core::ptr::copy_nonoverlapping(from, blocks.as_mut_ptr().cast(), bytes) };
         blocks.map(u128::from_le_bytes)
     }
@@ -197,13 +203,13 @@ impl<const N: usize> Isa for Portable<N> {
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
         let blocks = v.map(u128::to_le_bytes);
         assert!(bytes <= BLOCK * N);
-        // SAFETY: the caller's promise; the array is large enough.
+        // SAFETY: the caller upholds the method's contract, and the array has at least `bytes` bytes.
         unsafe { core::ptr::copy_nonoverlapping(blocks.as_ptr().cast(), to, bytes) };
     }
 
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
         core::array::from_fn(|i| {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the method's contract.
             let block = unsafe { (*from.add(i)).wrapping_add(at).cast::<Block>().read_unaligned() };
             u128::from_le_bytes(block)
         })
@@ -211,7 +217,7 @@ impl<const N: usize> Isa for Portable<N> {
 
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
         for (i, block) in v.iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the method's contract.
             unsafe { (*to.add(i)).wrapping_add(at).cast::<Block>().write_unaligned(block.to_le_bytes()) };
         }
     }

@@ -129,7 +129,7 @@ impl Span<'_> {
     /// Copies the bytes `from..to` that are read to where byte `at` on is written; in place, they may overlap.
     pub(crate) fn copy(&mut self, from: usize, to: usize, at: usize) {
         assert!(from <= to && to <= self.len && at <= self.room && to - from <= self.room - at);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         unsafe { core::ptr::copy(self.src.add(from), self.dst.add(at), to - from) };
     }
 
@@ -176,7 +176,7 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn load<B: Isa>(&self, b: B, at: usize) -> B::V {
         assert!(at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         unsafe { b.load_from(self.src.add(at)) }
     }
 
@@ -187,7 +187,7 @@ impl Span<'_> {
         assert!(at <= self.len && self.len - at >= R * register);
         let mut v = [b.zero(); R];
         for r in 0..R {
-            // SAFETY: just checked.
+            // SAFETY: the assertion covers the access.
             v[r] = unsafe { b.load_from(self.src.add(at + r * register)) };
         }
         v
@@ -197,7 +197,7 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn store<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
         assert!(at <= self.room && self.room - at >= BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         unsafe { b.store_to(v, self.dst.add(at)) }
     }
 
@@ -206,7 +206,7 @@ impl Span<'_> {
     pub(crate) fn load_part<B: Isa>(&self, b: B, at: usize) -> B::V {
         assert!(at <= self.len);
         let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         unsafe { b.load_part_from(self.src.add(at), bytes) }
     }
 
@@ -215,7 +215,7 @@ impl Span<'_> {
     pub(crate) fn store_part<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
         assert!(at <= self.room);
         let bytes = (self.room - at).min(BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
     }
 
@@ -225,7 +225,7 @@ impl Span<'_> {
     pub(crate) fn xor_part<B: Isa>(&mut self, b: B, at: usize, x: B::V) -> (B::V, B::V) {
         assert!(at < self.len && self.len <= self.room);
         let bytes = (self.len - at).min(BLOCK * B::BLOCKS);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         let input = unsafe { b.load_part_from(self.src.add(at), bytes) };
         let output = b.xor(input, b.keep(x, bytes));
         // SAFETY: there is at least as much room as there are bytes to read.
@@ -237,7 +237,7 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {
         assert!(at <= self.len);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         read_part(unsafe { core::slice::from_raw_parts(self.src.add(at), self.len - at) })
     }
 
@@ -245,7 +245,7 @@ impl Span<'_> {
     #[inline(always)]
     pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
         assert!(at <= self.room);
-        // SAFETY: just checked.
+        // SAFETY: the assertion covers the access.
         write_part(block, unsafe { core::slice::from_raw_parts_mut(self.dst.add(at), self.room - at) });
     }
 
@@ -254,7 +254,7 @@ impl Span<'_> {
         assert!(at <= self.room);
         // Wide stores to an empty slice's dangling address can be slow.
         if at < self.room {
-            // SAFETY: just checked.
+            // SAFETY: the assertion covers the access.
             unsafe { core::ptr::write_bytes(self.dst.add(at), 0, self.room - at) };
         }
     }

@@ -1,4 +1,5 @@
-//! Two blocks a register: VAES and VPCLMULQDQ on AVX2, for CPUs without AVX-512 (Zen 3, Alder Lake).
+//! `vaes256`: two blocks per register, with VAES and VPCLMULQDQ on AVX2, for CPUs without AVX-512 (Zen 3, Alder
+//! Lake).
 
 use core::arch::x86_64::*;
 
@@ -37,45 +38,45 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     fn splat(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable; the token proves AVX2.
+        // SAFETY: the block has 16 bytes, and the token proves AVX2.
         unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn one(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable; the token proves the extension.
+        // SAFETY: the block has 16 bytes, and the token proves the CPU features.
         unsafe { _mm256_zextsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn first(self, v: Self::V) -> Block {
         let mut block = [0; BLOCK];
-        // SAFETY: 16 bytes are writable.
+        // SAFETY: the block has 16 bytes.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm256_castsi256_si128(v)) };
         block
     }
 
     #[inline(always)]
     fn spread(self, v: Self::V) -> Self::V {
-        // SAFETY: the token proves the broadcast.
+        // SAFETY: the token proves AVX2.
         unsafe { _mm256_broadcastsi128_si256(_mm256_castsi256_si128(v)) }
     }
 
     #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm256_loadu_si256(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm256_storeu_si256(to.cast(), v) }
     }
 
     #[inline(always)]
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
-        // SAFETY: the caller's promise covers both halves.
+        // SAFETY: the caller's contract covers both halves.
         unsafe {
             if bytes > BLOCK {
                 let low = _mm_loadu_si128(from.cast());
@@ -88,7 +89,7 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
-        // SAFETY: the caller's promise covers both halves.
+        // SAFETY: the caller's contract covers both halves.
         unsafe {
             let low = _mm256_castsi256_si128(v);
             if bytes > BLOCK {
@@ -102,7 +103,7 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe {
             let low = _mm_loadu_si128((*from).wrapping_add(at).cast());
             let high = _mm_loadu_si128((*from.add(1)).wrapping_add(at).cast());
@@ -112,7 +113,7 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe {
             _mm_storeu_si128((*to).wrapping_add(at).cast(), _mm256_castsi256_si128(v));
             _mm_storeu_si128((*to.add(1)).wrapping_add(at).cast(), _mm256_extracti128_si256::<1>(v));
@@ -128,7 +129,7 @@ impl Isa for Vaes256 {
         at: usize,
     ) {
         let (s, t) = (from[0][reg], from[1][reg]);
-        // SAFETY: the caller's promise: two blocks of each of two messages.
+        // SAFETY: the caller's contract covers two blocks of each of two messages.
         unsafe {
             let a = _mm256_permute2x128_si256::<0x20>(s, t);
             let b = _mm256_permute2x128_si256::<0x31>(s, t);
@@ -193,7 +194,7 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
-        // SAFETY: the token proves the byte shuffle of this width.
+        // SAFETY: the token proves AVX2.
         unsafe { _mm256_shuffle_epi8(a, self.splat(order)) }
     }
 
@@ -231,7 +232,7 @@ impl Isa for Vaes256 {
 
     #[inline(always)]
     fn aes_inv_mix(self, x: Self::V) -> Self::V {
-        // SAFETY: the token proves AES-NI, which has this instruction for one block only.
+        // SAFETY: the token proves AES-NI. `AESIMC` exists for 128-bit registers only.
         unsafe {
             let low = _mm_aesimc_si128(_mm256_castsi256_si128(x));
             let high = _mm_aesimc_si128(_mm256_extracti128_si256::<1>(x));

@@ -1,6 +1,6 @@
-//! Four blocks a register: VAES and VPCLMULQDQ on AVX-512 (Ice Lake, Zen 4 and later).
+//! `vaes512`: four blocks per register, with VAES and VPCLMULQDQ on AVX-512 (Ice Lake, Zen 4 and later).
 //!
-//! GFNI is deliberately not switched on: some emulators compute it wrongly, and nothing here needs it.
+//! GFNI is deliberately not enabled: some emulators compute it incorrectly, and no operation needs it.
 
 use core::arch::asm;
 use core::arch::x86_64::*;
@@ -9,7 +9,7 @@ use super::aesni::verbs;
 use super::{BLOCK, Block, Isa, Kernel, Square, features, token};
 
 token! {
-    /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the operating system keeps those.
+    /// Proof that the CPU has VAES and VPCLMULQDQ on 512-bit registers, and that the OS has enabled them (XSAVE).
     Vaes512, ["sse2", "ssse3", "sse4.1", "avx", "avx2", "aes", "pclmulqdq", "vaes", "vpclmulqdq",
               "avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi2"]
 }
@@ -42,49 +42,49 @@ impl Isa for Vaes512 {
 
     #[inline(always)]
     fn splat(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable; the token proves AVX-512F.
+        // SAFETY: the block has 16 bytes, and the token proves AVX-512F.
         unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn one(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable; the token proves the extension.
+        // SAFETY: the block has 16 bytes, and the token proves the CPU features.
         unsafe { _mm512_zextsi128_si512(_mm_loadu_si128(block.as_ptr().cast())) }
     }
 
     #[inline(always)]
     fn first(self, v: Self::V) -> Block {
         let mut block = [0; BLOCK];
-        // SAFETY: 16 bytes are writable.
+        // SAFETY: the block has 16 bytes.
         unsafe { _mm_storeu_si128(block.as_mut_ptr().cast(), _mm512_castsi512_si128(v)) };
         block
     }
 
     #[inline(always)]
     fn spread(self, v: Self::V) -> Self::V {
-        // SAFETY: the token proves the broadcast.
+        // SAFETY: the token proves AVX-512F.
         unsafe { _mm512_broadcast_i32x4(_mm512_castsi512_si128(v)) }
     }
 
     #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm512_loadu_si512(from.cast()) }
     }
 
     #[inline(always)]
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { _mm512_storeu_si512(to.cast(), v) }
     }
 
     #[inline(always)]
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
-        // A masked access that would fault without its mask is right, but takes hundreds of cycles.
+        // A masked access whose unmasked form would fault is correct, but takes hundreds of cycles.
         if bytes == 0 {
             return self.zero();
         }
-        // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
+        // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
         unsafe { _mm512_maskz_loadu_epi8(self.first_bytes(bytes), from.cast()) }
     }
 
@@ -93,13 +93,13 @@ impl Isa for Vaes512 {
         if bytes == 0 {
             return;
         }
-        // SAFETY: masked-off bytes aren't touched; the caller's promise covers the others.
+        // SAFETY: masked-off bytes are not accessed, and the caller's contract covers the others.
         unsafe { _mm512_mask_storeu_epi8(to.cast(), self.first_bytes(bytes), v) }
     }
 
     #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe {
             let block = |i: usize| _mm_loadu_si128((*from.add(i)).wrapping_add(at).cast());
             let low = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(block(0)), block(1));
@@ -110,7 +110,7 @@ impl Isa for Vaes512 {
 
     #[inline(always)]
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe {
             let to = |i: usize| (*to.add(i)).wrapping_add(at).cast();
             _mm_storeu_si128(to(0), _mm512_castsi512_si128(v));
@@ -128,7 +128,7 @@ impl Isa for Vaes512 {
         to: *const *mut u8,
         at: usize,
     ) {
-        // SAFETY: the caller's promise: four blocks of each of four messages.
+        // SAFETY: the caller's contract covers four blocks of each of four messages.
         unsafe {
             let step = |s: usize| in_register(from[s][reg]);
             let square = self.transpose([step(0), step(1), step(2), step(3)]);
@@ -196,7 +196,7 @@ impl Isa for Vaes512 {
 
     #[inline(always)]
     fn shuffle(self, a: Self::V, order: &Block) -> Self::V {
-        // SAFETY: the token proves the byte shuffle of this width.
+        // SAFETY: the token proves AVX-512BW.
         unsafe { _mm512_shuffle_epi8(a, self.splat(order)) }
     }
 
@@ -246,7 +246,8 @@ impl Isa for Vaes512 {
 
     #[inline(always)]
     fn aes_inv_mix(self, x: Self::V) -> Self::V {
-        // SAFETY: the token proves VAES. InvMixColumns is what a decrypting round does to the S-box's own output.
+        // SAFETY: the token proves VAES. A decryption round cancels the S-box of the preceding encryption round,
+        // which leaves InvMixColumns.
         unsafe {
             let zero = _mm512_setzero_si512();
             _mm512_aesdec_epi128(_mm512_aesenclast_epi128(x, zero), zero)
@@ -255,7 +256,7 @@ impl Isa for Vaes512 {
 }
 
 impl Vaes512 {
-    /// The mask of the first `bytes` of 64 bytes.
+    /// Returns a mask of the first `bytes` bytes of a register, at most 64.
     #[inline(always)]
     fn first_bytes(self, bytes: usize) -> u64 {
         debug_assert!(bytes <= 64);
@@ -264,21 +265,21 @@ impl Vaes512 {
     }
 }
 
-/// Keeps a loaded value in its register. The compiler takes a load for free and repeats it for each use, but memory
-/// accesses are what the comb's kernels have least of.
+/// Keeps a loaded value in its register. The compiler considers loads free and repeats them for each use, but memory
+/// ports are the bottleneck of the comb's kernels.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn in_register(mut v: __m512i) -> __m512i {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(pure, nomem, nostack, preserves_flags)) };
     v
 }
 
-/// The same, in the order of all that is pinned.
+/// Keeps a value in its register and orders its computation relative to other pinned values.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn pinned(mut v: __m512i) -> __m512i {
-    // SAFETY: no instruction at all.
+    // SAFETY: the assembly is empty.
     unsafe { asm!("/* {0} */", inout(zmm_reg) v, options(nomem, nostack, preserves_flags)) };
     v
 }

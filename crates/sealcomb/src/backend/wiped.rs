@@ -1,4 +1,4 @@
-//! Memory that forgets.
+//! Zeroization on drop, including padding.
 
 use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
@@ -6,8 +6,8 @@ use core::ptr;
 
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
-/// A value whose memory is zeroed once it was dropped: all of it, since a move also takes along what lies between the
-/// fields, and that may be what the stack remembers of another secret.
+/// A value whose entire memory is zeroed after it is dropped. That includes the padding between fields, into which a
+/// move may copy remains of other secrets from the stack.
 pub(crate) struct Wiped<T>(MaybeUninit<T>);
 
 impl<T> Wiped<T> {
@@ -22,7 +22,7 @@ impl<T> Deref for Wiped<T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: `new` is the only way to make one, and the value stays until the drop.
+        // SAFETY: `new` initializes the value, and it stays initialized until the drop.
         unsafe { self.0.assume_init_ref() }
     }
 }
@@ -30,16 +30,16 @@ impl<T> Deref for Wiped<T> {
 impl<T> DerefMut for Wiped<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as for `deref`.
+        // SAFETY: `new` initializes the value, and it stays initialized until the drop.
         unsafe { self.0.assume_init_mut() }
     }
 }
 
 impl<T> Drop for Wiped<T> {
     fn drop(&mut self) {
-        // SAFETY: the value is there, as for `deref`, and nobody can ask for it after this.
+        // SAFETY: the value is initialized until here, and nothing accesses it after its drop.
         unsafe { self.0.assume_init_drop() };
-        // SAFETY: the memory is this object's own, and `MaybeUninit` allows any bytes in it.
+        // SAFETY: the memory belongs to `self`, and `MaybeUninit` may contain any bytes.
         unsafe { ptr::write_bytes(self.0.as_mut_ptr(), 0, 1) };
         optimization_barrier(&self.0);
     }
@@ -53,7 +53,7 @@ mod tests {
     use crate::backend::after_drop;
     use alloc::boxed::Box;
 
-    /// Bytes between its fields, and a field that has to be dropped.
+    /// A type with padding and a field that needs a drop.
     #[repr(C, align(64))]
     struct Padded {
         byte: u8,
@@ -66,7 +66,8 @@ mod tests {
         let value = Wiped::new(Padded { byte: 1, word: 2, heap: Box::new(3) });
         assert_eq!((value.byte, value.word, *value.heap), (1, 2, 3));
         let mut filled = Wiped(MaybeUninit::<Padded>::uninit());
-        // SAFETY: any bytes may stand there, and a value follows, field by field, so that the padding stays as it is.
+        // SAFETY: `MaybeUninit` may contain any bytes. Writing field by field then completes the value without
+        // touching the padding.
         unsafe {
             ptr::write_bytes(filled.0.as_mut_ptr(), 0xa5, 1);
             let to = filled.0.as_mut_ptr();

@@ -1,15 +1,16 @@
-//! What this CPU has. Only the operating system may ask an Arm CPU, so it depends on the system who is asked here: with the
-//! feature `std` the standard library, which knows most systems; without it `cpufeatures`, which knows Linux, Android and
-//! Apple's. Elsewhere, as on bare metal, it is what the program is compiled for.
+//! Detection of Arm CPU features. User-mode programs cannot read an Arm CPU's feature registers, so the operating
+//! system is queried: by the standard library with the feature `std`, which supports most systems; without it by
+//! `cpufeatures`, which supports Linux, Android and Apple's systems. On other systems, such as bare metal, the
+//! features are those that the program was compiled for.
 
-/// Whether code may use all of these features. What has no line here does not compile.
+/// Returns whether all listed features are usable. A feature without an arm in `has!` does not compile.
 macro_rules! usable {
     ($($feature:tt),*) => { $($crate::backend::aarch64::features::has!($feature))&&* };
 }
 pub(super) use usable;
 
 macro_rules! has {
-    // Without it there would be no backend in this build.
+    // The backends are only compiled for targets with NEON.
     ("neon") => {
         true
     };
@@ -22,13 +23,13 @@ macro_rules! has {
 }
 pub(super) use has;
 
-/// AES and PMULL: code that may use the one may use the other.
+/// Returns whether AES and PMULL are usable. Rust's target feature `aes` includes both.
 #[cfg(feature = "std")]
 pub(super) fn aes() -> bool {
     std::arch::is_aarch64_feature_detected!("aes") && std::arch::is_aarch64_feature_detected!("pmull")
 }
 
-/// SHA-3, which brings SHA-512 with it.
+/// Returns whether SHA-3 is usable. Rust's target feature `sha3` includes SHA-512.
 #[cfg(feature = "std")]
 pub(super) fn sha3() -> bool {
     std::arch::is_aarch64_feature_detected!("sha3")

@@ -1,4 +1,4 @@
-//! The backends of Armv8.
+//! The backends for Armv8.
 
 mod features;
 mod neon;

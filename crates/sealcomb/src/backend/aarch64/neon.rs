@@ -1,18 +1,18 @@
-//! One block a register: AES and PMULL of Armv8, in the 32 registers of NEON.
+//! `neon`: one block per register, with AES and PMULL of Armv8 on the 32 NEON registers.
 //!
-//! Arm's round begins with the key where x86's ends with it: `aese` is the sum with a round key, `SubBytes` and `ShiftRows`,
-//! and `aesmc` is `MixColumns`.
+//! An Arm round adds its key first, an x86 round last: `aese` is AddRoundKey, SubBytes and ShiftRows; `aesmc` is
+//! MixColumns.
 //!
 //! ```text
 //! x86    x ← x + k0;  x ← aesenc(x, k1) …                 aesenclast(x, k10)
 //! Arm    x ← aesmc(aese(x, k0));  x ← aesmc(aese(x, k1)) …   aese(x, k9) + k10
 //! ```
 //!
-//! Whole ciphers are written the second way. A verb that is a round alone adds its key afterwards, to an `aese` with a key
-//! of zeros; where rounds are straight-line code, the compiler makes the first way the second: the sum before an `aese`
-//! becomes its key.
+//! Whole ciphers (`encrypt_with`, `decrypt`) use Arm's order. The operations for single rounds use x86's: an `aese`
+//! with a zero key, then an XOR with the round key. In straight-line code the compiler turns the XOR in front of an
+//! `aese` into its key.
 
-// With these features in the target's baseline, as on Apple's systems, some intrinsics are safe to call, and others not.
+// On targets whose baseline has these features, such as Apple's, some of the intrinsics are safe functions.
 #![allow(unused_unsafe)]
 
 use core::arch::aarch64::*;
@@ -22,20 +22,20 @@ use core::slice;
 use super::{BLOCK, Block, Isa, Kernel, RoundKeys, Weave, features, read_part, token, write_part};
 
 token! {
-    /// Proof that the CPU has AES and PMULL, which Rust's feature `aes` is both of.
+    /// Proof that the CPU has AES and PMULL. Rust's target feature `aes` includes both.
     Neon, ["neon", "aes"]
 }
 
-/// Tokens of CPUs that this file is for: what more they prove is for the compiler to use.
+/// Tokens that share this file's implementation. A token may enable additional features for the compiler to use.
 ///
 /// # Safety
 /// A value of the type must prove that the CPU has NEON, AES and PMULL.
 pub(super) unsafe trait Armv8: Copy + Send + Sync + 'static {
-    /// Runs a kernel with the token's features.
+    /// Runs a kernel with the token's CPU features enabled.
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
 }
 
-// SAFETY: a token exists only where `detect` found them.
+// SAFETY: only `detect` creates a token, after finding NEON, AES and PMULL.
 unsafe impl Armv8 for Neon {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
@@ -43,7 +43,7 @@ unsafe impl Armv8 for Neon {
     }
 }
 
-/// Writes verbs that are one intrinsic each, on bytes or on what words it takes a register for.
+/// Implements operations that are a single intrinsic, on bytes or, with conversions, on words.
 macro_rules! verbs {
     ($($verb:ident($($x:ident),*) = $intrinsic:path $(, $words:ident to $bytes:ident)?;)*) => {$(
         #[inline(always)]
@@ -84,7 +84,7 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     fn splat(self, block: &Block) -> Self::V {
-        // SAFETY: 16 bytes are readable.
+        // SAFETY: the block has 16 bytes.
         unsafe { vld1q_u8(block.as_ptr()) }
     }
 
@@ -96,7 +96,7 @@ impl<T: Armv8> Isa for T {
     #[inline(always)]
     fn first(self, v: Self::V) -> Block {
         let mut block = [0; BLOCK];
-        // SAFETY: 16 bytes are writable.
+        // SAFETY: the block has 16 bytes.
         unsafe { vst1q_u8(block.as_mut_ptr(), v) };
         block
     }
@@ -108,39 +108,39 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     unsafe fn load_from(self, from: *const u8) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { vld1q_u8(from) }
     }
 
     #[inline(always)]
     unsafe fn store_to(self, v: Self::V, to: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { vst1q_u8(to, v) }
     }
 
     #[inline(always)]
     unsafe fn load_part_from(self, from: *const u8, bytes: usize) -> Self::V {
         debug_assert!(bytes <= BLOCK);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         self.splat(&read_part(unsafe { slice::from_raw_parts(from, bytes) }))
     }
 
     #[inline(always)]
     unsafe fn store_part_to(self, v: Self::V, to: *mut u8, bytes: usize) {
         debug_assert!(bytes <= BLOCK);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         write_part(&self.first(v), unsafe { slice::from_raw_parts_mut(to, bytes) });
     }
 
     #[inline(always)]
     unsafe fn gather(self, from: *const *const u8, at: usize) -> Self::V {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { vld1q_u8((*from).wrapping_add(at)) }
     }
 
     #[inline(always)]
     unsafe fn scatter(self, v: Self::V, to: *const *mut u8, at: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the method's contract.
         unsafe { vst1q_u8((*to).wrapping_add(at), v) }
     }
 
@@ -158,7 +158,7 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     fn rotate_left32(self, a: Self::V, n: u32) -> Self::V {
-        // SAFETY: the token proves NEON, whose shifts to the left by less than nothing are shifts to the right.
+        // SAFETY: the token proves NEON, whose left shifts by a negative count are right shifts.
         unsafe {
             let a = vreinterpretq_u32_u8(a);
             let left = vshlq_u32(a, vdupq_n_s32(n.cast_signed()));
@@ -169,7 +169,7 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     fn transpose32(self, [a, b, c, d]: [Self::V; 4]) -> [Self::V; 4] {
-        // SAFETY: the token proves NEON; any 16 bytes are a register of words of any size.
+        // SAFETY: the token proves NEON, and all 16-byte vector types are valid for any bytes.
         unsafe {
             let [a, b, c, d]: [uint32x4_t; 4] = transmute([a, b, c, d]);
             let even: [uint64x2_t; 2] = transmute([vtrn1q_u32(a, b), vtrn1q_u32(c, d)]);
@@ -191,7 +191,7 @@ impl<T: Armv8> Isa for T {
 
     #[inline(always)]
     fn shift_right(self, a: Self::V, n: u32) -> Self::V {
-        // SAFETY: the token proves NEON, whose shift to the left by less than nothing is a shift to the right.
+        // SAFETY: the token proves NEON, whose left shift by a negative count is a right shift.
         unsafe { vreinterpretq_u8_u64(vshlq_u64(vreinterpretq_u64_u8(a), vdupq_n_s64(-i64::from(n)))) }
     }
 
@@ -292,7 +292,8 @@ impl<T: Armv8> Isa for T {
         x: &mut [Self::V; R],
         weave: &mut W,
     ) {
-        // As in the trait: opaque keys, straight-line code for the rounds of every key size, a loop for the others.
+        // Keys are hidden, the nine rounds of every key size unrolled, and the others a loop: see
+        // `Isa::encrypt_with`.
         let keys = keys.hidden();
         let rounds = keys.rounds();
         each_round!(I => {
@@ -341,8 +342,8 @@ impl<T: Armv8> Isa for T {
     }
 }
 
-/// A round, or all of one but `MixColumns`, that begins with its key. CPUs take the two instructions of a round as one where
-/// they stand together.
+/// Defines AES rounds that add their key first, with or without MixColumns. CPUs fuse the two instructions of a
+/// round if they are adjacent.
 macro_rules! keyed {
     ($($round:ident = $first:ident $($then:ident)?;)*) => {$(
         #[inline]
@@ -368,7 +369,7 @@ fn inv_mix(x: uint8x16_t) -> uint8x16_t {
     vaesimcq_u8(x)
 }
 
-/// The carry-less product of one half of `a` and one of `b`: the low ones are 0.
+/// Returns the carry-less product of half `A` of `a` and half `B` of `b`, where 0 is the low and 1 the high half.
 #[inline]
 #[target_feature(enable = "neon,aes")]
 fn product<const A: i32, const B: i32>(a: uint8x16_t, b: uint8x16_t) -> uint8x16_t {

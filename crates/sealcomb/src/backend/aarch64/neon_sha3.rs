@@ -1,6 +1,7 @@
-//! One block a register, as in `neon.rs`, where the CPU has the instructions for SHA-3 too (Armv8.4: Graviton 3, Apple's M1).
+//! `neon-sha3`: the implementation of `neon.rs`, compiled for CPUs that also have SHA-3 (Armv8.4: Graviton 3,
+//! Apple's M1).
 //!
-//! Two of those, `eor3` and `bcax`, are sums of three registers. The compiler takes them by itself where it may.
+//! Two of the SHA-3 instructions, `EOR3` and `BCAX`, combine three registers. The compiler selects them by itself.
 
 use super::neon::Armv8;
 use super::{Kernel, features, token};
@@ -10,7 +11,7 @@ token! {
     NeonSha3, ["neon", "aes", "sha3"]
 }
 
-// SAFETY: a token exists only where `detect` found NEON, AES and PMULL, and SHA-3 too.
+// SAFETY: only `detect` creates a token, after finding NEON, AES, PMULL and SHA-3.
 unsafe impl Armv8 for NeonSha3 {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> K::Output {
