@@ -1,7 +1,7 @@
-//! What a study measures a machine with: single instructions and mixes of them, on the registers of a backend.
+//! Instruction benchmarks: single instructions and instruction mixes on the registers of a backend.
 //!
-//! The functions only run the instructions; timing is the caller's. Together they give the bound of a mode: no
-//! implementation can be faster than the mix of instructions that its definition asks for.
+//! The functions only run the instructions; the caller measures the time. The results bound the speed of a mode: no
+//! implementation is faster than the mix of instructions that the mode's definition requires.
 //!
 //! ```
 //! use sealcomb::{Backend, probe};
@@ -17,24 +17,26 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::backend::{BLOCK, Backend, Isa, Kernel, TopBit};
 use crate::primitives::gf128;
 
-/// Registers that independent operations are spread over: more than latency times throughput on any known CPU, and
-/// few enough for 16 registers.
+/// Number of registers that independent operations are spread over: more than latency times throughput on any known
+/// CPU, and few enough for 16 registers.
 const SPREAD: usize = 12;
 
-/// Registers of a mix that go through rounds: with as few as eight, every round would have to come through in exactly its
-/// latency.
+/// Number of registers of a mix that go through AES rounds. With only eight, each round would have to complete in
+/// exactly its latency.
 const ROUNDS: usize = 10;
 
-/// Registers of a mix that are multiplied meanwhile: with the others and a key, 16.
+/// Number of registers of a mix that are multiplied: 16 in total with `ROUNDS` and a key.
 const PRODUCTS: usize = 5;
 
-/// Registers that go between memory and the CPU one after the other.
+/// Number of registers that are loaded or stored in a row.
 const ROW: usize = 8;
 
 /// An instruction on a register of blocks.
+///
+/// Backends without the instruction use the sequence of instructions that replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A round of AES: on Arm two instructions, which CPUs take as one.
+    /// A round of AES. On Arm these are two instructions, which CPUs fuse.
     AesRound,
     /// The last round of AES.
     AesLast,
@@ -42,9 +44,9 @@ pub enum Op {
     AesInvRound,
     /// The last round of the inverse cipher.
     AesInvLast,
-    /// `InvMixColumns`, of which the round keys of the inverse cipher are made.
+    /// `InvMixColumns`, which computes the round keys of the inverse cipher.
     AesInvMix,
-    /// What helps to expand a key (`AESKEYGENASSIST`), made of other instructions where registers have several blocks.
+    /// `AESKEYGENASSIST`, the step of the key schedule. Only `aesni` has the instruction.
     AesKeyAssist,
     /// A carry-less product of 64-bit halves.
     Clmul,
@@ -52,91 +54,95 @@ pub enum Op {
     Shuffle,
 }
 
-/// Which way something goes between memory and a register.
+/// The direction of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// From memory.
+    /// From memory to a register.
     Load,
-    /// To memory.
+    /// From a register to memory.
     Store,
 }
 
-/// A way to multiply in GF(2^128).
+/// A method of multiplication in GF(2^128).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multiply {
-    /// Karatsuba's three carry-less products and reduction by shifts.
+    /// Three carry-less products (Karatsuba) and reduction by shifts.
     Classical,
     /// Four carry-less products and reduction by two more.
     Haswell,
 }
 
-/// A way to double in GF(2^128): what to do about the bit that falls out at the top.
+/// A method of doubling in GF(2^128): how the carry out of the top bit is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Double {
-    /// Extract its byte, and branch.
+    /// Extracts the top byte, then branches.
     Extraction,
-    /// Test the block against a mask, and branch.
+    /// Tests the block against a mask, then branches.
     Test,
-    /// Collect the top bits of all bytes, and branch.
+    /// Collects the top bits of all bytes, then branches.
     Mask,
-    /// Compare the bytes with zero, extract from that, and branch.
+    /// Compares all bytes with zero, extracts the top one, then branches.
     Compare,
-    /// Spread it over its half by a subtraction, and mask the polynomial with that: what the modes use.
+    /// Spreads the top bit over its half by a subtraction and masks the polynomial with it. The modes use this
+    /// method.
     Spread,
 }
 
 impl Double {
-    /// All of them, the papers' four first.
+    /// All methods: the four of the papers, then [`Double::Spread`].
     pub const ALL: [Self; 5] = [Self::Extraction, Self::Test, Self::Mask, Self::Compare, Self::Spread];
 
-    /// Whether it takes the same time for every block. Those that branch don't, and only ever work on one block.
+    /// Returns whether the method is constant-time. Those that branch are not, and process one block per register.
     pub fn is_constant_time(self) -> bool {
         self == Self::Spread
     }
 }
 
-/// A mode whose chain of multiplications is timed with either method, as figure 5 of the FSE 2015 paper does.
+/// A mode whose chain of multiplications can be timed with either method, as in figure 5 of the FSE 2015 paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chained {
-    /// McOE-G: each block waits for a multiplication and then for AES.
+    /// McOE-G: each block depends on a multiplication, then on AES.
     McoeG,
-    /// COBRA: each pair of blocks waits for two multiplications; its AES calls do not hold up the next pair.
+    /// COBRA: each pair of blocks depends on two multiplications. Its AES calls do not delay the next pair.
     Cobra,
 }
 
-/// Runs an instruction `times` times, each on the result of the one before.
+/// Runs an instruction `times` times, each time on the previous result.
 pub fn latency(backend: Backend, op: Op, times: u64) {
     backend.run(Repeat::<1> { op, times });
 }
 
-/// Runs an instruction `times` times on each of several registers. Returns on how many blocks of 16 bytes.
+/// Runs an instruction `times` times on each of several independent registers. Returns the number of 16-byte blocks
+/// processed.
 pub fn throughput(backend: Backend, op: Op, times: u64) -> u64 {
     backend.run(Repeat::<SPREAD> { op, times })
 }
 
-/// Runs, `times` times, `aes` rounds and `clmul` carry-less products for each of several registers, the products between the
-/// rounds and independent of them: the instruction mix of a mode that costs as much a block. Returns for how many blocks.
+/// Runs the instruction mix of a mode that costs `aes` AES rounds and `clmul` carry-less products per block, `times`
+/// times for each of several registers. The products are between the rounds and independent of them. Returns the
+/// number of 16-byte blocks processed.
 pub fn mix(backend: Backend, aes: u32, clmul: u32, times: u64) -> u64 {
     backend.run(Mix { aes, clmul, times })
 }
 
-/// Adds the 64-bit words of registers, `times` times for each of several: what every unit for registers of blocks can do.
-/// Returns how many sums those are.
+/// Adds the 64-bit words of several registers, `times` times for each: an operation that every vector unit of the CPU
+/// supports. Returns the number of instructions.
 pub fn sums(backend: Backend, times: u64) -> u64 {
     backend.run(Sums { times })
 }
 
-/// Loads or stores, `times` times, 4 KiB that the nearest cache holds, a register of blocks at a time. Returns how many
-/// registers those are.
+/// Loads or stores 4 KiB in the L1 cache, `times` times, one register of blocks at a time. Returns the number of
+/// registers loaded or stored.
 pub fn access(backend: Backend, access: Access, times: u64) -> u64 {
     backend.run(Accesses { access, times })
 }
 
-/// Loads or stores machine words. Returns how many; those are eight times `times`.
+/// Loads or stores eight machine words, `times` times. Returns the number of accesses, `8 * times`.
 pub fn access_words(access: Access, times: u64) -> u64 {
     let words = black_box([const { AtomicUsize::new(3) }; ROW]);
     let mut x = black_box([0_usize; ROW]);
-    // A loop for either, as with the operations. What is atomic is loaded and stored as often as the program says.
+    // One loop per direction, so that no branch is timed. Atomics, because the compiler does not merge their
+    // accesses.
     match access {
         Access::Load => {
             for _ in 0..times {
@@ -157,14 +163,15 @@ pub fn access_words(access: Access, times: u64) -> u64 {
     times * ROW as u64
 }
 
-/// Runs simple instructions on machine words, `times` times twelve, that need no unit as much as room in the CPU's front
-/// end: two loads, six sums, three stores, and a comparison with its branch, which are taken as one. Returns how many.
+/// Runs `times` times twelve simple instructions on machine words whose bottleneck is the front end of the CPU: two
+/// loads, six XORs, three stores, and a compare and branch, which CPUs fuse. Returns the number of instructions, `12
+/// * times`.
 pub fn instructions(times: u64) -> u64 {
     let words = black_box([const { AtomicUsize::new(3) }; 3]);
     let mut x = black_box([5_usize; 6]);
     for _ in 0..times {
         let (first, second) = (words[0].load(Relaxed), words[1].load(Relaxed));
-        // Each is needed twice: what is needed once is loaded by the instruction that needs it.
+        // Each word is used twice. The compiler would fold a load with one use into the instruction that uses it.
         for r in 0..2 {
             x[r] ^= first;
             x[2 + r] ^= second;
@@ -178,8 +185,8 @@ pub fn instructions(times: u64) -> u64 {
     12 * times
 }
 
-/// Multiplies `times` times in GF(2^128): each product by the one before, or independent ones in several registers.
-/// Returns how many products those are.
+/// Multiplies `times` times in GF(2^128): if `chained`, each time the previous product, otherwise independent values
+/// in several registers. Returns the number of products.
 pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -> u64 {
     if chained {
         backend.run(Products::<1> { method, times })
@@ -188,8 +195,8 @@ pub fn multiply(backend: Backend, method: Multiply, chained: bool, times: u64) -
     }
 }
 
-/// Doubles `times` times in GF(2^128): each time what came out before, or independent blocks in several registers.
-/// Returns how many blocks were doubled.
+/// Doubles `times` times in GF(2^128): if `chained`, each time the previous result, otherwise independent blocks in
+/// several registers. Returns the number of blocks doubled.
 pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u64 {
     if chained {
         backend.run(Doublings::<1> { method, times })
@@ -198,9 +205,9 @@ pub fn double(backend: Backend, method: Double, chained: bool, times: u64) -> u6
     }
 }
 
-/// Takes `messages` messages of `pairs` pairs of blocks through a mode, one after the other, in one register or in eight
-/// side by side: what the mode's start, its chain and its tag cost, all of it in registers. Returns how many blocks those
-/// are.
+/// Processes `messages` messages of `pairs` pairs of blocks with a mode, one after another: in eight registers side
+/// by side if `batched`, otherwise in one. This is the cost of the mode's start, chain and tag without memory
+/// accesses. Returns the number of blocks processed.
 pub fn chain(
     backend: Backend,
     mode: Chained,
@@ -229,7 +236,7 @@ impl<const R: usize> Kernel for Repeat<R> {
         let order = black_box([3; BLOCK]);
         let key = b.splat(&order);
         let mut x = [key; R];
-        // A loop for each instruction: one that asked for it each time would cost more than the instruction.
+        // One loop per instruction: selecting it within the loop would cost more than the instruction.
         macro_rules! repeat {
             ($v:ident => $step:expr) => {
                 for _ in 0..self.times {
@@ -284,7 +291,7 @@ impl Kernel for Mix {
                 if products >= steps {
                     products -= steps;
                     for r in 0..ROUNDS {
-                        // Without rounds there are more registers.
+                        // Without AES rounds, all `ROUNDS` registers are free for products.
                         if aes == 0 {
                             x[r] = b.mul_low(x[r], key);
                         } else {
@@ -311,7 +318,7 @@ impl Kernel for Sums {
     fn run<B: Isa>(self, b: B) -> u64 {
         let mut x = [b.splat(&black_box([3; BLOCK])); SPREAD];
         for _ in 0..self.times {
-            // Of sums with always the same register, the compiler would make fewer.
+            // The compiler would combine repeated additions of the same register.
             for r in 0..SPREAD {
                 x[r] = b.add64(x[r], x[(r + 1) % SPREAD]);
             }
@@ -321,7 +328,7 @@ impl Kernel for Sums {
     }
 }
 
-/// 4 KiB of whole lines of the cache.
+/// 4 KiB, aligned to cache lines.
 #[repr(align(64))]
 struct Near([[u8; BLOCK]; 256]);
 
@@ -397,7 +404,7 @@ impl<const R: usize> Kernel for Doublings<R> {
 
     #[inline(always)]
     fn run<B: Isa>(self, b: B) -> u64 {
-        // Different blocks, so that no branch can be foreseen from the one before.
+        // Different blocks, so that the branches of one register do not predict those of the next.
         let mut x: [B::V; R] = core::array::from_fn(|r| b.splat(&black_box([3 + 40 * r as u8; BLOCK])));
         match self.method {
             Double::Extraction => self.repeat(&mut x, |v| gf128::double_branching(b, v, TopBit::Extract)),
@@ -449,7 +456,8 @@ impl<const R: usize> Kernel for Chain<R> {
 }
 
 impl<const R: usize> Chain<R> {
-    /// `τ = E(N), U = τ ⊕ N`, the blocks, `T = E(τ ⊕ h) ⊕ h` where `h = U K2`. The nonce is the tag before.
+    /// Processes one message: `τ = E(N), U = τ ⊕ N`, the blocks, then `T = E(τ ⊕ h) ⊕ h` where `h = U K2`. The nonce
+    /// is the previous tag.
     #[inline(always)]
     fn mcoe_g<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
         let mut tau = *nonces;
@@ -464,7 +472,8 @@ impl<const R: usize> Chain<R> {
         *nonces = sum(b, tags, h);
     }
 
-    /// `V = L² ⊕ N L`, the pairs of blocks, `T = E(E(Σ) ⊕ N)` where `Σ` is the sum of what the pairs' calls give.
+    /// Processes one message: `V = L² ⊕ N L`, the pairs of blocks, then `T = E(E(Σ) ⊕ N)` where `Σ` is the XOR of the
+    /// ciphers' outputs for all pairs.
     #[inline(always)]
     fn cobra<B: Isa>(&self, b: B, key: B::V, nonces: &mut [B::V; R]) {
         let mut v = self.products(b, *nonces, key);
@@ -522,7 +531,7 @@ fn sum<B: Isa, const R: usize>(b: B, x: [B::V; R], y: [B::V; R]) -> [B::V; R] {
     x
 }
 
-/// As many rounds as AES-128 has, all with the same key.
+/// Computes ten AES rounds, the number of AES-128, all with the same round key.
 #[inline(always)]
 fn ten_rounds<B: Isa, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
     for _ in 0..10 {
@@ -532,7 +541,7 @@ fn ten_rounds<B: Isa, const R: usize>(b: B, key: B::V, x: &mut [B::V; R]) {
     }
 }
 
-/// Makes the compiler believe that the results are used.
+/// Keeps the compiler from removing the computation of `x`.
 #[inline(always)]
 fn consume<B: Isa, const R: usize>(b: B, x: &[B::V; R]) {
     let mut all = b.zero();
@@ -575,7 +584,7 @@ mod tests {
         }
     }
 
-    /// The key of FIPS 197, appendix A.1: of its last word, `SubWord(RotWord)` plus the constant is `8b84eb01`.
+    /// The key of FIPS 197, appendix A.1. For its last word, `SubWord(RotWord(w)) ⊕ Rcon` is `8b84eb01`.
     #[test]
     fn the_key_assistant_gives_what_the_next_round_key_is_made_of() {
         let key = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.to_be_bytes();

@@ -1,4 +1,4 @@
-//! Messages side by side: lane `i` of a batch walks through span `i`, all in lock step.
+//! Lane pointers: the positions of up to 64 lanes in their messages, which all lanes advance through in lockstep.
 
 use core::hint::black_box;
 use core::marker::PhantomData;
@@ -6,17 +6,18 @@ use core::marker::PhantomData;
 use super::vendor::stores_are_dear;
 use super::{BLOCK, Isa, Span, Square};
 
-/// Four blocks: a whole number of registers of each width.
+/// Four blocks in bytes: a whole number of registers on every backend.
 pub(crate) const LINE: usize = 4 * BLOCK;
 
-/// Blocks that a lane without a message may run on before it is set back.
+/// Number of blocks that an idle lane advances through the scratch buffer before its pointers are reset.
 const IDLE_BLOCKS: usize = 64;
 
-/// Sets of the nearest cache, and how many lanes may have a line in each before they drive each other out.
+/// Number of sets of the L1 data cache, and of lanes that can have a line in the same set before they evict each
+/// other's.
 const SETS: usize = 64;
 const SET_LANES: u32 = 8;
 
-/// What lanes without a message read and write, and a line for each lane whose message has less than one left.
+/// Memory that idle lanes read and write, and one line per lane for a tail of less than a line.
 #[repr(align(64))]
 pub(crate) struct Scratch<const N: usize> {
     lines: [[u8; LINE]; N],
@@ -30,24 +31,29 @@ impl<const N: usize> Scratch<N> {
     }
 }
 
-/// The places of `N` lanes, at most 64, in their messages. One comparison covers the accesses of all lanes: a window is
-/// as long as the shortest lane, and no access goes beyond it. Lanes without a message go on in the scratch buffer.
+/// The positions of `N` lanes, at most 64, in their messages. One comparison checks the accesses of all lanes: a
+/// window is as long as the shortest lane, and no access exceeds it. Idle lanes, which have no message, use the
+/// scratch buffer.
 pub(crate) struct Rows<'a, const N: usize> {
-    // Whether the lanes' messages are written, not only read.
+    // Whether the messages are written as well as read.
     writes: bool,
+    // Whether per-block stores are the bottleneck on this CPU.
     stores_are_dear: bool,
-    // Every lane's pointers are kept `at` bytes before its place, so that a step advances one number for all.
+    // Each lane's pointers, less `at` bytes, so that a step advances all lanes by increasing `at`.
     src: [*const u8; N],
     dst: [*mut u8; N],
+    // The value of `at` at which each lane's message ends; `usize::MAX` for idle lanes.
     end: [usize; N],
-    // Where the blocks of a lane's line belong, and how many bytes they have.
+    // The destination of each lane's scratch line, and the number of its bytes that belong to the message.
     home: [*mut u8; N],
     rest: [usize; N],
+    // The lanes that have a message, as a bit mask.
     busy: u64,
-    // Where the scratch memory ends for the lanes without a message.
+    // The value of `at` at which idle lanes reach the end of the scratch buffer.
     idle_end: usize,
+    // Bytes advanced so far.
     at: usize,
-    // The open window: its end, and the lanes that it covers.
+    // The open window: the value of `at` at its end, and the number of lanes that it covers.
     limit: usize,
     lanes: usize,
     scratch: *mut Scratch<N>,
@@ -76,7 +82,7 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// Gives a lane the first `bytes` bytes of a message, which are whole blocks.
+    /// Assigns the first `bytes` bytes of a message, a multiple of 16, to a lane.
     #[inline(always)]
     pub(crate) fn begin(&mut self, lane: usize, span: &Span<'a>, bytes: usize) {
         assert!(bytes <= span.len() && bytes.is_multiple_of(BLOCK));
@@ -85,15 +91,15 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.go_through(lane, src, dst, bytes);
     }
 
-    /// Gives a lane the last bytes of a message, from `from` on and less than a line, filled up with zeros to a line.
-    /// They are copied, and written back by [`Rows::put_back`].
+    /// Assigns the tail of a message, its bytes from `from` on, to a lane. The tail must be shorter than a line. It
+    /// is copied to the lane's scratch line, zero-padded; [`Rows::put_back`] writes the result to the message.
     #[inline(always)]
     pub(crate) fn begin_rest<B: Isa>(&mut self, b: B, lane: usize, span: &Span<'a>, from: usize) {
         assert!(lane < N && from <= span.len() && span.len() - from < LINE);
         assert!(span.len() <= span.room() || !self.writes);
         let rest = span.len() - from;
         let (src, dst) = span.pointers();
-        // SAFETY: the lane has a line of its own in the scratch memory, and the message has the bytes after `from`.
+        // SAFETY: each lane has its own line in the scratch memory, and the message has `rest` bytes from `from` on.
         unsafe {
             let line = (&raw mut (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
             for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
@@ -107,11 +113,11 @@ impl<'a, const N: usize> Rows<'a, N> {
         }
     }
 
-    /// Writes a lane's rest to where it belongs.
+    /// Copies a lane's processed tail from its scratch line to the message.
     #[inline(always)]
     pub(crate) fn put_back<B: Isa>(&mut self, b: B, lane: usize) {
         assert!(lane < N && self.writes);
-        // SAFETY: `begin_rest` found so many bytes there to be writable, or there are none.
+        // SAFETY: `begin_rest` checked that `rest` bytes are writable at `home`; before its first call, `rest` is 0.
         unsafe {
             let line = (&raw const (*self.scratch).lines).cast::<[u8; LINE]>().add(lane).cast::<u8>();
             for at in (0..LINE).step_by(BLOCK * B::BLOCKS) {
@@ -130,7 +136,7 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.limit = self.at;
     }
 
-    /// Takes a lane's message away.
+    /// Removes a lane's message and makes the lane idle.
     #[inline(always)]
     pub(crate) fn idle(&mut self, lane: usize) {
         self.busy &= !(1 << lane);
@@ -138,22 +144,22 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.go_idle(lane);
     }
 
-    /// Sends a lane through the scratch memory, in which all lanes without a message are at the same place.
+    /// Points an idle lane into the scratch memory, where all idle lanes share one position.
     #[inline(always)]
     fn go_idle(&mut self, lane: usize) {
-        // SAFETY: the scratch memory is borrowed for as long as this lives.
+        // SAFETY: `self` borrows the scratch memory for its whole lifetime.
         let end = unsafe { (&raw mut (*self.scratch).idle).add(1) }.cast::<u8>();
         self.src[lane] = end.wrapping_sub(self.idle_end);
         self.dst[lane] = end.wrapping_sub(self.idle_end);
     }
 
-    /// The lanes that have a message, as bits.
+    /// Returns the lanes that have a message, as a bit mask.
     #[inline(always)]
     pub(crate) fn busy(&self) -> u64 {
         self.busy
     }
 
-    /// Which lanes have a message that is at its end, as bits.
+    /// Returns the lanes whose message has ended, as a bit mask.
     #[inline(always)]
     pub(crate) fn ended(&self) -> u64 {
         let mut ended = 0;
@@ -163,21 +169,21 @@ impl<'a, const N: usize> Rows<'a, N> {
         ended
     }
 
-    /// How many lanes there are up to the last that has a message.
+    /// Returns one more than the index of the last lane that has a message, or 0 if there is none.
     #[inline(always)]
     pub(crate) fn live(&self) -> usize {
         (u64::BITS - self.busy.leading_zeros()) as usize
     }
 
-    /// Opens a window over the first `lanes` lanes, beyond which none may have a message: the number of steps that all
-    /// of them can go, 0 if none has a message.
+    /// Opens a window over the first `lanes` lanes; no lane after these may have a message. Returns its length: the
+    /// number of steps in which every lane has a block, or 0 if no lane has a message.
     #[inline(always)]
     pub(crate) fn window(&mut self, lanes: usize) -> usize {
         assert!(lanes <= N && self.live() <= lanes);
         if self.busy == 0 {
             return 0;
         }
-        // Over all lanes, so that their number is a constant: those without a message have no end.
+        // Scans all `N` lanes, because a constant number unrolls; idle lanes do not shorten the window.
         let mut end = usize::MAX;
         for &lane_end in &self.end {
             end = end.min(lane_end);
@@ -198,17 +204,19 @@ impl<'a, const N: usize> Rows<'a, N> {
         (end - self.at) / BLOCK
     }
 
-    /// One block of each lane of `R` registers, from register `first` on, `ahead` blocks from here.
+    /// Loads one block per lane into `R` registers: for the lanes from register `first` on, `ahead` blocks after the
+    /// current position.
     #[inline(always)]
     pub(crate) fn gather<B: Isa, const R: usize>(&self, b: B, ahead: usize, first: usize, x: &mut [B::V; R]) {
         let at = self.place((first + R) * B::BLOCKS, ahead, 1);
         for r in 0..R {
-            // SAFETY: the window holds another block for each lane.
+            // SAFETY: `place` checked that the window contains this block of each lane.
             x[r] = unsafe { b.gather(self.src[(first + r) * B::BLOCKS..].as_ptr(), at) };
         }
     }
 
-    /// Writes one block of each of those lanes.
+    /// Stores one block per lane from `R` registers: for the lanes from register `first` on, `ahead` blocks after
+    /// the current position.
     #[inline(always)]
     pub(crate) fn scatter<B: Isa, const R: usize>(
         &mut self,
@@ -220,14 +228,14 @@ impl<'a, const N: usize> Rows<'a, N> {
         assert!(self.writes);
         let at = self.place((first + R) * B::BLOCKS, ahead, 1);
         for r in 0..R {
-            // SAFETY: the window holds another block for each lane, and all spans are writable.
+            // SAFETY: `place` checked that the window contains this block of each lane, and all spans are writable.
             unsafe { b.scatter(x[r], self.dst[(first + r) * B::BLOCKS..].as_ptr(), at) };
         }
     }
 
-    /// Whether blocks of several steps had better be collected and written in squares: where stores are dear, if there is
-    /// room for all lanes' blocks in registers at once, or where so many lanes are in the same set of the nearest cache that
-    /// a line would leave it between two of its blocks.
+    /// Returns whether to collect the blocks of several steps and write them in squares. That pays off if stores are
+    /// the bottleneck and there is `room` for the blocks of all lanes in registers. It also pays off if so many
+    /// lanes share a set of the L1 cache that a line would be evicted between two stores to it.
     #[inline(always)]
     pub(crate) fn writes_squares(&self, room: bool) -> bool {
         let mut sets = 0u64;
@@ -237,8 +245,8 @@ impl<'a, const N: usize> Rows<'a, N> {
         self.stores_are_dear && room || SET_LANES * sets.count_ones() < self.busy.count_ones()
     }
 
-    /// Where the blocks of as many steps as a register has blocks are written, for the lanes of `R` registers, `ahead` blocks
-    /// from here.
+    /// Returns the destination of a square: `B::BLOCKS` steps of the lanes of `R` registers, `ahead` blocks after
+    /// the current position.
     #[inline(always)]
     pub(crate) fn square<B: Isa, const R: usize>(&self, ahead: usize) -> SquareAt<'_, B, R> {
         assert!(self.writes);
@@ -246,23 +254,23 @@ impl<'a, const N: usize> Rows<'a, N> {
         SquareAt { dst: &self.dst[..R * B::BLOCKS], at, registers: PhantomData }
     }
 
-    /// Goes on by so many blocks.
+    /// Advances all lanes by `blocks` blocks.
     #[inline(always)]
     pub(crate) fn go(&mut self, blocks: usize) {
         self.at = self.place(0, 0, blocks) + BLOCK * blocks;
     }
 
-    /// Where the `blocks` blocks begin that are `ahead` blocks from here: the check that the window holds them, for the
-    /// first `lanes` lanes.
+    /// Returns the offset of the position `ahead` blocks from the current one. Checks that the window contains
+    /// `blocks` blocks from there on, for the first `lanes` lanes.
     #[inline(always)]
     fn place(&self, lanes: usize, ahead: usize, blocks: usize) -> usize {
         assert!(lanes <= self.lanes && ahead + blocks <= (self.limit - self.at) / BLOCK);
-        // Opaque, so that it stays one number: the compiler would add its parts to each lane's pointer in turn.
+        // Hidden from the compiler, which would otherwise add the two summands to each lane's pointer separately.
         black_box(self.at + BLOCK * ahead)
     }
 }
 
-/// The place of a square, which the window holds.
+/// The destination of a square, checked to be within the window.
 pub(crate) struct SquareAt<'w, B, const R: usize> {
     dst: &'w [*mut u8],
     at: usize,
@@ -270,11 +278,12 @@ pub(crate) struct SquareAt<'w, B, const R: usize> {
 }
 
 impl<B: Isa, const R: usize> SquareAt<'_, B, R> {
-    /// Writes register `r`: as many blocks as it has of each of its lanes.
+    /// Writes register `r` of a square: `B::BLOCKS` blocks of each of its lanes.
     #[inline(always)]
     pub(crate) fn write(&self, b: B, x: &Square<B, R>, r: usize) {
         let dst = &self.dst[r * B::BLOCKS..(r + 1) * B::BLOCKS];
-        // SAFETY: the window holds those blocks for each lane, and all spans are writable.
+        // SAFETY: `Rows::square` checked that the window contains these blocks of each lane, and all spans are
+        // writable.
         unsafe { b.scatter_square(x, r, dst.as_ptr(), self.at) };
     }
 }

@@ -1,4 +1,4 @@
-//! A message on its way through a kernel: where its bytes come from and where they go, in place or elsewhere.
+//! Spans: the input and output buffers of a message, in place or separate, with every access checked.
 
 use core::marker::PhantomData;
 
@@ -6,19 +6,20 @@ use inout::InOutBuf;
 
 use super::{BLOCK, Block, Isa, read_part, write_part};
 
-/// Bytes to read and bytes to write, which may be the same memory: as many of both, unless the mode has ciphertexts that
-/// are longer than their messages; none to write where it was made of a shared slice. Every access is checked.
+/// The bytes to read and the bytes to write of a message, which may be the same memory. Their numbers are equal,
+/// except in modes whose ciphertexts are longer than their messages; a span of a shared slice has none to write.
+/// Every access is checked.
 pub(crate) struct Span<'a> {
     src: *const u8,
     dst: *mut u8,
-    // Bytes to read.
+    // Number of bytes to read.
     len: usize,
-    // Bytes to write.
+    // Number of bytes to write.
     room: usize,
     memory: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: a span stands for a shared slice, or for a shared and an exclusive one; both may go to another thread.
+// SAFETY: a span borrows a shared slice, an exclusive one, or one of each; all may be sent to another thread.
 unsafe impl Send for Span<'_> {}
 
 impl<'a> From<InOutBuf<'a, 'a, u8>> for Span<'a> {
@@ -47,14 +48,14 @@ impl<'a> From<&'a [u8]> for Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// Reads `input` and writes `output`.
+    /// Creates a span that reads `input` and writes `output`.
     #[inline(always)]
     pub(crate) fn new(input: &'a [u8], output: &'a mut [u8]) -> Self {
         let (src, dst) = (input.as_ptr(), output.as_mut_ptr());
         Self { src, dst, len: input.len(), room: output.len(), memory: PhantomData }
     }
 
-    /// Reads the first `len` bytes of `data` and writes all of it.
+    /// Creates a span that reads the first `len` bytes of `data` and writes all of it.
     #[inline(always)]
     pub(crate) fn beginning(data: &'a mut [u8], len: usize) -> Self {
         assert!(len <= data.len());
@@ -63,13 +64,13 @@ impl<'a> Span<'a> {
 }
 
 impl Span<'_> {
-    /// Bytes to read.
+    /// Returns the number of bytes to read.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes to write.
+    /// Returns the number of bytes to write.
     #[inline(always)]
     pub(crate) fn room(&self) -> usize {
         self.room
@@ -80,7 +81,7 @@ impl Span<'_> {
         (self.src, self.dst)
     }
 
-    /// The bytes `from..to` of this span, as one of its own.
+    /// Returns a span of the bytes `from..to`.
     #[inline(always)]
     pub(crate) fn part(&mut self, from: usize, to: usize) -> Span<'_> {
         assert!(from <= to && to <= self.len);
@@ -93,14 +94,14 @@ impl Span<'_> {
         }
     }
 
-    /// The first bytes alone.
+    /// Returns a span of the first `bytes` bytes.
     #[inline(always)]
     pub(crate) fn first(self, bytes: usize) -> Self {
         assert!(bytes <= self.len);
         Self { len: bytes, room: self.room.min(bytes), ..self }
     }
 
-    /// All but the first bytes.
+    /// Returns a span of all but the first `bytes` bytes.
     #[inline(always)]
     pub(crate) fn after(self, bytes: usize) -> Self {
         assert!(bytes <= self.len);
@@ -113,7 +114,7 @@ impl Span<'_> {
         }
     }
 
-    /// Reads the bytes `from..to` of this span and writes as many from byte `at` on.
+    /// Returns a span that reads the bytes `from..to` and writes as many, starting at byte `at`.
     #[inline(always)]
     pub(crate) fn part_at(&mut self, from: usize, to: usize, at: usize) -> Span<'_> {
         assert!(from <= to && to <= self.len && at <= self.room);
@@ -126,53 +127,54 @@ impl Span<'_> {
         }
     }
 
-    /// Copies the bytes `from..to` that are read to where byte `at` on is written; in place, they may overlap.
+    /// Copies the input bytes `from..to` to the output, starting at byte `at`. The two may overlap in place.
     pub(crate) fn copy(&mut self, from: usize, to: usize, at: usize) {
         assert!(from <= to && to <= self.len && at <= self.room && to - from <= self.room - at);
         // SAFETY: the assertion covers the access.
         unsafe { core::ptr::copy(self.src.add(from), self.dst.add(at), to - from) };
     }
 
-    /// The whole span, borrowed for a while.
+    /// Borrows the whole span for a shorter lifetime.
     #[inline(always)]
     pub(crate) fn reborrow(&mut self) -> Span<'_> {
         Span { memory: PhantomData, ..*self }
     }
 
-    /// What is read, for reading alone.
+    /// Returns a read-only span of the input.
     #[inline(always)]
     pub(crate) fn input(&self) -> Span<'_> {
         Span { room: 0, memory: PhantomData, ..*self }
     }
 
-    /// What is written, for reading alone: the second pass of a mode.
+    /// Returns a read-only span of the output, for the second pass of a mode.
     #[inline(always)]
     pub(crate) fn output(&self) -> Span<'_> {
         Span { src: self.dst, len: self.room, room: 0, memory: PhantomData, ..*self }
     }
 
-    /// What is written, for reading and writing it once more.
+    /// Returns a span that reads and rewrites the output.
     #[inline(always)]
     pub(crate) fn written(&mut self) -> Span<'_> {
         Span { src: self.dst, len: self.room, memory: PhantomData, ..*self }
     }
 
-    /// `R` registers of whole blocks from byte `at` on: one check for all of them.
+    /// Returns `R` registers of whole blocks from byte `at` on, for reading and writing. One check covers all of
+    /// them.
     #[inline(always)]
     pub(crate) fn chunk<B: Isa, const R: usize>(&mut self, at: usize) -> Chunk<'_, B, R> {
-        // Apart from the loop over the chunks, so that only the other half is checked for each.
+        // A loop-invariant check, which the compiler hoists: per chunk, only the input length is checked.
         assert!(self.room >= self.len);
         Chunk { dst: self.dst.wrapping_add(at), read: self.chunk_to_read(at), memory: PhantomData }
     }
 
-    /// The same, for reading alone.
+    /// Returns `R` registers of whole blocks from byte `at` on, read-only. One check covers all of them.
     #[inline(always)]
     pub(crate) fn chunk_to_read<B: Isa, const R: usize>(&self, at: usize) -> ReadChunk<'_, B, R> {
         assert!(at <= self.len && self.len - at >= R * BLOCK * B::BLOCKS);
         ReadChunk { src: self.src.wrapping_add(at), memory: PhantomData }
     }
 
-    /// The register of whole blocks from byte `at` on.
+    /// Loads a register of whole blocks from byte `at` on.
     #[inline(always)]
     pub(crate) fn load<B: Isa>(&self, b: B, at: usize) -> B::V {
         assert!(at <= self.len && self.len - at >= BLOCK * B::BLOCKS);
@@ -180,7 +182,7 @@ impl Span<'_> {
         unsafe { b.load_from(self.src.add(at)) }
     }
 
-    /// `R` registers of whole blocks from byte `at` on: one check for all of them.
+    /// Loads `R` registers of whole blocks from byte `at` on. One check covers all of them.
     #[inline(always)]
     pub(crate) fn load_all<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
         let register = BLOCK * B::BLOCKS;
@@ -201,7 +203,7 @@ impl Span<'_> {
         unsafe { b.store_to(v, self.dst.add(at)) }
     }
 
-    /// The bytes from `at` on, at most a register of them, the rest zero.
+    /// Loads the bytes from `at` on, at most a register of them, zero-padded.
     #[inline(always)]
     pub(crate) fn load_part<B: Isa>(&self, b: B, at: usize) -> B::V {
         assert!(at <= self.len);
@@ -210,7 +212,7 @@ impl Span<'_> {
         unsafe { b.load_part_from(self.src.add(at), bytes) }
     }
 
-    /// Writes as much of a register as there is room from byte `at` on.
+    /// Writes the first bytes of a register from byte `at` on, as many as the output has room for.
     #[inline(always)]
     pub(crate) fn store_part<B: Isa>(&mut self, b: B, at: usize, v: B::V) {
         assert!(at <= self.room);
@@ -219,8 +221,8 @@ impl Span<'_> {
         unsafe { b.store_part_to(v, self.dst.add(at), bytes) }
     }
 
-    /// Adds a register to the bytes from `at` on, at least one and at most a register of them. Returns what was read and what
-    /// was written, with zeros behind them.
+    /// XORs a register into the bytes from `at` on, of which there must be at least one, and at most a register is
+    /// processed. Returns the bytes read and the bytes written, both zero-padded.
     #[inline(always)]
     pub(crate) fn xor_part<B: Isa>(&mut self, b: B, at: usize, x: B::V) -> (B::V, B::V) {
         assert!(at < self.len && self.len <= self.room);
@@ -228,12 +230,12 @@ impl Span<'_> {
         // SAFETY: the assertion covers the access.
         let input = unsafe { b.load_part_from(self.src.add(at), bytes) };
         let output = b.xor(input, b.keep(x, bytes));
-        // SAFETY: there is at least as much room as there are bytes to read.
+        // SAFETY: `room` is at least `len`, so these bytes are writable too.
         unsafe { b.store_part_to(output, self.dst.add(at), bytes) };
         (input, output)
     }
 
-    /// The bytes from `at` on as one block, the rest zero.
+    /// Returns the first 16 bytes from `at` on as a block, zero-padded if there are fewer.
     #[inline(always)]
     pub(crate) fn block(&self, at: usize) -> Block {
         assert!(at <= self.len);
@@ -241,7 +243,7 @@ impl Span<'_> {
         read_part(unsafe { core::slice::from_raw_parts(self.src.add(at), self.len - at) })
     }
 
-    /// Writes the first bytes of a block from `at` on, as many as there is room.
+    /// Writes the first bytes of a block from byte `at` on, as many as the output has room for.
     #[inline(always)]
     pub(crate) fn set_block(&mut self, at: usize, block: &Block) {
         assert!(at <= self.room);
@@ -249,10 +251,10 @@ impl Span<'_> {
         write_part(block, unsafe { core::slice::from_raw_parts_mut(self.dst.add(at), self.room - at) });
     }
 
-    /// Zeros everything that may have been written, from byte `at` on.
+    /// Zeroes the output from byte `at` on.
     pub(crate) fn wipe(&mut self, at: usize) {
         assert!(at <= self.room);
-        // Wide stores to an empty slice's dangling address can be slow.
+        // Wide stores to the dangling address of an empty slice can be slow.
         if at < self.room {
             // SAFETY: the assertion covers the access.
             unsafe { core::ptr::write_bytes(self.dst.add(at), 0, self.room - at) };
@@ -260,10 +262,10 @@ impl Span<'_> {
     }
 }
 
-/// `N` spans, of which groups of registers take equal parts.
+/// `N` spans that a group of registers is divided among equally.
 pub(crate) struct Spans<'a, const N: usize> {
     spans: [Span<'a>; N],
-    // Bytes that every span can read and write.
+    // Number of bytes that can be read and written in every span.
     shortest: usize,
 }
 
@@ -277,7 +279,7 @@ impl<'a, const N: usize> Spans<'a, N> {
         Self { spans, shortest }
     }
 
-    /// Bytes to read of each span.
+    /// Returns the number of bytes to read in each span.
     #[inline(always)]
     pub(crate) fn lens(&self) -> [usize; N] {
         let mut lens = [0; N];
@@ -287,21 +289,21 @@ impl<'a, const N: usize> Spans<'a, N> {
         lens
     }
 
-    /// Whether all spans have so many bytes from byte `at` on.
+    /// Returns whether `bytes` bytes from `at` on can be read and written in every span.
     #[inline(always)]
     pub(crate) fn hold(&self, at: usize, bytes: usize) -> bool {
         at <= self.shortest && self.shortest - at >= bytes
     }
 
-    /// `R` registers, of which the `r`th is one of span `r % N`: those from byte `at` on, filled up with zeros where a
-    /// span ends before. One check for all of them, where it doesn't.
+    /// Loads `R` registers from byte `at` on, register `r` from span `r % N`, zero-padded after the end of a span.
+    /// One check covers all of them if no span ends there.
     #[inline(always)]
     pub(crate) fn load<B: Isa, const R: usize>(&self, b: B, at: usize) -> [B::V; R] {
         let register = BLOCK * B::BLOCKS;
         let mut x = [b.zero(); R];
         if self.hold(at, R.div_ceil(N) * register) {
             for r in 0..R {
-                // SAFETY: the span has `R / N` registers there.
+                // SAFETY: `hold` checked that every span has `⌈R / N⌉` registers from `at` on.
                 x[r] = unsafe { b.load_from(self.spans[r % N].src.add(at + r / N * register)) };
             }
         } else {
@@ -313,13 +315,13 @@ impl<'a, const N: usize> Spans<'a, N> {
         x
     }
 
-    /// Writes registers where `load` reads them, as far as the spans go.
+    /// Writes `R` registers to the positions that [`Spans::load`] reads, up to the end of each span.
     #[inline(always)]
     pub(crate) fn store<B: Isa, const R: usize>(&mut self, b: B, at: usize, x: &[B::V; R]) {
         let register = BLOCK * B::BLOCKS;
         if self.hold(at, R.div_ceil(N) * register) {
             for r in 0..R {
-                // SAFETY: the span has room for `R / N` registers there.
+                // SAFETY: `hold` checked that every span has room for `⌈R / N⌉` registers from `at` on.
                 unsafe { b.store_to(x[r], self.spans[r % N].dst.add(at + r / N * register)) };
             }
         } else {
@@ -331,23 +333,23 @@ impl<'a, const N: usize> Spans<'a, N> {
     }
 }
 
-/// `R` registers of a message, to be read.
+/// `R` registers of a message, checked for reading.
 pub(crate) struct ReadChunk<'a, B, const R: usize> {
     src: *const u8,
     memory: PhantomData<(&'a [u8], B)>,
 }
 
 impl<B: Isa, const R: usize> ReadChunk<'_, B, R> {
-    /// Register `r`.
+    /// Loads register `r`.
     #[inline(always)]
     pub(crate) fn load(&self, b: B, r: usize) -> B::V {
         assert!(r < R);
-        // SAFETY: the chunk was checked to hold `R` registers.
+        // SAFETY: the chunk was checked to have `R` registers.
         unsafe { b.load_from(self.src.add(r * BLOCK * B::BLOCKS)) }
     }
 }
 
-/// `R` registers of a message, to be read and written.
+/// `R` registers of a message, checked for reading and writing.
 pub(crate) struct Chunk<'a, B, const R: usize> {
     read: ReadChunk<'a, B, R>,
     dst: *mut u8,
@@ -355,25 +357,25 @@ pub(crate) struct Chunk<'a, B, const R: usize> {
 }
 
 impl<B: Isa, const R: usize> Chunk<'_, B, R> {
-    /// Register `r` of what is read.
+    /// Loads register `r` of the input.
     #[inline(always)]
     pub(crate) fn load(&self, b: B, r: usize) -> B::V {
         self.read.load(b, r)
     }
 
-    /// Writes register `r`.
+    /// Stores register `r` of the output.
     #[inline(always)]
     pub(crate) fn store(&mut self, b: B, r: usize, v: B::V) {
         assert!(r < R);
-        // SAFETY: the chunk was checked to hold `R` registers and to be writable.
+        // SAFETY: the chunk was checked to have `R` registers and to be writable.
         unsafe { b.store_to(v, self.dst.add(r * BLOCK * B::BLOCKS)) }
     }
 
-    /// Register `r` of what was written.
+    /// Loads register `r` of the output.
     #[inline(always)]
     pub(crate) fn load_written(&self, b: B, r: usize) -> B::V {
         assert!(r < R);
-        // SAFETY: the chunk was checked to hold `R` registers; what is writable is initialized.
+        // SAFETY: the chunk was checked to have `R` registers, and writable bytes are initialized.
         unsafe { b.load_from(self.dst.add(r * BLOCK * B::BLOCKS)) }
     }
 }
