@@ -1,9 +1,9 @@
-//! The first rounds of AES-128 (FIPS 197), all of them full: for modes that use fewer rounds than the cipher has.
+//! Full rounds of AES-128 (FIPS 197), for modes that use fewer rounds than the cipher.
 
 use super::{Block, xor};
 use aes::hazmat::cipher_round;
 
-/// The block after so many full rounds, the first of the key schedule's round keys added beforehand.
+/// Returns the block after `rounds` full rounds, with round key 0 added first.
 #[must_use]
 pub fn encrypt(key: Block, rounds: usize, block: Block) -> Block {
     let mut round_key = key;
@@ -17,14 +17,14 @@ pub fn encrypt(key: Block, rounds: usize, block: Block) -> Block {
     state
 }
 
-/// `SubBytes`, `ShiftRows`, `MixColumns`, `AddRoundKey`.
+/// Computes one full round: `SubBytes`, `ShiftRows`, `MixColumns`, `AddRoundKey`.
 fn round(state: Block, key: Block) -> Block {
     let mut state = state.into();
     cipher_round(&mut state, &key.into());
     state.into()
 }
 
-/// `KeyExpansion` for keys of four words: from a round key to the next.
+/// Computes the next round key of `KeyExpansion` for keys of four words.
 fn next_round_key(key: Block, rcon: u8) -> Block {
     let mut next = key;
     for i in 0..4 {
@@ -37,7 +37,8 @@ fn next_round_key(key: Block, rcon: u8) -> Block {
     next
 }
 
-/// The S-box: a round leaves a block of equal bytes a block of equal bytes, and does nothing else to it.
+/// Returns the S-box of a byte, computed by a round on 16 equal bytes, on which `ShiftRows` and `MixColumns` have no
+/// effect.
 fn s_box(byte: u8) -> u8 {
     round([byte; 16], [0; 16])[0]
 }

@@ -3,11 +3,11 @@
 use super::{Block, BlockCipher, whole_blocks, xor};
 use alloc::vec::Vec;
 
-/// `C_j = CIPH_K(P_j ⊕ C_{j-1})`, with the IV for `C_0`.
+/// Encrypts a message: `C_j = CIPH_K(P_j ⊕ C_{j-1})`, where `C_0` is the IV.
 ///
 /// # Panics
 ///
-/// If the message is not of whole blocks.
+/// If the message is not a multiple of 16 bytes.
 #[must_use]
 pub fn encrypt<C: BlockCipher>(cipher: &C, iv: Block, msg: &[u8]) -> Vec<u8> {
     let mut previous = iv;
@@ -20,11 +20,11 @@ pub fn encrypt<C: BlockCipher>(cipher: &C, iv: Block, msg: &[u8]) -> Vec<u8> {
     ct
 }
 
-/// `P_j = CIPH⁻¹_K(C_j) ⊕ C_{j-1}`, with the IV for `C_0`.
+/// Decrypts a ciphertext: `P_j = CIPH⁻¹_K(C_j) ⊕ C_{j-1}`, where `C_0` is the IV.
 ///
 /// # Panics
 ///
-/// If the ciphertext is not of whole blocks.
+/// If the ciphertext is not a multiple of 16 bytes.
 #[must_use]
 pub fn decrypt<C: BlockCipher>(cipher: &C, iv: Block, ct: &[u8]) -> Vec<u8> {
     let mut previous = iv;

@@ -1,9 +1,10 @@
-//! CFB with segments of 128 bits, cipher feedback (SP 800-38A, section 6.3). The last segment may be shorter.
+//! CFB128: CFB, cipher feedback, with segments of 128 bits (SP 800-38A, section 6.3). The last segment may be
+//! shorter.
 
 use super::{Block, BlockCipher, pad, xor_partial};
 use alloc::vec::Vec;
 
-/// `I_1 = IV`, `I_j = C_{j-1}`, `C_j = P_j ⊕ CIPH_K(I_j)`.
+/// Encrypts a message: `I_1 = IV`, `I_j = C_{j-1}`, `C_j = P_j ⊕ CIPH_K(I_j)`.
 #[must_use]
 pub fn encrypt<C: BlockCipher>(cipher: &C, iv: Block, msg: &[u8]) -> Vec<u8> {
     let mut input = iv;
@@ -16,7 +17,7 @@ pub fn encrypt<C: BlockCipher>(cipher: &C, iv: Block, msg: &[u8]) -> Vec<u8> {
     ct
 }
 
-/// `I_1 = IV`, `I_j = C_{j-1}`, `P_j = C_j ⊕ CIPH_K(I_j)`.
+/// Decrypts a ciphertext: `I_1 = IV`, `I_j = C_{j-1}`, `P_j = C_j ⊕ CIPH_K(I_j)`.
 #[must_use]
 pub fn decrypt<C: BlockCipher>(cipher: &C, iv: Block, ct: &[u8]) -> Vec<u8> {
     let mut input = iv;

@@ -1,12 +1,12 @@
-//! CLOC (third-round submission to CAESAR, version 3) with nonces of 12 bytes and tags of 8.
+//! CLOC (third-round submission to CAESAR, version 3), with 12-byte nonces and 8-byte tags.
 
 use super::{Block, BlockCipher, pad, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// What names the sizes of nonce and tag, for a cipher with blocks of 16 bytes.
+/// `param`, which encodes the nonce and tag sizes for a cipher with 16-byte blocks.
 const PARAM: u8 = 0xC0;
 
-/// Encryption: ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let v = hash(cipher, nonce, aad);
@@ -15,7 +15,7 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8], msg: &[u8]
     (ct, tag)
 }
 
-/// Decryption: the message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -28,7 +28,7 @@ pub fn open<C: BlockCipher>(
     (prf(cipher, v, ct) == tag).then(|| dec(cipher, v, ct))
 }
 
-/// `V ← HASH_K(N, A)`.
+/// Returns `V ← HASH_K(N, A)`.
 fn hash<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8]) -> Block {
     let mut blocks = aad.chunks(16);
     let x = ozp(blocks.next().unwrap_or_default());
@@ -45,7 +45,7 @@ fn hash<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8]) -> Block {
     if !aad.is_empty() && aad.len().is_multiple_of(16) { f1(s) } else { f2(s) }
 }
 
-/// `C ← ENC_K(V, M)`, of a message that isn't empty.
+/// Returns `C ← ENC_K(V, M)` for a nonempty message.
 fn enc<C: BlockCipher>(cipher: &C, v: Block, msg: &[u8]) -> Vec<u8> {
     let mut ct = Vec::new();
     let mut input = v;
@@ -57,7 +57,7 @@ fn enc<C: BlockCipher>(cipher: &C, v: Block, msg: &[u8]) -> Vec<u8> {
     ct
 }
 
-/// `M ← DEC_K(V, C)`.
+/// Returns `M ← DEC_K(V, C)`.
 fn dec<C: BlockCipher>(cipher: &C, v: Block, ct: &[u8]) -> Vec<u8> {
     let mut msg = Vec::new();
     let mut input = v;
@@ -68,7 +68,7 @@ fn dec<C: BlockCipher>(cipher: &C, v: Block, ct: &[u8]) -> Vec<u8> {
     msg
 }
 
-/// `T ← PRF_K(V, C)`.
+/// Returns `T ← PRF_K(V, C)`.
 fn prf<C: BlockCipher>(cipher: &C, v: Block, ct: &[u8]) -> Vec<u8> {
     if ct.is_empty() {
         return cipher.encrypt(g1(v))[..8].to_vec();
@@ -88,7 +88,7 @@ fn prf<C: BlockCipher>(cipher: &C, v: Block, ct: &[u8]) -> Vec<u8> {
     cipher.encrypt(s)[..8].to_vec()
 }
 
-/// One-zero padding: a one bit and as many zeros as fill the block, where it isn't full.
+/// One-zero padding: appends a one bit and zeros to a string shorter than a block.
 fn ozp(string: &[u8]) -> Block {
     let mut block = pad(string);
     if string.len() < 16 {
@@ -97,42 +97,42 @@ fn ozp(string: &[u8]) -> Block {
     block
 }
 
-/// The block with its first bit cleared.
+/// Clears the first bit of a block.
 fn fix0(mut block: Block) -> Block {
     block[0] &= 0x7F;
     block
 }
 
-/// The block with its first bit set.
+/// Sets the first bit of a block.
 fn fix1(mut block: Block) -> Block {
     block[0] |= 0x80;
     block
 }
 
-/// The words `(a, b, c, d) ↦ (a ⊕ c, b ⊕ d, a ⊕ b ⊕ c, b ⊕ c ⊕ d)`.
+/// `f1`: maps the words `(a, b, c, d)` to `(a ⊕ c, b ⊕ d, a ⊕ b ⊕ c, b ⊕ c ⊕ d)`.
 fn f1(x: Block) -> Block {
     let [a, b, c, d] = words(x);
     bytes([a ^ c, b ^ d, a ^ b ^ c, b ^ c ^ d])
 }
 
-/// `(a, b, c, d) ↦ (b, c, d, a ⊕ b)`.
+/// `f2`: maps the words `(a, b, c, d)` to `(b, c, d, a ⊕ b)`.
 fn f2(x: Block) -> Block {
     let [a, b, c, d] = words(x);
     bytes([b, c, d, a ^ b])
 }
 
-/// `(a, b, c, d) ↦ (c, d, a ⊕ b, b ⊕ c)`.
+/// `g1`: maps the words `(a, b, c, d)` to `(c, d, a ⊕ b, b ⊕ c)`.
 fn g1(x: Block) -> Block {
     let [a, b, c, d] = words(x);
     bytes([c, d, a ^ b, b ^ c])
 }
 
-/// `(a, b, c, d) ↦ (b, c, d, a ⊕ b)`.
+/// `g2`: maps the words `(a, b, c, d)` to `(b, c, d, a ⊕ b)`.
 fn g2(x: Block) -> Block {
     f2(x)
 }
 
-/// `(a, b, c, d) ↦ (a ⊕ b, b ⊕ c, c ⊕ d, a ⊕ b ⊕ d)`.
+/// `h`: maps the words `(a, b, c, d)` to `(a ⊕ b, b ⊕ c, c ⊕ d, a ⊕ b ⊕ d)`.
 fn h(x: Block) -> Block {
     let [a, b, c, d] = words(x);
     bytes([a ^ b, b ^ c, c ^ d, a ^ b ^ d])

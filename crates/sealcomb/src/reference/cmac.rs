@@ -4,11 +4,11 @@ use super::gf128::double;
 use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
-/// The first `tag_bytes` bytes of the CMAC of a message (section 6.2).
+/// Returns the first `tag_bytes` bytes of the CMAC of a message (section 6.2).
 ///
 /// # Panics
 ///
-/// If `tag_bytes` is over 16.
+/// If `tag_bytes` is more than 16.
 #[must_use]
 pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> {
     let (k1, k2) = subkeys(cipher);
@@ -23,7 +23,7 @@ pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> 
     c[..tag_bytes].to_vec()
 }
 
-/// The subkeys `K1` and `K2` (section 6.1).
+/// Returns the subkeys `K1` and `K2` (section 6.1).
 fn subkeys<C: BlockCipher>(cipher: &C) -> (Block, Block) {
     let l = cipher.encrypt([0; 16]);
     let k1 = double(l);

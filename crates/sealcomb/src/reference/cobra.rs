@@ -3,7 +3,7 @@
 use super::{Block, BlockCipher, pad, xor};
 use alloc::vec::Vec;
 
-/// Ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(e: &C, nonce: Block, aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut cobra = Cobra::new(e, nonce);
@@ -25,7 +25,7 @@ pub fn seal<C: BlockCipher>(e: &C, nonce: Block, aad: &[u8], msg: &[u8]) -> (Vec
     (ct, tag.to_vec())
 }
 
-/// The message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(e: &C, nonce: Block, aad: &[u8], ct: &[u8], tag: Block) -> Option<Vec<u8>> {
     let mut cobra = Cobra::new(e, nonce);
@@ -50,7 +50,7 @@ fn halves(pair: &[u8; 32]) -> (Block, Block) {
     (pad(&pair[..16]), pad(&pair[16..]))
 }
 
-/// The secrets of the key, and the state from pair to pair.
+/// The secrets derived from the key, and the state carried from pair to pair.
 struct Cobra<'a, C> {
     e: &'a C,
     l: Block,
@@ -83,12 +83,12 @@ impl<'a, C: BlockCipher> Cobra<'a, C> {
         self.d = times(2, self.d);
     }
 
-    /// `S`, after all pairs.
+    /// Returns `S` after all pairs.
     fn s(&self) -> Block {
         xor(self.d, self.l)
     }
 
-    /// The tag of a message that ends with the bytes `last` after its pairs.
+    /// Returns the tag of a message whose pairs are followed by the bytes `last`.
     fn tag(&self, nonce: Block, aad: &[u8], pairs: usize, last: &[u8]) -> Block {
         let s = self.s();
         let finish = |sum: Block, inner: u32, outer: u32| {
@@ -108,13 +108,13 @@ impl<'a, C: BlockCipher> Cobra<'a, C> {
         finish(xor(self.sum, phi), 6, 22)
     }
 
-    /// The bytes after the pairs, encrypted or decrypted.
+    /// Encrypts or decrypts the bytes that follow the pairs.
     fn apply_keystream(&self, tag: Block, last: &[u8]) -> Vec<u8> {
         let z = [26, 38].map(|mask| self.e.encrypt(xor(tag, times(mask, self.s()))));
         last.iter().zip(z.as_flattened()).map(|(byte, z)| byte ^ z).collect()
     }
 
-    /// `A`: the additional data, by PMAC's rule.
+    /// Returns `A`: the additional data, processed like PMAC.
     fn hash(&self, aad: &[u8]) -> Block {
         if aad.is_empty() {
             return [0; 16];
@@ -137,12 +137,12 @@ impl<'a, C: BlockCipher> Cobra<'a, C> {
     }
 }
 
-/// The multiple of a block by a small polynomial, whose coefficients are a number's bits.
+/// Multiplies a block by a polynomial, given as a number whose bits are its coefficients.
 fn times(polynomial: u32, v: Block) -> Block {
     multiply(u128::from(polynomial).to_be_bytes(), v)
 }
 
-/// The product of two blocks as big-endian polynomials modulo `x^128 + x^7 + x^2 + x + 1`.
+/// Returns the product of two blocks as big-endian polynomials modulo `x^128 + x^7 + x^2 + x + 1`.
 fn multiply(a: Block, b: Block) -> Block {
     let a = u128::from_be_bytes(a);
     let b = u128::from_be_bytes(b);

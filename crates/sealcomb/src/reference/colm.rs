@@ -6,12 +6,12 @@ use super::gf128::{double, multiply};
 use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
-/// The elements 3, 3^2 and 7 of the field.
+/// The field elements 3, 3^2 and 7.
 const THREE: Block = 3_u128.to_be_bytes();
 const THREE_SQUARED: Block = 5_u128.to_be_bytes();
 const SEVEN: Block = 7_u128.to_be_bytes();
 
-/// Ciphertext and tag, which are the first bytes and the last 16 of one string.
+/// Returns the ciphertext and the tag: the first bytes and the last 16 bytes of one string.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let l = cipher.encrypt([0; 16]);
@@ -33,7 +33,7 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) ->
     (output, tag)
 }
 
-/// The message, or nothing if the tag or the padding is wrong.
+/// Returns the message, or `None` if the tag or the padding is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], ct: &[u8], tag: &[u8]) -> Option<Vec<u8>> {
     let l = cipher.encrypt([0; 16]);
@@ -57,7 +57,7 @@ pub fn open<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], ct: &[u8], tag
     (cut == &last[..r] && padding == &expected[r..]).then(|| msg.to_vec())
 }
 
-/// `IV`
+/// Returns `IV`.
 fn initial_value<C: BlockCipher>(cipher: &C, l: Block, nonce: &[u8], aad: &[u8]) -> Block {
     let mut mask = multiply(l, THREE);
     let mut iv = cipher.encrypt(xor(pad(nonce), mask));
@@ -68,7 +68,7 @@ fn initial_value<C: BlockCipher>(cipher: &C, l: Block, nonce: &[u8], aad: &[u8])
     iv
 }
 
-/// The masks of the message's blocks and of the block for the tag.
+/// Returns the masks of the message blocks, then that of the tag block.
 fn masks(first: Block, blocks: usize, r: usize) -> Vec<Block> {
     let mut mask = first;
     let mut masks = Vec::new();

@@ -4,11 +4,11 @@ use super::gf128::{double, multiply};
 use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
-/// The elements 3 and 7 of the field.
+/// The field elements 3 and 7.
 const THREE: Block = 3_u128.to_be_bytes();
 const SEVEN: Block = 7_u128.to_be_bytes();
 
-/// Ciphertext, with the byte `P` at its end, and tag.
+/// Returns the ciphertext, which ends with the byte `P`, and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let l = cipher.encrypt([0; 16]);
@@ -25,7 +25,7 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) ->
     (ct, tag(cipher, &blocks, s, &top, &bot).to_vec())
 }
 
-/// The message, or nothing if the tag, the padding or `P` is wrong.
+/// Returns the message, or `None` if the tag, the padding or `P` is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -56,7 +56,8 @@ pub fn open<C: BlockCipher>(
     if partial { strip(msg) } else { Some(msg.to_vec()) }
 }
 
-/// `V`: the sum of the encrypted blocks of the additional data and the nonce, encrypted with the last of them.
+/// Returns `V`: all blocks of additional data and nonce but the last are encrypted and summed, then encrypted with
+/// the last.
 fn process_aad<C: BlockCipher>(cipher: &C, l: Block, nonce: &[u8], aad: &[u8]) -> Block {
     let b = [aad, nonce].concat();
     let mut chunks: Vec<&[u8]> = b.chunks(16).collect();
@@ -67,12 +68,12 @@ fn process_aad<C: BlockCipher>(cipher: &C, l: Block, nonce: &[u8], aad: &[u8]) -
         acc = xor(acc, cipher.encrypt(xor(pad(b), mask)));
         mask = double(mask);
     }
-    // The mask of the last has one more factor 3, or two.
+    // The mask of the last block has one more factor of 3 if the block is full, and two more if it is not.
     mask = multiply(mask, if last.len() == 16 { THREE } else { power(THREE, 2) });
     cipher.encrypt(xor(xor(acc, pad_one(last)), mask))
 }
 
-/// `T`.
+/// Returns `T`.
 fn tag<C: BlockCipher>(cipher: &C, blocks: &[Block], s: Block, top: &[Block], bot: &[Block]) -> Block {
     let sigma = blocks.iter().fold([0; 16], |sum, m| xor(sum, *m));
     let (top, bot) = (top.last().expect("a block"), bot.last().expect("a block"));
@@ -80,7 +81,7 @@ fn tag<C: BlockCipher>(cipher: &C, blocks: &[Block], s: Block, top: &[Block], bo
     xor(cipher.encrypt(xor(upper, s)), multiply(*bot, SEVEN))
 }
 
-/// The masks of the upper and the lower layer.
+/// Returns the masks of the upper layer and those of the lower layer.
 fn masks(l: Block, blocks: usize, partial: bool) -> (Vec<Block>, Vec<Block>) {
     let (mut top, mut bot) = (Vec::from([multiply(l, THREE)]), Vec::from([double(l)]));
     for i in 1..blocks {
@@ -93,12 +94,13 @@ fn masks(l: Block, blocks: usize, partial: bool) -> (Vec<Block>, Vec<Block>) {
     (top, bot)
 }
 
-/// The blocks of a message, at least one, the last padded if it is not full.
+/// Splits a message into blocks, at least one, and pads the last if it is partial.
 pub(super) fn blocks_of(msg: &[u8]) -> Vec<Block> {
     if msg.is_empty() { Vec::from([pad_one(msg)]) } else { msg.chunks(16).map(pad_one).collect() }
 }
 
-/// The message before its padding, which must begin in the last block, and within it unless that is the only one.
+/// Removes the padding, or returns `None` if it is wrong. It must begin in the last block, and after its first byte
+/// unless that is the only block.
 pub(super) fn strip(padded: &[u8]) -> Option<Vec<u8>> {
     let zeros = padded.iter().rev().take_while(|&&byte| byte == 0).count();
     let (end, msg) = padded[..padded.len() - zeros].split_last()?;

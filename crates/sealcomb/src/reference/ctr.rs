@@ -1,10 +1,10 @@
-//! CTR, the counter mode (SP 800-38A, section 6.5), with the whole block as a big-endian counter.
+//! CTR, counter mode (SP 800-38A, section 6.5). The whole block is a big-endian counter.
 
 use super::{Block, BlockCipher, xor_partial};
 use alloc::vec::Vec;
 
-/// `C_j = P_j ⊕ CIPH_K(T_j)`, where `T_1` is the nonce and `T_{j+1} = T_j + 1 mod 2^128`. Encryption and decryption
-/// are the same.
+/// Encrypts or decrypts a message: `C_j = P_j ⊕ CIPH_K(T_j)`, where `T_1` is the nonce and `T_{j+1} = T_j + 1 mod
+/// 2^128`.
 #[must_use]
 pub fn apply<C: BlockCipher>(cipher: &C, nonce: Block, input: &[u8]) -> Vec<u8> {
     let mut counter = u128::from_be_bytes(nonce);

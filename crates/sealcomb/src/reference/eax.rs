@@ -3,11 +3,11 @@
 use super::{Block, BlockCipher, cmac, ctr, xor};
 use alloc::vec::Vec;
 
-/// Encryption (figure 1 of the paper): ciphertext and tag.
+/// Returns the ciphertext and the tag (encryption, figure 1 of the paper).
 ///
 /// # Panics
 ///
-/// If `tag_bytes` is over 16.
+/// If `tag_bytes` is more than 16.
 #[must_use]
 pub fn seal<C: BlockCipher>(
     cipher: &C,
@@ -21,11 +21,11 @@ pub fn seal<C: BlockCipher>(
     (ct, tag)
 }
 
-/// Decryption (figure 1): the message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong (decryption, figure 1).
 ///
 /// # Panics
 ///
-/// If the tag is of over 16 bytes.
+/// If the tag is longer than 16 bytes.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -38,13 +38,13 @@ pub fn open<C: BlockCipher>(
     is_right.then(|| ctr::apply(cipher, omac(cipher, 0, nonce), ct))
 }
 
-/// The first bytes of `OMAC^0(N) ⊕ OMAC^1(H) ⊕ OMAC^2(C)`.
+/// Returns the first bytes of `OMAC^0(N) ⊕ OMAC^1(H) ⊕ OMAC^2(C)`.
 fn tag<C: BlockCipher>(cipher: &C, nonce: &[u8], header: &[u8], ct: &[u8], tag_bytes: usize) -> Vec<u8> {
     let sum = xor(xor(omac(cipher, 0, nonce), omac(cipher, 1, header)), omac(cipher, 2, ct));
     sum[..tag_bytes].to_vec()
 }
 
-/// `OMAC^t(M)`: OMAC, which is CMAC, of the number `t` as a block and the string after it.
+/// Returns `OMAC^t(M)`: OMAC, which is CMAC, of the number `t` as a block followed by the string.
 fn omac<C: BlockCipher>(cipher: &C, t: u128, string: &[u8]) -> Block {
     let tagged = [&t.to_be_bytes(), string].concat();
     cmac::tag(cipher, &tagged, 16).try_into().expect("a block")

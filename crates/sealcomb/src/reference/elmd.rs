@@ -1,19 +1,19 @@
-//! ELmD v2.0 (CAESAR, round 2), with the parameters that the catalog has.
+//! ELmD v2.0 (CAESAR, round 2), with the parameter sets of the catalog.
 
 use super::copa::{blocks_of, strip};
 use super::gf128::{double, multiply};
 use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
-/// A set of parameters. The cipher has the rounds.
+/// A parameter set, except for the number of rounds, which is a property of the cipher.
 pub struct Parameters {
-    /// What follows the nonce.
+    /// The parameter bytes that follow the nonce.
     pub param: [u8; 8],
-    /// Calls of the cipher that make `L` of zero.
+    /// Number of times the zero block is encrypted to obtain `L`.
     pub calls: usize,
-    /// Blocks between intermediate tags, if there are any.
+    /// Number of blocks between intermediate tags, or `None` without intermediate tags.
     pub gap: Option<usize>,
-    /// Whether the tag is cut, so that the ciphertext is as long as the message.
+    /// Whether the tag is truncated, so that the ciphertext is as long as the message.
     pub variable_tag: bool,
 }
 
@@ -29,14 +29,14 @@ pub const INTERMEDIATE_TAGS: Parameters =
 pub const VARIABLE_TAG: Parameters =
     Parameters { param: [10, 0, 0, 1, 0x80, 0, 0, 0], variable_tag: true, ..FULL };
 
-/// Elements of the field: 1, 3, 3^2, 7, and 1/2.
+/// The field elements 1, 3, 3^2, 7 and 1/2.
 const ONE: Block = 1_u128.to_be_bytes();
 const THREE: Block = 3_u128.to_be_bytes();
 const THREE_SQUARED: Block = 5_u128.to_be_bytes();
 const SEVEN: Block = 7_u128.to_be_bytes();
 const HALF: Block = (1_u128 << 127 | 0x43).to_be_bytes();
 
-/// The most intermediate tags of a message.
+/// Maximum number of intermediate tags of a message.
 const MAX_TAGS: usize = 32;
 
 impl Parameters {
@@ -44,12 +44,12 @@ impl Parameters {
         (0..self.calls).fold([0; 16], |l, _| cipher.encrypt(l))
     }
 
-    /// Whether an intermediate tag follows block `i`, counted from 1, of `l`.
+    /// Returns whether an intermediate tag follows block `i`, counted from 1, of `l` blocks.
     fn tag_follows(&self, i: usize, l: usize) -> bool {
         self.gap.is_some_and(|gap| i < l && i.is_multiple_of(gap) && i / gap <= MAX_TAGS)
     }
 
-    /// `IV`
+    /// Returns `IV`.
     fn initial_value<C: BlockCipher>(&self, cipher: &C, nonce: &[u8], aad: &[u8]) -> Block {
         let mut mask = multiply(self.l(cipher), THREE);
         let mut w = [0; 16];
@@ -62,7 +62,7 @@ impl Parameters {
         w
     }
 
-    /// The masks of the upper layer, for `l` blocks and the block of the tag.
+    /// Returns the masks of the upper layer for `l` blocks, then that of the tag block.
     fn top<C: BlockCipher>(&self, cipher: &C, l: usize, partial: bool) -> Vec<Block> {
         let mut mask = multiply(self.l(cipher), HALF);
         let mut top = Vec::new();
@@ -74,7 +74,7 @@ impl Parameters {
     }
 }
 
-/// Ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(
     cipher: &C,
@@ -116,7 +116,7 @@ pub fn seal<C: BlockCipher>(
     }
 }
 
-/// The message, or nothing if a tag, the padding or the flag is wrong.
+/// Returns the message, or `None` if a tag, the padding or the flag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -163,7 +163,7 @@ pub fn open<C: BlockCipher>(
     if partial { strip(m.as_flattened()) } else { Some(m.as_flattened().to_vec()) }
 }
 
-/// Where the tag begins within the last block.
+/// Opens a message of the variable-tag variant, whose tag begins within the last block.
 fn open_variable<C: BlockCipher>(
     cipher: &C,
     parameters: &Parameters,
@@ -194,14 +194,14 @@ fn open_variable<C: BlockCipher>(
     (cut == &last[..r] && padding == &expected[r..]).then(|| msg.to_vec())
 }
 
-/// `rho(X, W)`: `Y`, and the next `W`.
+/// `rho(X, W)`: returns `Y` and replaces `W` by its successor.
 pub(super) fn rho(x: Block, w: &mut Block) -> Block {
     let y = xor(x, multiply(*w, THREE));
     *w = xor(x, double(*w));
     y
 }
 
-/// The inverse: `X`, and the same next `W`.
+/// The inverse of [`rho`]: returns `X` and replaces `W` by the same successor.
 pub(super) fn unrho(y: Block, w: &mut Block) -> Block {
     let x = xor(y, multiply(*w, THREE));
     *w = xor(y, *w);

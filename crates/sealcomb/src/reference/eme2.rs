@@ -1,10 +1,10 @@
-//! EME2 (IEEE Std 1619.2), a wide-block cipher with a tweak.
+//! EME2 (IEEE Std 1619.2), a tweakable wide-block cipher.
 
 use super::gf128::double_little_endian as double;
 use super::{Block, BlockCipher, pad, pad_one, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// The cipher and the two further keys.
+/// The cipher and the two additional keys.
 #[derive(Debug)]
 pub struct Keys<C> {
     k_ad: Block,
@@ -13,7 +13,8 @@ pub struct Keys<C> {
 }
 
 impl<C: BlockCipher> Keys<C> {
-    /// From `K_AD`, `K_ECB` and the cipher's key, one after the other; nothing if they are not of so many bytes.
+    /// Splits a key into `K_AD`, `K_ECB` and the cipher's key, in this order. Returns `None` if it has the wrong
+    /// length.
     #[must_use]
     pub fn new(key: &[u8]) -> Option<Self> {
         let (k_ad, rest) = key.split_first_chunk()?;
@@ -21,27 +22,27 @@ impl<C: BlockCipher> Keys<C> {
         Some(Self { k_ad: *k_ad, k_ecb: *k_ecb, cipher: C::with_key(k_aes)? })
     }
 
-    /// Encrypts at least 16 bytes.
+    /// Encrypts a message of at least 16 bytes.
     ///
     /// # Panics
     ///
-    /// If the message has fewer.
+    /// If the message is shorter.
     #[must_use]
     pub fn encrypt(&self, tweak: &[u8], msg: &[u8]) -> Vec<u8> {
         self.eme(tweak, msg, |block| self.cipher.encrypt(block))
     }
 
-    /// Decrypts at least 16 bytes.
+    /// Decrypts a message of at least 16 bytes.
     ///
     /// # Panics
     ///
-    /// If the message has fewer.
+    /// If the message is shorter.
     #[must_use]
     pub fn decrypt(&self, tweak: &[u8], ct: &[u8]) -> Vec<u8> {
         self.eme(tweak, ct, |block| self.cipher.decrypt(block))
     }
 
-    /// Either direction, which `f`, the cipher or its inverse, decides.
+    /// Encrypts or decrypts, where `f` is the cipher or its inverse.
     fn eme(&self, tweak: &[u8], input: &[u8], f: impl Fn(Block) -> Block) -> Vec<u8> {
         let t = self.tweak_block(tweak);
         let (blocks, q) = input.as_chunks::<16>();
@@ -77,7 +78,7 @@ impl<C: BlockCipher> Keys<C> {
         output
     }
 
-    /// `t`
+    /// Returns `t`.
     fn tweak_block(&self, tweak: &[u8]) -> Block {
         if tweak.is_empty() {
             return self.cipher.encrypt(self.k_ad);

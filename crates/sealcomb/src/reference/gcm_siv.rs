@@ -4,11 +4,11 @@ use super::gf128::polyval_dot;
 use super::{Block, BlockCipher, pad, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// `encrypt` of section 4: ciphertext and tag. `cipher` holds the key-generating key.
+/// Returns the ciphertext and the tag (`encrypt`, section 4). `cipher` has the key-generating key.
 ///
 /// # Panics
 ///
-/// If the nonce is not of 12 bytes.
+/// If the nonce is not 12 bytes.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (authentication_key, encryption_key) = derive_keys(cipher, nonce);
@@ -16,11 +16,11 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8], aad: &[u8], msg: &[u8]) ->
     (aes_ctr(&encryption_key, tag, msg), tag.to_vec())
 }
 
-/// `decrypt` of section 5: the message, or nothing if the tag is wrong. `cipher` holds the key-generating key.
+/// Returns the message, or `None` if the tag is wrong (`decrypt`, section 5). `cipher` has the key-generating key.
 ///
 /// # Panics
 ///
-/// If the nonce is not of 12 bytes.
+/// If the nonce is not 12 bytes.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -34,7 +34,7 @@ pub fn open<C: BlockCipher>(
     (tag(authentication_key, &encryption_key, nonce, aad, &msg) == received).then_some(msg)
 }
 
-/// `derive_keys`: the message-authentication key and the cipher under the message-encryption key.
+/// `derive_keys`: returns the message-authentication key, and the cipher under the message-encryption key.
 fn derive_keys<C: BlockCipher>(cipher: &C, nonce: &[u8]) -> (Block, C) {
     let mut stream = Vec::new();
     for i in 0..(16 + C::KEY_BYTES as u32) / 8 {
@@ -47,7 +47,7 @@ fn derive_keys<C: BlockCipher>(cipher: &C, nonce: &[u8]) -> (Block, C) {
     (pad(authentication_key), C::with_key(encryption_key).expect("as many bytes as a key has"))
 }
 
-/// The tag of a message, which also starts its counter.
+/// Returns the tag of a message, which is also the initial counter block.
 fn tag<C: BlockCipher>(
     authentication_key: Block,
     encryption_key: &C,
@@ -64,12 +64,13 @@ fn tag<C: BlockCipher>(
     encryption_key.encrypt(s)
 }
 
-/// `POLYVAL(H, X_1, X_2, …)`: `S_j = dot(S_{j-1} + X_j, H)` (section 3).
+/// Returns `POLYVAL(H, X_1, X_2, …)`: `S_j = dot(S_{j-1} + X_j, H)` (section 3).
 fn polyval(h: Block, blocks: impl Iterator<Item = Block>) -> Block {
     blocks.fold([0; 16], |s, x| polyval_dot(xor(s, x), h))
 }
 
-/// `AES_CTR` of section 4: a little-endian counter in the first 32 bits, started by the tag with its top bit set.
+/// `AES_CTR` of section 4: the initial counter block is the tag with its top bit set, and its first 32 bits count,
+/// little-endian.
 fn aes_ctr<C: BlockCipher>(cipher: &C, tag: Block, input: &[u8]) -> Vec<u8> {
     let mut block = tag;
     block[15] |= 0x80;

@@ -1,10 +1,10 @@
-//! GF(2^128): multiplication, bit by bit, in the two conventions of GHASH and POLYVAL, and doubling in those of CMAC and
-//! XTS.
+//! GF(2^128), bit by bit: multiplication in the conventions of GHASH, POLYVAL and CMAC, and doubling in those of
+//! CMAC and XTS.
 
 use super::Block;
 
-/// `2 x` in CMAC's convention (SP 800-38B, section 6.1): the leftmost bit of a block is the coefficient of `x^127`, the
-/// field's polynomial is `x^128 + x^7 + x^2 + x + 1`.
+/// Returns `2 x` in CMAC's convention (SP 800-38B, section 6.1): the leftmost bit of a block is the coefficient of
+/// `x^127`, and the field polynomial is `x^128 + x^7 + x^2 + x + 1`.
 #[must_use]
 pub fn double(x: Block) -> Block {
     let x = u128::from_be_bytes(x);
@@ -13,7 +13,7 @@ pub fn double(x: Block) -> Block {
     doubled.to_be_bytes()
 }
 
-/// `2 x` in XTS' convention, the same with the bytes the other way round.
+/// Returns `2 x` in XTS's convention: CMAC's with the bytes of the block reversed.
 #[must_use]
 pub fn double_little_endian(mut x: Block) -> Block {
     x.reverse();
@@ -22,7 +22,7 @@ pub fn double_little_endian(mut x: Block) -> Block {
     doubled
 }
 
-/// The product in CMAC's convention.
+/// Returns the product of two blocks in CMAC's convention.
 #[must_use]
 pub fn multiply(x: Block, y: Block) -> Block {
     let y = u128::from_be_bytes(y);
@@ -36,8 +36,8 @@ pub fn multiply(x: Block, y: Block) -> Block {
     product
 }
 
-/// The product of two blocks in GHASH's convention (SP 800-38D, section 6.3): the leftmost bit of a block is the
-/// coefficient of `x^0`, the field's polynomial is `x^128 + x^7 + x^2 + x + 1`.
+/// Returns the product of two blocks in GHASH's convention (SP 800-38D, section 6.3): the leftmost bit of a block is
+/// the coefficient of `x^0`, and the field polynomial is `x^128 + x^7 + x^2 + x + 1`.
 #[must_use]
 pub fn ghash_multiply(x: Block, y: Block) -> Block {
     const R: u128 = 0b1110_0001 << 120;
@@ -53,8 +53,8 @@ pub fn ghash_multiply(x: Block, y: Block) -> Block {
     z.to_be_bytes()
 }
 
-/// POLYVAL's `dot(a, b) = a · b · x^-128` (RFC 8452, section 3): bit `i` of a little-endian block is the coefficient of
-/// `x^i`, the field's polynomial is `x^128 + x^127 + x^126 + x^121 + 1`.
+/// Returns `dot(a, b) = a · b · x^-128` of POLYVAL (RFC 8452, section 3): bit `i` of a little-endian block is the
+/// coefficient of `x^i`, and the field polynomial is `x^128 + x^127 + x^126 + x^121 + 1`.
 #[must_use]
 pub fn polyval_dot(a: Block, b: Block) -> Block {
     /// `x^-128 = x^127 + x^124 + x^121 + x^114 + 1`.
@@ -63,7 +63,7 @@ pub fn polyval_dot(a: Block, b: Block) -> Block {
     polyval_multiply(product, X_TO_MINUS_128).to_le_bytes()
 }
 
-/// `a · b` in POLYVAL's field.
+/// Returns `a · b` in POLYVAL's field.
 fn polyval_multiply(a: u128, b: u128) -> u128 {
     const REDUCTION: u128 = 1 << 127 | 1 << 126 | 1 << 121 | 1;
     let mut product = 0;

@@ -14,7 +14,7 @@ struct State<'c, C> {
     r: Half,
 }
 
-/// Encryption: ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, iv: &Half, aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut state = State::new(cipher, *iv, aad);
@@ -31,7 +31,7 @@ pub fn seal<C: BlockCipher>(cipher: &C, iv: &Half, aad: &[u8], msg: &[u8]) -> (V
     (ct, state.tag())
 }
 
-/// Decryption: the message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(cipher: &C, iv: &Half, aad: &[u8], ct: &[u8], tag: &[u8]) -> Option<Vec<u8>> {
     let mut state = State::new(cipher, *iv, aad);
@@ -50,7 +50,7 @@ pub fn open<C: BlockCipher>(cipher: &C, iv: &Half, aad: &[u8], ct: &[u8], tag: &
 }
 
 impl<'c, C: BlockCipher> State<'c, C> {
-    /// Initialization, and the associated data in padded blocks.
+    /// Initializes the state and absorbs the padded associated data.
     fn new(cipher: &'c C, iv: Half, aad: &[u8]) -> Self {
         let mut state = Self { cipher, u: [0; 8], v: iv, r: [0; 8] };
         state.encrypt();
@@ -65,7 +65,7 @@ impl<'c, C: BlockCipher> State<'c, C> {
         state
     }
 
-    /// `(U, V) ← E_K(U, V)`; `V` is the half that comes first in memory.
+    /// `(U, V) ← E_K(U, V)`. In memory, `V` is the first half.
     fn encrypt(&mut self) {
         let mut block: Block = [0; 16];
         block[..8].copy_from_slice(&self.v);
@@ -75,7 +75,7 @@ impl<'c, C: BlockCipher> State<'c, C> {
         self.u.copy_from_slice(&block[8..]);
     }
 
-    /// The state encrypted and `V ← V ⊕ R`: what is added to the message.
+    /// Encrypts the state and computes `V ← V ⊕ R`. Returns `V`, the keystream.
     fn next(&mut self) -> Half {
         self.encrypt();
         self.v = xor(self.v, self.r);
@@ -88,7 +88,7 @@ impl<'c, C: BlockCipher> State<'c, C> {
         self.r = xor(self.r, self.u);
     }
 
-    /// Finalization.
+    /// Returns the tag (finalization).
     fn tag(mut self) -> Vec<u8> {
         self.next();
         self.v[0] ^= 3;
@@ -98,7 +98,7 @@ impl<'c, C: BlockCipher> State<'c, C> {
     }
 }
 
-/// A string of less than 8 bytes with a one bit and as many zeros as fill the half block; 8 bytes stay as they are.
+/// Appends a one bit and zeros to a string shorter than 8 bytes. A string of 8 bytes is unchanged.
 fn pad(string: &[u8]) -> Half {
     let mut half = [0; 8];
     half[..string.len()].copy_from_slice(string);

@@ -1,11 +1,11 @@
-//! Julius-ECB (CAESAR round 1), regular: the encrypted hash of everything masks the blocks before they are encrypted in
-//! ECB.
+//! Julius-ECB (CAESAR, round 1), regular variant: ECB of blocks that are masked by the encrypted hash of the whole
+//! input.
 
 use super::gf128::multiply;
 use super::{Block, BlockCipher, pad, whole_blocks, xor};
 use alloc::vec::Vec;
 
-/// Ciphertext and tag, which is the block before it.
+/// Returns the ciphertext and the tag, which is the block preceding it.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: Block, aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let delta = cipher.encrypt([0; 16]);
@@ -20,15 +20,16 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: Block, aad: &[u8], msg: &[u8]) ->
     (c[1..].as_flattened().to_vec(), c[0].to_vec())
 }
 
-/// The message, or nothing if no length that a message with this ciphertext may have makes the first block and the padding
-/// zero. The length is part of what is hashed, and the receiver ought to know it.
+/// Returns the message, or `None` if the tag is wrong. Tries every message length that this ciphertext may have, and
+/// accepts one for which the first block and the padding are zero. The length is hashed, and a receiver should know
+/// it.
 #[must_use]
 pub fn open<C: BlockCipher>(cipher: &C, nonce: Block, aad: &[u8], ct: &[u8], tag: Block) -> Option<Vec<u8>> {
     let lengths = ct.len().saturating_sub(15)..=ct.len();
     lengths.rev().find_map(|bytes| open_as(cipher, nonce, aad, ct, tag, bytes))
 }
 
-/// The message of so many bytes.
+/// Returns the message if it has `bytes` bytes and verifies.
 fn open_as<C: BlockCipher>(
     cipher: &C,
     nonce: Block,
@@ -54,7 +55,7 @@ fn open_as<C: BlockCipher>(
     zeros.iter().all(|&byte| byte == 0).then(|| msg.to_vec())
 }
 
-/// `seed`: the polynomial in `delta` whose coefficients are the blocks of the prefix and of the body.
+/// Returns `seed`: the polynomial in `delta` whose coefficients are the blocks of the prefix and of the body.
 fn hash(delta: Block, nonce: Block, aad: &[u8], msg_bytes: usize, body: &[Block]) -> Block {
     let lengths = (aad.len() as u128) << 64 | msg_bytes as u128;
     let prefix = [1_u128.to_be_bytes(), nonce, lengths.to_be_bytes()];
@@ -62,7 +63,7 @@ fn hash(delta: Block, nonce: Block, aad: &[u8], msg_bytes: usize, body: &[Block]
     blocks.fold([0; 16], |seed, block| xor(multiply(seed, delta), block))
 }
 
-/// `n` masks, whose own hash is zero where there is more than one.
+/// Returns `n` masks. If there is more than one, their own hash is zero.
 fn masks(delta: Block, mu: Block, n: usize) -> Vec<Block> {
     let mut powers = Vec::from([mu]);
     for i in 1..n {

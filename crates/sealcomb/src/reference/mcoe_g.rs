@@ -1,10 +1,10 @@
-//! McOE-G: an online mode on a block cipher that one multiplication makes tweakable.
+//! McOE-G: an online mode over a block cipher that one multiplication makes tweakable.
 
 use super::gf128::ghash_multiply;
 use super::{Block, BlockCipher, pad, xor};
 use alloc::vec::Vec;
 
-/// Ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(k1: &C, k2: Block, nonce: Block, aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let cipher = Tweakable { k1, k2 };
@@ -27,7 +27,7 @@ pub fn seal<C: BlockCipher>(k1: &C, k2: Block, nonce: Block, aad: &[u8], msg: &[
     (ct, [&q[s..], &cipher.encrypt(u, tau)[..s]].concat())
 }
 
-/// The message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     k1: &C,
@@ -58,7 +58,7 @@ pub fn open<C: BlockCipher>(
     (r[s..] == tau[..16 - s] && cipher.encrypt(u, tau)[..s] == tag[16 - s..]).then_some(msg)
 }
 
-/// A string filled up to a block with the first bytes of another.
+/// Completes a string to a block with the first bytes of `with`.
 fn fill(string: &[u8], with: &Block) -> Block {
     let mut block = pad(string);
     block[string.len()..].copy_from_slice(&with[..16 - string.len()]);
@@ -82,7 +82,7 @@ impl<C: BlockCipher> Tweakable<'_, C> {
         xor(self.k1.decrypt(xor(y, h)), h)
     }
 
-    /// `tau`, and the tweak of the first block.
+    /// Returns `tau` and the tweak of the first block.
     fn header(&self, nonce: Block, aad: &[u8]) -> (Block, Block) {
         let mut u = (aad.len() as u128).to_be_bytes();
         for a in aad.chunks(16).map(pad) {
@@ -92,7 +92,7 @@ impl<C: BlockCipher> Tweakable<'_, C> {
         (tau, xor(tau, nonce))
     }
 
-    /// `W`, by which the last, partial block of `s` bytes is masked.
+    /// Returns `W`, the mask of a partial last block of `s` bytes.
     fn mask(&self, s: usize) -> Block {
         self.encrypt([0xff; 16], (s as u128).to_be_bytes())
     }

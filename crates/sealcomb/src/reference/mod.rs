@@ -1,9 +1,9 @@
-//! By-the-book models of every mode, for tests: one block at a time, as slow and as plain as the standards read.
+//! Reference models of all modes, for tests. They process one block at a time, in the notation of the specifications.
 //!
-//! Nothing here is shared with the library proper. The models see a block cipher only through [`BlockCipher`], work on
-//! byte strings that they allocate, and branch on secrets: they are an oracle, not an implementation to use.
+//! The models share no code with the rest of the library. They access a block cipher through [`BlockCipher`] only,
+//! allocate their results, and **branch on secrets**: they are test oracles, not implementations to use.
 //!
-//! [`seal`] and [`open`] choose the model by the id of the catalog.
+//! [`seal`] and [`open`] select the model by algorithm id.
 //!
 //! ```
 //! let (ciphertext, tag) =
@@ -53,19 +53,19 @@ use serpent::Serpent;
 /// One block of 128 bits.
 pub type Block = [u8; 16];
 
-/// What a model sees of a block cipher.
+/// A block cipher with blocks of 128 bits, as the models use it.
 pub trait BlockCipher: Sized {
-    /// Bytes of a key.
+    /// Key size in bytes.
     const KEY_BYTES: usize;
 
-    /// The cipher under `key`; nothing if the key is not of [`Self::KEY_BYTES`] bytes.
+    /// Returns the cipher under `key`, or `None` if the key is not [`Self::KEY_BYTES`] long.
     fn with_key(key: &[u8]) -> Option<Self>;
 
-    /// The forward cipher function on one block.
+    /// Encrypts one block.
     #[must_use]
     fn encrypt(&self, block: Block) -> Block;
 
-    /// The inverse cipher function on one block.
+    /// Decrypts one block.
     #[must_use]
     fn decrypt(&self, block: Block) -> Block;
 }
@@ -98,10 +98,10 @@ block_cipher!(Aes128, 16);
 block_cipher!(Aes192, 24);
 block_cipher!(Aes256, 32);
 
-/// Encrypts and authenticates with the algorithm of this id: ciphertext and tag.
+/// Seals a message with the model of an algorithm. Returns the ciphertext and the tag.
 ///
-/// A MAC authenticates `aad` and takes no message; an unauthenticated cipher takes no additional data but a tweak, and
-/// gives an empty tag. Nothing comes back when there is no such algorithm or it does not take these sizes.
+/// MACs authenticate `aad` and take no message. Unauthenticated ciphers return an empty tag and take no `aad`,
+/// except for a tweak. The result is `None` if the algorithm is unknown or does not accept these sizes.
 #[must_use]
 pub fn seal(
     algorithm_id: &str,
@@ -130,9 +130,9 @@ pub fn seal(
     }
 }
 
-/// Decrypts and verifies with the algorithm of this id: the message.
+/// Opens a message with the model of an algorithm. Returns the message.
 ///
-/// Nothing comes back when the tag is wrong, there is no such algorithm, or it does not take these sizes.
+/// The result is `None` if the tag is wrong, the algorithm is unknown, or it does not accept these sizes.
 #[must_use]
 pub fn open(
     algorithm_id: &str,
@@ -159,7 +159,7 @@ pub fn open(
     }
 }
 
-/// EME2 under one of the ciphers, whose key comes after the mode's own; additional data is the tweak.
+/// Encrypts or decrypts with EME2 under one of the ciphers. The mode's keys precede the cipher's in `key`.
 fn wide_block(cipher: &str, key: &[u8], tweak: &[u8], input: &[u8], decrypts: bool) -> Option<Vec<u8>> {
     fn under<C: BlockCipher>(key: &[u8], tweak: &[u8], input: &[u8], decrypts: bool) -> Option<Vec<u8>> {
         let keys = eme2::Keys::<C>::new(key)?;
@@ -175,7 +175,7 @@ fn wide_block(cipher: &str, key: &[u8], tweak: &[u8], input: &[u8], decrypts: bo
     }
 }
 
-/// The cipher under the first bytes of a key, and the mode's own key after them.
+/// Splits a key into the cipher under its first bytes, and the mode's additional key bytes.
 fn split_key<C: BlockCipher>(key: &[u8]) -> Option<(C, &[u8])> {
     let (cipher, own) = key.split_at_checked(C::KEY_BYTES)?;
     Some((C::with_key(cipher)?, own))
@@ -277,7 +277,8 @@ fn open_with<C: BlockCipher>(
     }
 }
 
-/// Whether a mode takes a key of its own, a nonce, additional data, a message and a tag of so many bytes.
+/// Returns whether a mode accepts these sizes in bytes: additional key bytes, nonce, additional data, message and
+/// tag.
 fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: usize, tag: usize) -> bool {
     let own_bytes = match mode {
         "mcoe-g" => 16,
@@ -318,17 +319,18 @@ fn takes<C: BlockCipher>(mode: &str, own: usize, nonce: usize, aad: usize, msg: 
     }
 }
 
-/// The associated strings of SIV: the additional data, and a nonce where there is one (RFC 5297, section 3).
+/// Returns the number of SIV's associated strings: the additional data, and the nonce unless it is empty (RFC 5297,
+/// section 3).
 fn strings(nonce: &[u8]) -> usize {
     if nonce.is_empty() { 1 } else { 2 }
 }
 
-/// The bitwise sum of two blocks.
+/// Returns the XOR of two blocks.
 fn xor(x: Block, y: Block) -> Block {
     core::array::from_fn(|i| x[i] ^ y[i])
 }
 
-/// A string of at most 16 bytes, followed by a one bit and filled up with zeros if it is shorter.
+/// Pads a string of at most 16 bytes to a block: a one bit, then zeros, if it is shorter.
 fn pad_one(string: &[u8]) -> Block {
     let mut block = pad(string);
     if string.len() < 16 {
@@ -337,19 +339,19 @@ fn pad_one(string: &[u8]) -> Block {
     block
 }
 
-/// A string of at most 16 bytes, filled up with zeros.
+/// Zero-pads a string of at most 16 bytes to a block.
 fn pad(string: &[u8]) -> Block {
     let mut block = [0; 16];
     block[..string.len()].copy_from_slice(string);
     block
 }
 
-/// The bitwise sum of a string of at most 16 bytes and the first bytes of a block.
+/// XORs a string of at most 16 bytes with the first bytes of a block.
 fn xor_partial(string: &[u8], block: Block) -> Vec<u8> {
     string.iter().zip(block).map(|(x, y)| x ^ y).collect()
 }
 
-/// The blocks of a string of whole blocks.
+/// Returns the blocks of a string whose length is a multiple of 16.
 fn whole_blocks(string: &[u8]) -> impl Iterator<Item = Block> {
     let (blocks, rest) = string.as_chunks();
     assert!(rest.is_empty(), "the mode takes whole blocks");

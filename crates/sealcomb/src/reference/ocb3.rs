@@ -4,11 +4,11 @@ use super::gf128::double;
 use super::{Block, BlockCipher, pad, pad_one, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// `OCB-ENCRYPT` (section 4.2): ciphertext and tag.
+/// Returns the ciphertext and the tag (`OCB-ENCRYPT`, section 4.2).
 ///
 /// # Panics
 ///
-/// If the nonce is not of 1 to 15 bytes or `tag_bytes` is over 16.
+/// If the nonce is not 1 to 15 bytes, or `tag_bytes` is more than 16.
 #[must_use]
 pub fn seal<C: BlockCipher>(
     cipher: &C,
@@ -34,11 +34,11 @@ pub fn seal<C: BlockCipher>(
     (ct, tag(cipher, &l, checksum, offset, aad, tag_bytes))
 }
 
-/// `OCB-DECRYPT` (section 4.3): the message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong (`OCB-DECRYPT`, section 4.3).
 ///
 /// # Panics
 ///
-/// If the nonce is not of 1 to 15 bytes.
+/// If the nonce is not 1 to 15 bytes.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -65,7 +65,7 @@ pub fn open<C: BlockCipher>(
     (tag(cipher, &l, checksum, offset, aad, received.len()) == received).then_some(msg)
 }
 
-/// The key-dependent variables of section 4.1.
+/// The key-dependent variables (section 4.1).
 struct Masks {
     asterisk: Block,
     dollar: Block,
@@ -77,13 +77,13 @@ impl Masks {
         Self { asterisk, dollar: double(asterisk) }
     }
 
-    /// `L_{ntz(i)}`, with which the offset goes on to block `i`.
+    /// Returns `L_{ntz(i)}`, which advances the offset to block `i`.
     fn of_block(&self, i: usize) -> Block {
         (0..=i.trailing_zeros()).fold(self.dollar, |l, _| double(l))
     }
 }
 
-/// `Offset_0`: 128 bits of `Stretch`, from bit `bottom` on.
+/// Returns `Offset_0`: 128 bits of `Stretch`, starting at bit `bottom`.
 fn first_offset<C: BlockCipher>(cipher: &C, nonce: &[u8], tag_bytes: usize) -> Block {
     let mut block = [0; 16];
     block[16 - nonce.len()..].copy_from_slice(nonce);
@@ -98,7 +98,7 @@ fn first_offset<C: BlockCipher>(cipher: &C, nonce: &[u8], tag_bytes: usize) -> B
     core::array::from_fn(|byte| (0..8).fold(0, |bits, i| bits << 1 | bit(bottom + 8 * byte + i)))
 }
 
-/// `Tag = ENCIPHER(K, Checksum ⊕ Offset ⊕ L_$) ⊕ HASH(K, A)`, cut to its length.
+/// Returns `Tag = ENCIPHER(K, Checksum ⊕ Offset ⊕ L_$) ⊕ HASH(K, A)`, truncated.
 fn tag<C: BlockCipher>(
     cipher: &C,
     l: &Masks,
@@ -111,7 +111,7 @@ fn tag<C: BlockCipher>(
     xor(full, hash(cipher, l, aad))[..tag_bytes].to_vec()
 }
 
-/// `HASH(K, A)` (section 4.1).
+/// Returns `HASH(K, A)` (section 4.1).
 fn hash<C: BlockCipher>(cipher: &C, l: &Masks, aad: &[u8]) -> Block {
     let mut offset = [0; 16];
     let mut sum = [0; 16];

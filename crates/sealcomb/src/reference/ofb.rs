@@ -3,7 +3,7 @@
 use super::{Block, BlockCipher, xor_partial};
 use alloc::vec::Vec;
 
-/// `O_j = CIPH_K(O_{j-1})` with the IV for `O_0`; `C_j = P_j ⊕ O_j`. Encryption and decryption are the same.
+/// Encrypts or decrypts a message: `O_j = CIPH_K(O_{j-1})`, where `O_0` is the IV, and `C_j = P_j ⊕ O_j`.
 #[must_use]
 pub fn apply<C: BlockCipher>(cipher: &C, iv: Block, input: &[u8]) -> Vec<u8> {
     let mut o = iv;

@@ -1,23 +1,23 @@
-//! AES-OTR, version 3, with associated data in parallel or in series.
+//! AES-OTR, version 3, with parallel or serial associated data.
 
 use super::gf128::double;
 use super::{Block, BlockCipher, pad, pad_one, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// How associated data is processed: the two parameter sets.
+/// How associated data is processed; one of the two families of parameter sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ad {
-    /// Like PMAC, beside the message.
+    /// Like PMAC, independently of the message.
     Parallel,
-    /// Like CMAC, ahead of the message.
+    /// Like CMAC, before the message.
     Serial,
 }
 
-/// Ciphertext and tag.
+/// Returns the ciphertext and the tag.
 ///
 /// # Panics
 ///
-/// If the nonce is not of 1 to 15 bytes or `tag_bytes` is over 16.
+/// If the nonce is not 1 to 15 bytes, or `tag_bytes` is more than 16.
 #[must_use]
 pub fn seal<C: BlockCipher>(
     cipher: &C,
@@ -54,11 +54,11 @@ pub fn seal<C: BlockCipher>(
     (ct, tag[..tag_bytes].to_vec())
 }
 
-/// The message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 ///
 /// # Panics
 ///
-/// If the nonce is not of 1 to 15 bytes.
+/// If the nonce is not 1 to 15 bytes.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -95,19 +95,19 @@ pub fn open<C: BlockCipher>(
     (state.tag(cipher, last.len())[..received.len()] == *received).then_some(msg)
 }
 
-/// The chunks of 32 bytes before the last one, and the last one of 1 to 32 bytes; empty only if the string is.
+/// Splits a string into chunks of 32 bytes and a last one of 1 to 32 bytes, which is empty only if the string is.
 fn split(string: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let (chunks, last) = string.split_at(string.len().saturating_sub(1) / 32 * 32);
     (chunks.chunks(32), last)
 }
 
 struct State {
-    /// `L_i`
+    /// `L_i`.
     l: Block,
-    /// `L#_i`
+    /// `L#_i`.
     l_sharp: Block,
     sum: Block,
-    /// What the tag call's output is masked with: `TA` when it is not in `L` already.
+    /// The mask added to the output of the tag's cipher call: `TA`, unless `L` already includes it.
     ta: Block,
 }
 
@@ -124,13 +124,13 @@ impl State {
         Self { l, l_sharp: xor(double(l), l), sum: [0; 16], ta }
     }
 
-    /// Goes on to the masks of the next chunk.
+    /// Advances to the masks of the next chunk.
     fn next(&mut self) {
         self.l = double(self.l);
         self.l_sharp = double(self.l_sharp);
     }
 
-    /// The tag, if the last chunk has `r` bytes.
+    /// Returns the tag if the last chunk has `r` bytes.
     fn tag<C: BlockCipher>(&self, cipher: &C, r: usize) -> Block {
         let la = if r <= 16 { self.l } else { self.l_sharp };
         let (two, four) = (double(la), double(double(la)));
@@ -139,7 +139,7 @@ impl State {
     }
 }
 
-/// `TA` of the parallel sets.
+/// Returns `TA` of the parallel parameter sets.
 fn parallel<C: BlockCipher>(cipher: &C, aad: &[u8]) -> Block {
     let mut blocks: Vec<_> = aad.chunks(16).collect();
     let Some(last) = blocks.pop() else { return [0; 16] };
@@ -153,7 +153,7 @@ fn parallel<C: BlockCipher>(cipher: &C, aad: &[u8]) -> Block {
     cipher.encrypt(xor(xor(s, pad_one(last)), xor(times, mask)))
 }
 
-/// `TA` of the serial sets.
+/// Returns `TA` of the serial parameter sets.
 fn serial<C: BlockCipher>(cipher: &C, aad: &[u8]) -> Block {
     let mut blocks: Vec<_> = aad.chunks(16).collect();
     let Some(last) = blocks.pop() else { return [0; 16] };

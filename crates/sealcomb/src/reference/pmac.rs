@@ -4,11 +4,11 @@ use super::gf128::double;
 use super::{Block, BlockCipher, pad, pad_one, xor};
 use alloc::vec::Vec;
 
-/// The first `tag_bytes` bytes of the PMAC of a message (figure 2 of the paper).
+/// Returns the first `tag_bytes` bytes of the PMAC of a message (figure 2 of the paper).
 ///
 /// # Panics
 ///
-/// If `tag_bytes` is over 16.
+/// If `tag_bytes` is more than 16.
 #[must_use]
 pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> {
     let l = cipher.encrypt([0; 16]);
@@ -25,7 +25,7 @@ pub fn tag<C: BlockCipher>(cipher: &C, msg: &[u8], tag_bytes: usize) -> Vec<u8> 
     cipher.encrypt(sum)[..tag_bytes].to_vec()
 }
 
-/// `x^-1` times a block: the block of which it is the double.
+/// Returns `x^-1` times a block: the block whose double it is.
 fn halve(block: Block) -> Block {
     let v = u128::from_be_bytes(block);
     let even = if v & 1 == 1 { (v ^ 0x87) >> 1 | 1 << 127 } else { v >> 1 };

@@ -1,4 +1,4 @@
-//! POET v2 with its two hashes from AES, and POET-G: the skeleton of version 1 with multiplications.
+//! POET v2 with its two AES-based hashes, and POET-G, which is version 1 with multiplications.
 
 use super::gf128::ghash_multiply;
 use super::{Block, BlockCipher, aes_rounds, pad, xor};
@@ -7,15 +7,15 @@ use alloc::vec::Vec;
 /// The function `F` of both chains.
 #[derive(Clone, Copy)]
 pub enum Hash {
-    /// AES-128 with all its rounds.
+    /// AES-128 with all ten rounds.
     Aes,
     /// Four full rounds of AES-128.
     Aes4,
-    /// Multiplication in GF(2^128), each chain by a factor of its own.
+    /// Multiplication in GF(2^128), with a separate factor for each chain.
     Multiplication,
 }
 
-/// Ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(sk: &C, hash: Hash, nonce: Block, aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut poet = Poet::new(sk, hash, nonce, aad);
@@ -32,7 +32,7 @@ pub fn seal<C: BlockCipher>(sk: &C, hash: Hash, nonce: Block, aad: &[u8], msg: &
     (ct, [&z[r..], &t[..r]].concat())
 }
 
-/// The message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     sk: &C,
@@ -56,27 +56,27 @@ pub fn open<C: BlockCipher>(
     (z[r..] == poet.tau[..16 - r] && t[..r] == tag[16 - r..]).then_some(msg)
 }
 
-/// Whole blocks, and after them the last block of 1 to 16 bytes; of the empty message 0.
+/// Splits a text into whole blocks and a last block of 1 to 16 bytes, which is empty only if the text is.
 fn split_last(text: &[u8]) -> (impl Iterator<Item = &[u8]>, &[u8]) {
     let (whole, last) = text.split_at(text.len().saturating_sub(1) / 16 * 16);
     (whole.chunks(16), last)
 }
 
-/// A string filled up to a block with the first bytes of another.
+/// Completes a string to a block with the first bytes of `with`.
 fn fill(string: &[u8], with: &Block) -> Block {
     let mut block = pad(string);
     block[string.len()..].copy_from_slice(&with[..16 - string.len()]);
     block
 }
 
-/// The keys, the header's hash and the chains' state.
+/// The keys, the header hash, and the state of both chains.
 struct Poet<C> {
     hash: Hash,
     e: C,
     top: Block,
     bottom: Block,
     tau: Block,
-    /// Added to the tag block before and after its step.
+    /// Masks added to the tag block before and after its step.
     tag_masks: [Block; 2],
     x: Block,
     y: Block,
@@ -134,7 +134,7 @@ impl<C: BlockCipher> Poet<C> {
     }
 }
 
-/// `tau` of version 2: the parameter block, the whole blocks and the rest, which is always padded.
+/// Returns `tau` of version 2: the parameter block, the whole blocks, and the remainder, which is always padded.
 fn header_of_version_2<C: BlockCipher>(e: &C, l: Block, header: &[u8]) -> Block {
     let mut acc = e.encrypt(l);
     let mut mask = double(l);
@@ -146,7 +146,7 @@ fn header_of_version_2<C: BlockCipher>(e: &C, l: Block, header: &[u8]) -> Block 
     e.encrypt(xor(acc, e.encrypt(xor(pad_one(rest), mask))))
 }
 
-/// `tau` of version 1: the last block, of 1 to 16 bytes, goes into the last call.
+/// Returns `tau` of version 1: the last block, of 1 to 16 bytes, is added to the input of the last call.
 fn header_of_version_1<C: BlockCipher>(e: &C, l: Block, header: &[u8]) -> Block {
     let mut acc = [0; 16];
     let mut mask = l;
@@ -163,14 +163,14 @@ fn header_of_version_1<C: BlockCipher>(e: &C, l: Block, header: &[u8]) -> Block 
     e.encrypt(xor(acc, xor(last, mask)))
 }
 
-/// `X || 80 00 … 00`
+/// Returns `X || 80 00 … 00`.
 fn pad_one(string: &[u8]) -> Block {
     let mut block = pad(string);
     block[string.len()] = 0x80;
     block
 }
 
-/// The double in GCM's order of bits: to the right, and `E1` comes back for the bit that falls out.
+/// Doubles a block in GCM's bit order: a right shift, reduced by `E1` if a bit is shifted out.
 fn double(v: Block) -> Block {
     let number = u128::from_be_bytes(v);
     let carry = if number & 1 == 0 { 0 } else { 0xe1 << 120 };

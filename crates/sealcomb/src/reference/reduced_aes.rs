@@ -1,4 +1,4 @@
-//! AES-128 (FIPS 197) with six rounds, all of them with `MixColumns`.
+//! AES-128 (FIPS 197) reduced to six rounds, each of which includes `MixColumns`.
 
 use super::{Block, BlockCipher, xor};
 
@@ -10,7 +10,7 @@ pub(super) struct SixRounds([Block; ROUNDS + 1]);
 impl BlockCipher for SixRounds {
     const KEY_BYTES: usize = 16;
 
-    /// `KeyExpansion` (section 5.2), as far as it is needed.
+    /// Computes the required round keys of `KeyExpansion` (section 5.2).
     fn with_key(key: &[u8]) -> Option<Self> {
         let mut keys = [[0; 16]; ROUNDS + 1];
         keys[0] = key.try_into().ok()?;
@@ -45,9 +45,9 @@ impl BlockCipher for SixRounds {
     }
 }
 
-/// `SubBytes` of every byte: the affine transformation of its inverse (section 5.1.1).
+/// Returns `SubBytes` of all byte values: the affine transformation of the inverse (section 5.1.1).
 static S_BOX: [u8; 256] = {
-    // Every element but 0 is a power of 3, and the inverse of one that many powers before the end.
+    // All elements but 0 are powers of 3, a generator of order 255. The inverse of 3^i is 3^(255 - i).
     let mut powers = [1; 256];
     let mut i = 1;
     while i < 256 {
@@ -73,12 +73,12 @@ fn inverse_s_box(byte: u8) -> u8 {
     S_BOX.iter().position(|&substitute| substitute == byte).expect("the S-box is a permutation") as u8
 }
 
-/// `ShiftRows` so many times; the column-wise state's byte `i` is in row `i mod 4`.
+/// Applies `ShiftRows` `times` times. Byte `i` of the state is in row `i mod 4`.
 fn shift_rows(state: Block, times: usize) -> Block {
     core::array::from_fn(|i| state[(i + 4 * times * (i % 4)) % 16])
 }
 
-/// Each column times a circulant matrix with this first row.
+/// Multiplies each column by a circulant matrix with this first row.
 fn mix_columns(state: Block, row: [u8; 4]) -> Block {
     core::array::from_fn(|i| {
         let (column, r) = (i / 4 * 4, i % 4);
@@ -86,7 +86,7 @@ fn mix_columns(state: Block, row: [u8; 4]) -> Block {
     })
 }
 
-/// The product in the field of 256 elements (section 4.2).
+/// Returns the product in GF(2^8) (section 4.2).
 const fn times(x: u8, y: u8) -> u8 {
     let (mut product, mut power, mut bit) = (0, x, 0);
     while bit < 8 {

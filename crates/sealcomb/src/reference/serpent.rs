@@ -1,7 +1,7 @@
-//! Serpent (Anderson, Biham, Knudsen 1998) as the paper describes it: with the tables of the S-boxes, the initial and
-//! final permutations, and a nibble at a time.
+//! Serpent (Anderson, Biham, Knudsen 1998) as described in the paper: with S-box tables, initial and final
+//! permutations, one nibble at a time.
 //!
-//! Bytes stand in the NESSIE order: the first byte of a block or key has the lowest eight bits of its number.
+//! Byte order is that of NESSIE: the first byte of a block or key is the least significant of its number.
 
 use super::{Block, BlockCipher};
 
@@ -16,7 +16,7 @@ const S: [[u8; 16]; 8] = [
     [1, 13, 15, 0, 14, 8, 2, 11, 7, 4, 12, 10, 9, 3, 5, 6],
 ];
 
-/// Serpent under a key of `KEY_BYTES` bytes: the round keys `K̂_0` to `K̂_32`.
+/// Serpent under a key of `KEY_BYTES` bytes, as the round keys `K̂_0` to `K̂_32`.
 pub struct Serpent<const KEY_BYTES: usize>([u128; 33]);
 
 impl<const KEY_BYTES: usize> BlockCipher for Serpent<KEY_BYTES> {
@@ -26,7 +26,7 @@ impl<const KEY_BYTES: usize> BlockCipher for Serpent<KEY_BYTES> {
         (key.len() == KEY_BYTES).then(|| Self(round_keys(key)))
     }
 
-    /// `B̂_0 = IP(P)`, `B̂_{i+1} = R_i(B̂_i)`, `C = FP(B̂_32)`
+    /// Encrypts a block: `B̂_0 = IP(P)`, `B̂_{i+1} = R_i(B̂_i)`, `C = FP(B̂_32)`.
     fn encrypt(&self, block: Block) -> Block {
         let mut b = initial(u128::from_le_bytes(block));
         for i in 0..32 {
@@ -46,14 +46,15 @@ impl<const KEY_BYTES: usize> BlockCipher for Serpent<KEY_BYTES> {
     }
 }
 
-/// The key padded to 256 bits, the prekeys `w_i`, the round keys `K_i` by the S-boxes, and `K̂_i = IP(K_i)`.
+/// Computes the round keys: the key is padded to 256 bits, expanded to prekeys `w_i`, passed through the S-boxes to
+/// `K_i`, and permuted to `K̂_i = IP(K_i)`.
 fn round_keys(key: &[u8]) -> [u128; 33] {
     let mut padded = key.to_vec();
     if padded.len() < 32 {
         padded.push(1);
         padded.resize(32, 0);
     }
-    // w[i] is the paper's w_{i-8}.
+    // `w[i]` is the paper's `w_{i-8}`.
     let mut w = [0_u32; 140];
     for (w, bytes) in w.iter_mut().zip(padded.chunks(4)) {
         *w = u32::from_le_bytes(bytes.try_into().expect("four bytes"));
@@ -68,7 +69,7 @@ fn round_keys(key: &[u8]) -> [u128; 33] {
     })
 }
 
-/// An S-box on each of the 32 nibbles.
+/// Applies an S-box to each of the 32 nibbles.
 fn substitute(s: &[u8; 16], b: u128) -> u128 {
     (0..32).fold(0, |sum, i| sum | u128::from(s[(b >> (4 * i) & 15) as usize]) << (4 * i))
 }
@@ -81,17 +82,17 @@ fn inverse(s: &[u8; 16]) -> [u8; 16] {
     inverse
 }
 
-/// `IP`: bit `i` comes from bit `32 i mod 127`, the last one stays.
+/// `IP`: bit `i` is bit `32 i mod 127` of the input; the last bit is unchanged.
 fn initial(x: u128) -> u128 {
     (0..127).fold(x >> 127 << 127, |sum, i| sum | (x >> (32 * i % 127) & 1) << i)
 }
 
-/// `FP`, the inverse of `IP`: bit `i` comes from bit `4 i mod 127`, the last one stays.
+/// `FP`, the inverse of `IP`: bit `i` is bit `4 i mod 127` of the input; the last bit is unchanged.
 fn last(x: u128) -> u128 {
     (0..127).fold(x >> 127 << 127, |sum, i| sum | (x >> (4 * i % 127) & 1) << i)
 }
 
-/// The linear transformation, on a block without `IP`.
+/// Applies the linear transformation to a block in the order before `IP`.
 fn linear(x: u128) -> u128 {
     let [mut x0, mut x1, mut x2, mut x3] = words(x);
     x0 = x0.rotate_left(13);
@@ -105,7 +106,7 @@ fn linear(x: u128) -> u128 {
     block([x0.rotate_left(5), x1, x2.rotate_left(22), x3])
 }
 
-/// The steps of [`linear`], backwards.
+/// Applies the inverse of [`linear`].
 fn inverse_linear(x: u128) -> u128 {
     let [mut x0, mut x1, mut x2, mut x3] = words(x);
     x2 = x2.rotate_right(22);

@@ -1,12 +1,12 @@
-//! SILC (third-round submission to CAESAR, version 3) with nonces of 12 bytes and tags of 8.
+//! SILC (third-round submission to CAESAR, version 3), with 12-byte nonces and 8-byte tags.
 
 use super::{Block, BlockCipher, pad, xor, xor_partial};
 use alloc::vec::Vec;
 
-/// What names the sizes of nonce and tag, for a cipher with blocks of 16 bytes.
+/// `param`, which encodes the nonce and tag sizes for a cipher with 16-byte blocks.
 const PARAM: u8 = 0xC0;
 
-/// Encryption: ciphertext and tag.
+/// Returns the ciphertext and the tag.
 #[must_use]
 pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let v = hash(cipher, nonce, aad);
@@ -21,7 +21,7 @@ pub fn seal<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8], msg: &[u8]
     (ct, tag)
 }
 
-/// Decryption: the message, or nothing if the tag is wrong.
+/// Returns the message, or `None` if the tag is wrong.
 #[must_use]
 pub fn open<C: BlockCipher>(
     cipher: &C,
@@ -43,7 +43,7 @@ pub fn open<C: BlockCipher>(
     Some(msg)
 }
 
-/// `V ← HASH_K(N, A)`.
+/// Returns `V ← HASH_K(N, A)`.
 fn hash<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8]) -> Block {
     let mut first = [0; 16];
     first[3] = PARAM;
@@ -51,13 +51,13 @@ fn hash<C: BlockCipher>(cipher: &C, nonce: &[u8; 12], aad: &[u8]) -> Block {
     g(cbc(cipher, cipher.encrypt(first), aad))
 }
 
-/// `T ← PRF_K(V, C)`.
+/// Returns `T ← PRF_K(V, C)`.
 fn prf<C: BlockCipher>(cipher: &C, v: Block, ct: &[u8]) -> Vec<u8> {
     let s = cbc(cipher, cipher.encrypt(g(v)), ct);
     cipher.encrypt(g(s))[..8].to_vec()
 }
 
-/// The string's blocks, padded with zeros, chained from `s` on, and the length added at the end.
+/// Chains the zero-padded blocks of a string from `s` on, then adds its length.
 fn cbc<C: BlockCipher>(cipher: &C, mut s: Block, string: &[u8]) -> Block {
     for x in string.chunks(16) {
         s = cipher.encrypt(xor(s, pad(x)));
@@ -65,13 +65,13 @@ fn cbc<C: BlockCipher>(cipher: &C, mut s: Block, string: &[u8]) -> Block {
     xor(s, (string.len() as u128).to_be_bytes())
 }
 
-/// The block with its first bit set.
+/// Sets the first bit of a block.
 fn fix1(mut block: Block) -> Block {
     block[0] |= 0x80;
     block
 }
 
-/// `(x_0, …, x_15) ↦ (x_1, …, x_15, x_0 ⊕ x_1)`.
+/// Maps `(x_0, …, x_15)` to `(x_1, …, x_15, x_0 ⊕ x_1)`.
 fn g(mut x: Block) -> Block {
     x.rotate_left(1);
     x[15] ^= x[0];

@@ -5,14 +5,15 @@ use super::gf128::double;
 use super::{Block, BlockCipher, cmac, pad_one, xor};
 use alloc::vec::Vec;
 
-/// `SIV-ENCRYPT` (section 2.6): ciphertext and synthetic IV. `mac` holds `K1` and `encryption` `K2`, the halves of the key.
+/// Returns the ciphertext and the synthetic IV (`SIV-ENCRYPT`, section 2.6). `mac` has `K1` and `encryption` has
+/// `K2`, the two halves of the key.
 #[must_use]
 pub fn seal<C: BlockCipher>(mac: &C, encryption: &C, strings: &[&[u8]], msg: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let v = s2v(mac, strings, msg);
     (ctr::apply(encryption, counter(v), msg), v.to_vec())
 }
 
-/// `SIV-DECRYPT` (section 2.7): the message, or nothing if the IV is not the one that it has.
+/// Returns the message, or `None` if the IV is not that of the message (`SIV-DECRYPT`, section 2.7).
 #[must_use]
 pub fn open<C: BlockCipher>(
     mac: &C,
@@ -25,7 +26,7 @@ pub fn open<C: BlockCipher>(
     (s2v(mac, strings, &msg) == v).then_some(msg)
 }
 
-/// `S2V(K1, S_1, …, S_n)` of the associated strings and the message, which is the last string (section 2.4).
+/// Returns `S2V(K1, S_1, …, S_n)`, where the message is the last string (section 2.4).
 fn s2v<C: BlockCipher>(mac: &C, strings: &[&[u8]], msg: &[u8]) -> Block {
     let mut d = cmac(mac, &[0; 16]);
     for s in strings {
@@ -44,7 +45,7 @@ fn cmac<C: BlockCipher>(cipher: &C, string: &[u8]) -> Block {
     cmac::tag(cipher, string, 16).try_into().expect("a block")
 }
 
-/// The IV with the first bits of its last two words cleared, so that 32-bit counters cannot overflow (section 2.5).
+/// Clears the top bits of the IV's last two words, so that 32-bit counters cannot overflow (section 2.5).
 fn counter(mut v: Block) -> Block {
     v[8] &= 0x7f;
     v[12] &= 0x7f;
