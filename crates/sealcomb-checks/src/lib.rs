@@ -1,8 +1,8 @@
-//! Jobs of every algorithm, whose bytes lie wherever a check wants them.
+//! Jobs of every algorithm, in buffers that the check provides.
 //!
-//! Every function of the library that takes or returns a secret is called here, by the macro `call!`, so that each
-//! check (freed memory, guard pages, poison, stack) covers it. `crates/sealcomb-trace/tests/coverage.rs` fails if one
-//! is missing.
+//! The macro `call!` calls every function of the library that takes or returns a secret. Thus each check (freed
+//! memory, guard pages, poison, stack) covers all of them. `crates/sealcomb-trace/tests/coverage.rs` fails if one is
+//! missing.
 
 #[macro_use]
 mod calls;
@@ -20,12 +20,12 @@ use sealcomb::{
     open_batch_with, seal_batch, seal_batch_with,
 };
 
-/// Lengths around those of blocks, and of what the backends take at once.
+/// Lengths in bytes around multiples of the block size, and of the register groups that backends process at once.
 pub const BORDERS: [usize; 24] = [
     0, 1, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 100, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023,
 ];
 
-/// Every way to lay out a batch.
+/// All schedules of a batch.
 pub const SCHEDULES: [Schedule; 6] = [
     Schedule::Auto,
     Schedule::Single,
@@ -35,65 +35,65 @@ pub const SCHEDULES: [Schedule; 6] = [
     Schedule::Blocks,
 ];
 
-/// What a buffer is for.
+/// The purpose of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A key, before it is expanded.
     Key,
     /// A nonce.
     Nonce,
-    /// Additional data; what a MAC authenticates is some, too.
+    /// Additional data, including that which a MAC authenticates.
     Aad,
-    /// A message to seal, perhaps where its ciphertext goes.
+    /// A message to seal; in place, also the output.
     Message,
-    /// A ciphertext to open, perhaps where its message goes.
+    /// A ciphertext to open; in place, also the output.
     Ciphertext,
-    /// A tag that came with a ciphertext.
+    /// A received tag.
     Tag,
-    /// Room for a ciphertext, a message or a tag.
+    /// An output buffer for a ciphertext, a message or a tag.
     Output,
 }
 
-/// A kind of call of the library.
+/// A kind of library call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Call {
-    /// Keys are expanded.
+    /// Expands keys.
     NewKey,
-    /// A single message is sealed.
+    /// Seals a single message.
     Seal,
-    /// A single message is opened.
+    /// Opens a single message.
     Open,
-    /// A batch is sealed.
+    /// Seals a batch.
     SealBatch,
-    /// A batch is opened.
+    /// Opens a batch.
     OpenBatch,
-    /// Messages in columns are sealed.
+    /// Seals a burst.
     SealBurst,
-    /// Messages in columns are opened.
+    /// Opens a burst.
     OpenBurst,
-    /// Keys are dropped.
+    /// Drops keys.
     DropKeys,
-    /// A job is made.
+    /// Creates a job.
     Job,
 }
 
-/// Where a check keeps the bytes that it hands to the library, and what it does around the library's calls.
+/// A check's allocator for the buffers passed to the library, and its hooks around library calls.
 pub trait Memory {
-    /// Some of it.
+    /// A buffer.
     type Buffer: DerefMut<Target = [u8]>;
 
-    /// A buffer that holds these bytes, and nothing behind them.
+    /// Returns a buffer with exactly these bytes.
     fn hold(&mut self, role: Role, bytes: &[u8]) -> Self::Buffer;
 
-    /// The bytes of a result, as anyone may see them; the check is done with the place where they were.
+    /// Returns a copy of a result as public data. The check no longer uses `result` afterward.
     fn publish(&mut self, result: &mut [u8]) -> Vec<u8>;
 
-    /// A verdict or a length, which is public whatever it depends on.
+    /// Declares a verdict or a length public, whatever it depends on.
     fn public<T>(&mut self, value: T) -> T {
         value
     }
 
-    /// Makes a call of the library.
+    /// Runs a call of the library.
     fn call<R>(&mut self, _: Call, call: impl FnOnce() -> R) -> R {
         call()
     }
@@ -102,16 +102,17 @@ pub trait Memory {
 /// The sizes of a job, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// The nonce.
+    /// Size of the nonce.
     pub nonce: usize,
-    /// The additional data.
+    /// Size of the additional data.
     pub aad: usize,
-    /// The message.
+    /// Size of the message.
     pub message: usize,
 }
 
 impl Sizes {
-    /// A job of about these sizes, which the algorithm takes: messages of a MAC are additional data.
+    /// Returns the sizes closest to these that the algorithm accepts. The message of a MAC becomes its additional
+    /// data.
     pub fn of(algorithm: &Algorithm, nonce: usize, aad: usize, message: usize) -> Self {
         let nonce = nonce.clamp(algorithm.nonce.min, algorithm.nonce.max);
         match algorithm.kind {
@@ -124,26 +125,26 @@ impl Sizes {
     }
 }
 
-/// Messages to seal and to open together. `Debug` shows all that is needed to do it again.
+/// A batch to seal and open. Its `Debug` output is sufficient to reproduce it.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Of all of them.
+    /// The algorithm of all jobs.
     pub algorithm: &'static Algorithm,
-    /// Of all keys.
+    /// The backend of all keys.
     pub backend: Backend,
-    /// How many keys the jobs take in turn.
+    /// Number of keys, which the jobs use in turn.
     pub keys: usize,
-    /// Bytes of every tag.
+    /// Tag length in bytes.
     pub tag: usize,
-    /// How the batch is laid out.
+    /// The schedule of the batch.
     pub schedule: Schedule,
-    /// Whether results go where the input was.
+    /// Whether the input buffer is also the output buffer.
     pub in_place: bool,
-    /// A job each.
+    /// The sizes of each job.
     pub jobs: Vec<Sizes>,
-    /// What keys and messages are made of.
+    /// The seed of keys and messages.
     pub secrets: u64,
-    /// What nonces, additional data and forgeries are made of.
+    /// The seed of nonces, additional data and forgeries.
     pub seed: u64,
 }
 
@@ -158,11 +159,11 @@ struct Job<M: Memory> {
 }
 
 impl Case {
-    /// Seals all jobs and opens them, as they are and with forgeries among them; alone too, if there is but one, and in
-    /// columns, where they can be.
+    /// Seals all jobs, opens them, and opens them again with forgeries among them. A case with one job also uses the
+    /// functions for single messages, and a case that fits a burst also uses bursts.
     ///
     /// # Panics
-    /// If a message does not come back, or a forged one does.
+    /// If a result is wrong, or a forged message is accepted.
     pub fn run<M: Memory>(&self, memory: &mut M) {
         let mut rng = StdRng::seed_from_u64(self.seed);
         let mut secrets = StdRng::seed_from_u64(self.secrets);
@@ -209,12 +210,12 @@ impl Case {
         memory.call(Call::DropKeys, || drop(keys));
     }
 
-    /// Whether keys of the backend are made where none is named.
+    /// Returns whether keys use the case's backend by default.
     fn is_on_the_selected_backend(&self) -> bool {
         Backend::selected() == Ok(self.backend)
     }
 
-    /// Changes a bit of a tag or a ciphertext of every third job, the first included.
+    /// Flips a bit of the tag or the ciphertext of every third job, starting with the first.
     fn forge<M: Memory>(&self, jobs: &mut [Job<M>]) {
         for (i, job) in jobs.iter_mut().enumerate().step_by(3) {
             job.forged = true;
@@ -225,7 +226,7 @@ impl Case {
         }
     }
 
-    /// Expands the keys, by each of the ways that there are. A key stays where it was made, since a move leaves a copy
+    /// Expands the keys with each of the library's constructors. Keys are boxed at once, since a move leaves a copy
     /// behind.
     fn expand<M: Memory>(&self, memory: &mut M, keys: &[Vec<u8>]) -> Keys {
         let algorithm = self.algorithm;
@@ -247,7 +248,7 @@ impl Case {
                 let made = made.expect("a key of the right length");
                 Box::new(match algorithm.kind {
                     Kind::Cipher => made,
-                    _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag's length from the catalog"),
+                    _ => call!(Key::with_tag_bytes(made, self.tag)).expect("a tag length from the catalog"),
                 })
             })
         });
@@ -356,13 +357,13 @@ impl Case {
             let mut expected = if job.forged { Vec::new() } else { job.message.clone() };
             assert_eq!(bytes, expected.len(), "{:?} of {self:?}", job.sizes);
             let opened = memory.publish(output);
-            // Where a ciphertext is longer than its message, and where a message was refused, are zeros.
+            // Zeros follow a message that is shorter than its ciphertext, and replace a message that was rejected.
             expected.resize(opened.len(), 0);
             assert_eq!(opened, expected, "{:?} of {self:?}", job.sizes);
         }
     }
 
-    /// Whether a burst can have all jobs.
+    /// Returns whether the jobs also fit a burst.
     pub fn has_columns(&self) -> bool {
         self.keys == 1 && self.in_place && self.schedule == Schedule::Auto && !self.algorithm.expands()
     }
@@ -422,7 +423,7 @@ impl Case {
         }
     }
 
-    /// The single message's own ways through the library, which must come to the same.
+    /// Uses the functions for single messages, whose results must equal those of the batch.
     fn alone<M: Memory>(&self, memory: &mut M, key: &Key, job: &Job<M>) {
         let Job { nonce, aad, message, ciphertext, tag, .. } = job;
         let both = [&ciphertext[..], tag].concat();
@@ -452,7 +453,7 @@ impl Case {
             .expect("a sealed message");
         assert_eq!(memory.publish(&mut data), *message, "{self:?}");
         let mut data = memory.hold(Role::Ciphertext, ciphertext);
-        // AES-SIV and GCM-SIV read the tag that came with the message.
+        // AES-SIV and GCM-SIV read the received tag.
         let mut output = memory.hold(Role::Tag, &job.tag);
         memory
             .call(Call::Open, || {
@@ -482,7 +483,7 @@ impl Case {
     }
 }
 
-/// Expanded keys, where they were made.
+/// Expanded keys, at the address where they were created.
 enum Keys {
     Together(Vec<Key>),
     #[expect(clippy::vec_box, reason = "a key that is moved leaves a copy behind")]
@@ -516,10 +517,10 @@ fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
     string
 }
 
-/// The backends that this CPU has; says once which it lacks.
+/// Returns the available backends, and prints which ones are not.
 pub fn backends() -> Vec<Backend> {
     for name in Backend::names().filter(|name| Backend::named(name).is_err()) {
-        println!("skipped: backend {name}, which this CPU lacks");
+        println!("skipped: backend {name}, which this CPU or this build lacks");
     }
     Backend::available().collect()
 }

@@ -1,4 +1,4 @@
-//! Messages in pieces, for the algorithms that take them: they must come to what a key gives.
+//! Streams, whose results must equal those of single messages.
 
 use std::sync::Arc;
 
@@ -6,11 +6,12 @@ use sealcomb::{Algorithm, Direction, Error, Key, OpenError, Stream};
 
 use crate::{Call, Case, Job, Memory, Role};
 
-/// Whole blocks, as OCB3 takes them, of several registers.
+/// Size of a piece in bytes: several registers, and whole blocks as OCB3 requires.
 const PIECE: usize = 144;
 
 impl Case {
-    /// Seals a message in pieces and opens it, verified and forged, if the algorithm takes pieces.
+    /// Seals a message in pieces, then opens it with the right and with a wrong tag. Does nothing if the algorithm
+    /// has no streams.
     pub(crate) fn in_pieces<M: Memory>(&self, memory: &mut M, key: &[u8], job: &Job<M>) {
         let held = memory.hold(Role::Key, key);
         let key = memory.call(Call::NewKey, || {

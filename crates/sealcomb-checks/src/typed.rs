@@ -1,4 +1,4 @@
-//! The types with RustCrypto's traits, for the algorithms that have one: they must come to what a key gives.
+//! The types that implement RustCrypto's traits, whose results must equal those of a [`sealcomb::Key`].
 
 use aead::inout::InOutBuf;
 use digest::{FixedOutput, FixedOutputReset, Reset, Update};
@@ -10,7 +10,7 @@ use sealcomb::mac::{Aes128Cmac, Aes192Cmac, Aes256Cmac};
 
 use crate::{Call, Case, Job, Memory, Role};
 
-/// Does with a message what a case does with it, under a type's own key.
+/// Seals and opens a job's message with one of the types.
 pub(crate) type Typed<M> = fn(&mut M, &[u8], &Job<M>);
 
 macro_rules! aead_of {
@@ -53,13 +53,13 @@ macro_rules! mac_of {
             let held = memory.hold(Role::Key, key);
             let new =
                 || -> $Type { call!(KeyInit::new((&*held).try_into().expect("a key of the right length"))) };
-            // Pieces that end within a block.
+            // Pieces that do not end at block boundaries.
             let update =
                 |mac: &mut $Type| job.aad.chunks(23).for_each(|piece| call!(Update::update(mac, piece)));
             let mut mac = memory.call(Call::NewKey, || Box::new(new()));
             let (mut once, mut again) = (Default::default(), Default::default());
             memory.call(Call::Seal, || {
-                // Another message, which is given up.
+                // A different message, abandoned by the reset.
                 call!(Update::update(&mut *mac, &held));
                 call!(Reset::reset(&mut *mac));
                 update(&mut mac);
@@ -78,7 +78,7 @@ macro_rules! mac_of {
 }
 
 impl Case {
-    /// What the algorithm's type does, if there is one that takes the sizes of the case.
+    /// Returns the function for the algorithm's type, or `None` if no type accepts the sizes of the case.
     pub(crate) fn typed<M: Memory>(&self) -> Option<Typed<M>> {
         if self.tag != 16 || !self.is_on_the_selected_backend() {
             return None;

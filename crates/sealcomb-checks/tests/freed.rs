@@ -1,5 +1,5 @@
-//! What the library leaves in memory that it gives back. Everything is done twice, with other keys and other messages:
-//! what then differs in freed memory depends on a secret.
+//! Freed memory contains no secrets. Everything runs twice, with different keys and messages; any freed byte that
+//! differs depends on a secret.
 
 mod common {
     pub(crate) mod arena;
@@ -14,7 +14,7 @@ use sealcomb::mac::{Aes256Cmac, Mac};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, Schedule};
 use sealcomb_checks::{Call, Case, Memory, Role, Sizes, backends};
 
-/// Library calls use the arena, and nothing else.
+/// Memory outside of the arena. Only library calls allocate in the arena.
 struct Watched;
 
 impl Memory for Watched {
@@ -24,7 +24,7 @@ impl Memory for Watched {
         bytes.to_vec()
     }
 
-    /// Wipes the result, which may be in the arena: it is its owner's, and he is done with it.
+    /// Zeroes the result after copying it. It may be in the arena, but belongs to the caller, who no longer needs it.
     fn publish(&mut self, result: &mut [u8]) -> Vec<u8> {
         let copy = result.to_vec();
         result.fill(0);
@@ -37,26 +37,30 @@ impl Memory for Watched {
     }
 }
 
-/// Fails with a line for each algorithm and backend that left something.
+/// Checks that `work` leaves no secret in freed memory, with every algorithm and backend. Prints a line for each that
+/// does.
 fn must_be_clean(what: &str, work: impl Fn(&'static Algorithm, Backend, u64)) {
-    let mut guilty = 0;
+    let mut failures = 0;
     for backend in backends() {
         for algorithm in ALGORITHMS {
             let found = differences(|secret| work(algorithm, backend, secret));
             if let [first, ..] = found[..] {
                 println!(
-                    "{what}: {algorithm:?} on {backend:?} leaves {} bytes, the first at {first}",
+                    "{what}: {algorithm:?} on {backend:?} leaves {} bytes of secrets, the first at offset {first}",
                     found.len()
                 );
-                guilty += 1;
+                failures += 1;
             }
         }
     }
-    assert_eq!(guilty, 0, "{what}: algorithms and backends that leave something of a secret");
+    assert_eq!(
+        failures, 0,
+        "{what}: combinations of algorithm and backend that leave secrets in freed memory"
+    );
 }
 
 fn key_of(algorithm: &'static Algorithm, backend: Backend, secret: u64) -> Key {
-    // On the stack, so that it is not in the arena.
+    // On the stack, because the arena is in use.
     let mut key = [0; 64];
     for (i, byte) in key.iter_mut().enumerate() {
         *byte = (secret as u8).wrapping_mul(167).wrapping_add(i as u8 * 29 + 1);
@@ -91,13 +95,13 @@ fn a_dropped_key_leaves_nothing_wherever_it_was() {
         let Some(tag_bytes) = algorithm.tag.first() else { return };
         in_arena(|| {
             let key = key_of(algorithm, backend, secret).with_tag_bytes(*tag_bytes);
-            drop(black_box(Box::new(key.expect("a tag's length from the catalog"))));
+            drop(black_box(Box::new(key.expect("a tag length from the catalog"))));
         });
     });
 }
 
 #[test]
-fn the_types_with_others_traits_leave_nothing() {
+fn types_with_rustcrypto_traits_leave_nothing() {
     let found = differences(|secret| {
         let key = [secret as u8; 32];
         in_arena(|| {

@@ -1,5 +1,5 @@
-//! Every buffer that the library gets ends where a page begins that nobody may touch, or begins where one ends. Reading
-//! or writing beyond it kills the process.
+//! Every buffer passed to the library ends at the start of a guard page, or begins at the end of one. An access
+//! beyond the buffer kills the process.
 
 mod common {
     pub(crate) mod guarded;
@@ -16,7 +16,7 @@ use rand::{RngExt, SeedableRng};
 use sealcomb::{ALGORITHMS, Algorithm, Backend};
 use sealcomb_checks::{BORDERS, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
-/// Every buffer at a guard page, one at its end and the next at its beginning.
+/// Buffers that alternately end and begin at a guard page.
 struct AtGuards {
     at_end: bool,
 }
@@ -34,11 +34,11 @@ impl Memory for AtGuards {
     }
 }
 
-/// A job of lengths that are now and then a border's.
+/// Draws the sizes of a job, two thirds of them from [`BORDERS`].
 fn draw(algorithm: &Algorithm, rng: &mut StdRng) -> Sizes {
-    let mut length = |most| match rng.random_range(0..3) {
-        0 => rng.random_range(0..=most),
-        _ => BORDERS[rng.random_range(0..BORDERS.len())].min(most),
+    let mut length = |max| match rng.random_range(0..3) {
+        0 => rng.random_range(0..=max),
+        _ => BORDERS[rng.random_range(0..BORDERS.len())].min(max),
     };
     let (aad, message) = (length(300), length(1100));
     let nonce = match rng.random_range(0..4) {
@@ -76,24 +76,26 @@ fn cases(algorithm: &'static Algorithm, backend: Backend, many: usize) -> Vec<Ca
 
 #[test]
 fn nothing_beyond_a_buffer_is_touched() {
-    // How many random batches for each schedule.
-    let many = env::var("SEALCOMB_CHECKS_BATCHES").map_or(1, |many| many.parse().expect("a number"));
+    // Number of random batches per schedule.
+    let many = env::var("SEALCOMB_CHECKS_BATCHES")
+        .map_or(1, |many| many.parse().expect("SEALCOMB_CHECKS_BATCHES is a number"));
     let mut jobs = 0;
     for backend in backends() {
         for algorithm in ALGORITHMS {
             for case in cases(algorithm, backend, many) {
-                // Where it is killed, the last line names the case.
+                // If an access kills the process, the last line names the case.
                 println!("{case:?}");
                 case.run(&mut AtGuards { at_end: jobs % 2 == 0 });
                 jobs += case.jobs.len();
             }
         }
     }
-    println!("{jobs} jobs");
+    println!("checked {jobs} jobs");
     sealcomb_checks::assert_all_were_made();
 }
 
-/// What a child process does that must be killed: the environment says at which end it touches a byte too many.
+/// The child process of the next test: accesses a byte outside of a buffer. `GUARD` selects the end, `TOUCH` the
+/// access.
 #[test]
 #[ignore = "kills its process"]
 fn touch_a_byte_too_many() {
@@ -104,10 +106,10 @@ fn touch_a_byte_too_many() {
         buffer.as_ptr().wrapping_add(33)
     };
     if env::var("TOUCH").as_deref() == Ok("write") {
-        // SAFETY: none. The page may not be touched, and the process ends here.
+        // SAFETY: none. The access to the guard page ends the process.
         unsafe { place.cast_mut().write_volatile(1) };
     } else {
-        // SAFETY: as above.
+        // SAFETY: none. The access to the guard page ends the process.
         black_box(unsafe { place.read_volatile() });
     }
 }

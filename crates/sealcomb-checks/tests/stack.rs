@@ -1,4 +1,4 @@
-//! How much stack the library takes: it says so in its documentation, and a thread may have no more.
+//! The library uses no more stack than its documentation promises.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -10,13 +10,13 @@ use std::thread;
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Kind, Schedule, Status};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
-/// The stack that the library promises to be enough for the algorithms that it has without further features.
+/// Promised maximum stack use in bytes of the algorithms that require no feature.
 const STANDARD: usize = 32 << 10;
-/// And for all others.
+/// Promised maximum stack use in bytes of all other algorithms.
 const ANY: usize = 96 << 10;
-/// What a burst takes more.
+/// Additional stack use in bytes of a burst.
 const BURST: usize = 8 << 10;
-/// What a thread of the standard library needs for itself: its local storage, and the calls down to ours.
+/// Stack in bytes that a thread itself needs: thread-local storage and the frames of the standard library.
 const THREAD: usize = 8 << 10;
 
 fn promised(algorithm: &Algorithm) -> usize {
@@ -25,13 +25,13 @@ fn promised(algorithm: &Algorithm) -> usize {
     if in_every_build { STANDARD } else { ANY }
 }
 
-/// Makes each call on a stack of its own, and looks how much of it was written.
+/// Runs each call on a separate, painted stack, and measures how much of the paint was overwritten.
 struct Painted {
     stack: Vec<u64>,
     deepest: BTreeMap<Call, usize>,
 }
 
-/// More than anything takes.
+/// Size of the painted stack in bytes, greater than any call uses.
 const STACK: usize = 256 << 10;
 const PAINT: u64 = 0xA5C3_96F0_5A3C_690F;
 
@@ -53,18 +53,22 @@ impl Memory for Painted {
     }
 
     fn call<R>(&mut self, kind: Call, call: impl FnOnce() -> R) -> R {
-        // It only borrows, and there are many of them.
+        // Creating a job only stores references, and there are too many to measure each.
         if kind == Call::Job {
             return call();
         }
         let bytes = size_of_val(&self.stack[..]);
         let base = self.stack.as_mut_ptr();
-        // SAFETY: the stack is this vector's memory, aligned, of many pages, and nobody else's until the call is over.
+        // SAFETY: the stack is the vector's memory, which is aligned, large enough, and unused until the call
+        // returns.
         let result = unsafe { psm::on_stack(base.cast(), bytes, call) };
-        // SAFETY: within the vector. The call wrote there behind the compiler's back.
+        // SAFETY: within the vector. Volatile, because the call wrote to it without the compiler's knowledge.
         let is_fresh = |i: &usize| unsafe { ptr::read_volatile(base.add(*i)) } == PAINT;
         let fresh = (0..self.stack.len()).take_while(is_fresh).count();
-        assert!(fresh > self.stack.len() / 8, "the stack was hardly enough");
+        assert!(
+            fresh > self.stack.len() / 8,
+            "a call used more than 7/8 of the measured stack; enlarge `STACK`"
+        );
         self.stack[fresh..].fill(PAINT);
         let deepest = self.deepest.entry(kind).or_default();
         *deepest = (*deepest).max(bytes - 8 * fresh);
@@ -72,7 +76,7 @@ impl Memory for Painted {
     }
 }
 
-/// Plain memory, and calls on the stack of the thread.
+/// Ordinary memory, and calls on the thread's stack.
 struct Plain;
 
 impl Memory for Plain {
@@ -87,7 +91,7 @@ impl Memory for Plain {
     }
 }
 
-/// Messages alone, and batches of more than fly together.
+/// Returns single messages, and batches larger than a flight.
 fn cases(algorithm: &'static Algorithm, backend: Backend) -> Vec<Case> {
     let case = |keys, schedule, in_place, jobs| {
         let tag = algorithm.tag_bytes;
@@ -112,9 +116,9 @@ fn cases(algorithm: &'static Algorithm, backend: Backend) -> Vec<Case> {
 
 #[test]
 fn no_call_takes_more_stack_than_is_promised() {
-    let mut offences = Vec::new();
+    let mut violations = Vec::new();
     println!(
-        "{:20} {:10} bytes, of new keys, single messages, batches, bursts, dropped keys",
+        "{:20} {:10} stack bytes: new keys, single messages, batches, bursts, dropped keys",
         "algorithm", "backend",
     );
     for backend in backends() {
@@ -130,15 +134,16 @@ fn no_call_takes_more_stack_than_is_promised() {
                 *bytes > promised(algorithm) + if burst { BURST } else { 0 }
             };
             if memory.deepest.iter().any(too_deep) {
-                offences.push(format!("{algorithm:?} on {backend:?}"));
+                violations.push(format!("{algorithm:?} on {backend:?}"));
             }
         }
     }
-    assert!(offences.is_empty(), "more than is promised: {offences:?}");
+    assert!(violations.is_empty(), "these use more stack than promised: {violations:?}");
     sealcomb_checks::assert_all_were_made();
 }
 
-/// The child of the next test, which a stack that is too small kills: with an algorithm, or with what takes 64 KiB.
+/// The child process of the next test, killed by a stack that is too small. Runs the cases of an algorithm, or uses
+/// 64 KiB if there is none of that name.
 #[test]
 #[ignore = "the next test runs it with an algorithm"]
 fn run_in_a_small_thread() {
@@ -162,14 +167,14 @@ fn run_in_a_small_thread() {
     thread::Builder::new().stack_size(stack).spawn(run).expect("a thread").join().expect("no panic");
 }
 
-/// Apart, or its caller would take them in any case.
+/// Uses 64 KiB of stack. Not inlined, because its caller would then always reserve them.
 #[inline(never)]
-#[expect(clippy::large_stack_arrays, reason = "that is what it is for")]
+#[expect(clippy::large_stack_arrays, reason = "the function's purpose")]
 fn take_64_kib() {
     black_box(&mut [1_u8; 64 << 10]);
 }
 
-/// Whether it does, with the cases that are bursts too, or with all others.
+/// Returns whether an algorithm runs on a thread with `stack` bytes: its cases with bursts, or all others.
 fn survives(algorithm: &str, bursts: bool, stack: usize) -> bool {
     Command::new(env::current_exe().expect("this program"))
         .args(["--exact", "run_in_a_small_thread", "--ignored"])
@@ -186,12 +191,12 @@ fn survives(algorithm: &str, bursts: bool, stack: usize) -> bool {
 fn every_algorithm_runs_on_a_thread_with_the_stack_that_is_promised() {
     assert!(
         survives("none", false, 80 << 10) && !survives("none", false, 48 << 10),
-        "a stack that is too small is noticed"
+        "a stack that is too small is not detected"
     );
     let is_dead = |algorithm: &&Algorithm| {
         let stack = promised(algorithm) + THREAD;
         !survives(algorithm.id, false, stack) || !survives(algorithm.id, true, stack + BURST)
     };
     let dead: Vec<_> = ALGORITHMS.iter().filter(is_dead).collect();
-    assert!(dead.is_empty(), "the stack is not enough for {dead:?}");
+    assert!(dead.is_empty(), "the promised stack is too small for {dead:?}");
 }

@@ -1,11 +1,14 @@
-//! Seals and opens with keys and messages that memcheck takes for undefined, so that it names every jump and every
-//! address that depends on them. `tools/check_poison.py` runs it under valgrind, and says which of these are public.
+//! Seals and opens with keys and messages that memcheck considers undefined, so that it reports every branch and
+//! every address that depends on them. `tools/check_poison.py` runs this program under valgrind and knows the few
+//! reports that depend on public values only.
 //!
 //! usage: poison [--long] [WORD...]
 //!
-//! WORD leaves but the algorithms with one of these words in their names. Everything that depends on a key is tainted
-//! by the key. Ciphertexts, and the tags that come with them, are no secrets. Nonces and additional data need not be,
-//! yet nothing depends on their bytes either, but where a counter begins with a nonce: there it is left defined.
+//! With WORDs, only algorithms whose ids contain one of them are checked.
+//!
+//! Memcheck propagates the taint of a key to all that is computed from it. Ciphertexts and received tags are public
+//! and defined. Nonces and additional data may be public, but are undefined too, because no branch or address should
+//! depend on their bytes. The exception are modes whose counter begins with the nonce: their nonces are defined.
 
 use std::env;
 use std::hint::black_box;
@@ -14,14 +17,14 @@ use crabgrind::memcheck::{self, MemState};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Schedule};
 use sealcomb_checks::{BORDERS, Call, Case, Memory, Role, SCHEDULES, Sizes, backends};
 
-/// The modes whose counter blocks begin with the nonce, byte for byte, in the half that may overflow.
+/// The modes whose first counter block contains the nonce in the half that is checked for overflow.
 const COUNT_ON_FROM_THE_NONCE: [&str; 2] = ["CTR", "CCM"];
 
-/// Memory in which what a caller may want to be secret is undefined, as memcheck sees it.
+/// Memory that marks secret inputs as undefined for memcheck.
 struct Poisoned {
-    /// Whether that holds for nonces.
+    /// Whether nonces are marked.
     nonces: bool,
-    /// Results that depended on a secret.
+    /// Number of results that depended on a secret.
     secret_results: usize,
 }
 
@@ -59,7 +62,8 @@ impl Memory for Poisoned {
         value
     }
 
-    /// What a call returns tells no more than a verdict and a length: bytes are behind pointers.
+    /// Runs a call and declares its result public. A result has verdicts and lengths; message bytes are behind
+    /// pointers, which are not followed.
     fn call<R>(&mut self, _: Call, call: impl FnOnce() -> R) -> R {
         let result = call();
         self.public(result)
@@ -67,11 +71,12 @@ impl Memory for Poisoned {
 }
 
 fn mark(bytes: &mut [u8], state: MemState) {
-    // Its result says the contrary of what was done.
+    // The result is ignored: crabgrind reports the opposite of what was done.
     _ = memcheck::mark_mem(bytes.as_mut_ptr().cast(), bytes.len(), state);
 }
 
-/// Whether a bit of it depends on a secret. Without a complaint, which memcheck's own question would make.
+/// Returns whether any bit depends on a secret. Reads memcheck's validity bits, because its own check would report
+/// an error.
 fn is_secret(bytes: &mut [u8]) -> bool {
     let mut bits = vec![0; bytes.len()];
     let written: *mut u8 = bits.as_mut_ptr();
@@ -97,11 +102,12 @@ fn leak_nothing(secret: &[u8; 16]) -> u8 {
     all & (all.wrapping_neg() >> 7)
 }
 
-/// Leaks a secret by a branch and by an address, and works on it without a leak: the first two must be named.
+/// Leaks a secret by a branch and by an address, then processes it without a leak. Memcheck must report the first two
+/// only.
 fn leak() {
     let mut secret = [9; 16];
     mark(&mut secret, MemState::Undefined);
-    assert!(is_secret(&mut secret), "this is to be run under valgrind");
+    assert!(is_secret(&mut secret), "memcheck is not active; run this program under valgrind");
     black_box(leak_by_a_branch(black_box(&secret)));
     black_box(leak_by_an_address(black_box(&secret), black_box(&[7; 256])));
     black_box(leak_nothing(black_box(&secret)));
@@ -109,7 +115,7 @@ fn leak() {
     assert!(!is_secret(&mut secret));
 }
 
-/// Batches of one algorithm: of 1, 3 and 40 jobs, under one key and under many.
+/// Returns batches of one algorithm: 1, 3 and 40 jobs, under one key and under many.
 fn cases(algorithm: &'static Algorithm, backend: Backend, long: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut add = |keys, schedule, in_place, jobs: Vec<Sizes>| {
@@ -117,7 +123,7 @@ fn cases(algorithm: &'static Algorithm, backend: Backend, long: bool) -> Vec<Cas
         let tag = algorithm.tag_bytes;
         cases.push(Case { algorithm, backend, keys, tag, schedule, in_place, jobs, secrets: seed, seed });
     };
-    // The usual nonces, and the least and longer ones.
+    // Nonces of the usual, the minimum and a greater length.
     let nonces = [algorithm.nonce_bytes, algorithm.nonce_bytes, algorithm.nonce.min, 29];
     let sizes = |i: usize, message| Sizes::of(algorithm, nonces[i % 4], BORDERS[(5 * i) % 14], message);
     let jobs = |count: usize| (0..count).map(|i| sizes(i, BORDERS[(7 * i + 3) % BORDERS.len()])).collect();
@@ -152,12 +158,16 @@ fn main() {
             let mut memory = Poisoned::of(case.algorithm);
             case.run(&mut memory);
             let expected = case.jobs.iter().filter(|sizes| sizes.message + case.tag > 0).count();
-            assert!(memory.secret_results >= expected, "secrets do not reach the results of {case:?}");
+            assert!(
+                memory.secret_results >= expected,
+                "{} results depend on secrets; at least {expected} expected: {case:?}",
+                memory.secret_results
+            );
             batches += 1;
         }
         println!("{}: done", backend.name());
     }
-    println!("{batches} batches and single messages");
+    println!("checked {batches} batches and single messages");
     if words.is_empty() {
         sealcomb_checks::assert_all_were_made();
     }

@@ -1,4 +1,4 @@
-//! An allocator whose memory can be looked at after it was freed.
+//! An allocator whose memory can be inspected after it was freed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -7,7 +7,7 @@ use std::ptr;
 const ARENA: usize = 32 << 20;
 const FRESH: u8 = 0xC7;
 
-/// Memory that is handed out once, so that what is freed stays as it was.
+/// Memory that is never reused, so that freed memory keeps its contents.
 #[derive(Clone, Copy)]
 struct Arena {
     start: *mut u8,
@@ -27,12 +27,12 @@ thread_local! {
 
 struct Allocator;
 
-// SAFETY: what is not the arena's is the system's. The arena hands out parts of memory that it owns, aligned, each
-// once.
+// SAFETY: memory comes from the system allocator or from the arena. The arena returns aligned, disjoint parts of
+// memory that it owns.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !IN_USE.get() {
-            // SAFETY: the caller's.
+            // SAFETY: the caller upholds the contract of `GlobalAlloc::alloc`.
             return unsafe { System.alloc(layout) };
         }
         let arena = HERE.get();
@@ -47,7 +47,8 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         if !HERE.get().has(place) {
-            // SAFETY: the caller's, and it came from there.
+            // SAFETY: the caller upholds the contract of `GlobalAlloc::dealloc`, and `place` is from the system
+            // allocator.
             unsafe { System.dealloc(place, layout) }
         }
     }
@@ -56,23 +57,23 @@ unsafe impl GlobalAlloc for Allocator {
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// Does some work whose memory comes from an arena, and returns what is left in it.
+/// Runs `work`, whose library calls allocate in the arena, and returns the contents of the arena afterward.
 fn left_by(work: impl FnOnce()) -> Vec<u8> {
     let mut arena = HERE.get();
     if arena.start.is_null() {
-        // Of this thread for as long as the process lives: both times it is the same memory.
+        // Leaked, so that both runs on this thread use the same memory.
         arena.start = vec![FRESH; ARENA].leak().as_mut_ptr();
     }
-    // SAFETY: the arena's memory, in which nothing lives.
+    // SAFETY: the memory belongs to the arena, and all objects in it were dropped.
     unsafe { arena.start.write_bytes(FRESH, arena.used) };
     HERE.set(Arena { used: 0, ..arena });
     work();
     let used = HERE.get().used;
-    // SAFETY: the arena's memory, all of it written at the beginning.
+    // SAFETY: the memory belongs to the arena, and was initialized with `FRESH`.
     unsafe { std::slice::from_raw_parts(arena.start, used) }.to_vec()
 }
 
-/// Runs a call with the arena in use.
+/// Runs a call that allocates in the arena.
 pub(crate) fn in_arena<R>(call: impl FnOnce() -> R) -> R {
     IN_USE.set(true);
     let result = call();
@@ -80,9 +81,9 @@ pub(crate) fn in_arena<R>(call: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Where what is left by some work with one secret differs from what is left with another.
+/// Runs `work` with two secrets and returns the offsets at which the arena differs afterward.
 pub(crate) fn differences(work: impl Fn(u64)) -> Vec<usize> {
     let (first, second) = (left_by(|| work(1)), left_by(|| work(2)));
-    assert_eq!(first.len(), second.len(), "as much memory whatever the secret");
+    assert_eq!(first.len(), second.len(), "the number of bytes allocated depends on the secret");
     first.iter().zip(&second).enumerate().filter(|(_, (a, b))| a != b).map(|(at, _)| at).collect()
 }

@@ -1,16 +1,16 @@
-//! Memory that ends where a page begins that nobody may touch, or begins where one ends.
+//! Buffers next to an inaccessible page.
 
 use std::ops::{Deref, DerefMut};
 
 use region::{Allocation, Protection};
 
-/// What stands between a buffer and the page's other end.
+/// Fills the accessible bytes outside of the buffer.
 const REST: u8 = 0xE9;
 
-/// Bytes between two pages that may not be touched, at one of them.
+/// A buffer between two inaccessible pages, adjacent to one of them.
 pub(crate) struct Guarded {
     allocation: Allocation,
-    /// Where the bytes begin, from the first page on.
+    /// Offset of the buffer in the allocation, which begins with a guard page.
     pub(crate) start: usize,
     bytes: usize,
 }
@@ -22,21 +22,21 @@ impl Guarded {
         let mut allocation = region::alloc(room + 2 * page, Protection::READ_WRITE).expect("memory");
         let start = if at_end { page + room - bytes.len() } else { page };
         let first = allocation.as_mut_ptr::<u8>();
-        // SAFETY: the whole allocation may be written still, and nobody refers to it.
+        // SAFETY: the whole allocation is still writable, and there are no references to it.
         unsafe { first.write_bytes(REST, room + 2 * page) };
         for guard in [first, first.wrapping_add(page + room)] {
-            // SAFETY: the first and the last page are the allocation's own, and nobody refers to them.
-            unsafe { region::protect(guard, page, Protection::NONE) }.expect("a page of one's own");
+            // SAFETY: the pages belong to the allocation, and there are no references to them.
+            unsafe { region::protect(guard, page, Protection::NONE) }.expect("a page that can be protected");
         }
         let mut guarded = Self { allocation, start, bytes: bytes.len() };
         guarded.copy_from_slice(bytes);
         guarded
     }
 
-    /// The pages between the guards.
+    /// Returns the pages between the guards.
     fn inner(&self) -> &[u8] {
         let page = region::page::size();
-        // SAFETY: these pages can be read, and were written.
+        // SAFETY: these pages are readable and initialized.
         unsafe {
             std::slice::from_raw_parts(
                 self.allocation.as_ptr::<u8>().add(page),
@@ -57,7 +57,7 @@ impl Deref for Guarded {
 
 impl DerefMut for Guarded {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: between the guards, borrowed for as long as the allocation is.
+        // SAFETY: the buffer is between the guards, and the borrow is that of the allocation.
         unsafe {
             std::slice::from_raw_parts_mut(self.allocation.as_mut_ptr::<u8>().add(self.start), self.bytes)
         }
@@ -69,6 +69,6 @@ impl Drop for Guarded {
         let start = self.start - region::page::size();
         let inner = self.inner();
         let rest = [&inner[..start], &inner[start + self.bytes..]].concat();
-        assert!(rest.iter().all(|byte| *byte == REST), "something was written beside a buffer");
+        assert!(rest.iter().all(|byte| *byte == REST), "bytes outside of a buffer were written");
     }
 }
