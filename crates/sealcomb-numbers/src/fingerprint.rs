@@ -1,23 +1,26 @@
-//! A name for a key that gives nothing of it away.
+//! An identifier for a key that does not reveal the key.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Tells a key from others and nothing else of it: HMAC-SHA-256 under the key, of a text that never changes.
+/// An identifier of a key that reveals nothing else about it: the first 16 bytes of HMAC-SHA-256, under the key, of a
+/// fixed label.
 ///
-/// [`Fingerprint::of`] is that of the key alone. The SPI does not enter into nonces, and the counter blocks of GCM, CCM and CTR are
-/// alike: what numbers a key has used counts whatever else of its association is changed.
+/// [`Fingerprint::of`] depends on the key and on nothing else of its association. Nonces do not contain the SPI, and
+/// GCM, CCM and CTR share the format of their counter blocks. A number used once under a key therefore stays used,
+/// whatever else of the association changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 16]);
 
 impl Fingerprint {
-    /// That of a key of any length.
+    /// Returns the fingerprint of an ESP key of any length.
     pub fn of(key: &[u8]) -> Self {
         Self::labelled(key, &[b"sealcomb: fingerprint of an ESP key"])
     }
 
-    /// That of a MACsec key in the hands of one of its transmitters: all of a connectivity association send under the same
-    /// key, and each has numbers of its own. `transmitter` is what its nonces have of it: SCI or SSCI.
+    /// Returns the fingerprint of a MACsec key as used by one transmitter. All members of a connectivity association
+    /// send under one key, and each counts its own packet numbers. `transmitter` is the part of the nonce that
+    /// identifies it: SCI or SSCI.
     pub fn of_transmitter(key: &[u8], transmitter: &[u8]) -> Self {
         Self::labelled(key, &[b"sealcomb: fingerprint of a MACsec key and its transmitter ", transmitter])
     }
@@ -34,21 +37,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fingerprint_tells_keys_apart() {
+    fn a_fingerprint_distinguishes_keys() {
         assert_eq!(Fingerprint::of(&[1; 16]), Fingerprint::of(&[1; 16]));
         assert_ne!(Fingerprint::of(&[1; 16]), Fingerprint::of(&[2; 16]));
         assert_ne!(Fingerprint::of(&[1; 16]), Fingerprint::of(&[1; 32]));
     }
 
     #[test]
-    fn each_transmitter_under_a_key_has_its_own() {
+    fn each_transmitter_under_a_key_has_its_own_fingerprint() {
         let of = |transmitter: u8| Fingerprint::of_transmitter(&[1; 16], &[transmitter; 8]);
         assert_eq!(of(2), of(2));
         assert_ne!(of(2), of(3));
         assert_ne!(of(2), Fingerprint::of(&[1; 16]));
     }
 
-    /// State files of earlier runs must stay good. The number is Python's:
+    /// State files of earlier versions must stay valid. The expected value comes from Python:
     /// `hmac.digest(bytes(range(16)), b"sealcomb: fingerprint of an ESP key", "sha256")[:16].hex()`.
     #[test]
     fn a_fingerprint_never_changes() {

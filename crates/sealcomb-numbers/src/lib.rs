@@ -1,5 +1,7 @@
-//! The numbers of packets under a key, as ESP and MACsec have them alike: the sender gives each out once, because nonces
-//! are made of them; the receiver remembers which have come; and a fingerprint tells whose they are.
+//! Packet numbers for ESP and MACsec.
+//!
+//! [`Numbers`] issues each number once, because nonces are built from them. [`Window`] is the receiver's anti-replay
+//! window. [`Fingerprint`] identifies the key that a number belongs to.
 //!
 //! ```
 //! use sealcomb_numbers::{Numbers, Window};

@@ -1,49 +1,50 @@
-//! The sequence numbers that a sender gives out: RFC 4303, section 3.3.3.
+//! Sequence numbers on the sender's side: RFC 4303, section 3.3.3.
 
-/// The sequence numbers of one association's sender: each once, in order, up to a last one, after which there is none.
+/// The sequence numbers of one association's sender. Each is issued once, in ascending order, up to a last one.
 ///
-/// The counter modes make their nonces of them, so that none may ever come twice under one key.
+/// Counter modes build their nonces from them, so a number must never repeat under one key.
 #[derive(Clone, Debug)]
 pub struct Numbers {
-    /// `None` where there is none to give.
+    /// The first number that this sender issues or issued. `None`: it has none to issue.
     first: Option<u64>,
+    /// `None`: all numbers are used up.
     next: Option<u64>,
     last: u64,
 }
 
 impl Numbers {
-    /// Numbers from `first`, which is 1 or more, to `last`.
+    /// Issues numbers from `first` to `last`, inclusive. `first` is at least 1.
     pub fn new(first: u64, last: u64) -> Self {
         let first = (first <= last).then_some(first);
         Self { first, next: first, last }
     }
 
-    /// Goes on after a number that was used before, unless they begin above it anyway.
-    pub fn go_on_after(&mut self, used: u64) {
+    /// Skips all numbers up to and including `used`, the last one that an earlier sender used.
+    pub fn resume_after(&mut self, used: u64) {
         if self.next.is_some_and(|next| used >= next) {
             self.first = self.after(used);
             self.next = self.first;
         }
     }
 
-    /// The next number. `None` when they are used up: then the association needs a new key.
+    /// Issues the next number. `None`: all are used up, and the association needs a new key.
     pub fn take(&mut self) -> Option<u64> {
         let number = self.next?;
         self.next = self.after(number);
         Some(number)
     }
 
-    /// The number that [`Numbers::take`] would give.
+    /// The number that [`Numbers::take`] will return next.
     pub fn next(&self) -> Option<u64> {
         self.next
     }
 
-    /// The highest number that `count` further packets may use, `count` being 1 or more.
+    /// The highest number that the next `count` packets can use. `count` is at least 1. `None`: all are used up.
     pub fn highest(&self, count: u64) -> Option<u64> {
         Some(self.next?.saturating_add(count - 1).min(self.last))
     }
 
-    /// The first and the last number that were taken, if any was.
+    /// The first and the last number issued; `None` if none was.
     pub fn used(&self) -> Option<(u64, u64)> {
         let first = self.first?;
         let last = self.next.map_or(self.last, |next| next - 1);
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_comes_once_and_none_after_the_last() {
+    fn each_number_is_issued_once_and_none_after_the_last() {
         let mut numbers = Numbers::new(3, 5);
         assert_eq!(numbers.used(), None);
         let taken: Vec<u64> = std::iter::from_fn(|| numbers.take()).collect();
@@ -75,18 +76,18 @@ mod tests {
     }
 
     #[test]
-    fn they_go_on_behind_what_was_used() {
+    fn numbers_resume_after_the_used_ones() {
         let mut numbers = Numbers::new(5, 100);
-        numbers.go_on_after(3);
+        numbers.resume_after(3);
         assert_eq!(numbers.next(), Some(5));
-        numbers.go_on_after(9);
+        numbers.resume_after(9);
         assert_eq!((numbers.next(), numbers.highest(4), numbers.used()), (Some(10), Some(13), None));
-        numbers.go_on_after(100);
+        numbers.resume_after(100);
         assert_eq!((numbers.next(), numbers.take()), (None, None));
     }
 
     #[test]
-    fn a_range_without_numbers_gives_none() {
+    fn an_empty_range_has_no_numbers() {
         assert_eq!(Numbers::new(6, 5).take(), None);
     }
 }

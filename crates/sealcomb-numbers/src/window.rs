@@ -1,54 +1,55 @@
-//! The anti-replay window of RFC 4303, section 3.4.3, and how it finds the half of an extended sequence number that
-//! packets do not carry (appendix A2); MACsec's replay protection (IEEE 802.1AE-2018, 10.6.2) beside it.
+//! The anti-replay window of RFC 4303, section 3.4.3. It also serves MACsec's replay protection (IEEE 802.1AE-2018,
+//! 10.6.2), and recovers the high half of an extended sequence number, which packets do not carry (RFC 4303, appendix
+//! A2).
 
-/// Remembers which of the latest sequence numbers have come.
+/// An anti-replay window: which of the most recent sequence numbers have been received.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// The highest number that verified so far; the right edge.
+    /// The window's right edge: the highest number of a verified packet.
     highest: u64,
-    /// Whether a number within the window has come, at the number modulo the window's size.
+    /// Whether each number in the window was received, at index number mod window size.
     seen: Vec<bool>,
 }
 
 impl Window {
-    /// A window of `size` numbers, 1 or more, for a sender whose first packet has the number `first`, which is 1 or more.
+    /// A window of `size` numbers for a sender whose first packet has the number `first`. Both are at least 1.
     pub fn new(size: usize, first: u64) -> Self {
         Self { highest: first - 1, seen: vec![false; size] }
     }
 
-    /// The lowest number that a packet may still have, whether one of that number has come or not; 1 or more.
+    /// The window's left edge: the lowest number that is not too old, received or not. At least 1.
     pub fn lowest(&self) -> u64 {
         self.highest.saturating_sub(self.seen.len() as u64 - 1).max(1)
     }
 
-    /// The extended number of a packet that carries its low half: of the numbers with this low half, the one that lies
-    /// within the window or else the next one above it. `None`: there is no such number, below 0 or above 64 bits.
+    /// Returns the extended sequence number of a packet that carries only the low half: the lowest number with this
+    /// low half that is not below the window. `None`: that number exceeds 64 bits.
     ///
-    /// A number that has fallen out of the window is thus taken for one 2^32 above it, and its packet does not verify.
+    /// The result for a packet older than the window is therefore 2^32 too high, and the packet fails verification.
     pub fn extend(&self, low: u32) -> Option<u64> {
         const SUBSPACE: u64 = 1 << 32;
         let size = self.seen.len() as u64;
         let Some(left) = self.highest.checked_sub(size - 1) else {
-            // The window still reaches below 0, and no number does.
+            // The window's left edge is below 0: every low half is the number itself.
             return Some(low.into());
         };
         let number = left & !(SUBSPACE - 1) | u64::from(low);
         if number >= left { Some(number) } else { number.checked_add(SUBSPACE) }
     }
 
-    /// Whether a packet of this number can still be new. Asked before verification: it spares the work for a packet
-    /// that is certain to be dropped, and changes nothing.
+    /// Whether a packet with this number would be accepted. Call it before verification, to skip the cryptography for
+    /// packets that are dropped anyway. It does not change the window.
     pub fn admits(&self, sequence: u64) -> bool {
         if sequence > self.highest {
             return true;
         }
         let age = self.highest - sequence;
-        // A sender's first packet has number 1.
+        // 0 is never valid: a sender's first packet has number 1.
         sequence != 0 && age < self.seen.len() as u64 && !self.seen[self.slot(sequence)]
     }
 
-    /// Takes note of a verified packet, moving the window up if need be. `false`: a packet of this number came before
-    /// it, or it is too old to tell.
+    /// Records a verified packet and advances the window if its number is the highest yet. `false`: drop the packet, as
+    /// it is a replay or older than the window. Call it only for packets whose ICV is right.
     pub fn accept(&mut self, sequence: u64) -> bool {
         if !self.admits(sequence) {
             return false;
@@ -90,7 +91,7 @@ mod tests {
     const SUBSPACE: u64 = 1 << 32;
 
     #[test]
-    fn zero_is_no_sequence_number() {
+    fn zero_is_not_a_sequence_number() {
         assert!(!Window::new(64, 1).accept(0));
     }
 
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_high_half_goes_up_as_the_low_one_starts_again() {
+    fn the_high_half_increments_when_the_low_half_wraps() {
         let mut window = Window::new(64, 1);
         assert!(window.accept(SUBSPACE - 3));
         assert_eq!(window.extend(u32::MAX), Some(SUBSPACE - 1));
@@ -145,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_begins_where_its_sender_does() {
+    fn a_window_starts_at_its_senders_first_number() {
         let window = Window::new(64, SUBSPACE * 7 - 2);
         assert_eq!(window.extend(u32::MAX - 1), Some(SUBSPACE * 7 - 2));
         assert_eq!(window.extend(3), Some(SUBSPACE * 7 + 3));
     }
 
     #[test]
-    fn no_number_goes_beyond_64_bits() {
+    fn no_number_exceeds_64_bits() {
         let window = Window::new(64, u64::MAX);
         assert_eq!(window.extend(u32::MAX), Some(u64::MAX));
         assert_eq!(window.extend(0), None);
@@ -162,8 +163,8 @@ mod tests {
         assert_eq!(window.extend(u32::MAX - 64), None);
     }
 
-    /// RFC 4303, appendix A2.1 and A2.2, as it is printed: by the low halves and two cases.
-    fn extend_by_the_book(highest: u64, size: u32, low: u32) -> Option<u64> {
+    /// RFC 4303, appendixes A2.1 and A2.2, transcribed: compares low halves in two cases.
+    fn extend_by_rfc_4303(highest: u64, size: u32, low: u32) -> Option<u64> {
         let (top_low, top_high) = (highest as u32, (highest >> 32) as u32);
         let bottom_low = top_low.wrapping_sub(size - 1);
         let high = if top_low >= size - 1 {
@@ -176,7 +177,7 @@ mod tests {
         high.map(|high| u64::from(high) << 32 | u64::from(low))
     }
 
-    /// Numbers of all sizes, most of them near the ends of subspaces.
+    /// Numbers of all sizes, most of them near multiples of 2^32.
     fn numbers() -> impl Strategy<Value = u64> {
         let near = |middle: u64| (0_u64..300).prop_map(move |i| middle.wrapping_add(i).wrapping_sub(150));
         prop_oneof![
@@ -191,17 +192,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_high_half_is_that_of_the_book(highest in numbers(), size in 32_u32..100, low in numbers()) {
+        fn the_high_half_matches_rfc_4303(highest in numbers(), size in 32_u32..100, low in numbers()) {
             let mut window = Window::new(size as usize, 1);
             window.move_up(highest);
             let low = low as u32;
-            // Below the first subspace the book has nothing; there the number is the low half, which may be new.
-            let expected = extend_by_the_book(highest, size, low).or((highest < size.into()).then_some(low.into()));
+            // The RFC's algorithm has no result below 0. In that case the number is the low half, which may be new.
+            let expected = extend_by_rfc_4303(highest, size, low).or((highest < size.into()).then_some(low.into()));
             prop_assert_eq!(window.extend(low), expected);
         }
 
         #[test]
-        fn what_is_in_the_window_or_less_than_a_subspace_above_it_is_found(
+        fn a_number_less_than_2_to_the_32_above_the_left_edge_is_found(
             highest in numbers(),
             size in 32_u64..100,
             distance in 0..SUBSPACE,
@@ -215,7 +216,7 @@ mod tests {
         }
 
         #[test]
-        fn agrees_with_a_list_of_all_numbers_seen(
+        fn a_window_agrees_with_the_set_of_all_numbers_seen(
             size in 32_usize..100,
             base in prop_oneof![Just(0), Just(SUBSPACE - 150), Just(u64::MAX - 1200)],
             numbers in prop::collection::vec(prop_oneof![0_u64..300, 1000_u64..1200], 1..400),

@@ -68,7 +68,7 @@ impl Sealer {
     pub(crate) fn go_on(&mut self, last: impl Fn(Fingerprint) -> Option<u64>) {
         for Sender { sa, numbers } in &mut self.senders {
             if let Some(last) = last(sa.fingerprint) {
-                numbers.go_on_after(last);
+                numbers.resume_after(last);
             }
         }
     }
