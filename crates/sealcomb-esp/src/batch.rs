@@ -1,11 +1,11 @@
 //! Sealing and opening many packets: RFC 4303, sections 3.3 and 3.4.
 //!
 //! ```text
-//! seal: frame all; encrypt all; write the ICVs that the cipher did not
-//! open: verify all, decrypting with combined modes; decrypt what is verified with others
+//! seal: write headers and trailers; encrypt; write the ICVs of separate integrity algorithms
+//! open: verify (combined modes also decrypt); decrypt the verified packets of the other modes
 //! ```
 //!
-//! The packets may belong to different associations. All their AES work goes through batches, whatever the key.
+//! Each step handles up to 128 packets at a time, as one batch for AES, whatever associations and keys they belong to.
 
 use std::fmt;
 
@@ -17,19 +17,19 @@ use sha2::Sha256;
 use crate::packet::{HALF_BYTES, HEADER_BYTES, Sequence};
 use crate::suite::{Auth, Suite};
 
-/// Packets that are worked on at once; what a batch needs for them lies on the stack.
+/// Maximum number of packets per batch. The batch's jobs, nonces and tags are on the stack.
 const AT_ONCE: usize = 128;
-/// The longest ICV.
+/// Size of the longest ICV.
 const ICV_BYTES: usize = 16;
 
-/// A few bytes, joined of parts: up to the 16 of a block.
+/// A nonce or additional data, at most 16 bytes.
 type Short = ArrayVec<u8, 16>;
 
 fn joined(parts: &[&[u8]]) -> Short {
     parts.iter().flat_map(|part| part.iter().copied()).collect()
 }
 
-/// A mode's nonce, made of what the association and the packet hold of it.
+/// The mode's nonce or IV, assembled from the association's part and the packet's IV.
 fn nonce(suite: &Suite, iv: &[u8]) -> Short {
     match suite {
         Suite::Aead { salt, .. } => joined(&[salt, iv]),
@@ -38,7 +38,7 @@ fn nonce(suite: &Suite, iv: &[u8]) -> Short {
     }
 }
 
-/// What the combined modes authenticate beside the body.
+/// The additional data of combined modes: SPI and sequence number, including a high half that is not sent.
 fn additional_data(esp: &[u8], sequence: Sequence) -> Short {
     let (spi, low) = esp[..HEADER_BYTES].split_at(4);
     match sequence.high() {
@@ -47,14 +47,14 @@ fn additional_data(esp: &[u8], sequence: Sequence) -> Short {
     }
 }
 
-/// What a cipher is given beside the body.
-struct Given {
+/// A packet's inputs to the cipher, apart from key and body.
+struct PacketInputs {
     nonce: Short,
     additional_data: Short,
 }
 
-impl Given {
-    fn to(suite: &Suite, sequence: Sequence, esp: &[u8]) -> Self {
+impl PacketInputs {
+    fn new(suite: &Suite, sequence: Sequence, esp: &[u8]) -> Self {
         let iv = &esp[HEADER_BYTES..suite.layout().inner_at()];
         Self { nonce: nonce(suite, iv), additional_data: additional_data(esp, sequence) }
     }
@@ -62,35 +62,35 @@ impl Given {
 
 /// A packet to seal.
 pub struct Outgoing<'a> {
-    /// Of its association.
+    /// The association's suite.
     pub suite: &'a Suite,
-    /// Of its association.
+    /// The association's SPI.
     pub spi: u32,
-    /// Its number, which no other packet under this key has or will have: the counter modes make the nonce of it.
+    /// The packet's sequence number. It must be unique under this key: counter modes build the nonce from it.
     pub sequence: Sequence,
-    /// How long the inner packet is.
+    /// Size of the inner packet in bytes.
     pub inner_bytes: usize,
-    /// The whole ESP packet, as long as [`Layout::esp_bytes`](crate::Layout::esp_bytes) says, in which the inner packet
-    /// lies at [`Layout::inner_at`](crate::Layout::inner_at). The rest is written.
+    /// The ESP packet: [`Layout::esp_bytes`](crate::Layout::esp_bytes) bytes, with the inner packet at offset
+    /// [`Layout::inner_at`](crate::Layout::inner_at). [`seal`](fn@seal) writes the rest.
     pub esp: &'a mut [u8],
 }
 
-/// Why packets could not be sealed. Their buffers are of no use then, and must not be sent.
+/// Why [`seal`](fn@seal) failed. Unless a variant says otherwise, buffers may have been overwritten; never send them.
 #[derive(Debug)]
 pub enum SealError {
-    /// A buffer is not as long as its packet. Nothing was written.
+    /// The length of a buffer is not [`Layout::esp_bytes`](crate::Layout::esp_bytes) of its packet. Nothing was written.
     Length,
-    /// The system has no random numbers for the IVs of CBC.
+    /// The system returned no random numbers for CBC's IVs.
     Random(sealcomb_random::Error),
-    /// The library refused a packet.
+    /// The library rejected a packet.
     Batch(BatchError),
 }
 
 impl fmt::Display for SealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Length => f.write_str("a buffer is not as long as its ESP packet"),
-            Self::Random(error) => write!(f, "no random numbers for CBC IVs: {error}"),
+            Self::Length => f.write_str("a buffer's length differs from that of its ESP packet"),
+            Self::Random(error) => write!(f, "cannot get random numbers for CBC IVs: {error}"),
             Self::Batch(error) => error.fmt(f),
         }
     }
@@ -104,28 +104,28 @@ impl From<BatchError> for SealError {
     }
 }
 
-/// Turns inner packets into ESP packets, each in its buffer.
+/// Seals inner packets into ESP packets, each in its own buffer.
 ///
 /// # Errors
-/// [`SealError`], for all of them.
+/// [`SealError`]. It applies to the whole burst: send none of its packets.
 pub fn seal(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let fits = |p: &Outgoing<'_>| p.esp.len() == p.suite.layout().esp_bytes(p.inner_bytes);
     if !packets.iter().all(fits) {
         return Err(SealError::Length);
     }
-    for some in packets.chunks_mut(AT_ONCE) {
-        for packet in some.iter_mut() {
+    for group in packets.chunks_mut(AT_ONCE) {
+        for packet in group.iter_mut() {
             packet.suite.layout().frame(packet.esp, packet.spi, packet.sequence, packet.inner_bytes);
         }
-        write_ivs(some)?;
-        encrypt(some)?;
-        authenticate(some)?;
+        write_ivs(group)?;
+        encrypt(group)?;
+        authenticate(group)?;
     }
     Ok(())
 }
 
-/// In the counter modes an IV must never come twice under a key, and the sequence number never does: all of its 64 bits,
-/// whether they are sent or not. In CBC it is not enough that none comes twice, nobody may predict it.
+/// Writes the IVs. Counter modes require an IV that is unique under the key: the sequence number as 64 bits, even if only
+/// its low half is sent. CBC requires an unpredictable IV: a random block.
 fn write_ivs(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let mut random = [[0; 16]; AT_ONCE];
     let cbc = packets.iter().filter(|packet| matches!(packet.suite, Suite::Cbc { .. })).count();
@@ -145,10 +145,10 @@ fn write_ivs(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
 }
 
 fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
-    let given: ArrayVec<Given, AT_ONCE> =
-        packets.iter().map(|packet| Given::to(packet.suite, packet.sequence, packet.esp)).collect();
+    let inputs: ArrayVec<PacketInputs, AT_ONCE> =
+        packets.iter().map(|packet| PacketInputs::new(packet.suite, packet.sequence, packet.esp)).collect();
     let mut jobs: ArrayVec<SealJob<'_>, AT_ONCE> = ArrayVec::new();
-    for (Outgoing { suite, esp, .. }, Given { nonce, additional_data }) in packets.iter_mut().zip(&given) {
+    for (Outgoing { suite, esp, .. }, PacketInputs { nonce, additional_data }) in packets.iter_mut().zip(&inputs) {
         let layout = suite.layout();
         let icv_at = esp.len() - layout.icv;
         let (covered, icv) = esp.split_at_mut(icv_at);
@@ -163,7 +163,7 @@ fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     Ok(seal_batch(&mut jobs)?)
 }
 
-/// Writes the ICVs of those suites whose cipher does not.
+/// Writes the ICVs of suites with a separate integrity algorithm.
 fn authenticate(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let mut tags = [[0; ICV_BYTES]; AT_ONCE];
     let mut cmacs: ArrayVec<SealJob<'_>, AT_ONCE> = ArrayVec::new();
@@ -200,8 +200,8 @@ fn hmac_of(keyed: &Hmac<Sha256>, covered: &[u8], sequence: Sequence) -> Hmac<Sha
     }
 }
 
-/// What an integrity algorithm covers, in one piece: the high half of the number, if there is one that is not sent, takes
-/// the place of the ICV.
+/// Returns the bytes that a separate integrity algorithm covers. The high half of an extended sequence number overwrites
+/// the start of the ICV, which it precedes in the covered data.
 fn with_high_half(esp: &mut [u8], icv_at: usize, sequence: Sequence) -> &[u8] {
     match sequence.high() {
         None => &esp[..icv_at],
@@ -223,42 +223,42 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// The ESP packet `esp` of an association with this suite, and where its body goes: as many bytes as
-    /// [`Layout::body_bytes`](crate::Layout::body_bytes) says. The ICV in `esp` may be overwritten.
+    /// An ESP packet of an association with this suite. Its decrypted body is written to `body`, which has
+    /// [`Layout::body_bytes`](crate::Layout::body_bytes) bytes. [`open`](fn@open) may overwrite the ICV in `esp`.
     ///
     /// # Panics
-    /// Where either length is not possible.
+    /// Panics if `esp` has an impossible length or `body` another one than [`Layout::body_bytes`](crate::Layout::body_bytes).
     pub fn new(suite: &'a Suite, sequence: Sequence, esp: &'a mut [u8], body: &'a mut [u8]) -> Self {
-        assert_eq!(suite.layout().body_bytes(esp.len()), Some(body.len()), "a body of another length");
+        assert_eq!(suite.layout().body_bytes(esp.len()), Some(body.len()), "wrong length of packet or body");
         Self { suite, sequence, esp, body, verified: false }
     }
 
-    /// Whether its ICV is right; before [`open`](fn@open) it never is. Only then does the body hold anything.
+    /// Whether [`open`](fn@open) has found the ICV to be correct. Only then does the body contain plaintext.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 }
 
-/// Verifies ESP packets and decrypts those that verify into their bodies. The bodies of others hold no plaintext.
+/// Verifies ESP packets and decrypts the verified ones into their bodies. The bodies of the others contain no plaintext.
 ///
 /// # Errors
-/// The library refused a packet. None is verified then.
+/// The library rejected a packet. Drop the whole burst: some packets may be marked as verified.
 pub fn open(packets: &mut [Incoming<'_>]) -> Result<(), BatchError> {
-    for some in packets.chunks_mut(AT_ONCE) {
-        let given: ArrayVec<Given, AT_ONCE> =
-            some.iter().map(|packet| Given::to(packet.suite, packet.sequence, packet.esp)).collect();
-        verify(some, &given)?;
-        decrypt(some, &given)?;
+    for group in packets.chunks_mut(AT_ONCE) {
+        let inputs: ArrayVec<PacketInputs, AT_ONCE> =
+            group.iter().map(|packet| PacketInputs::new(packet.suite, packet.sequence, packet.esp)).collect();
+        verify(group, &inputs)?;
+        decrypt(group, &inputs)?;
     }
     Ok(())
 }
 
-/// Verifies every packet; those of combined modes are decrypted by it.
-fn verify(packets: &mut [Incoming<'_>], given: &[Given]) -> Result<(), BatchError> {
+/// Verifies all packets. Also decrypts those of combined modes.
+fn verify(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), BatchError> {
     let mut icvs = [[0; ICV_BYTES]; AT_ONCE];
     let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
-    let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // beside `jobs`
-    for ((packet, given), kept) in packets.iter_mut().zip(given).zip(&mut icvs) {
+    let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // one per job
+    for ((packet, inputs), icv_copy) in packets.iter_mut().zip(inputs).zip(&mut icvs) {
         let Incoming { suite, sequence, esp, body, verified } = packet;
         let suite: &Suite = suite;
         let layout = suite.layout();
@@ -267,8 +267,8 @@ fn verify(packets: &mut [Incoming<'_>], given: &[Given]) -> Result<(), BatchErro
             (Suite::Aead { key, .. }, _) => {
                 let (covered, icv) = esp.split_at(icv_at);
                 let sealed = &covered[layout.inner_at()..];
-                let aad = &given.additional_data[..];
-                let job = OpenJob::new(key, &given.nonce, aad, sealed, body, icv)
+                let aad = &inputs.additional_data[..];
+                let job = OpenJob::new(key, &inputs.nonce, aad, sealed, body, icv)
                     .map_err(|error| BatchError { index: jobs.len(), error })?;
                 jobs.push(job);
                 outcomes.push(verified);
@@ -278,7 +278,7 @@ fn verify(packets: &mut [Incoming<'_>], given: &[Given]) -> Result<(), BatchErro
                 *verified = hmac_of(hmac, covered, *sequence).verify_truncated_left(icv).is_ok();
             }
             (_, Some(Auth::AesCmac(key))) => {
-                let icv = &mut kept[..layout.icv];
+                let icv = &mut icv_copy[..layout.icv];
                 icv.copy_from_slice(&esp[icv_at..]);
                 jobs.push(OpenJob::mac(key, &[], with_high_half(esp, icv_at, *sequence), icv));
                 outcomes.push(verified);
@@ -293,10 +293,10 @@ fn verify(packets: &mut [Incoming<'_>], given: &[Given]) -> Result<(), BatchErro
     Ok(())
 }
 
-/// Decrypts the verified packets of those suites whose cipher did not verify.
-fn decrypt(packets: &mut [Incoming<'_>], given: &[Given]) -> Result<(), BatchError> {
+/// Decrypts the verified packets of suites with a separate integrity algorithm.
+fn decrypt(packets: &mut [Incoming<'_>], inputs: &[PacketInputs]) -> Result<(), BatchError> {
     let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
-    for (packet, Given { nonce, .. }) in packets.iter_mut().zip(given) {
+    for (packet, PacketInputs { nonce, .. }) in packets.iter_mut().zip(inputs) {
         let Incoming { suite, esp, body, verified, .. } = packet;
         let suite: &Suite = suite;
         if let (true, Suite::Cbc { key, .. } | Suite::Ctr { key, .. }) = (*verified, suite) {
@@ -345,7 +345,7 @@ mod tests {
         esp
     }
 
-    /// Opens packets of suite `i % suites`, whose numbers are those given.
+    /// Opens packets, of which number `i` uses suite `i % suites.len()` and sequence number `numbers[i]`.
     fn opened(suites: &[Suite], numbers: &[Sequence], sealed: &[Vec<u8>]) -> Vec<Option<Vec<u8>>> {
         let mut sealed = sealed.to_vec();
         let bytes = |(i, esp): (usize, &Vec<u8>)| {
@@ -366,7 +366,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_burst_of_many_suites_comes_back_and_forged_packets_do_not(
+        fn a_burst_of_many_suites_round_trips_and_forged_packets_are_rejected(
             lengths in prop::collection::vec(20_usize..1500, 1..200),
             extended in any::<bool>(),
             forged in prop::collection::vec(any::<(prop::sample::Index, u8)>(), 0..5),
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn the_half_that_is_not_sent_is_verified() {
+    fn the_unsent_half_of_the_sequence_number_is_verified() {
         let suites = suites();
         for (i, suite) in suites.iter().enumerate() {
             let inner = packet(100);
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_of_another_length_is_refused() {
+    fn a_buffer_of_the_wrong_length_is_refused() {
         let suites = suites();
         let mut esp = vec![0; suites[0].layout().esp_bytes(40) + 1];
         let packet = Outgoing {
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_no_packet_has_no_inner_one() {
+    fn a_body_without_an_ip_packet_has_no_inner_packet() {
         assert_eq!(inner(&[0, 59]), Err(NoInner::Dummy));
         assert_eq!(inner(&[0x45, 0, 4]), Err(NoInner::Malformed));
     }

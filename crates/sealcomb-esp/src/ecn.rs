@@ -1,6 +1,6 @@
-//! Explicit congestion notification through a tunnel: RFC 6040, section 4.2, figure 4.
+//! Explicit congestion notification (ECN) at the tunnel's egress: RFC 6040, section 4.2, figure 4.
 
-/// A congestion mark that the inner packet's flow cannot be told of, so that the packet must be dropped instead.
+/// A congestion mark on the outer header of a packet whose sender does not support ECN. The packet must be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EcnAlarm;
 
@@ -10,11 +10,13 @@ const ECT_0: u8 = 2;
 const CE: u8 = 3;
 const FIELD: u8 = 3;
 
-/// Carries the congestion notification of the outer header over into the inner packet that came in it. Only the low two
-/// bits of `outer`, a TOS or traffic class, count.
+/// Copies the outer header's congestion mark to the inner packet, as RFC 6040 prescribes. `outer` is the outer header's
+/// TOS or traffic class, of which only the low two bits are used. Leaves `inner` unchanged unless it starts with an IPv4
+/// or IPv6 header.
 ///
 /// # Errors
-/// [`EcnAlarm`]: the packet met congestion and its sender would not understand the mark. It must be dropped.
+/// [`EcnAlarm`]: the outer header reports congestion and the inner packet's sender does not support ECN. Drop the
+/// packet.
 pub fn decapsulate_ecn(outer: u8, inner: &mut [u8]) -> Result<(), EcnAlarm> {
     let Some(class) = traffic_class(inner) else { return Ok(()) };
     let marked = match (class & FIELD, outer & FIELD) {
@@ -40,7 +42,7 @@ fn set_ecn(packet: &mut [u8], class: u8) {
         packet[1] = class << 4 | packet[1] & 0x0f;
         return;
     }
-    // RFC 1624: the checksum follows from the old one and from the 16 bits that change.
+    // RFC 1624: updates the checksum from its old value and the 16 bits that change.
     let old = u16::from_be_bytes([packet[0], packet[1]]);
     packet[1] = class;
     let new = u16::from_be_bytes([packet[0], packet[1]]);
@@ -57,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// RFC 6040, figure 4: what an inner field becomes under an outer one; `None`: the packet is dropped.
+    /// RFC 6040, figure 4: each inner ECN field and its new value for outer fields 0 to 3. `None`: the packet is dropped.
     const FIGURE_4: [(u8, [Option<u8>; 4]); 4] = [
         (NOT_ECT, [Some(NOT_ECT), Some(NOT_ECT), Some(NOT_ECT), None]),
         (ECT_1, [Some(ECT_1), Some(ECT_1), Some(ECT_1), Some(CE)]),
@@ -66,10 +68,10 @@ mod tests {
     ];
 
     #[test]
-    fn the_inner_field_becomes_what_the_figure_says() {
+    fn the_inner_field_matches_figure_4() {
         for (inner, outcomes) in FIGURE_4 {
             for (outer, expected) in outcomes.into_iter().enumerate() {
-                let outer = outer as u8 | 0xb8; // the class of service of the outer header counts for nothing
+                let outer = outer as u8 | 0xb8; // the outer DSCP is ignored
                 let mut v4 = Ipv4Header { total_len: 20, protocol: IpNumber::UDP, ..Ipv4Header::default() };
                 v4.dscp = 10.try_into().unwrap();
                 v4.ecn = IpEcn::try_new(inner).unwrap();
@@ -91,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_ip_packet_stays_as_it_is() {
+    fn anything_but_an_ip_packet_is_left_unchanged() {
         for packet in [&[][..], &[0x45], &[0x60; 39], &[0x75; 60]] {
             let mut copy = packet.to_vec();
             assert_eq!(decapsulate_ecn(CE, &mut copy), Ok(()));

@@ -1,4 +1,4 @@
-//! What tunnelling needs of an IP header.
+//! The fields of an IP header that tunneling needs.
 
 use std::net::IpAddr;
 
@@ -6,14 +6,14 @@ use etherparse::{IpDscp, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice};
 
 /// The fixed header of an IP packet.
 pub enum Header<'a> {
-    /// IPv4, with its options.
+    /// An IPv4 header, options included.
     V4(Ipv4HeaderSlice<'a>),
-    /// IPv6, without extension headers.
+    /// An IPv6 header, without extension headers.
     V6(Ipv6HeaderSlice<'a>),
 }
 
 impl<'a> Header<'a> {
-    /// The header with which a packet begins; `None` if that cannot be one.
+    /// Parses the header at the start of a packet; `None` if it is not a valid IPv4 or IPv6 header.
     pub fn parse(packet: &'a [u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Ipv4HeaderSlice::from_slice(packet).ok().map(Self::V4),
@@ -22,8 +22,8 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Bytes of the packet, header included. `None` where the header does not tell: segments that were captured before
-    /// the network card cut them to size, jumbograms.
+    /// The packet's length in bytes, header included. `None` if the header does not contain it: in jumbograms, and in
+    /// segments captured before the network card split them (TSO).
     pub fn packet_len(&self) -> Option<usize> {
         match self {
             Self::V4(header) => {
@@ -38,7 +38,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Where it goes.
+    /// The destination address.
     pub fn destination(&self) -> IpAddr {
         match self {
             Self::V4(header) => header.destination_addr().into(),
@@ -46,7 +46,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Its class of service (RFC 2474).
+    /// The differentiated services code point (RFC 2474).
     pub fn dscp(&self) -> IpDscp {
         match self {
             Self::V4(header) => header.dcp(),
@@ -54,7 +54,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The byte that holds class of service and explicit congestion notification: IPv4's TOS, IPv6's traffic class.
+    /// The byte that contains DSCP and ECN: IPv4's TOS, IPv6's traffic class.
     pub fn traffic_class(&self) -> u8 {
         match self {
             Self::V4(header) => header.slice()[1],
@@ -62,7 +62,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether routers may not cut the packet up. In IPv6 they never may.
+    /// Whether routers must not fragment the packet. Always true for IPv6.
     pub fn dont_fragment(&self) -> bool {
         match self {
             Self::V4(header) => header.dont_fragment(),
@@ -70,7 +70,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// The number that announces this packet in the `next header` field of what carries it.
+    /// The protocol number of this IP version, for ESP's `next header` field.
     pub(crate) fn ip_number(&self) -> IpNumber {
         match self {
             Self::V4(_) => IpNumber::IPV4,

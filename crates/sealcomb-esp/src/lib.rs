@@ -1,9 +1,10 @@
-//! IPsec ESP in tunnel mode (RFC 4303), for whoever has many packets at a time: the command `sealcomb esp`, which works
-//! on captures, and `sealcomb-link`, which works on the wire.
+//! IPsec ESP in tunnel mode (RFC 4303), for bursts of packets from any number of security associations.
 //!
-//! A packet is sealed where it lies: its [`Layout`] says where in the ESP packet the inner packet belongs, and
-//! [`seal`](fn@seal) does the rest, for packets of any number of associations at once. [`open`](fn@open) verifies and
-//! decrypts into another buffer. Neither knows of sockets, files or outer headers.
+//! [`seal`](fn@seal) works in place: put each inner packet into its buffer at the offset that [`Layout`] gives, and
+//! `seal` fills in the rest of the ESP packet. [`open`](fn@open) verifies packets and decrypts them into separate
+//! buffers. Both leave sockets, files and outer headers to the caller.
+//!
+//! The command `sealcomb esp` applies this crate to capture files, `sealcomb-link` to live traffic.
 //!
 //! ```
 //! use sealcomb_esp::{Incoming, Numbers, Outgoing, Sequence, Transform, Window, inner, open, seal};

@@ -1,4 +1,4 @@
-//! The outer header of tunnel mode, where there is no socket that writes one.
+//! The outer header of tunnel mode, for callers that have no socket to write it.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -6,32 +6,34 @@ use etherparse::{IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header};
 
 use crate::ip;
 
-/// Of the outer header.
+/// The outer header's hop limit or TTL.
 const HOP_LIMIT: u8 = 64;
 
-/// Addresses of the outer header.
+/// The addresses of the outer header.
 #[derive(Clone, Copy, Debug)]
 pub enum Tunnel {
-    /// An outer header of IPv4.
+    /// IPv4 addresses.
     V4 {
-        /// This end.
+        /// The local tunnel endpoint.
         source: Ipv4Addr,
-        /// The other one.
+        /// The remote tunnel endpoint.
         destination: Ipv4Addr,
     },
-    /// An outer header of IPv6.
+    /// IPv6 addresses.
     V6 {
-        /// This end.
+        /// The local tunnel endpoint.
         source: Ipv6Addr,
-        /// The other one.
+        /// The remote tunnel endpoint.
         destination: Ipv6Addr,
     },
 }
 
-/// Appends the outer header as RFC 4301, section 5.1.2, makes it from the inner one, for an ESP packet of this many
-/// bytes. Explicit congestion notification stays off (RFC 6040's compatibility mode), so that opening never needs to
-/// change the inner packet. `low` is the low half of the packet's sequence number. `None`: the packet would be longer
-/// than IP packets can be, and what was appended is of no use.
+/// Appends the outer header for an ESP packet of `esp_bytes` bytes, derived from the inner header according to RFC 4301,
+/// section 5.1.2. `low` is the low half of the packet's sequence number.
+///
+/// ECN is off (RFC 6040's compatibility mode): opening such a packet never changes the inner one.
+///
+/// Returns `None` if the packet would exceed the maximum length of an IP packet. Discard `out` then.
 pub fn write_outer_header(
     out: &mut Vec<u8>,
     tunnel: Tunnel,
@@ -49,7 +51,7 @@ pub fn write_outer_header(
             outer.dscp = inner.dscp();
             outer.dont_fragment = inner.dont_fragment();
             if !outer.dont_fragment {
-                outer.identification = low as u16; // tells fragments of neighbouring packets apart
+                outer.identification = low as u16; // distinguishes fragments of successive packets
             }
             outer.header_checksum = outer.calc_header_checksum();
             out.extend(outer.to_bytes());
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv4_outer_header_is_made_from_the_inner_one() {
+    fn an_ipv4_outer_header_is_derived_from_the_inner_one() {
         for dont_fragment in [false, true] {
             let bytes = outer(V4, dont_fragment);
             let header = Ipv4HeaderSlice::from_slice(&bytes).unwrap();
@@ -103,13 +105,13 @@ mod tests {
             assert_eq!(header.source_addr(), Ipv4Addr::new(203, 0, 113, 1));
             assert_eq!(header.destination_addr(), Ipv4Addr::new(203, 0, 113, 2));
             assert_eq!((header.dcp(), header.dont_fragment()), (IpDscp::EF, dont_fragment));
-            // Fragments of one packet must be told from those of the next; without fragments it does not matter.
+            // The identification must separate one packet's fragments from the next one's. Without fragments it is 0.
             assert_eq!(header.identification(), if dont_fragment { 0 } else { 0x2345 });
         }
     }
 
     #[test]
-    fn an_ipv6_outer_header_is_made_from_the_inner_one() {
+    fn an_ipv6_outer_header_is_derived_from_the_inner_one() {
         let bytes = outer(V6, false);
         let header = Ipv6HeaderSlice::from_slice(&bytes).unwrap();
         assert_eq!((header.payload_length(), header.next_header().0, header.hop_limit()), (1000, 50, 64));

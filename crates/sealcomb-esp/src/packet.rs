@@ -6,37 +6,38 @@
 //! └────────────────────────── covered by the ICV ────────────────────────────────┘
 //! ```
 //!
-//! The ICV covers the high half of an extended sequence number too, which is not sent (section 2.2.1): for a combined
-//! mode it stands between the SPI and the low half (RFC 4106, section 5), for others behind the next header.
+//! The ICV also covers the high half of an extended sequence number, which is not sent (section 2.2.1). In combined
+//! modes it is inserted between the SPI and the low half (RFC 4106, section 5). In other modes it follows the next header.
 
 use etherparse::IpNumber;
 use sealcomb_numbers::Window;
 
 use crate::ip;
 
-/// SPI and sequence number.
+/// Size of the ESP header: SPI and sequence number.
 pub(crate) const HEADER_BYTES: usize = 8;
-/// Of an extended sequence number, half of which is sent.
+/// Size of half of an extended sequence number. Only the low half is sent.
 pub(crate) const HALF_BYTES: usize = 4;
-/// Pad length and next header.
+/// Size of the trailer: pad length and next header.
 const TRAILER_BYTES: usize = 2;
 
 /// A packet's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sequence {
-    /// All that there is of it is sent.
+    /// A 32-bit number, sent in full.
     Short(u32),
-    /// The low half is sent.
+    /// A 64-bit number (ESN), of which the low half is sent.
     Extended(u64),
 }
 
 impl Sequence {
-    /// The number of a packet that carries `sent`, all of it or, if it is extended, the low half; `None` if it can be none.
+    /// Returns the sequence number of a received packet whose header contains `sent`. For `extended` numbers, `window`
+    /// supplies the high half. `None`: no valid number has this low half.
     pub fn received(sent: u32, extended: bool, window: &Window) -> Option<Self> {
         if extended { window.extend(sent).map(Self::Extended) } else { Some(Self::Short(sent)) }
     }
 
-    /// All of it.
+    /// The whole sequence number.
     pub fn number(self) -> u64 {
         match self {
             Self::Short(number) => number.into(),
@@ -44,12 +45,12 @@ impl Sequence {
         }
     }
 
-    /// What is sent.
+    /// The part that the header contains: the whole number or its low half.
     pub(crate) fn low(self) -> u32 {
         self.number() as u32
     }
 
-    /// What the ICV covers without its being sent.
+    /// The high half of an extended number, big-endian: covered by the ICV but not sent.
     pub(crate) fn high(self) -> Option<[u8; HALF_BYTES]> {
         match self {
             Self::Short(_) => None,
@@ -58,33 +59,34 @@ impl Sequence {
     }
 }
 
-/// Where the parts of an ESP packet lie, which depends on the suite. All in bytes.
+/// Sizes and offsets, in bytes, of the parts of an ESP packet under one suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub(crate) iv: usize,
     pub(crate) icv: usize,
-    /// What the body must be a multiple of.
+    /// The body's length is a multiple of this.
     pub(crate) alignment: usize,
 }
 
 impl Layout {
-    /// Where the inner packet begins.
+    /// Offset of the inner packet in the ESP packet.
     pub fn inner_at(self) -> usize {
         HEADER_BYTES + self.iv
     }
 
-    /// Of the whole ESP packet around an inner packet.
+    /// Size of the ESP packet that contains an inner packet of this size.
     pub fn esp_bytes(self, inner_bytes: usize) -> usize {
         self.inner_at() + inner_bytes + TRAILER_BYTES + self.padding(inner_bytes) + self.icv
     }
 
-    /// The longest inner packet in an ESP packet of this many bytes; `None` if not even an empty one fits.
+    /// Size of the largest inner packet that an ESP packet of at most this size can contain; `None` if not even an empty
+    /// one fits.
     pub fn max_inner_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body - body % self.alignment).checked_sub(TRAILER_BYTES)
     }
 
-    /// Of the body of a received ESP packet; `None`: its length cannot be right.
+    /// Size of the body of a received ESP packet; `None` if no packet of this suite has that length.
     pub fn body_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body >= TRAILER_BYTES && body.is_multiple_of(self.alignment)).then_some(body)
@@ -94,7 +96,7 @@ impl Layout {
         (inner_bytes + TRAILER_BYTES).next_multiple_of(self.alignment) - inner_bytes - TRAILER_BYTES
     }
 
-    /// Writes all of a packet but IV and ICV around the inner packet that lies in its place.
+    /// Writes header, padding and trailer around the inner packet, which is already in place. IV and ICV are left unset.
     pub(crate) fn frame(self, esp: &mut [u8], spi: u32, sequence: Sequence, inner_bytes: usize) {
         esp[..4].copy_from_slice(&spi.to_be_bytes());
         esp[4..HEADER_BYTES].copy_from_slice(&sequence.low().to_be_bytes());
@@ -110,12 +112,13 @@ impl Layout {
     }
 }
 
-/// The SPI with which an ESP packet begins.
+/// The SPI of an ESP packet; `None` if the packet is too short to contain one.
 pub fn spi(esp: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*esp.first_chunk()?))
 }
 
-/// The sequence number that an ESP packet carries: all of it or its low half. `None`: the packet ends before.
+/// The sequence number in an ESP packet's header: the whole number, or the low half of an extended one. `None` if the
+/// packet is too short to contain one.
 pub fn sent_sequence(esp: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*esp.get(4..)?.first_chunk()?))
 }
@@ -123,16 +126,16 @@ pub fn sent_sequence(esp: &[u8]) -> Option<u32> {
 /// Why a verified packet yields no inner packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInner {
-    /// A dummy, sent to hide when there is traffic (RFC 4303, section 2.6).
+    /// It is a dummy packet, sent to hide traffic patterns (RFC 4303, section 2.6).
     Dummy,
-    /// Its sender does not keep to the RFC.
+    /// Its padding, next header or inner packet violates the RFC.
     Malformed,
 }
 
-/// The inner packet of a body that is decrypted and verified; it begins where the body does.
+/// Returns the inner packet in a decrypted and verified body. It is a prefix of the body.
 ///
 /// # Errors
-/// [`NoInner`], if there is none.
+/// [`NoInner`] if the body contains no inner packet.
 pub fn inner(body: &[u8]) -> Result<&[u8], NoInner> {
     let (trailer_at, next_header) = trailer(body).ok_or(NoInner::Malformed)?;
     if next_header == IpNumber::IPV6_NO_NEXT_HEADER {
@@ -143,11 +146,11 @@ pub fn inner(body: &[u8]) -> Result<&[u8], NoInner> {
     if header.ip_number() != next_header {
         return Err(NoInner::Malformed);
     }
-    // What lies behind the inner packet is padding to hide its length (RFC 4303, section 2.7).
+    // Any bytes after the inner packet are padding that hides its length (RFC 4303, section 2.7).
     header.packet_len().and_then(|len| payload.get(..len)).ok_or(NoInner::Malformed)
 }
 
-/// Where padding begins, and the next header; `None` if the padding does not count 1, 2, 3, ….
+/// Returns the offset of the padding and the next header; `None` if the padding is not 1, 2, 3, ….
 fn trailer(body: &[u8]) -> Option<(usize, IpNumber)> {
     let (rest, &[pad_length, next_header]) = body.split_last_chunk()?;
     let padding_at = rest.len().checked_sub(pad_length.into())?;
@@ -173,25 +176,25 @@ mod tests {
         assert_eq!(trailer(&[4]), None);
     }
 
-    /// A body around a payload, with as much padding as is said and this next header.
+    /// A body: payload, `padding` bytes of padding, trailer.
     fn body(payload: &[u8], padding: u8, next_header: IpNumber) -> Vec<u8> {
         let padding_bytes: Vec<u8> = (1..=padding).collect();
         [payload, &padding_bytes, &[padding, next_header.0]].concat()
     }
 
-    /// Packets without a payload, whose headers say so many bytes; of IPv6 40 are the header's.
-    fn packets(said: u16) -> [(Vec<u8>, IpNumber); 2] {
+    /// An IPv4 and an IPv6 header, each declaring a packet of this many bytes, header included.
+    fn packets(declared: u16) -> [(Vec<u8>, IpNumber); 2] {
         let mut v4 = [0; 20];
         v4[0] = 0x45;
-        v4[2..4].copy_from_slice(&said.to_be_bytes());
+        v4[2..4].copy_from_slice(&declared.to_be_bytes());
         let mut v6 = [0; 40];
         (v6[0], v6[6]) = (0x60, IpNumber::UDP.0);
-        v6[4..6].copy_from_slice(&said.saturating_sub(40).to_be_bytes());
+        v6[4..6].copy_from_slice(&declared.saturating_sub(40).to_be_bytes());
         [(v4.to_vec(), IpNumber::IPV4), (v6.to_vec(), IpNumber::IPV6)]
     }
 
     #[test]
-    fn an_inner_packet_is_as_long_as_its_header_says_whatever_follows() {
+    fn an_inner_packet_has_its_declared_length_whatever_follows() {
         for (mut packet, next) in packets(40) {
             packet.resize(40, 0);
             for padding in [0, 1, 254, 255] {
@@ -204,34 +207,34 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_says_more_than_there_is_or_less_than_itself_is_refused() {
+    fn a_declared_length_beyond_the_payload_or_below_the_header_is_refused() {
         for (mut packet, next) in packets(41) {
             packet.resize(40, 0);
-            assert_eq!(inner(&body(&packet, 3, next)), Err(NoInner::Malformed), "a byte is lacking");
+            assert_eq!(inner(&body(&packet, 3, next)), Err(NoInner::Malformed), "one byte short");
         }
         let [(packet, next), _] = packets(19);
         assert_eq!(inner(&body(&packet, 0, next)), Err(NoInner::Malformed));
     }
 
     #[test]
-    fn the_next_header_must_be_what_the_packet_is() {
+    fn the_next_header_must_match_the_inner_packet() {
         let [(v4, _), (v6, _)] = packets(40);
         let long_v4 = [&v4[..], &[0; 20]].concat();
         for (packet, wrong) in [(&long_v4, IpNumber::IPV6), (&v6, IpNumber::IPV4), (&v6, IpNumber::UDP)] {
             assert_eq!(inner(&body(packet, 0, wrong)), Err(NoInner::Malformed));
             assert_eq!(inner(&body(packet, 0, IpNumber::IPV6_NO_NEXT_HEADER)), Err(NoInner::Dummy));
         }
-        assert_eq!(inner(&body(&[], 255, IpNumber::IPV4)), Err(NoInner::Malformed), "padding alone");
+        assert_eq!(inner(&body(&[], 255, IpNumber::IPV4)), Err(NoInner::Malformed), "only padding");
         assert_eq!(inner(&body(&[], 255, IpNumber::IPV6_NO_NEXT_HEADER)), Err(NoInner::Dummy));
     }
 
     #[test]
-    fn a_received_packet_has_room_for_a_trailer_in_whole_blocks() {
+    fn a_body_holds_at_least_a_trailer_and_is_aligned() {
         for (iv, icv, alignment) in [(8, 16, 4), (16, 16, 16), (8, 8, 4)] {
             let layout = Layout { iv, icv, alignment };
-            let least = 8 + iv + alignment + icv;
+            let min = 8 + iv + alignment + icv;
             for bytes in 0..200 {
-                let fits = bytes >= least && (bytes - least) % alignment == 0;
+                let fits = bytes >= min && (bytes - min) % alignment == 0;
                 let expected = fits.then(|| bytes - 8 - iv - icv);
                 assert_eq!(layout.body_bytes(bytes), expected, "{bytes}");
             }

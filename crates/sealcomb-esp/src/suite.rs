@@ -1,4 +1,4 @@
-//! How packets are encrypted and authenticated.
+//! Cipher suites with their keys.
 
 use hmac::Hmac;
 use sealcomb::Key;
@@ -7,34 +7,34 @@ use zeroize::Zeroizing;
 
 use crate::packet::Layout;
 
-/// How packets are encrypted and authenticated, with the keys. These are wiped with it.
+/// The algorithms that encrypt and authenticate packets, with their keys. All keys are zeroized on drop.
 pub enum Suite {
-    /// AES-GCM (RFC 4106) or AES-CCM (RFC 4309): the nonce is this salt and the packet's 8-byte IV.
+    /// AES-GCM (RFC 4106) or AES-CCM (RFC 4309). The nonce is the salt followed by the packet's 8-byte IV.
     Aead {
-        /// Of the mode; its tag is the packet's ICV.
+        /// The AEAD key. Its tag is the packet's ICV.
         key: Key,
-        /// 4 bytes for GCM, 3 for CCM.
+        /// The salt: 4 bytes for GCM, 3 for CCM.
         salt: Zeroizing<Vec<u8>>,
     },
-    /// AES-CBC (RFC 3602), whose IV is a block that nobody can predict.
+    /// AES-CBC (RFC 3602). The IV is an unpredictable block.
     Cbc {
-        /// Of the mode.
+        /// The encryption key.
         key: Key,
-        /// The integrity algorithm beside it.
+        /// The integrity algorithm.
         auth: Auth,
     },
-    /// AES-CTR (RFC 3686): the counter block is this nonce, the packet's 8-byte IV and a 32-bit counter from 1.
+    /// AES-CTR (RFC 3686). The counter block is the nonce, the packet's 8-byte IV and a 32-bit counter that starts at 1.
     Ctr {
-        /// Of the mode.
+        /// The encryption key.
         key: Key,
-        /// The first bytes of each counter block.
+        /// The first 4 bytes of each counter block.
         nonce: [u8; 4],
-        /// The integrity algorithm beside it.
+        /// The integrity algorithm.
         auth: Auth,
     },
 }
 
-/// The integrity algorithm beside a cipher that has none.
+/// The integrity algorithm of a suite whose cipher only encrypts.
 pub enum Auth {
     /// HMAC-SHA-256-128 (RFC 4868).
     HmacSha256(Box<Hmac<Sha256>>),
@@ -43,7 +43,7 @@ pub enum Auth {
 }
 
 impl Auth {
-    /// Bytes of its ICV.
+    /// Size of the ICV in bytes.
     pub(crate) fn icv_bytes(&self) -> usize {
         match self {
             Self::HmacSha256(_) => 16,
@@ -53,18 +53,18 @@ impl Auth {
 }
 
 impl Suite {
-    /// Where the parts of its packets lie.
+    /// Sizes and offsets of the parts of this suite's packets.
     pub fn layout(&self) -> Layout {
         let is_cbc = matches!(self, Self::Cbc { .. });
         let icv = match self {
             Self::Aead { key, .. } => key.tag_bytes(),
             Self::Cbc { auth, .. } | Self::Ctr { auth, .. } => auth.icv_bytes(),
         };
-        // What the body must be a multiple of: the cipher's block, or the 4 bytes of RFC 4303, section 2.4.
+        // The body is aligned to the cipher's block, or to the 4 bytes of RFC 4303, section 2.4.
         Layout { iv: if is_cbc { 16 } else { 8 }, icv, alignment: if is_cbc { 16 } else { 4 } }
     }
 
-    /// The integrity algorithm, where it is one apart.
+    /// The separate integrity algorithm; `None` for combined modes.
     pub(crate) fn auth(&self) -> Option<&Auth> {
         match self {
             Self::Aead { .. } => None,

@@ -1,4 +1,4 @@
-//! Suites by name, for ends that agree on one and derive its keys.
+//! Named suites, for peers that negotiate one and derive its keys.
 
 use hmac::{Hmac, KeyInit};
 use sealcomb::{Algorithm, Key};
@@ -14,20 +14,20 @@ enum Mode {
     Ctr,
 }
 
-/// A choice of algorithms, of which a [`Suite`] is made with keys.
+/// A named choice of algorithms without keys. [`Transform::suite`] adds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transform {
-    /// What it is called, such as `aes256-gcm`.
+    /// The transform's name, such as `aes256-gcm`.
     pub id: &'static str,
     mode: Mode,
     key_bytes: usize,
 }
 
-/// Of HMAC-SHA-256-128.
+/// Key size of HMAC-SHA-256-128.
 const AUTH_KEY_BYTES: usize = 32;
 
 impl Transform {
-    /// All that there are. GCM and CCM have ICVs of 16 bytes; CBC and CTR go with HMAC-SHA-256-128.
+    /// All transforms. Every ICV has 16 bytes. CBC and CTR are combined with HMAC-SHA-256-128.
     pub const ALL: [Self; 8] = [
         Self { id: "aes128-gcm", mode: Mode::Gcm, key_bytes: 16 },
         Self { id: "aes256-gcm", mode: Mode::Gcm, key_bytes: 32 },
@@ -39,7 +39,7 @@ impl Transform {
         Self { id: "aes256-ctr-hmac-sha256", mode: Mode::Ctr, key_bytes: 32 },
     ];
 
-    /// The one of this name.
+    /// Looks up a transform by its name.
     pub fn by_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|transform| transform.id == id)
     }
@@ -52,14 +52,14 @@ impl Transform {
         }
     }
 
-    /// Bytes of key material: the cipher's key, its salt (RFC 4106, section 8.1), the integrity key (RFC 7296,
-    /// section 2.17).
+    /// Size of the key material in bytes: the cipher's key, its salt (RFC 4106, section 8.1) and the integrity key (RFC
+    /// 7296, section 2.17), in this order.
     pub fn keymat_bytes(self) -> usize {
         let auth = if matches!(self.mode, Mode::Gcm | Mode::Ccm) { 0 } else { AUTH_KEY_BYTES };
         self.key_bytes + self.salt_bytes() + auth
     }
 
-    /// The suite with these keys; `None` if there are not [`Transform::keymat_bytes`].
+    /// Returns the suite with these keys; `None` unless `keymat` has [`Transform::keymat_bytes`] bytes.
     pub fn suite(self, keymat: &[u8]) -> Option<Suite> {
         if keymat.len() != self.keymat_bytes() {
             return None;
@@ -82,12 +82,12 @@ impl Transform {
         })
     }
 
-    /// Bytes of an ESP packet around an inner packet of this many.
+    /// Size in bytes of the ESP packet that contains an inner packet of `inner_bytes`.
     pub fn esp_bytes(self, inner_bytes: usize) -> usize {
         self.layout().esp_bytes(inner_bytes)
     }
 
-    /// Where the parts of its packets lie.
+    /// Sizes and offsets of the parts of this transform's packets.
     pub fn layout(self) -> crate::Layout {
         let is_cbc = self.mode == Mode::Cbc;
         crate::Layout { iv: if is_cbc { 16 } else { 8 }, icv: 16, alignment: if is_cbc { 16 } else { 4 } }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_transform_makes_a_suite_of_its_own_layout() {
+    fn every_transform_has_the_layout_of_its_suite() {
         for transform in Transform::ALL {
             let keymat = vec![7; transform.keymat_bytes()];
             let suite = transform.suite(&keymat).unwrap();
