@@ -1,4 +1,4 @@
-//! Sealing and opening many frames (IEEE 802.1AE-2018, 10.5 and 10.6), whatever their keys, as one batch.
+//! Sealing and opening batches of frames under any number of keys (IEEE 802.1AE-2018, 10.5 and 10.6).
 
 use std::fmt;
 
@@ -8,30 +8,29 @@ use sealcomb::{BatchError, OpenJob, SealJob, Verdict, open_batch, seal_batch};
 use crate::sak::Sak;
 use crate::sectag::{Header, ICV_BYTES, SecTag};
 
-/// Frames that are worked on at once; what a batch needs for them lies on the stack.
+/// Maximum number of frames per batch. The batch's jobs and nonces are on the stack.
 const AT_ONCE: usize = 128;
 
 /// A frame to seal.
 pub struct Outgoing<'a> {
-    /// Of its association.
+    /// The association's key.
     pub sak: &'a Sak,
-    /// Of its association.
+    /// The association's SecTAG fields.
     pub header: &'a Header,
-    /// Its packet number, which no other frame under this key and transmitter has or will have: the nonce is made of it.
+    /// The packet number. It must be unique under this key and transmitter: the nonce is built from it.
     pub pn: u64,
-    /// The whole sealed frame, as [`Header::lay_out`] makes it: addresses and user data lie in their places. The rest is
-    /// written.
+    /// The buffer from [`Header::lay_out`], with addresses and user data in place. [`seal`](fn@seal) writes the rest.
     pub frame: &'a mut [u8],
 }
 
-/// Why frames could not be sealed. Their buffers are of no use then, and must not be sent.
+/// Why [`seal`](fn@seal) failed. Unless a variant says otherwise, buffers may have been overwritten; never send them.
 #[derive(Debug)]
 pub enum SealError {
     /// A buffer is too short for a sealed frame. Nothing was written.
     Length,
-    /// A packet number is 0, or has more than the 32 bits of its cipher suite. Nothing was written.
+    /// A packet number is 0 or exceeds the 32 bits of its cipher suite. Nothing was written.
     Number,
-    /// The library refused a frame.
+    /// The library rejected a frame.
     Batch(BatchError),
 }
 
@@ -39,7 +38,7 @@ impl fmt::Display for SealError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length => f.write_str("a buffer is too short for a sealed frame"),
-            Self::Number => f.write_str("there is no such packet number in this cipher suite"),
+            Self::Number => f.write_str("packet number is 0 or exceeds the 32 bits of its cipher suite"),
             Self::Batch(error) => error.fmt(f),
         }
     }
@@ -53,17 +52,17 @@ impl From<BatchError> for SealError {
     }
 }
 
-/// What is authenticated alone, what is encrypted too, and the ICV, of a frame.
+/// Splits a frame into additional data, encrypted part and ICV.
 fn parts(frame: &mut [u8], data_at: usize, data_end: usize, encrypt: bool) -> (&[u8], &mut [u8], &mut [u8]) {
     let (covered, rest) = frame.split_at_mut(data_end);
-    let (alone, encrypted) = covered.split_at_mut(if encrypt { data_at } else { data_end });
-    (alone, encrypted, &mut rest[..ICV_BYTES])
+    let (aad, encrypted) = covered.split_at_mut(if encrypt { data_at } else { data_end });
+    (aad, encrypted, &mut rest[..ICV_BYTES])
 }
 
-/// Turns frames into sealed ones, each in its buffer.
+/// Seals frames in place.
 ///
 /// # Errors
-/// [`SealError`], for all of them.
+/// [`SealError`]. It applies to the whole batch: send none of its frames.
 pub fn seal(frames: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     if frames.iter().any(|frame| frame.frame.len() < frame.header.data_at() + ICV_BYTES) {
         return Err(SealError::Length);
@@ -71,14 +70,14 @@ pub fn seal(frames: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     if frames.iter().any(|frame| frame.pn == 0 || frame.pn > frame.sak.last_pn()) {
         return Err(SealError::Number);
     }
-    for some in frames.chunks_mut(AT_ONCE) {
-        let nonces: ArrayVec<_, AT_ONCE> = some.iter().map(|frame| frame.sak.nonce(frame.pn)).collect();
+    for group in frames.chunks_mut(AT_ONCE) {
+        let nonces: ArrayVec<_, AT_ONCE> = group.iter().map(|frame| frame.sak.nonce(frame.pn)).collect();
         let mut jobs: ArrayVec<SealJob<'_>, AT_ONCE> = ArrayVec::new();
-        for (Outgoing { sak, header, pn, frame }, nonce) in some.iter_mut().zip(&nonces) {
+        for (Outgoing { sak, header, pn, frame }, nonce) in group.iter_mut().zip(&nonces) {
             header.write(frame, *pn);
             let data_end = frame.len() - ICV_BYTES;
-            let (alone, encrypted, icv) = parts(frame, header.data_at(), data_end, header.encrypt);
-            jobs.push(SealJob::in_place(&sak.key, nonce, alone, encrypted, icv));
+            let (aad, encrypted, icv) = parts(frame, header.data_at(), data_end, header.encrypt);
+            jobs.push(SealJob::in_place(&sak.key, nonce, aad, encrypted, icv));
         }
         seal_batch(&mut jobs)?;
     }
@@ -95,34 +94,34 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// The frame that `tag` was read from, with the packet number that [`Sak::pn`] finds.
+    /// A received frame, its SecTAG, and the packet number that [`Sak::pn`] recovered.
     ///
     /// # Panics
-    /// Where the frame is shorter than its SecTAG says.
+    /// Panics if the frame is shorter than the one that `tag` was parsed from.
     pub fn new(sak: &'a Sak, tag: &'a SecTag, pn: u64, frame: &'a mut [u8]) -> Self {
-        assert!(frame.len() >= tag.data().end + ICV_BYTES, "a frame that is shorter than its SecTAG says");
+        assert!(frame.len() >= tag.data().end + ICV_BYTES, "frame too short for its SecTAG");
         Self { sak, tag, pn, frame, verified: false }
     }
 
-    /// Whether its ICV is right; before [`open`](fn@open) it never is. Only then does the frame hold user data.
+    /// Whether [`open`](fn@open) has found the ICV to be correct. Only then may the user data be used.
     pub fn is_verified(&self) -> bool {
         self.verified
     }
 }
 
-/// Verifies frames and decrypts those that verify where they lie. Encrypted user data of others become zero.
+/// Verifies frames and decrypts the verified ones in place. The encrypted user data of the others is set to zero.
 ///
 /// # Errors
-/// The library refused a frame. None is verified then.
+/// The library rejected a frame. Drop the whole batch: some frames may be marked as verified.
 pub fn open(frames: &mut [Incoming<'_>]) -> Result<(), BatchError> {
-    for some in frames.chunks_mut(AT_ONCE) {
-        let nonces: ArrayVec<_, AT_ONCE> = some.iter().map(|frame| frame.sak.nonce(frame.pn)).collect();
+    for group in frames.chunks_mut(AT_ONCE) {
+        let nonces: ArrayVec<_, AT_ONCE> = group.iter().map(|frame| frame.sak.nonce(frame.pn)).collect();
         let mut jobs: ArrayVec<OpenJob<'_>, AT_ONCE> = ArrayVec::new();
-        let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // beside `jobs`
-        for (Incoming { sak, tag, frame, verified, .. }, nonce) in some.iter_mut().zip(&nonces) {
+        let mut outcomes: ArrayVec<&mut bool, AT_ONCE> = ArrayVec::new(); // one per job
+        for (Incoming { sak, tag, frame, verified, .. }, nonce) in group.iter_mut().zip(&nonces) {
             let data = tag.data();
-            let (alone, encrypted, icv) = parts(frame, data.start, data.end, tag.is_encrypted);
-            jobs.push(OpenJob::in_place(&sak.key, nonce, alone, encrypted, icv));
+            let (aad, encrypted, icv) = parts(frame, data.start, data.end, tag.is_encrypted);
+            jobs.push(OpenJob::in_place(&sak.key, nonce, aad, encrypted, icv));
             outcomes.push(verified);
         }
         open_batch(&mut jobs)?;

@@ -1,9 +1,11 @@
-//! MACsec (IEEE 802.1AE-2018) for whoever has many frames at a time, with the cipher suites GCM-AES-128, GCM-AES-256 and
-//! their extended packet numbers (GCM-AES-XPN-128, GCM-AES-XPN-256). The command `sealcomb macsec` uses it on captures.
+//! MACsec (IEEE 802.1AE-2018) for batches of frames from any number of secure associations.
 //!
-//! A frame is sealed where it lies: its [`Header`] says where in the sealed frame the user data belong, and
-//! [`seal`](fn@seal) does the rest, for frames of any number of associations at once. [`open`](fn@open) verifies and
-//! decrypts in place. Neither knows of ports, files or replay windows.
+//! The cipher suites are GCM-AES-128, GCM-AES-256, GCM-AES-XPN-128 and GCM-AES-XPN-256. Confidentiality offsets of 30 and
+//! 50 bytes and key agreement (MKA, IEEE 802.1X) are not implemented.
+//!
+//! Both directions work in place. [`Header::lay_out`] copies a frame into the buffer of the sealed frame, and
+//! [`seal`](fn@seal) fills in SecTAG and ICV and encrypts. [`open`](fn@open) verifies and decrypts. Ports, files and replay
+//! windows are up to the caller. The command `sealcomb macsec` applies this crate to capture files.
 //!
 //! ```
 //! use sealcomb_macsec::{Header, Incoming, Outgoing, Sak, Sci, SciForm, SecTag, open, seal};
@@ -23,8 +25,6 @@
 //! assert!(incoming[0].is_verified());
 //! assert_eq!(tag.without(&sealed), frame);
 //! ```
-//!
-//! What is not here: confidentiality offsets of 30 and 50 bytes, and key agreement (MKA, IEEE 802.1X).
 #![forbid(unsafe_code)]
 
 mod batch;

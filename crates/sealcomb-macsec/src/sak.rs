@@ -1,8 +1,8 @@
-//! Secure association keys and the nonces under them (IEEE 802.1AE-2018, clause 14).
+//! Secure association keys (SAKs) and their nonces (IEEE 802.1AE-2018, clause 14).
 //!
 //! ```text
 //! GCM-AES-128, -256           nonce = SCI ‖ PN
-//! GCM-AES-XPN-128, -XPN-256   nonce = (SSCI ‖ PN) ⊕ salt      PN of 64 bits, of which the low half is sent
+//! GCM-AES-XPN-128, -XPN-256   nonce = (SSCI ‖ PN) ⊕ salt      64-bit PN, only the low half is sent
 //! ```
 
 use std::fmt;
@@ -13,19 +13,19 @@ use crate::sectag::Sci;
 
 const NONCE_BYTES: usize = 12;
 
-/// Why there is no SAK.
+/// Why a key was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SakError {
-    /// The key has other than 16 or 32 bytes.
+    /// The key has neither 16 nor 32 bytes, or its length differs from that of the cipher suite.
     KeyLength,
-    /// The library refused it.
+    /// The library rejected the key.
     Library(Error),
 }
 
 impl fmt::Display for SakError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyLength => f.write_str("a SAK has 16 or 32 bytes"),
+            Self::KeyLength => f.write_str("wrong length of SAK; GCM-AES-128 takes 16 bytes, GCM-AES-256 takes 32"),
             Self::Library(error) => error.fmt(f),
         }
     }
@@ -33,7 +33,8 @@ impl fmt::Display for SakError {
 
 impl std::error::Error for SakError {}
 
-/// A secure association key in the hands of one transmitter, or of those who receive from it. The key is wiped with it.
+/// A secure association key together with the identity of the one transmitter that seals with it. The transmitter and its
+/// receivers construct equal ones. The key is zeroized on drop.
 pub struct Sak {
     pub(crate) key: Key,
     nonces: Nonces,
@@ -41,26 +42,26 @@ pub struct Sak {
 
 #[derive(Clone)]
 enum Nonces {
-    /// SCI, then PN.
+    /// The SCI: the first 8 bytes of each nonce.
     Plain([u8; 8]),
-    /// SSCI and 64 zeros, XOR salt.
+    /// The nonce of PN 0: (SSCI ‖ 64 zero bits) ⊕ salt.
     Extended([u8; NONCE_BYTES]),
 }
 
 impl Sak {
-    /// Of GCM-AES-128 or GCM-AES-256, as the key's 16 or 32 bytes say, for the transmitter of this channel.
+    /// Returns a SAK of GCM-AES-128 (16-byte key) or GCM-AES-256 (32-byte key). `sci` identifies the transmitter.
     ///
     /// # Errors
-    /// [`SakError`], for a key of another length.
+    /// [`SakError::KeyLength`] for keys of other lengths.
     pub fn new(key: &[u8], sci: Sci) -> Result<Self, SakError> {
         Ok(Self { key: gcm(key)?, nonces: Nonces::Plain(sci.0) })
     }
 
-    /// Of GCM-AES-XPN-128 or GCM-AES-XPN-256, as the key's 16 or 32 bytes say: `ssci` is the transmitter's short number,
-    /// `salt` that of the key.
+    /// Returns a SAK of GCM-AES-XPN-128 (16-byte key) or GCM-AES-XPN-256 (32-byte key). `ssci` is the transmitter's short
+    /// secure channel identifier. `salt` belongs to the key.
     ///
     /// # Errors
-    /// [`SakError`], for a key of another length.
+    /// [`SakError::KeyLength`] for keys of other lengths.
     pub fn extended(key: &[u8], ssci: u32, salt: [u8; NONCE_BYTES]) -> Result<Self, SakError> {
         let mut nonce = salt;
         for (byte, ssci) in nonce.iter_mut().zip(ssci.to_be_bytes()) {
@@ -69,10 +70,10 @@ impl Sak {
         Ok(Self { key: gcm(key)?, nonces: Nonces::Extended(nonce) })
     }
 
-    /// The SAK of the same cipher suite, transmitter and salt with another key.
+    /// Returns a SAK with another key and this one's cipher suite, transmitter and salt.
     ///
     /// # Errors
-    /// [`SakError`], for a key of another length.
+    /// [`SakError::KeyLength`] if the keys differ in length.
     pub fn with_key(&self, key: &[u8]) -> Result<Self, SakError> {
         if key.len() != self.key_bytes() {
             return Err(SakError::KeyLength);
@@ -80,26 +81,28 @@ impl Sak {
         Ok(Self { key: gcm(key)?, nonces: self.nonces.clone() })
     }
 
-    /// Bytes of the key.
+    /// Size of the key in bytes: 16 or 32.
     pub fn key_bytes(&self) -> usize {
         self.key.algorithm().key_bytes
     }
 
-    /// Whether packet numbers have 64 bits.
+    /// Whether packet numbers have 64 bits (XPN).
     pub fn is_extended(&self) -> bool {
         matches!(self.nonces, Nonces::Extended(_))
     }
 
-    /// The last packet number; after it the channel needs a new key.
+    /// The last packet number of the cipher suite: 2^32 − 1 or 2^64 − 1. After it the channel needs a new key.
     pub fn last_pn(&self) -> u64 {
         if self.is_extended() { u64::MAX } else { u32::MAX.into() }
     }
 
-    /// The packet number of a frame whose SecTAG has `sent`, all of it or the low half. `None`: there is no such number.
+    /// Returns the packet number of a frame whose SecTAG contains `sent`: the whole number, or the low half of an extended
+    /// one. `None`: no valid packet number has that value.
     ///
-    /// An extended one is found from the lowest that the receiver would take (10.6.2): if its low half has reached 2^31 and
-    /// `sent` has not, the high half went up in between. So every number from there on is found within 2^31 of it, and one
-    /// that is a little too old is seen to be.
+    /// An extended number is recovered relative to `lowest`, the lowest number that the receiver accepts (10.6.2). If the
+    /// low half of `lowest` is at least 2^31 and `sent` is less, the high half has been incremented in between. All
+    /// numbers from `lowest` up to 2^31 above it are recovered correctly. Slightly older numbers come out below `lowest`,
+    /// unless a multiple of 2^32 separates the two. In that case the frame fails verification.
     pub fn pn(&self, sent: u32, lowest: u64) -> Option<u64> {
         const HALF: u32 = 1 << 31;
         if !self.is_extended() {

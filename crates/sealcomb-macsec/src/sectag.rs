@@ -7,24 +7,24 @@
 //! └────────────── covered by the ICV ────────────────────┘
 //! ```
 //!
-//! TCI and AN, from the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data begin with the
-//! EtherType of the frame that is protected.
+//! TCI and AN share one byte. From the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data begin with
+//! the EtherType of the original frame.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Of MACsec, with which a SecTAG begins.
+/// MACsec's EtherType, the first two bytes of a SecTAG.
 pub const ETHER_TYPE: u16 = 0x88e5;
-/// Of the integrity check value at the end of a frame: all cipher suites of the standard have the same.
+/// Size of the integrity check value (ICV) at the end of a sealed frame, the same in all cipher suites of the standard.
 pub const ICV_BYTES: usize = 16;
-/// Destination and source.
+/// Size of destination and source address together.
 const ADDRESS_BYTES: usize = 12;
-/// A SecTAG without SCI, EtherType included.
+/// Size of a SecTAG without SCI, EtherType included.
 const TAG_BYTES: usize = 8;
 const SCI_BYTES: usize = 8;
-/// User data that are shorter have their length in the SecTAG (9.7).
+/// The SecTAG's SL field contains the length of user data shorter than this (9.7).
 const SHORT_BYTES: usize = 48;
-/// A MAC fills shorter frames up to this length, FCS not counted.
+/// Minimum size of an Ethernet frame without FCS. MACs pad shorter frames.
 const SHORTEST_FRAME_BYTES: usize = 60;
 
 const VERSION: u8 = 0x80;
@@ -40,7 +40,7 @@ const AN: u8 = 0x03;
 pub struct Sci(pub [u8; SCI_BYTES]);
 
 impl Sci {
-    /// That of a MAC address and a port.
+    /// Returns the SCI of a MAC address and a port.
     pub fn new(address: [u8; 6], port: u16) -> Self {
         let mut sci = [0; SCI_BYTES];
         sci[..6].copy_from_slice(&address);
@@ -48,14 +48,14 @@ impl Sci {
         Self(sci)
     }
 
-    /// Of the transmitter.
+    /// The transmitter's MAC address.
     pub fn address(self) -> [u8; 6] {
         let [a, b, c, d, e, f, ..] = self.0;
         [a, b, c, d, e, f]
     }
 }
 
-/// As it is written in the standard: `02-00-00-00-00-01/0001`, but with colons.
+/// Formats the SCI as `02:00:00:00:00:01/0001`: the standard's notation, with colons instead of hyphens.
 impl fmt::Display for Sci {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g, high, low] = self.0;
@@ -63,43 +63,43 @@ impl fmt::Display for Sci {
     }
 }
 
-/// How frames say which secure channel they are of (9.5).
+/// How a frame identifies its secure channel (9.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SciForm {
-    /// The SecTAG has the SCI: SC is set.
+    /// The SecTAG contains the SCI. SC is set.
     Explicit,
-    /// The SCI is the frame's source address and port 1: ES is set.
+    /// The SCI is the frame's source address and port 1. ES is set.
     EndStation,
-    /// Not at all: the receiver has a single peer.
+    /// The frame does not identify its channel. The receiver has only one peer.
     Omitted,
 }
 
-/// What the SecTAGs of a sender's association have alike.
+/// The fields that are constant in all SecTAGs of a sender's association.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Of the channel.
+    /// The secure channel identifier.
     pub sci: Sci,
     /// Association number, 0 to 3.
     pub an: u8,
     /// Whether and how the SCI is sent.
     pub form: SciForm,
-    /// Whether user data are encrypted; the ICV covers them either way.
+    /// Whether user data is encrypted. The ICV covers it in either case.
     pub encrypt: bool,
 }
 
 impl Header {
-    /// Where the user data begin in a sealed frame.
+    /// Offset of the user data in a sealed frame.
     pub fn data_at(&self) -> usize {
         ADDRESS_BYTES + TAG_BYTES + if self.form == SciForm::Explicit { SCI_BYTES } else { 0 }
     }
 
-    /// Of the sealed frame around a frame of this many bytes, FCS not counted.
+    /// Size of the sealed frame for a frame of this many bytes. Neither includes the FCS.
     pub fn sealed_bytes(&self, frame_bytes: usize) -> usize {
         frame_bytes - ADDRESS_BYTES + self.data_at() + ICV_BYTES
     }
 
-    /// A buffer for [`seal`](fn@crate::seal) with a frame's addresses and user data in their places. `None`: the frame is
-    /// shorter than an Ethernet header, or has another source than [`SciForm::EndStation`] promises.
+    /// Returns a buffer for [`seal`](fn@crate::seal) with the frame's addresses and user data in place. `None`: the frame
+    /// is shorter than an Ethernet header, or its source address is not the SCI's under [`SciForm::EndStation`].
     pub fn lay_out(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (addresses, data) = frame.split_at_checked(ADDRESS_BYTES)?;
         let is_source = || self.sci == Sci::new(source(frame), 1);
@@ -114,7 +114,7 @@ impl Header {
         Some(sealed)
     }
 
-    /// Writes the SecTAG into a frame that is laid out.
+    /// Writes the SecTAG into a buffer from [`Header::lay_out`].
     pub(crate) fn write(&self, frame: &mut [u8], pn: u64) {
         let data_bytes = frame.len() - ICV_BYTES - self.data_at();
         let form = match self.form {
@@ -137,44 +137,44 @@ fn source(frame: &[u8]) -> [u8; 6] {
     *frame[6..].first_chunk().expect("a frame has a source")
 }
 
-/// Which channel a received frame is of.
+/// The secure channel of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// That of this SCI.
+    /// The channel with this SCI.
     Sci(Sci),
-    /// The one of the receiver's only peer.
+    /// The channel of the receiver's only peer: the frame does not identify it.
     OnlyPeer,
 }
 
-/// Why a frame is not a valid one of MACsec (9.12), whatever its ICV says.
+/// Why a frame is not a valid MACsec frame (9.12), regardless of its ICV.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadTag {
-    /// It has another EtherType, or none: it is not protected.
+    /// The frame is not protected: it has another EtherType, or is too short for one.
     Untagged,
-    /// Its version is not 0, its bits contradict each other, or its length is impossible.
+    /// The version is not 0, flags contradict each other, or the length is impossible.
     Invalid,
 }
 
-/// A received frame's SecTAG.
+/// The SecTAG of a received frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SecTag {
-    /// Of the association within its channel.
+    /// The association number within the channel, 0 to 3.
     pub an: u8,
     /// The packet number, or the low half of an extended one.
     pub pn: u32,
-    /// Whose frame it is.
+    /// The frame's secure channel.
     pub channel: Channel,
-    /// Whether user data are encrypted.
+    /// Whether the user data is encrypted.
     pub is_encrypted: bool,
     data_at: usize,
     data_bytes: usize,
 }
 
 impl SecTag {
-    /// The SecTAG of a frame without FCS.
+    /// Parses the SecTAG of a frame that has no FCS.
     ///
     /// # Errors
-    /// [`BadTag`], where it has none or a wrong one.
+    /// [`BadTag`] if the frame has no SecTAG or an invalid one.
     pub fn parse(frame: &[u8]) -> Result<Self, BadTag> {
         let ether_type = frame.get(ADDRESS_BYTES..ADDRESS_BYTES + 2).ok_or(BadTag::Untagged)?;
         if ether_type != ETHER_TYPE.to_be_bytes() {
@@ -183,7 +183,7 @@ impl SecTag {
         let tag = frame[ADDRESS_BYTES..].first_chunk::<TAG_BYTES>().ok_or(BadTag::Invalid)?;
         let [_, _, tci, short_bytes, pn @ ..] = *tag;
         let has = |bit| tci & bit != 0;
-        // E without C is key agreement's, C without E is for cipher suites that change what they do not encrypt (9.5).
+        // E without C is reserved for key agreement, C without E for cipher suites that modify unencrypted data (9.5).
         if has(VERSION) || has(SC) && (has(ES) || has(SCB)) || has(E) != has(C) {
             return Err(BadTag::Invalid);
         }
@@ -192,7 +192,7 @@ impl SecTag {
             let sci = frame.get(data_at - SCI_BYTES..data_at).and_then(|sci| sci.first_chunk());
             Channel::Sci(Sci(*sci.ok_or(BadTag::Invalid)?))
         } else if has(ES) || has(SCB) {
-            // Port 0 is that of a single copy broadcast (9.5, figure 10-6).
+            // Single copy broadcast implies port 0 (9.5, figure 10-6).
             Channel::Sci(Sci::new(source(frame), u16::from(!has(SCB))))
         } else {
             Channel::OnlyPeer
@@ -202,23 +202,24 @@ impl SecTag {
         Ok(Self { an: tci & AN, pn, channel, is_encrypted: has(E), data_at, data_bytes })
     }
 
-    /// Where the user data lie in the frame.
+    /// The byte range of the user data in the frame.
     pub fn data(&self) -> Range<usize> {
         self.data_at..self.data_at + self.data_bytes
     }
 
-    /// The frame that was protected: addresses and user data of one that [`open`](fn@crate::open) has verified.
+    /// Returns the original frame, without SecTAG and ICV, from a frame that [`open`](fn@crate::open) has verified.
     pub fn without(&self, opened: &[u8]) -> Vec<u8> {
         [&opened[..ADDRESS_BYTES], &opened[self.data()]].concat()
     }
 }
 
-/// How many user data a frame has, by its length and what its SecTAG says of it (9.7, 9.12).
+/// Returns the size of the user data (9.7, 9.12). `short_bytes` is the SecTAG's SL field. `None`: it contradicts the
+/// frame's length.
 fn data_bytes(frame_bytes: usize, data_at: usize, short_bytes: usize) -> Option<usize> {
     let room = frame_bytes.checked_sub(data_at + ICV_BYTES)?;
     match short_bytes {
         0 => (room >= SHORT_BYTES).then_some(room),
-        // What lies behind the ICV is filling.
+        // Bytes after the ICV are Ethernet padding.
         1..SHORT_BYTES => {
             let fits = room == short_bytes || room > short_bytes && frame_bytes <= SHORTEST_FRAME_BYTES;
             fits.then_some(short_bytes)

@@ -1,4 +1,4 @@
-//! Known answers of annex C, and what must hold for any frame.
+//! Known-answer tests from annex C of IEEE 802.1AE-2018, and property tests for arbitrary frames.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -7,24 +7,24 @@ use crate::{
     BadTag, Channel, Header, ICV_BYTES, Incoming, Outgoing, Sak, Sci, SciForm, SealError, SecTag, open, seal,
 };
 
-/// IEEE 802.1AE-2018, annex C: the frames of clauses C.1 to C.8, by the addresses, the key of 16 bytes and that of 32,
-/// and the SCI, PN and AN that they share, integrity alone first.
+/// Two consecutive clauses of IEEE 802.1AE-2018, annex C (C.1 to C.8), which share addresses, keys, SCI and PN.
 struct Known {
     addresses: &'static str,
+    /// A 16-byte key and a 32-byte key.
     keys: [&'static str; 2],
     sci: &'static str,
     pn: u32,
     form: SciForm,
-    /// AN, then the user data's last bytes from `0f` up, counted, and their end.
+    /// An integrity-only frame, then an encrypted one.
     frames: [Frame; 2],
 }
 
-/// A frame: its AN, the last byte that counts up from 0f, its last two bytes; and for both keys the user data encrypted,
-/// if they are, and the ICV.
+/// A frame whose user data is 08 00, the bytes from 0f up to `counts_to`, and `end`.
 struct Frame {
     an: u8,
     counts_to: u8,
     end: [u8; 2],
+    /// For each key: the encrypted user data (if encrypted) and the ICV.
     sealed: [&'static str; 2],
 }
 
@@ -216,7 +216,7 @@ fn frame(data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_extended_nonce_is_ssci_and_number_with_the_salt_added() {
+fn an_extended_nonce_is_ssci_and_packet_number_xor_salt() {
     let salt = [0xe6, 0x30, 0xe8, 0x1a, 0x48, 0xde, 0x86, 0xa2, 0x1c, 0x66, 0xfa, 0x6d];
     let sak = Sak::extended(&[1; 16], 0x7a30_c118, salt).unwrap();
     let expected = [0x9c, 0, 0x29, 2, 0xf8, 1, 0xc3, 0x3e, 0xa8, 0xa4, 0x7e, 0x08];
@@ -239,7 +239,7 @@ fn another_key_of_the_same_length_has_the_same_nonces() {
 }
 
 #[test]
-fn numbers_that_the_suite_does_not_have_are_refused() {
+fn packet_numbers_outside_the_suites_range_are_refused() {
     let header = header(SciForm::Explicit, true);
     let [short, _, extended, _] = saks();
     let plain = frame(&[8; 60]);
@@ -257,7 +257,7 @@ fn numbers_that_the_suite_does_not_have_are_refused() {
 }
 
 #[test]
-fn an_end_station_seals_its_own_frames_alone() {
+fn an_end_station_seals_only_its_own_frames() {
     let header = header(SciForm::EndStation, true);
     let mut other = frame(&[8; 60]);
     assert!(header.lay_out(&other).is_some());
@@ -266,7 +266,7 @@ fn an_end_station_seals_its_own_frames_alone() {
 }
 
 #[test]
-fn what_contradicts_itself_is_no_sectag() {
+fn contradictory_sectags_are_invalid() {
     let [sak, ..] = saks();
     let header = header(SciForm::Explicit, true);
     let mut good = header.lay_out(&frame(&[8; 60])).unwrap();
@@ -279,8 +279,8 @@ fn what_contradicts_itself_is_no_sectag() {
     let tci = good[14];
     for (name, wrong) in [
         ("version", with(14, tci | 0x80)),
-        ("ES beside SC", with(14, tci | 0x40)),
-        ("SCB beside SC", with(14, tci | 0x10)),
+        ("both ES and SC", with(14, tci | 0x40)),
+        ("both SCB and SC", with(14, tci | 0x10)),
         ("C without E", with(14, tci & !0x08)),
         ("E without C", with(14, tci & !0x04)),
         ("48 short bytes", with(15, 48)),
@@ -290,14 +290,14 @@ fn what_contradicts_itself_is_no_sectag() {
         assert_eq!(wrong, Err(BadTag::Invalid), "{name}");
     }
     assert_eq!(with(13, 0xe6), Err(BadTag::Untagged));
-    // Without SL there must be 48 bytes of user data.
+    // SL = 0 requires at least 48 bytes of user data.
     let end = header.data_at() + 48 + ICV_BYTES;
     assert!(SecTag::parse(&good[..end]).is_ok());
     assert_eq!(SecTag::parse(&good[..end - 1]), Err(BadTag::Invalid));
 }
 
 #[test]
-fn a_short_frame_may_be_filled_up_and_no_longer_one() {
+fn only_frames_up_to_the_ethernet_minimum_may_be_padded() {
     let [sak, ..] = saks();
     let header = header(SciForm::Explicit, true);
     let plain = frame(&[8, 0, 1]);
@@ -322,7 +322,7 @@ fn single_copy_broadcast_has_port_0() {
 
 proptest! {
     #[test]
-    fn what_is_sealed_opens_in_any_batch_and_nothing_else(
+    fn sealed_frames_of_any_batch_open_and_modified_ones_do_not(
         frames in prop::collection::vec(
             (prop::collection::vec(any::<u8>(), 2..200), forms(), any::<bool>(), 0_usize..4, 1..=u32::MAX, any::<bool>()),
             1..200,
@@ -340,7 +340,7 @@ proptest! {
             .collect();
         seal(&mut outgoing).unwrap();
 
-        // Whatever comes of a flipped bit: it is not opened. (One that makes it a frame of another protocol is not for us.)
+        // A frame with a flipped bit must not open: it fails verification or no longer has a valid SecTAG.
         for ((frame, (.., is_flipped)), (index, bit)) in sealed.iter_mut().zip(&frames).zip(&flips) {
             if *is_flipped {
                 let at = index.index(frame.len());
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_the_parser_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..100), is_tagged in any::<bool>()) {
+    fn the_parser_never_panics(mut bytes in prop::collection::vec(any::<u8>(), 0..100), is_tagged in any::<bool>()) {
         if is_tagged && bytes.len() > 14 {
             bytes[12..14].copy_from_slice(&[0x88, 0xe5]);
         }
@@ -369,12 +369,12 @@ proptest! {
     }
 
     #[test]
-    fn an_extended_number_is_found_from_the_lowest(lowest in 1..u64::MAX, distance in 0_u64..1 << 31) {
+    fn an_extended_packet_number_is_recovered_from_the_lowest(lowest in 1..u64::MAX, distance in 0_u64..1 << 31) {
         let [.., sak] = saks();
         if let Some(pn) = lowest.checked_add(distance) {
             prop_assert_eq!(sak.pn(pn as u32, lowest), Some(pn));
         }
-        // A little late: a number of its own, below the lowest, or none at all.
+        // A slightly late frame is recovered as the number it has, below `lowest`.
         if let Some(late) = lowest.checked_sub(1 + distance % 1000) && (lowest as u32) >= (1 << 31) + 1000 {
             prop_assert_eq!(sak.pn(late as u32, lowest), Some(late));
         }
