@@ -1,11 +1,11 @@
-//! Tells the command which commit and compiler it was built with, for the conditions of a study.
+//! Records the commit and the compiler version in the command, for the conditions that `sealcomb study` reports.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    // Whether files have changed since the commit follows from those that are compiled.
+    // The `-dirty` mark depends on these files.
     for path in ["build.rs", "src", "../sealcomb/src"] {
         rerun_if_changed(path);
     }
@@ -17,8 +17,8 @@ fn main() {
     }
 }
 
-/// The commit, with `-dirty` if files have changed since. None where there is no git, or where the repository is
-/// another one that this crate merely lies in.
+/// Returns the commit, with `-dirty` if files have changed since. `None` without git, or if the enclosing repository
+/// does not track this crate.
 fn commit() -> Option<String> {
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     for name in ["HEAD", "refs/heads", "packed-refs"] {
@@ -27,7 +27,7 @@ fn commit() -> Option<String> {
     git(&["describe", "--always", "--dirty", "--exclude=*"])
 }
 
-/// A path that does not exist would have every build run this again.
+/// Skips paths that do not exist: Cargo would rerun this script in every build.
 fn rerun_if_changed(path: &str) {
     if Path::new(path).exists() {
         println!("cargo::rerun-if-changed={path}");
@@ -35,11 +35,11 @@ fn rerun_if_changed(path: &str) {
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
-    // Without its locks, git leaves its index alone, which somebody else may be using.
+    // Keeps git from refreshing its index, which another process may have locked.
     output(Command::new("git").arg("--no-optional-locks").args(arguments))
 }
 
-/// The line that a command prints, if it succeeds.
+/// Returns a command's trimmed output; `None` if the command fails.
 fn output(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())

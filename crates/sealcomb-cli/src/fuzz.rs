@@ -1,7 +1,7 @@
-//! Entrances for fuzzers: what this command reads from files and wires.
+//! Entry points for fuzzers: the parsers of files and packets.
 //!
-//! Each function takes any bytes and panics where something does not hold that must. What it returns is equal for
-//! inputs that went the same way: an input whose number is new is worth keeping.
+//! Each function accepts arbitrary bytes and panics if an invariant is violated. Its return value identifies the path
+//! that the input took: a fuzzer should keep an input that returns a new value.
 
 use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,20 +10,20 @@ pub use crate::esp::fuzz::{associations, capture, packets};
 pub use crate::macsec::fuzz::{associations as macsec_associations, frames};
 pub use crate::vectors::fuzz::known_answers;
 
-/// A number for the way that an input went.
-pub fn outcome(way: impl Hash) -> u64 {
+/// Returns a hash of the path that an input took.
+pub fn outcome(path: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    way.hash(&mut hasher);
+    path.hash(&mut hasher);
     hasher.finish()
 }
 
-/// The kind of an error: its text without numbers and without what it quotes of the input.
+/// Returns the kind of an error: the start of its text, without digits and without quotations from the input.
 pub(crate) fn kind(error: &impl Display) -> String {
-    const LONGEST: usize = 120;
+    const MAX_LEN: usize = 120;
     let text = error.to_string();
-    let mut kind = String::with_capacity(LONGEST);
+    let mut kind = String::with_capacity(MAX_LEN);
     let mut quote = None;
-    for c in text.chars().take(LONGEST) {
+    for c in text.chars().take(MAX_LEN) {
         match (quote, c) {
             (Some(end), c) if c == end => quote = None,
             (None, '"' | '`') => quote = Some(c),

@@ -1,5 +1,5 @@
-//! The command `sealcomb`: studies batch encryption on this CPU, lists what there is, checks known answers and
-//! seals captures as IPsec ESP and as MACsec.
+//! The command `sealcomb`: benchmarks batch encryption on this CPU, lists backends and algorithms, checks known answers,
+//! and seals captures as IPsec ESP and MACsec.
 #![forbid(unsafe_code)]
 
 mod captures;
@@ -21,19 +21,24 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  sealcomb study                                 every mode on this CPU on one screen, within a minute
-  sealcomb study --quick --modes gcm,cbc         two modes, in seconds
-  sealcomb study --tables all                    the tables behind the screen
-  sealcomb study --report study.html             curves and heat maps, as one HTML file
-  sealcomb list                                  backends and algorithms
-  sealcomb vectors testvectors/*.json            known answers through every backend
-  sealcomb esp seal in.pcap out.pcap --sa sa.toml   IP packets of a capture as ESP packets
-  sealcomb macsec seal in.pcap out.pcap --sa sa.toml   Ethernet frames of a capture as MACsec frames
+  sealcomb study                                           benchmark every mode, in under a minute
+  sealcomb study --quick --modes gcm,cbc                   benchmark two modes, in seconds
+  sealcomb study --tables all                              print all tables of results
+  sealcomb study --report study.html                       write curves and heat maps to one HTML file
+  sealcomb list                                            list backends and algorithms
+  sealcomb vectors testvectors/*.json                      check known answers with every backend
+  sealcomb esp seal in.pcap out.pcap --sa sa.toml          seal IP packets of a capture as ESP packets
+  sealcomb macsec seal in.pcap out.pcap --sa macsec.toml   seal Ethernet frames of a capture as MACsec frames
 
-Exit status: 0 if all went well, 1 if known answers failed or packets were lost, 2 for bad input.
-SEALCOMB_BACKEND=NAME forces a backend of `sealcomb list`; `vectors` then checks that one alone.";
+Environment:
+  SEALCOMB_BACKEND=NAME   use this backend of `sealcomb list`; `vectors` checks only this one
 
-/// Batch authenticated encryption with AES: study it, check it, use it.
+Exit status:
+  0  success
+  1  known answers failed, or packets were lost
+  2  bad input or arguments";
+
+/// Benchmark, check and use batch authenticated encryption with AES
 #[derive(Parser)]
 #[command(name = "sealcomb", version, after_help = EXAMPLES)]
 struct Cli {
@@ -43,21 +48,29 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Measure every mode on this CPU, single messages and batches, beside the CPU's own bound
+    /// Benchmark every mode on this CPU, for single messages and batches, against the CPU's own bound
     ///
-    /// Ends within a minute and prints one screen: the CPU, whether the claims of the papers hold on it, and what each
-    /// mode costs per message and per byte.
+    /// Runs for less than a minute and prints one screen: the CPU, whether the papers' claims hold on it, and the cost
+    /// of each mode per message and per byte.
     #[command(after_help = study::EXAMPLES)]
     Study(study::StudyArgs),
-    /// List the backends that this CPU has and the algorithms
+    /// List the backends and the algorithms
+    ///
+    /// Prints the backends and whether this CPU supports them, then the algorithms with their sizes in bytes and
+    /// properties, then the specification and the status of each mode.
+    #[command(after_help = list::EXAMPLES)]
     List(list::ListArgs),
-    /// Check known answers with every backend, one by one and in shuffled batches
+    /// Check known answers with every available backend
+    ///
+    /// Seals and opens every test as a single message and in shuffled batches, in place and out of place, and checks
+    /// that forged tags are rejected.
+    #[command(after_help = vectors::EXAMPLES)]
     Vectors(vectors::VectorsArgs),
-    /// Turn the IP packets of a capture into IPsec ESP packets, and back
+    /// Seal the IP packets of a capture as IPsec ESP packets, or open such a capture
     Esp(esp::EspArgs),
-    /// Turn the Ethernet frames of a capture into MACsec frames, and back
+    /// Seal the Ethernet frames of a capture as MACsec frames, or open such a capture
     Macsec(macsec::MacsecArgs),
-    /// What `study` runs to count instructions
+    /// Run by `study` to count instructions
     #[command(hide = true)]
     CountInstructions(study::CountArgs),
 }
@@ -82,7 +95,7 @@ pub fn main() -> ExitCode {
     outcome.unwrap_or_else(|error| complain(&format!("{error:#}")))
 }
 
-/// What `--help` and `--version` ask for, or in one line why the arguments make no sense.
+/// Prints the output of `--help` or `--version`, or a one-line error for invalid arguments.
 fn explain(refusal: &clap::Error) -> ExitCode {
     if !refusal.use_stderr() {
         print!("{refusal}");

@@ -1,4 +1,4 @@
-//! `sealcomb list`: the backends and the algorithms.
+//! `sealcomb list`: prints the backends and the algorithms.
 
 use crate::machine;
 use crate::stdout;
@@ -7,13 +7,18 @@ use comfy_table::{ContentArrangement, Table, presets};
 use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Kind, Parallel, Status};
 use std::collections::HashSet;
 
-/// Columns of the table of notes, whose text is wrapped.
+/// Width in columns of the table of notes. Its cells are wrapped.
 const WIDTH: u16 = 118;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  sealcomb list              print all lists
+  sealcomb list --markdown   print the algorithms with their specifications, for a document";
 
 /// Arguments of `sealcomb list`.
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
-    /// Print the algorithms as a Markdown table
+    /// Print only the algorithms, as a Markdown table
     #[arg(long)]
     markdown: bool,
 }
@@ -34,14 +39,14 @@ pub(crate) fn run(args: &ListArgs) -> Result<()> {
     stdout::print(&lists)
 }
 
-/// Where each mode is defined, how far to trust it and why, and what its user must know; once for all its key sizes.
+/// One row per mode, whatever its key sizes: its specification, its status with the reason, and a note for users.
 fn notes() -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_FULL)
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(WIDTH)
-        .set_header(["mode", "specification", "status", "because", "to know"]);
+        .set_header(["mode", "specification", "status", "reason", "note"]);
     let mut seen = HashSet::new();
     for Algorithm { mode, spec, status, reason, note, .. } in ALGORITHMS {
         if seen.insert((mode, spec, reason, note)) {
@@ -57,7 +62,7 @@ fn backends(selected: Backend) -> Table {
         "backend",
         "blocks/register",
         "messages in flight",
-        "here",
+        "on this CPU",
     ]);
     for name in Backend::names() {
         let row = match Backend::named(name) {
@@ -67,22 +72,22 @@ fn backends(selected: Backend) -> Table {
                 backend.lanes().to_string(),
                 if backend == selected { "in use" } else { "available" }.to_owned(),
             ],
-            Err(error) => [name.to_owned(), "-".to_owned(), "-".to_owned(), lacking(name, error)],
+            Err(error) => [name.to_owned(), "-".to_owned(), "-".to_owned(), unavailable(name, error)],
         };
         table.add_row(row);
     }
     table
 }
 
-/// Why this CPU, or this build, cannot run a backend.
-fn lacking(backend: &str, error: Error) -> String {
+/// Why a backend is unavailable: not in this build, or missing CPU features.
+fn unavailable(backend: &str, error: Error) -> String {
     match error {
         Error::BackendNotBuilt { .. } => "not in this build".to_owned(),
         _ => format!("missing: {}", machine::missing(Backend::needs(backend)).join(", ")),
     }
 }
 
-/// The algorithms' sizes and properties, no wider than a terminal.
+/// The algorithms' sizes and properties, in at most 120 columns.
 fn algorithms() -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header([
@@ -102,7 +107,7 @@ fn algorithms() -> Table {
     table
 }
 
-/// The same, with the specification, for documents.
+/// The algorithms' sizes, properties, status and specifications, as a Markdown table.
 fn markdown() -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header([
@@ -141,7 +146,7 @@ fn properties(algorithm: &Algorithm) -> Vec<String> {
         .to_vec()
 }
 
-/// In which directions the blocks of one message can go side by side.
+/// Whether the blocks of one message can be processed in parallel: always, only when opening, or never.
 pub(crate) fn parallel(parallel: Parallel) -> &'static str {
     match parallel {
         Parallel::Both => "yes",
@@ -181,7 +186,7 @@ fn nonce(algorithm: &Algorithm) -> String {
     }
 }
 
-/// `4, 8, 12-16`.
+/// Formats tag sizes in bytes, with runs of three or more as ranges: `4, 8, 12-16`.
 fn tags(sizes: &[usize]) -> String {
     let runs = sizes.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
         [first, _, .., last] => format!("{first}-{last}"),
@@ -196,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_in_a_row_are_written_as_a_range() {
+    fn consecutive_sizes_are_printed_as_a_range() {
         assert_eq!(tags(&[4, 8, 12, 13, 14, 15, 16]), "4, 8, 12-16");
         assert_eq!(tags(&[4, 6, 8]), "4, 6, 8");
         assert_eq!(tags(&[15, 16]), "15, 16");

@@ -1,9 +1,9 @@
-//! What there is to say about this CPU and its operating system.
+//! Describes this CPU and its operating system.
 
 use std::fs;
 use std::process::Command;
 
-/// The CPU's name as the operating system tells it, with family and model where it tells them.
+/// The CPU's name from the operating system, with family and model if available; else the architecture.
 pub(crate) fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -22,12 +22,12 @@ pub(crate) fn cpu_name() -> String {
     }
 }
 
-/// A number as Linux writes those of Arm's CPUs.
+/// Parses a hexadecimal number with the prefix `0x`, as in `/proc/cpuinfo` on Arm.
 fn number(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// The core that Linux, for Arm's CPUs, tells by numbers: those in servers and small computers by their names.
+/// The name of an Arm core by its implementer and part number; the numbers themselves for cores not listed.
 fn arm_core(implementer: u32, part: u32) -> String {
     let name = match (implementer, part) {
         (0x41, 0xd03) => "Cortex-A53",
@@ -45,7 +45,7 @@ fn arm_core(implementer: u32, part: u32) -> String {
     name.to_owned()
 }
 
-/// The CPU's name where macOS tells it.
+/// The CPU's name on macOS; `None` on other systems.
 fn mac() -> Option<String> {
     if !cfg!(target_vendor = "apple") {
         return None;
@@ -53,37 +53,37 @@ fn mac() -> Option<String> {
     output("sysctl", &["-n", "machdep.cpu.brand_string"])
 }
 
-/// The release of the operating system's kernel.
+/// The kernel release, such as `6.1.0`.
 pub(crate) fn kernel() -> Option<String> {
     line("/proc/sys/kernel/osrelease").or_else(|| output("uname", &["-r"]))
 }
 
-/// What chooses the CPU's frequency, where Linux tells; most virtual machines have none.
+/// The CPU frequency governor on Linux. Most virtual machines have none.
 pub(crate) fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// Processes that ran or waited to run in the last minute, on average, where Linux tells.
+/// The 1-minute load average on Linux.
 pub(crate) fn load() -> Option<f64> {
     line("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
-/// The first line of a file, if it has one with anything in it.
+/// The first line of a file; `None` if it is empty or unreadable.
 fn line(path: &str) -> Option<String> {
     first_line(&fs::read_to_string(path).ok()?)
 }
 
-/// The first line that a program prints, if there is the program and it prints anything.
+/// The first line of a program's output; `None` if the program does not start or that line is empty.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
-    let told = Command::new(program).args(arguments).output().ok()?;
-    first_line(&String::from_utf8(told.stdout).ok()?)
+    let output = Command::new(program).args(arguments).output().ok()?;
+    first_line(&String::from_utf8(output.stdout).ok()?)
 }
 
 fn first_line(text: &str) -> Option<String> {
     text.lines().next().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// Those of these CPU features that this CPU (or its operating system) lacks.
+/// Returns those of `features` that the CPU does not support or the operating system does not enable.
 pub(crate) fn missing(features: &[&'static str]) -> Vec<&'static str> {
     features.iter().copied().filter(|feature| !has(feature)).collect()
 }
@@ -126,24 +126,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_missing_where_nothing_is_needed() {
+    fn nothing_is_missing_if_nothing_is_needed() {
         assert!(missing(&[]).is_empty());
     }
 
     #[test]
-    fn a_feature_that_no_cpu_has_is_missing() {
+    fn an_unknown_feature_is_missing() {
         assert_eq!(missing(&["warp-drive"]), ["warp-drive"]);
     }
 
     #[test]
-    fn an_arm_core_is_known_by_its_numbers() {
+    fn an_arm_core_is_named_by_its_numbers() {
         assert_eq!(arm_core(0x41, number("0xd40").unwrap()), "Neoverse V1");
         assert_eq!(arm_core(0x46, 1), "Arm, implementer 0x46, part 0x1");
         assert_eq!(number("46"), None);
     }
 
     #[test]
-    fn a_first_line_has_something_in_it() {
+    fn an_empty_first_line_is_none() {
         assert_eq!(first_line("performance\n"), Some("performance".to_owned()));
         assert_eq!(first_line("\nperformance"), None);
         assert_eq!(first_line(""), None);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn linux_tells_its_release_and_its_load() {
+    fn linux_reports_its_release_and_load() {
         assert!(kernel().is_some_and(|release| release.starts_with(|c: char| c.is_ascii_digit())));
         assert!(load().is_some_and(|load| load >= 0.0));
     }

@@ -1,44 +1,44 @@
-//! The names by which people call algorithms. All of them come from the catalog.
+//! Resolves the names that users write to algorithms of the catalog.
 //!
-//! `gcm`, `GCM-SIV`, `gcmsiv`, `aes-gcm`, `AES-128-GCM` and `aes128-gcm` mean what they seem to. A name that is no mode's
-//! own may be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the end of a longer name (`siv`).
+//! Case and hyphens are ignored: `gcm`, `GCM-SIV`, `gcmsiv`, `aes-gcm`, `AES-128-GCM` and `aes128-gcm` are all valid. A
+//! name can also be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the last part of a mode's name (`siv`).
 
 use anyhow::{Result, bail};
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};
 use std::collections::BTreeSet;
 
-/// How alike a name must be to one that there is, 1 being the same, to be taken for a slip.
-const ALIKE: f64 = 0.6;
+/// Minimum similarity, from 0 to 1 (equal), of a name that is suggested for a misspelled one.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// Letters of the shortest end of a name that is one: a single letter or a number says too little.
-const SHORTEST_END: usize = 3;
+/// Minimum length of a name that matches the end of a mode's name.
+const MIN_END_LEN: usize = 3;
 
-/// Suggestions for one name, at most.
-const SUGGESTIONS: usize = 3;
+/// Maximum number of suggestions for a misspelled name.
+const MAX_SUGGESTIONS: usize = 3;
 
-/// How a name fits an algorithm, the best first.
+/// How a name matches an algorithm, best match first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Fit {
-    /// It is the mode's name or the algorithm's.
+    /// The name of the mode or of the algorithm.
     Own,
-    /// The mode's name begins with it, or it is the block cipher's.
+    /// The start of the mode's name, or the name of the block cipher.
     Family,
-    /// The mode's name ends with it.
+    /// The end of the mode's name.
     End,
 }
 
-/// An algorithm that a name means.
+/// An algorithm that a name refers to.
 #[derive(Clone, Copy)]
 pub(crate) struct Named {
     pub(crate) algorithm: &'static Algorithm,
-    /// Whether the name tells the size of the key, too.
+    /// Whether the name includes the key size.
     pub(crate) with_key_size: bool,
 }
 
-/// The algorithms that a name means, in the catalog's order: those that it fits best among those with the same cipher.
+/// Returns the algorithms that a name refers to, in the catalog's order: for each cipher, those with the best match.
 ///
 /// # Errors
-/// If there are none; the message has the names that are nearly the same.
+/// No algorithm matches. The message suggests similar names.
 pub(crate) fn algorithms(name: &str) -> Result<Vec<Named>> {
     let fits: Vec<(Fit, Named)> = ALGORITHMS.iter().filter_map(|algorithm| fit(algorithm, name)).collect();
     let best = |cipher: Cipher| {
@@ -51,28 +51,28 @@ pub(crate) fn algorithms(name: &str) -> Result<Vec<Named>> {
         .collect();
     if named.is_empty() {
         bail!(
-            "no mode or algorithm is called \"{name}\"{}; `sealcomb list` names those there are",
+            "unknown mode or algorithm \"{name}\"; `sealcomb list` prints all of them{}",
             did_you_mean(name)
         );
     }
     Ok(named)
 }
 
-/// ", did you mean ...", if there are names that are nearly the same.
+/// Returns `; did you mean …?` with the most similar names; an empty string if there are none.
 pub(crate) fn did_you_mean(name: &str) -> String {
     let plain_name = plain(name);
-    let mut alike: Vec<(f64, String)> = all()
+    let mut similar: Vec<(f64, String)> = all()
         .into_iter()
         .map(|other| (strsim::normalized_damerau_levenshtein(&plain_name, &plain(&other)), other))
-        .filter(|(alike, _)| *alike >= ALIKE)
+        .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
         .collect();
-    alike.sort_by(|a, b| b.0.total_cmp(&a.0));
+    similar.sort_by(|a, b| b.0.total_cmp(&a.0));
     let quoted: Vec<String> =
-        alike.into_iter().take(SUGGESTIONS).map(|(_, name)| format!("\"{name}\"")).collect();
-    if quoted.is_empty() { String::new() } else { format!(": did you mean {}?", quoted.join(" or ")) }
+        similar.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| format!("\"{name}\"")).collect();
+    if quoted.is_empty() { String::new() } else { format!("; did you mean {}?", quoted.join(" or ")) }
 }
 
-/// Every name of its own that a mode or an algorithm has, and every family's, in the letters of ids.
+/// The ids of all algorithms and the names of all modes and families, in lower case.
 fn all() -> BTreeSet<String> {
     let names = |algorithm: &Algorithm| {
         let mode = mode(algorithm);
@@ -82,12 +82,12 @@ fn all() -> BTreeSet<String> {
     ALGORITHMS.iter().flat_map(names).collect()
 }
 
-/// What an algorithm's id says of its mode: `gcm-siv` of `aes128-gcm-siv`.
+/// The part of an algorithm's id that names its mode: `gcm-siv` in `aes128-gcm-siv`.
 fn mode(algorithm: &Algorithm) -> &'static str {
     algorithm.id.split_once('-').map_or(algorithm.id, |(_, mode)| mode)
 }
 
-/// Small letters and digits alone: how people put hyphens and capitals tells nothing.
+/// Reduces a name to lower-case letters and digits.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
@@ -109,7 +109,7 @@ fn fit(algorithm: &'static Algorithm, name: &str) -> Option<(Fit, Named)> {
         .min_by_key(|(fit, _)| *fit)
 }
 
-/// How a name without a cipher fits an algorithm's mode.
+/// Matches a name without a cipher against an algorithm's mode.
 fn fit_of_mode(algorithm: &Algorithm, name: &str) -> Option<Fit> {
     let words = words(mode(algorithm));
     let begins = |count| words[..count].concat() == name;
@@ -118,14 +118,14 @@ fn fit_of_mode(algorithm: &Algorithm, name: &str) -> Option<Fit> {
         Some(Fit::Own)
     } else if (1..words.len()).any(begins) {
         Some(Fit::Family)
-    } else if name.len() >= SHORTEST_END && (1..words.len()).any(ends) {
+    } else if name.len() >= MIN_END_LEN && (1..words.len()).any(ends) {
         Some(Fit::End)
     } else {
         None
     }
 }
 
-/// What a name is made of: letters or digits in a row. `otr-p` is `otr`, `p`; `cfb128` is `cfb`, `128`.
+/// Splits a name into runs of letters and runs of digits: `otr-p` into `otr`, `p`; `cfb128` into `cfb`, `128`.
 fn words(name: &str) -> Vec<&str> {
     name.split('-')
         .flat_map(|part| {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_are_known_by_the_names_that_people_write() {
+    fn common_spellings_of_modes_resolve() {
         for (name, expected) in [
             ("gcm", &["aes128-gcm", "serpent128-gcm"][..]),
             ("GCM-SIV", &["aes128-gcm-siv"]),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_key_size_means_all_of_them() {
+    fn a_name_without_a_key_size_means_every_key_size() {
         let sizes = |name: &str| -> Vec<usize> {
             algorithms(name).unwrap().iter().map(|named| named.algorithm.cipher_key_bytes).collect()
         };
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_of_the_catalog_means_its_algorithm() {
+    fn every_name_in_the_catalog_resolves_to_its_algorithm() {
         for algorithm in ALGORITHMS {
             for name in [algorithm.id, algorithm.name, algorithm.mode] {
                 let named = algorithms(name).unwrap();
@@ -202,14 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ciphers_name_means_all_that_it_is_used_in() {
+    fn a_ciphers_name_means_all_its_algorithms() {
         assert!(algorithms("serpent").unwrap().iter().all(|named| named.algorithm.cipher == Cipher::Serpent));
         let with_128_bits = ALGORITHMS.iter().filter(|algorithm| algorithm.id.starts_with("aes128-")).count();
         assert_eq!(algorithms("aes128").unwrap().len(), with_128_bits);
     }
 
     #[test]
-    fn a_name_that_is_nearly_right_gets_suggestions() {
+    fn a_misspelled_name_gets_suggestions() {
         for (name, meant) in [
             ("gmc", "gcm"),
             ("gcm-siw", "gcm-siv"),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_gets_none() {
+    fn nonsense_gets_no_suggestions() {
         for name in ["rot13", "", "-", "xyzzy", "g", "8"] {
             let error = algorithms(name).err().unwrap().to_string();
             assert!(!error.contains("did you mean"), "{error}");

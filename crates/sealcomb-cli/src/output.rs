@@ -1,4 +1,4 @@
-//! A result file that appears under its name whole or not at all.
+//! Result files that are written atomically: whole or not at all.
 
 use anyhow::{Context, Result};
 use std::fs::{self, File};
@@ -6,21 +6,21 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A file being written. It takes its final name in [`Output::finish`] and leaves nothing behind without.
+/// A file that is being written under a temporary name. [`Output::finish`] renames it; dropping it instead deletes it.
 pub(crate) struct Output {
     path: PathBuf,
     target: Target,
 }
 
 enum Target {
-    /// Written beside its final place, then renamed.
-    Beside(NamedTempFile),
-    /// A pipe or a device, which must not be replaced by a file.
+    /// A temporary file in the directory of the final one.
+    Temporary(NamedTempFile),
+    /// An existing pipe or device. It is written directly: a rename would replace it with a file.
     Stream(File),
 }
 
 impl Output {
-    /// Opens the output early, so that an unwritable place is found before the work is done.
+    /// Opens the output. Call it before the work, so that an unwritable path is reported early.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         let target = Self::target(path).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(Self { path: path.to_owned(), target })
@@ -28,23 +28,23 @@ impl Output {
 
     fn target(path: &Path) -> io::Result<Target> {
         match fs::metadata(path) {
-            Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(there) if !there.is_file() => File::options().write(true).open(path).map(Target::Stream),
+            Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Target::Stream),
             _ => {
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let mut builder = tempfile::Builder::new();
                 builder.prefix(".sealcomb-");
                 #[cfg(unix)]
                 builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-                builder.tempfile_in(folder.unwrap_or(Path::new("."))).map(Target::Beside)
+                builder.tempfile_in(folder.unwrap_or(Path::new("."))).map(Target::Temporary)
             }
         }
     }
 
-    /// Writes `contents` and gives the file its name.
+    /// Writes `contents` and renames the file to its final name.
     pub(crate) fn finish(self, contents: &[u8]) -> Result<()> {
         let written = match self.target {
-            Target::Beside(mut file) => file
+            Target::Temporary(mut file) => file
                 .write_all(contents)
                 .and_then(|()| file.persist(&self.path).map(drop).map_err(io::Error::from)),
             Target::Stream(mut file) => file.write_all(contents),
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_finished_output_lies_under_its_name() {
+    fn a_finished_output_replaces_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result.json");
         fs::write(&path, "old").unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unwritable_place_is_named() {
+    fn an_unwritable_path_is_named() {
         let error = Output::create(Path::new("/no/such/folder/result.json")).err().unwrap();
         assert!(format!("{error:#}").contains("/no/such/folder/result.json"), "{error:#}");
     }

@@ -1,4 +1,4 @@
-//! The checks of one file on one backend.
+//! Checks one file with one backend.
 
 use super::file::{Test, VectorFile};
 use anyhow::{Context, Result};
@@ -9,22 +9,22 @@ use sealcomb::{
 use std::collections::HashMap;
 use std::slice;
 
-/// Batches of random sizes up to this follow the one batch that holds the whole file.
-const LARGEST_BATCH: usize = 40;
+/// Maximum size of the random batches that follow the batch of the whole file.
+const MAX_BATCH: usize = 40;
 
-/// The order of the batches is random, but the same in every run.
+/// Seed of the shuffling, fixed to make runs reproducible.
 const SEED: u64 = 0x5ea1_c0b5;
 
-/// What passed and what did not.
+/// Passed and failed checks.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
-    /// Each test stands here once for each backend and way of processing it that gave another answer.
+    /// Descriptions without duplicates: at most one per test, backend and way of processing.
     pub(crate) failures: Vec<String>,
 }
 
 impl Tally {
-    /// Counts the results of another as well.
+    /// Adds the results of `other`.
     pub(crate) fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failures.extend(other.failures);
@@ -42,7 +42,7 @@ impl Tally {
     }
 }
 
-/// A test and the key made for it.
+/// A test and its key.
 #[derive(Clone, Copy)]
 struct Case<'a> {
     test: &'a Test,
@@ -50,22 +50,23 @@ struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// A buffer that begins with the message and has room for the ciphertext.
-    fn room_to_seal(self) -> Vec<u8> {
+    /// Returns the message in a buffer of the ciphertext's length.
+    fn seal_buffer(self) -> Vec<u8> {
         let mut buffer = self.test.message.clone();
         buffer.resize(self.test.ciphertext.len(), 0);
         buffer
     }
 
-    /// An output that has room for the message, as far as its length can be known.
-    fn room_to_open(self) -> Vec<u8> {
+    /// Returns an output buffer of the message's length if the algorithm requires the exact length, else of the maximum
+    /// length that the ciphertext allows.
+    fn open_buffer(self) -> Vec<u8> {
         let algorithm = self.key.algorithm();
-        let most = algorithm.max_message_bytes(self.test.ciphertext.len());
-        let told = algorithm.needs_message_bytes().then_some(self.test.message.len());
-        vec![0; told.unwrap_or_else(|| most.expect("the ciphertext of a message"))]
+        let max = algorithm.max_message_bytes(self.test.ciphertext.len());
+        let exact = algorithm.needs_message_bytes().then_some(self.test.message.len());
+        vec![0; exact.unwrap_or_else(|| max.expect("the ciphertext of a message"))]
     }
 
-    fn open_elsewhere(self, output: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
+    fn open_out_of_place(self, output: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
         let Self { test, key } = self;
         match key.algorithm().kind {
             Kind::Mac => OpenJob::mac(key, &test.nonce, &test.aad[..], tag),
@@ -81,13 +82,14 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether an output holds the message, and then zeros.
+    /// Whether an output consists of the message followed by zeros.
     fn is_message(self, output: &[u8]) -> bool {
         output.strip_prefix(&self.test.message[..]).is_some_and(is_zero)
     }
 }
 
-/// Seals and opens every test alone and in shuffled batches, and opens it with one bit of the tag flipped.
+/// Seals and opens every test as a single message and in shuffled batches. Also opens it with one bit of the tag
+/// flipped, unless the algorithm is an unauthenticated cipher.
 pub(crate) fn check(file: &VectorFile, backend: Backend) -> Result<Tally> {
     let keys = Keys::of(file, backend)?;
     let mut cases: Vec<Case<'_>> =
@@ -104,14 +106,14 @@ pub(crate) fn check(file: &VectorFile, backend: Backend) -> Result<Tally> {
     random.shuffle(&mut cases);
     let mut rest = &cases[..];
     while !rest.is_empty() {
-        let (batch, later) = rest.split_at(random.usize(1..=LARGEST_BATCH.min(rest.len())));
+        let (batch, later) = rest.split_at(random.usize(1..=MAX_BATCH.min(rest.len())));
         checks.batch(batch);
         rest = later;
     }
     Ok(checks.tally)
 }
 
-/// The keys of a file, each made once for each tag length.
+/// The keys of a file, by key bytes and tag length.
 struct Keys<'a>(HashMap<(&'a [u8], usize), Key>);
 
 impl<'a> Keys<'a> {
@@ -141,7 +143,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// The checks done so far, and the dice for the next.
+/// The results so far, and the random numbers for the next checks.
 struct Checks {
     tally: Tally,
     random: fastrand::Rng,
@@ -159,8 +161,8 @@ impl Checks {
     }
 
     fn open_one(&mut self, case @ Case { test, .. }: Case<'_>) {
-        let mut output = case.room_to_open();
-        let mut job = case.open_elsewhere(&mut output, &test.tag);
+        let mut output = case.open_buffer();
+        let mut job = case.open_out_of_place(&mut output, &test.tag);
         let opened = open_batch_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(0)
             && (job.verdict(), job.message_bytes()) == (case.good_verdict(), test.message.len());
         let passed = opened && case.is_message(&output);
@@ -171,25 +173,25 @@ impl Checks {
         if key.algorithm().kind == Kind::Cipher {
             return;
         }
-        let (mut output, tag) = (case.room_to_open(), self.flipped(&test.tag));
-        let mut job = case.open_elsewhere(&mut output, &tag);
-        let refused = open_batch_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(1)
+        let (mut output, tag) = (case.open_buffer(), self.flipped(&test.tag));
+        let mut job = case.open_out_of_place(&mut output, &tag);
+        let rejected = open_batch_with(Schedule::Single, slice::from_mut(&mut job)) == Ok(1)
             && job.verdict() == Verdict::Forged;
-        let passed = refused && is_zero(&output);
-        self.count(case, "refusing one forged message", passed);
+        let passed = rejected && is_zero(&output);
+        self.count(case, "rejecting one forged message", passed);
     }
 
-    /// The batch in all ways: sealed and opened, in place and elsewhere, with forged tags among good ones.
+    /// Seals and opens the batch, in place and out of place. Some of the tags to open are forged.
     fn batch(&mut self, cases: &[Case<'_>]) {
         self.seal_batch_in_place(cases);
-        self.seal_batch_elsewhere(cases);
+        self.seal_batch_out_of_place(cases);
         self.open_batch_in_place(cases);
-        self.open_batch_elsewhere(cases);
+        self.open_batch_out_of_place(cases);
     }
 
     fn seal_batch_in_place(&mut self, cases: &[Case<'_>]) {
         let mut results: Vec<_> =
-            cases.iter().map(|case| (case.room_to_seal(), vec![0; case.test.tag.len()])).collect();
+            cases.iter().map(|case| (case.seal_buffer(), vec![0; case.test.tag.len()])).collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut results)
@@ -203,7 +205,7 @@ impl Checks {
         self.count_sealed(cases, sealed, &results, "sealing in a batch, in place");
     }
 
-    fn seal_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
+    fn seal_batch_out_of_place(&mut self, cases: &[Case<'_>]) {
         let mut results: Vec<_> = cases
             .iter()
             .map(|case| (vec![0; case.test.ciphertext.len()], vec![0; case.test.tag.len()]))
@@ -218,10 +220,10 @@ impl Checks {
             })
             .collect();
         let sealed = seal_batch(&mut jobs);
-        self.count_sealed(cases, sealed, &results, "sealing in a batch, elsewhere");
+        self.count_sealed(cases, sealed, &results, "sealing in a batch, out of place");
     }
 
-    /// Each job by what it gave itself: a wrong answer says nothing against its neighbours.
+    /// Counts each job by its own result, so that a wrong one does not fail the others of its batch.
     fn count_sealed(
         &mut self,
         cases: &[Case<'_>],
@@ -238,7 +240,7 @@ impl Checks {
         }
     }
 
-    /// A batch of which nothing was processed, since one job makes no sense.
+    /// Counts a batch that was rejected as a whole, as a failure of the invalid job.
     fn count_misuse(&mut self, cases: &[Case<'_>], error: BatchError, what: &str) {
         self.count(cases[error.index], &format!("{what}: {}", error.error), false);
     }
@@ -257,43 +259,43 @@ impl Checks {
                     .expect("a buffer as long as the ciphertext"),
             })
             .collect();
-        let refused = open_batch(&mut jobs);
+        let rejected = open_batch(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
-        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "in a batch, in place");
+        self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, in place");
     }
 
-    fn open_batch_elsewhere(&mut self, cases: &[Case<'_>]) {
+    fn open_batch_out_of_place(&mut self, cases: &[Case<'_>]) {
         let forged = self.forgeries(cases);
         let tags = self.tags(cases, &forged);
-        let mut outputs: Vec<_> = cases.iter().map(|case| case.room_to_open()).collect();
+        let mut outputs: Vec<_> = cases.iter().map(|case| case.open_buffer()).collect();
         let mut jobs: Vec<_> = cases
             .iter()
             .zip(&mut outputs)
             .zip(&tags)
-            .map(|((case, output), tag)| case.open_elsewhere(output, tag))
+            .map(|((case, output), tag)| case.open_out_of_place(output, tag))
             .collect();
-        let refused = open_batch(&mut jobs);
+        let rejected = open_batch(&mut jobs);
         let verdicts: Vec<_> = jobs.iter().map(OpenJob::verdict).collect();
-        self.count_opened(cases, &forged, refused, &verdicts, &outputs, "in a batch, elsewhere");
+        self.count_opened(cases, &forged, rejected, &verdicts, &outputs, "in a batch, out of place");
     }
 
-    /// Each job by its own verdict and output, and the batch by its count of the verdicts.
+    /// Counts each job by its own verdict and output, and the batch by whether its count of forgeries is right.
     fn count_opened(
         &mut self,
         cases: &[Case<'_>],
         forged: &[bool],
-        refused: Result<usize, BatchError>,
+        rejected: Result<usize, BatchError>,
         verdicts: &[Verdict],
         outputs: &[Vec<u8>],
         place: &str,
     ) {
-        let refused = match refused {
-            Ok(refused) => refused,
+        let rejected = match rejected {
+            Ok(rejected) => rejected,
             Err(error) => return self.count_misuse(cases, error, &format!("opening {place}")),
         };
         for (((&case, &forged), &verdict), output) in cases.iter().zip(forged).zip(verdicts).zip(outputs) {
             let (what, expected, right) = if forged {
-                ("refusing a forged message", Verdict::Forged, is_zero(output))
+                ("rejecting a forged message", Verdict::Forged, is_zero(output))
             } else if case.key.algorithm().kind == Kind::Cipher {
                 ("decrypting", Verdict::Unauthenticated, case.is_message(output))
             } else {
@@ -301,14 +303,14 @@ impl Checks {
             };
             self.count(case, &format!("{what} {place}"), verdict == expected && right);
         }
-        let told = verdicts.iter().filter(|&&verdict| verdict == Verdict::Forged).count();
+        let forged = verdicts.iter().filter(|&&verdict| verdict == Verdict::Forged).count();
         let backend = cases[0].key.backend().name();
-        self.tally.count(refused == told, || {
-            format!("{backend}: a batch of {}, {place}: {told} refused, {refused} counted", cases.len())
+        self.tally.count(rejected == forged, || {
+            format!("{backend}: a batch of {}, {place}: {forged} rejected, {rejected} counted", cases.len())
         });
     }
 
-    /// Which messages of a batch to forge: about a third; of a cipher none, it verifies nothing.
+    /// Chooses the messages of a batch to forge: about a third. Unauthenticated ciphers verify nothing, so none of theirs.
     fn forgeries(&mut self, cases: &[Case<'_>]) -> Vec<bool> {
         cases
             .iter()
@@ -324,7 +326,7 @@ impl Checks {
             .collect()
     }
 
-    /// The tag with one bit flipped.
+    /// Returns the tag with a random bit flipped.
     fn flipped(&mut self, tag: &[u8]) -> Vec<u8> {
         let mut tag = tag.to_vec();
         let bit = self.random.usize(..8 * tag.len());
@@ -341,7 +343,7 @@ fn is_zero(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// Two tests of GCM under one key, the designers' cases 1 and 2.
+    /// Two tests of GCM under one key: test cases 1 and 2 of the GCM specification.
     const FILE: &str = r#"{"algorithm": "aes128-gcm", "tests": [
         {"id": 1, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000", "msg": "",
          "ct": "", "tag": "58e2fccefa7e3061367f1d57a4e7455a"},
@@ -349,32 +351,32 @@ mod tests {
          "msg": "00000000000000000000000000000000", "ct": "0388dace60b6a392f328c2b971b2fe78",
          "tag": "ab6e47d42cec13bdf53a67b21257bddf"}]}"#;
 
-    /// What is blamed if opening the two, the first one forged, gives these verdicts and this second message, and counts
-    /// so many forgeries.
-    fn blamed(verdicts: [Verdict; 2], second_output: &[u8], refused: usize) -> Vec<String> {
+    /// Returns the failures if opening the two tests, the first one forged, has these verdicts, this second output and
+    /// this count of rejected messages.
+    fn failures(verdicts: [Verdict; 2], second_output: &[u8], rejected: usize) -> Vec<String> {
         let file = VectorFile::parse(FILE.as_bytes(), "file").unwrap();
         let keys = Keys::of(&file, Backend::best()).unwrap();
         let cases: Vec<_> = file.tests.iter().map(|test| Case { test, key: keys.of_test(test) }).collect();
         let mut checks = Checks { tally: Tally::default(), random: fastrand::Rng::with_seed(0) };
         let outputs = [vec![], second_output.to_vec()];
-        checks.count_opened(&cases, &[true, false], Ok(refused), &verdicts, &outputs, "in a batch");
+        checks.count_opened(&cases, &[true, false], Ok(rejected), &verdicts, &outputs, "in a batch");
         let prefix = format!("{} ", Backend::best().name());
         checks.tally.failures.iter().map(|failure| failure.replace(&prefix, "")).collect()
     }
 
     #[test]
-    fn a_neighbour_that_a_forged_job_disturbs_is_blamed() {
+    fn each_wrong_verdict_or_output_is_a_failure_of_its_own_job() {
         let (forged, good) = (Verdict::Forged, Verdict::Verified);
-        assert_eq!(blamed([forged, good], &[0; 16], 1), Vec::<String>::new());
-        assert_eq!(blamed([forged, good], &[1; 16], 1), ["test 2: opening in a batch"]);
-        assert_eq!(blamed([forged, forged], &[0; 16], 2), ["test 2: opening in a batch"]);
-        assert_eq!(blamed([good, good], &[0; 16], 0), ["test 1: refusing a forged message in a batch"]);
+        assert_eq!(failures([forged, good], &[0; 16], 1), Vec::<String>::new());
+        assert_eq!(failures([forged, good], &[1; 16], 1), ["test 2: opening in a batch"]);
+        assert_eq!(failures([forged, forged], &[0; 16], 2), ["test 2: opening in a batch"]);
+        assert_eq!(failures([good, good], &[0; 16], 0), ["test 1: rejecting a forged message in a batch"]);
     }
 
     #[test]
-    fn a_batch_that_miscounts_its_forgeries_is_blamed_itself() {
-        let blamed = blamed([Verdict::Forged, Verdict::Verified], &[0; 16], 2);
-        assert_eq!(blamed.len(), 1);
-        assert!(blamed[0].ends_with("a batch of 2, in a batch: 1 refused, 2 counted"), "{blamed:?}");
+    fn a_batch_that_miscounts_its_forgeries_is_a_failure() {
+        let failures = failures([Verdict::Forged, Verdict::Verified], &[0; 16], 2);
+        assert_eq!(failures.len(), 1);
+        assert!(failures[0].ends_with("a batch of 2, in a batch: 1 rejected, 2 counted"), "{failures:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! A file of known answers.
+//! Files of known answers.
 
 use crate::names::did_you_mean;
 use anyhow::{Context, Result, bail, ensure};
@@ -7,16 +7,16 @@ use serde::Deserialize;
 use std::fmt;
 use std::path::Path;
 
-/// A file that was read, with all that its algorithm needs.
+/// A parsed file of known answers.
 pub(crate) struct VectorFile {
-    /// The file's name as it was given.
+    /// The file's path as the user gave it.
     pub(crate) name: String,
-    /// What the file calls its algorithm.
+    /// The algorithm's name in the file.
     pub(crate) algorithm: String,
     pub(crate) tests: Vec<Test>,
 }
 
-/// One known answer. What the kind of algorithm does not have is empty; a MAC's message is its `aad`.
+/// One known answer. Fields that the kind of algorithm does not use are empty. A MAC's message is in `aad`.
 #[derive(Debug)]
 pub(crate) struct Test {
     pub(crate) id: Id,
@@ -29,7 +29,7 @@ pub(crate) struct Test {
     pub(crate) tag: Vec<u8>,
 }
 
-/// What a file calls a test.
+/// A test's identifier in its file.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Id {
@@ -46,15 +46,15 @@ impl fmt::Display for Id {
     }
 }
 
-/// The file as it is written.
+/// The JSON object of a file.
 #[derive(Deserialize)]
-struct Written {
+struct RawFile {
     algorithm: String,
-    tests: Vec<WrittenTest>,
+    tests: Vec<RawTest>,
 }
 
 #[derive(Deserialize)]
-struct WrittenTest {
+struct RawTest {
     id: Id,
     key: Bytes,
     nonce: Option<Bytes>,
@@ -78,30 +78,29 @@ impl VectorFile {
     }
 
     pub(crate) fn parse(text: &[u8], name: &str) -> Result<Self> {
-        let written: Written = serde_json::from_slice(text)?;
-        let Written { algorithm, tests } = written;
-        ensure!(!tests.is_empty(), "no tests in it");
+        let RawFile { algorithm, tests } = serde_json::from_slice(text)?;
+        ensure!(!tests.is_empty(), "no tests; expected at least one");
         let tests = tests.into_iter().map(|test| test.of_algorithm(&algorithm)).collect::<Result<_>>()?;
         Ok(Self { name: name.to_owned(), algorithm, tests })
     }
 }
 
-impl WrittenTest {
-    /// The test with the fields that an algorithm of its kind must have. A test with a field "pt" is of a bare block
-    /// cipher, which is its ECB; the key's length completes the name.
+impl RawTest {
+    /// Checks the fields that the algorithm requires. A test with a field "pt" is one of a bare block cipher: it is
+    /// run as ECB, and the key's length completes the algorithm's name.
     fn of_algorithm(self, name: &str) -> Result<Test> {
         let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
         let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
         let Ok(algorithm) = Algorithm::by_id(&name) else {
             bail!(
-                "unknown algorithm \"{name}\"{}; `sealcomb list` names those there are",
+                "unknown algorithm \"{name}\"; `sealcomb list` prints all of them{}",
                 did_you_mean(&name)
             );
         };
         let msg = msg.or(pt);
         let need = |field: Option<Bytes>, name: &str| match field {
             Some(Bytes(bytes)) => Ok(bytes),
-            None => bail!("test {id}: field \"{name}\" is missing"),
+            None => bail!("test {id}: missing field \"{name}\""),
         };
         let or_empty = |field: Option<Bytes>| field.map(|Bytes(bytes)| bytes).unwrap_or_default();
         let (nonce, aad, message, ciphertext, tag) = match algorithm.kind {
@@ -114,9 +113,9 @@ impl WrittenTest {
         let expected = algorithm.ciphertext_bytes(message.len());
         ensure!(
             ciphertext.len() == expected,
-            "test {id}: \"msg\" has {} bytes, \"ct\" {} instead of {expected}",
-            message.len(),
-            ciphertext.len()
+            "test {id}: \"ct\" of {} bytes; expected {expected} for a \"msg\" of {} bytes",
+            ciphertext.len(),
+            message.len()
         );
         Ok(Test { id, algorithm, key, nonce, aad, message, ciphertext, tag })
     }

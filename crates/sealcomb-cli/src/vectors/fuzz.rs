@@ -1,24 +1,24 @@
 //! Fuzz target: files of known answers.
-#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
+#![allow(clippy::missing_panics_doc, reason = "fuzz targets panic on purpose")]
 
 use super::check;
 use super::file::VectorFile;
 use crate::fuzz::{kind, outcome};
 use sealcomb::Backend;
 
-/// Of so many files that can be read, one is checked too, which takes a hundred times as long as to read it.
-const CHECKED: u64 = 32;
+/// One in this many parsed files is also checked. A check takes a hundred times as long as parsing.
+const CHECK_INTERVAL: u64 = 32;
 
-/// Any bytes as a file of known answers. One that can be read can be checked, and fails or passes.
+/// Parses arbitrary bytes as a file of known answers, and sometimes checks it. The checks must count at least one test.
 pub fn known_answers(bytes: &[u8]) -> u64 {
     let file = match VectorFile::parse(bytes, "answers.json") {
         Ok(file) => file,
         Err(error) => return outcome(kind(&format_args!("{error:#}"))),
     };
     let chance = outcome(bytes);
-    if chance.is_multiple_of(CHECKED) {
+    if chance.is_multiple_of(CHECK_INTERVAL) {
         let backends: Vec<_> = Backend::available().collect();
-        let backend = backends[(chance / CHECKED) as usize % backends.len()];
+        let backend = backends[(chance / CHECK_INTERVAL) as usize % backends.len()];
         match check::check(&file, backend) {
             Ok(tally) => assert!(tally.passed + tally.failures.len() > 0, "nothing was checked"),
             Err(error) => drop(format!("{error:#}")),

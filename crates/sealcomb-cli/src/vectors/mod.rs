@@ -1,4 +1,4 @@
-//! `sealcomb vectors`: known answers through every backend, one by one and in shuffled batches.
+//! `sealcomb vectors`: checks known answers with every backend, as single messages and in shuffled batches.
 
 mod check;
 mod file;
@@ -13,18 +13,25 @@ use std::env;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// How many failures of one file are told in full.
-const FAILURES_TOLD: usize = 10;
+/// Maximum number of failures that are printed for one file.
+const MAX_FAILURES: usize = 10;
+
+pub(crate) const EXAMPLES: &str = "\
+Exit status: 0 if every check passed, 1 if any failed, 2 for bad input.
+
+Examples:
+  sealcomb vectors testvectors/*.json
+  SEALCOMB_BACKEND=portable sealcomb vectors testvectors/aes128-gcm.json";
 
 /// Arguments of `sealcomb vectors`.
 #[derive(clap::Args)]
 pub(crate) struct VectorsArgs {
-    /// Files of known answers in JSON; testvectors/README.md has the format
+    /// Known answers, in the JSON format described in testvectors/README.md
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-/// Checks the files and prints how many checks passed and failed.
+/// Checks the files and prints the numbers of passed and failed checks.
 pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     let files: Vec<VectorFile> =
         args.files.iter().map(|path| VectorFile::read(path)).collect::<Result<_>>()?;
@@ -32,30 +39,30 @@ pub(crate) fn run(args: &VectorsArgs) -> Result<ExitCode> {
     stdout::print(&remarks)?;
     let mut total = Tally::default();
     for file in &files {
-        let mut of_file = Tally::default();
+        let mut tally = Tally::default();
         for &backend in &backends {
-            of_file.add(check::check(file, backend)?);
+            tally.add(check::check(file, backend)?);
         }
-        stdout::print(&report(file, &of_file))?;
-        total.add(of_file);
+        stdout::print(&report(file, &tally))?;
+        total.add(tally);
     }
     stdout::print(&format!("{} passed, {} failed\n", total.passed, total.failures.len()))?;
     Ok(if total.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The backends to check: the one that the variable `SEALCOMB_BACKEND` names, else all that there are. With them, what
-/// to say of the others, line by line.
+/// Returns the backends to check and a remark for each skipped one, one per line. The backends are the one that
+/// `SEALCOMB_BACKEND` names, or else all that are available.
 fn backends() -> Result<(Vec<Backend>, String)> {
     if env::var_os("SEALCOMB_BACKEND").is_some() {
         let backend = Backend::selected()?;
-        return Ok((vec![backend], format!("only {}, as SEALCOMB_BACKEND says\n", backend.name())));
+        return Ok((vec![backend], format!("only {}, set by SEALCOMB_BACKEND\n", backend.name())));
     }
     let skipped = Backend::names().filter_map(|name| Backend::named(name).err());
     let remarks: Vec<String> = skipped.map(|why| format!("skipped: {why}\n")).collect();
     Ok((Backend::available().collect(), remarks.concat()))
 }
 
-/// What a file's checks gave, and the first of its failures.
+/// Returns the summary line of a file's checks and its first failures.
 fn report(file: &VectorFile, tally: &Tally) -> String {
     let mut lines = vec![format!(
         "{}: {}, {} tests: {} passed, {} failed\n",
@@ -65,10 +72,10 @@ fn report(file: &VectorFile, tally: &Tally) -> String {
         tally.passed,
         tally.failures.len()
     )];
-    let told = tally.failures.iter().take(FAILURES_TOLD);
-    lines.extend(told.map(|failure| format!("  failed: {failure}\n")));
-    if tally.failures.len() > FAILURES_TOLD {
-        lines.push(format!("  and {} more\n", tally.failures.len() - FAILURES_TOLD));
+    let printed = tally.failures.iter().take(MAX_FAILURES);
+    lines.extend(printed.map(|failure| format!("  failed: {failure}\n")));
+    if tally.failures.len() > MAX_FAILURES {
+        lines.push(format!("  and {} more\n", tally.failures.len() - MAX_FAILURES));
     }
     lines.concat()
 }
