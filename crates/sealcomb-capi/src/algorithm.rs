@@ -1,4 +1,4 @@
-//! The list of algorithms.
+//! The list of algorithms and their properties.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -9,9 +9,10 @@ use sealcomb::{ALGORITHMS, Algorithm, Kind};
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK};
 use crate::{guard, memory, sealcomb_status, text};
 
-/// An algorithm: a mode of operation with a block cipher of one key size. It belongs to the library and is never freed.
+/// An algorithm: a mode of operation with a block cipher of one key size, such as AES-128-GCM.
 ///
-/// Where a function takes an algorithm, NULL gives 0 or NULL, unless it says otherwise.
+/// Entries are static: they stay valid until the program ends and are never freed. Every `sealcomb_algorithm_`
+/// function accepts NULL for the algorithm and then returns 0, false or NULL unless its description says otherwise.
 pub struct sealcomb_algorithm {
     algorithm: &'static Algorithm,
     id: &'static CStr,
@@ -19,90 +20,109 @@ pub struct sealcomb_algorithm {
     note: &'static CStr,
 }
 
-/// What an algorithm gives.
+/// The security service of an algorithm.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_kind {
-    /// Secrecy and authenticity.
+    /// Authenticated encryption with additional data: confidentiality and authenticity.
     SEALCOMB_AEAD = 0,
-    /// Authenticity without secrecy: what is authenticated are the additional data, and there is no message to encrypt.
+    /// Message authentication code: authenticity only. The additional data is what is authenticated; there is nothing
+    /// to encrypt.
     SEALCOMB_MAC = 1,
-    /// Secrecy without authenticity, in builds with the feature `hazmat`: has no tag.
+    /// Unauthenticated cipher: confidentiality only, no tag. Requires a build with the feature `hazmat`.
     SEALCOMB_CIPHER = 2,
 }
 
 static LIST: LazyLock<Vec<sealcomb_algorithm>> = LazyLock::new(|| {
-    let of = |algorithm: &'static Algorithm| sealcomb_algorithm {
+    let entry = |algorithm: &'static Algorithm| sealcomb_algorithm {
         algorithm,
-        id: text::kept(algorithm.id),
-        name: text::kept(algorithm.name),
-        note: text::kept(algorithm.note),
+        id: text::leak(algorithm.id),
+        name: text::leak(algorithm.name),
+        note: text::leak(algorithm.note),
     };
-    ALGORITHMS.iter().map(of).collect()
+    ALGORITHMS.iter().map(entry).collect()
 });
 
-/// The entry of an algorithm of the library.
+/// Returns the static entry of a library algorithm.
 pub(crate) fn entry(algorithm: &'static Algorithm) -> *const sealcomb_algorithm {
     LIST.iter().find(|entry| ptr::eq(entry.algorithm, algorithm)).map_or(ptr::null(), ptr::from_ref)
 }
 
-/// The algorithm behind a pointer that this library has given out.
+/// Returns the library algorithm of an entry; `None` for NULL.
 ///
 /// # Safety
-/// It is one of those, or NULL.
+/// `entry` is NULL or was returned by this library.
 pub(crate) unsafe fn algorithm(entry: *const sealcomb_algorithm) -> Option<&'static Algorithm> {
-    // SAFETY: entries live for as long as the program.
+    // SAFETY: guaranteed by the caller; entries are static.
     unsafe { entry.as_ref() }.map(|entry| entry.algorithm)
 }
 
-/// How many algorithms this build has.
+/// Returns the number of algorithms in this build.
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_algorithm_count() -> usize {
     ALGORITHMS.len()
 }
 
-/// The algorithm of this number, counted from 0; NULL beyond the last.
+/// Returns an algorithm by its index, for listing all of them.
+///
+/// @param number index, from 0 to `sealcomb_algorithm_count() - 1`
+/// @return the algorithm, never to be freed; NULL if `number` is too large
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_algorithm_at(number: usize) -> *const sealcomb_algorithm {
     guard::or(ptr::null(), || LIST.get(number).map_or(ptr::null(), ptr::from_ref))
 }
 
-/// The algorithm of this id, such as `"aes128-gcm"`, as `sealcomb list` prints them; NULL if this build has none.
+/// Returns the algorithm with the given id.
+///
+/// @param id NUL-terminated id such as `"aes128-gcm"`, as printed by `sealcomb list`; may be NULL
+/// @return the algorithm, never to be freed; NULL if `id` is NULL or this build has no such algorithm
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_by_id(id: *const c_char) -> *const sealcomb_algorithm {
     if id.is_null() {
         return ptr::null();
     }
-    // SAFETY: the caller gives a text with a NUL at its end.
+    // SAFETY: NUL-terminated, guaranteed by the caller.
     let id = unsafe { CStr::from_ptr(id) };
     guard::or(ptr::null(), || LIST.iter().find(|entry| entry.id == id).map_or(ptr::null(), ptr::from_ref))
 }
 
-/// The name by which files and commands call it: `"aes128-gcm"`.
+/// Returns the id of an algorithm, as used in files and on command lines: `"aes128-gcm"`.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @return static NUL-terminated string; NULL for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_id(algorithm: *const sealcomb_algorithm) -> *const c_char {
-    // SAFETY: NULL, or an entry, which lives for as long as the program.
+    // SAFETY: NULL or a static entry, guaranteed by the caller.
     unsafe { algorithm.as_ref() }.map_or(ptr::null(), |entry| entry.id.as_ptr())
 }
 
-/// The name by which people call it: `"AES-128-GCM"`.
+/// Returns the usual name of an algorithm: `"AES-128-GCM"`.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @return static NUL-terminated string; NULL for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_name(algorithm: *const sealcomb_algorithm) -> *const c_char {
-    // SAFETY: as above.
+    // SAFETY: NULL or a static entry, guaranteed by the caller.
     unsafe { algorithm.as_ref() }.map_or(ptr::null(), |entry| entry.name.as_ptr())
 }
 
-/// What its user must know, above all about nonces.
+/// Returns what users of an algorithm must know: above all, the requirements on nonces and the limits per key.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @return static NUL-terminated string in English; NULL for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_note(algorithm: *const sealcomb_algorithm) -> *const c_char {
-    // SAFETY: as above.
+    // SAFETY: NULL or a static entry, guaranteed by the caller.
     unsafe { algorithm.as_ref() }.map_or(ptr::null(), |entry| entry.note.as_ptr())
 }
 
-/// What it gives; of NULL `SEALCOMB_CIPHER`, which promises least.
+/// Returns the security service of an algorithm.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @return the kind; `SEALCOMB_CIPHER`, the weakest, for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_kind(algorithm: *const sealcomb_algorithm) -> sealcomb_kind {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     match unsafe { self::algorithm(algorithm) }.map(|algorithm| algorithm.kind) {
         Some(Kind::Aead) => sealcomb_kind::SEALCOMB_AEAD,
         Some(Kind::Mac) => sealcomb_kind::SEALCOMB_MAC,
@@ -110,67 +130,89 @@ pub unsafe extern "C" fn sealcomb_algorithm_kind(algorithm: *const sealcomb_algo
     }
 }
 
-/// Bytes of a key.
+/// Returns the key size of an algorithm in bytes.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_key_bytes(algorithm: *const sealcomb_algorithm) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.key_bytes)
 }
 
-/// Bytes that a nonce usually has; 0 if there is none.
+/// Returns the usual nonce size of an algorithm in bytes; 0 if it takes no nonce.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes(algorithm: *const sealcomb_algorithm) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce_bytes)
 }
 
-/// Bytes that a nonce must have at least.
+/// Returns the minimum nonce size of an algorithm in bytes.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_min(algorithm: *const sealcomb_algorithm) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce.min)
 }
 
-/// Bytes that a nonce may have at most.
+/// Returns the maximum nonce size of an algorithm in bytes.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_nonce_bytes_max(algorithm: *const sealcomb_algorithm) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.nonce.max)
 }
 
-/// Bytes that a tag has unless the key says otherwise; 0 for a bare cipher.
+/// Returns the default tag size of an algorithm in bytes, which `sealcomb_key_new` uses; 0 for an unauthenticated
+/// cipher.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_tag_bytes(algorithm: *const sealcomb_algorithm) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.tag_bytes)
 }
 
-/// Whether keys can be made for tags of so many bytes.
+/// Returns whether `sealcomb_key_new_with` accepts a tag size for an algorithm.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @param tag_bytes tag size in bytes
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_takes_tag_bytes(
     algorithm: *const sealcomb_algorithm,
     tag_bytes: usize,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }
         .is_some_and(|algorithm| algorithm.tag_bytes == tag_bytes || algorithm.tag.contains(&tag_bytes))
 }
 
-/// Bytes of the ciphertext of a message of so many bytes, without its tag: the room that sealing needs. Nearly all
-/// ciphertexts are as long as their messages.
+/// Returns the size of a message's ciphertext without its tag: the output space that sealing needs. It equals
+/// `message_bytes` for nearly all algorithms.
+///
+/// @param algorithm the algorithm; may be NULL
+/// @param message_bytes size of the message in bytes
+/// @return size of the ciphertext in bytes
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_ciphertext_bytes(
     algorithm: *const sealcomb_algorithm,
     message_bytes: usize,
 ) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.map_or(0, |algorithm| algorithm.ciphertext_bytes(message_bytes))
 }
 
-/// Puts into `message_bytes` the most bytes that a message with a ciphertext of so many bytes, without its tag, can
-/// have: the room that opening needs.
+/// Computes the maximum message size for a ciphertext size: the output space that opening needs.
 ///
-/// @return `SEALCOMB_FORGED` where no message has a ciphertext of this length, `SEALCOMB_ERROR_POINTER` for NULL
+/// @param algorithm the algorithm; must not be NULL
+/// @param ciphertext_bytes size of the ciphertext in bytes, without its tag
+/// @param message_bytes receives the maximum message size in bytes; unchanged on failure; must not be NULL
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_FORGED no message has a ciphertext of this size
+/// @retval SEALCOMB_ERROR_POINTER `algorithm` or `message_bytes` is NULL
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_max_message_bytes(
@@ -178,22 +220,25 @@ pub unsafe extern "C" fn sealcomb_algorithm_max_message_bytes(
     ciphertext_bytes: usize,
     message_bytes: *mut usize,
 ) -> sealcomb_status {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let Some(algorithm) = (unsafe { self::algorithm(algorithm) }) else { return SEALCOMB_ERROR_POINTER };
     if message_bytes.is_null() {
         return SEALCOMB_ERROR_POINTER;
     }
-    let Ok(most) = algorithm.max_message_bytes(ciphertext_bytes) else { return SEALCOMB_FORGED };
-    // SAFETY: not NULL, and the caller's to write to.
-    unsafe { memory::tell(message_bytes, most) };
+    let Ok(max) = algorithm.max_message_bytes(ciphertext_bytes) else { return SEALCOMB_FORGED };
+    // SAFETY: not NULL, and valid for writes, guaranteed by the caller.
+    unsafe { memory::store(message_bytes, max) };
     SEALCOMB_OK
 }
 
-/// Whether who opens must be told how long the message is, by the job's `output_bytes`.
+/// Returns whether the ciphertext size does not determine the message size. Such algorithms are opened with the exact
+/// message size: `sealcomb_job.output_bytes`, or `message_bytes` of `sealcomb_open`.
+///
+/// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_algorithm_needs_message_bytes(
     algorithm: *const sealcomb_algorithm,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { self::algorithm(algorithm) }.is_some_and(Algorithm::needs_message_bytes)
 }

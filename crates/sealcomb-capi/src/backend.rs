@@ -1,4 +1,4 @@
-//! The ways of running all that on this CPU.
+//! The backends: implementations for different CPU features.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -9,50 +9,60 @@ use sealcomb::Backend;
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_OK};
 use crate::{guard, memory, sealcomb_status, text};
 
-static NAMES: LazyLock<Vec<&'static CStr>> = LazyLock::new(|| Backend::names().map(text::kept).collect());
+static NAMES: LazyLock<Vec<&'static CStr>> = LazyLock::new(|| Backend::names().map(text::leak).collect());
 
-/// The backend's name as a text that stays.
+/// Returns a backend's name as a static string.
 pub(crate) fn name(backend: Backend) -> *const c_char {
     let name = NAMES.iter().find(|name| name.to_bytes() == backend.name().as_bytes());
     name.map_or(ptr::null(), |name| name.as_ptr())
 }
 
-/// The backend of a name; that of new keys for NULL.
+/// Returns the backend with the given name; for NULL, the default backend of new keys.
 ///
 /// # Safety
-/// The name is NULL or a text with a NUL at its end.
+/// `name` is NULL or NUL-terminated.
 pub(crate) unsafe fn named(name: *const c_char) -> Result<Backend, sealcomb_status> {
     if name.is_null() {
         return Ok(Backend::selected()?);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: NUL-terminated, guaranteed by the caller.
     let name = unsafe { CStr::from_ptr(name) };
-    // What is not UTF-8 is the name of no backend, as is the empty text.
+    // Names that are not UTF-8 become the empty string, which is no backend's name.
     Ok(Backend::named(name.to_str().unwrap_or_default())?)
 }
 
-/// The name of the backend of this number, counted from 0, slow to fast, whether this CPU has it or not; NULL beyond
-/// the last.
+/// Returns the name of a backend by its index, for listing all of them, including those that this CPU does not
+/// support. The order is from slow to fast.
+///
+/// @param number index, counted from 0
+/// @return static NUL-terminated string; NULL if `number` is too large
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_backend_at(number: usize) -> *const c_char {
     guard::or(ptr::null(), || NAMES.get(number).map_or(ptr::null(), |name| name.as_ptr()))
 }
 
-/// Whether the backend of this name can be had; NULL asks for that of new keys.
+/// Checks whether a backend is available.
 ///
-/// @return `SEALCOMB_OK`, `SEALCOMB_ERROR_UNKNOWN_BACKEND`, or `SEALCOMB_ERROR_NO_BACKEND` where this CPU, its
-/// operating system or this build lacks it
+/// @param name NUL-terminated name of the backend; NULL checks the default backend of new keys
+/// @retval SEALCOMB_OK the backend is available
+/// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
+/// @retval SEALCOMB_ERROR_NO_BACKEND not supported by the CPU, not enabled by the operating system, or not in this
+/// build
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_backend_check(name: *const c_char) -> sealcomb_status {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     guard::status(|| unsafe { named(name) }.map_or_else(|status| status, |_| SEALCOMB_OK))
 }
 
-/// Puts into `name` the name of the backend that new keys use: that in the environment variable `SEALCOMB_BACKEND`,
-/// which is read once, else the fastest that this CPU has.
+/// Returns the default backend of new keys: the one named by the environment variable `SEALCOMB_BACKEND` if that is
+/// set, otherwise the fastest one available. The variable is read once per process.
 ///
-/// @return as `sealcomb_backend_check`, of what the variable says
+/// @param name receives the name, a static NUL-terminated string; unchanged on failure; must not be NULL
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND `SEALCOMB_BACKEND` names no backend
+/// @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
+/// @retval SEALCOMB_ERROR_POINTER `name` is NULL
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_backend_selected(name: *mut *const c_char) -> sealcomb_status {
@@ -62,8 +72,8 @@ pub unsafe extern "C" fn sealcomb_backend_selected(name: *mut *const c_char) -> 
         }
         match Backend::selected() {
             Ok(backend) => {
-                // SAFETY: not NULL, and the caller's to write to.
-                unsafe { memory::tell(name, self::name(backend)) };
+                // SAFETY: not NULL, and valid for writes, guaranteed by the caller.
+                unsafe { memory::store(name, self::name(backend)) };
                 SEALCOMB_OK
             }
             Err(error) => error.into(),

@@ -1,4 +1,4 @@
-//! Many messages at once.
+//! Batches of messages.
 
 use std::mem::ManuallyDrop;
 
@@ -13,44 +13,69 @@ use crate::sealcomb_status::{
 };
 use crate::{guard, sealcomb_job, sealcomb_status};
 
-/// Jobs that are handed to the library together, on the stack: as many as fly together there.
+/// Jobs passed to the library in one call, held on the stack: as many as it keeps in flight.
 const FLIGHT: usize = 128;
-/// The most that the size of a job may become in later versions.
+/// Maximum job size in bytes that this version accepts from programs compiled with a later header.
 const MAX_JOB_BYTES: usize = 1 << 12;
 
-/// Seals every job of a batch. Jobs may differ in key, algorithm and length. Each gets its `status` and `written`.
+/// Seals every job of a batch and sets each job's `status` and `written`. Jobs may differ in key, algorithm and
+/// length.
 ///
-/// Where the jobs of each algorithm have one key, the call takes no memory from the heap, however many jobs there are
-/// and however long; what does take some are several keys of an algorithm, a job whose `aad_parts` have more than 4096
-/// bytes together, and GCM-SIV on the backend `portable`. It takes at most 64 KiB of stack with the algorithms of a
-/// build without further features.
+/// All jobs are checked before anything is sealed: either all of them are processed, or none.
 ///
-/// @return `SEALCOMB_OK`, or what is wrong with the first job that has a mistake in it, whose `status` says the same.
-/// Nothing was written then, to no job's output, and the others are `SEALCOMB_NOT_DONE`; only where sizes of jobs are
-/// wrong is nothing written to the jobs themselves.
+/// Memory: no heap allocation if all jobs of each algorithm use one key, regardless of the number and size of the
+/// jobs. The call allocates for several keys of one algorithm, for a job whose `aad_parts` exceed 4096 bytes in
+/// total, and for GCM-SIV on the backend `portable`. It uses at most 64 KiB of stack with the algorithms of a build
+/// without optional features.
+///
+/// Threads: calls may run concurrently and share keys, but not jobs or output buffers.
+///
+/// @param jobs array of `count` jobs; may be NULL if `count` is 0
+/// @param count number of jobs
+/// @retval SEALCOMB_OK all jobs were sealed
+/// @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+/// written to any output or tag, and `status` and `written` of all jobs are unspecified
+/// @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
+/// too large, in which case nothing was written at all
+/// @retval SEALCOMB_ERROR_INTERNAL a bug in the library; discard all outputs and tags
+/// @return any other error: that of the first invalid job. No output or tag was written. That job's `status` is the
+/// error, all others are `SEALCOMB_NOT_DONE`, and `written` is 0
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_seal_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
-    // SAFETY: the caller's promises, which the header has with the jobs, are those that are wanted.
+    // SAFETY: the header requires of the jobs what `run` does.
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Seal>() }
 }
 
-/// Opens every job of a batch. Each gets its `status`: `SEALCOMB_OK` where it verified, `SEALCOMB_UNAUTHENTICATED`
-/// where its algorithm is a bare cipher, `SEALCOMB_FORGED` where it did not verify; then its output is zeroed. A forged
-/// job changes nothing of others.
+/// Opens every job of a batch and sets each job's `status` and `written`. Jobs may differ in key, algorithm and
+/// length.
 ///
-/// Memory and stack as for `sealcomb_seal_batch`.
+/// A job's `status` is `SEALCOMB_OK` if its message is authentic, `SEALCOMB_FORGED` if it is not (its output is
+/// zeroed and `written` is 0), and `SEALCOMB_UNAUTHENTICATED` for an unauthenticated cipher. A forged job does not
+/// affect the others.
 ///
-/// @return `SEALCOMB_OK` if no job was forged, `SEALCOMB_FORGED` if one was or several; or as `sealcomb_seal_batch`,
-/// what is wrong with the first job that has a mistake in it
+/// All jobs are checked before anything is opened. Tags are compared in constant time. Memory and threads: see
+/// `sealcomb_seal_batch`.
+///
+/// @param jobs array of `count` jobs; may be NULL if `count` is 0
+/// @param count number of jobs
+/// @retval SEALCOMB_OK no job was forged
+/// @retval SEALCOMB_FORGED at least one job was forged: see each job's `status`
+/// @retval SEALCOMB_ERROR_JOB_SIZE a job has an unsupported size or a reserved field that is not 0; nothing was
+/// written to any output, and `status` and `written` of all jobs are unspecified
+/// @retval SEALCOMB_ERROR_POINTER a job has an invalid pointer or length; or `jobs` itself is NULL, misaligned, or
+/// too large, in which case nothing was written at all
+/// @retval SEALCOMB_ERROR_INTERNAL a bug in the library; all outputs are zeroed
+/// @return any other error: that of the first invalid job. No output was written. That job's `status` is the error,
+/// all others are `SEALCOMB_NOT_DONE`, and `written` is 0
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_open_batch(jobs: *mut sealcomb_job, count: usize) -> sealcomb_status {
-    // SAFETY: the caller's promises, which the header has with the jobs, are those that are wanted.
+    // SAFETY: the header requires of the jobs what `run` does.
     unsafe { Jobs { first: jobs, size: 0, count }.run::<Open>() }
 }
 
-/// The jobs of a call: an array of structures of a size that the first one tells.
+/// The jobs of a call: an array of structures whose size is in the first one's `size`.
 #[derive(Clone, Copy)]
 struct Jobs {
     first: *mut sealcomb_job,
@@ -58,16 +83,18 @@ struct Jobs {
     count: usize,
 }
 
-/// A mistake in a job.
+/// An invalid job.
 struct Mistake {
     index: usize,
     status: sealcomb_status,
 }
 
 impl Jobs {
+    /// Checks and processes all jobs.
+    ///
     /// # Safety
-    /// At `first` are `count` jobs, each of the size that the first has in its first field, that nobody else uses; and
-    /// for each the promises of [`sealcomb_job::prepare`] hold.
+    /// `first` points to `count` jobs of the size in the first one's `size`, not used concurrently. Each meets the
+    /// requirements of [`sealcomb_job::prepare`].
     #[inline(always)]
     unsafe fn run<D: Direction>(mut self) -> sealcomb_status {
         if self.count == 0 {
@@ -76,32 +103,34 @@ impl Jobs {
         if !memory::is_possible(self.first, self.count) {
             return SEALCOMB_ERROR_POINTER;
         }
-        // SAFETY: there is a job.
+        // SAFETY: the array has at least one job.
         self.size = unsafe { (*self.first).size };
         if self.count > isize::MAX as usize / self.size.max(1) {
             return SEALCOMB_ERROR_POINTER;
         }
-        // SAFETY: the caller's promise; the size was just read.
-        match guard::or(None, || Some(unsafe { self.fly::<D>() })) {
+        // SAFETY: guaranteed by the caller; the size was just read.
+        match guard::or(None, || Some(unsafe { self.process::<D>() })) {
             Some(Ok(status)) => status,
             Some(Err(mistake)) => {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.refuse(&mistake) };
                 mistake.status
             }
             None => {
-                // SAFETY: the caller's promise; where the size is wrong, nothing panics.
-                unsafe { self.spoil() };
+                // SAFETY: guaranteed by the caller; the size is valid, as checking it does not panic.
+                unsafe { self.discard() };
                 SEALCOMB_ERROR_INTERNAL
             }
         }
     }
 
+    /// Checks all jobs, then processes them flight by flight.
+    ///
     /// # Safety
-    /// As for [`Self::run`].
+    /// See [`Self::run`].
     #[inline(always)]
-    unsafe fn fly<D: Direction>(&self) -> Result<sealcomb_status, Mistake> {
-        // SAFETY: the caller's promise.
+    unsafe fn process<D: Direction>(&self) -> Result<sealcomb_status, Mistake> {
+        // SAFETY: guaranteed by the caller.
         if !unsafe { self.are_of_a_known_size() } {
             return Err(Mistake { index: 0, status: SEALCOMB_ERROR_JOB_SIZE });
         }
@@ -109,20 +138,20 @@ impl Jobs {
         while done < self.count {
             let mut room = Room::new();
             let mut pool = room.pool();
-            // All that these jobs have is borrowed. Dropping them would be a pass over all of them that finds nothing.
+            // The jobs own nothing: `ManuallyDrop` saves a pass over them that would drop nothing.
             let mut flight = ManuallyDrop::new(ArrayVec::<D::Job<'_>, FLIGHT>::new());
             for index in done..self.count.min(done + FLIGHT) {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 match unsafe { self.at(index).prepare::<D, FLIGHT>(self.size, &mut pool, &mut flight) } {
-                    // SAFETY: the same. Opening sets it once more.
+                    // SAFETY: guaranteed by the caller. Opening overwrites it with the verdict.
                     Ok(room) => unsafe { self.set(index, SEALCOMB_OK, room) },
                     Err(Refusal::Full) => break,
                     Err(Refusal::Mistake(status)) => return Err(Mistake { index, status }),
                 }
             }
-            // Before anything is written.
+            // A later flight may have an invalid job: find it before anything is written.
             if done == 0 && flight.len() < self.count {
-                // SAFETY: the same.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.check::<D>() }?;
             }
             D::run(&mut flight)
@@ -130,7 +159,7 @@ impl Jobs {
             for (index, job) in flight.iter().enumerate() {
                 let Some((status, written)) = job.result() else { break };
                 forged |= status == SEALCOMB_FORGED;
-                // SAFETY: the same.
+                // SAFETY: guaranteed by the caller.
                 unsafe { self.set(done + index, status, written) };
             }
             done += flight.len();
@@ -138,19 +167,20 @@ impl Jobs {
         Ok(if forged { SEALCOMB_FORGED } else { SEALCOMB_OK })
     }
 
-    /// Finds the first mistake of jobs that are more than one flight.
+    /// Finds the first invalid job of a batch that takes several flights.
     ///
     /// # Safety
-    /// As for [`Self::run`].
+    /// See [`Self::run`].
     #[cold]
     unsafe fn check<D: Direction>(&self) -> Result<(), Mistake> {
         for index in 0..self.count {
             let mut room = Room::new();
-            let mut alone = ArrayVec::<D::Job<'_>, 1>::new();
-            // SAFETY: the caller's promise.
-            let prepared = unsafe { self.at(index).prepare::<D, 1>(self.size, &mut room.pool(), &mut alone) };
-            let checked = prepared.and_then(|_| Ok(alone[0].check()?));
-            // All of a room is enough for a job, or it has memory of its own.
+            let mut single = ArrayVec::<D::Job<'_>, 1>::new();
+            // SAFETY: guaranteed by the caller.
+            let prepared =
+                unsafe { self.at(index).prepare::<D, 1>(self.size, &mut room.pool(), &mut single) };
+            let checked = prepared.and_then(|_| Ok(single[0].check()?));
+            // `Refusal::Full` cannot occur: an unused `Room` has space for any job, or the job goes to the heap.
             if let Err(Refusal::Mistake(status)) = checked {
                 return Err(Mistake { index, status });
             }
@@ -158,11 +188,10 @@ impl Jobs {
         Ok(())
     }
 
-    /// Whether there is a job of this version in what the first job says is a job, and nothing behind it that is of a
-    /// later one.
+    /// Whether jobs have this version's size, or are larger with all later fields 0.
     ///
     /// # Safety
-    /// As for [`Self::run`].
+    /// See [`Self::run`].
     unsafe fn are_of_a_known_size(&self) -> bool {
         const KNOWN: usize = size_of::<sealcomb_job>();
         if self.size == KNOWN {
@@ -175,27 +204,29 @@ impl Jobs {
         }
         (0..self.count).all(|index| {
             let job = self.first.wrapping_byte_add(index * self.size);
-            // SAFETY: all of the array is the caller's.
+            // SAFETY: within the array, guaranteed by the caller.
             let later = unsafe { memory::read(job.cast::<u8>().wrapping_add(KNOWN), self.size - KNOWN) };
             later.is_ok_and(|later| later.iter().all(|byte| *byte == 0))
         })
     }
 
+    /// Returns a job.
+    ///
     /// # Safety
-    /// As for [`Self::run`], with an index below `count`, and a known size.
+    /// See [`Self::run`]; `index` is below `count`, and the size is valid.
     #[inline(always)]
     unsafe fn at<'j>(&self, index: usize) -> &'j sealcomb_job {
-        // SAFETY: the caller's promise. Nothing of a job is ever invalid; what the call sets may be anything.
+        // SAFETY: guaranteed by the caller. Any bytes are a valid job: the fields that calls set are `MaybeUninit`.
         unsafe { &*self.first.byte_add(index * self.size) }
     }
 
-    /// Sets what a call sets.
+    /// Sets a job's result.
     ///
     /// # Safety
-    /// As for [`Self::at`].
+    /// See [`Self::at`].
     #[inline(always)]
     unsafe fn set(&self, index: usize, status: sealcomb_status, written: usize) {
-        // SAFETY: the caller's promise; no job is borrowed.
+        // SAFETY: guaranteed by the caller; no job is borrowed.
         unsafe {
             let job = self.first.byte_add(index * self.size);
             (*job).status.write(status);
@@ -203,31 +234,31 @@ impl Jobs {
         }
     }
 
-    /// Says of each job that it was not done, and of one why.
+    /// Sets the error of the invalid job, and [`SEALCOMB_NOT_DONE`] for all others.
     ///
     /// # Safety
-    /// As for [`Self::run`].
+    /// See [`Self::run`].
     #[cold]
     unsafe fn refuse(&self, mistake: &Mistake) {
-        // Where one job ends and another begins is not sure then.
+        // The boundaries between jobs are unknown then.
         if mistake.status == SEALCOMB_ERROR_JOB_SIZE {
             return;
         }
         for index in 0..self.count {
             let status = if index == mistake.index { mistake.status } else { SEALCOMB_NOT_DONE };
-            // SAFETY: the caller's promise; the size is right.
+            // SAFETY: guaranteed by the caller; the size is valid.
             unsafe { self.set(index, status, 0) };
         }
     }
 
-    /// After a panic: nothing of what may have been decrypted stays.
+    /// Zeroizes all outputs after a panic, as they may contain unverified plaintext.
     ///
     /// # Safety
-    /// As for [`Self::at`].
+    /// See [`Self::at`].
     #[cold]
-    unsafe fn spoil(&self) {
+    unsafe fn discard(&self) {
         for index in 0..self.count {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe {
                 let job = self.at(index);
                 if let Ok(output) = memory::write(job.output, job.output_bytes) {

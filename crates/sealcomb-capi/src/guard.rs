@@ -1,18 +1,19 @@
-//! Nothing unwinds over the border: a panic ends here. (Where panics abort, they do so before.)
+//! Catches panics at the C boundary, so that none unwinds into C. In builds with `panic = "abort"` they abort
+//! instead.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::sealcomb_status;
 
-/// What `work` returns, or [`sealcomb_status::SEALCOMB_ERROR_INTERNAL`] if it panics.
-///
-/// What a panic leaves behind is thrown away, or said to be of no use, by every caller: hence the assertion.
+/// Returns the result of `work`, or [`sealcomb_status::SEALCOMB_ERROR_INTERNAL`] if it panics.
 #[inline(always)]
 pub(crate) fn status(work: impl FnOnce() -> sealcomb_status) -> sealcomb_status {
     or(sealcomb_status::SEALCOMB_ERROR_INTERNAL, work)
 }
 
-/// What `work` returns, or `otherwise` if it panics.
+/// Returns the result of `work`, or `otherwise` if it panics.
+///
+/// `AssertUnwindSafe` holds because after a panic every caller discards the state, or documents it as unspecified.
 #[inline(always)]
 pub(crate) fn or<T>(otherwise: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(otherwise)

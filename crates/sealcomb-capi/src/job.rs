@@ -1,4 +1,4 @@
-//! A job as C has it, and the library's job that is made of it.
+//! C's job structure, and its conversion to the library's jobs.
 
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
@@ -13,72 +13,82 @@ use crate::sealcomb_status::{
 };
 use crate::{sealcomb_key, sealcomb_status};
 
-/// A piece of memory that is read.
+/// A read-only piece of memory.
 #[repr(C)]
 pub struct sealcomb_iovec {
-    /// Where it begins; may be NULL if it has no bytes.
+    /// First byte; may be NULL if `bytes` is 0.
     pub data: *const u8,
-    /// Its bytes.
+    /// Size in bytes, at most `SIZE_MAX / 2`.
     pub bytes: usize,
 }
 
-/// A message to seal or to open: where it is, where the result goes, and what became of it.
+/// A message to seal or open, and its result.
 ///
-/// Set all of it to 0 first, `size` to `sizeof(sealcomb_job)`, and then what there is. A pointer may be NULL only where
-/// the length or count beside it is 0: any other NULL, and any length over `SIZE_MAX / 2`, is `SEALCOMB_ERROR_POINTER`.
+/// Initialize all fields to 0, set `size` to `sizeof(sealcomb_job)`, then set the fields that apply. Jobs may be
+/// reused: a call changes only `written` and `status`, and the buffers that `output` and, when sealing, `tag` point
+/// to. All sizes are in bytes.
 ///
-/// If `output` is `input`, the work is done in place. Otherwise nothing that is written (the bytes of the result at
-/// `output`; when sealing, `tag`) may overlap anything that is read of the same job (`nonce`, `aad`, `aad_parts` and
-/// its pieces, `input`; when opening, `tag`), nor may `output` overlap `tag`: that is `SEALCOMB_ERROR_OVERLAP`. Buffers
-/// of different jobs of a batch must not overlap either, where one of them is written, but this is not checked: what
-/// then stands in those buffers, and whether they verify, is not defined, but no other memory is touched. Nor may what
-/// is written overlap the jobs themselves.
+/// NULL: a buffer may be NULL only if its length or count is 0. Any other NULL, and any length over `SIZE_MAX / 2`,
+/// is `SEALCOMB_ERROR_POINTER`. `key` must not be NULL.
+///
+/// Overlap: with `output == input`, the job works in place. Otherwise the bytes written (the result at `output` and,
+/// when sealing, `tag`) must not overlap anything that the job reads (`nonce`, `aad`, `aad_parts` and its pieces,
+/// `input` and, when opening, `tag`). `output` must never overlap `tag`. Violations are `SEALCOMB_ERROR_OVERLAP`.
+///
+/// Not checked: a buffer written by one job must not overlap a buffer of another job in the batch, or the array of
+/// jobs. If buffers of two jobs overlap, the contents of these buffers and the statuses of these jobs are
+/// unspecified, but no other memory is touched.
 #[repr(C)]
 pub struct sealcomb_job {
-    /// `sizeof(sealcomb_job)`, of the header that the program was compiled with: the same in all jobs of a batch.
+    /// `sizeof(sealcomb_job)`, by which the library recognizes the version of the structure. Equal in all jobs of a
+    /// batch.
     pub size: usize,
-    /// The key; several jobs may have the same one.
+    /// The key, which jobs may share; must not be NULL.
     pub key: *const sealcomb_key,
-    /// The nonce: `sealcomb_algorithm_note` says what it must be.
+    /// The nonce. See `sealcomb_algorithm_note` for its requirements: for most algorithms it must be unique per key.
     pub nonce: *const u8,
-    /// Bytes of the nonce; 0 for algorithms without one.
+    /// Size of the nonce; 0 for algorithms without one.
     pub nonce_bytes: usize,
-    /// What is authenticated and not encrypted; for a MAC all of its message; for a cipher with a tweak, that.
+    /// Additional data: authenticated, not encrypted. For a MAC, the message; for a tweakable cipher, the tweak.
     pub aad: *const u8,
-    /// Bytes of `aad`.
+    /// Size of `aad`.
     pub aad_bytes: usize,
-    /// Additional data in several pieces, authenticated as if they were one, or NULL. With pieces, `aad_bytes` must be
-    /// 0. To AES-SIV each piece is a string of its own, at most 126 with the nonce, and no piece at all is not the same
-    /// as one empty piece (RFC 5297, section 2.4); `aad` is one string.
+    /// Additional data in several pieces, authenticated as their concatenation; NULL for none. With pieces,
+    /// `aad_bytes` must be 0.
+    ///
+    /// For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), `aad` is a single one, and
+    /// no pieces are not the same as one empty piece. At most 126 strings, including the nonce.
     pub aad_parts: *const sealcomb_iovec,
-    /// How many pieces there are; 0 where `aad_parts` is NULL.
+    /// Number of pieces; 0 if `aad_parts` is NULL.
     pub aad_part_count: usize,
-    /// The message, or the ciphertext without its tag.
+    /// The message to seal, or the ciphertext to open without its tag.
     pub input: *const u8,
-    /// Bytes of the input.
+    /// Size of `input`.
     pub input_bytes: usize,
-    /// Where the ciphertext goes, or the message.
+    /// Receives the ciphertext when sealing, the message when opening. Zeroed if the message is forged, unchanged
+    /// after an error.
     pub output: *mut u8,
-    /// Bytes that may be written there: at least `sealcomb_algorithm_ciphertext_bytes` when sealing,
-    /// `sealcomb_algorithm_max_message_bytes` when opening (in place also `input_bytes`); those beyond stay as they
-    /// are. Where `sealcomb_algorithm_needs_message_bytes`, exactly the bytes of the message when opening.
+    /// Space at `output`: at least `sealcomb_algorithm_ciphertext_bytes` when sealing, at least
+    /// `sealcomb_algorithm_max_message_bytes` when opening, and at least `input_bytes` when opening in place. Space
+    /// beyond the result is not written. If `sealcomb_algorithm_needs_message_bytes`, opening takes the exact message
+    /// size here.
     pub output_bytes: usize,
-    /// Where sealing puts the tag; where opening finds it, and only reads.
+    /// The tag: written when sealing, unchanged after an error; only read when opening.
     pub tag: *mut u8,
-    /// Bytes of the tag: `sealcomb_key_tag_bytes`.
+    /// Size of the tag: `sealcomb_key_tag_bytes`.
     pub tag_bytes: usize,
-    /// Set by the call: bytes of the result at `output`; 0 if there is none.
+    /// Set by the call: size of the result at `output`; 0 after a failure.
     pub written: MaybeUninit<usize>,
-    /// Set by the call: what became of the job.
+    /// Set by the call: the result of the job.
     pub status: MaybeUninit<sealcomb_status>,
-    /// For what may come; must be 0. More comes behind it: later versions have larger jobs, and take these as well.
+    /// Reserved; must be 0. Later versions may append fields, and will still accept jobs of this size.
     pub reserved: u32,
 }
 
-/// Why no job of the library's came of one of C's.
+/// Why a job was not added to a flight.
 pub(crate) enum Refusal {
     Mistake(sealcomb_status),
-    /// The pool has too little left.
+    /// The pool has too little space left.
     Full,
 }
 
@@ -88,20 +98,22 @@ impl<T: Into<sealcomb_status>> From<T> for Refusal {
     }
 }
 
-/// What sealing and opening have in common.
+/// Sealing or opening.
 pub(crate) trait Direction {
     type Job<'a>: Prepared;
-    /// Whether the tag is written.
+    /// Whether the tag is written, rather than read.
     const WRITES_TAG: bool;
-    /// The tag, to be written or to be read.
+    /// The tag: a mutable slice when sealing, a shared slice when opening.
     type Tag<'a>;
+    /// Returns the tag as a slice.
+    ///
     /// # Safety
-    /// Bytes are there that can be read, and where it is so, be written, for `'a`, and nobody else writes to them, or
-    /// reads them where they are written.
+    /// `data` is valid during `'a` for reads of `bytes` bytes without concurrent writes; or, if the tag is written,
+    /// for reads and writes without any other access.
     unsafe fn tag<'a>(data: *mut u8, bytes: usize) -> Self::Tag<'a>;
-    /// Bytes of the output that may be written.
+    /// Returns how many bytes of the output may be written.
     fn room(algorithm: &Algorithm, job: &sealcomb_job) -> Result<usize, sealcomb_status>;
-    /// The library's job of a message that is as long as its ciphertext, to be done in place.
+    /// Returns an in-place job whose message and ciphertext have the same size.
     fn in_place<'a>(
         key: &'a Key,
         nonce: &'a [u8],
@@ -109,7 +121,7 @@ pub(crate) trait Direction {
         data: &'a mut [u8],
         tag: Self::Tag<'a>,
     ) -> Self::Job<'a>;
-    /// The library's job of a message that goes from one place to another.
+    /// Returns a job with separate input and output.
     fn apart<'a>(
         key: &'a Key,
         nonce: &'a [u8],
@@ -118,7 +130,7 @@ pub(crate) trait Direction {
         output: &'a mut [u8],
         tag: Self::Tag<'a>,
     ) -> Result<Self::Job<'a>, Error>;
-    /// The library's job of a message in a buffer that has room for its ciphertext.
+    /// Returns an in-place job in a buffer that may be larger than the message.
     fn in_buffer<'a>(
         key: &'a Key,
         nonce: &'a [u8],
@@ -127,15 +139,15 @@ pub(crate) trait Direction {
         message_bytes: usize,
         tag: Self::Tag<'a>,
     ) -> Result<Self::Job<'a>, Error>;
-    /// Does all of them.
+    /// Processes all jobs.
     fn run(jobs: &mut [Self::Job<'_>]) -> Result<(), BatchError>;
 }
 
-/// A job of the library's.
+/// A library job.
 pub(crate) trait Prepared {
-    /// Whether the library would take it.
+    /// Checks whether the library would accept the job.
     fn check(&self) -> Result<(), Error>;
-    /// What became of it, and how many bytes were written, where that was not sure beforehand.
+    /// Returns the status and the number of bytes written; `None` if they were known in advance.
     fn result(&self) -> Option<(sealcomb_status, usize)>;
 }
 
@@ -149,7 +161,7 @@ impl Direction for Seal {
 
     #[inline(always)]
     unsafe fn tag<'a>(data: *mut u8, bytes: usize) -> &'a mut [u8] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { slice::from_raw_parts_mut(data, bytes) }
     }
 
@@ -215,7 +227,7 @@ impl Direction for Open {
 
     #[inline(always)]
     unsafe fn tag<'a>(data: *mut u8, bytes: usize) -> &'a [u8] {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { slice::from_raw_parts(data, bytes) }
     }
 
@@ -232,7 +244,7 @@ impl Direction for Open {
         let room = if job.is_in_place() {
             job.input_bytes
         } else {
-            // A ciphertext that no message has is forged, which takes no output.
+            // A ciphertext of an impossible size is reported as forged, which needs no output.
             algorithm.max_message_bytes(job.input_bytes).unwrap_or(0)
         };
         if room > job.output_bytes { Err(SEALCOMB_ERROR_OUTPUT_TOO_SHORT) } else { Ok(room) }
@@ -298,13 +310,12 @@ impl sealcomb_job {
         self.input == self.output.cast_const()
     }
 
-    /// Adds the library's job to a flight that has room for it, if this one's sizes and buffers can be. Returns how
-    /// many bytes of the output may be written.
+    /// Checks the sizes and buffers, and adds the library's job to a flight, which must not be full. Returns how many
+    /// bytes of the output may be written.
     ///
     /// # Safety
-    /// The key is NULL or one that lives for `'a`. Where a length is not 0, the pointer beside it is NULL, or that many
-    /// bytes can be read there for `'a`, and written where that is said, and nobody else writes to them, or, where they
-    /// are written, reads them.
+    /// The key is NULL or lives for `'a`. Each buffer with a length other than 0 is NULL or valid during
+    /// `'a`: buffers to read for reads, with no concurrent writes; buffers to write for writes, with no other use.
     #[inline(always)]
     pub(crate) unsafe fn prepare<'a, D: Direction, const N: usize>(
         &self,
@@ -315,16 +326,16 @@ impl sealcomb_job {
         if self.size != size || self.reserved != 0 {
             return Err(SEALCOMB_ERROR_JOB_SIZE.into());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let Some(sealcomb_key(key)) = (unsafe { self.key.as_ref() }) else {
             return Err(SEALCOMB_ERROR_POINTER.into());
         };
-        if !self.is_plain::<D>(key.algorithm()) {
-            // SAFETY: the caller's promise.
-            return unsafe { self.prepare_closely::<D, N>(key, pool, flight) };
+        if !self.is_simple::<D>(key.algorithm()) {
+            // SAFETY: guaranteed by the caller.
+            return unsafe { self.prepare_other::<D, N>(key, pool, flight) };
         }
-        // SAFETY: the caller's promise; what `is_plain` found makes slices of them, and what is written overlaps
-        // nothing.
+        // SAFETY: guaranteed by the caller; `is_simple` checked that these can be slices and that the written ones do
+        // not overlap others.
         unsafe {
             let nonce = slice::from_raw_parts(self.nonce, self.nonce_bytes);
             let aad = slice::from_raw_parts(self.aad, self.aad_bytes);
@@ -340,10 +351,10 @@ impl sealcomb_job {
         Ok(self.input_bytes)
     }
 
-    /// Whether it is in order at a first glance, as nearly all jobs are: every pointer is one, the result is as long as
-    /// the input and has room, and nothing that is written may overlap anything else.
+    /// The fast check, which nearly all jobs pass: no pointer is NULL, the output has the size of the input and fits,
+    /// and no written buffer may overlap another one. Jobs that fail it may still be valid.
     #[inline(always)]
-    fn is_plain<D: Direction>(&self, algorithm: &Algorithm) -> bool {
+    fn is_simple<D: Direction>(&self, algorithm: &Algorithm) -> bool {
         let lengths =
             self.nonce_bytes | self.aad_bytes | self.input_bytes | self.output_bytes | self.tag_bytes;
         let with_output = |data, bytes| may_overlap(self.output, self.input_bytes, data, bytes);
@@ -366,7 +377,8 @@ impl sealcomb_job {
                 || !with_output(self.input, self.input_bytes) && !with_tag(self.input, self.input_bytes))
     }
 
-    /// Whether every pointer fits the length beside it. Pieces of additional data exclude additional data in one piece.
+    /// Whether every pointer is possible for its length, and the additional data is in one piece or in several, not
+    /// both.
     fn is_possible(&self) -> bool {
         [
             (self.nonce, self.nonce_bytes),
@@ -381,12 +393,12 @@ impl sealcomb_job {
             && (self.aad_parts.is_null() || self.aad_bytes == 0)
     }
 
-    /// As [`Self::prepare`], for whatever is not plain.
+    /// Checks and adds a job that did not pass [`Self::is_simple`].
     ///
     /// # Safety
-    /// As for [`Self::prepare`].
+    /// See [`Self::prepare`].
     #[cold]
-    unsafe fn prepare_closely<'a, D: Direction, const N: usize>(
+    unsafe fn prepare_other<'a, D: Direction, const N: usize>(
         &self,
         key: &'a Key,
         pool: &mut Pool<'a>,
@@ -407,57 +419,57 @@ impl sealcomb_job {
         {
             return Err(SEALCOMB_ERROR_OVERLAP.into());
         }
-        // SAFETY: the caller's promise, and nothing of these is written.
+        // SAFETY: guaranteed by the caller; no written buffer overlaps it.
         let nonce = unsafe { read(self.nonce, self.nonce_bytes)? };
-        // SAFETY: the same.
+        // SAFETY: guaranteed by the caller.
         let aad = unsafe { self.additional_data(key.algorithm(), overlaps, pool)? };
-        // SAFETY: the caller's promise. Neither overlaps the other, or anything else.
+        // SAFETY: guaranteed by the caller; it overlaps no other buffer.
         let output = unsafe { write(self.output, room)? };
-        // An empty tag may be NULL, which a slice may not.
-        let somewhere = if self.tag_bytes == 0 { ptr::dangling_mut() } else { self.tag };
-        // SAFETY: the same.
-        let tag = unsafe { D::tag(somewhere, self.tag_bytes) };
+        // An empty tag may be NULL; a slice may not.
+        let tag = if self.tag_bytes == 0 { ptr::dangling_mut() } else { self.tag };
+        // SAFETY: guaranteed by the caller; it overlaps no buffer that is written, and no other if it is written.
+        let tag = unsafe { D::tag(tag, self.tag_bytes) };
         flight.push(if self.is_in_place() {
             let message_bytes = if D::WRITES_TAG { self.input_bytes } else { self.output_bytes };
             D::in_buffer(key, nonce, aad, output, message_bytes, tag)?
         } else {
-            // SAFETY: the caller's promise, and it is not written.
+            // SAFETY: guaranteed by the caller; no written buffer overlaps it.
             let input = unsafe { read(self.input, self.input_bytes)? };
             D::apart(key, nonce, aad, input, output, tag)?
         });
         Ok(room)
     }
 
-    /// Additional data, be they in one piece or several.
+    /// Returns the additional data, whether in one piece or several.
     ///
     /// # Safety
-    /// As for [`Self::prepare`].
+    /// See [`Self::prepare`].
     unsafe fn additional_data<'a>(
         &self,
         algorithm: &Algorithm,
         overlaps: impl Fn(*const u8, usize) -> bool,
         pool: &mut Pool<'a>,
     ) -> Result<Aad<'a>, Refusal> {
-        // SAFETY: the caller's promise, and it is not written.
+        // SAFETY: guaranteed by the caller; no written buffer overlaps it.
         let aad = unsafe { read(self.aad, self.aad_bytes)? };
         if self.aad_parts.is_null() {
             return Ok(aad.into());
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let parts = unsafe { read(self.aad_parts, self.aad_part_count)? };
         if overlaps(self.aad_parts.cast(), size_of_val(parts)) {
             return Err(SEALCOMB_ERROR_OVERLAP.into());
         }
         for part in parts {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { read(part.data, part.bytes)? };
             if overlaps(part.data, part.bytes) {
                 return Err(SEALCOMB_ERROR_OVERLAP.into());
             }
         }
-        // SAFETY: the caller's promise, found to be possible, and it is not written.
+        // SAFETY: guaranteed by the caller; checked above, and no written buffer overlaps it.
         let slices = parts.iter().map(|part| unsafe { read(part.data, part.bytes) }.unwrap_or_default());
-        let taken = if algorithm.strings { pool.strings(slices)? } else { pool.joined(slices)? };
-        taken.map_err(|Full| Refusal::Full)
+        let aad = if algorithm.strings { pool.strings(slices)? } else { pool.joined(slices)? };
+        aad.map_err(|Full| Refusal::Full)
     }
 }

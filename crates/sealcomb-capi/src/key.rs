@@ -1,4 +1,4 @@
-//! Keys.
+//! Expanded keys.
 
 use std::ffi::c_char;
 use std::ptr;
@@ -8,16 +8,27 @@ use sealcomb::Key;
 use crate::sealcomb_status::{SEALCOMB_ERROR_POINTER, SEALCOMB_ERROR_UNKNOWN_ALGORITHM, SEALCOMB_OK};
 use crate::{algorithm, backend, guard, memory, sealcomb_algorithm, sealcomb_status};
 
-/// A key of one algorithm, expanded once. Nothing changes it, so any number of messages and threads may share it, until
-/// `sealcomb_key_free`, which wipes it.
+/// An expanded key of one algorithm.
+///
+/// Keys are immutable. Any number of jobs and threads may use one concurrently, without locks, until
+/// `sealcomb_key_free` zeroizes and frees it.
 pub struct sealcomb_key(pub(crate) Key);
 
-/// Expands a key of `sealcomb_algorithm_key_bytes` bytes, for tags of the usual length and the backend of
-/// `sealcomb_backend_selected`. The key's bytes are not needed afterwards: wipe them.
+/// Expands a key for the algorithm's default tag size and the default backend (`sealcomb_backend_selected`).
 ///
-/// @param key where the new key's address is put; NULL if there is none
-/// @return `SEALCOMB_OK`; `SEALCOMB_ERROR_UNKNOWN_ALGORITHM` where `algorithm` is NULL; `SEALCOMB_ERROR_KEY_LENGTH`,
-/// `SEALCOMB_ERROR_POINTER`, or what `sealcomb_backend_selected` returns
+/// The library keeps no reference to `bytes`: zeroize them after the call. Free the key with `sealcomb_key_free`.
+///
+/// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
+/// @param bytes the key
+/// @param count size of the key in bytes: `sealcomb_algorithm_key_bytes`
+/// @param key receives the new key; set to NULL on failure; must not be NULL
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
+/// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
+/// 2`
+/// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
+/// @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_new(
@@ -26,16 +37,30 @@ pub unsafe extern "C" fn sealcomb_key_new(
     count: usize,
     key: *mut *mut sealcomb_key,
 ) -> sealcomb_status {
-    // SAFETY: the caller's promises are the same.
+    // SAFETY: guaranteed by the caller.
     unsafe { sealcomb_key_new_with(algorithm, bytes, count, 0, ptr::null(), key) }
 }
 
-/// As `sealcomb_key_new`, for tags of another length and a given backend. Every message's tag must have that length, so
-/// that nobody can pass off a short one.
+/// Expands a key for a given tag size and backend.
 ///
-/// @param tag_bytes bytes of every tag; 0 for the usual length
-/// @param backend a backend's name; NULL for that of `sealcomb_backend_selected`
-/// @return also `SEALCOMB_ERROR_TAG_LENGTH`, and what `sealcomb_backend_check` returns
+/// The tag size is a property of the key: jobs with tags of another size are rejected, so a truncated tag never
+/// verifies. The library keeps no reference to `bytes`: zeroize them after the call. Free the key with
+/// `sealcomb_key_free`.
+///
+/// @param algorithm the algorithm, from `sealcomb_algorithm_by_id`
+/// @param bytes the key
+/// @param count size of the key in bytes: `sealcomb_algorithm_key_bytes`
+/// @param tag_bytes size of every tag in bytes; 0 for the algorithm's default
+/// @param backend NUL-terminated name of the backend; NULL for the default backend
+/// @param key receives the new key; set to NULL on failure; must not be NULL
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
+/// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
+/// @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
+/// 2`
+/// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
+/// @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_new_with(
@@ -50,24 +75,24 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
         if key.is_null() {
             return SEALCOMB_ERROR_POINTER;
         }
-        // SAFETY: not NULL, and the caller's to write to.
-        unsafe { memory::tell(key, ptr::null_mut()) };
-        let made = || {
-            // SAFETY: the caller's promise.
+        // SAFETY: not NULL, and valid for writes, guaranteed by the caller.
+        unsafe { memory::store(key, ptr::null_mut()) };
+        let expand = || {
+            // SAFETY: guaranteed by the caller.
             let algorithm =
                 unsafe { algorithm::algorithm(algorithm) }.ok_or(SEALCOMB_ERROR_UNKNOWN_ALGORITHM)?;
-            // SAFETY: the caller's promise; used in this call alone.
+            // SAFETY: guaranteed by the caller; the slice does not outlive this call.
             let bytes = unsafe { memory::read(bytes, count) }?;
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let backend = unsafe { backend::named(backend) }?;
-            let made = Key::with_backend(algorithm, bytes, backend)?;
-            let made = if tag_bytes == 0 { made } else { made.with_tag_bytes(tag_bytes)? };
-            Ok(Box::new(sealcomb_key(made)))
+            let key = Key::with_backend(algorithm, bytes, backend)?;
+            let key = if tag_bytes == 0 { key } else { key.with_tag_bytes(tag_bytes)? };
+            Ok(Box::new(sealcomb_key(key)))
         };
-        match made() {
-            Ok(made) => {
-                // SAFETY: as above.
-                unsafe { memory::tell(key, Box::into_raw(made)) };
+        match expand() {
+            Ok(expanded) => {
+                // SAFETY: not NULL, and valid for writes, guaranteed by the caller.
+                unsafe { memory::store(key, Box::into_raw(expanded)) };
                 SEALCOMB_OK
             }
             Err(status) => status,
@@ -75,36 +100,47 @@ pub unsafe extern "C" fn sealcomb_key_new_with(
     })
 }
 
-/// Wipes a key and frees it. NULL is fine. No call that uses the key may still be running, in any thread.
+/// Zeroizes and frees a key. No thread may be using the key during or after this call.
+///
+/// @param key key from `sealcomb_key_new` or `sealcomb_key_new_with` that has not been freed; NULL does nothing
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_free(key: *mut sealcomb_key) {
     guard::or((), || {
         if !key.is_null() {
-            // SAFETY: made by `Box::into_raw` above, and by the caller's promise neither freed before nor used again.
+            // SAFETY: from `Box::into_raw`; not freed before and not used afterwards, guaranteed by the caller.
             drop(unsafe { Box::from_raw(key) });
         }
     });
 }
 
-/// The key's algorithm; NULL of NULL.
+/// Returns the algorithm of a key.
+///
+/// @param key the key; may be NULL
+/// @return the algorithm, never to be freed; NULL for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_algorithm(key: *const sealcomb_key) -> *const sealcomb_algorithm {
-    // SAFETY: NULL, or a key that was not freed.
+    // SAFETY: NULL or a live key, guaranteed by the caller.
     let key = unsafe { key.as_ref() };
     guard::or(ptr::null(), || key.map_or(ptr::null(), |key| algorithm::entry(key.0.algorithm())))
 }
 
-/// The name of the backend that the key was expanded for; NULL of NULL.
+/// Returns the name of the backend that a key was expanded for.
+///
+/// @param key the key; may be NULL
+/// @return static NUL-terminated string; NULL for NULL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_backend(key: *const sealcomb_key) -> *const c_char {
-    // SAFETY: as above.
+    // SAFETY: NULL or a live key, guaranteed by the caller.
     let key = unsafe { key.as_ref() };
     guard::or(ptr::null(), || key.map_or(ptr::null(), |key| backend::name(key.0.backend())))
 }
 
-/// Bytes of every tag under this key; 0 of NULL.
+/// Returns the size in bytes of every tag under a key.
+///
+/// @param key the key; may be NULL
+/// @return the tag size; 0 for NULL and for unauthenticated ciphers
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_key_tag_bytes(key: *const sealcomb_key) -> usize {
-    // SAFETY: as above.
+    // SAFETY: NULL or a live key, guaranteed by the caller.
     unsafe { key.as_ref() }.map_or(0, |key| key.0.tag_bytes())
 }

@@ -1,11 +1,11 @@
-//! The C library `sealcomb`. Its reference is the header `include/sealcomb.h`, which is made from the comments in these files;
-//! `docs/c.md` says how to build and link it.
+//! The C library `sealcomb`. The reference for C programmers is `include/sealcomb.h`, generated from the comments in
+//! these files. `docs/c.md` shows how to build, link and use the library.
 //!
-//! Nothing here does cryptography: pointers become slices, the library's [`sealcomb::SealJob`] and [`sealcomb::OpenJob`]
-//! are made of them, and what went wrong becomes a number. Nothing unwinds out of it.
-// Names are those of C, and what a caller must see to is said in the header, for all functions at once.
+//! This crate contains no cryptography. It checks C's pointers and lengths, turns them into the library's
+//! [`sealcomb::SealJob`] and [`sealcomb::OpenJob`], and turns errors into status codes. Panics do not unwind into C.
+// Names follow C. The safety requirements of all functions are stated once, in the header.
 #![allow(non_camel_case_types, clippy::missing_safety_doc)]
-// `@param` of Doxygen is no Markdown.
+// The comments are Doxygen, not Markdown.
 #![allow(clippy::doc_markdown)]
 
 mod algorithm;
@@ -30,19 +30,21 @@ pub use status::*;
 
 use std::ffi::{CStr, c_char};
 
-/// The version of this header.
+/// Major version of this header.
 pub const SEALCOMB_VERSION_MAJOR: u32 = 0;
-/// The version of this header.
+/// Minor version of this header.
 pub const SEALCOMB_VERSION_MINOR: u32 = 1;
-/// The version of this header.
+/// Patch version of this header.
 pub const SEALCOMB_VERSION_PATCH: u32 = 0;
 
 const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
     Ok(version) => version,
-    Err(_) => panic!("a version has no NUL in it"),
+    Err(_) => panic!("the version contains a NUL"),
 };
 
-/// The version of the library that runs: `"0.1.0"`.
+/// Returns the version of the linked library, such as `"0.1.0"`; it may differ from the header's at compile time.
+///
+/// @return static NUL-terminated string
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_version() -> *const c_char {
     VERSION.as_ptr()

@@ -1,5 +1,5 @@
-//! Additional data in several pieces: where they are put together. A fixed room on the stack, so that a batch takes no
-//! memory from the heap.
+//! Joins additional data that a job passes in several pieces. The space is on the stack, so that a batch needs no
+//! heap allocation.
 
 use std::cell::OnceCell;
 use std::mem::MaybeUninit;
@@ -10,23 +10,23 @@ use sealcomb::Aad;
 use crate::sealcomb_status;
 use crate::sealcomb_status::SEALCOMB_ERROR_AAD_TOO_LONG;
 
-/// Bytes of joined pieces that a flight has room for.
+/// Space for the joined pieces of a flight, in bytes.
 const TEXT_BYTES: usize = 4096;
-/// Strings of AES-SIV that a flight has room for: as many as a message may have (RFC 5297, section 2.6).
+/// Space for AES-SIV's associated strings of a flight: as many as one message may have (RFC 5297, section 2.6).
 const STRINGS: usize = 126;
 
-/// The room of a flight.
+/// The stack space of a flight.
 pub(crate) struct Room<'a> {
     text: [MaybeUninit<u8>; TEXT_BYTES],
     strings: [MaybeUninit<&'a [u8]>; STRINGS],
-    /// What is longer than the text may be: of one message, on the heap.
+    /// One message's joined pieces that exceed `TEXT_BYTES`, on the heap.
     long: OnceCell<Vec<u8>>,
 }
 
-/// Too little is left for a message that would fit into what nobody has taken from yet.
+/// The remaining space is too small for a message that fits into an unused `Room`: end the flight before it.
 pub(crate) struct Full;
 
-/// What is left of a room, for messages that live as long as it does.
+/// The unused rest of a [`Room`].
 pub(crate) struct Pool<'a> {
     text: &'a mut [MaybeUninit<u8>],
     strings: &'a mut [MaybeUninit<&'a [u8]>],
@@ -42,14 +42,14 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// All of it.
+    /// Returns all of the space, unused.
     pub(crate) fn pool(&'a mut self) -> Pool<'a> {
         Pool { text: &mut self.text, strings: &mut self.strings, long: &self.long }
     }
 }
 
 impl<'a> Pool<'a> {
-    /// The pieces as strings of their own.
+    /// Returns additional data in which each piece is a separate string.
     pub(crate) fn strings(
         &mut self,
         pieces: impl ExactSizeIterator<Item = &'a [u8]>,
@@ -60,7 +60,7 @@ impl<'a> Pool<'a> {
         Ok(take(&mut self.strings, pieces.len()).map(|taken| Aad::strings(filled(taken, pieces))))
     }
 
-    /// The pieces as one string: on the heap, if not even a whole room would do.
+    /// Returns the pieces joined to one string, on the heap if they exceed `TEXT_BYTES`.
     pub(crate) fn joined(
         &mut self,
         pieces: impl Iterator<Item = &'a [u8]> + Clone,
@@ -78,8 +78,8 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// The pieces in memory of their own. Pieces may name the same memory many times, and so be more than there is memory
-/// for.
+/// Returns the pieces joined on the heap. Many pieces may point to the same memory, so their total size can exceed
+/// the available memory: that is an error, not an abort.
 fn concatenated<'a>(
     bytes: usize,
     pieces: impl Iterator<Item = &'a [u8]>,
@@ -90,15 +90,15 @@ fn concatenated<'a>(
     Ok(joined)
 }
 
-/// The first of what is left.
-#[expect(clippy::mut_mut, reason = "what is taken is no longer in what is left")]
+/// Splits `count` elements off the front of the unused space.
+#[expect(clippy::mut_mut, reason = "the elements taken must leave the unused slice")]
 fn take<'a, T>(left: &mut &'a mut [MaybeUninit<T>], count: usize) -> Result<&'a mut [MaybeUninit<T>], Full> {
     left.split_off_mut(..count).ok_or(Full)
 }
 
-/// Puts values into the places that were taken for them, as many as there are.
+/// Fills the places with values, and returns those that were filled.
 fn filled<T>(places: &mut [MaybeUninit<T>], values: impl Iterator<Item = T>) -> &[T] {
     let count = places.iter_mut().zip(values).map(|(place, value)| place.write(value)).count();
-    // SAFETY: so many places, from the first on, were just written.
+    // SAFETY: the first `count` places were just initialized.
     unsafe { slice::from_raw_parts(places.as_ptr().cast(), count) }
 }

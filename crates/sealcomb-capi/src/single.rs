@@ -1,15 +1,15 @@
-//! One message at a time.
+//! Single messages: batches of one job.
 
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::memory::{is_possible, tell};
+use crate::memory::{is_possible, store};
 use crate::sealcomb_status::{
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT, SEALCOMB_ERROR_POINTER, SEALCOMB_FORGED, SEALCOMB_OK,
 };
 use crate::{sealcomb_job, sealcomb_key, sealcomb_open_batch, sealcomb_seal_batch, sealcomb_status};
 
-/// A job with nothing in it.
+/// A job with all fields 0 except its size.
 const EMPTY: sealcomb_job = sealcomb_job {
     size: size_of::<sealcomb_job>(),
     key: ptr::null(),
@@ -30,11 +30,32 @@ const EMPTY: sealcomb_job = sealcomb_job {
     reserved: 0,
 };
 
-/// Seals one message: the ciphertext, with its tag behind it. `sealed` may be `message`. `sealed` may have more room
-/// than that takes.
+/// Seals one message. The result is the ciphertext followed by the tag.
 ///
-/// @param written where the bytes of both together are put, 0 where something is wrong; may be NULL
-/// @return `SEALCOMB_OK`, or what is wrong, and nothing was written to `sealed`
+/// To seal in place, pass the same pointer as `message` and `sealed`. Otherwise `sealed` must not overlap the inputs.
+/// For many messages, `sealcomb_seal_batch` is faster.
+///
+/// @param key the key; must not be NULL
+/// @param nonce the nonce, see `sealcomb_algorithm_note`; may be NULL if `nonce_bytes` is 0
+/// @param nonce_bytes size of the nonce in bytes
+/// @param aad additional data, authenticated and not encrypted; may be NULL if `aad_bytes` is 0
+/// @param aad_bytes size of the additional data in bytes
+/// @param message the message; may be NULL if `message_bytes` is 0
+/// @param message_bytes size of the message in bytes
+/// @param sealed receives the ciphertext and tag; unchanged on failure
+/// @param sealed_bytes space at `sealed` in bytes: at least `sealcomb_algorithm_ciphertext_bytes` of `message_bytes`
+/// plus `sealcomb_key_tag_bytes`; space beyond that is not written
+/// @param written receives the size of ciphertext and tag in bytes, 0 on failure; may be NULL
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+/// @retval SEALCOMB_ERROR_MESSAGE_LENGTH the message is too short for the mode, or not a multiple of 16 bytes
+/// @retval SEALCOMB_ERROR_MESSAGE_TOO_LONG the message exceeds the mode's limit
+/// @retval SEALCOMB_ERROR_AAD_TOO_LONG the additional data exceeds the mode's limit
+/// @retval SEALCOMB_ERROR_TAKES_NO_AAD additional data with an unauthenticated cipher
+/// @retval SEALCOMB_ERROR_TAKES_NO_MESSAGE a message with a MAC
+/// @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT `sealed_bytes` is too small
+/// @retval SEALCOMB_ERROR_OVERLAP buffers overlap other than in place
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_seal(
@@ -49,9 +70,9 @@ pub unsafe extern "C" fn sealcomb_seal(
     sealed_bytes: usize,
     written: *mut usize,
 ) -> sealcomb_status {
-    // SAFETY: NULL, or the caller's to write to.
-    unsafe { tell(written, 0) };
-    // SAFETY: NULL, or a key that was not freed.
+    // SAFETY: NULL or valid for writes, guaranteed by the caller.
+    unsafe { store(written, 0) };
+    // SAFETY: NULL or a live key, guaranteed by the caller.
     let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
     let read = [(nonce, nonce_bytes), (aad, aad_bytes), (message, message_bytes)];
     if !are_possible(&read) || !is_possible(sealed, sealed_bytes) {
@@ -77,22 +98,44 @@ pub unsafe extern "C" fn sealcomb_seal(
         tag_bytes,
         ..EMPTY
     };
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     let status = unsafe { sealcomb_seal_batch(&raw mut job, 1) };
-    // SAFETY: NULL, or the caller's to write to.
-    unsafe { tell(written, if status == SEALCOMB_OK { needed } else { 0 }) };
+    // SAFETY: NULL or valid for writes, guaranteed by the caller.
+    unsafe { store(written, if status == SEALCOMB_OK { needed } else { 0 }) };
     status
 }
 
-/// Opens one message: a ciphertext with its tag behind it. `message` may be `sealed`. Where who opens must be told the
-/// length of the message, `message_bytes` tells it.
+/// Opens one message: a ciphertext followed by its tag. The tag is compared in constant time.
 ///
-/// @param message_bytes room at `message`: at least `sealcomb_algorithm_max_message_bytes` of the ciphertext, in
-/// place also the bytes of the ciphertext
-/// @param written where the bytes of the message are put, 0 unless it was opened; may be NULL
-/// @return `SEALCOMB_OK`; `SEALCOMB_FORGED` where it did not verify, or is shorter than a tag: then `message` is zeroed as
-/// far as it would have been written; `SEALCOMB_UNAUTHENTICATED` for a bare cipher; or what is wrong, and nothing was
-/// written
+/// To open in place, pass the same pointer as `sealed` and `message`. Otherwise `message` must not overlap the
+/// inputs. For many messages, `sealcomb_open_batch` is faster.
+///
+/// @param key the key; must not be NULL
+/// @param nonce the nonce of the message; may be NULL if `nonce_bytes` is 0
+/// @param nonce_bytes size of the nonce in bytes
+/// @param aad additional data of the message; may be NULL if `aad_bytes` is 0
+/// @param aad_bytes size of the additional data in bytes
+/// @param sealed the ciphertext and tag
+/// @param sealed_bytes size of ciphertext and tag in bytes
+/// @param message receives the message; zeroed if the message is forged, unchanged after an error; may be NULL if
+/// `message_bytes` is 0
+/// @param message_bytes space at `message` in bytes: at least `sealcomb_algorithm_max_message_bytes` of the
+/// ciphertext size, and at least the ciphertext size in place; the exact message size if
+/// `sealcomb_algorithm_needs_message_bytes`
+/// @param written receives the size of the message in bytes, 0 on failure; may be NULL
+/// @retval SEALCOMB_OK the message is authentic
+/// @retval SEALCOMB_FORGED it is not, and `message` is zeroed; or `sealed_bytes` is less than the tag size, and
+/// `message` is unchanged
+/// @retval SEALCOMB_UNAUTHENTICATED decrypted with an unauthenticated cipher: nothing was verified
+/// @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+/// @retval SEALCOMB_ERROR_MESSAGE_LENGTH the message is too short for the mode, or not a multiple of 16 bytes
+/// @retval SEALCOMB_ERROR_MESSAGE_TOO_LONG the message exceeds the mode's limit
+/// @retval SEALCOMB_ERROR_AAD_TOO_LONG the additional data exceeds the mode's limit
+/// @retval SEALCOMB_ERROR_TAKES_NO_AAD additional data with an unauthenticated cipher
+/// @retval SEALCOMB_ERROR_TAKES_NO_MESSAGE a message with a MAC
+/// @retval SEALCOMB_ERROR_OUTPUT_TOO_SHORT `message_bytes` is too small
+/// @retval SEALCOMB_ERROR_OVERLAP buffers overlap other than in place
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_open(
@@ -107,9 +150,9 @@ pub unsafe extern "C" fn sealcomb_open(
     message_bytes: usize,
     written: *mut usize,
 ) -> sealcomb_status {
-    // SAFETY: NULL, or the caller's to write to.
-    unsafe { tell(written, 0) };
-    // SAFETY: NULL, or a key that was not freed.
+    // SAFETY: NULL or valid for writes, guaranteed by the caller.
+    unsafe { store(written, 0) };
+    // SAFETY: NULL or a live key, guaranteed by the caller.
     let Some(sealcomb_key(inner)) = (unsafe { key.as_ref() }) else { return SEALCOMB_ERROR_POINTER };
     let read = [(nonce, nonce_bytes), (aad, aad_bytes), (sealed, sealed_bytes)];
     if !are_possible(&read) || !is_possible(message, message_bytes) {
@@ -131,24 +174,35 @@ pub unsafe extern "C" fn sealcomb_open(
         tag_bytes,
         ..EMPTY
     };
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     let status = unsafe { sealcomb_open_batch(&raw mut job, 1) };
-    // SAFETY: NULL, or the caller's to write to; the call has set what it wrote, or it is still 0.
-    unsafe { tell(written, job.written.assume_init()) };
+    // SAFETY: `written` is NULL or valid for writes, guaranteed by the caller; `job.written` is initialized.
+    unsafe { store(written, job.written.assume_init()) };
     if status == SEALCOMB_FORGED {
         return status;
     }
-    // SAFETY: the call has set it, or it is still 0.
+    // SAFETY: initialized above, and possibly set by the call.
     match unsafe { job.status.assume_init() } {
         SEALCOMB_OK => status,
         of_job => of_job,
     }
 }
 
-/// Computes the tag of one message, for an algorithm that is a MAC.
+/// Computes the tag of one message with a MAC.
 ///
-/// @param tag `sealcomb_key_tag_bytes` bytes
-/// @return `SEALCOMB_OK`, or what is wrong
+/// @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+/// @param nonce the nonce, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
+/// @param nonce_bytes size of the nonce in bytes
+/// @param message the message; may be NULL if `message_bytes` is 0
+/// @param message_bytes size of the message in bytes
+/// @param tag receives the tag; unchanged on failure; must not overlap the inputs
+/// @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
+/// @retval SEALCOMB_OK success
+/// @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+/// @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`
+/// @retval SEALCOMB_ERROR_AAD_TOO_LONG the message exceeds the algorithm's limit
+/// @retval SEALCOMB_ERROR_OVERLAP `tag` overlaps an input
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_mac(
@@ -161,13 +215,25 @@ pub unsafe extern "C" fn sealcomb_mac(
     tag_bytes: usize,
 ) -> sealcomb_status {
     let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag, tag_bytes);
-    // SAFETY: the caller's promises.
+    // SAFETY: guaranteed by the caller.
     unsafe { sealcomb_seal_batch(&raw mut job, 1) }
 }
 
-/// Verifies the tag of one message, for an algorithm that is a MAC, in constant time.
+/// Verifies the tag of one message with a MAC, in constant time.
 ///
-/// @return `SEALCOMB_OK`, `SEALCOMB_FORGED`, or what is wrong
+/// @param key a key of an algorithm of the kind `SEALCOMB_MAC`; must not be NULL
+/// @param nonce the nonce of the message, for algorithms that take one (GMAC); may be NULL if `nonce_bytes` is 0
+/// @param nonce_bytes size of the nonce in bytes
+/// @param message the message; may be NULL if `message_bytes` is 0
+/// @param message_bytes size of the message in bytes
+/// @param tag the tag to verify; only read
+/// @param tag_bytes size of the tag in bytes: `sealcomb_key_tag_bytes`
+/// @retval SEALCOMB_OK the tag is correct
+/// @retval SEALCOMB_FORGED the tag is wrong
+/// @retval SEALCOMB_ERROR_NONCE_LENGTH the algorithm does not take this nonce size
+/// @retval SEALCOMB_ERROR_TAG_LENGTH `tag_bytes` is not `sealcomb_key_tag_bytes`
+/// @retval SEALCOMB_ERROR_AAD_TOO_LONG the message exceeds the algorithm's limit
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, or a pointer or length is invalid
 #[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sealcomb_mac_verify(
@@ -180,11 +246,11 @@ pub unsafe extern "C" fn sealcomb_mac_verify(
     tag_bytes: usize,
 ) -> sealcomb_status {
     let mut job = job_of_mac(key, nonce, nonce_bytes, message, message_bytes, tag.cast_mut(), tag_bytes);
-    // SAFETY: the caller's promises; opening only reads the tag.
+    // SAFETY: guaranteed by the caller; opening only reads the tag.
     unsafe { sealcomb_open_batch(&raw mut job, 1) }
 }
 
-/// The job of a message that is authenticated and nothing else.
+/// Returns a MAC's job: the message is its additional data.
 fn job_of_mac(
     key: *const sealcomb_key,
     nonce: *const u8,
@@ -197,7 +263,7 @@ fn job_of_mac(
     sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY }
 }
 
-/// Whether every pointer fits the length beside it.
+/// Whether every pointer is possible for its length.
 fn are_possible(buffers: &[(*const u8, usize)]) -> bool {
     buffers.iter().all(|(data, bytes)| is_possible(*data, *bytes))
 }

@@ -1,61 +1,67 @@
-//! What a call came to.
+//! Status codes.
 
 use std::ffi::{CStr, c_char};
 
 use sealcomb::{Error, Verdict};
 
-/// What became of a call or of a job. Errors are mistakes of the caller, found before anything is written, unless it
-/// says otherwise.
+/// Result of a call or of a job. `sealcomb_status_text` returns a description.
+///
+/// Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data.
+/// `SEALCOMB_ERROR_` values are mistakes in the arguments, detected before anything is written to an output or tag,
+/// except for `SEALCOMB_ERROR_INTERNAL`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_status {
-    /// All went well; what was opened is verified.
+    /// Success. Opened messages are authentic.
     SEALCOMB_OK = 0,
-    /// A job that was not done, since another one of its batch had a mistake in it.
+    /// The job was not processed, because another job of the batch is invalid.
     SEALCOMB_NOT_DONE = 1,
-    /// A job whose algorithm is a bare cipher: it was decrypted, and there was nothing to verify.
+    /// Decrypted with an unauthenticated cipher: nothing was verified.
     SEALCOMB_UNAUTHENTICATED = 2,
-    /// The message did not verify, and its output is zeroed. Why is not told: an attacker could learn from it.
+    /// Authentication failed: the message is not authentic, and its output is zeroed. There is deliberately no
+    /// further detail, which could help an attacker.
     SEALCOMB_FORGED = -1,
-    /// The size in a job's first field is none that this library knows, or differs within a batch; or a reserved
-    /// field is not 0.
+    /// `size` of a job is not supported by this library or differs within the batch, or a reserved field is not 0.
     SEALCOMB_ERROR_JOB_SIZE = -2,
-    /// A pointer is NULL although the length or count beside it is not 0, a length or the bytes of an array are over
-    /// `SIZE_MAX / 2`, or an array is not aligned for its elements.
+    /// A required pointer is NULL, a buffer is NULL although its length or count is not 0, a length or the size of an
+    /// array is over `SIZE_MAX / 2` bytes, an array is not aligned for its elements, or a job has both `aad_bytes`
+    /// and `aad_parts`.
     SEALCOMB_ERROR_POINTER = -3,
-    /// What a job writes overlaps something else of it, other than by being in place: `output == input`.
+    /// A buffer that a job writes overlaps another buffer of the job, other than `output == input`.
     SEALCOMB_ERROR_OVERLAP = -4,
-    /// The key has another length than the algorithm takes: `sealcomb_algorithm_key_bytes`.
+    /// The key size is not `sealcomb_algorithm_key_bytes`.
     SEALCOMB_ERROR_KEY_LENGTH = -5,
-    /// The algorithm takes no nonce of this length.
+    /// The nonce size is outside of `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
     SEALCOMB_ERROR_NONCE_LENGTH = -6,
-    /// The key, or its algorithm, takes no tag of this length.
+    /// The tag size is not `sealcomb_key_tag_bytes`; when creating a key, the algorithm does not take it.
     SEALCOMB_ERROR_TAG_LENGTH = -7,
-    /// The message is shorter than the mode takes, or not of whole blocks where it takes those only.
+    /// The message is shorter than the mode's minimum, or not a multiple of 16 bytes for a mode that takes only whole
+    /// blocks.
     SEALCOMB_ERROR_MESSAGE_LENGTH = -8,
-    /// The message is longer than the mode's limit.
+    /// The message exceeds the mode's size limit.
     SEALCOMB_ERROR_MESSAGE_TOO_LONG = -9,
-    /// There are more additional data, or more strings of them, than the mode's limit; or so much in pieces that there
-    /// is no memory to join them.
+    /// The additional data exceeds the mode's limit of bytes or strings, or there is not enough memory to join its
+    /// pieces.
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
-    /// The output has less room than the result takes.
+    /// The output buffer is smaller than the result.
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT = -11,
-    /// The algorithm is a bare cipher and takes no additional data.
+    /// The algorithm is an unauthenticated cipher that takes no additional data.
     SEALCOMB_ERROR_TAKES_NO_AAD = -12,
-    /// The algorithm is a MAC: what it authenticates are the additional data, and there is nothing to encrypt.
+    /// The algorithm is a MAC: pass what it authenticates as additional data, and no input.
     SEALCOMB_ERROR_TAKES_NO_MESSAGE = -13,
-    /// No algorithm of this build has this id.
+    /// The algorithm is NULL: this build has no algorithm with the id looked up.
     SEALCOMB_ERROR_UNKNOWN_ALGORITHM = -14,
     /// No backend has this name.
     SEALCOMB_ERROR_UNKNOWN_BACKEND = -15,
-    /// The backend exists, but this CPU, its operating system or this build lacks it.
+    /// The backend exists, but the CPU does not support it, the operating system does not enable it, or this build
+    /// does not contain it.
     SEALCOMB_ERROR_NO_BACKEND = -16,
-    /// A mistake of the library, which never comes knowingly: please report it. Outputs of what was to be opened are
-    /// zeroed, others hold nothing of use.
+    /// A bug in the library: please report it. Outputs of messages to open are zeroed; other outputs and tags are
+    /// unspecified and must be discarded.
     SEALCOMB_ERROR_INTERNAL = -100,
 }
 
-#[allow(clippy::enum_glob_use, reason = "each of them is translated below")]
+#[allow(clippy::enum_glob_use, reason = "every status is mapped below")]
 use sealcomb_status::*;
 
 impl From<Error> for sealcomb_status {
@@ -73,7 +79,8 @@ impl From<Error> for sealcomb_status {
             Error::UnknownAlgorithm => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
-            // Jobs are always told how long a message may be; and what may be added is translated when it is.
+            // Jobs always pass the message size, so this never occurs. `Error` is non-exhaustive: map new variants
+            // above.
             Error::CiphertextIsLonger | _ => SEALCOMB_ERROR_INTERNAL,
         }
     }
@@ -92,37 +99,44 @@ impl From<Verdict> for sealcomb_status {
 
 fn text(status: i32) -> &'static CStr {
     const TEXTS: [(sealcomb_status, &CStr); 20] = [
-        (SEALCOMB_OK, c"all went well"),
-        (SEALCOMB_NOT_DONE, c"not done, since another job of the batch had a mistake in it"),
-        (SEALCOMB_UNAUTHENTICATED, c"decrypted, with nothing to verify"),
-        (SEALCOMB_FORGED, c"the message did not verify"),
+        (SEALCOMB_OK, c"success"),
+        (SEALCOMB_NOT_DONE, c"not processed: another job of the batch is invalid"),
+        (SEALCOMB_UNAUTHENTICATED, c"decrypted but not authenticated: the algorithm has no tag"),
+        (SEALCOMB_FORGED, c"authentication failed: the message is not authentic"),
         (
             SEALCOMB_ERROR_JOB_SIZE,
-            c"a job of a size that this library does not know, or reserved fields that are not 0",
+            c"job of an unsupported size or with a reserved field set; zero it and set size to sizeof(sealcomb_job)",
         ),
-        (SEALCOMB_ERROR_POINTER, c"a pointer is NULL, or a length impossible"),
-        (SEALCOMB_ERROR_OVERLAP, c"buffers of a job overlap"),
-        (SEALCOMB_ERROR_KEY_LENGTH, c"a key of another length than the algorithm takes"),
-        (SEALCOMB_ERROR_NONCE_LENGTH, c"a nonce of a length that the algorithm does not take"),
-        (SEALCOMB_ERROR_TAG_LENGTH, c"a tag of a length that the key does not take"),
-        (SEALCOMB_ERROR_MESSAGE_LENGTH, c"a message that is too short, or not of whole blocks"),
-        (SEALCOMB_ERROR_MESSAGE_TOO_LONG, c"a message over the mode's limit"),
-        (SEALCOMB_ERROR_AAD_TOO_LONG, c"additional data over the mode's limit"),
-        (SEALCOMB_ERROR_OUTPUT_TOO_SHORT, c"an output with less room than the result takes"),
-        (SEALCOMB_ERROR_TAKES_NO_AAD, c"additional data for a bare cipher"),
-        (SEALCOMB_ERROR_TAKES_NO_MESSAGE, c"a message to encrypt for a MAC"),
-        (SEALCOMB_ERROR_UNKNOWN_ALGORITHM, c"no algorithm has this id"),
-        (SEALCOMB_ERROR_UNKNOWN_BACKEND, c"no backend has this name"),
-        (SEALCOMB_ERROR_NO_BACKEND, c"this CPU or this build lacks the backend"),
-        (SEALCOMB_ERROR_INTERNAL, c"a mistake of the library"),
+        (
+            SEALCOMB_ERROR_POINTER,
+            c"invalid pointer or length: NULL, misaligned, over SIZE_MAX / 2 bytes, or both aad and aad_parts",
+        ),
+        (SEALCOMB_ERROR_OVERLAP, c"overlapping buffers in a job; only output == input may overlap"),
+        (SEALCOMB_ERROR_KEY_LENGTH, c"wrong key size; expected sealcomb_algorithm_key_bytes"),
+        (
+            SEALCOMB_ERROR_NONCE_LENGTH,
+            c"wrong nonce size; expected sealcomb_algorithm_nonce_bytes_min to sealcomb_algorithm_nonce_bytes_max",
+        ),
+        (SEALCOMB_ERROR_TAG_LENGTH, c"wrong tag size; see sealcomb_key_tag_bytes"),
+        (SEALCOMB_ERROR_MESSAGE_LENGTH, c"message shorter than the mode's minimum, or not a multiple of 16 bytes"),
+        (SEALCOMB_ERROR_MESSAGE_TOO_LONG, c"message over the mode's limit"),
+        (SEALCOMB_ERROR_AAD_TOO_LONG, c"additional data over the mode's limit, or not enough memory to join it"),
+        (SEALCOMB_ERROR_OUTPUT_TOO_SHORT, c"output buffer smaller than the result"),
+        (SEALCOMB_ERROR_TAKES_NO_AAD, c"additional data given; an unauthenticated cipher takes none"),
+        (SEALCOMB_ERROR_TAKES_NO_MESSAGE, c"input given to a MAC; pass what it authenticates as additional data"),
+        (SEALCOMB_ERROR_UNKNOWN_ALGORITHM, c"unknown algorithm"),
+        (SEALCOMB_ERROR_UNKNOWN_BACKEND, c"unknown backend; expected a name from sealcomb_backend_at"),
+        (SEALCOMB_ERROR_NO_BACKEND, c"backend not supported by the CPU, not enabled by the OS, or not in this build"),
+        (SEALCOMB_ERROR_INTERNAL, c"internal error: please report this bug"),
     ];
-    TEXTS
-        .iter()
-        .find(|(known, _)| *known as i32 == status)
-        .map_or(c"no status of this library", |(_, text)| text)
+    TEXTS.iter().find(|(known, _)| *known as i32 == status).map_or(c"unknown status", |(_, text)| text)
 }
 
-/// A status as people read it, without a full stop, in memory that stays. Takes any number.
+/// Returns a description of a status, for error messages.
+///
+/// @param status a `sealcomb_status`, or any other number
+/// @return static NUL-terminated string in English without a final period; `"unknown status"` for a number that is no
+/// `sealcomb_status`
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_status_text(status: i32) -> *const c_char {
     text(status).as_ptr()
@@ -133,13 +147,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_status_has_a_text_of_its_own() {
-        let known: Vec<_> = (-101..=3).map(text).filter(|text| *text != text_of_none()).collect();
+    fn every_status_has_a_distinct_text() {
+        let known: Vec<_> = (-101..=3).map(text).filter(|text| *text != unknown()).collect();
         assert_eq!(known.len(), 20);
         assert!((1..known.len()).all(|i| !known[..i].contains(&known[i])));
     }
 
-    fn text_of_none() -> &'static CStr {
+    fn unknown() -> &'static CStr {
         text(i32::MAX)
     }
 }

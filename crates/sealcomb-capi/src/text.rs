@@ -1,8 +1,8 @@
-//! Rust's texts as C wants them: with a NUL at their end, made once and kept.
+//! NUL-terminated copies of Rust strings, which C gets as static strings.
 
 use std::ffi::{CStr, CString};
 
-/// The text with a NUL at its end, for as long as the program runs.
-pub(crate) fn kept(text: &str) -> &'static CStr {
+/// Returns a NUL-terminated copy that is never freed.
+pub(crate) fn leak(text: &str) -> &'static CStr {
     Box::leak(CString::new(text).unwrap_or_default().into_boxed_c_str())
 }
