@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# The C library's header, made from the comments in its sources, and the record of its ABI, made from the header.
-# usage: capi-header.sh --check    fails if either is not what it would be
-#        capi-header.sh --write    makes both anew
-# Takes cbindgen from PATH; libabigail (abidw, abidiff) and a C compiler for the record, without which it says that it is left.
+# Generates the C library's header from the comments in its sources, and the record of its ABI from the header.
+# usage: capi-header.sh --check    fails if either is out of date
+#        capi-header.sh --write    regenerates both
+# Requires cbindgen in PATH, and for the record libabigail (abidw, abidiff) and a C compiler. --check skips the ABI if abidiff
+# is missing, and says so.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../crates/sealcomb-capi"
 
@@ -10,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 readonly HEADER=include/sealcomb.h RECORD=abi/sealcomb.abi
 
-# stub HEADER: a library with the header's functions and types, as a C compiler sees them.
+# stub HEADER: compiles a library with the header's types and empty functions.
 stub() {
     sed 's/);$/) {}/' "$1" >"$work/stub.c"
     cc -g -w -shared -fPIC -Wl,-soname,libsealcomb.so -o "$work/stub.so" "$work/stub.c"
@@ -26,20 +27,20 @@ write() {
 check() {
     cbindgen --quiet --config cbindgen.toml --crate sealcomb-capi --output "$work/sealcomb.h" .
     diff -u "$HEADER" "$work/sealcomb.h" || {
-        echo "$HEADER is not what cbindgen makes: ./dev capi-header" >&2
+        echo "$HEADER is out of date: run ./dev capi-header" >&2
         return 1
     }
     if ! command -v abidiff >/dev/null; then
-        echo "the header is current; its ABI was not compared, since libabigail is not here"
+        echo "the header is up to date; its ABI was not compared, because abidiff (libabigail) is not installed"
         return
     fi
     stub "$HEADER"
     abidiff --harmless "$RECORD" "$work/stub.so" || {
-        echo "the ABI is not the one that is recorded. If that is meant: ./dev capi-header, and a line in the changelog;" \
-            "where programs that were compiled before would break, a new minor version before 1.0, a new major one after" >&2
+        echo "the ABI differs from the record. If that is intended, run ./dev capi-header and add a line to the changelog;" \
+            "if it breaks compiled programs, it also needs a new minor version before 1.0, a new major version after" >&2
         return 1
     }
-    echo "the header and the record of its ABI are current"
+    echo "the header and the record of its ABI are up to date"
 }
 
 case "${1:-}" in

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
-# Recipes for the C library, installed as its users have it, and for the OpenSSL provider.
+# Recipes for the C library, tested as installed, and for the OpenSSL provider.
 
 word capi "" "run_suite capi" \
-    "The C library as its users install it: its tests in C and C++ with two compilers, sanitizers and valgrind, its \
-examples, its ABI, what a call costs; then the OpenSSL provider."
+    "Test the installed C library: C and C++ tests with two compilers, sanitizers and valgrind, examples, ABI, cost \
+per call; then the OpenSSL provider."
 word capi-header "" write_header "Write the C library's header and the record of its ABI."
 
 readonly CAPI=$TARGET/capi
 readonly CARGO_C=0.10.24 CBINDGEN=0.29.4
 readonly CAPI_PREFIX=$CAPI/installed/usr/local
 
-# install_tool CRATE VERSION: a command from crates.io. It is not optimized, since it runs for a second.
+# install_tool CRATE VERSION: installs a command from crates.io, as a debug build because it runs only for a second.
 install_tool() {
     local root=$CAPI/$1-$2
     [[ -e $root/.crates.toml ]] ||
@@ -44,12 +44,12 @@ install_capi() {
         cat "$CAPI/install.log"
         return 1
     }
-    # Nothing but what the header says, each with the version of the library.
+    # The library must export exactly the header's functions, each with the library's version.
     diff <(sed -n 's/^[^*]*[ *]\(sealcomb_[a-z_]*\)(.*/\1@@libsealcomb.so.0.1/p' "$CAPI_PREFIX/include/sealcomb.h" | sort) \
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
 }
 
-# test_capi NAME CC CXX OPTION...: the tests in C and the examples, compiled so.
+# test_capi NAME CC CXX OPTION...: builds the C tests and the examples with these compilers and CMake options, and runs them.
 test_capi() {
     local build=$CAPI/tests/$1
     CC=$2 CXX=$3 cmake -S crates/sealcomb-capi/tests -B "$build" -DCMAKE_PREFIX_PATH="$CAPI_PREFIX" "${@:4}" >"$CAPI/cmake.log" || {
@@ -63,7 +63,7 @@ test_capi() {
     ctest --test-dir "$build" --output-on-failure
 }
 
-# The ten lines of C in the manual, built as it says.
+# Compiles and runs the C code of the manual with the command given there.
 test_manual() {
     local flags
     # shellcheck disable=SC2016  # Backticks of the manual.
@@ -76,7 +76,7 @@ test_manual() {
 
 bench_capi() { cargo bench --quiet -p sealcomb-capi --bench call; }
 
-# OpenSSL's test data, from the source package of the distribution: they stay out of this repository.
+# Downloads OpenSSL's test vectors, which are not in this repository, from the distribution's source package.
 fetch_evp_data() {
     local folder=$CAPI/openssl sources=/etc/apt/sources.list.d/debian.sources
     [[ -e $folder/data ]] && return
@@ -90,7 +90,7 @@ fetch_evp_data() {
     tar -xzf "$folder"/openssl_*.orig.tar.gz -C "$folder/data" --strip-components=4 --wildcards '*/30-test_evp_data/*'
 }
 
-# Debian's nginx, unpacked and not installed: to install it starts a server.
+# Unpacks Debian's nginx without installing it, as the installation starts a server.
 unpack_nginx() {
     local folder=$CAPI/nginx
     [[ -x $folder/usr/sbin/nginx ]] && return
@@ -109,13 +109,13 @@ build_provider() {
     cp "$TARGET/release/libsealcomb_provider.so" "$CAPI/modules/sealcomb.so"
 }
 
-# Random sequences of calls, beside OpenSSL's own provider.
+# Compares random sequences of calls with OpenSSL's default provider.
 fuzz_provider() {
     gcc -O1 -g -Wall -Wextra -Werror crates/sealcomb-provider/tests/sequences.c -lcrypto -o "$CAPI/sequences"
     OPENSSL_MODULES=$CAPI/modules "$CAPI/sequences" "$1"
 }
 
-# `openssl dgst` copies the context of a MAC that has begun.
+# `openssl dgst` duplicates the context of a MAC in progress.
 compare_cmac() {
     local key=2b7e151628aed2a6abf7158809cf4f3c mac=(-mac cmac -macopt cipher:aes-128-cbc) ours theirs
     ours=$(OPENSSL_MODULES=$CAPI/modules openssl dgst "${mac[@]}" -macopt "hexkey:$key" -provider sealcomb -provider default \
@@ -129,7 +129,7 @@ test_provider() {
     if fetch_evp_data; then
         OPENSSL_MODULES=$CAPI/modules "$CAPI/evp" "$CAPI"/openssl/data/evp{ciph_aes_{common,ccm_cavs,ocb,siv},mac_common}.txt
     else
-        echo "SKIPPED: OpenSSL's own vectors, since its source package is not to be had here"
+        echo "SKIPPED: OpenSSL's vectors: its source package cannot be downloaded"
     fi
     compare_cmac
     crates/sealcomb-provider/tests/tls.sh "$CAPI/modules"

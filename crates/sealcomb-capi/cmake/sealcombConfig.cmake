@@ -1,4 +1,4 @@
-# Offers the targets sealcomb::sealcomb (shared) and sealcomb::static. Found from <prefix>/share/cmake/sealcomb.
+# Defines the targets sealcomb::sealcomb (shared) and sealcomb::static. Installed in <prefix>/share/cmake/sealcomb.
 get_filename_component(_sealcomb_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 find_path(_sealcomb_include sealcomb.h PATHS "${_sealcomb_prefix}/include" NO_DEFAULT_PATH NO_CACHE)

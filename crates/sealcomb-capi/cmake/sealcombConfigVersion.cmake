@@ -1,4 +1,4 @@
-# Before 1.0 a minor version may break what was; from then on only a major one.
+# Before 1.0 minor versions may be incompatible; from 1.0 only major ones are.
 file(STRINGS "${CMAKE_CURRENT_LIST_DIR}/../../../include/sealcomb.h" _sealcomb_lines REGEX "^#define SEALCOMB_VERSION_")
 set(PACKAGE_VERSION "")
 foreach(_sealcomb_part MAJOR MINOR PATCH)

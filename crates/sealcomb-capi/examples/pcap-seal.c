@@ -1,15 +1,15 @@
-/* Seals the packets of a capture and opens them again, 64 at a time, with AES-256-GCM-SIV.
+/* Seals the packets of a capture file, or opens them again, in bursts of 64 with AES-256-GCM-SIV.
  *
  *     pcap-seal new-key KEYFILE
  *     pcap-seal seal KEYFILE IN.pcap OUT.pcap
  *     pcap-seal open KEYFILE IN.pcap OUT.pcap
  *
- * A sealed packet is its nonce (12 bytes), the ciphertext and the tag (16 bytes); its time, its length on the wire and its link
- * type stay to be seen, and are authenticated. A nonce is 8 random bytes of the capture and the packet's number, so that captures under one
- * key do not meet; GCM-SIV would forgive it if they did. What does not verify is left out when opening, and told: the exit
- * status is 1 then.
+ * A sealed packet consists of its nonce (12 bytes), the ciphertext and the tag (16 bytes). Its timestamp, length on the wire
+ * and link type stay readable and are authenticated. The nonce is 8 random bytes per capture and the packet's number, so that
+ * captures under one key do not share nonces; GCM-SIV tolerates a repetition.
  *
- * Captures are read and written by libpcap, so IN may be pcapng too.
+ * Opening omits forged packets, prints their number and exits with status 1. Other errors exit with status 2. IN may also be
+ * pcapng: libpcap reads and writes the captures.
  */
 #define _DEFAULT_SOURCE 1
 #include <sealcomb.h>
@@ -27,7 +27,7 @@
 
 enum { KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16, AAD_BYTES = 20, BURST = 64, MAX_BYTES = 262144 };
 
-/* A packet on its way: its nonce, itself and its tag stand one after the other, as they do in the sealed capture. */
+/* A packet of the burst. `data` has the layout of a sealed packet: nonce, packet, tag. */
 typedef struct {
     struct pcap_pkthdr header;
     uint8_t aad[AAD_BYTES];
@@ -53,7 +53,7 @@ static void put_number(uint8_t *place, uint32_t number) {
     }
 }
 
-/* What can be seen of a packet and must not be changed. */
+/* The additional data: everything of a packet that stays readable. */
 static void put_aad(packet *p, int link) {
     put_number(p->aad, (uint32_t)((uint64_t)p->header.ts.tv_sec >> 32));
     put_number(p->aad + 4, (uint32_t)p->header.ts.tv_sec);
@@ -65,12 +65,12 @@ static void put_aad(packet *p, int link) {
 static void new_key(const char *name) {
     uint8_t bytes[KEY_BYTES];
     if (getentropy(bytes, sizeof bytes) != 0) {
-        end("there are no random numbers");
+        end("cannot get random bytes from the operating system");
     }
     umask(077);
     FILE *file = fopen(name, "wbx");
     if (file == NULL || fwrite(bytes, 1, sizeof bytes, file) != sizeof bytes || fclose(file) != 0) {
-        end("%s could not be written, or is there already", name);
+        end("%s: cannot be written, or already exists", name);
     }
     memset(bytes, 0, sizeof bytes);
 }
@@ -79,7 +79,7 @@ static sealcomb_key *read_key(const char *name) {
     uint8_t bytes[KEY_BYTES + 1];
     FILE *file = fopen(name, "rb");
     if (file == NULL) {
-        end("%s cannot be read", name);
+        end("%s: cannot be read", name);
     }
     size_t count = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
@@ -92,7 +92,7 @@ static sealcomb_key *read_key(const char *name) {
     return key;
 }
 
-/* The job of a packet of `bytes` bytes without nonce and tag, in place. */
+/* Sets up the in-place job of a packet of `bytes` bytes, without nonce and tag. */
 static void set_job(sealcomb_job *job, const sealcomb_key *key, packet *p, size_t bytes) {
     memset(job, 0, sizeof *job);
     job->size = sizeof *job;
@@ -117,12 +117,12 @@ static void seal_burst(size_t count, pcap_dumper_t *out) {
     for (size_t i = 0; i < count; i++) {
         struct pcap_pkthdr header = burst[i].header;
         header.caplen += NONCE_BYTES + TAG_BYTES;
-        /* On the wire it has the length that it had, or no less than was captured. */
+        /* header.len, the length on the wire, stays that of the original packet. */
         pcap_dump((u_char *)out, &header, burst[i].data);
     }
 }
 
-/* Returns how many were forged. */
+/* Returns the number of forged packets. */
 static size_t open_burst(size_t count, pcap_dumper_t *out) {
     sealcomb_status status = sealcomb_open_batch(jobs, count);
     if (status != SEALCOMB_OK && status != SEALCOMB_FORGED) {
@@ -141,8 +141,8 @@ static size_t open_burst(size_t count, pcap_dumper_t *out) {
     return forged;
 }
 
-/* ---- The link type of a sealed capture: one of those for private use, which tells the packets' own.
- It is authenticated with each packet. */
+/* ---- Link types. A sealed capture has one of the user-defined link types, which encodes the original one. It is
+ * authenticated with each packet. */
 
 static const int links[] = {DLT_EN10MB, DLT_RAW, DLT_LINUX_SLL, DLT_NULL, DLT_IEEE802_11_RADIO, DLT_LINUX_SLL2};
 
@@ -167,7 +167,7 @@ static int sealed_link(int link) {
 
 static int plain_link(int link) {
     if (link < DLT_USER0 || link >= DLT_USER0 + LINKS) {
-        end("nothing that was sealed here");
+        end("not a capture sealed by pcap-seal: link type %d", link);
     }
     return links[link - DLT_USER0];
 }
@@ -175,7 +175,7 @@ static int plain_link(int link) {
 static size_t convert(bool seals, int link, const sealcomb_key *key, pcap_t *in, pcap_dumper_t *out, size_t *packets) {
     uint8_t prefix[8];
     if (getentropy(prefix, sizeof prefix) != 0) {
-        end("there are no random numbers");
+        end("cannot get random bytes from the operating system");
     }
     size_t forged = 0, filled = 0;
     struct pcap_pkthdr *header;
@@ -185,7 +185,7 @@ static size_t convert(bool seals, int link, const sealcomb_key *key, pcap_t *in,
         packet *p = &burst[filled];
         size_t extra = NONCE_BYTES + TAG_BYTES, bytes = header->caplen;
         if (bytes > MAX_BYTES || *packets > UINT32_MAX) {
-            end("a packet of %zu bytes, or too many", bytes);
+            end("packet of %zu bytes, the maximum is %d; or more than 2^32 packets", bytes, (int)MAX_BYTES);
         }
         p->header = *header;
         put_aad(p, link);
@@ -238,17 +238,17 @@ int main(int count, char **arguments) {
     }
     int link = pcap_datalink(in);
     if (seals == is_sealed(link)) {
-        end("%s %s", arguments[3], seals ? "is sealed already, or of a link type that cannot be marked" : "is not sealed");
+        end("%s: %s", arguments[3], seals ? "already sealed, or of an unsupported link type" : "not a sealed capture");
     }
     pcap_t *kind = pcap_open_dead(seals ? sealed_link(link) : plain_link(link), MAX_BYTES + NONCE_BYTES + TAG_BYTES);
     pcap_dumper_t *out = kind == NULL ? NULL : pcap_dump_open(kind, arguments[4]);
     if (out == NULL) {
-        end("%s cannot be written", arguments[4]);
+        end("%s: cannot be written", arguments[4]);
     }
     for (size_t i = 0; i < BURST; i++) {
         burst[i].data = malloc(MAX_BYTES + NONCE_BYTES + TAG_BYTES);
         if (burst[i].data == NULL) {
-            end("there is no memory");
+            end("out of memory");
         }
     }
     size_t packets = 0, forged = convert(seals, seals ? sealed_link(link) : link, key, in, out, &packets);
@@ -261,7 +261,7 @@ int main(int count, char **arguments) {
     pcap_close(in);
     sealcomb_key_free(key);
     if (!written) {
-        end("%s cannot be written", arguments[4]);
+        end("%s: cannot be written", arguments[4]);
     }
     if (seals) {
         printf("%zu packets sealed\n", packets);

@@ -1,13 +1,14 @@
-// Seals each line of a file as a record of its own, with several threads, and opens them again.
+// Seals each line of a file as a separate record, or opens the records again, with several threads.
 //
 //     seal-lines seal KEYFILE IN OUT [THREADS]
 //     seal-lines open KEYFILE IN OUT [THREADS]
 //
-// The key file has 64 random bytes. A sealed file is, for each line, its length (4 bytes, the highest first), a tag (16 bytes) and the
-// ciphertext: AES-256-SIV with the number of the line, and whether it is the last one, as additional data, so that nobody can
-// exchange, leave out or add lines. That takes
-// no random numbers and no counter that could come twice; who knows a line can see whether another file has it in the same
-// place. Each thread takes a stretch of the records, in batches of 1024.
+// The key file has 64 random bytes. A record consists of the line's length (4 bytes, big-endian), the tag (16 bytes)
+// and the ciphertext. The algorithm is AES-256-SIV. The additional data is the line's number and whether it is the
+// last one, so that lines cannot be reordered, removed or added.
+//
+// This needs no random numbers and no counter that could repeat. It reveals whether two files have the same line at
+// the same position. Each thread processes a range of the records in batches of 1024.
 #include <sealcomb.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ void check(sealcomb_status status) {
 std::string read_file(const std::string &name) {
     std::ifstream file(name, std::ios::binary);
     if (!file) {
-        throw std::runtime_error(name + " cannot be read");
+        throw std::runtime_error(name + ": cannot be read");
     }
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -95,14 +96,14 @@ std::vector<Record> from_sealed(std::string_view sealed) {
             length = length << 8 | static_cast<std::uint8_t>(sealed[i]);
         }
         if (sealed.size() < 4 + tag_bytes || sealed.size() - 4 - tag_bytes < length) {
-            throw std::runtime_error("the file was cut off");
+            throw std::runtime_error("truncated file");
         }
         Record &record = records.emplace_back(sealed.substr(4 + tag_bytes, length), records.size());
         std::copy_n(sealed.begin() + 4, tag_bytes, record.tag.begin());
         sealed.remove_prefix(4 + tag_bytes + length);
     }
     if (records.empty()) {
-        throw std::runtime_error("the file was cut off");
+        throw std::runtime_error("truncated file");
     }
     return records;
 }
@@ -111,7 +112,7 @@ std::string to_sealed(const std::vector<Record> &records) {
     std::string sealed;
     for (const Record &record : records) {
         if (record.data.size() > UINT32_MAX) {
-            throw std::runtime_error("a line of 4 GiB or more");
+            throw std::runtime_error("line of 4 GiB or more");
         }
         for (int shift = 24; shift >= 0; shift -= 8) {
             sealed.push_back(static_cast<char>(record.data.size() >> shift));
@@ -122,12 +123,12 @@ std::string to_sealed(const std::vector<Record> &records) {
     return sealed;
 }
 
-// Seals or opens a stretch of records; returns what is wrong, if anything is.
+// Seals or opens a range of records; returns the first status other than SEALCOMB_OK, if any.
 sealcomb_status work(bool seals, const sealcomb_key *key, Record *record, std::size_t count) {
     std::vector<sealcomb_job> jobs;
     jobs.reserve(std::min(count, batch));
-    sealcomb_status worst = SEALCOMB_OK;
-    while (count > 0 && worst == SEALCOMB_OK) {
+    sealcomb_status status = SEALCOMB_OK;
+    while (count > 0 && status == SEALCOMB_OK) {
         jobs.clear();
         for (; count > 0 && jobs.size() < batch; count--, record++) {
             sealcomb_job job{};
@@ -141,9 +142,9 @@ sealcomb_status work(bool seals, const sealcomb_key *key, Record *record, std::s
             job.tag_bytes = record->tag.size();
             jobs.push_back(job);
         }
-        worst = seals ? sealcomb_seal_batch(jobs.data(), jobs.size()) : sealcomb_open_batch(jobs.data(), jobs.size());
+        status = seals ? sealcomb_seal_batch(jobs.data(), jobs.size()) : sealcomb_open_batch(jobs.data(), jobs.size());
     }
-    return worst;
+    return status;
 }
 
 void work(bool seals, const sealcomb_key *key, std::vector<Record> &records, std::size_t threads) {
@@ -168,7 +169,7 @@ std::size_t threads_of(int count, char **arguments) {
         const char *end = arguments[5] + std::strlen(arguments[5]);
         auto [at, error] = std::from_chars(arguments[5], end, threads);
         if (error != std::errc{} || at != end || threads < 1 || threads > 1024) {
-            throw std::runtime_error("a number of threads is 1 to 1024");
+            throw std::runtime_error("invalid number of threads: expected 1 to 1024");
         }
     }
     return threads;
@@ -190,7 +191,7 @@ int main(int count, char **arguments) try {
     std::string out = seals ? to_sealed(records) : to_lines(records);
     std::ofstream file(arguments[4], std::ios::binary);
     if (!file.write(out.data(), static_cast<std::streamsize>(out.size())) || !file.flush()) {
-        throw std::runtime_error(std::string(arguments[4]) + " cannot be written");
+        throw std::runtime_error(std::string(arguments[4]) + ": cannot be written");
     }
     std::cout << records.size() << " records " << (seals ? "sealed" : "opened") << " by " << threads << " threads\n";
     return 0;

@@ -1,11 +1,12 @@
-//! Every buffer of the C ABI: NULL with a length, lengths that no buffer can have, and buffers of a job that overlap.
+//! Tests every buffer of the C ABI with NULL and a nonzero length, with impossible lengths, and with overlaps within
+//! a job.
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::ptr;
 
 use sealcomb::{Aad, Algorithm, Key, OpenJob, SealJob, Verdict, open_batch, seal_batch};
-#[allow(clippy::enum_glob_use, reason = "nearly all of them are expected somewhere")]
+#[allow(clippy::enum_glob_use, reason = "the tests expect nearly all of them")]
 use sealcomb_capi::sealcomb_status::*;
 use sealcomb_capi::{
     sealcomb_algorithm_by_id, sealcomb_iovec, sealcomb_job, sealcomb_key, sealcomb_key_free,
@@ -13,12 +14,12 @@ use sealcomb_capi::{
     sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch, sealcomb_status,
 };
 
-/// More than a buffer can have.
+/// One byte more than a buffer can have.
 const IMPOSSIBLE: usize = isize::MAX as usize + 1;
-/// What stands in memory before a call.
-const BEFORE: u8 = 0xA5;
+/// Fill byte of memory before a call.
+const FILL: u8 = 0xA5;
 
-/// A key as C has it, whose bytes are 0, 1, 2 and so on.
+/// A C key with the bytes 0, 1, 2, …, freed on drop.
 struct OwnedKey(*mut sealcomb_key);
 
 impl OwnedKey {
@@ -26,7 +27,7 @@ impl OwnedKey {
         let bytes = key_bytes(id);
         let id = std::ffi::CString::new(id).unwrap();
         let mut key = ptr::null_mut();
-        // SAFETY: a text, the key's bytes, and a place for the key.
+        // SAFETY: a NUL-terminated id, the key's bytes, and space for the pointer.
         let status = unsafe {
             sealcomb_key_new(sealcomb_algorithm_by_id(id.as_ptr()), bytes.as_ptr(), bytes.len(), &raw mut key)
         };
@@ -37,7 +38,7 @@ impl OwnedKey {
 
 impl Drop for OwnedKey {
     fn drop(&mut self) {
-        // SAFETY: made above, and nobody uses it any more.
+        // SAFETY: created above, and not used afterwards.
         unsafe { sealcomb_key_free(self.0) };
     }
 }
@@ -68,10 +69,10 @@ fn empty_job(key: &OwnedKey) -> sealcomb_job {
     }
 }
 
-/// A pointer and the number beside it.
+/// A pointer and its length or count.
 type Buffer = (*mut u8, usize);
 
-/// A parameter, or a field of a job: its name, how many elements it usually has, and what comes of none.
+/// A buffer parameter or job field: its name, its usual number of elements, and the status if it is empty.
 struct Place {
     name: &'static str,
     count: usize,
@@ -82,17 +83,17 @@ const fn place(name: &'static str, count: usize, if_empty: sealcomb_status) -> P
     Place { name, count, if_empty }
 }
 
-/// A function of the ABI, or a job, with all its buffers.
-struct Taker {
+/// A function or structure of the ABI, with all its buffers.
+struct Target {
     name: &'static str,
     places: &'static [Place],
     call: fn(&[Buffer]) -> sealcomb_status,
 }
 
-/// Where a batch has the job that a test is about, and how many jobs there are.
+/// Index of the job under test, and the number of jobs in its batch.
 const IN_A_BATCH: [(usize, usize); 6] = [(0, 1), (0, 200), (127, 200), (128, 200), (199, 200), (64, 65)];
 
-/// Seals or opens batches in which all jobs are in order but the one with these buffers.
+/// Seals or opens batches of valid jobs with one job that has the given buffers. Returns that job's status.
 fn among_others(
     buffers: &[Buffer],
     opens: bool,
@@ -100,7 +101,7 @@ fn among_others(
 ) -> sealcomb_status {
     let key = OwnedKey::new("aes128-gcm");
     let results = IN_A_BATCH.map(|(at, count)| {
-        let mut others = vec![[BEFORE; 12 + 32 + 16]; count];
+        let mut others = vec![[FILL; 12 + 32 + 16]; count];
         let mut jobs: Vec<_> = others
             .iter_mut()
             .map(|memory| {
@@ -114,15 +115,15 @@ fn among_others(
             .collect();
         fill(&mut jobs[at], buffers);
         let call = if opens { sealcomb_open_batch } else { sealcomb_seal_batch };
-        // SAFETY: jobs whose buffers live, but for what is impossible.
+        // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
         let status = unsafe { call(jobs.as_mut_ptr(), count) };
-        // SAFETY: the call has set it.
+        // SAFETY: initialized above.
         let of_job = unsafe { jobs[at].status.assume_init() };
         if status == SEALCOMB_ERROR_POINTER {
             assert_eq!(of_job, status);
             assert!(
-                others.iter().all(|memory| *memory == [BEFORE; 60]),
-                "job {at} of {count}: all are checked first"
+                others.iter().all(|memory| *memory == [FILL; 60]),
+                "job {at} of {count}: memory changed, although an invalid job follows"
             );
             return status;
         }
@@ -151,7 +152,7 @@ fn with_parts(job: &mut sealcomb_job, buffers: &[Buffer]) {
     (job.aad_parts, job.aad_part_count) = (parts.0.cast(), parts.1);
 }
 
-/// A single piece, with a pointer and a length of its own.
+/// Passes the second buffer as the only piece of additional data.
 fn with_a_piece(buffers: &[Buffer], opens: bool) -> sealcomb_status {
     let [nonce, (data, bytes), input, output, tag] = *buffers else { panic!("five buffers") };
     let piece = sealcomb_iovec { data, bytes };
@@ -159,8 +160,8 @@ fn with_a_piece(buffers: &[Buffer], opens: bool) -> sealcomb_status {
     among_others(&[nonce, parts, input, output, tag], opens, with_parts)
 }
 
-const TAKERS: &[Taker] = &[
-    Taker {
+const TARGETS: &[Target] = &[
+    Target {
         name: "sealcomb_job",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -171,7 +172,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| among_others(buffers, false, with_one_aad),
     },
-    Taker {
+    Target {
         name: "sealcomb_job",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -182,7 +183,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| among_others(buffers, false, with_parts),
     },
-    Taker {
+    Target {
         name: "sealcomb_job",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -193,7 +194,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| among_others(buffers, true, with_one_aad),
     },
-    Taker {
+    Target {
         name: "sealcomb_job",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -204,7 +205,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| among_others(buffers, true, with_parts),
     },
-    Taker {
+    Target {
         name: "sealcomb_iovec",
         places: &[
             place("", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -215,7 +216,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| with_a_piece(buffers, false),
     },
-    Taker {
+    Target {
         name: "sealcomb_iovec",
         places: &[
             place("", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -226,7 +227,7 @@ const TAKERS: &[Taker] = &[
         ],
         call: |buffers| with_a_piece(buffers, true),
     },
-    Taker {
+    Target {
         name: "sealcomb_seal",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -237,7 +238,7 @@ const TAKERS: &[Taker] = &[
         call: |buffers| {
             let [nonce, aad, message, sealed] = *buffers else { panic!("four buffers") };
             let (key, mut written) = (OwnedKey::new("aes128-gcm"), usize::MAX);
-            // SAFETY: buffers that live, but for what is impossible.
+            // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
             let status = unsafe {
                 sealcomb_seal(
                     key.0,
@@ -256,7 +257,7 @@ const TAKERS: &[Taker] = &[
             status
         },
     },
-    Taker {
+    Target {
         name: "sealcomb_open",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -267,7 +268,7 @@ const TAKERS: &[Taker] = &[
         call: |buffers| {
             let [nonce, aad, sealed, message] = *buffers else { panic!("four buffers") };
             let (key, mut written) = (OwnedKey::new("aes128-gcm"), usize::MAX);
-            // SAFETY: buffers that live, but for what is impossible.
+            // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
             let status = unsafe {
                 sealcomb_open(
                     key.0,
@@ -286,7 +287,7 @@ const TAKERS: &[Taker] = &[
             status
         },
     },
-    Taker {
+    Target {
         name: "sealcomb_mac",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -296,11 +297,11 @@ const TAKERS: &[Taker] = &[
         call: |buffers| {
             let [nonce, message, tag] = *buffers else { panic!("three buffers") };
             let key = OwnedKey::new("aes128-gmac");
-            // SAFETY: buffers that live, but for what is impossible.
+            // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
             unsafe { sealcomb_mac(key.0, nonce.0, nonce.1, message.0, message.1, tag.0, tag.1) }
         },
     },
-    Taker {
+    Target {
         name: "sealcomb_mac_verify",
         places: &[
             place("nonce", 12, SEALCOMB_ERROR_NONCE_LENGTH),
@@ -310,16 +311,16 @@ const TAKERS: &[Taker] = &[
         call: |buffers| {
             let [nonce, message, tag] = *buffers else { panic!("three buffers") };
             let key = OwnedKey::new("aes128-gmac");
-            // SAFETY: buffers that live, but for what is impossible.
+            // SAFETY: the buffers are live, except for impossible ones, which the call must reject.
             unsafe { sealcomb_mac_verify(key.0, nonce.0, nonce.1, message.0, message.1, tag.0, tag.1) }
         },
     },
-    Taker {
+    Target {
         name: "sealcomb_key_new",
         places: &[place("bytes", 16, SEALCOMB_ERROR_KEY_LENGTH)],
         call: |buffers| {
             let mut key = ptr::dangling_mut();
-            // SAFETY: a buffer that lives, but for what is impossible.
+            // SAFETY: the buffer is live unless impossible, which the call must reject.
             let status = unsafe {
                 let algorithm = sealcomb_algorithm_by_id(c"aes128-gcm".as_ptr());
                 sealcomb_key_new(algorithm, buffers[0].0, buffers[0].1, &raw mut key)
@@ -329,12 +330,12 @@ const TAKERS: &[Taker] = &[
             status
         },
     },
-    Taker {
+    Target {
         name: "sealcomb_key_new_with",
         places: &[place("bytes", 16, SEALCOMB_ERROR_KEY_LENGTH)],
         call: |buffers| {
             let mut key = ptr::dangling_mut();
-            // SAFETY: a buffer that lives, but for what is impossible.
+            // SAFETY: the buffer is live unless impossible, which the call must reject.
             let status = unsafe {
                 let algorithm = sealcomb_algorithm_by_id(c"aes128-gcm".as_ptr());
                 sealcomb_key_new_with(algorithm, buffers[0].0, buffers[0].1, 12, ptr::null(), &raw mut key)
@@ -346,12 +347,11 @@ const TAKERS: &[Taker] = &[
     },
 ];
 
-impl Taker {
-    /// Calls it with one buffer replaced by what is made of it, and says what came of that and whether memory stayed as
-    /// it was.
+impl Target {
+    /// Calls the target with one buffer replaced. Returns the status and whether all memory is unchanged.
     fn with(&self, place: usize, replace: impl Fn(Buffer) -> Buffer) -> (sealcomb_status, bool) {
-        static PIECE: [u8; 4] = [BEFORE; 4];
-        let mut memory: Vec<Vec<u8>> = self.places.iter().map(|place| vec![BEFORE; place.count]).collect();
+        static PIECE: [u8; 4] = [FILL; 4];
+        let mut memory: Vec<Vec<u8>> = self.places.iter().map(|place| vec![FILL; place.count]).collect();
         let parts: Vec<_> = (0..3).map(|i| sealcomb_iovec { data: PIECE.as_ptr(), bytes: 1 + i }).collect();
         let mut buffers: Vec<Buffer> = (memory.iter_mut().zip(self.places))
             .map(|(memory, place)| match place.name {
@@ -361,20 +361,20 @@ impl Taker {
             .collect();
         buffers[place] = replace(buffers[place]);
         let status = (self.call)(&buffers);
-        (status, memory.iter().flatten().all(|byte| *byte == BEFORE))
+        (status, memory.iter().flatten().all(|byte| *byte == FILL))
     }
 }
 
 #[test]
 fn null_is_an_empty_buffer_and_no_other() {
-    for taker in TAKERS {
-        for (at, Place { name, count, if_empty }) in taker.places.iter().enumerate() {
-            let context = format!("{} of {}", name, taker.name);
-            let null = |count| taker.with(at, |_| (ptr::null_mut(), count));
+    for target in TARGETS {
+        for (at, Place { name, count, if_empty }) in target.places.iter().enumerate() {
+            let context = format!("{} of {}", name, target.name);
+            let null = |count| target.with(at, |_| (ptr::null_mut(), count));
             assert_eq!(null(0).0, *if_empty, "{context}, NULL with 0");
-            assert_eq!(taker.with(at, |(data, _)| (data, 0)).0, *if_empty, "{context}, valid with 0");
+            assert_eq!(target.with(at, |(data, _)| (data, 0)).0, *if_empty, "{context}, valid with 0");
             let dangling = |_| (ptr::without_provenance_mut(8), 0);
-            assert_eq!(taker.with(at, dangling).0, *if_empty, "{context}, any pointer with 0");
+            assert_eq!(target.with(at, dangling).0, *if_empty, "{context}, any pointer with 0");
             for count in [1, 2, *count, 64, 4096, isize::MAX as usize, IMPOSSIBLE, usize::MAX] {
                 assert_eq!(null(count), (SEALCOMB_ERROR_POINTER, true), "{context}, NULL with {count}");
             }
@@ -382,41 +382,41 @@ fn null_is_an_empty_buffer_and_no_other() {
     }
 }
 
-/// Such a job has nothing else that calls for a closer look.
+/// Nothing else in such a job makes it fail the fast check.
 #[test]
 fn pieces_that_are_null_are_refused_beside_additional_data_in_one_piece() {
     for opens in [false, true] {
         for count in [1, 3, 4096, IMPOSSIBLE, usize::MAX] {
-            let mut memory = [[BEFORE; 32]; 5];
+            let mut memory = [[FILL; 32]; 5];
             let [nonce, aad, input, output, tag] = memory.each_mut().map(|memory| memory.as_mut_ptr());
             let buffers = [(nonce, 12), (aad, 20), (input, 32), (output, 32), (tag, 16)];
             let status = among_others(&buffers, opens, |job, buffers| {
                 with_one_aad(job, buffers);
                 job.aad_part_count = count;
             });
-            assert_eq!((status, memory), (SEALCOMB_ERROR_POINTER, [[BEFORE; 32]; 5]), "{count}");
+            assert_eq!((status, memory), (SEALCOMB_ERROR_POINTER, [[FILL; 32]; 5]), "{count}");
         }
     }
 }
 
 #[test]
 fn a_length_that_no_buffer_can_have_is_refused() {
-    for taker in TAKERS {
-        for (at, Place { name, .. }) in taker.places.iter().enumerate() {
+    for target in TARGETS {
+        for (at, Place { name, .. }) in target.places.iter().enumerate() {
             let element = if *name == "aad_parts" { size_of::<sealcomb_iovec>() } else { 1 };
-            // The last two wrap around to nothing, or nearly, when they are multiplied.
-            let most = isize::MAX as usize / element;
+            // The last two overflow to about 0 when multiplied by the size of an element.
+            let max = isize::MAX as usize / element;
             for count in
-                [most + 1, IMPOSSIBLE, usize::MAX - 1, usize::MAX, (usize::MAX / element).wrapping_add(1)]
+                [max + 1, IMPOSSIBLE, usize::MAX - 1, usize::MAX, (usize::MAX / element).wrapping_add(1)]
             {
-                if count > most {
-                    let result = taker.with(at, |(data, _)| (data, count));
-                    assert_eq!(result, (SEALCOMB_ERROR_POINTER, true), "{name} of {}, {count}", taker.name);
+                if count > max {
+                    let result = target.with(at, |(data, _)| (data, count));
+                    assert_eq!(result, (SEALCOMB_ERROR_POINTER, true), "{name} of {}, {count}", target.name);
                 }
             }
             if element > 1 {
-                let result = taker.with(at, |(data, count)| (data.wrapping_add(1), count));
-                assert_eq!(result, (SEALCOMB_ERROR_POINTER, true), "{name} of {}, misaligned", taker.name);
+                let result = target.with(at, |(data, count)| (data.wrapping_add(1), count));
+                assert_eq!(result, (SEALCOMB_ERROR_POINTER, true), "{name} of {}, misaligned", target.name);
             }
         }
     }
@@ -431,7 +431,7 @@ fn an_array_of_jobs_that_cannot_be_is_refused() {
     larger[0].size = 2 * JOB;
     larger[1].size = 0;
     for call in [sealcomb_seal_batch, sealcomb_open_batch] {
-        // SAFETY: where an array can be, it is there.
+        // SAFETY: every possible array exists.
         unsafe {
             assert_eq!(call(ptr::null_mut(), 0), SEALCOMB_OK);
             assert_eq!(call(jobs.as_mut_ptr(), 0), SEALCOMB_OK);
@@ -441,7 +441,7 @@ fn an_array_of_jobs_that_cannot_be_is_refused() {
             for count in [isize::MAX as usize / JOB + 1, usize::MAX / JOB + 1, IMPOSSIBLE, usize::MAX] {
                 assert_eq!(call(jobs.as_mut_ptr(), count), SEALCOMB_ERROR_POINTER, "{count} jobs");
             }
-            // Jobs of a later version are larger.
+            // Jobs of a later version may be larger.
             let count = isize::MAX as usize / JOB;
             assert_eq!(call(larger.as_mut_ptr(), count), SEALCOMB_ERROR_POINTER, "{count} larger jobs");
             for by in 1..align_of::<sealcomb_job>() {
@@ -453,14 +453,14 @@ fn an_array_of_jobs_that_cannot_be_is_refused() {
             }
         }
     }
-    // SAFETY: set above.
+    // SAFETY: initialized above.
     assert!(jobs.iter().all(|job| unsafe { job.status.assume_init() } == SEALCOMB_ERROR_INTERNAL));
 }
 
 #[test]
 fn pieces_that_are_more_than_there_is_memory_for_are_refused() {
-    let (key, nonce, mut memory) = (OwnedKey::new("aes128-gcm"), [1; 12], [BEFORE; 48]);
-    // A gigabyte that is never touched, so often that no process can address so much.
+    let (key, nonce, mut memory) = (OwnedKey::new("aes128-gcm"), [1; 12], [FILL; 48]);
+    // One untouched gigabyte, listed so often that no process can address the total.
     let piece = vec![0; 1 << 30];
     let mut parts = Vec::new();
     parts.resize_with(1 << 18, || sealcomb_iovec { data: piece.as_ptr(), bytes: piece.len() });
@@ -475,13 +475,13 @@ fn pieces_that_are_more_than_there_is_memory_for_are_refused() {
     );
     (job.aad_parts, job.aad_part_count) = (parts.as_ptr(), parts.len());
     for call in [sealcomb_seal_batch, sealcomb_open_batch] {
-        // SAFETY: all that the job names is there.
+        // SAFETY: all of the job's buffers exist.
         assert_eq!(unsafe { call(&raw mut job, 1) }, SEALCOMB_ERROR_AAD_TOO_LONG);
     }
-    assert_eq!(memory, [BEFORE; 48]);
+    assert_eq!(memory, [FILL; 48]);
 }
 
-/// The buffers that C passes with a length or a count, as the header has them: `sealcomb_seal(nonce)`.
+/// Returns the buffers in the header that have a length or a count, such as `sealcomb_seal(nonce)`.
 fn buffers_in_the_header() -> BTreeSet<String> {
     let header = include_str!("../include/sealcomb.h");
     let mut code = String::new();
@@ -490,7 +490,7 @@ fn buffers_in_the_header() -> BTreeSet<String> {
     }
     let code: String = code.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join(" ");
     let mut found = BTreeSet::new();
-    // Structures, with fields between braces, and functions, with parameters between parentheses.
+    // Structures have fields in braces, functions have parameters in parentheses.
     for (open, close, separator) in [('{', '}', ';'), ('(', ')', ',')] {
         for (before, rest) in code.match_indices(open).map(|(at, _)| (&code[..at], &code[at + 1..])) {
             let owner = before.trim_end().rsplit([' ', '*']).next().unwrap_or_default();
@@ -519,18 +519,17 @@ fn buffers_in_the_header() -> BTreeSet<String> {
 
 #[test]
 fn every_buffer_of_the_header_is_tried() {
-    let mut tried: BTreeSet<_> = TAKERS
+    let mut tried: BTreeSet<_> = TARGETS
         .iter()
-        .flat_map(|taker| taker.places.iter().map(move |place| format!("{}({})", taker.name, place.name)))
+        .flat_map(|target| target.places.iter().map(move |place| format!("{}({})", target.name, place.name)))
         .collect();
     tried.retain(|buffer| !buffer.ends_with("()"));
-    // In the test of arrays.
+    // Covered by the test of arrays.
     tried.extend(["sealcomb_seal_batch(jobs)", "sealcomb_open_batch(jobs)"].map(str::to_owned));
     assert_eq!(buffers_in_the_header(), tried);
 }
 
-/// The buffers of a job in one piece of memory: where each begins, and its bytes. In place, `input` and `output` are
-/// one.
+/// The buffers of a job in one piece of memory: offset and size in bytes. In place, `input` and `output` are equal.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     nonce: (usize, usize),
@@ -542,12 +541,12 @@ struct Layout {
 
 const ARENA: usize = 1200;
 
-fn have_a_common_byte(a: (usize, usize), b: (usize, usize)) -> bool {
+fn share_a_byte(a: (usize, usize), b: (usize, usize)) -> bool {
     (a.0..a.0 + a.1).any(|byte| (b.0..b.0 + b.1).contains(&byte))
 }
 
 impl Layout {
-    /// The model: nothing that is written may be read too, or be written twice, but by work in place.
+    /// The model: except in place, no written byte may also be read, or be written twice.
     fn is_allowed(&self, opens: bool) -> bool {
         let is_in_place = self.input.0 == self.output.0;
         let mut read = vec![self.nonce, self.aads[0], self.aads[1]];
@@ -556,13 +555,13 @@ impl Layout {
         }
         if opens {
             read.push(self.tag);
-            return !read.iter().any(|read| have_a_common_byte(*read, self.output));
+            return !read.iter().any(|read| share_a_byte(*read, self.output));
         }
-        if have_a_common_byte(self.tag, self.output) {
+        if share_a_byte(self.tag, self.output) {
             return false;
         }
-        // The tag is written, so it may not lie in the input, which in place is the output.
-        !read.iter().any(|read| have_a_common_byte(*read, self.output) || have_a_common_byte(*read, self.tag))
+        // The tag is written, so it must not overlap the input, which in place is the output.
+        !read.iter().any(|read| share_a_byte(*read, self.output) || share_a_byte(*read, self.tag))
     }
 
     fn buffers(&mut self) -> [&mut (usize, usize); 6] {
@@ -571,15 +570,14 @@ impl Layout {
     }
 }
 
-/// How a job has its additional data.
+/// Whether a job's additional data is in one piece or several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AadIn {
     One,
     Parts,
 }
 
-/// What a job does to memory, made of copies of all that it reads: what is there afterwards, or `None` if it does not
-/// verify.
+/// Computes the memory after a job, from copies of everything that it reads, and whether the job verifies.
 fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8]) -> (Vec<u8>, bool) {
     let at = |(start, bytes): (usize, usize)| before[start..start + bytes].to_vec();
     let (nonce, input, mut tag) = (at(layout.nonce), at(layout.input), at(layout.tag));
@@ -604,12 +602,11 @@ fn expected(key: &Key, layout: &Layout, aad_in: AadIn, opens: bool, before: &[u8
     (after, verified)
 }
 
-/// Seals or opens with a layout, and compares with the model what is written and what is refused. Returns what came of
-/// it.
+/// Seals or opens with a layout, compares the memory and the status with the model, and returns the status.
 fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens: bool) -> sealcomb_status {
     let mut arena: Vec<u8> = (0..ARENA).map(|i| (i * i / 7) as u8).collect();
     if opens {
-        // What verifies, unless one part of it lies on another.
+        // A message that verifies, unless its buffers overlap.
         let message = vec![0x33; layout.output.1];
         let at = |(start, bytes): (usize, usize)| arena[start..start + bytes].to_vec();
         let (nonce, aads) = (at(layout.nonce), layout.aads.map(at));
@@ -632,7 +629,7 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
         AadIn::Parts => (job.aad_parts, job.aad_part_count) = (parts.as_ptr(), parts.len()),
     }
     let call = if opens { sealcomb_open_batch } else { sealcomb_seal_batch };
-    // SAFETY: all buffers are in the arena.
+    // SAFETY: all buffers are within the arena.
     let status = unsafe { call(&raw mut job, 1) };
     let context = format!("{layout:?} {aad_in:?} {}", if opens { "opened" } else { "sealed" });
     if layout.is_allowed(opens) {
@@ -641,14 +638,14 @@ fn try_layout(key: &OwnedKey, model: &Key, layout: &Layout, aad_in: AadIn, opens
         assert!(arena == after, "{context}");
     } else {
         assert_eq!(status, SEALCOMB_ERROR_OVERLAP, "{context}");
-        assert!(arena == before, "{context}: nothing is written");
+        assert!(arena == before, "{context}: memory changed");
     }
     status
 }
 
 #[test]
 fn buffers_of_a_job_overlap_only_where_nothing_is_written_or_in_place() {
-    // An ordinary one, one that takes strings, one with longer ciphertexts.
+    // A common algorithm, one with associated strings, one whose ciphertexts are longer than the messages.
     for id in ["aes128-gcm", "aes128-siv", "aes128-copa"] {
         let Ok(algorithm) = Algorithm::by_id(id) else { continue };
         let (key, model) = (OwnedKey::new(id), Key::new(algorithm, &key_bytes(id)).unwrap());
@@ -672,12 +669,12 @@ fn buffers_of_a_job_overlap_only_where_nothing_is_written_or_in_place() {
                 if in_place {
                     start.output.0 = start.input.0;
                     if opens {
-                        // In place, all of the ciphertext may be written.
+                        // In place, the whole ciphertext buffer may be written.
                         start.output.1 = input;
                     }
                 }
                 for (fixed, moved) in (0..36).map(|pair| (pair / 6, pair % 6)).filter(|(a, b)| a != b) {
-                    // Both sides of what is done in place move together.
+                    // In place, input and output move together.
                     if in_place && (fixed.max(moved) == 4 || algorithm.expands() && opens) {
                         continue;
                     }

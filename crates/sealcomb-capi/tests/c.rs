@@ -1,5 +1,5 @@
-//! The C programs in `c/`, compiled as C99 and as C++17 by the compilers that are there, and run. `./dev capi` runs them on what
-//! is installed, under sanitizers and valgrind too.
+//! Compiles the programs in `c/` as C99 and as C++17 with each installed compiler, and runs them. `./dev capi` also
+//! runs them against the installed library, under sanitizers and valgrind.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo puts the shared library: beside the tests.
+/// The folder in which Cargo puts the shared library, next to the test executables.
 fn libraries() -> PathBuf {
-    let test = env::current_exe().expect("this program");
+    let test = env::current_exe().expect("path of this executable");
     let folder = test.parent().expect("the tests' folder").to_owned();
-    assert!(folder.join("libsealcomb_capi.so").exists(), "no library in {}", folder.display());
+    assert!(folder.join("libsealcomb_capi.so").exists(), "{}: no libsealcomb_capi.so", folder.display());
     folder
 }
 
 fn succeed(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().expect("a program to run");
+    let Output { status, stdout, stderr } = command.output().expect("the program runs");
     let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(status.success(), "{command:?}: {status}\n{stdout}\n{stderr}");
     stdout
@@ -36,7 +36,7 @@ fn exists(compiler: &str) -> bool {
     Command::new(compiler).arg("--version").output().is_ok()
 }
 
-/// Compiles a program for a test, under a name that no other test's has: they run side by side.
+/// Compiles a program under a name unique to the test, since tests run concurrently.
 fn compile(test: &str, compiler: &str, language: &str, standard: &str, program: &str) -> PathBuf {
     let libraries = libraries();
     let result = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{program}-{compiler}"));
@@ -75,7 +75,7 @@ fn programs_in_c_get_what_the_header_promises() {
             print!("{compiler} {standard}: {}", succeed(Command::new(program_file).args(files)));
         }
     }
-    assert!(tried > 0, "there is no C compiler here");
+    assert!(tried > 0, "no C compiler found: install gcc or clang");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs an example as its users do: what was sealed comes back, what was changed does not.
+# Runs an example as a user would: sealed files open to the original, and modified ones are rejected.
 # usage: examples.sh NAME PROGRAM
 set -euo pipefail
 
@@ -9,15 +9,15 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 
-# fails STATUS COMMAND...: the command ends with this status.
+# fails STATUS COMMAND...: expects the command to exit with this status.
 fails() {
     local expected=$1 status=0
     shift
     "$@" || status=$?
-    ((status == expected)) || { echo "status $status: $*" >&2; exit 1; }
+    ((status == expected)) || { echo "exit status $status, expected $expected: $*" >&2; exit 1; }
 }
 
-# change FILE OFFSET: changes a byte.
+# change FILE OFFSET: flips a bit of one byte.
 change() {
     local byte
     byte=$(od -An -tu1 -j "$2" -N 1 "$1")
@@ -30,16 +30,16 @@ pcap_seal() {
     fails 2 "$program" new-key key
     "$program" seal key "$root/captures/mixed.pcap" sealed.pcap
     "$program" open key sealed.pcap opened.pcap
-    # Timestamps, lengths, link type and packets, bit for bit.
+    # Compares timestamps, lengths, link type and packet bytes.
     tshark -r opened.pcap -x -t e >opened.txt 2>/dev/null
     tshark -r "$root/captures/mixed.pcap" -x -t e >original.txt 2>/dev/null
     cmp opened.txt original.txt
-    if grep -qa 'HTTP/1.1' sealed.pcap; then echo "something was not sealed" >&2; exit 1; fi
-    # A byte of the first packet, behind the headers of the file, the packet, and its nonce.
+    if grep -qa 'HTTP/1.1' sealed.pcap; then echo "sealed.pcap contains plaintext" >&2; exit 1; fi
+    # A byte of the first packet: after the file header, the packet header and the nonce.
     cp sealed.pcap changed.pcap
     change changed.pcap $((24 + 16 + 12 + 3))
     fails 1 "$program" open key changed.pcap less.pcap
-    # Its time.
+    # Its timestamp.
     cp sealed.pcap changed.pcap
     change changed.pcap 24
     fails 1 "$program" open key changed.pcap less.pcap
@@ -51,7 +51,7 @@ pcap_seal() {
 
 seal_lines() {
     head -c 64 /dev/urandom >key
-    # Many lines, among them empty ones, and none at the end.
+    # Many lines, some empty, and no newline at the end.
     { cat "$root"/docs/*.md "$root/README.md"; printf 'no end of line'; } >lines
     "$program" seal key lines sealed 1
     "$program" seal key lines again 4
@@ -65,7 +65,7 @@ seal_lines() {
     cp sealed changed
     change changed 30
     fails 1 "$program" open key changed opened
-    # Without the last record, or with two exchanged, it is another file.
+    # A file without its last record is rejected.
     head -c -34 sealed >changed
     fails 1 "$program" open key changed opened
     head -c 32 key >short
@@ -74,4 +74,4 @@ seal_lines() {
 }
 
 "${name//-/_}"
-echo "$name does what it says"
+echo "$name: passed"

@@ -1,5 +1,5 @@
-//! What the C functions leave of keys and messages in memory that they free, and whether they touch what is beside a
-//! buffer. The library beneath them is looked at more closely by `crates/sealcomb-checks`.
+//! Checks that the C functions leave no keys or messages in memory that they free, and access nothing outside of the
+//! buffers. `crates/sealcomb-checks` tests the underlying library in more depth.
 
 #[path = "../../sealcomb-checks/tests/common/arena.rs"]
 mod arena;
@@ -20,7 +20,7 @@ use sealcomb_capi::{
     sealcomb_open_batch, sealcomb_seal, sealcomb_seal_batch,
 };
 
-/// Bytes that depend on a secret, at a guard page.
+/// Returns bytes that depend on the secret's number, next to a guard page.
 fn secret(number: u64, bytes: usize, at_end: bool) -> Guarded {
     let bytes: Vec<u8> = (0..bytes)
         .map(|i| (number as u8).wrapping_mul(167).wrapping_add((i as u8).wrapping_mul(29)))
@@ -32,15 +32,15 @@ fn public(bytes: usize, at_end: bool) -> Guarded {
     Guarded::new(&vec![7; bytes], at_end)
 }
 
-/// A key, by the first or the second of the ways to make one.
+/// Creates a key: with `sealcomb_key_new_with` if a tag size is given, else with `sealcomb_key_new`.
 fn new_key(algorithm: &Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mut sealcomb_key {
     let id = CString::new(algorithm.id).unwrap();
     let mut key = ptr::null_mut();
-    // What lives as long as the process is not in the arena.
+    // Allocations that live as long as the process must not be in the arena.
     sealcomb::Backend::selected().unwrap();
-    // SAFETY: a text.
+    // SAFETY: a NUL-terminated id.
     let algorithm = unsafe { sealcomb_algorithm_by_id(id.as_ptr()) };
-    // SAFETY: the key's bytes, and a place for the key.
+    // SAFETY: the key's bytes, and space for the pointer.
     let status = in_arena(|| unsafe {
         match tag_bytes {
             None => sealcomb_key_new(algorithm, bytes.as_ptr(), bytes.len(), &raw mut key),
@@ -54,11 +54,11 @@ fn new_key(algorithm: &Algorithm, bytes: &[u8], tag_bytes: Option<usize>) -> *mu
 }
 
 fn free(key: *mut sealcomb_key) {
-    // SAFETY: made by `new_key`, and nobody uses it any more.
+    // SAFETY: created by `new_key`, and not used afterwards.
     in_arena(|| unsafe { sealcomb_key_free(key) });
 }
 
-/// Seals and opens a message of an AEAD or a cipher, verified and forged, alone.
+/// Seals and opens a single message with an AEAD or cipher, once authentic and once forged.
 fn single(algorithm: &Algorithm, number: u64, at_end: bool) {
     let key = new_key(algorithm, &secret(number, algorithm.key_bytes, at_end), None);
     let (nonce, aad) = (
@@ -70,7 +70,7 @@ fn single(algorithm: &Algorithm, number: u64, at_end: bool) {
     let mut opened =
         public(if algorithm.needs_message_bytes() { 48 } else { sealed.len() - algorithm.tag_bytes }, at_end);
     let mut written = 0;
-    // SAFETY: buffers that live, with their lengths.
+    // SAFETY: live buffers with their lengths.
     let status = in_arena(|| unsafe {
         let (nonce_bytes, aad_bytes, room) = (nonce.len(), aad.len(), sealed.len());
         sealcomb_seal(
@@ -93,7 +93,7 @@ fn single(algorithm: &Algorithm, number: u64, at_end: bool) {
             sealed[last] ^= 1;
         }
         let room = opened.len();
-        // SAFETY: buffers that live, with their lengths.
+        // SAFETY: live buffers with their lengths.
         let status = in_arena(|| unsafe {
             sealcomb_open(
                 key,
@@ -121,13 +121,13 @@ fn is_plain_cipher(algorithm: &Algorithm) -> bool {
     algorithm.kind == Kind::Cipher && !algorithm.tweaked
 }
 
-/// Makes and verifies the tag of a message.
+/// Computes the tag of a message and verifies a correct and a wrong tag.
 fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
     let key =
         new_key(algorithm, &secret(number, algorithm.key_bytes, at_end), algorithm.tag.first().copied());
     let (nonce, message) = (public(algorithm.nonce_bytes, at_end), secret(number, 77, at_end));
     let mut tag = public(algorithm.tag[0], at_end);
-    // SAFETY: buffers that live, with their lengths.
+    // SAFETY: live buffers with their lengths.
     unsafe {
         let room = tag.len();
         let (nonce, nonce_bytes, message, bytes) =
@@ -144,7 +144,7 @@ fn mac(algorithm: &Algorithm, number: u64, at_end: bool) {
     free(key);
 }
 
-/// Seals and opens a batch under two keys in turn, in place and apart, with additional data in pieces; every third is
+/// Seals and opens a batch in place under two alternating keys, with additional data in pieces. Every third job is
 /// forged.
 fn batch(algorithm: &Algorithm, number: u64, count: usize) {
     let keys = [0, 1].map(|i| new_key(algorithm, &secret(number + i, algorithm.key_bytes, i == 0), None));
@@ -177,18 +177,18 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
             reserved: 0,
         })
         .collect();
-    // SAFETY: jobs whose buffers live.
+    // SAFETY: the jobs' buffers are live.
     let sealed = in_arena(|| unsafe { sealcomb_seal_batch(jobs.as_mut_ptr(), count) });
     assert_eq!(sealed, SEALCOMB_OK, "{algorithm:?}");
     for (i, job) in jobs.iter_mut().enumerate() {
         job.input_bytes = room;
         job.output_bytes = if algorithm.needs_message_bytes() { 32 } else { room };
         if i % 3 == 0 && algorithm.kind == Kind::Aead {
-            // SAFETY: the tag has a byte at least, and is nobody else's now.
+            // SAFETY: the tag has at least one byte and is not used otherwise at this point.
             unsafe { *job.tag ^= 1 };
         }
     }
-    // SAFETY: the same.
+    // SAFETY: the jobs' buffers are live.
     let opened = in_arena(|| unsafe { sealcomb_open_batch(jobs.as_mut_ptr(), count) });
     assert_eq!(
         opened,
@@ -198,16 +198,16 @@ fn batch(algorithm: &Algorithm, number: u64, count: usize) {
     keys.into_iter().for_each(free);
 }
 
-/// Fails with a line for each algorithm of which freed memory tells.
+/// Fails with the list of algorithms that leave secrets in freed memory.
 fn must_leave_nothing(what: &str, works: impl Fn(&Algorithm) -> bool, work: impl Fn(&Algorithm, u64)) {
-    let mut guilty = Vec::new();
+    let mut leaks = Vec::new();
     for algorithm in ALGORITHMS.iter().filter(|algorithm| works(algorithm)) {
         let found = differences(|secret| work(algorithm, secret));
         if !found.is_empty() {
-            guilty.push(format!("{what}: {algorithm:?} leaves {} bytes of a secret", found.len()));
+            leaks.push(format!("{what}: {algorithm:?} leaves {} bytes of a secret", found.len()));
         }
     }
-    assert!(guilty.is_empty(), "{guilty:#?}");
+    assert!(leaks.is_empty(), "{leaks:#?}");
 }
 
 #[test]

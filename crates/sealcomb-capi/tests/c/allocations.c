@@ -1,6 +1,6 @@
-/* A batch takes nothing from the heap, and no more stack than is promised: this program has the heap's functions itself, and
- * looks how much of a thread's stack was written. On every backend, all algorithms, numbers of jobs on both sides of how many fly
- * together, lengths short and long and mixed. */
+/* Checks that a batch does not allocate, and uses no more stack than documented. The program replaces malloc and related
+ * functions to count calls, and fills a thread's stack with a pattern to see how much was written. It covers every backend
+ * and algorithm, batches below, at and above the flight size, and short, long and mixed messages. */
 #include "test.h"
 
 #include <pthread.h>
@@ -13,10 +13,10 @@
 #define NOTHROW
 #endif
 
-/* The compiler takes it that malloc changes no variable of the program. */
+/* Volatile, as compilers assume that malloc changes no variable of the program. */
 static volatile size_t calls;
 
-/* glibc's own, which it offers under these names for who replaces the others. */
+/* glibc's implementations, which it exports under these names for programs that replace malloc. */
 EXTERN void *__libc_malloc(size_t bytes);
 EXTERN void *__libc_calloc(size_t count, size_t bytes);
 EXTERN void *__libc_realloc(void *memory, size_t bytes);
@@ -44,13 +44,13 @@ EXTERN int posix_memalign(void **memory, size_t alignment, size_t bytes) NOTHROW
     return 0;
 }
 
-enum { MOST = 1000, BYTES = 2100, STACK = 512 << 10, PROMISED = 64 << 10, PAINT = 0xA7 };
+enum { MAX_JOBS = 1000, BYTES = 2100, STACK = 512 << 10, MAX_STACK = 64 << 10, PAINT = 0xA7 };
 
-static uint8_t data[MOST][BYTES], results[MOST][BYTES], tags[MOST][16], nonces[MOST][16];
+static uint8_t data[MAX_JOBS][BYTES], results[MAX_JOBS][BYTES], tags[MAX_JOBS][16], nonces[MAX_JOBS][16];
 static sealcomb_iovec parts[2];
-static sealcomb_job jobs[MOST];
+static sealcomb_job jobs[MAX_JOBS];
 
-/* What a thread with a painted stack does. */
+/* The call that a thread with a painted stack makes, and its results. */
 typedef struct {
     size_t count;
     sealcomb_status (*call)(sealcomb_job *, size_t);
@@ -66,7 +66,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* Bytes of stack that the task wrote to. */
+/* Runs the task; returns the number of stack bytes that it used. */
 static size_t stack_of(task *t) {
     static uint8_t stack[STACK] __attribute__((aligned(4096)));
     pthread_attr_t attributes;
@@ -75,37 +75,37 @@ static size_t stack_of(task *t) {
     CHECK(pthread_attr_init(&attributes) == 0 && pthread_attr_setstack(&attributes, stack, sizeof stack) == 0);
     CHECK(pthread_create(&thread, &attributes, run, t) == 0 && pthread_join(thread, NULL) == 0);
     CHECK(pthread_attr_destroy(&attributes) == 0);
-    size_t fresh = 0;
-    while (stack[fresh] == PAINT) {
-        fresh++;
+    size_t unused = 0;
+    while (stack[unused] == PAINT) {
+        unused++;
     }
-    return sizeof stack - fresh;
+    return sizeof stack - unused;
 }
 
-static sealcomb_status nothing(sealcomb_job *unused, size_t count) {
-    (void)unused;
+static sealcomb_status nothing(sealcomb_job *ignored, size_t count) {
+    (void)ignored;
     (void)count;
     return SEALCOMB_OK;
 }
 
 static size_t max_stack, batches;
 
-/* How the jobs of a batch are made. */
+/* How the jobs of a batch are laid out. */
 typedef struct {
     bool aad_in_parts, in_place;
-    /* Bytes of the message of a job. */
+    /* Returns the size of a job's message in bytes. */
     size_t (*bytes)(size_t index);
 } shape;
 
-static size_t short_ones(size_t index) { return index % 41; }
-static size_t long_ones(size_t index) { return 2048 - index % 3; }
-static size_t mixed_ones(size_t index) { return index * index * 31 % 2049; }
+static size_t short_sizes(size_t index) { return index % 41; }
+static size_t long_sizes(size_t index) { return 2048 - index % 3; }
+static size_t mixed_sizes(size_t index) { return index * index * 31 % 2049; }
 
 static const shape shapes[] = {
-    {false, true, short_ones}, {true, true, short_ones}, {false, false, long_ones}, {true, false, mixed_ones}, {false, true, mixed_ones},
+    {false, true, short_sizes}, {true, true, short_sizes}, {false, false, long_sizes}, {true, false, mixed_sizes}, {false, true, mixed_sizes},
 };
 
-/* GCM-SIV does on the portable backends. */
+/* GCM-SIV allocates on the portable backends. */
 static bool may_allocate(sealcomb_key *const *keys, size_t key_count) {
     if (strncmp(sealcomb_key_backend(keys[0]), "portable", 8) != 0) {
         return false;
@@ -118,7 +118,7 @@ static bool may_allocate(sealcomb_key *const *keys, size_t key_count) {
     return false;
 }
 
-static void check(sealcomb_key *const *keys, size_t key_count, size_t count, const shape *s, bool of_every_build, size_t base) {
+static void check(sealcomb_key *const *keys, size_t key_count, size_t count, const shape *s, bool is_common, size_t base) {
     for (size_t i = 0; i < count; i++) {
         const sealcomb_key *key = keys[i % key_count];
         const sealcomb_algorithm *alg = sealcomb_key_algorithm(key);
@@ -147,8 +147,8 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
         size_t stack = stack_of(&t) - base;
         EXPECT(SEALCOMB_OK, t.status);
         CHECK(t.calls == 0 || may_allocate(keys, key_count));
-        if (of_every_build) {
-            CHECK(stack <= PROMISED);
+        if (is_common) {
+            CHECK(stack <= MAX_STACK);
             max_stack = stack > max_stack ? stack : max_stack;
         }
         batches++;
@@ -163,7 +163,7 @@ static void check(sealcomb_key *const *keys, size_t key_count, size_t count, con
     }
 }
 
-/* What is there without further features; the others may take more stack. */
+/* Algorithms of builds without optional features; others may use more stack. */
 static bool is_in_every_build(const char *id) {
     static const char *const modes[] = {"-gcm", "-gcm-siv", "-siv", "-ccm", "-eax", "-cmac", "-gmac", "-colm0"};
     const char *mode = strchr(id, '-');
@@ -179,7 +179,7 @@ static bool is_in_every_build(const char *id) {
 }
 
 static void check_backend(const char *backend, size_t base) {
-    static const size_t counts[] = {1, 2, 64, 128, 129, MOST};
+    static const size_t counts[] = {1, 2, 64, 128, 129, MAX_JOBS};
     enum { SHAPES = sizeof shapes / sizeof shapes[0] };
     uint8_t bytes[128];
     sealcomb_key *keys[256], *common[256];
@@ -189,25 +189,25 @@ static void check_backend(const char *backend, size_t base) {
     }
     for (size_t i = 0; i < sealcomb_algorithm_count(); i++) {
         const sealcomb_algorithm *alg = sealcomb_algorithm_at(i);
-        bool of_every_build = is_in_every_build(sealcomb_algorithm_id(alg));
+        bool is_common = is_in_every_build(sealcomb_algorithm_id(alg));
         /* Others may want whole blocks, or be told lengths: they are the other tests' subject. */
-        if (!of_every_build && (sealcomb_algorithm_kind(alg) != SEALCOMB_AEAD || sealcomb_algorithm_needs_message_bytes(alg) ||
+        if (!is_common && (sealcomb_algorithm_kind(alg) != SEALCOMB_AEAD || sealcomb_algorithm_needs_message_bytes(alg) ||
                                 sealcomb_algorithm_ciphertext_bytes(alg, 1) != 1)) {
             continue;
         }
         CHECK(key_count < 256);
         EXPECT(SEALCOMB_OK, sealcomb_key_new_with(alg, bytes, sealcomb_algorithm_key_bytes(alg), 0, backend, &keys[key_count]));
-        if (of_every_build) {
+        if (is_common) {
             common[common_count++] = keys[key_count];
         }
         key_count++;
     }
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         for (size_t k = 0; k < key_count; k++) {
-            bool of_every_build = is_in_every_build(sealcomb_algorithm_id(sealcomb_key_algorithm(keys[k])));
-            /* What is for study has one shape of each number of jobs. */
-            for (size_t s = of_every_build ? 0 : i % SHAPES, end = of_every_build ? (size_t)SHAPES : s + 1; s < end; s++) {
-                check(&keys[k], 1, counts[i], &shapes[s], of_every_build, base);
+            bool is_common = is_in_every_build(sealcomb_algorithm_id(sealcomb_key_algorithm(keys[k])));
+            /* Algorithms of the features get one shape per batch size, to save time. */
+            for (size_t s = is_common ? 0 : i % SHAPES, end = is_common ? (size_t)SHAPES : s + 1; s < end; s++) {
+                check(&keys[k], 1, counts[i], &shapes[s], is_common, base);
             }
         }
         for (size_t s = 0; s < SHAPES; s++) {
@@ -221,8 +221,9 @@ static void check_backend(const char *backend, size_t base) {
 
 int main(void) {
     size_t before = calls;
-    void *volatile noticed = malloc(1);
-    free(noticed);
+    /* The replaced malloc must be in use. */
+    void *volatile memory = malloc(1);
+    free(memory);
     CHECK(calls > before);
     task idle = {0, nothing, SEALCOMB_OK, 0};
     size_t base = stack_of(&idle);
@@ -237,6 +238,6 @@ int main(void) {
             check_backend(backend, base);
         }
     }
-    printf("no allocation in %zu batches of up to %d jobs, at most %zu bytes of stack\n", batches, (int)MOST, max_stack);
+    printf("%zu batches of up to %d jobs without allocation, with at most %zu bytes of stack\n", batches, (int)MAX_JOBS, max_stack);
     return 0;
 }

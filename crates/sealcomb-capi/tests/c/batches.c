@@ -1,23 +1,23 @@
-/* Batches: each job comes out as it does alone, whatever is beside it; forged ones change nothing but themselves. */
+/* Checks batch equivalence: each job of a batch yields the result of a single call, and a forged job affects no other. */
 #include "test.h"
 
-enum { MOST = 300, LENGTHS = 12 };
+enum { MAX_JOBS = 300, LENGTHS = 12 };
 
 static const size_t lengths[LENGTHS] = {0, 1, 15, 16, 17, 64, 100, 255, 256, 1400, 2048, 4097};
 static const char *const ids[] = {"aes128-gcm", "aes256-ccm",  "aes128-ocb3-t128", "aes256-gcm-siv",
                                   "aes128-siv", "aes192-gcm", "aes128-cmac",      "aes256-eax"};
 enum { KEYS = sizeof ids / sizeof ids[0] };
 
-/* A message with all that belongs to it. */
+/* A message with its buffers; `single` and `tag_single` hold the results of a single call. */
 typedef struct {
-    uint8_t nonce[16], aad[64], tag[16], tag_alone[16];
+    uint8_t nonce[16], aad[64], tag[16], tag_single[16];
     size_t aad_bytes, bytes;
-    uint8_t *plain, *sealed, *alone, *opened;
+    uint8_t *plain, *sealed, *single, *opened;
     sealcomb_iovec parts[3];
 } message;
 
 static sealcomb_key *keys[KEYS];
-static message messages[MOST];
+static message messages[MAX_JOBS];
 
 static void make_messages(size_t count, uint64_t *random) {
     for (size_t i = 0; i < count; i++) {
@@ -28,7 +28,7 @@ static void make_messages(size_t count, uint64_t *random) {
         m->bytes = lengths[random_number(random) % LENGTHS];
         m->plain = memory(m->bytes);
         m->sealed = memory(m->bytes);
-        m->alone = memory(m->bytes);
+        m->single = memory(m->bytes);
         m->opened = memory(m->bytes);
         fill_randomly(random, m->plain, m->bytes);
     }
@@ -38,7 +38,7 @@ static void free_messages(size_t count) {
     for (size_t i = 0; i < count; i++) {
         free(messages[i].plain);
         free(messages[i].sealed);
-        free(messages[i].alone);
+        free(messages[i].single);
         free(messages[i].opened);
     }
 }
@@ -59,17 +59,17 @@ static sealcomb_job job_of(message *m, const sealcomb_key *key, const uint8_t *i
     return job;
 }
 
-/* Seals and opens `count` messages, with keys of `kinds` algorithms, every `forge`th with something changed. */
+/* Seals and opens `count` messages with keys of `kinds` algorithms. Every `forge`th message or tag is modified; 0: none. */
 static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place, uint64_t seed) {
-    static sealcomb_job jobs[MOST];
+    static sealcomb_job jobs[MAX_JOBS];
     uint64_t random = seed;
     make_messages(count, &random);
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
         const sealcomb_key *key = keys[i % kinds];
-        sealcomb_job alone = job_of(m, key, m->plain, m->alone, m->tag_alone);
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&alone, 1));
-        CHECK(alone.status == SEALCOMB_OK && alone.written == alone.input_bytes);
+        sealcomb_job single = job_of(m, key, m->plain, m->single, m->tag_single);
+        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&single, 1));
+        CHECK(single.status == SEALCOMB_OK && single.written == single.input_bytes);
 
         uint8_t *input = in_place ? m->sealed : m->plain;
         if (in_place && m->bytes > 0) {
@@ -82,8 +82,8 @@ static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place,
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
         CHECK(jobs[i].status == SEALCOMB_OK && jobs[i].written == jobs[i].input_bytes);
-        CHECK(equal(m->sealed, m->alone, jobs[i].written));
-        CHECK(equal(m->tag, m->tag_alone, jobs[i].tag_bytes));
+        CHECK(equal(m->sealed, m->single, jobs[i].written));
+        CHECK(equal(m->tag, m->tag_single, jobs[i].tag_bytes));
 
         uint8_t *output = in_place ? m->sealed : m->opened;
         jobs[i] = job_of(m, keys[i % kinds], m->sealed, output, m->tag);
@@ -109,16 +109,16 @@ static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place,
     free_messages(count);
 }
 
-/* Additional data in pieces are as good as in one, with empty pieces and pieces that are not there. */
+/* Additional data in pieces, including empty and NULL ones, yields the result of their concatenation. */
 static void check_parts(size_t count, const char *id) {
-    static sealcomb_job jobs[MOST];
+    static sealcomb_job jobs[MAX_JOBS];
     sealcomb_key *key = new_key(id);
     uint64_t random = 7;
     make_messages(count, &random);
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
-        sealcomb_job alone = job_of(m, key, m->plain, m->alone, m->tag_alone);
-        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&alone, 1));
+        sealcomb_job single = job_of(m, key, m->plain, m->single, m->tag_single);
+        EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&single, 1));
 
         size_t first = m->aad_bytes / 3;
         m->parts[0].data = m->aad;
@@ -138,8 +138,8 @@ static void check_parts(size_t count, const char *id) {
     EXPECT(SEALCOMB_OK, sealcomb_seal_batch(jobs, count));
     for (size_t i = 0; i < count; i++) {
         message *m = &messages[i];
-        CHECK(jobs[i].status == SEALCOMB_OK && equal(m->sealed, m->alone, m->bytes));
-        CHECK(equal(m->tag, m->tag_alone, 16));
+        CHECK(jobs[i].status == SEALCOMB_OK && equal(m->sealed, m->single, m->bytes));
+        CHECK(equal(m->tag, m->tag_single, 16));
         jobs[i].input = m->sealed;
         jobs[i].output = m->opened;
     }
@@ -151,8 +151,8 @@ static void check_parts(size_t count, const char *id) {
     sealcomb_key_free(key);
 }
 
-/* Pieces with more bytes than a flight has room for, among others: batches of jobs that each take much, and one that takes
- * more than there is. */
+/* Batches whose pieces exceed the space of a flight: many jobs that each need much of it, and one that needs more than all
+ * of it. */
 static void check_long_parts(void) {
     enum { JOBS = 20, LONG = 10000 };
     static uint8_t aad[LONG], tags[JOBS][16], expected[JOBS][16];
@@ -177,7 +177,7 @@ static void check_long_parts(void) {
         jobs[i].tag = tags[i];
         jobs[i].tag_bytes = 16;
     }
-    /* A mistake at the end is found before the first flight is done. */
+    /* An invalid last job is found before the first flight is processed. */
     jobs[JOBS - 1].tag_bytes = 3;
     EXPECT(SEALCOMB_ERROR_TAG_LENGTH, sealcomb_seal_batch(jobs, JOBS));
     CHECK(is_filled_with(tags[0], 0, sizeof tags));
@@ -188,7 +188,7 @@ static void check_long_parts(void) {
     sealcomb_key_free(key);
 }
 
-/* To AES-SIV pieces are strings of their own, and none is not one that is empty. */
+/* For AES-SIV each piece is a separate string, and no pieces differ from one empty piece. */
 static void check_strings(void) {
     sealcomb_key *key = new_key("aes256-siv");
     uint8_t ab[2] = {'a', 'b'}, plain[5] = {1, 2, 3, 4, 5}, tags[4][16], sealed[4][5];
@@ -208,7 +208,7 @@ static void check_strings(void) {
         jobs[i].tag = tags[i];
         jobs[i].tag_bytes = 16;
     }
-    /* "a" and "b"; "ab"; "" alone; nothing. */
+    /* "a" and "b"; "ab"; one empty string; no string. */
     jobs[0].aad_parts = parts;
     jobs[0].aad_part_count = 2;
     jobs[1].aad = ab;
@@ -233,7 +233,8 @@ static void check_strings(void) {
     sealcomb_key_free(key);
 }
 
-/* Room, bytes written, in place and apart, of an algorithm whose ciphertexts may be longer than their messages. */
+/* Output sizes and bytes written, in place and with separate buffers, for algorithms whose ciphertexts may be longer than
+ * the messages. */
 static void check_room(const char *id) {
     const sealcomb_algorithm *alg = algorithm(id);
     sealcomb_key *key = new_key(id);
@@ -242,7 +243,7 @@ static void check_room(const char *id) {
     uint64_t random = 3;
     fill_randomly(&random, plain, sizeof plain);
     for (size_t bytes = 0; bytes <= sizeof plain; bytes++) {
-        size_t needed = sealcomb_algorithm_ciphertext_bytes(alg, bytes) + 16, written = 1, most = 0;
+        size_t needed = sealcomb_algorithm_ciphertext_bytes(alg, bytes) + 16, written = 1, max = 0;
         CHECK(needed >= bytes + 16);
         EXPECT(SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
                sealcomb_seal(key, nonce, nonce_bytes, NULL, 0, plain, bytes, sealed, needed - 1, &written));
@@ -251,9 +252,9 @@ static void check_room(const char *id) {
         memcpy(opened, plain, bytes);
         EXPECT(SEALCOMB_OK, sealcomb_seal(key, nonce, nonce_bytes, NULL, 0, opened, bytes, opened, needed, &written));
         CHECK(written == needed && memcmp(opened, sealed, needed) == 0);
-        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, needed - 16, &most));
-        CHECK(most >= bytes);
-        EXPECT(SEALCOMB_OK, sealcomb_open(key, nonce, nonce_bytes, NULL, 0, sealed, needed, opened, most, &written));
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, needed - 16, &max));
+        CHECK(max >= bytes);
+        EXPECT(SEALCOMB_OK, sealcomb_open(key, nonce, nonce_bytes, NULL, 0, sealed, needed, opened, max, &written));
         CHECK(written == bytes && memcmp(opened, plain, bytes) == 0);
         EXPECT(SEALCOMB_OK, sealcomb_open(key, nonce, nonce_bytes, NULL, 0, sealed, needed, sealed, needed, NULL));
         CHECK(memcmp(sealed, plain, bytes) == 0);
@@ -265,7 +266,7 @@ int main(void) {
     for (size_t i = 0; i < KEYS; i++) {
         keys[i] = new_key(ids[i]);
     }
-    static const size_t counts[] = {0, 1, 2, 17, 127, 128, 129, 257, MOST};
+    static const size_t counts[] = {0, 1, 2, 17, 127, 128, 129, 257, MAX_JOBS};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         for (size_t kinds = 1; kinds <= KEYS; kinds += KEYS - 1) {
             for (size_t forge = 0; forge <= 3; forge++) {
@@ -273,12 +274,12 @@ int main(void) {
             }
         }
     }
-    check_parts(MOST, "aes128-gcm");
-    check_parts(MOST, "aes128-ccm");
+    check_parts(MAX_JOBS, "aes128-gcm");
+    check_parts(MAX_JOBS, "aes128-ccm");
     check_long_parts();
     check_strings();
     check_room("aes128-gcm");
-    /* Builds with the feature `research` have some that are longer. */
+    /* Algorithms with longer ciphertexts require the feature `research`. */
     if (sealcomb_algorithm_by_id("aes128-copa") != NULL) {
         check_room("aes128-copa");
         check_room("aes128-elmd");
@@ -286,6 +287,6 @@ int main(void) {
     for (size_t i = 0; i < KEYS; i++) {
         sealcomb_key_free(keys[i]);
     }
-    puts("batches are as their jobs are alone");
+    puts("batches yield the results of single calls");
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Known answers: every file of testvectors whose algorithm this build has, message by message and all of a file as one
- * batch, sealing and opening, and opening with one bit of the tag changed.
+/* Known-answer tests: seals and opens the vectors of every file whose algorithm this build has, one by one and as one batch
+ * per file, and opens them with one bit of the tag flipped.
  *
  * usage: known_answers FILE.json...
  */
@@ -7,7 +7,7 @@
 
 #include <ctype.h>
 
-/* ---- The files: one object, whose "tests" is an array of objects without further ones in them. */
+/* ---- Parsing: a file is one JSON object whose "tests" is an array of flat objects. */
 
 typedef struct {
     const char *at;
@@ -19,7 +19,7 @@ static void skip_space(reader *json) {
     }
 }
 
-/* Whether a character comes next, which is taken then. */
+/* Consumes the next character if it is the expected one; returns whether it is. */
 static bool take(reader *json, char expected) {
     skip_space(json);
     if (*json->at != expected) {
@@ -29,7 +29,8 @@ static bool take(reader *json, char expected) {
     return true;
 }
 
-/* A string without its quotes, a number, or a list as it stands; the files have no escapes where it matters. */
+/* Consumes a value: a string without its quotes, a number, or a list as text. Escapes are not decoded; the fields used
+ * have none. */
 static char *take_value(reader *json) {
     skip_space(json);
     const char *from = json->at, *to;
@@ -161,9 +162,9 @@ static char *read_file(const char *name) {
     return text;
 }
 
-/* ---- The answers. */
+/* ---- Checking. */
 
-/* A job for an answer, out of place: `input` is one of its buffers, the output and the tag are memory of its own. */
+/* Returns a job for an answer. `input` is one of the answer's buffers; the output and tag are allocated. */
 static sealcomb_job job_of(const answer *a, sealcomb_kind kind, const buffer *input, size_t output_bytes) {
     sealcomb_job job = empty_job();
     job.key = a->ready;
@@ -194,7 +195,7 @@ static void check_sealed(const sealcomb_job *job, const answer *a) {
     CHECK(equal(job->tag, a->tag.data, a->tag.bytes));
 }
 
-/* The room that opening needs, which is more than the message has where ciphertexts are longer. */
+/* Returns the output space that opening needs: more than the message size if ciphertexts are longer than messages. */
 static size_t room_to_open(const sealcomb_algorithm *alg, const answer *a) {
     size_t room = a->msg.bytes;
     if (!sealcomb_algorithm_needs_message_bytes(alg)) {
@@ -222,7 +223,7 @@ static size_t check_file(const file *f) {
     size_t used = 0;
     for (size_t i = 0; i < f->count; i++) {
         answer *a = &f->answers[i];
-        /* Short tags need a build with the feature `hazmat`. */
+        /* Short tags require the feature `hazmat`. */
         if (a->tag.bytes > 0 && !sealcomb_algorithm_takes_tag_bytes(alg, a->tag.bytes)) {
             continue;
         }
@@ -245,7 +246,7 @@ static size_t check_file(const file *f) {
             CHECK(forged[used].status == SEALCOMB_FORGED && forged[used].written == 0);
             CHECK(is_filled_with(forged[used].output, 0, forged[used].output_bytes));
         }
-        /* Again, in the batch. */
+        /* Clear the outputs for the batch. */
         memset(seal[used].output == NULL ? (void *)&seal[used].written : seal[used].output, 0, seal[used].output_bytes);
         memset(open[used].output == NULL ? (void *)&open[used].written : open[used].output, 0, open[used].output_bytes);
         used++;
@@ -295,7 +296,7 @@ int main(int count, char **names) {
     for (int i = 1; i < count; i++) {
         char *text = read_file(names[i]);
         reader json = {text};
-        /* A file of a bare block cipher has no algorithm of that id. */
+        /* Files of block ciphers have no matching algorithm and are skipped. */
         file f = take_file(&json);
         size_t used = check_file(&f);
         answers += used;

@@ -1,7 +1,7 @@
-/* Every mistake is found, named, and found before anything is written. */
+/* Checks that every invalid argument is detected before anything is written, and reported with the right status. */
 #include "test.h"
 
-/* A job that is in order, and memory for it. */
+/* A valid job with its buffers. */
 typedef struct {
     sealcomb_job job;
     uint8_t nonce[12], aad[20], input[100], output[100], tag[16];
@@ -31,17 +31,17 @@ static bool is_untouched(const filled *f) {
            is_filled_with(f->tag, 0xA5, sizeof f->tag);
 }
 
-/* How to spoil a job. */
-typedef void spoil(filled *f);
+/* Makes a job invalid. */
+typedef void mistake(filled *f);
 
-/* The mistake is found wherever it stands in a batch, sealing and opening, and nothing is written. */
-static void check_mistake(sealcomb_status expected, spoil *make) {
-    enum { MOST = 1000 };
-    static filled all[MOST];
-    static sealcomb_job jobs[MOST];
-    /* Around 64 and 128, the jobs that are done together, and their multiples. */
-    static const size_t counts[] = {1, 3, 64, 65, 127, 128, 129, 257, MOST};
-    static const size_t places[] = {0, 1, 2, 63, 64, 126, 127, 128, 129, 255, 256, 639, 640, MOST - 2, MOST - 1};
+/* An invalid job is found at any position in a batch, sealing and opening, and nothing is written. */
+static void check_mistake(sealcomb_status expected, mistake *make) {
+    enum { MAX_JOBS = 1000 };
+    static filled all[MAX_JOBS];
+    static sealcomb_job jobs[MAX_JOBS];
+    /* Around 64 and 128, the numbers of jobs processed together, and their multiples. */
+    static const size_t counts[] = {1, 3, 64, 65, 127, 128, 129, 257, MAX_JOBS};
+    static const size_t places[] = {0, 1, 2, 63, 64, 126, 127, 128, 129, 255, 256, 639, 640, MAX_JOBS - 2, MAX_JOBS - 1};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
         for (size_t p = 0; p < sizeof places / sizeof places[0]; p++) {
             size_t at = places[p];
@@ -79,7 +79,7 @@ static void no_parts(filled *f) {
     f->job.aad_bytes = 0;
     f->job.aad_part_count = 3;
 }
-static void no_parts_beside_aad(filled *f) { f->job.aad_part_count = 3; }
+static void no_parts_with_aad(filled *f) { f->job.aad_part_count = 3; }
 static void short_nonce(filled *f) { f->job.nonce_bytes = 0; }
 static void short_tag(filled *f) { f->job.tag_bytes = 15; }
 static void short_output(filled *f) { f->job.output_bytes = sizeof f->output - 1; }
@@ -124,7 +124,7 @@ static void check_jobs(void) {
     check_mistake(SEALCOMB_ERROR_POINTER, huge_aad);
     check_mistake(SEALCOMB_ERROR_POINTER, huge_output);
     check_mistake(SEALCOMB_ERROR_POINTER, no_parts);
-    check_mistake(SEALCOMB_ERROR_POINTER, no_parts_beside_aad);
+    check_mistake(SEALCOMB_ERROR_POINTER, no_parts_with_aad);
     check_mistake(SEALCOMB_ERROR_POINTER, part_of_nothing);
     check_mistake(SEALCOMB_ERROR_POINTER, both_aads);
     check_mistake(SEALCOMB_ERROR_NONCE_LENGTH, short_nonce);
@@ -145,8 +145,8 @@ static void check_jobs(void) {
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(NULL, 0));
 }
 
-/* A tag that a job reads may lie in its output when opening in place is not meant: that is refused; side by side is fine. */
-static void check_neighbours(void) {
+/* Adjacent buffers are accepted; a tag within another buffer only if both are read. */
+static void check_adjacent_buffers(void) {
     filled f;
     fill(&f);
     uint8_t packet[12 + 100 + 16];
@@ -160,12 +160,12 @@ static void check_neighbours(void) {
     EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
     CHECK(is_filled_with(packet, 0xA5, 112));
-    /* The output may have more room than the result takes, with the tag in it. */
+    /* The output may be larger than the result, with the tag in its unused part. */
     f.job.output_bytes = 116;
     EXPECT(SEALCOMB_OK, sealcomb_seal_batch(&f.job, 1));
     EXPECT(SEALCOMB_OK, sealcomb_open_batch(&f.job, 1));
     CHECK(is_filled_with(packet, 0xA5, 112));
-    /* A tag that is only read may lie in the input, one that is written may not. */
+    /* A tag that is only read may overlap the input; one that is written may not. */
     fill(&f);
     f.job.tag = f.input + 84;
     EXPECT(SEALCOMB_ERROR_OVERLAP, sealcomb_seal_batch(&f.job, 1));
@@ -173,7 +173,7 @@ static void check_neighbours(void) {
     EXPECT(SEALCOMB_FORGED, sealcomb_open_batch(&f.job, 1));
 }
 
-/* A program of a later version has larger jobs; what this library does not know must be 0. */
+/* Programs compiled with a later header may pass larger jobs if all later fields are 0. */
 static void check_larger_jobs(void) {
     typedef struct {
         sealcomb_job job;
@@ -268,16 +268,16 @@ static void check_lists(void) {
         CHECK(sealcomb_algorithm_nonce_bytes(alg) <= sealcomb_algorithm_nonce_bytes_max(alg));
         CHECK(sealcomb_algorithm_takes_tag_bytes(alg, sealcomb_algorithm_tag_bytes(alg)));
         CHECK((sealcomb_algorithm_kind(alg) == SEALCOMB_CIPHER) == (sealcomb_algorithm_tag_bytes(alg) == 0));
-        size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), most = 1;
-        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, empty, &most));
+        size_t empty = sealcomb_algorithm_ciphertext_bytes(alg, 0), max = 1;
+        EXPECT(SEALCOMB_OK, sealcomb_algorithm_max_message_bytes(alg, empty, &max));
         bool takes_one = empty == 1 || sealcomb_algorithm_ciphertext_bytes(alg, 1) == 1;
-        EXPECT(takes_one ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_max_message_bytes(alg, 1, &most));
+        EXPECT(takes_one ? SEALCOMB_OK : SEALCOMB_FORGED, sealcomb_algorithm_max_message_bytes(alg, 1, &max));
     }
-    size_t most;
+    size_t max;
     CHECK(sealcomb_algorithm_at(sealcomb_algorithm_count()) == NULL);
     CHECK(sealcomb_algorithm_by_id("rot13") == NULL && sealcomb_algorithm_by_id(NULL) == NULL);
     CHECK(sealcomb_algorithm_id(NULL) == NULL && sealcomb_algorithm_key_bytes(NULL) == 0);
-    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(NULL, 16, &most));
+    EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(NULL, 16, &max));
     EXPECT(SEALCOMB_ERROR_POINTER, sealcomb_algorithm_max_message_bytes(algorithm("aes128-gcm"), 16, NULL));
 
     size_t available = 0;
@@ -298,14 +298,14 @@ static void check_lists(void) {
     snprintf(version, sizeof version, "%d.%d.%d", SEALCOMB_VERSION_MAJOR, SEALCOMB_VERSION_MINOR, SEALCOMB_VERSION_PATCH);
     CHECK(strcmp(version, sealcomb_version()) == 0);
     CHECK(strcmp(sealcomb_status_text(-12345), sealcomb_status_text(12345)) == 0);
-    printf("runs on %s, one of %zu backends that this CPU has\n", selected, available);
+    printf("backend %s, %zu available\n", selected, available);
 }
 
 int main(void) {
     gcm = new_key("aes128-gcm");
     cmac = new_key("aes128-cmac");
     check_jobs();
-    check_neighbours();
+    check_adjacent_buffers();
     check_larger_jobs();
     check_nothing();
     check_single();
@@ -313,6 +313,6 @@ int main(void) {
     check_lists();
     sealcomb_key_free(gcm);
     sealcomb_key_free(cmac);
-    puts("mistakes are found");
+    puts("invalid arguments are rejected");
     return 0;
 }

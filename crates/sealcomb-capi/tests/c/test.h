@@ -1,4 +1,4 @@
-/* What the tests share. Written in what C99 and C++17 have in common, since they are compiled as both. */
+/* Helpers of the tests. The code is valid as both C99 and C++17, as the tests are compiled as both. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends the program with the place of the first thing that does not hold. */
+/* Exits with the location and the condition if it is false. */
 #define CHECK(condition)                                                                  \
     do {                                                                                  \
         if (!(condition)) {                                                               \
-            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
+            fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition);   \
             exit(1);                                                                      \
         }                                                                                 \
     } while (0)
 
-/* Ends the program with what a call returned, unless that was expected. */
+/* Exits with the call and its status unless that is the expected one. */
 #define EXPECT(expected, call)                                                                             \
     do {                                                                                                   \
         sealcomb_status expect_status = (call);                                                            \
@@ -27,7 +27,7 @@
         }                                                                                                  \
     } while (0)
 
-/* Memory of exactly so many bytes, so that sanitizers see what goes beyond; NULL for none. */
+/* Allocates exactly `bytes` bytes, so that sanitizers detect out-of-bounds accesses; returns NULL for 0. */
 static inline uint8_t *memory(size_t bytes) {
     uint8_t *memory = NULL;
     if (bytes > 0) {
@@ -58,7 +58,7 @@ static inline bool is_filled_with(const uint8_t *data, uint8_t byte, size_t byte
     return true;
 }
 
-/* Numbers that look random and are the same in every run (xorshift64*). */
+/* Deterministic pseudorandom numbers (xorshift64*). */
 static inline uint64_t random_number(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -85,7 +85,7 @@ static inline const sealcomb_algorithm *algorithm(const char *id) {
     return found;
 }
 
-/* A key whose bytes are 0, 1, 2 and so on. */
+/* Returns a key with the bytes 0, 1, 2, ... */
 static inline sealcomb_key *new_key(const char *id) {
     uint8_t bytes[128];
     for (size_t i = 0; i < sizeof bytes; i++) {

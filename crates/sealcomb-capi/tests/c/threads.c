@@ -1,4 +1,4 @@
-/* Several threads share keys, and the first use of everything. */
+/* Checks that threads can share keys, and can race for the library's lazy initialization. */
 #include "test.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ static const sealcomb_key *shared[KEYS];
 static uint8_t expected[JOBS][16];
 static pthread_barrier_t barrier;
 
-/* A batch that is the same in every thread. */
+/* Seals the same batch in every thread. */
 static void seal(const sealcomb_key *const keys[KEYS], uint8_t tags[JOBS][16]) {
     static const uint8_t nonce[16] = {0}, message[700] = {0};
     sealcomb_job jobs[JOBS];
@@ -38,7 +38,7 @@ static void *work(void *unused) {
         sealcomb_key_free(new_key(all[i]));
     }
     pthread_barrier_wait(&barrier);
-    /* The first thread has made the keys meanwhile. */
+    /* The main thread creates the shared keys between these two barriers. */
     pthread_barrier_wait(&barrier);
     for (size_t round = 0; round < ROUNDS; round++) {
         uint8_t tags[JOBS][16];
@@ -69,6 +69,6 @@ int main(void) {
         sealcomb_key_free(keys[i]);
     }
     CHECK(pthread_barrier_destroy(&barrier) == 0);
-    puts("threads share keys");
+    puts("threads can share keys");
     return 0;
 }
