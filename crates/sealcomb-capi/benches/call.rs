@@ -177,7 +177,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs `call` at a greater stack depth: `times` frames, whose size is no multiple of a cache line.
+/// Runs `call` at a greater stack depth: `times` frames, whose size is not a multiple of a cache line.
 fn deeper<T>(times: usize, call: &mut dyn FnMut() -> T) -> T {
     if times == 0 {
         return call();

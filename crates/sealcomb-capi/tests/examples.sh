@@ -39,7 +39,7 @@ pcap_seal() {
     cp sealed.pcap changed.pcap
     change changed.pcap $((24 + 16 + 12 + 3))
     fails 1 "$program" open key changed.pcap less.pcap
-    # Its timestamp.
+    # A byte of the timestamp.
     cp sealed.pcap changed.pcap
     change changed.pcap 24
     fails 1 "$program" open key changed.pcap less.pcap

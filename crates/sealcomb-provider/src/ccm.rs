@@ -1,4 +1,4 @@
-//! CCM. A message comes in one piece, its length before its additional data, or as a record of TLS.
+//! CCM, for messages in one piece whose length is set before the additional data, and for TLS records.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::{tls, whole};
 
-/// The most bytes of an IV.
+/// Maximum size of an IV in bytes.
 const IV_BYTES: usize = 13;
 
 #[derive(Clone)]
 pub(crate) struct Ccm {
     key_bytes: usize,
     encrypts: bool,
-    key: Option<Lengths>,
+    key: Option<SizedKey>,
     iv: [u8; IV_BYTES],
     iv_bytes: usize,
     state: Iv<Message>,
     tag: Tag,
     tag_bytes: usize,
     tls_header: Option<[u8; tls::HEADER]>,
-    /// Whether the fixed part of the IV of TLS is there.
+    /// Whether the fixed part of the TLS nonce was set.
     has_fixed_iv: bool,
 }
 
-/// A key, and the lengths of IVs and tags that there were when it came: OpenSSL uses it with these.
+/// A key, with the IV and tag sizes at the time it was set: OpenSSL would use the key with these.
 #[derive(Clone)]
-struct Lengths {
+struct SizedKey {
     key: Arc<Key>,
     iv_bytes: usize,
 }
 
-/// A message that has begun with its length.
+/// A message in progress.
 #[derive(Clone)]
 struct Message {
     bytes: usize,
@@ -44,14 +44,13 @@ struct Message {
 }
 
 impl Ccm {
-    /// The key, if the lengths are those that it came with. For longer IVs than that, OpenSSL would leave out the
-    /// last bytes.
+    /// Returns the key if the IV and tag sizes have not changed since it was set. OpenSSL would truncate longer IVs.
     fn key(&self) -> Option<&Key> {
-        let Lengths { key, iv_bytes } = self.key.as_ref()?;
+        let SizedKey { key, iv_bytes } = self.key.as_ref()?;
         (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then_some(key)
     }
 
-    /// Encrypts or decrypts the message, which is its end.
+    /// Encrypts or decrypts the whole message, and ends it.
     fn message(&mut self, data: Data<'_>) -> Option<()> {
         self.key()?;
         if !self.encrypts && !self.tag.is_expected() {
@@ -72,7 +71,7 @@ impl Ccm {
         Some(())
     }
 
-    /// Begins a message of so many bytes, if there is an IV that none had.
+    /// Begins a message of `bytes` bytes; fails without an unused IV.
     fn start(&mut self, bytes: usize) -> Option<()> {
         if !matches!(self.state, Iv::Buffered | Iv::Running(_)) {
             return None;
@@ -85,7 +84,7 @@ impl Ccm {
 
     fn add_aad(&mut self, aad: &[u8]) -> Option<()> {
         match &mut self.state {
-            // OpenSSL would authenticate the last piece alone.
+            // OpenSSL would authenticate only the last of several pieces.
             Iv::Running(message) if message.aad.is_empty() || aad.is_empty() => {
                 message.aad.extend_from_slice(aad);
                 Some(())
@@ -95,7 +94,7 @@ impl Ccm {
         }
     }
 
-    /// Encrypts or decrypts a record of TLS. Returns the bytes of the result.
+    /// Encrypts or decrypts a TLS record. Returns the number of result bytes.
     fn record(&mut self, record: &mut [u8], header: [u8; tls::HEADER]) -> Option<usize> {
         self.key()?;
         if !self.has_fixed_iv || self.iv_bytes != tls::FIXED_IV + tls::EXPLICIT_IV {
@@ -104,7 +103,7 @@ impl Ccm {
         let record_bytes = record.len();
         let (explicit, text, tag) = tls::parts(record, self.tag_bytes)?;
         if self.encrypts {
-            // The number of the record, which the header begins with.
+            // The record's sequence number, at the start of the additional data.
             explicit.copy_from_slice(&header[..tls::EXPLICIT_IV]);
         }
         self.iv[tls::FIXED_IV..self.iv_bytes].copy_from_slice(explicit);
@@ -156,7 +155,7 @@ impl Cipher for Ccm {
             encrypts: true,
             key: None,
             iv: [0; IV_BYTES],
-            // Not the length that the cipher tells by default.
+            // OpenSSL's initial value, which differs from the cipher's default of 12.
             iv_bytes: 7,
             state: Iv::Unset,
             tag: Tag::None,
@@ -169,7 +168,7 @@ impl Cipher for Ccm {
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
         if encrypts != self.encrypts {
             self.encrypts = encrypts;
-            self.state.break_off();
+            self.state.abort();
             self.tag = Tag::None;
         }
         if let Some(iv) = iv {
@@ -182,8 +181,8 @@ impl Cipher for Ccm {
         if let Some(key) = key {
             let key = cipher::key("ccm", key, self.key_bytes)?;
             let key = Arc::into_inner(key)?.with_tag_bytes(self.tag_bytes).ok()?;
-            self.key = Some(Lengths { key: Arc::new(key), iv_bytes: self.iv_bytes });
-            self.state.break_off();
+            self.key = Some(SizedKey { key: Arc::new(key), iv_bytes: self.iv_bytes });
+            self.state.abort();
         }
         if iv.is_some() || key.is_some() {
             self.tag.begin(encrypts);
@@ -196,19 +195,19 @@ impl Cipher for Ccm {
         let count = buffers.count;
         if let Some(header) = self.tls_header.take() {
             self.state = Iv::Finished;
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return self.record(unsafe { buffers.record() }?, header);
         }
         if buffers.output.is_null() {
             if buffers.input.is_null() {
                 self.start(count)?;
             } else {
-                // SAFETY: the caller's promise.
+                // SAFETY: guaranteed by the caller.
                 self.add_aad(unsafe { buffers.aad() }?)?;
             }
             return Some(count);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let data = unsafe { buffers.data() }?;
         if matches!(self.state, Iv::Buffered) {
             self.start(count)?;
@@ -217,7 +216,7 @@ impl Cipher for Ccm {
         Some(count)
     }
 
-    /// An empty message may have no piece at all.
+    /// Processes a message now if it is empty, as it may have no piece. Verified messages have already ended.
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         self.key.as_ref()?;
         if self.tls_header.take().is_some() {
@@ -237,7 +236,7 @@ impl Cipher for Ccm {
 }
 
 impl Context for Ccm {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 
@@ -249,12 +248,12 @@ impl Context for Ccm {
             b"iv" | b"updated-iv" => param.set_iv(&self.iv[..self.iv_bytes]),
             b"tag" => match self.tag.computed() {
                 Some(&tag) if self.encrypts => {
-                    let bytes = self.key.as_ref().map_or(0, |lengths| lengths.key.tag_bytes());
-                    let told = param.octet_size() == Some(bytes) && param.set_tag(&tag[..bytes]);
-                    if told {
+                    let bytes = self.key.as_ref().map_or(0, |sized| sized.key.tag_bytes());
+                    let done = param.octet_size() == Some(bytes) && param.set_tag(&tag[..bytes]);
+                    if done {
                         self.tag = Tag::Done;
                     }
-                    told
+                    done
                 }
                 _ => false,
             },

@@ -1,4 +1,4 @@
-//! What OpenSSL calls of a cipher (provider-cipher(7)), whichever its mode is.
+//! The cipher functions that OpenSSL calls (provider-cipher(7)), generic over the mode.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -11,42 +11,43 @@ use crate::context::{
 use crate::data::Buffers;
 use crate::openssl::{self, Dispatch, END, Param, bytes, entry, succeeds};
 
-/// What there is to say of a mode.
+/// Constant parameters of a mode.
 pub(crate) struct Info {
-    /// `EVP_CIPH_GCM_MODE` and so on.
+    /// OpenSSL's number of the mode: `EVP_CIPH_GCM_MODE` and others.
     pub(crate) mode: usize,
     pub(crate) block_bytes: usize,
-    /// Bytes of an IV by default.
+    /// Default size of an IV in bytes.
     pub(crate) iv_bytes: usize,
 }
 
-/// A cipher in a mode, as a program has it.
+/// A cipher context of one mode.
 pub(crate) trait Cipher: Context {
     const INFO: Info;
 
     fn new(key_bytes: usize) -> Self;
 
-    /// Takes the direction, and a key or an IV or both.
+    /// Sets the direction, and the key and IV that are given.
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()>;
 
-    /// The next piece of the message; without an output, of the additional data. Returns the bytes of the result.
+    /// Processes the next piece of the message, or of the additional data if the output is NULL. Returns the number
+    /// of result bytes.
     ///
     /// # Safety
-    /// So many bytes can be read at the input and written at the output, and are nobody else's meanwhile.
+    /// The buffers are valid for their sizes and not used concurrently.
     unsafe fn update(&mut self, buffers: Buffers) -> Option<usize>;
 
-    /// The end of the message. Returns the bytes that were written.
+    /// Ends the message. Returns the number of bytes written.
     ///
     /// # Safety
-    /// So many bytes can be written at the output, and are nobody else's meanwhile.
+    /// The output is valid for writes of `room` bytes and not used concurrently.
     unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize>;
 
-    /// `EVP_Cipher`: a piece, or, without an input, the end. Returns the bytes of the input.
+    /// Implements `EVP_Cipher`: processes a piece, or ends the message if the input is NULL. Returns the input size.
     ///
     /// # Safety
-    /// The promises of [`Cipher::update`].
+    /// See [`Cipher::update`].
     unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             if buffers.input.is_null() {
                 self.finish(buffers.output, buffers.room)
@@ -58,18 +59,18 @@ pub(crate) trait Cipher: Context {
     }
 }
 
-/// A key of AES in a mode, by the id that the library has for the mode.
+/// Expands an AES key for a mode, given by the mode's part of the library's algorithm id.
 pub(crate) fn key(mode: &str, key: &[u8], key_bytes: usize) -> Option<Arc<Key>> {
     if key.len() != key_bytes {
         return None;
     }
-    // A key of AES-SIV is two of AES.
+    // A key of AES-SIV consists of two AES keys.
     let bits = if mode == "siv" { 4 * key_bytes } else { 8 * key_bytes };
     let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).ok()?;
     Some(Arc::new(Key::new(algorithm, key).ok()?))
 }
 
-// ---- What OpenSSL calls.
+// ---- Functions called by OpenSSL.
 
 extern "C" fn new<C: Cipher, const KEY_BYTES: usize>(_provider: *mut c_void) -> *mut c_void {
     C::new(KEY_BYTES).into_pointer()
@@ -86,12 +87,12 @@ unsafe extern "C" fn init<C: Cipher, const ENCRYPTS: bool>(
     params: *mut Param,
 ) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let context = unsafe { self::context::<C>(context) }?;
-        // SAFETY: the same.
+        // SAFETY: guaranteed by OpenSSL.
         let (key, iv) = unsafe { (bytes(key, key_bytes), bytes(iv, iv_bytes)) };
         context.init(ENCRYPTS, key, iv)?;
-        // SAFETY: the same.
+        // SAFETY: guaranteed by OpenSSL.
         context.set(unsafe { openssl::params(params) })
     })
 }
@@ -107,7 +108,7 @@ unsafe extern "C" fn update<C: Cipher>(
     count: usize,
 ) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         unsafe {
             let bytes = self::context::<C>(context)?.update(Buffers { input, count, output, room })?;
             written.write(bytes);
@@ -125,7 +126,7 @@ unsafe extern "C" fn finish<C: Cipher>(
     room: usize,
 ) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         unsafe {
             let bytes = self::context::<C>(context)?.finish(output, room)?;
             written.write(bytes);
@@ -143,7 +144,7 @@ unsafe extern "C" fn cipher<C: Cipher>(
     count: usize,
 ) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         unsafe {
             let bytes = self::context::<C>(context)?.cipher(Buffers { input, count, output, room })?;
             written.write(bytes);
@@ -153,7 +154,7 @@ unsafe extern "C" fn cipher<C: Cipher>(
 }
 
 unsafe extern "C" fn get_cipher_params<C: Cipher, const KEY_BYTES: usize>(params: *mut Param) -> c_int {
-    // SAFETY: OpenSSL gives a list with an end.
+    // SAFETY: OpenSSL passes a terminated list.
     c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
         b"mode" => param.set_number(C::INFO.mode),
         b"keylen" => param.set_number(KEY_BYTES),
@@ -206,7 +207,7 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
     LIST.as_ptr()
 }
 
-/// The functions of a cipher, by their numbers in `openssl/core_dispatch.h`.
+/// The dispatch table of a cipher, with function numbers from `openssl/core_dispatch.h`.
 pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch; 15] {
     [
         entry!(1, new::<C, KEY_BYTES> as extern "C" fn(*mut c_void) -> *mut c_void),

@@ -1,4 +1,4 @@
-//! What OpenSSL calls of CMAC (provider-mac(7)).
+//! CMAC: the functions that OpenSSL calls (provider-mac(7)).
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -15,7 +15,7 @@ const TAG_BYTES: usize = 16;
 
 #[derive(Clone, Default)]
 struct Cmac {
-    /// Bytes of the key of the cipher that was named; OpenSSL knows none without.
+    /// Key size in bytes of the cipher that was set. A key needs it, as in OpenSSL.
     key_bytes: Option<usize>,
     stream: Option<Stream>,
 }
@@ -29,7 +29,7 @@ impl Cmac {
     }
 
     fn set_cipher(&mut self, name: &[u8]) -> Option<()> {
-        // CMAC uses the block cipher alone, and OpenSSL wants it named by CBC.
+        // CMAC uses only the block cipher, which OpenSSL names by its CBC mode.
         let key_bytes = match name.to_ascii_uppercase().as_slice() {
             b"AES-128-CBC" | b"AES128" => 16,
             b"AES-192-CBC" | b"AES192" => 24,
@@ -42,13 +42,13 @@ impl Cmac {
 }
 
 impl Context for Cmac {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 
     fn get(&mut self, param: &mut Param) -> bool {
         match param.name() {
-            // OpenSSL has none as long as it doesn't know the cipher.
+            // 0 without a key, as in OpenSSL.
             b"size" | b"block-size" => param.set_number(if self.stream.is_some() { TAG_BYTES } else { 0 }),
             _ => true,
         }
@@ -62,7 +62,7 @@ impl Context for Cmac {
         }
     }
 
-    /// The cipher has to be known before the key.
+    /// Sets the key last, as it needs the cipher.
     fn set(&mut self, params: &[Param]) -> Option<()> {
         let (keys, others): (Vec<_>, Vec<_>) = params.iter().partition(|param| param.name() == b"key");
         others.into_iter().chain(keys).try_for_each(|param| self.set_one(param))
@@ -73,17 +73,17 @@ extern "C" fn new(_provider: *mut c_void) -> *mut c_void {
     Cmac::default().into_pointer()
 }
 
-/// Parameters first, since among them are the cipher and perhaps the key.
+/// Sets the parameters first, as they may contain the cipher and the key.
 unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, params: *mut Param) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let context = unsafe { self::context::<Cmac>(context) }?;
-        // SAFETY: the same.
+        // SAFETY: guaranteed by OpenSSL.
         context.set(unsafe { openssl::params(params) })?;
-        // SAFETY: the same.
+        // SAFETY: guaranteed by OpenSSL.
         match unsafe { bytes(key, count) } {
             Some(key) => context.set_key(key),
-            // The same key again, for another message.
+            // Without a key, the next message uses the current one.
             None => context.stream.as_mut()?.begin(Direction::Seal, b"").ok(),
         }
     })
@@ -91,26 +91,26 @@ unsafe extern "C" fn init(context: *mut c_void, key: *const u8, count: usize, pa
 
 unsafe extern "C" fn update(context: *mut c_void, data: *const u8, count: usize) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let stream = unsafe { self::context::<Cmac>(context) }?.stream.as_mut()?;
         if count == 0 {
             return Some(());
         }
-        // SAFETY: the same.
+        // SAFETY: guaranteed by OpenSSL.
         stream.aad(unsafe { bytes(data, count) }?).ok()
     })
 }
 
 unsafe extern "C" fn finish(context: *mut c_void, tag: *mut u8, written: *mut usize, room: usize) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let context = unsafe { self::context::<Cmac>(context) }?;
         if tag.is_null() || room < TAG_BYTES {
             return None;
         }
         let mut computed = [0; TAG_BYTES];
         context.stream.as_mut()?.finish(&mut computed).ok()?;
-        // SAFETY: the same; there is room.
+        // SAFETY: guaranteed by OpenSSL; `tag` has space, as just checked.
         unsafe {
             slice::from_raw_parts_mut(tag, TAG_BYTES).copy_from_slice(&computed);
             written.write(TAG_BYTES);
@@ -130,7 +130,7 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
     LIST.as_ptr()
 }
 
-/// By their numbers in `openssl/core_dispatch.h`.
+/// The dispatch table, with function numbers from `openssl/core_dispatch.h`.
 pub(crate) static FUNCTIONS: [Dispatch; 11] = [
     entry!(1, new as extern "C" fn(*mut c_void) -> *mut c_void),
     entry!(2, duplicate::<Cmac> as Duplicate),

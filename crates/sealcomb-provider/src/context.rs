@@ -1,33 +1,37 @@
-//! What OpenSSL holds of a cipher or a MAC by a pointer: how it is copied and freed, and its parameters asked for
-//! and set.
+//! Contexts of ciphers and MACs, which OpenSSL holds by pointer: duplicating, freeing, and getting and setting
+//! parameters.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use crate::openssl::{Param, params, succeeds};
 
+/// The state of a cipher or MAC.
 pub(crate) trait Context: Sized {
-    /// A copy, if there can be one.
-    fn again(&self) -> Option<Self>;
-    /// Fills in one parameter. Returns whether there was room, and it is there; what nobody knows is left alone.
+    /// Returns a copy; `None` if the context cannot be copied.
+    fn duplicate(&self) -> Option<Self>;
+    /// Fills in one parameter, ignoring unknown ones. Returns whether the value is available and fits.
     fn get(&mut self, param: &mut Param) -> bool;
-    /// Takes one parameter; what nobody knows is left alone. None if it cannot be.
+    /// Sets one parameter, ignoring unknown ones. Returns `None` if the value is invalid.
     fn set_one(&mut self, param: &Param) -> Option<()>;
 
-    /// Takes parameters. None if one of them cannot be.
+    /// Sets parameters. Returns `None` at the first invalid one.
     fn set(&mut self, params: &[Param]) -> Option<()> {
         params.iter().try_for_each(|param| self.set_one(param))
     }
 
+    /// Moves the context to the heap, for OpenSSL.
     fn into_pointer(self) -> *mut c_void {
         Box::into_raw(Box::new(self)).cast()
     }
 }
 
+/// Returns the context of a pointer.
+///
 /// # Safety
-/// OpenSSL gives back what [`Context::into_pointer`] returned, and uses it in one thread at a time.
+/// The pointer is from [`Context::into_pointer`] and used by one thread at a time.
 pub(crate) unsafe fn context<'a, C: Context>(context: *mut c_void) -> Option<&'a mut C> {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { context.cast::<C>().as_mut() }
 }
 
@@ -35,7 +39,7 @@ pub(crate) type Free = unsafe extern "C" fn(*mut c_void);
 
 pub(crate) unsafe extern "C" fn free<C: Context>(context: *mut c_void) {
     if !context.is_null() {
-        // SAFETY: made by `Box::into_raw`, and OpenSSL frees it once. Keys wipe themselves.
+        // SAFETY: from `Box::into_raw`, and OpenSSL frees it once. Keys are zeroized on drop.
         drop(unsafe { Box::from_raw(context.cast::<C>()) });
     }
 }
@@ -45,8 +49,8 @@ pub(crate) type Duplicate = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 pub(crate) unsafe extern "C" fn duplicate<C: Context>(context: *mut c_void) -> *mut c_void {
     let mut copy = ptr::null_mut();
     succeeds(|| {
-        // SAFETY: OpenSSL's promise.
-        copy = unsafe { self::context::<C>(context) }?.again()?.into_pointer();
+        // SAFETY: guaranteed by OpenSSL.
+        copy = unsafe { self::context::<C>(context) }?.duplicate()?.into_pointer();
         Some(())
     });
     copy
@@ -56,7 +60,7 @@ pub(crate) type Params = unsafe extern "C" fn(*mut c_void, *mut Param) -> c_int;
 
 pub(crate) unsafe extern "C" fn get_params<C: Context>(context: *mut c_void, list: *mut Param) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let (context, params) = unsafe { (self::context::<C>(context)?, params(list)) };
         params.iter_mut().all(|param| context.get(param)).then_some(())
     })
@@ -64,11 +68,11 @@ pub(crate) unsafe extern "C" fn get_params<C: Context>(context: *mut c_void, lis
 
 pub(crate) unsafe extern "C" fn set_params<C: Context>(context: *mut c_void, list: *mut Param) -> c_int {
     succeeds(|| {
-        // SAFETY: OpenSSL's promises.
+        // SAFETY: guaranteed by OpenSSL.
         let (context, params) = unsafe { (self::context::<C>(context)?, params(list)) };
         context.set(params)
     })
 }
 
-/// What tells which parameters there are.
+/// Returns the list of supported parameters.
 pub(crate) type List = extern "C" fn(*mut c_void, *mut c_void) -> *const Param;

@@ -1,43 +1,44 @@
-//! The buffers of a call that OpenSSL makes.
+//! The buffers of a call by OpenSSL.
 
 use std::{ptr, slice};
 
 use crate::openssl::bytes;
 
-/// An input and an output as OpenSSL gives them: either may be NULL, and they may overlap.
+/// Input and output of a call. Either may be NULL, and they may overlap.
 #[derive(Clone, Copy)]
 pub(crate) struct Buffers {
     pub(crate) input: *const u8,
-    /// Bytes of the input.
+    /// Size of the input in bytes.
     pub(crate) count: usize,
     pub(crate) output: *mut u8,
-    /// Bytes that the output has room for.
+    /// Space at the output in bytes.
     pub(crate) room: usize,
 }
 
-/// A piece of a message, in place or from one place to another.
+/// A piece of a message, in place or with separate buffers.
 pub(crate) enum Data<'a> {
     InPlace(&'a mut [u8]),
     Apart(&'a [u8], &'a mut [u8]),
 }
 
 impl Buffers {
-    /// The additional data, which come without an output.
+    /// Returns the input as additional data.
     ///
     /// # Safety
-    /// So many bytes can be read at the input, and stay as they are for `'a`.
+    /// The input is valid for reads during `'a`, with no concurrent writes.
     pub(crate) unsafe fn aad<'a>(&self) -> Option<&'a [u8]> {
         if self.count == 0 {
             return Some(&[]);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { bytes(self.input, self.count) }
     }
 
-    /// The piece of a message. None where there is no input or no output, or too little room.
+    /// Returns the buffers as a piece of a message; `None` if one of them is NULL or the output is too small. Partly
+    /// overlapping input is first moved to the output.
     ///
     /// # Safety
-    /// So many bytes can be read at the input and written at the output, and are nobody else's for `'a`.
+    /// The input is valid for reads and the output for writes during `'a`, with no other use.
     pub(crate) unsafe fn data<'a>(&self) -> Option<Data<'a>> {
         let Self { input, count, output, room } = *self;
         if count > room || isize::try_from(count).is_err() {
@@ -49,7 +50,7 @@ impl Buffers {
         if input.is_null() || output.is_null() {
             return None;
         }
-        // SAFETY: the caller's promise. Where they overlap, the bytes are moved first, and then are in place.
+        // SAFETY: guaranteed by the caller. Overlapping buffers become one, so the slices do not alias.
         unsafe {
             if (input as usize).abs_diff(output as usize) < count {
                 ptr::copy(input, output, count);
@@ -59,21 +60,22 @@ impl Buffers {
         }
     }
 
-    /// The record of TLS, which OpenSSL gives in place.
+    /// Returns the buffer of a TLS record, which OpenSSL passes in place; `None` if the buffers differ.
     ///
     /// # Safety
-    /// So many bytes can be read and written at the output, and are nobody else's for `'a`.
+    /// The output is valid for reads and writes during `'a`, with no other use.
     pub(crate) unsafe fn record<'a>(&self) -> Option<&'a mut [u8]> {
         let Self { input, count, output, .. } = *self;
         if input.is_null() || !ptr::eq(input, output) || isize::try_from(count).is_err() {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Some(unsafe { slice::from_raw_parts_mut(output, count) })
     }
 }
 
 impl Data<'_> {
+    /// Returns the input, which in place is the output as well.
     pub(crate) fn input(&self) -> &[u8] {
         match self {
             Self::InPlace(data) => data,

@@ -1,4 +1,4 @@
-//! GCM. A message comes in any pieces, or as a record of TLS.
+//! GCM, for messages in any number of pieces, and for TLS records.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 use crate::tls;
 
-/// The most bytes of an IV that OpenSSL has room for.
+/// Maximum size of an IV in bytes, as in OpenSSL.
 const IV_BYTES: usize = 128;
-/// The fewest bytes of a random IV.
+/// Minimum size of a random IV in bytes.
 const RANDOM_IV: usize = 12;
-/// The last bytes of an IV, which count.
+/// Size in bytes of the counter at the end of a generated IV.
 const COUNTER: usize = 8;
 
 #[derive(Clone)]
@@ -24,19 +24,19 @@ pub(crate) struct Gcm {
     key_bytes: usize,
     encrypts: bool,
     key: Option<Arc<Key>>,
-    /// The messages under the key, once there was one.
+    /// The library's stream, created with the first message under a key.
     stream: Option<Stream>,
     iv: [u8; IV_BYTES],
     iv_bytes: usize,
     state: Iv<()>,
-    /// Whether the IV has a part that stays and one that counts, and so can be asked for the next.
-    counts: bool,
+    /// Whether the IV has a fixed part and a counter, so that the next IV can be generated.
+    has_counter: bool,
     tag: Tag,
-    /// Bytes of the tag that was given, or computed, last.
+    /// Size in bytes of the last tag set or computed.
     tag_bytes: Option<usize>,
-    /// The header of the record of TLS that comes next.
+    /// The additional data of the next TLS record.
     tls_header: Option<[u8; tls::HEADER]>,
-    /// Records of TLS that were encrypted under the key.
+    /// Number of TLS records encrypted under the key.
     records: u64,
 }
 
@@ -45,7 +45,7 @@ impl Gcm {
         &self.iv[..self.iv_bytes]
     }
 
-    /// Begins a message with the IV that there is.
+    /// Begins a message with the current IV.
     fn start(&mut self) -> Option<&mut Stream> {
         let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
         let iv = &self.iv[..self.iv_bytes];
@@ -58,7 +58,7 @@ impl Gcm {
         self.stream.as_mut()
     }
 
-    /// The message that has begun, or begins now.
+    /// Returns the message in progress, beginning one if needed.
     fn message(&mut self) -> Option<&mut Stream> {
         self.key.as_ref()?;
         match self.state {
@@ -72,14 +72,14 @@ impl Gcm {
         }
     }
 
-    /// A piece of the message, or of the additional data, or, without an input, the end. Returns the bytes of the
-    /// result.
+    /// Processes a piece of the message, or of the additional data if the output is NULL, or ends the message if the
+    /// input is NULL. Returns the number of result bytes.
     ///
     /// # Safety
-    /// As for [`Buffers::data`] and [`Buffers::aad`].
+    /// See [`Buffers::data`] and [`Buffers::aad`].
     unsafe fn piece(&mut self, buffers: Buffers) -> Option<usize> {
         if self.tls_header.is_some() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let bytes = unsafe { buffers.record() }.and_then(|record| self.record(record));
             self.tls_header = None;
             self.state = Iv::Finished;
@@ -91,10 +91,10 @@ impl Gcm {
         }
         let stream = self.message()?;
         if buffers.output.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             stream.aad(unsafe { buffers.aad() }?).ok()?;
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             match unsafe { buffers.data() }? {
                 Data::InPlace(data) => stream.update(data).ok()?,
                 Data::Apart(input, output) => stream.update_to(input, output).ok()?,
@@ -106,7 +106,7 @@ impl Gcm {
     fn end(&mut self) -> Option<()> {
         self.message()?;
         if !self.encrypts && !self.tag.is_expected() {
-            // The first tag of all may still come. Later, OpenSSL compares with one that it has from before.
+            // A context's first tag may still be set. Later, OpenSSL would compare with the previous message's tag.
             if self.tag_bytes.is_some() {
                 self.state = Iv::Finished;
             }
@@ -124,17 +124,17 @@ impl Gcm {
         expected[..bytes].ct_eq(&computed[..bytes]).to_bool().then_some(())
     }
 
-    /// Encrypts or decrypts a record of TLS. Returns the bytes of the result.
+    /// Encrypts or decrypts a TLS record. Returns the number of result bytes.
     fn record(&mut self, record: &mut [u8]) -> Option<usize> {
         let (key, header) = (self.key.clone()?, self.tls_header?);
         let record_bytes = record.len();
         let (explicit, text, tag) = tls::parts(record, TAG_BYTES)?;
         if self.encrypts {
             self.records = self.records.checked_add(1)?;
-            self.tell_iv(explicit)?;
+            self.copy_iv_end(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
             key.seal_in_place(self.iv(), &header, text, tag).ok()?;
-            self.count_up();
+            self.increment_counter();
             Some(record_bytes)
         } else {
             self.set_counter(explicit)?;
@@ -144,16 +144,16 @@ impl Gcm {
         }
     }
 
-    /// The last bytes of the IV that is next.
-    fn tell_iv(&self, part: &mut [u8]) -> Option<()> {
-        if !self.counts || self.key.is_none() || self.iv_bytes < COUNTER {
+    /// Copies the last bytes of the next IV to `part`.
+    fn copy_iv_end(&self, part: &mut [u8]) -> Option<()> {
+        if !self.has_counter || self.key.is_none() || self.iv_bytes < COUNTER {
             return None;
         }
         part.copy_from_slice(&self.iv()[self.iv_bytes.checked_sub(part.len())?..]);
         Some(())
     }
 
-    fn count_up(&mut self) {
+    fn increment_counter(&mut self) {
         let counter = &mut self.iv[self.iv_bytes - COUNTER..self.iv_bytes];
         for byte in counter.iter_mut().rev() {
             *byte = byte.wrapping_add(1);
@@ -163,36 +163,36 @@ impl Gcm {
         }
     }
 
-    /// Takes the last bytes of the IV from who encrypted.
+    /// Sets the last bytes of the IV to those that the sender chose.
     fn set_counter(&mut self, part: &[u8]) -> Option<()> {
-        if !self.counts || self.key.is_none() || self.encrypts || part.len() > self.iv_bytes {
+        if !self.has_counter || self.key.is_none() || self.encrypts || part.len() > self.iv_bytes {
             return None;
         }
         self.iv[self.iv_bytes - part.len()..self.iv_bytes].copy_from_slice(part);
         Some(())
     }
 
-    /// Begins a message with the IV that is next, and tells its last bytes: all of them if the caller asks for none,
-    /// or for more.
+    /// Begins a message with the next IV and returns its last bytes: as many as the parameter's size, or all of them
+    /// if that is 0 or too large.
     fn generate_iv(&mut self, param: &mut Param) -> Option<()> {
         let bytes = match param.octet_size()? {
             0 => self.iv_bytes,
             room => room.min(self.iv_bytes),
         };
         let mut part = [0; IV_BYTES];
-        self.tell_iv(&mut part[..bytes])?;
-        // SAFETY: EVP_EncryptInit(3), EVP_CTRL_GCM_IV_GEN: who asks for none has room for a whole IV.
+        self.copy_iv_end(&mut part[..bytes])?;
+        // SAFETY: EVP_EncryptInit(3), EVP_CTRL_GCM_IV_GEN: with size 0, the caller has space for a whole IV.
         if !unsafe { param.write_octets(&part[..bytes]) } {
             return None;
         }
         self.start()?;
-        self.count_up();
+        self.increment_counter();
         Some(())
     }
 
-    /// The part of the IV that stays. Who encrypts counts up the rest from a random number on.
+    /// Sets the fixed part of the IV. When encrypting, the counter starts at a random value.
     fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
-        // SAFETY: OpenSSL's manual, EVP_CTRL_AEAD_SET_IV_FIXED: a size of -1 restores a whole IV, which is there.
+        // SAFETY: EVP_EncryptInit(3), EVP_CTRL_AEAD_SET_IV_FIXED: with size -1, the caller passes a whole IV.
         if let Some(whole) = unsafe { param.octets_of_any_size(self.iv_bytes) } {
             self.iv[..self.iv_bytes].copy_from_slice(whole);
         } else {
@@ -205,7 +205,7 @@ impl Gcm {
                 sealcomb_random::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
             }
         }
-        self.counts = true;
+        self.has_counter = true;
         self.state = Iv::Buffered;
         self.tag.begin(self.encrypts);
         Some(())
@@ -241,7 +241,7 @@ impl Cipher for Gcm {
             iv: [0; IV_BYTES],
             iv_bytes: 12,
             state: Iv::Unset,
-            counts: false,
+            has_counter: false,
             tag: Tag::None,
             tag_bytes: None,
             tls_header: None,
@@ -252,7 +252,7 @@ impl Cipher for Gcm {
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
         if encrypts != self.encrypts {
             self.encrypts = encrypts;
-            self.state.break_off();
+            self.state.abort();
             self.tag = Tag::None;
         }
         if let Some(iv) = iv {
@@ -266,8 +266,8 @@ impl Cipher for Gcm {
         if let Some(key) = key {
             self.key = Some(cipher::key("gcm", key, self.key_bytes)?);
             self.stream = None;
-            // OpenSSL goes on, with a counter of zeros.
-            self.state.break_off();
+            // OpenSSL would continue the message with a counter of zeros.
+            self.state.abort();
             self.records = 0;
         }
         if iv.is_some() || key.is_some() {
@@ -280,25 +280,25 @@ impl Cipher for Gcm {
         if buffers.count == 0 {
             return Some(0);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.piece(buffers) }
     }
 
     unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
-        // SAFETY: nothing is there to read or write.
+        // SAFETY: there is no input, so nothing is read or written.
         unsafe { self.piece(Buffers { input: std::ptr::null(), count: 0, output, room }) }?;
         Some(0)
     }
 
     unsafe fn cipher(&mut self, buffers: Buffers) -> Option<usize> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.piece(buffers) }?;
         Some(buffers.count)
     }
 }
 
 impl Context for Gcm {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 

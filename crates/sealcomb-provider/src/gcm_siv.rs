@@ -1,4 +1,4 @@
-//! GCM-SIV. A message comes in one piece after its additional data.
+//! GCM-SIV, for messages in one piece that follows the additional data.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct GcmSiv {
     encrypts: bool,
     key: Option<Arc<Key>>,
     iv: [u8; IV_BYTES],
-    /// The message with its additional data.
+    /// The IV, with the additional data of the message in progress.
     state: Iv<Vec<u8>>,
     tag: Tag,
 }
@@ -55,7 +55,7 @@ impl Cipher for GcmSiv {
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
         if encrypts != self.encrypts {
             self.encrypts = encrypts;
-            self.state.break_off();
+            self.state.abort();
             self.tag = Tag::None;
         }
         if let Some(iv) = iv {
@@ -64,7 +64,7 @@ impl Cipher for GcmSiv {
         }
         if let Some(key) = key {
             self.key = Some(cipher::key("gcm-siv", key, self.key_bytes)?);
-            self.state.break_off();
+            self.state.abort();
         }
         if iv.is_some() || key.is_some() {
             self.tag.begin(encrypts);
@@ -79,19 +79,19 @@ impl Cipher for GcmSiv {
                 self.state = Iv::Running(Vec::new());
             }
             let Iv::Running(aad) = &mut self.state else { return None };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             aad.extend_from_slice(unsafe { buffers.aad() }?);
             return Some(buffers.count);
         }
-        // What is empty may yet become something.
+        // Ignore empty pieces: the message may follow.
         if buffers.count > 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             self.message(unsafe { buffers.data() }?)?;
         }
         Some(buffers.count)
     }
 
-    /// An empty message has no piece.
+    /// Processes a message now if it is empty, as it has no piece.
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         if !self.tag.is_done() {
             self.message(Data::InPlace(&mut []))?;
@@ -101,7 +101,7 @@ impl Cipher for GcmSiv {
 }
 
 impl Context for GcmSiv {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 

@@ -1,20 +1,20 @@
-//! The states of an IV and of a tag, which are those of OpenSSL's own provider: they say what a context does next.
+//! The states of a context's IV and tag. They follow OpenSSL's default provider.
 
-/// The IV of a context, and with it the message `M`.
+/// The state of a context's IV, with the message `M` in progress.
 pub(crate) enum Iv<M> {
-    /// None was ever given. GCM draws one at random if it encrypts; the others refuse.
+    /// No IV was ever set. GCM draws a random one when encrypting; other modes fail.
     Unset,
-    /// One was given, restored or drawn, and the next message has it.
+    /// An IV was set, restored or drawn, and no message has used it.
     Buffered,
-    /// A message with it has begun.
+    /// A message with this IV is in progress.
     Running(M),
-    /// A message with it has ended, or it has become invalid: another must come first.
+    /// A message with this IV has ended, or the IV became invalid. The next message needs a new IV.
     Finished,
 }
 
 impl<M> Iv<M> {
-    /// What happens to a message that can't go on. Without one, the IV stays as it is.
-    pub(crate) fn break_off(&mut self) {
+    /// Aborts the message in progress, if any; its IV counts as used.
+    pub(crate) fn abort(&mut self) {
         if matches!(self, Self::Running(_)) {
             *self = Self::Finished;
         }
@@ -32,42 +32,43 @@ impl<M: Clone> Clone for Iv<M> {
     }
 }
 
-/// The most bytes of a tag.
+/// Maximum size of a tag in bytes.
 pub(crate) const TAG_BYTES: usize = 16;
 
-/// The tag of a context. It belongs to one message and to one direction.
+/// The state of a context's tag. A tag belongs to one message and one direction.
 #[derive(Clone, Copy)]
 pub(crate) enum Tag {
     None,
-    /// That which the message should have, as the caller said.
+    /// Decryption: the tag that the caller set for the message.
     Expected([u8; TAG_BYTES]),
-    /// That of the message that was encrypted.
+    /// Encryption: the tag of the message.
     Computed([u8; TAG_BYTES]),
-    /// The message has ended well, and its tag was compared, or handed out for good.
+    /// The message has ended successfully: its tag was verified, or was read and cannot be read again.
     Done,
 }
 
 impl Tag {
-    /// `tag`, of at most 16 bytes, as the one that a message should have.
+    /// Returns [`Tag::Expected`] with `tag`, of at most [`TAG_BYTES`] bytes.
     pub(crate) fn expected(tag: &[u8]) -> Self {
         let mut block = [0; TAG_BYTES];
         block[..tag.len()].copy_from_slice(tag);
         Self::Expected(block)
     }
 
-    /// Another message begins: the tag of the one before is not its. One that was given before it may be.
+    /// Clears the previous message's tag when a message begins. An expected tag stays, as it may be set before the
+    /// message begins.
     pub(crate) fn begin(&mut self, encrypts: bool) {
         if encrypts || !self.is_expected() {
             *self = Self::None;
         }
     }
 
-    /// Whether a message of one piece has ended well.
+    /// Whether a message in one piece has ended successfully.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self, Self::Computed(_) | Self::Done)
     }
 
-    /// The tag that the message should have, for one comparison.
+    /// Removes and returns the expected tag, so that it serves for one comparison.
     pub(crate) fn take_expected(&mut self) -> Option<[u8; TAG_BYTES]> {
         match *self {
             Self::Expected(tag) => {

@@ -1,20 +1,20 @@
-//! An OpenSSL 3 provider: AES in GCM, CCM, OCB, SIV and GCM-SIV, and CMAC, by sealcomb. `docs/c.md` says how
-//! programs that use OpenSSL are made to use it.
+//! An OpenSSL 3 provider of AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV and CMAC. `docs/c.md` shows how to configure
+//! programs to use it.
 //!
 //! | file | |
 //! |---|---|
-//! | `openssl.rs` | OpenSSL's structures, as far as they are needed |
-//! | `context.rs` | what it holds by a pointer |
+//! | `openssl.rs` | OpenSSL's structures |
+//! | `context.rs` | contexts of ciphers and MACs |
 //! | `data.rs` | the buffers of a call |
-//! | `iv.rs` | the states of an IV and of a tag |
-//! | `tls.rs` | records of TLS 1.2 |
-//! | `cipher.rs` | what OpenSSL calls of a cipher |
-//! | `gcm.rs`, `ocb.rs` | the modes that take a message in pieces, by the library's streams |
-//! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | those that take it in one piece |
-//! | `cmac.rs` | what OpenSSL calls of CMAC |
-//! | `list.rs` | the algorithms |
-// What OpenSSL promises of its pointers is in its manual (provider-cipher(7), provider-mac(7)), once for all
-// functions.
+//! | `iv.rs` | the states of a context's IV and tag |
+//! | `tls.rs` | TLS 1.2 records |
+//! | `cipher.rs` | the cipher functions, generic over the mode |
+//! | `gcm.rs`, `ocb.rs` | modes that process a message in pieces, with the library's streams |
+//! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | modes that need the message in one piece |
+//! | `cmac.rs` | CMAC |
+//! | `list.rs` | the list of algorithms |
+// OpenSSL documents what it guarantees of its pointers in provider-cipher(7) and provider-mac(7), for all functions
+// at once.
 #![allow(clippy::missing_safety_doc)]
 
 mod ccm;
@@ -41,7 +41,7 @@ use openssl::{Algorithm, Dispatch, END, Param, entry};
 const OPERATION_CIPHER: c_int = 2;
 const OPERATION_MAC: c_int = 3;
 
-/// What OpenSSL calls when it has loaded the provider.
+/// The entry point that OpenSSL calls after loading the provider.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn OSSL_provider_init(
     _core: *const c_void,
@@ -56,7 +56,7 @@ unsafe extern "C" fn OSSL_provider_init(
         entry!(1027, query as unsafe extern "C" fn(*mut c_void, c_int, *mut c_int) -> *const Algorithm),
         END,
     ];
-    // SAFETY: OpenSSL gives two places to write to. What it calls with the context has no use for it.
+    // SAFETY: OpenSSL passes two pointers valid for writes. No function uses the context.
     unsafe {
         functions.write(FUNCTIONS.as_ptr());
         context.write(ptr::dangling_mut::<u8>().cast());
@@ -80,7 +80,7 @@ extern "C" fn gettable_params(_context: *mut c_void) -> *const Param {
 }
 
 unsafe extern "C" fn get_params(_context: *mut c_void, params: *mut Param) -> c_int {
-    // SAFETY: OpenSSL gives a list with an end.
+    // SAFETY: OpenSSL passes a terminated list.
     c_int::from(unsafe { openssl::params(params) }.iter_mut().all(|param| match param.name() {
         b"name" => param.set_text(NAME),
         b"version" => param.set_text(VERSION),
@@ -94,7 +94,7 @@ unsafe extern "C" fn query(
     operation: c_int,
     no_cache: *mut c_int,
 ) -> *const Algorithm {
-    // SAFETY: OpenSSL gives a place to write to.
+    // SAFETY: OpenSSL passes a pointer valid for writes.
     unsafe { no_cache.write(0) };
     match operation {
         OPERATION_CIPHER => list::CIPHERS.as_ptr(),

@@ -1,4 +1,4 @@
-//! The algorithms, by all the names that OpenSSL has for them.
+//! The algorithms, with all of OpenSSL's names for them.
 
 use crate::ccm::Ccm;
 use crate::cipher::functions;

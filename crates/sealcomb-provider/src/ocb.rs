@@ -1,5 +1,5 @@
-//! OCB. A message and its additional data come in any pieces: a piece gives out whole blocks, and the end what is
-//! left.
+//! OCB, for messages and additional data in any number of pieces. A piece returns the whole blocks so far, and the
+//! end returns the final partial block.
 
 use std::sync::Arc;
 use std::{ptr, slice};
@@ -15,7 +15,7 @@ use crate::iv::{Iv, TAG_BYTES, Tag};
 use crate::openssl::Param;
 
 const BLOCK: usize = 16;
-/// The most bytes of an IV.
+/// Maximum size of an IV in bytes.
 const IV_BYTES: usize = 15;
 
 #[derive(Clone)]
@@ -26,39 +26,40 @@ pub(crate) struct Ocb {
     iv: [u8; IV_BYTES],
     iv_bytes: usize,
     state: Iv<Message>,
-    /// The messages under the key, once there was one.
+    /// The library's stream, created with the first message under a key and tag size.
     stream: Option<Stream>,
     tag: Tag,
     tag_bytes: usize,
 }
 
-/// What OpenSSL would keep of a message that has begun.
+/// A message in progress.
 #[derive(Clone, Default)]
 struct Message {
-    rest: Rest,
+    partial: Partial,
+    /// Size of the additional data in bytes; only its remainder modulo [`BLOCK`] is significant.
     aad_bytes: usize,
 }
 
-/// What of a message came after its whole blocks.
+/// Buffered message bytes that do not yet fill a block.
 #[derive(Clone, Default)]
-struct Rest {
+struct Partial {
     block: Zeroizing<[u8; BLOCK]>,
     count: usize,
 }
 
-impl Rest {
-    /// Puts this and the input together at the output, and keeps what is no whole block of it. None if there is too
-    /// little room.
+impl Partial {
+    /// Moves the buffered bytes and the input to the output as whole blocks, and buffers the remainder. Returns the
+    /// blocks; `None` if a buffer is NULL or the output is too small.
     ///
     /// # Safety
-    /// As for [`Buffers::data`].
+    /// See [`Buffers::data`].
     unsafe fn join<'a>(&mut self, buffers: Buffers) -> Option<&'a mut [u8]> {
         let Buffers { input, count, output, room } = buffers;
         let whole = self.count.checked_add(count)? / BLOCK * BLOCK;
         if whole > room || input.is_null() || output.is_null() || isize::try_from(count).is_err() {
             return None;
         }
-        // SAFETY: the caller's promise. What is kept is less than a block.
+        // SAFETY: guaranteed by the caller. Fewer bytes than a block are buffered.
         unsafe {
             if whole == 0 {
                 ptr::copy_nonoverlapping(input, self.block[self.count..].as_mut_ptr(), count);
@@ -78,7 +79,7 @@ impl Rest {
 }
 
 impl Ocb {
-    /// Begins a message with the IV that there is.
+    /// Begins a message with the current IV.
     fn start(&mut self) -> Option<()> {
         let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
         let iv = &self.iv[..self.iv_bytes];
@@ -93,7 +94,7 @@ impl Ocb {
         Some(())
     }
 
-    /// The message that has begun, or begins now.
+    /// Returns the message in progress, beginning one if needed.
     fn message(&mut self) -> Option<(&mut Stream, &mut Message)> {
         self.key.as_ref()?;
         if matches!(self.state, Iv::Buffered) {
@@ -108,7 +109,8 @@ impl Ocb {
     fn set_tag(&mut self, param: &Param) -> Option<()> {
         let bytes = param.octet_size()?;
         if !param.has_data() {
-            // All of a message depends on the length of its tag. OpenSSL would use both.
+            // The tag size affects the whole message. OpenSSL would use the old size for the nonce and the new one
+            // for the tag.
             if bytes > TAG_BYTES || (matches!(self.state, Iv::Running(_)) && bytes != self.tag_bytes) {
                 return None;
             }
@@ -141,14 +143,14 @@ impl Cipher for Ocb {
     }
 
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
-        // OpenSSL forgets what is no whole block, and goes on.
-        if matches!(&self.state, Iv::Running(message) if message.rest.count > 0 || message.aad_bytes % BLOCK > 0)
+        // OpenSSL would discard the partial block and continue the message.
+        if matches!(&self.state, Iv::Running(message) if message.partial.count > 0 || message.aad_bytes % BLOCK > 0)
         {
             self.state = Iv::Finished;
         }
         if encrypts != self.encrypts {
             self.encrypts = encrypts;
-            self.state.break_off();
+            self.state.abort();
             self.tag = Tag::None;
         }
         if let Some(iv) = iv {
@@ -162,8 +164,8 @@ impl Cipher for Ocb {
         if let Some(key) = key {
             self.key = Some(cipher::key("ocb3-t128", key, self.key_bytes)?);
             self.stream = None;
-            // OpenSSL goes on, with an offset of zeros.
-            self.state.break_off();
+            // OpenSSL would continue the message with an offset of zeros.
+            self.state.abort();
         }
         if iv.is_some() || key.is_some() {
             self.tag.begin(encrypts);
@@ -177,49 +179,49 @@ impl Cipher for Ocb {
             return Some(0);
         }
         if buffers.output.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             stream.aad(unsafe { buffers.aad() }?).ok()?;
             let before = message.aad_bytes % BLOCK;
             message.aad_bytes = before + buffers.count % BLOCK;
-            // Like OpenSSL, the bytes in blocks that are whole now.
+            // OpenSSL's return value: the bytes in the blocks that are now complete.
             return Some((before + buffers.count) / BLOCK * BLOCK);
         }
-        // SAFETY: the caller's promise.
-        let whole = unsafe { message.rest.join(buffers) }?;
+        // SAFETY: guaranteed by the caller.
+        let whole = unsafe { message.partial.join(buffers) }?;
         stream.update(whole).ok()?;
         Some(whole.len())
     }
 
     unsafe fn finish(&mut self, output: *mut u8, room: usize) -> Option<usize> {
-        let count = self.message()?.1.rest.count;
+        let count = self.message()?.1.partial.count;
         if count > room || (count > 0 && output.is_null()) {
             return None;
         }
         let Iv::Running(message) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
-        let (stream, rest) = (self.stream.as_mut()?, message.rest);
-        // More of the room that OpenSSL tells need not be there.
-        // SAFETY: the caller's promise.
+        let (stream, partial) = (self.stream.as_mut()?, message.partial);
+        // SAFETY: guaranteed by the caller. The slice is no longer than needed, as OpenSSL's `room` can exceed the
+        // buffer.
         let output = if count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(output, count) } };
-        stream.update_to(&rest.block[..count], output).ok()?;
+        stream.update_to(&partial.block[..count], output).ok()?;
         let (mut computed, bytes) = ([0; TAG_BYTES], stream.tag_bytes());
         stream.finish(&mut computed[..bytes]).ok()?;
         if self.encrypts {
             self.tag = Tag::Computed(computed);
             return Some(count);
         }
-        let same = self
+        let verified = self
             .tag
             .take_expected()
             .is_some_and(|expected| expected[..bytes].ct_eq(&computed[..bytes]).to_bool());
-        if !same {
+        if !verified {
             output.fill(0);
         }
-        same.then_some(count)
+        verified.then_some(count)
     }
 }
 
 impl Context for Ocb {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 

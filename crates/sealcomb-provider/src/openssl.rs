@@ -1,22 +1,22 @@
-//! OpenSSL's structures (`openssl/core.h`), which are the same in all of its versions 3.
+//! OpenSSL's structures (`openssl/core.h`), which are identical in all 3.x versions.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{ptr, slice};
 
-/// `OSSL_DISPATCH`: a function and its number.
+/// `OSSL_DISPATCH`: a function with its number.
 #[repr(C)]
 pub(crate) struct Dispatch {
     pub(crate) number: c_int,
     pub(crate) function: *const c_void,
 }
 
-// SAFETY: it points to a function, or nowhere.
+// SAFETY: it points to a function or is NULL.
 unsafe impl Sync for Dispatch {}
 
 pub(crate) const END: Dispatch = Dispatch { number: 0, function: ptr::null() };
 
-/// An entry of a table of functions, which has to say what kind of function it is.
+/// An entry of a dispatch table. The caller must cast the function to its exact type.
 macro_rules! entry {
     ($number:expr, $function:expr) => {
         $crate::openssl::Dispatch { number: $number, function: $function as *const ::std::ffi::c_void }
@@ -24,7 +24,7 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// `OSSL_ALGORITHM`: names, properties, functions.
+/// `OSSL_ALGORITHM`: the names, properties and functions of an algorithm.
 #[repr(C)]
 pub(crate) struct Algorithm {
     names: *const c_char,
@@ -33,7 +33,7 @@ pub(crate) struct Algorithm {
     description: *const c_char,
 }
 
-// SAFETY: all of it is constant.
+// SAFETY: all fields point to constants.
 unsafe impl Sync for Algorithm {}
 
 impl Algorithm {
@@ -54,7 +54,7 @@ impl Algorithm {
     }
 }
 
-/// `OSSL_PARAM`: a name, and where what it names is, or is to be written.
+/// `OSSL_PARAM`: a named parameter, with its value or the space for it.
 #[repr(C)]
 pub(crate) struct Param {
     key: *const c_char,
@@ -64,7 +64,7 @@ pub(crate) struct Param {
     return_size: usize,
 }
 
-// SAFETY: those that are static have no data.
+// SAFETY: static parameters have no data.
 unsafe impl Sync for Param {}
 
 const INTEGER: c_uint = 1;
@@ -98,16 +98,16 @@ impl Param {
     }
 
     pub(crate) fn name(&self) -> &[u8] {
-        // SAFETY: only the end of a list, which nobody gets, has no name.
+        // SAFETY: only the list terminator, which `params` leaves out, has no name.
         unsafe { CStr::from_ptr(self.key) }.to_bytes()
     }
 
-    /// A number, if it is one, and not negative.
+    /// Returns the value of an integer parameter; `None` if it is not an integer, or negative.
     pub(crate) fn get_number(&self) -> Option<usize> {
         if self.data.is_null() {
             return None;
         }
-        // SAFETY: a parameter has so many bytes of data. It may have any alignment.
+        // SAFETY: OpenSSL guarantees `data_size` bytes of data, of any alignment.
         unsafe {
             match (self.kind, self.data_size) {
                 (INTEGER, 4) => usize::try_from(self.data.cast::<i32>().read_unaligned()).ok(),
@@ -119,38 +119,38 @@ impl Param {
         }
     }
 
-    /// A string of bytes. None if there is nothing, which is not the same as no bytes, or if no string can be so
-    /// long.
+    /// Returns the value of an octet string; `None` without data (an empty string has data), or if the length is
+    /// impossible.
     pub(crate) fn octets(&self) -> Option<&[u8]> {
         if self.kind != OCTET_STRING {
             return None;
         }
-        // SAFETY: a parameter has so many bytes of data.
+        // SAFETY: OpenSSL guarantees `data_size` bytes of data.
         unsafe { bytes(self.data.cast(), self.data_size) }
     }
 
-    /// The characters of a text.
+    /// Returns the bytes of a UTF-8 string.
     pub(crate) fn characters(&self) -> Option<&[u8]> {
         if self.kind != UTF8_STRING {
             return None;
         }
-        // SAFETY: a parameter has so many bytes of data.
+        // SAFETY: OpenSSL guarantees `data_size` bytes of data.
         unsafe { bytes(self.data.cast(), self.data_size) }
     }
 
-    /// The first bytes of a string whose size is told as -1.
+    /// Returns the first `count` bytes of an octet string whose size is given as -1.
     ///
     /// # Safety
-    /// So many bytes are there, if it is one.
+    /// Such a string has at least `count` bytes.
     pub(crate) unsafe fn octets_of_any_size(&self, count: usize) -> Option<&[u8]> {
         if self.kind != OCTET_STRING || self.data_size != usize::MAX {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { bytes(self.data.cast(), count) }
     }
 
-    /// The size of a string of bytes, or of the room for one, whether it has data or not.
+    /// Returns the size of an octet string or of the space for one, with or without data.
     pub(crate) fn octet_size(&self) -> Option<usize> {
         (self.kind == OCTET_STRING).then_some(self.data_size)
     }
@@ -159,20 +159,21 @@ impl Param {
         !self.data.is_null()
     }
 
-    /// Writes a string of bytes, whatever size is told. Returns whether there is a place for one.
+    /// Writes an octet string regardless of the declared size. Returns whether the parameter is an octet string with
+    /// data.
     ///
     /// # Safety
-    /// So many bytes can be written there, and are nobody else's.
+    /// The data is valid for writes of `bytes.len()` bytes.
     pub(crate) unsafe fn write_octets(&mut self, bytes: &[u8]) -> bool {
         if self.kind != OCTET_STRING || self.data.is_null() {
             return false;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.data.cast(), bytes.len()) };
         true
     }
 
-    /// Returns whether it is a number with room for this one, or is only asked for its size.
+    /// Sets an integer, or only its size without data. Returns whether the parameter is an integer that can hold it.
     pub(crate) fn set_number(&mut self, number: usize) -> bool {
         if !matches!(self.kind, INTEGER | UNSIGNED_INTEGER) {
             return false;
@@ -182,7 +183,7 @@ impl Param {
             return true;
         }
         self.return_size = self.data_size;
-        // SAFETY: a parameter has so many bytes of data. It may have any alignment.
+        // SAFETY: OpenSSL guarantees `data_size` bytes of data, of any alignment.
         unsafe {
             match (self.data_size, u32::try_from(number)) {
                 (4, Ok(number)) => self.data.cast::<u32>().write_unaligned(number),
@@ -193,13 +194,13 @@ impl Param {
         true
     }
 
-    /// Returns whether it is a string of bytes that has room for these, or is only asked for its size.
+    /// Sets an octet string, or only its size without data. Returns whether the parameter is one with enough space.
     pub(crate) fn set_bytes(&mut self, bytes: &[u8]) -> bool {
         self.return_size = bytes.len();
         match self.kind {
             OCTET_STRING if self.data.is_null() => true,
             OCTET_STRING if self.data_size >= bytes.len() => {
-                // SAFETY: a parameter has so many bytes of data, which are nobody else's.
+                // SAFETY: OpenSSL guarantees `data_size` writable bytes of data.
                 unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.data.cast(), bytes.len()) };
                 true
             }
@@ -207,7 +208,8 @@ impl Param {
         }
     }
 
-    /// Returns whether it asks for the first bytes of a tag, at least one, or for its size.
+    /// Sets the first `data_size` bytes of a tag, or only its size without data. Returns whether 1 to all bytes are
+    /// asked for.
     pub(crate) fn set_tag(&mut self, tag: &[u8]) -> bool {
         if self.data.is_null() {
             return self.set_bytes(tag);
@@ -215,7 +217,7 @@ impl Param {
         self.data_size > 0 && tag.get(..self.data_size).is_some_and(|tag| self.set_bytes(tag))
     }
 
-    /// Returns whether it has room for an IV of the context, or asks for a pointer to it.
+    /// Sets an IV, or a pointer to it in the context. Returns whether it fits.
     pub(crate) fn set_iv(&mut self, iv: &[u8]) -> bool {
         if self.data_size < iv.len() {
             return false;
@@ -225,56 +227,56 @@ impl Param {
         }
         self.return_size = iv.len();
         if !self.data.is_null() {
-            // SAFETY: the data of such a parameter is a pointer.
+            // SAFETY: the data of a pointer parameter is space for a pointer.
             unsafe { self.data.cast::<*const u8>().write_unaligned(iv.as_ptr()) };
         }
         true
     }
 
-    /// Returns whether it asks for a pointer to a text. This one stays, and has a NUL at its end.
+    /// Sets a pointer to a static NUL-terminated string. Returns whether the parameter takes one.
     pub(crate) fn set_text(&mut self, text: &'static [u8]) -> bool {
         if self.kind != UTF8_PTR {
             return false;
         }
         self.return_size = text.len() - 1;
         if !self.data.is_null() {
-            // SAFETY: the data of such a parameter is a pointer.
+            // SAFETY: the data of a pointer parameter is space for a pointer.
             unsafe { self.data.cast::<*const u8>().write_unaligned(text.as_ptr()) };
         }
         true
     }
 }
 
-/// The parameters of a list; none of NULL.
+/// Returns the parameters of a list; an empty slice for NULL.
 ///
 /// # Safety
-/// The list has an end, and is nobody else's for `'a`.
+/// The list is terminated and not used otherwise during `'a`.
 pub(crate) unsafe fn params<'a>(list: *mut Param) -> &'a mut [Param] {
     if list.is_null() {
         return &mut [];
     }
     let mut count = 0;
-    // SAFETY: not behind the end, which has no name.
+    // SAFETY: within the list, whose terminator has no name.
     while unsafe { !(*list.add(count)).key.is_null() } {
         count += 1;
     }
-    // SAFETY: so many are there.
+    // SAFETY: the list has `count` parameters.
     unsafe { slice::from_raw_parts_mut(list, count) }
 }
 
-/// What C calls success. A panic is none, and goes no further.
+/// Returns 1 if `work` returns `Some`, and 0 if it returns `None` or panics. Panics do not unwind into C.
 pub(crate) fn succeeds(work: impl FnOnce() -> Option<()>) -> c_int {
     c_int::from(matches!(catch_unwind(AssertUnwindSafe(work)), Ok(Some(()))))
 }
 
-/// A buffer of OpenSSL's; NULL is none.
+/// Returns a buffer as a slice; `None` for NULL or an impossible length.
 ///
 /// # Safety
-/// So many bytes can be read there, for as long as the slice is used.
+/// A pointer other than NULL is valid for reads of `count` bytes during `'a`.
 pub(crate) unsafe fn bytes<'a>(data: *const u8, count: usize) -> Option<&'a [u8]> {
     if data.is_null() || isize::try_from(count).is_err() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     Some(unsafe { slice::from_raw_parts(data, count) })
 }

@@ -1,4 +1,5 @@
-//! SIV. A message comes in one piece after its associated strings. A key begins it; there is no IV.
+//! SIV, for messages in one piece that follows the associated strings. There is no IV: setting a key begins a
+//! message.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(crate) struct Siv {
     key_bytes: usize,
     encrypts: bool,
     key: Option<Arc<Key>>,
-    /// The message with its associated strings, of which a nonce is the last.
+    /// The associated strings of the message in progress; the last one may be a nonce.
     state: Iv<Vec<Vec<u8>>>,
     tag: Tag,
 }
@@ -58,19 +59,19 @@ impl Cipher for Siv {
     unsafe fn update(&mut self, buffers: Buffers) -> Option<usize> {
         if buffers.output.is_null() {
             let Iv::Running(strings) = &mut self.state else { return None };
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             strings.push(unsafe { buffers.aad() }?.to_vec());
             return Some(buffers.count);
         }
-        // What is empty may yet become something.
+        // Ignore empty pieces: the message may follow.
         if buffers.count > 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             self.message(unsafe { buffers.data() }?)?;
         }
         Some(buffers.count)
     }
 
-    /// An empty message has no piece.
+    /// Processes a message now if it is empty, as it has no piece.
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         if !self.tag.is_done() {
             self.message(Data::InPlace(&mut []))?;
@@ -80,7 +81,7 @@ impl Cipher for Siv {
 }
 
 impl Context for Siv {
-    fn again(&self) -> Option<Self> {
+    fn duplicate(&self) -> Option<Self> {
         Some(self.clone())
     }
 
@@ -101,7 +102,7 @@ impl Context for Siv {
 
     fn set_one(&mut self, param: &Param) -> Option<()> {
         match param.name() {
-            // Who encrypts has no use for one, and OpenSSL doesn't mind.
+            // Ignored when encrypting, as in OpenSSL.
             b"tag" if self.encrypts => Some(()),
             b"tag" => {
                 let tag: &[u8; TAG_BYTES] = param.octets()?.try_into().ok()?;

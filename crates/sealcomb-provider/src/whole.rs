@@ -1,12 +1,12 @@
-//! Messages that come in one piece: the standards of CCM, SIV and GCM-SIV need to know the length or the whole of a
-//! message before its first block.
+//! Messages in one piece. CCM needs the length of a message, and SIV and GCM-SIV need the whole message, before the
+//! first block can be processed.
 
 use sealcomb::{Aad, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 
 use crate::data::Data;
 use crate::iv::TAG_BYTES;
 
-/// Encrypts, and returns the tag in the first bytes of a block.
+/// Seals a message. Returns the tag in the first bytes of a block; `None` if a size is invalid.
 pub(crate) fn seal(
     key: &Key,
     iv: &[u8],
@@ -24,7 +24,7 @@ pub(crate) fn seal(
     Some(block)
 }
 
-/// Decrypts. None if the message is forged, and its place zeroed, or cannot be.
+/// Opens a message. Returns `None` if it is forged, in which case the output is zeroed, or if a size is invalid.
 pub(crate) fn open(key: &Key, iv: &[u8], aad: &[impl AsRef<[u8]>], data: Data<'_>, tag: &[u8]) -> Option<()> {
     let strings: Vec<&[u8]> = aad.iter().map(AsRef::as_ref).collect();
     let aad = Aad::strings(&strings);
