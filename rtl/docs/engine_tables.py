@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""Puts the tables of results/frames.json and results/engines_area.json into engines.md, between their
-markers."""
+"""Writes the tables of engines.md, between their markers, from results/frames.json and
+results/engines_area.json."""
 
 import json
+import sys
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 RESULTS = DOCS.parent / "results"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(RESULTS))
+
+from fill import ENGINES, engine_name  # noqa: E402
+
 SIZES = (64, 65, 128, 129, 257, 576, 1500, 9000)
 ONE, EACH = "one key, counter nonces", "another key for each frame, unordered nonces"
 
@@ -15,7 +21,7 @@ def frames() -> str:
     measured = json.loads((RESULTS / "frames.json").read_text())
     results = [result for result in measured["results"] if not result.get("ad_bytes")]
     lines = [
-        "Frames per 1000 clocks, and the MHz for 100 Gbit/s; one key, counter nonces.",
+        "Frames per 1000 clocks, and the clock for 100 Gbit/s; one key, counter nonces:",
         "",
         "| engine | " + " | ".join(f"{size} bytes" for size in SIZES) + " |",
         "|---|" + "---|" * len(SIZES),
@@ -31,8 +37,8 @@ def frames() -> str:
             else "-"
             for size in SIZES
         ]
-        lines.append(f"| `{engine}`, {direction} | " + " | ".join(cells) + " |")
-    lines += ["", "Another key for each frame and nonces without order change this:", ""]
+        lines.append(f"| {engine_name(engine)}, {direction} | " + " | ".join(cells) + " |")
+    lines += ["", "A different key for each frame, with unordered nonces, changes these figures:", ""]
     by_key = {(r["engine"], r["direction"], r["frame_bytes"], r["keys"]): r for r in results}
     for (engine, direction, size, keys), result in by_key.items():
         if keys != EACH:
@@ -40,36 +46,43 @@ def frames() -> str:
         same = by_key[(engine, direction, size, ONE)]
         if abs(result["clocks_per_frame"] - same["clocks_per_frame"]) > 0.02 * same["clocks_per_frame"]:
             lines.append(
-                f"- `{engine}`, {direction}, {size} bytes: {result['frames_per_1000_clocks']:.1f} frames, "
+                f"- {engine_name(engine)}, {direction}, {size} bytes: "
+                f"{result['frames_per_1000_clocks']:.1f} frames, "
                 f"{result['mhz_for_100_gbit']:.0f} MHz"
             )
     lines += [
         "",
-        "A lone packet of one beat, in clocks:",
+        "Latency of a lone one-beat packet, in clocks:",
         "",
-        "| engine | to its output | to its tag or verdict |",
+        "| engine | to output | to tag or verdict |",
         "|---|---|---|",
     ]
     for lone in measured["latencies"]:
-        where = f"`{lone['engine']}`, {lone['direction']}"
+        where = f"{engine_name(lone['engine'])}, {lone['direction']}"
         lines.append(f"| {where} | {lone['clocks_to_output']} | {lone['clocks_to_tag']} |")
     return "\n".join(lines)
+
+
+def title(name: str) -> str:
+    """Returns an engine of engines_area.json as module and build."""
+    mode, cipher, build = name.split(" ", 2)
+    return f"{ENGINES[f'{mode} {cipher}'][0]} {build}"
 
 
 def area() -> str:
     found = json.loads((RESULTS / "engines_area.json").read_text())
     lines = [
-        "| engine | ALM estimate | table I of the paper | 10 Kbit RAMs | paper: 9 Kbit | LUTs | registers |",
+        "| engine | ALM estimate | paper: ALM | 10 Kbit RAMs | paper: 9 Kbit RAMs | LUTs | registers |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, engine in found["engines"].items():
         luts = sum(engine[f"lut{inputs}"] for inputs in range(2, 7)) + engine["adder_bits"]
         paper = (engine["paper_alm"], engine["paper_m9k"]) if "seal" in name else ("-", "-")
         lines.append(
-            f"| {name} | {engine['alm_estimate']} | {paper[0]} | {engine['m10k']} | {paper[1]} "
+            f"| {title(name)} | {engine['alm_estimate']} | {paper[0]} | {engine['m10k']} | {paper[1]} "
             f"| {luts} | {engine['ff']} |"
         )
-    lines += ["", "The parts:", "", "| part | ALM estimate | 10 Kbit RAMs | registers |", "|---|---|---|---|"]
+    lines += ["", "Parts:", "", "| part | ALM estimate | 10 Kbit RAMs | registers |", "|---|---|---|---|"]
     for name, part in found["parts"].items():
         if name not in found["engines"]:
             lines.append(f"| {name} | {part['alm_estimate']} | {part['m10k']} | {part['ff']} |")

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Puts what results/*.json say into the tables of rtl/README.md, between `results:begin` and `results:end`.
+"""Writes the tables of rtl/README.md from results/*.json.
 
 usage: fill.py [--check]
 
---check  change nothing; fail where the README is not what the files say
+--check  change nothing; fail if the README differs from the generated tables
 
-A file or a top that is not there yet leaves a gap that the README names. The papers' values, and the clocks
-that the tests assert, are in this script.
+The tables are between `cores:begin` and `cores:end` and between `results:begin` and `results:end`. A missing
+file or top leaves a gap that the README reports. This script holds the papers' values and the clock counts
+that the tests assert.
 """
 
 import argparse
@@ -23,16 +24,17 @@ from pathlib import Path
 RESULTS = Path(__file__).resolve().parent
 RTL = RESULTS.parent
 README = RTL / "README.md"
-BEGIN, END = "<!-- results:begin -->\n", "<!-- results:end -->\n"
 GAP = "-"
+# How timing.json names the logic outside the parts of a top.
+SLOWEST = {"what is around the parts": "surrounding logic"}
 
-KEYS = {0: "static key", 1: "key wavefront", 2: "a key per block"}
+KEYS = {0: "static key", 1: "key wavefront", 2: "key per block"}
 SBOXES = {0: "", 1: "S-boxes in block RAM", 2: "Boyar-Peralta S-boxes"}
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A line of table I of the ELmD hardware paper: xc6vlx240t-2, ISE 13.4, placed and routed."""
+    """A row of table I of the ELmD hardware paper: xc6vlx240t-2, ISE 13.4, placed and routed."""
 
     slices: int
     lut: int
@@ -49,9 +51,9 @@ class Core:
     module: str
     parameters: tuple[
         tuple[str, int], ...
-    ] = ()  # what makes it this core; where a top says nothing, 10 rounds
+    ] = ()  # parameters that identify this core; a top without ROUNDS has 10
     paper: Paper | None = None
-    # Modes only. What the tests under crates/sealcomb-rtl/tests assert, with one register a round.
+    # Modes only: asserted by the tests under crates/sealcomb-rtl/tests, for one register per round.
     latency: str = ""
     packet: str = ""
     test: str = ""
@@ -67,8 +69,8 @@ PIPES = (
     Core("Serpent encryption", "serpent_encrypt"),
     Core("Serpent decryption", "serpent_decrypt"),
     Core("GF(2^128) multiplication", "gf128_multiply"),
-    Core("GHASH, one block a clock", "ghash"),
-    Core("GHASH, four blocks a clock", "ghash4"),
+    Core("GHASH, one block per clock", "ghash"),
+    Core("GHASH, four blocks per clock", "ghash4"),
 )
 
 MODES = (
@@ -96,7 +98,7 @@ MODES = (
         (),
         Paper(10391, 32845, 8336, 230.87, "29.55", latency="61 + d"),
         "first beat in → first beat out: 41 + d (opening: l ≥ 2)",
-        "d + l + 2; opened at most d + l + 4",
+        "d + l + 2; opening: at most d + l + 4",
         "copa",
     ),
     Core(
@@ -104,8 +106,8 @@ MODES = (
         "ocb3",
         (),
         Paper(5180, 16879, 5846, 234.87, "30.06", bram=4, latency="11 + d + Setup + Stretch"),
-        "first beat in → first beat out, behind another packet: 15 + d",
-        "d + l + 1 (sealed, Ktop kept)",
+        "first beat in → first beat out, following another packet: 15 + d",
+        "d + l + 1 (sealing, Ktop cached)",
         "ocb3",
     ),
     Core(
@@ -114,7 +116,7 @@ MODES = (
         (),
         Paper(10970, 33350, 9931, 230.56, "24.77"),
         "last beat in → first beat out: 45 for 16 bytes, 48 for 512, 67 for 4096",
-        "a + l + 1, and one for each 128 blocks after the first; 2 more with a partial block",
+        "a + l + 1; plus 1 per further group of 128 blocks; plus 2 with a partial block",
         "eme2",
     ),
     Core(
@@ -143,15 +145,35 @@ LOADS = "one key, counter nonces, and other slots' keys loaded all the time"
 HARD = ((0, 64), (0, 65), (0, 128), (0, 129), (28, 64), (28, 1500))
 LOADED = (64, 65, 256)
 
-# Tops that are engines: what frames.json calls them, which of them, and the ways they have there.
+# How frames.json abbreviates the parameters of an engine.
+OPTIONS = {"4 cores": "AUX=0", "both": "DIRECTION=2", "split": "SPLIT=1", "tag beside": "TAG_BESIDE=1"}
+
+# Tops that are engines: name in frames.json, build, and directions measured there.
 BUILDS = {
-    "ocb512_aes_seal": ("ocb512_aes", "seals, 5 cores", ("seal",)),
-    "ocb512_aes_seal_4": ("ocb512_aes, 4 cores", "seals, 4 cores", ("seal",)),
-    "ocb512_aes_open": ("ocb512_aes", "opens", ("open",)),
+    "ocb512_aes_seal": ("ocb512_aes", "seal, 5 cores", ("seal",)),
+    "ocb512_aes_seal_4": ("ocb512_aes, 4 cores", "seal, 4 cores", ("seal",)),
+    "ocb512_aes_open": ("ocb512_aes", "open", ("open",)),
     "ocb512_aes_both": ("ocb512_aes, both", "both", ("seal", "open")),
     "gcm512_aes": ("gcm512_aes", "both", ("seal", "open")),
-    "gcm512_aes_split": ("gcm512_aes, split, tag beside", "both, `SPLIT=1`, tag beside", ("seal", "open")),
+    "gcm512_aes_split": ("gcm512_aes, split, tag beside", "both, `SPLIT=1 TAG_BESIDE=1`", ("seal", "open")),
 }
+
+
+# Name of the top in area.json and timing.json, algorithm, bits per clock, page.
+OVERVIEW = (
+    ("gcm", "AES-128-GCM", 128, "gcm"),
+    ("ocb3", "AES-128-OCB3", 128, "ocb3"),
+    ("elmd", "ELmD v2.0; ELmD(6,6) with `ROUNDS=6`", 128, "elmd"),
+    ("copa", "AES-COPA v2", 128, "copa"),
+    ("eme2", "EME2-AES: length-preserving, no tag", 128, "eme2"),
+    ("gcm512_aes", "AES-128-GCM", 512, "engines"),
+    ("gcm512_serpent", "Serpent-256-GCM", 512, "engines"),
+    ("ocb512_aes_both", "AES-128-OCB3", 512, "engines"),
+    ("ocb512_serpent", "Serpent-256-OCB3", 512, "engines"),
+    ("macsec_transmit", "MACsec (IEEE 802.1AE), sending", 512, "macsec"),
+    ("macsec_receive", "MACsec (IEEE 802.1AE), receiving", 512, "macsec"),
+)
+SERPENT_BUILDS = {"gcm512_serpent": "gcm serpent both", "ocb512_serpent": "ocb serpent both"}
 
 
 def read(name: str) -> dict:
@@ -169,14 +191,14 @@ def paragraph(*parts: str) -> list[str]:
 
 
 def tops() -> dict[str, dict]:
-    """What is known of each top: module and parameters, area, timing."""
+    """Module, parameters, area and timing of each top."""
     area, timing = read("area.json").get("tops", {}), read("timing.json").get("tops", {})
     budgets = tomllib.loads((RTL / "syn" / "budgets.toml").read_text())["top"]
     found = {}
     for name in sorted({*area, *timing}):
         what = area.get(name) or budgets.get(name)
         if what is None:
-            sys.exit(f"timing.json has {name}, which budgets.toml and area.json do not know")
+            sys.exit(f"timing.json has {name}, which is in neither budgets.toml nor area.json")
         keyless = what["module"] in ("gf128_multiply", "ghash", "ghash4")
         default = {} if keyless else {"KEYS": 1}
         found[name] = area.get(name, {}) | timing.get(name, {})
@@ -184,8 +206,8 @@ def tops() -> dict[str, dict]:
     return found
 
 
-def of_core(core: Core, known: dict[str, dict]) -> list[tuple[dict, dict]]:
-    """(parameters, top) of all tops that are this core."""
+def builds_of(core: Core, known: dict[str, dict]) -> list[tuple[dict, dict]]:
+    """(parameters, top) of every build of this core."""
     chosen = []
     for top in known.values():
         parameters = top["parameters"]
@@ -199,7 +221,7 @@ def of_core(core: Core, known: dict[str, dict]) -> list[tuple[dict, dict]]:
 def configuration(parameters: dict) -> str:
     words = [KEYS[parameters["KEYS"]] if "KEYS" in parameters else "", SBOXES[parameters.get("SBOX", 0)]]
     if parameters.get("SPLIT"):
-        words.append("two registers a round")
+        words.append("two registers per round")
     others = {
         key: value
         for key, value in parameters.items()
@@ -215,19 +237,19 @@ def pipe_latency(core: Core, parameters: dict) -> str:
     if core.module.startswith("serpent"):
         return "33"
     stages = parameters.get("STAGES", 4)
-    return f"{stages}" if core.module == "gf128_multiply" else f"{stages + 4} behind the last block"
+    return f"{stages}" if core.module == "gf128_multiply" else f"{stages + 4} after the last block"
 
 
 def area_rows(cores: tuple[Core, ...], known: dict[str, dict], latencies: bool) -> list[list[object]]:
     rows = []
     for core in cores:
-        for parameters, top in of_core(core, known) or [({}, {})]:
+        for parameters, top in builds_of(core, known) or [({}, {})]:
             row = [core.name, configuration(parameters) if top else "not in `area.json` yet"]
             if latencies:
                 row.append(pipe_latency(core, parameters))
             row += [top.get(field, GAP) for field in ("lut", "ff", "bram", "alm_estimate")]
             row.append(f"{top['model_mhz']:.0f}" if "model_mhz" in top else GAP)
-            # The paper's cores have their S-boxes in LUTs, and one register a round.
+            # The paper's cores have their S-boxes in LUTs and one register per round.
             paper = core.paper if not parameters.get("SBOX") and not parameters.get("SPLIT") else None
             if paper:
                 row += [paper.slices, paper.lut, paper.ff, paper.bram or GAP, paper.mhz, paper.gbit]
@@ -244,11 +266,11 @@ AREA_HEAD = [
 
 
 def share(known: dict[str, dict]) -> list[str]:
-    """ELmD's part of COPA's LUTs, in tops with the same configuration."""
+    """ELmD's share of COPA's LUTs, for builds with the same configuration."""
     elmd, copa = (core for core in MODES if core.name in ("ELmD", "COPA"))
     lines = []
-    for parameters, top in of_core(elmd, known):
-        for others, other in of_core(copa, known):
+    for parameters, top in builds_of(elmd, known):
+        for others, other in builds_of(copa, known):
             same = all(
                 parameters.get(key, d) == others.get(key, d)
                 for key, d in (("KEYS", 1), ("SLOTS", 16), ("SBOX", 0))
@@ -257,17 +279,17 @@ def share(known: dict[str, dict]) -> list[str]:
                 percent = 100 * top["lut"] / other["lut"]
                 lines.append(f"- ELmD ({configuration(parameters)}) takes {percent:.1f} % of COPA's LUTs.")
     return [
-        "ELmD beside COPA, which is what the paper is about:",
+        "ELmD compared with COPA, the subject of the paper:",
         "",
         *(lines or ["- Not in `area.json` yet."]),
-        "- In the paper it takes 50.3 % of COPA's slices (5225 of 10391), and "
+        "- In the paper it takes 50.3 % of COPA's slices (5225 of 10391) and "
         f"{100 * 16967 / 32845:.1f} % of its LUTs (16967 of 32845).",
         "",
     ]
 
 
 def parts() -> list[str]:
-    """Where the LUTs and registers of the cores with one key are, beside the paper's numbers."""
+    """LUTs and registers of the single-key cores by part, compared with the paper."""
     found = read("parts.json").get("tops", {})
     rows = []
     for core in MODES:
@@ -282,7 +304,11 @@ def parts() -> list[str]:
             places = found[top][measure]
             total = sum(places.values())
             pipes = sum(number for part, number in places.items() if is_pipe(part))
-            rest = [f"{part.strip('()')} {number}" for part, number in places.items() if not is_pipe(part)]
+            rest = [
+                f"{part.replace('(its own)', 'top level')} {number}"
+                for part, number in places.items()
+                if not is_pipe(part)
+            ]
             whole = getattr(core.paper, measure)
             alone = pairs * sum(getattr(cipher, measure) for cipher in ciphers)
             rows.append(
@@ -294,22 +320,28 @@ def parts() -> list[str]:
     if not rows:
         return []
     return [
+        "### Single-core modes: area by part",
+        "",
         *paragraph(
-            "Where the LUTs and registers of the cores with one key are. *Pipes*: with round keys and",
-            "what travels beside the blocks; the paper's are those that it measured alone, COPA's and",
-            "EME2's twice. *Beside*: all but these. The pipes here take 1 to 10 % fewer LUTs than the",
-            "paper's; what is beside them takes 800 to 5200 more: packets of any length and order with",
-            "AD, one behind the other, where the paper's cores have one packet of whole blocks",
-            "(`front`, padding, masks that are there in time for the next packet, COPA's `schedule`),",
-            "and streams that may pause (`out`, `fifo`, `results`, credits). What a mode keeps beside",
-            "its pipes (mask, chain, checksum, tag: 128 bits each) is not in the paper's flip-flops:",
-            "two of its cores have fewer than their ciphers alone. Which instance a LUT belongs to is",
-            "guessed from what it drives.",
+            "LUTs and registers of the single-key cores. *Pipes*: the cipher pipes, with their round keys",
+            "and the side-band data that is delayed alongside the blocks. The paper's pipe figures are",
+            "those of pipes synthesized separately, taken twice for COPA and EME2. *Other*: everything",
+            "else.",
+        ),
+        *paragraph(
+            "The pipes here take 1 to 10 % fewer LUTs than the paper's; the other logic takes 800 to 5200",
+            "more. It handles back-to-back packets of any length, with AD, in any order, where the",
+            "paper's cores handle one packet of whole blocks (`front`, padding, masks that are ready for",
+            "the next packet, COPA's `schedule`). It also supports backpressure (`out`, `fifo`,",
+            "`results`, credits). The state that a mode keeps outside its pipes (mask, chain, checksum,",
+            "tag: 128 bits each) is missing from the paper's flip-flop counts: two of its cores have",
+            "fewer than their ciphers alone. A LUT is attributed to an instance by what it drives, which",
+            "is a heuristic.",
         ),
         *table(
             [
-                *("core", "", "all", "paper: all", "pipes", "paper: pipes", "beside", "paper: beside"),
-                "of these",
+                *("core", "", "total", "paper: total", "pipes", "paper: pipes", "other", "paper: other"),
+                "largest other parts",
             ],
             rows,
         ),
@@ -324,13 +356,13 @@ def engines() -> list[str]:
     found = read("engines_area.json").get("engines", {})
     lines = ["### 512-bit engines: area", ""]
     lines += paragraph(
-        "Estimates from parts that yosys maps to Cyclone V, not placed. *Paper*: table I of the 100 Gbit/s",
-        "paper, Stratix IV EP4S100G5F45, Quartus 11, which seals whole blocks with one key, without",
-        "additional data. RAMs: yosys puts one S-box into each, the paper two. More: [the engines'",
-        "page](docs/engines.md).",
+        "Estimates: yosys maps the parts to Cyclone V, and the parts are added up; nothing is placed.",
+        "*Paper*: table I of the 100 Gbit/s paper (Stratix IV EP4S100G5F45, Quartus 11), whose engines",
+        "seal whole blocks under one key, without additional data. Its RAMs hold two S-boxes each; yosys",
+        "uses one RAM per S-box. See [the engines' page](docs/engines.md).",
     )
     if not found:
-        return [*lines, "`engines_area.json` is not there yet.", ""]
+        return [*lines, "`engines_area.json` is missing.", ""]
     rows = []
     for name, engine in found.items():
         top, mhz, gbit = ENGINES[" ".join(name.split()[:2])]
@@ -346,12 +378,18 @@ def engines() -> list[str]:
                 *((engine["paper_alm"], engine["paper_m9k"], mhz, gbit) if "seal" in name else (GAP,) * 4),
             ]
         )
-    head = ["engine", "which", "ALM estimate", "10 Kbit RAMs", "registers"]
+    head = ["engine", "build", "ALM estimate", "10 Kbit RAMs", "registers"]
     lines += table([*head, "paper: ALM", "9 Kbit RAMs", "MHz", "Gbit/s"], rows)
     missing = [
         top for name, (top, *_) in ENGINES.items() if not any(other.startswith(name) for other in found)
     ]
-    return lines + ([f"Not in it yet: {', '.join(missing)}.", ""] if missing else [])
+    return lines + ([f"Not measured: {', '.join(missing)}.", ""] if missing else [])
+
+
+def engine_name(engine: str) -> str:
+    """Returns an engine of frames.json as module and parameters."""
+    module, *options = engine.split(", ")
+    return f"`{' '.join([module, *(OPTIONS[option] for option in options)])}`"
 
 
 def mhz_needed(row: dict | None) -> str:
@@ -362,13 +400,15 @@ def frames() -> list[str]:
     found = read("frames.json")
     lines = ["### 512-bit engines: frames", ""]
     if not found:
-        return [*lines, "`frames.json` is not there yet.", ""]
+        return [*lines, "`frames.json` is missing.", ""]
     lines += paragraph(
-        "512 bits a clock within a frame. Frames per 1000 clocks, exact, from simulation, and the clock",
-        "that 100 Gbit/s needs (a line full of such frames, with the tag where they are opened, and 20",
-        "bytes of preamble and gap after each): that is no measurement of what a device reaches. One key,",
-        "counter nonces. The last columns are a lone packet's clocks from its first beat in to its first",
-        "beat out, and from its last beat in to its tag.",
+        "Frames per 1000 clocks, exact, from simulation, and the clock needed for 100 Gbit/s: a line full",
+        "of such frames, with their tags when opening, and 20 bytes of preamble and gap after each. The",
+        "clock is a requirement, not a measurement of any device. Within a frame an engine takes 512 bits",
+        "per clock. One key, counter nonces. The last two columns are the latency of a lone packet in",
+        "clocks: from its first beat in to its first beat out, and from its last beat in to its tag. GCM",
+        "engines are built for both directions; OCB3 engines without `DIRECTION=2` only for the one",
+        "measured.",
     )
     known = {
         (row["engine"], row["direction"], row["keys"], row.get("ad_bytes", 0), row["frame_bytes"]): row
@@ -377,7 +417,7 @@ def frames() -> list[str]:
     rows, hard = [], []
     for lone in found["latencies"]:
         who = (lone["engine"], lone["direction"])
-        name = f"`{lone['engine']}`, {lone['direction']}"
+        name = f"{engine_name(lone['engine'])}, {lone['direction']}"
         cells = [mhz_needed(known.get((*who, ONE_KEY, 0, size))) for size in SIZES]
         rows.append([name, *cells, lone["clocks_to_output"], lone["clocks_to_tag"]])
         cells = [mhz_needed(known.get((*who, NEW_KEYS, ad, size))) for ad, size in HARD]
@@ -389,10 +429,10 @@ def frames() -> list[str]:
         hard.append([name, *cells])
     lines += table(["engine", *(f"{size} bytes" for size in SIZES), "to output", "to tag"], rows)
     lines += paragraph(
-        "The hard cases. *New keys*: another slot for each frame, and nonces without order, so that nothing",
-        "of the frame before helps. *28 + ...*: as many bytes of additional data before the message, two",
-        "addresses and MACsec's tag. *Loads*: keys of other slots are loaded one after the other; frames,",
-        "and keys, in 1000 clocks.",
+        "Hard cases. *New keys*: a different slot for each frame and unordered nonces, so that nothing",
+        "can be reused from the frame before. *28 + ...*: 28 bytes of additional data before the message,",
+        "two addresses and MACsec's SecTAG. *Loads*: keys are loaded into other slots continuously;",
+        "frames and keys per 1000 clocks.",
     )
     words = [f"new keys, {f'{ad} + ' if ad else ''}{size} bytes" for ad, size in HARD]
     words += [f"loads, {size} bytes" for size in LOADED]
@@ -400,12 +440,13 @@ def frames() -> list[str]:
 
 
 def every_size(found: list[dict]) -> list[str]:
-    """What clock frames need whatever their size, and what is enough from some size on."""
+    """The worst frame size of each engine, and the clock that suffices from a given size up."""
     lines = paragraph(
-        "Every size from 64 to 9000 bytes, back to back: the worst of all, and the clock that is enough for",
-        "100 Gbit/s whatever the size, from so many bytes on. Each part of a packet begins a beat, so one",
-        "byte more than a beat is worse than its neighbours; with a new key for each frame, OCB's shortest",
-        "frames wait for Ktop and tag, two calls of one core. *Keys*: as above, one or new ones.",
+        "All sizes from 64 to 9000 bytes, back to back: the worst size, and the clock that suffices for",
+        "100 Gbit/s at every size from the given one up. Each part of a packet starts a new beat, so one",
+        "byte more than a full beat is worse than its neighbors. With a new key for each frame, OCB3's",
+        "shortest frames wait for one core to compute both Ktop and the tag. *Keys*: one key, or a new",
+        "one for each frame.",
     )
     steps = (64, 129, 257, 513, 1025, 2049)
     rows = []
@@ -413,26 +454,27 @@ def every_size(found: list[dict]) -> list[str]:
         keys = {ONE_KEY: "one", NEW_KEYS: "new"}[row["keys"]]
         enough = [f"{clock_from(row, size):.0f}" for size in steps]
         worst = f"{row['worst_bytes']} bytes, {row['worst_mhz']:.0f} MHz"
-        rows.append([f"`{row['engine']}`, {row['direction']}", keys, worst, *enough])
-    return lines + table(["engine", "keys", "worst", *(f"MHz from {size} bytes on" for size in steps)], rows)
+        rows.append([f"{engine_name(row['engine'])}, {row['direction']}", keys, worst, *enough])
+    return lines + table(["engine", "keys", "worst size", *(f"MHz, ≥ {size} bytes" for size in steps)], rows)
 
 
 def clock_from(row: dict, size: int) -> float:
-    """A clock that is enough for frames of this size and longer ones."""
+    """The clock in MHz that suffices for frames of this size and longer."""
     known = row["mhz_from_bytes_on"]
     return next((needed for start, needed in reversed(known) if start <= size), known[0][1])
 
 
 def builds(known: dict[str, dict]) -> list[str]:
-    """A build of an engine a line: its area, its clock in the model, its frames."""
+    """Area, model clock and line rate of each build of an engine."""
     every = read("frames.json").get("every_size", [])
-    lines = ["### 512-bit engines: one build a line", ""]
+    lines = ["### 512-bit engines: area, clock and line rate by build", ""]
     lines += paragraph(
-        "Area, model clock and frames of the same build. Cipher lanes and multipliers are synthesized on",
-        "their own, and put together with what is around them by their pins' times. *Around*: the model's",
-        "clock of what is around them alone. At the model's clock, as little a measurement as that is: what",
-        "a line of 100 Gbit/s carries of the worst size, and from which size on it is full; the slower way,",
-        "with another key and a new nonce for each frame.",
+        "Area, model clock and frame rate of the same build. Cipher lanes and multipliers are synthesized",
+        "separately and combined with the surrounding logic by the timing of their pins. *Surrounding*:",
+        "the model clock of that logic alone. The last two columns are what a 100 Gbit/s line carries at",
+        "the model clock (again a model, not a measurement) in frames of the worst size, and the size",
+        "from which the line is full. They are for the slower direction, with a new key and a new nonce",
+        "for each frame.",
     )
     rows = []
     for top, (engine, what, ways) in BUILDS.items():
@@ -458,37 +500,39 @@ def builds(known: dict[str, dict]) -> list[str]:
                 what,
                 *(found.get(field, GAP) for field in ("lut", "ff", "bram")),
                 *(f"{found[field]:.0f}" for field in ("model_mhz", "around_mhz")),
-                found["slowest"],
+                SLOWEST.get(found["slowest"], f"`{found['slowest']}`"),
                 *cells,
             ]
         )
-    head = ["engine", "which", "LUT", "FF", "BRAM", "model MHz", "around", "the slowest is"]
-    return lines + table([*head, "worst size", "100 Gbit/s from"], rows)
+    head = ["engine", "build", "LUT", "FF", "BRAM", "model MHz", "surrounding", "critical path in"]
+    return lines + table([*head, "at the worst size", "100 Gbit/s from"], rows)
 
 
 def clocks() -> list[str]:
     rows = []
     for core in MODES:
-        bits = 128 if core.module != "eme2" else "128 in a pass; 126.5 over 4096-byte messages back to back"
+        bits = 128 if core.module != "eme2" else "128 per pass; 126.5 over back-to-back 4096-byte messages"
         paper = core.paper.latency if core.paper else GAP
         test = RTL.parent / "crates" / "sealcomb-rtl" / "tests" / f"{core.test}.rs"
         if not test.exists():
-            sys.exit(f"{test} is not there, and the clocks of {core.name} are what it asserts")
+            sys.exit(f"{test} is missing: it asserts the clock counts of {core.name}")
         page = f"[page](docs/{core.module}.md), [test](../crates/sealcomb-rtl/tests/{test.name})"
         rows.append([core.name, bits, core.latency, paper, core.packet, page])
     return [
-        "### Single-core modes: clocks",
+        "### Single-core modes: latency and throughput",
         "",
-        "Exact, asserted by tests. d: blocks of AD, a: the same but at least 1, l: blocks of the message.",
+        "Exact clock counts, asserted by tests. d: AD blocks; a: AD blocks, at least 1; l: message blocks.",
         "",
         *table(
-            ["core", "bits a clock", "latency", "the paper's", "clocks a packet, back to back", "more"], rows
+            ["core", "bits per clock", "latency", "paper", "clocks per packet, back to back", "see"], rows
         ),
-        "",
-        "Like for like: the paper's latencies contain the reset and what is made of the key, which here",
-        "belongs to loading one. That is 11 clocks of ELmD's, 14 of ELmD(6,6)'s and 12 of COPA's, so beside",
-        "28 + d, 20 + d and 41 + d stand 24 + d, 16 + d and 49 + d. Of OCB3's, Stretch, and Setup as far as",
-        "it is Ktop, are hidden behind the packet before.",
+        *paragraph(
+            "The paper's latencies include the reset and the key-dependent values: 11 clocks for ELmD, 14",
+            "for ELmD(6,6), 12 for COPA. These cores compute those values when a key is loaded. Without",
+            "them the paper's latencies are 24 + d, 16 + d and 49 + d, compared with 28 + d, 20 + d and",
+            "41 + d here. OCB3 hides Stretch, and the part of Setup that is Ktop, behind the preceding",
+            "packet.",
+        ),
     ]
 
 
@@ -496,7 +540,7 @@ def ecp5() -> list[str]:
     found = read("ecp5.json")
     lines = ["### ECP5, placed and routed", ""]
     if not found:
-        return [*lines, "Not measured: no core has been placed and routed for this table.", ""]
+        return [*lines, "Not measured.", ""]
     rows = []
     for name, top in found["tops"].items():
         mhz = sorted(top["mhz_by_seed"].values())
@@ -505,13 +549,33 @@ def ecp5() -> list[str]:
     return [
         *lines,
         *paragraph(
-            f"{found['tool']}. {found['device']}. Each core stands between two shift registers, which are",
-            "counted. Most of a path is routing there: the figures say that a core works on an open device,",
-            "not how fast it would be on a large one. `gcm_bram` is a whole core, GCM with 16 slots and its",
-            "S-boxes in block RAM; it was placed before GHASH got its present registers.",
+            f"{found['tool']}. {found['device']}. Each core is placed between two shift registers, which",
+            "are counted. Routing dominates the critical paths there: the figures show that a core works",
+            "on an open device, not how fast it would be on a large one. `gcm_bram` is a complete core,",
+            "GCM with 16 slots and its S-boxes in block RAM; it was placed before GHASH got its current",
+            "registers.",
         ),
         *table(["core", "LUT4", "FF", "EBR", "seeds", "best MHz", "median MHz"], rows),
     ]
+
+
+def cores() -> str:
+    """The table of cores at the top of the README: default parameters, area and model clock."""
+    known = tops()
+    estimates = read("engines_area.json").get("engines", {})
+    rows = []
+    for name, algorithm, bits, page in OVERVIEW:
+        top = known.get(name, {})
+        area = f"{top['lut']} LUT" if "lut" in top else GAP
+        if area == GAP and name in SERPENT_BUILDS:
+            area = f"{estimates[SERPENT_BUILDS[name]]['alm_estimate']} ALM (estimate)"
+        clock = f"{top['model_mhz']:.0f}" if "model_mhz" in top else GAP
+        module = top.get("module", name)
+        rows.append([f"`{module}`", algorithm, bits, area, clock, f"[{page}](docs/{page}.md)"])
+    return (
+        "\n".join(table(["core", "algorithm", "bits per clock", "area", "model MHz", "page"], rows)[:-1])
+        + "\n"
+    )
 
 
 def text() -> str:
@@ -520,25 +584,24 @@ def text() -> str:
     lines = [
         *paragraph(
             f"LUT, FF, BRAM (18 Kbit): {tool}. *ALM estimate*: counted, not placed. *Model MHz*: **model,",
-            "W=300 ps, not P&R** (300 ps for each net, 7-series pin delays): good for ranking designs of",
-            "this flow, not to be set against the papers' MHz. *Paper*: table I of the ELmD hardware paper,",
-            f"Virtex-6 xc6vlx240t-2, ISE 13.4, placed and routed. `{GAP}`: not measured, or not in the",
-            "paper.",
+            "W=300 ps, not P&R** (300 ps per net, 7-series pin delays). It ranks designs of this flow; do",
+            "not compare it with the papers' MHz. *Paper*: table I of the ELmD hardware paper, Virtex-6",
+            f"xc6vlx240t-2, ISE 13.4, placed and routed. `{GAP}`: not measured, or not in the paper.",
         ),
         *clocks(),
         "### Single-core modes: area",
         "",
         *table(["core", "configuration", *AREA_HEAD], area_rows(MODES, known, latencies=False)),
         *paragraph(
-            "The paper's cores have one key, whole blocks, one packet at a time and no flow control; the",
-            "pages of the modes say what these have beside that. The paper's line for AES-GCM is another",
+            "The paper's cores hold one key, take whole blocks, process one packet at a time and have no",
+            "flow control; the core pages list what is added here. The paper's AES-GCM row is another",
             "group's core (Virtex-5, 4770 slices, 311 MHz, 36.92 Gbit/s [1]).",
         ),
         *parts(),
         *share(known),
-        "### Cipher pipes and parts",
+        "### Cipher pipes and building blocks",
         "",
-        "128 bits a clock, but 512 for `ghash4`. Key schedules are included, as in the paper's.",
+        "128 bits per clock; `ghash4` takes 512. Key schedules are included, as in the paper.",
         "",
         *table(
             ["core", "configuration", "latency in clocks", *AREA_HEAD],
@@ -548,16 +611,16 @@ def text() -> str:
         *builds(known),
         *frames(),
         *ecp5(),
-        "### Slips in the papers",
+        "### Errors in the papers",
         "",
         *paragraph(
-            "[1] ELmD paper: AES encryption at 315.16 MHz is 40.34 Gbit/s at 128 bits a clock, not 38.47;",
-            "the quoted GCM at 311 MHz is 39.8, not 36.92.",
+            "[1] ELmD paper: AES encryption at 315.16 MHz is 40.34 Gbit/s at 128 bits per clock, not",
+            "38.47; the quoted GCM at 311 MHz is 39.8, not 36.92.",
         ),
         *paragraph(
-            "[2] 100 Gbit/s paper: AES alone at 252 MHz is 129 Gbit/s at 512 bits a clock, not 124.",
-            "OCB-Serpent has 133 Gbit/s there, and 141 Gbit/s, 39 kALM and 275 MHz in the longer version",
-            "(VLSI-SoC 2012).",
+            "[2] 100 Gbit/s paper: AES alone at 252 MHz is 129 Gbit/s at 512 bits per clock, not 124. It",
+            "has 133 Gbit/s for OCB-Serpent; the longer version (VLSI-SoC 2012) has 141 Gbit/s, 39 kALM",
+            "and 275 MHz.",
         ),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -569,10 +632,11 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
-    readme = README.read_text()
-    before, rest = readme.split(BEGIN)
-    after = rest.split(END)[1]
-    filled = before + BEGIN + text() + END + after
+    readme = filled = README.read_text()
+    for name, generated in (("cores", cores()), ("results", text())):
+        begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->\n"
+        before, rest = filled.split(begin)
+        filled = before + begin + generated + end + rest.split(end)[1]
     if not arguments.check:
         README.write_text(filled)
         return 0
