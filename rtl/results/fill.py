@@ -146,7 +146,7 @@ HARD = ((0, 64), (0, 65), (0, 128), (0, 129), (28, 64), (28, 1500))
 LOADED = (64, 65, 256)
 
 # How frames.json abbreviates the parameters of an engine.
-OPTIONS = {"4 cores": "AUX=0", "both": "DIRECTION=2", "split": "SPLIT=1", "tag beside": "TAG_BESIDE=1"}
+OPTIONS = {"4 cores": "AUX=0", "both": "DIRECTION=2", "split": "SPLIT=1", "tag port": "TAG_BESIDE=1"}
 
 # Tops that are engines: name in frames.json, build, and directions measured there.
 BUILDS = {
@@ -155,7 +155,7 @@ BUILDS = {
     "ocb512_aes_open": ("ocb512_aes", "open", ("open",)),
     "ocb512_aes_both": ("ocb512_aes, both", "both", ("seal", "open")),
     "gcm512_aes": ("gcm512_aes", "both", ("seal", "open")),
-    "gcm512_aes_split": ("gcm512_aes, split, tag beside", "both, `SPLIT=1 TAG_BESIDE=1`", ("seal", "open")),
+    "gcm512_aes_split": ("gcm512_aes, split, tag port", "both, `SPLIT=1 TAG_BESIDE=1`", ("seal", "open")),
 }
 
 
@@ -305,7 +305,7 @@ def parts() -> list[str]:
             total = sum(places.values())
             pipes = sum(number for part, number in places.items() if is_pipe(part))
             rest = [
-                f"{part.replace('(its own)', 'top level')} {number}"
+                f"{'top level' if part == '(its own)' else f'`{part}`'} {number}"
                 for part, number in places.items()
                 if not is_pipe(part)
             ]

@@ -60,7 +60,7 @@ class Engine:
             ", both": self.is_ocb and self.direction == 2,
             ", 4 cores": not self.aux,
             ", split": self.split,
-            ", tag beside": self.tag_beside,
+            ", tag port": self.tag_beside,
         }
         return self.top + "".join(word for word, is_so in words.items() if is_so)
 
