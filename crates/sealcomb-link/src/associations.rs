@@ -1,4 +1,4 @@
-//! The associations in use: one to send under, any number to receive under.
+//! The security associations in use: at most one for sending, any number for receiving.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,45 +8,45 @@ use std::time::{Duration, Instant};
 use sealcomb_esp::{Numbers, Sequence, Suite, Window};
 
 use crate::config::Config;
-use crate::control::Association;
+use crate::control::SaParameters;
 
-/// Whoever panicked with a lock held left nothing half done that matters.
+/// Locks a mutex. Poisoning is ignored: every critical section leaves the data consistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What may still be done under a key.
+/// The remaining sequence numbers and bytes of a key.
 struct Budget {
     numbers: Numbers,
     bytes: u64,
 }
 
-/// The sending side of an association. After any of its limits it gives out no numbers, and so nothing is sealed.
-pub struct Outbound {
-    /// Counts the keys of this end since its start.
+/// The sending side of an association. Beyond a hard limit it issues no sequence numbers, so nothing can be sealed.
+pub struct OutboundSa {
+    /// Key number at this end, counted from its start.
     pub generation: u64,
-    /// Counts the offers of the master since its start.
+    /// Offer number, counted from the master's start.
     pub epoch: u64,
-    /// Of the other end.
+    /// The peer's SPI.
     pub spi: u32,
-    /// With the keys.
+    /// The cipher suite, keyed.
     pub suite: Suite,
-    /// When it was installed.
+    /// Time of installation.
     pub since: Instant,
     extended: bool,
     until: Instant,
     soft_packets: u64,
     soft_bytes: u64,
     budget: Mutex<Budget>,
-    /// A packet did not go for want of numbers or bytes.
-    spent: AtomicBool,
+    /// Set once a packet was refused for lack of sequence numbers or bytes.
+    exhausted: AtomicBool,
     packets: AtomicU64,
     bytes: AtomicU64,
 }
 
-impl Outbound {
-    fn new(association: Association, config: &Config, now: Instant) -> Self {
-        let Association { generation, epoch, spi, suite } = association;
+impl OutboundSa {
+    fn new(association: SaParameters, config: &Config, now: Instant) -> Self {
+        let SaParameters { generation, epoch, spi, suite } = association;
         let numbers = Numbers::new(1, config.last_number());
         Self {
             generation,
@@ -59,13 +59,13 @@ impl Outbound {
             soft_packets: config.rekey.packets,
             soft_bytes: config.rekey.bytes,
             budget: Mutex::new(Budget { numbers, bytes: config.limits.bytes }),
-            spent: AtomicBool::new(false),
+            exhausted: AtomicBool::new(false),
             packets: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
         }
     }
 
-    /// Numbers for packets of these lengths, in order; it ends early where the key has reached a limit.
+    /// Issues sequence numbers for packets of these lengths, in order. Stops at the first packet that exceeds a hard limit.
     pub fn number(&self, lengths: impl Iterator<Item = usize>, now: Instant, mut take: impl FnMut(Sequence)) {
         if now >= self.until {
             return;
@@ -74,10 +74,10 @@ impl Outbound {
         let mut budget = lock(&self.budget);
         for length in lengths {
             let length = length as u64;
-            // In this order: no number is lost to a packet that does not go.
+            // Bytes are checked first, so that a refused packet uses up no sequence number.
             let left = budget.bytes.checked_sub(length);
             let Some((left, number)) = left.and_then(|left| Some((left, budget.numbers.take()?))) else {
-                self.spent.store(true, Ordering::Relaxed);
+                self.exhausted.store(true, Ordering::Relaxed);
                 break;
             };
             budget.bytes = left;
@@ -90,56 +90,56 @@ impl Outbound {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Packets and bytes so far.
+    /// Returns the numbers of packets and of bytes sent so far.
     pub fn used(&self) -> (u64, u64) {
         (self.packets.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed))
     }
 
-    /// Whether it has carried so much that the key should be changed.
-    pub fn is_worn(&self) -> bool {
+    /// Returns whether a soft limit of packets or bytes is reached, so that the key should be replaced.
+    pub fn is_past_soft_limit(&self) -> bool {
         let (packets, bytes) = self.used();
         packets >= self.soft_packets || bytes >= self.soft_bytes
     }
 
-    /// Whether it is past a limit: its age, or those of packets and bytes, for which a packet did not go.
-    pub fn is_over(&self, now: Instant) -> bool {
-        now >= self.until || self.spent.load(Ordering::Relaxed)
+    /// Returns whether a hard limit is reached: the age, or a limit of packets or bytes that a packet was refused for.
+    pub fn is_past_hard_limit(&self, now: Instant) -> bool {
+        now >= self.until || self.exhausted.load(Ordering::Relaxed)
     }
 }
 
 /// The receiving side of an association.
-pub struct Inbound {
-    /// Counts the keys of this end since its start.
+pub struct InboundSa {
+    /// Key number at this end, counted from its start.
     pub generation: u64,
-    /// Counts the offers of the master since its start.
+    /// Offer number, counted from the master's start.
     pub epoch: u64,
-    /// Of this end.
+    /// This end's SPI.
     pub spi: u32,
-    /// With the keys.
+    /// The cipher suite, keyed.
     pub suite: Suite,
-    /// When it was installed.
+    /// Time of installation.
     pub since: Instant,
     extended: bool,
-    /// The highest number that the other end may use.
+    /// The highest sequence number that the peer may use.
     last: u64,
     until: Instant,
     window: Mutex<Window>,
     packets: AtomicU64,
 }
 
-/// What a receiver thinks of a packet before it is verified.
+/// The result of checking a packet before it is verified.
 pub enum Admission {
-    /// It may be new, and has this number.
+    /// The packet may be new. Its full sequence number is this one.
     New(Sequence),
-    /// It came before, or is too old to tell.
+    /// The packet is a replay, or older than the window.
     Replayed,
-    /// The key is past a limit.
+    /// The key is beyond a hard limit.
     Expired,
 }
 
-impl Inbound {
-    fn new(association: Association, config: &Config, now: Instant) -> Self {
-        let Association { generation, epoch, spi, suite } = association;
+impl InboundSa {
+    fn new(association: SaParameters, config: &Config, now: Instant) -> Self {
+        let SaParameters { generation, epoch, spi, suite } = association;
         Self {
             generation,
             epoch,
@@ -148,14 +148,14 @@ impl Inbound {
             since: now,
             extended: config.extended,
             last: config.last_number(),
-            // The other end begins to count a little later, and its last packets have the overlap to arrive.
+            // The peer installs the key slightly later, and its last packets may take up to the overlap to arrive.
             until: now + config.limits.age + config.overlap,
             window: Mutex::new(Window::new(config.window, 1)),
             packets: AtomicU64::new(0),
         }
     }
 
-    /// Of a packet that carries this number or its low half.
+    /// Checks a packet that carries this sequence number (with ESN, its low 32 bits) against limits and window.
     pub fn admit(&self, sent: u32, now: Instant) -> Admission {
         if now >= self.until {
             return Admission::Expired;
@@ -168,79 +168,79 @@ impl Inbound {
         }
     }
 
-    /// Takes note of a verified packet; `false`: another one of its number came first.
+    /// Advances the window for a verified packet. Returns `false` if its sequence number was accepted before.
     pub fn accept(&self, sequence: Sequence) -> bool {
         let is_new = lock(&self.window).accept(sequence.number());
         self.packets.fetch_add(is_new.into(), Ordering::Relaxed);
         is_new
     }
 
-    /// Packets that were accepted.
+    /// Returns the number of accepted packets.
     pub fn packets(&self) -> u64 {
         self.packets.load(Ordering::Relaxed)
     }
 }
 
-/// By SPI.
-pub type Receiving = HashMap<u32, Arc<Inbound>>;
+/// The receiving associations by SPI.
+pub type Receiving = HashMap<u32, Arc<InboundSa>>;
 
-/// All of them. Threads that move packets take what there is once a batch; the control of keys changes it.
+/// All associations of a link. Packet threads take a snapshot per batch; the control task updates them.
 #[derive(Default)]
 pub struct Associations {
-    sending: RwLock<Option<Arc<Outbound>>>,
+    sending: RwLock<Option<Arc<OutboundSa>>>,
     receiving: RwLock<Arc<Receiving>>,
-    /// Generations before this one end at this time.
+    /// Scheduled retirements: at this time, all earlier generations end.
     retiring: Mutex<Vec<(u64, Instant)>>,
 }
 
 impl Associations {
-    /// The one to send under, if there is one.
-    pub fn sending(&self) -> Option<Arc<Outbound>> {
+    /// Returns the sending association, if any.
+    pub fn sending(&self) -> Option<Arc<OutboundSa>> {
         self.sending.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Those to receive under.
+    /// Returns the receiving associations.
     pub fn receiving(&self) -> Arc<Receiving> {
         self.receiving.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends under this one from the next batch on. The one before it ends with the batches that have it.
-    pub fn send_under(&self, association: Association, config: &Config, now: Instant) {
-        let outbound = Arc::new(Outbound::new(association, config, now));
+    /// Replaces the sending association, from the next batch on. Batches in flight finish under the old one.
+    pub fn send_under(&self, association: SaParameters, config: &Config, now: Instant) {
+        let outbound = Arc::new(OutboundSa::new(association, config, now));
         *self.sending.write().unwrap_or_else(PoisonError::into_inner) = Some(outbound);
     }
 
-    /// Receives under this one too.
-    pub fn receive(&self, association: Association, config: &Config, now: Instant) {
-        let inbound = Arc::new(Inbound::new(association, config, now));
+    /// Adds a receiving association.
+    pub fn receive(&self, association: SaParameters, config: &Config, now: Instant) {
+        let inbound = Arc::new(InboundSa::new(association, config, now));
         self.change(|receiving| {
             receiving.insert(inbound.spi, inbound);
         });
     }
 
-    /// Receives no more under the one of this generation.
+    /// Removes the receiving association of this generation.
     pub fn forget(&self, generation: u64) {
         self.change(|receiving| receiving.retain(|_, inbound| inbound.generation != generation));
     }
 
-    /// Receives under generations before this one until then.
+    /// Schedules the removal of all receiving associations of earlier generations at the time `at`.
     pub fn retire(&self, generation: u64, at: Instant) {
         lock(&self.retiring).push((generation, at));
     }
 
-    /// Drops what is past its time, and with it the keys.
+    /// Removes expired and retired associations, and drops their keys.
     pub fn expire(&self, now: Instant) {
         let mut retiring = lock(&self.retiring);
         let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(generation, _)| *generation).max();
         retiring.retain(|(_, at)| *at > now);
         drop(retiring);
-        let is_over =
-            |inbound: &Inbound| ended.is_some_and(|ended| inbound.generation < ended) || inbound.until <= now;
-        if self.receiving().values().any(|inbound| is_over(inbound)) {
-            self.change(|receiving| receiving.retain(|_, inbound| !is_over(inbound)));
+        let is_past_hard_limit =
+            |inbound: &InboundSa| ended.is_some_and(|ended| inbound.generation < ended) || inbound.until <= now;
+        if self.receiving().values().any(|inbound| is_past_hard_limit(inbound)) {
+            self.change(|receiving| receiving.retain(|_, inbound| !is_past_hard_limit(inbound)));
         }
-        // Some batch more would be refused anyway; but the key goes.
-        let long_ago = |outbound: &Arc<Outbound>| now >= outbound.until + Duration::from_secs(1);
+        // Its limit already prevents sending; this drops the key. The delay lets batches in flight finish.
+        let long_ago = |outbound: &Arc<OutboundSa>| now >= outbound.until + Duration::from_secs(1);
         if self.sending().as_ref().is_some_and(long_ago) {
             *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
         }
@@ -295,14 +295,14 @@ mod tests {
         Config::read(&at("link.toml")).unwrap()
     }
 
-    /// Of the latest start of a master whose epochs begin anew with each key.
-    fn association(config: &Config, generation: u64, spi: u32) -> Association {
+    /// Returns parameters of epoch 1, as if the master had restarted before each key.
+    fn association(config: &Config, generation: u64, spi: u32) -> SaParameters {
         let keymat = vec![7; config.transform.keymat_bytes()];
-        Association { generation, epoch: 1, spi, suite: config.transform.suite(&keymat).unwrap() }
+        SaParameters { generation, epoch: 1, spi, suite: config.transform.suite(&keymat).unwrap() }
     }
 
-    /// The numbers that packets of these lengths get.
-    fn numbers(outbound: &Outbound, lengths: &[usize], now: Instant) -> Vec<u64> {
+    /// Returns the sequence numbers issued for packets of these lengths.
+    fn numbers(outbound: &OutboundSa, lengths: &[usize], now: Instant) -> Vec<u64> {
         let mut taken = Vec::new();
         outbound.number(lengths.iter().copied(), now, |sequence| taken.push(sequence.number()));
         taken
@@ -312,12 +312,12 @@ mod tests {
     fn a_key_carries_as_many_packets_as_it_may_and_no_other() {
         let config = config("packets = 3", false);
         let now = Instant::now();
-        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
+        let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
         assert_eq!(numbers(&outbound, &[100, 100], now), [1, 2]);
         assert_eq!(numbers(&outbound, &[100], now), [3]);
-        assert!(!outbound.is_over(now), "nothing was refused");
+        assert!(!outbound.is_past_hard_limit(now), "nothing was refused");
         assert_eq!(numbers(&outbound, &[0], now), [0; 0]);
-        assert!(outbound.is_over(now));
+        assert!(outbound.is_past_hard_limit(now));
         assert_eq!(outbound.used(), (3, 300));
     }
 
@@ -325,14 +325,14 @@ mod tests {
     fn a_key_carries_as_many_bytes_as_it_may_and_no_other() {
         let config = config("bytes = 1000", false);
         let now = Instant::now();
-        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
+        let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
         assert_eq!(
             numbers(&outbound, &[600, 401, 1], now),
             [1],
-            "order is kept: the third waits for the second"
+            "no packet overtakes a refused one"
         );
-        assert!(outbound.is_over(now));
-        assert_eq!(numbers(&outbound, &[400], now), [2], "no number is lost to what does not go");
+        assert!(outbound.is_past_hard_limit(now));
+        assert_eq!(numbers(&outbound, &[400], now), [2], "a refused packet uses up no number");
         assert_eq!(numbers(&outbound, &[1], now), [0; 0]);
         assert_eq!(outbound.used(), (2, 1000));
     }
@@ -340,14 +340,14 @@ mod tests {
     #[test]
     fn a_key_ends_at_its_age_for_sending_and_an_overlap_later_for_receiving() {
         let config = config("", false);
-        // The key is a moment younger than what the test begins with.
+        // The key is installed one nanosecond after `before`.
         let before = Instant::now();
         let now = before + Duration::from_nanos(1);
-        let outbound = Outbound::new(association(&config, 1, 300), &config, now);
-        let inbound = Inbound::new(association(&config, 1, 300), &config, now);
+        let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
+        let inbound = InboundSa::new(association(&config, 1, 300), &config, now);
         assert_eq!(numbers(&outbound, &[1], before + AGE), [1]);
         assert!(numbers(&outbound, &[1], now + AGE).is_empty());
-        assert!(outbound.is_over(now + AGE) && !outbound.is_over(before + AGE));
+        assert!(outbound.is_past_hard_limit(now + AGE) && !outbound.is_past_hard_limit(before + AGE));
         assert!(matches!(inbound.admit(1, before + AGE + OVERLAP), Admission::New(_)));
         assert!(matches!(inbound.admit(1, now + AGE + OVERLAP), Admission::Expired));
     }
@@ -357,7 +357,7 @@ mod tests {
         for esn in [false, true] {
             let config = config("packets = 1000", esn);
             let now = Instant::now();
-            let inbound = Inbound::new(association(&config, 1, 300), &config, now);
+            let inbound = InboundSa::new(association(&config, 1, 300), &config, now);
             let admitted = |sent| match inbound.admit(sent, now) {
                 Admission::New(sequence) => Some(sequence),
                 Admission::Replayed | Admission::Expired => None,
@@ -366,7 +366,7 @@ mod tests {
             assert!(matches!(inbound.admit(1001, now), Admission::Expired));
             let last = admitted(1000).unwrap();
             assert_eq!(last.number(), 1000);
-            assert!(admitted(1000).is_some(), "what is not verified moves nothing");
+            assert!(admitted(1000).is_some(), "an unverified packet does not move the window");
             assert!(inbound.accept(last));
             assert!(!inbound.accept(last), "a copy in the same batch");
             assert!(matches!(inbound.admit(1000, now), Admission::Replayed));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_nobody_will_send_under_goes_at_once() {
+    fn a_forgotten_association_is_removed_at_once() {
         let config = config("", false);
         let now = Instant::now();
         let associations = Associations::default();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn retired_keys_go_and_later_ones_stay() {
+    fn retired_associations_are_removed_and_later_ones_stay() {
         let config = config("", false);
         let now = Instant::now();
         let associations = Associations::default();
@@ -412,13 +412,13 @@ mod tests {
     }
 
     #[test]
-    fn the_key_to_send_under_goes_after_its_age() {
+    fn the_sending_association_is_removed_after_its_age() {
         let config = config("", false);
         let now = Instant::now();
         let associations = Associations::default();
         associations.send_under(association(&config, 1, 300), &config, now);
         associations.expire(now + AGE);
-        assert!(associations.sending().is_some(), "a batch may have it");
+        assert!(associations.sending().is_some(), "a batch may be using it");
         associations.expire(now + AGE + Duration::from_secs(1));
         assert!(associations.sending().is_none());
     }

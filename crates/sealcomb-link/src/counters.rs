@@ -1,4 +1,4 @@
-//! What became of the packets, counted.
+//! Packet counters.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,27 +6,27 @@ use serde::Serialize;
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// Counters that one thread writes and any reads.
+        /// Counters of one packet thread. Only that thread writes them; any thread may read them.
         #[derive(Debug, Default)]
         pub struct Counters {
             $($(#[$doc])* pub $field: AtomicU64,)*
         }
 
-        /// Their values at some time.
+        /// A snapshot of the counters' values.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
         pub struct Counts {
             $($(#[$doc])* pub $field: u64,)*
         }
 
         impl Counters {
-            /// Adds their values to `counts`.
+            /// Adds the current values to `counts`.
             pub fn add_to(&self, counts: &mut Counts) {
                 $(counts.$field += self.$field.load(Ordering::Relaxed);)*
             }
         }
 
         impl Counts {
-            /// Each with its name.
+            /// Iterates over the counters' names and values.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($field), self.$field),)*].into_iter()
             }
@@ -35,58 +35,59 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Packets that came from the TUN device.
+    /// Packets read from the TUN device.
     out_packets,
-    /// Of these: sealed and handed to the network.
+    /// Packets sealed and sent.
     out_sent,
-    /// Bytes of those, as inner packets.
+    /// Bytes of the inner packets in `out_sent`.
     out_sent_bytes,
-    /// Of `out_packets`: no key was there to seal them under, or the key was past a limit.
+    /// Packets dropped because there was no key, or the key was past a hard limit.
     out_dropped_no_key,
-    /// Of `out_packets`: longer than the path carries. Their senders were told.
+    /// Packets dropped because they exceed the path MTU. Packets found too long before sealing are answered with ICMP.
     out_dropped_too_long,
-    /// Of `out_packets`: neither IPv4 nor IPv6.
+    /// Packets dropped because they are neither IPv4 nor IPv6.
     out_dropped_not_ip,
-    /// Of `out_packets`: the network did not take them.
+    /// Packets dropped because sealing or sending failed.
     out_dropped_unsent,
-    /// Datagrams that came from the other end's address, each segment of a coalesced one for itself.
+    /// Datagrams received from the peer's address. Segments of a coalesced datagram count individually.
     in_datagrams,
-    /// Of these: of one byte, which keep a NAT's mapping alive (RFC 3948, section 2.3).
+    /// NAT keepalives (RFC 3948, section 2.3).
     in_keepalives,
-    /// Of these: control messages, or what begins like one.
+    /// Datagrams that begin like a control message.
     in_control,
-    /// Of these: delivered to the TUN device.
+    /// Packets delivered to the TUN device.
     in_delivered,
-    /// Bytes of those, as inner packets.
+    /// Bytes of the inner packets in `in_delivered`.
     in_delivered_bytes,
-    /// Of `in_datagrams`: no association has their SPI.
+    /// Datagrams dropped because no association has their SPI.
     in_dropped_unknown_spi,
-    /// Of `in_datagrams`: their length, trailer or inner packet cannot be right.
+    /// Datagrams dropped because their length, trailer, or inner packet is invalid.
     in_dropped_malformed,
-    /// Of `in_datagrams`: their number came before, or is too old to tell.
+    /// Packets dropped as replays, or as older than the window.
     in_dropped_replayed,
-    /// Of `in_datagrams`: their ICV is wrong.
+    /// Packets dropped because their ICV does not verify.
     in_dropped_forged,
-    /// Of `in_datagrams`: under a key past its limit.
+    /// Packets dropped because their key is past a hard limit.
     in_dropped_expired,
-    /// Of `in_datagrams`: dummies.
+    /// Dummy packets (RFC 4303, section 2.6), which are dropped.
     in_dropped_dummy,
-    /// Of `in_datagrams`: marked by congestion where the inner flow knows no marks (RFC 6040).
+    /// Packets dropped because they are marked as having experienced congestion while the inner packet does not support
+    /// ECN (RFC 6040).
     in_dropped_congestion,
-    /// Of `in_datagrams`: the TUN device did not take them.
+    /// Packets that the TUN device did not accept.
     in_dropped_undelivered,
-    /// Of `in_control`: thrown away unread, since too many came at once.
+    /// Datagrams among `in_control` dropped unread, because they are too long or too many were queued.
     control_overrun,
 }
 
-/// Adds to a counter of which this thread is the only writer.
+/// Adds to a counter. Only the counter's own thread may call it.
 pub fn add(counter: &AtomicU64, count: usize) {
     counter.store(counter.load(Ordering::Relaxed) + count as u64, Ordering::Relaxed);
 }
 
 impl Counts {
-    /// What left the TUN device and is not accounted for: packets at work at this moment, and else none.
-    pub fn outbound_rest(&self) -> i128 {
+    /// Returns the outbound packets counted in no category. Nonzero only while packets are being processed.
+    pub fn unaccounted_out(&self) -> i128 {
         let dropped = [
             self.out_dropped_no_key,
             self.out_dropped_too_long,
@@ -98,8 +99,8 @@ impl Counts {
             - dropped.map(i128::from).iter().sum::<i128>()
     }
 
-    /// What came from the network and is not accounted for, likewise.
-    pub fn inbound_rest(&self) -> i128 {
+    /// Returns the inbound datagrams counted in no category. Nonzero only while datagrams are being processed.
+    pub fn unaccounted_in(&self) -> i128 {
         let accounted = [
             self.in_keepalives,
             self.in_control,

@@ -1,21 +1,22 @@
-//! From what two ends share to the keys of their associations.
+//! Key derivation: from the control key and a key of the source to the keys of two associations.
 //!
 //! ```text
 //! root        = HKDF-Extract("sealcomb-link 2", control key)
-//! control[e]  = HKDF-Expand(root, "control " e, 32)                 e: the end that sends, "master" or "slave"
+//! control[e]  = HKDF-Expand(root, "control " e, 32)                 e: the sender, "master" or "slave"
 //! mix         = HKDF-Expand(root, "mix", 32)
 //!
-//! epoch       = HKDF-Extract(mix, key of the source)
-//! context     = suite, 0, esn (0 or 1), boot of the master, boot of the slave, epoch (8 bytes),
-//!               nonce of the master, nonce of the slave, SPI of the master, SPI of the slave, key id
+//! epoch       = HKDF-Extract(mix, source key)
+//! context     = suite, 0, esn (0 or 1), master's boot ID, slave's boot ID, epoch number (8 bytes),
+//!               master's nonce, slave's nonce, master's SPI, slave's SPI, key ID
 //! keymat[e]   = HKDF-Expand(epoch, "keys of " e, 0, context)
 //! proof[m]    = HKDF-Expand(epoch, "proof of " m, 0, context)       m: "offer", "accept", "confirm" or "done"
 //! ```
 //!
-//! When the master makes an offer, the slave has not chosen its nonce and SPI: they are zeros in the proof of the offer.
+//! HKDF is that of RFC 5869 over SHA-256. An end's SPI is the one that it receives under. The slave's nonce and SPI are
+//! zero in the proof of an offer, since the slave has not chosen them yet.
 //!
-//! HKDF is that of RFC 5869 over SHA-256. Both nonces are new with each exchange: whatever the source gives, even the same
-//! key again, the keys of an association have never been there before. An SPI is that of the end that receives under it.
+//! Both nonces are regenerated for each exchange. The keys of an association are therefore fresh even if the source
+//! repeats a key.
 
 use hkdf::Hkdf;
 use sealcomb_esp::{Suite, Transform};
@@ -24,46 +25,46 @@ use zeroize::Zeroizing;
 
 use crate::config::Role;
 
-/// 32 bytes that are wiped.
+/// A secret of 32 bytes, zeroized on drop.
 pub type Secret = Zeroizing<[u8; 32]>;
 
-/// What follows from the control key alone.
+/// The root of the key schedule, derived from the control key.
 pub struct Root(Hkdf<Sha256>);
 
 impl Root {
-    /// Of a control key.
+    /// Derives the root from a control key.
     pub fn new(control_key: &[u8]) -> Self {
         Self(Hkdf::new(Some(b"sealcomb-link 2"), control_key))
     }
 
-    /// The key of the HMAC of messages that this end sends.
+    /// Returns the HMAC key of control messages from `sender`.
     pub fn control(&self, sender: Role) -> Secret {
         self.expand(&[b"control ", sender.name().as_bytes()])
     }
 
     fn expand(&self, info: &[&[u8]]) -> Secret {
         let mut secret = Secret::default();
-        self.0.expand_multi_info(info, &mut *secret).expect("32 bytes are a length of HKDF's");
+        self.0.expand_multi_info(info, &mut *secret).expect("HKDF can output 32 bytes");
         secret
     }
 }
 
-/// What two ends have told each other of an epoch. None of it is secret.
+/// The public parameters of an exchange, all of which are bound into the derived keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Algorithms.
+    /// The cipher suite.
     pub transform: Transform,
-    /// Whether sequence numbers have 64 bits.
+    /// Whether sequence numbers have 64 bits (ESN).
     pub extended: bool,
-    /// Of the master and the slave, new with each start of theirs.
+    /// The boot IDs of master and slave, regenerated at each start.
     pub boots: [[u8; 16]; 2],
-    /// Counts the keys of a session.
+    /// The key epoch.
     pub epoch: u64,
-    /// Of the master and the slave, new with each exchange.
+    /// The nonces of master and slave, regenerated for each exchange.
     pub nonces: [[u8; 32]; 2],
-    /// Under which the master and the slave receive.
+    /// The SPIs under which master and slave receive.
     pub spis: [u32; 2],
-    /// Of the source's key.
+    /// The source's ID of the key.
     pub key_id: String,
 }
 
@@ -81,16 +82,16 @@ impl Context {
     }
 }
 
-/// A message that proves that its sender has the source's key.
+/// A message that carries a proof of possession of the source key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// From the master, before the slave has chosen its nonce and SPI.
+    /// The master's offer, sent before the slave chooses its nonce and SPI.
     Offer,
-    /// From the slave.
+    /// The slave's answer to an offer.
     Accept,
-    /// From the master.
+    /// The master's confirmation of an accepted offer.
     Confirm,
-    /// From the slave.
+    /// The slave's answer to a confirmation.
     Done,
 }
 
@@ -105,36 +106,36 @@ impl Step {
     }
 }
 
-/// What follows from a source's key.
+/// The key material derived from a source key and a context.
 pub struct Epoch {
     hkdf: Hkdf<Sha256>,
     context: Context,
 }
 
 impl Epoch {
-    /// Of a key of the source and what was said of its use.
+    /// Derives the key material from a source key and the context of its use.
     pub fn new(root: &Root, key: &[u8], context: Context) -> Self {
         let mix = root.expand(&[b"mix"]);
         Self { hkdf: Hkdf::new(Some(&*mix), key), context }
     }
 
-    /// What was said of it.
+    /// Returns the context.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The suite under which this end sends.
+    /// Returns the keyed suite of the association in which `sender` sends.
     ///
     /// # Panics
-    /// Never: the transform gets as many bytes as it takes.
+    /// Never: the transform receives exactly `keymat_bytes`.
     pub fn suite(&self, sender: Role) -> Suite {
         let transform = self.context.transform;
         let mut keymat = Zeroizing::new(vec![0; transform.keymat_bytes()]);
         self.expand(b"keys of ", sender.name(), &mut keymat);
-        transform.suite(&keymat).expect("as many bytes as it takes")
+        transform.suite(&keymat).expect("keymat has the transform's size")
     }
 
-    /// What a message carries to show that its sender has the key.
+    /// Returns the proof of possession that the message of this step carries.
     pub fn proof(&self, step: Step) -> Secret {
         let mut proof = Secret::default();
         self.expand(b"proof of ", step.name(), &mut *proof);
@@ -143,7 +144,7 @@ impl Epoch {
 
     fn expand(&self, label: &[u8], name: &str, out: &mut [u8]) {
         let info = [label, name.as_bytes(), &[0], &self.context.bytes()];
-        self.hkdf.expand_multi_info(&info, out).expect("far fewer bytes than HKDF gives");
+        self.hkdf.expand_multi_info(&info, out).expect("outputs are far below HKDF's limit");
     }
 }
 
@@ -168,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_was_said_is_bound_into_the_keys() {
+    fn the_whole_context_is_bound_into_the_keys() {
         let base = proof(&[7; 32], &[8; 32], context());
         assert_eq!(base, proof(&[7; 32], &[8; 32], context()));
         assert_ne!(base, proof(&[6; 32], &[8; 32], context()));
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn each_message_has_a_proof_of_its_own() {
+    fn proofs_and_control_keys_are_distinct() {
         let epoch = Epoch::new(&Root::new(&[8; 32]), &[7; 32], context());
         let steps = [Step::Offer, Step::Accept, Step::Confirm, Step::Done];
         let proofs: std::collections::HashSet<_> = steps.map(|step| *epoch.proof(step)).into();
@@ -201,7 +202,7 @@ mod tests {
         assert_ne!(root.control(Role::Master), root.control(Role::Slave));
     }
 
-    /// Python's, of `cryptography`'s HKDF: tests/peer.py derives the same.
+    /// Pins the derivation to values computed by Python's `cryptography`, as `tests/net/peer.py` uses it.
     #[test]
     fn the_derivation_never_changes() {
         let root = Root::new(&[8; 32]);

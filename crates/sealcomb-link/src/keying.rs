@@ -1,4 +1,4 @@
-//! The task that changes keys: the state machine with a clock, a socket and a source of keys.
+//! The control task: it runs the rekey state machine with a clock, a socket, and a key source.
 
 use std::net::UdpSocket;
 use std::path::Path;
@@ -17,15 +17,15 @@ use crate::control::{Action, Control, Event, Settings};
 use crate::keys::{Source, SourceError};
 use crate::log::{Log, Topic};
 use crate::status::KeyCounters;
-use crate::supply::{News, fetch, supply};
+use crate::supply::{SourceEvent, fetch, supply};
 use crate::threads::Threads;
 
-/// How often it looks whether something is due.
+/// Resolution of the state machine's timers.
 const TICK: Duration = Duration::from_millis(5);
-/// Control messages that may wait.
-pub(crate) const WAITING: usize = 64;
+/// Maximum number of queued control messages.
+pub(crate) const MAX_QUEUED: usize = 64;
 
-/// What the control of keys acts upon.
+/// The environment of the state machine: configuration, associations, counters, socket, and log.
 pub(crate) struct Keying {
     config: Config,
     associations: Arc<Associations>,
@@ -51,7 +51,10 @@ impl Keying {
         Self { config, associations, counters, socket, log, started: Instant::now(), had_key: false }
     }
 
-    /// Runs until a signal ends it, or until one of the threads does, which is an error.
+    /// Runs until SIGTERM or SIGINT.
+    ///
+    /// # Errors
+    /// The reason why a thread or task has ended.
     pub(crate) async fn run(
         mut self,
         source: Source,
@@ -76,7 +79,7 @@ impl Keying {
         };
         let source = Arc::new(Mutex::new(Arc::new(source)));
         let (wanted, wants) = watch::channel(0);
-        // The machine asks for one key at a time.
+        // The state machine fetches one key at a time.
         let (ids_sender, ids) = mpsc::channel(1);
         let (news_sender, mut news) = mpsc::channel(1);
         match self.config.role {
@@ -88,10 +91,10 @@ impl Keying {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut datagrams = Vec::with_capacity(WAITING);
+        let mut datagrams = Vec::with_capacity(MAX_QUEUED);
         loop {
             tokio::select! {
-                _ = control.recv_many(&mut datagrams, WAITING) => {
+                _ = control.recv_many(&mut datagrams, MAX_QUEUED) => {
                     let now = Instant::now();
                     for datagram in datagrams.drain(..) {
                         if !machine.receive(&datagram, now) {
@@ -99,7 +102,7 @@ impl Keying {
                         }
                     }
                 }
-                Some(news) = news.recv() => self.source_says(&mut machine, news),
+                Some(news) = news.recv() => self.handle_source_event(&mut machine, news),
                 error = threads.ended() => return Err(error),
                 _ = tick.tick() => {}
                 _ = hang_up.recv() => self.reload(&mut machine, &source, path).await,
@@ -107,39 +110,39 @@ impl Keying {
                 _ = interrupt.recv() => return Ok(()),
             }
             let now = Instant::now();
-            if let Some(outbound) = self.associations.sending().filter(|outbound| outbound.is_worn()) {
+            if let Some(outbound) = self.associations.sending().filter(|outbound| outbound.is_past_soft_limit()) {
                 machine.worn(outbound.generation, now);
             }
             machine.tick(now);
-            self.act(&mut machine, &ids_sender, now);
+            self.execute(&mut machine, &ids_sender, now);
             wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
             self.associations.expire(now);
-            let has_key = self.associations.sending().is_some_and(|outbound| !outbound.is_over(now));
+            let has_key = self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
             self.log.key(has_key, self.had_key, self.started, now);
             self.had_key |= has_key;
             self.counters.note(machine.heard(), self.log.troubles());
         }
     }
 
-    fn source_says(&mut self, machine: &mut Control, news: News) {
+    fn handle_source_event(&mut self, machine: &mut Control, news: SourceEvent) {
         match news {
-            News::Keys(keys, used) => {
+            SourceEvent::Keys(keys, used) => {
                 let new = keys.into_iter().map(|key| machine.add_key(key)).filter(|is_new| *is_new).count();
                 if new > 0 {
                     self.log.end(Topic::Source);
                 }
-                // Nobody waits for it at the link's end.
+                // Fails only while the link is stopping.
                 let _ = used.send(new);
             }
-            News::Fetched(id, Ok(key)) => {
+            SourceEvent::Fetched(id, Ok(key)) => {
                 self.log.end(Topic::Source);
                 machine.fetched(&id, Some(key.key));
             }
-            News::Fetched(id, Err(error)) => {
+            SourceEvent::Fetched(id, Err(error)) => {
                 self.source_failed(&error);
                 machine.fetched(&id, None);
             }
-            News::Failed(error) => self.source_failed(&error),
+            SourceEvent::Failed(error) => self.source_failed(&error),
         }
     }
 
@@ -150,14 +153,14 @@ impl Keying {
             SourceError::Malformed(_) => count(&self.counters.source_malformed),
             SourceError::Failed(_) => {}
         }
-        self.log.begin(Topic::Source, &format!("the source of keys: {error}"), Instant::now());
+        self.log.begin(Topic::Source, &format!("key source failed: {error}"), Instant::now());
     }
 
-    fn act(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
+    fn execute(&mut self, machine: &mut Control, ids: &mpsc::Sender<String>, now: Instant) {
         let Self { config, associations, counters, socket, log, .. } = self;
         for action in machine.actions() {
             match action {
-                // What is not sent now is sent again.
+                // A message that cannot be sent now is retransmitted.
                 Action::Send(datagram) => drop(socket.send(&datagram)),
                 Action::Receive(association) => associations.receive(association, config, now),
                 Action::Forget(generation) => associations.forget(generation),
@@ -166,7 +169,7 @@ impl Keying {
                     count(&counters.changes);
                 }
                 Action::Retire(generation) => associations.retire(generation, now + config.overlap),
-                // There is room: the one before was answered.
+                // The channel has room: the previous fetch is complete.
                 Action::Fetch(id) => drop(ids.try_send(id)),
                 Action::Tell(event) => {
                     log.event(event, now);
@@ -185,15 +188,15 @@ impl Keying {
         }
     }
 
-    /// Takes over from the file what can change while the link runs.
+    /// Applies the reloadable fields of the configuration file.
     async fn reload(&mut self, machine: &mut Control, source: &Mutex<Arc<Source>>, path: &Path) {
         let new = match Config::read(path) {
             Ok(new) => new,
-            Err(mistakes) => {
-                for mistake in mistakes {
-                    tracing::error!("{mistake}");
+            Err(errors) => {
+                for error in errors {
+                    tracing::error!("{error}");
                 }
-                tracing::error!("the configuration stays as it was");
+                tracing::error!("reload failed: the configuration is invalid and remains unchanged");
                 return;
             }
         };
@@ -201,15 +204,15 @@ impl Keying {
             Ok(new) if new.is_single_use() == source.lock().await.is_single_use() => {
                 *source.lock().await = Arc::new(new);
             }
-            Ok(_) => tracing::warn!("another kind of source takes effect at the next start"),
+            Ok(_) => tracing::warn!("not reloaded: changing the type of key source requires a restart"),
             Err(error) => {
-                tracing::error!("{error:#}; the configuration stays as it was");
+                tracing::error!("reload failed: {error:#}; the configuration remains unchanged");
                 return;
             }
         }
-        let kept = self.config.kept(&new);
-        if !kept.is_empty() {
-            tracing::warn!("{} stay as they were until the next start", kept.join(", "));
+        let fields = self.config.fields_fixed_until_restart(&new);
+        if !fields.is_empty() {
+            tracing::warn!("not reloaded: changing these fields requires a restart: {}", fields.join(", "));
         }
         let now = Instant::now();
         self.config.rekey = new.rekey;
@@ -218,6 +221,6 @@ impl Keying {
         self.config.keys = new.keys;
         machine.set_interval(self.config.rekey.age, now);
         machine.change_now(now);
-        tracing::info!("[keys], [rekey], [limits] and overlap are as the file says now");
+        tracing::info!("reloaded: [keys], [rekey], [limits] and overlap");
     }
 }

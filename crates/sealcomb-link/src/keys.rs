@@ -1,4 +1,4 @@
-//! Where keys come from: a file, or a key management entity of ETSI GS QKD 014.
+//! Key sources: a file, or a key management entity (KME) of ETSI GS QKD 014.
 
 use std::fmt;
 use std::sync::Once;
@@ -19,30 +19,30 @@ use crate::config::{Etsi014, Keys};
 use crate::control::SourceKey;
 use crate::control::message::is_key_name;
 
-/// Has all TLS of this process go through one library. What begins a connection calls it first.
+/// Installs the TLS provider of this process. Must be called before the first connection.
 pub(crate) fn install_tls() {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
-        // Where something else has installed one already, that does as well.
+        // Fails only if a provider is installed already, which serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
 }
 
-/// Why a source gives no key. Nothing of a key is in it.
+/// The reason why a source delivered no key. It never contains any part of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceError {
-    /// The answer has no key in it.
+    /// The key container is empty.
     Empty,
-    /// The answer is none that the interface knows, or a key in it cannot be used.
+    /// The response violates GS QKD 014, or a key in it is unusable.
     Malformed(String),
-    /// There is no answer, or it is a refusal.
+    /// The request failed or was refused.
     Failed(String),
 }
 
 impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("its answer has no keys in it. Has the KME run out of them?"),
+            Self::Empty => f.write_str("the KME returned no keys; check whether it has run out of them"),
             Self::Malformed(why) | Self::Failed(why) => f.write_str(why),
         }
     }
@@ -60,72 +60,72 @@ fn failed<T>(why: impl Into<String>) -> Answer<T> {
     Err(SourceError::Failed(why.into()))
 }
 
-/// A source of keys.
+/// A key source.
 pub enum Source {
-    /// One key, from which new ones are derived each time.
+    /// A single key, repeated at every request. Fresh nonces make the derived keys unique.
     File(SourceKey),
     /// A key management entity.
-    Etsi014(Box<Entity>),
+    Etsi014(Box<KmeClient>),
 }
 
 impl Source {
-    /// The source that the configuration names.
+    /// Creates the configured source.
     ///
     /// # Errors
-    /// Where certificates or the key are none.
+    /// An invalid certificate or private key.
     pub fn new(keys: &Keys) -> Result<Self> {
         match keys {
-            // The name tells two files apart and nothing else of them.
+            // The key ID distinguishes different files and reveals nothing else about them.
             Keys::File(key) => {
                 let id = format!("file-{}", hex::encode(Fingerprint::of(key).0));
                 Ok(Self::File(SourceKey { id, key: key.clone() }))
             }
-            Keys::Etsi014(etsi014) => Ok(Self::Etsi014(Box::new(Entity::new(etsi014)?))),
+            Keys::Etsi014(etsi014) => Ok(Self::Etsi014(Box::new(KmeClient::new(etsi014)?))),
         }
     }
 
-    /// Whether it gives each key once only.
+    /// Returns whether the source must deliver each key only once.
     pub fn is_single_use(&self) -> bool {
         matches!(self, Self::Etsi014(_))
     }
 
-    /// The master's: new keys, at least one and up to `count` of them.
+    /// Requests keys for the master. Returns 1 to `count` keys.
     ///
     /// # Errors
-    /// Why there are none.
+    /// The reason why there are none.
     pub async fn new_keys(&self, count: usize) -> Result<Vec<SourceKey>, SourceError> {
         match self {
             Self::File(key) => Ok(vec![key.clone(); count]),
-            Self::Etsi014(entity) => entity.new_keys(count).await,
+            Self::Etsi014(kme) => kme.new_keys(count).await,
         }
     }
 
-    /// The slave's: the key of this name.
+    /// Fetches the key with this ID, for the slave.
     ///
     /// # Errors
-    /// Why it is not to be had.
+    /// The reason why it is not available.
     pub async fn key(&self, id: &str) -> Result<SourceKey, SourceError> {
         match self {
             Self::File(key) if key.id == id => Ok(key.clone()),
             Self::File(_) => {
-                failed("the other end has another key file: [keys] `file` must be the same at both")
+                failed("the peer has another key file; [keys] `file` must have equal contents at both ends")
             }
-            Self::Etsi014(entity) => entity.dec_key(id).await,
+            Self::Etsi014(kme) => kme.dec_key(id).await,
         }
     }
 }
 
 /// A client of a key management entity.
-pub struct Entity {
+pub struct KmeClient {
     client: Client,
-    /// Of the other end, up to before the method.
+    /// The base URL of the methods for the peer's SAE.
     url: String,
     size: u64,
-    /// What the entity allows, as far as it was asked since it last failed.
+    /// The KME's limits. `None` until its status was requested, and again after a failure.
     limits: Mutex<Option<Limits>>,
 }
 
-/// GS QKD 014, section 6.1: what a client has to keep to. What an entity does not tell limits nothing.
+/// The limits in a KME's status (GS QKD 014, section 6.1). A missing field means no limit.
 #[derive(Clone, Copy, Deserialize)]
 struct Limits {
     max_key_per_request: Option<usize>,
@@ -134,15 +134,15 @@ struct Limits {
 }
 
 impl Limits {
-    /// Those of an entity that does not tell its status.
+    /// Assumed limits of a KME without a valid status.
     const UNKNOWN: Self = Self { max_key_per_request: Some(1), max_key_size: None, min_key_size: None };
 
     fn check(self, size: u64) -> Answer<()> {
-        let (least, most) = (self.min_key_size.unwrap_or(0), self.max_key_size.unwrap_or(u64::MAX));
-        if (least..=most).contains(&size) {
+        let (min, max) = (self.min_key_size.unwrap_or(0), self.max_key_size.unwrap_or(u64::MAX));
+        if (min..=max).contains(&size) {
             return Ok(());
         }
-        failed(format!("the KME gives keys of {least} to {most} bits; `size` in [keys.etsi014] is {size}"))
+        failed(format!("`size` in [keys.etsi014] is {size}; the KME delivers keys of {min} to {max} bits"))
     }
 }
 
@@ -164,7 +164,7 @@ struct KeyId<'a> {
     key_id: &'a str,
 }
 
-/// GS QKD 014, section 6.3. Extensions are passed over.
+/// A key container (GS QKD 014, section 6.3). Extensions are ignored.
 #[derive(Deserialize)]
 struct Container {
     keys: Vec<ContainedKey>,
@@ -177,20 +177,20 @@ struct ContainedKey {
     key: String,
 }
 
-impl Entity {
+impl KmeClient {
     fn new(config: &Etsi014) -> Result<Self> {
         install_tls();
         let identity = Zeroizing::new([&config.key[..], b"\n", &config.cert].concat());
         let client = Client::builder()
-            .tls_certs_only(Certificate::from_pem_bundle(&config.ca).context("the certificates in `ca`")?)
-            .identity(Identity::from_pem(&identity).context("the certificate and key in `cert` and `key`")?)
+            .tls_certs_only(Certificate::from_pem_bundle(&config.ca).context("`ca`: invalid certificate")?)
+            .identity(Identity::from_pem(&identity).context("`cert` or `key`: invalid PEM")?)
             .https_only(true)
-            // To the entity that the configuration names, and to no other.
+            // Connect only to the configured KME.
             .redirect(Policy::none())
             .timeout(config.timeout)
             .tcp_keepalive(Duration::from_secs(15))
             .build()
-            .context("TLS")?;
+            .context("cannot set up TLS")?;
         let url = format!("{}/api/v1/keys/{}", config.url, config.peer_sae);
         Ok(Self { client, url, size: config.size, limits: Mutex::new(None) })
     }
@@ -198,7 +198,7 @@ impl Entity {
     async fn new_keys(&self, count: usize) -> Answer<Vec<SourceKey>> {
         let outcome = self.new_keys_within_limits(count).await;
         if outcome.is_err() {
-            // They may be others when it comes back.
+            // The limits may have changed when the KME is back.
             *self.limits.lock().await = None;
         }
         outcome
@@ -207,11 +207,11 @@ impl Entity {
     async fn new_keys_within_limits(&self, count: usize) -> Answer<Vec<SourceKey>> {
         let limits = self.limits().await?;
         limits.check(self.size)?;
-        let number = limits.max_key_per_request.map_or(count, |most| count.min(most.max(1)));
+        let number = limits.max_key_per_request.map_or(count, |max| count.min(max.max(1)));
         self.enc_keys(number).await
     }
 
-    /// GS QKD 014, section 5.1.
+    /// Returns the KME's limits, from its status if they are not cached (GS QKD 014, section 5.1).
     async fn limits(&self) -> Answer<Limits> {
         let mut known = self.limits.lock().await;
         if let Some(limits) = *known {
@@ -219,7 +219,7 @@ impl Entity {
         }
         let limits = match self.ask("status", self.client.get(format!("{}/status", self.url))).await {
             Ok(limits) => limits,
-            // Its other methods may be as they should.
+            // The other methods may still work.
             Err(SourceError::Malformed(_)) => Limits::UNKNOWN,
             Err(error) => return Err(error),
         };
@@ -227,16 +227,16 @@ impl Entity {
         Ok(limits)
     }
 
-    /// GS QKD 014, section 5.2.
+    /// Requests new keys (GS QKD 014, section 5.2).
     async fn enc_keys(&self, number: usize) -> Answer<Vec<SourceKey>> {
         self.ask_for_keys("enc_keys", &EncRequest { number, size: self.size }).await
     }
 
-    /// GS QKD 014, section 5.3.
+    /// Requests the key with this ID (GS QKD 014, section 5.3).
     async fn dec_key(&self, id: &str) -> Answer<SourceKey> {
         let request = DecRequest { key_ids: [KeyId { key_id: id }] };
         let keys = self.ask_for_keys("dec_keys", &request).await?;
-        let other = || SourceError::Malformed("dec_keys: it gave another key than it was asked for".into());
+        let other = || SourceError::Malformed("dec_keys: the KME returned another key than requested".into());
         keys.into_iter().find(|key| key.id == id).ok_or_else(other)
     }
 
@@ -252,64 +252,66 @@ impl Entity {
     async fn ask<T: DeserializeOwned>(&self, method: &str, request: RequestBuilder) -> Answer<T> {
         let response = match request.send().await {
             Ok(response) => response,
-            Err(error) => return failed(format!("{method}: {}", plain(error))),
+            Err(error) => return failed(format!("{method}: {}", describe(error))),
         };
         let status = response.status();
-        let body = whole(method, response).await?;
+        let body = read_body(method, response).await?;
         if status == StatusCode::NOT_FOUND || status == StatusCode::NOT_IMPLEMENTED {
-            return malformed(format!("{method}: it answered {status}. Is `url` right?"));
+            return malformed(format!("{method}: the KME answered {status}; check `url`"));
         }
         if !status.is_success() {
-            return failed(format!("{method}: it answered {status}{}", said(&body)));
+            return failed(format!("{method}: the KME answered {status}{}", kme_message(&body)));
         }
-        // What serde says of a mistake has some of the answer in it.
+        // serde's error is dropped because it quotes the response, which may contain keys.
         serde_json::from_slice(&body)
-            .or_else(|_| malformed(format!("{method}: its answer is not of GS QKD 014")))
+            .or_else(|_| malformed(format!("{method}: the response does not conform to GS QKD 014")))
     }
 
     fn read(&self, key: ContainedKey) -> Answer<SourceKey> {
         let text = Zeroizing::new(key.key);
         let Ok(bytes) = BASE64_STANDARD.decode(text.as_bytes()).map(Zeroizing::new) else {
-            return malformed("a key is not base64");
+            return malformed("a key in the response is not valid base64");
         };
         if bytes.len() as u64 * 8 != self.size {
-            return malformed(format!("a key has {} bits, not {}", bytes.len() * 8, self.size));
+            return malformed(format!("a key has {} bits; requested were {}", bytes.len() * 8, self.size));
         }
         if !is_key_name(&key.key_id) {
-            return malformed("a key's name is not 1 to 64 printable characters without quotes");
+            return malformed("a key ID is not 1 to 64 printable ASCII characters without `\"` and `\\`");
         }
         Ok(SourceKey { id: key.key_id, key: bytes })
     }
 }
 
-/// An error with all that is behind it, as reqwest itself does not say it, and without the URL, which may name a user.
-fn plain(error: reqwest::Error) -> String {
+/// Formats an error with all its causes, which reqwest's `Display` omits, and without the URL, which may contain a user name.
+fn describe(error: reqwest::Error) -> String {
     format!("{:#}", anyhow::Error::from(error.without_url()))
 }
 
-/// GS QKD 014, section 6.5: the entity's own words about a refusal, as far as they can be printed.
-fn said(body: &[u8]) -> String {
+/// Returns the message of an error response (GS QKD 014, section 6.5), truncated and without control characters.
+fn kme_message(body: &[u8]) -> String {
     #[derive(Deserialize)]
     struct ErrorBody {
         message: String,
     }
-    const LONGEST: usize = 200;
+    const MAX_CHARS: usize = 200;
     let Ok(ErrorBody { message }) = serde_json::from_slice(body) else { return String::new() };
-    let printable: String = message.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    let printable: String = message.chars().filter(|c| !c.is_control()).take(MAX_CHARS).collect();
     format!(": \"{printable}\"")
 }
 
-/// The body of an answer.
-async fn whole(method: &str, mut answer: Response) -> Answer<Zeroizing<Vec<u8>>> {
-    /// Bytes, of many more keys than are ever asked for.
-    const LONGEST: usize = 1 << 18;
-    let mut body = Zeroizing::new(Vec::with_capacity(LONGEST));
+/// Reads the body of a response.
+async fn read_body(method: &str, mut answer: Response) -> Answer<Zeroizing<Vec<u8>>> {
+    /// Maximum size in bytes; far more than the keys of any request need.
+    const MAX_RESPONSE_BYTES: usize = 1 << 18;
+    let mut body = Zeroizing::new(Vec::with_capacity(MAX_RESPONSE_BYTES));
     loop {
         match answer.chunk().await {
-            Ok(Some(chunk)) if chunk.len() <= LONGEST - body.len() => body.extend_from_slice(&chunk),
-            Ok(Some(_)) => return malformed(format!("{method}: its answer has more than {LONGEST} bytes")),
+            Ok(Some(chunk)) if chunk.len() <= MAX_RESPONSE_BYTES - body.len() => body.extend_from_slice(&chunk),
+            Ok(Some(_)) => return {
+                return malformed(format!("{method}: the response exceeds {MAX_RESPONSE_BYTES} bytes"));
+            }
             Ok(None) => return Ok(body),
-            Err(error) => return failed(format!("{method}: {}", plain(error))),
+            Err(error) => return failed(format!("{method}: {}", describe(error))),
         }
     }
 }
@@ -326,13 +328,14 @@ mod tests {
 
     use super::*;
 
-    /// What becomes of a request for keys of 256 bits that is answered by these bytes.
+    /// Requests a key of 256 bits from a server that responds with these bytes. Returns the result.
     async fn answered(answer: &[u8]) -> Answer<Vec<SourceKey>> {
-        told(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", answer, 1).await.0
+        exchange(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", answer, 1).await.0
     }
 
-    /// What becomes of a request for `count` keys where this is the status, and this the answer; and the request.
-    async fn told(status: &[u8], answer: &[u8], count: usize) -> (Answer<Vec<SourceKey>>, String) {
+    /// Requests `count` keys from a server with these responses to `status` and `enc_keys`. Returns the result, and the
+    /// request of `enc_keys`, which is empty if there was none.
+    async fn exchange(status: &[u8], answer: &[u8], count: usize) -> (Answer<Vec<SourceKey>>, String) {
         install_tls();
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
@@ -351,11 +354,11 @@ mod tests {
                     let mut some = [0; 1024];
                     match stream.read(&mut some) {
                         Ok(count @ 1..) => request.extend_from_slice(&some[..count]),
-                        // The status was enough for the client.
+                        // The client has closed the connection after the status.
                         _ => return String::new(),
                     }
                 }
-                // A client that has enough of it hangs up.
+                // The client closes the connection when a response is too long.
                 let _ = stream.write_all(&answer).and_then(|()| stream.flush());
             }
             stream.conn.send_close_notify();
@@ -373,8 +376,8 @@ mod tests {
             ahead: 1,
             timeout: Duration::from_secs(20),
         };
-        let outcome = Entity::new(&config).unwrap().new_keys(count).await;
-        // Meanwhile the client's connection has to be able to end.
+        let outcome = KmeClient::new(&config).unwrap().new_keys(count).await;
+        // Not a blocking join: the runtime must be able to close the client's connection.
         (outcome, tokio::task::spawn_blocking(|| entity.join().unwrap()).await.unwrap())
     }
 
@@ -393,20 +396,20 @@ mod tests {
     const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlYyE=";
 
     #[tokio::test]
-    async fn keys_of_the_size_that_was_asked_for_are_taken() {
+    async fn keys_of_the_requested_size_are_accepted() {
         let keys = answered(&container("one", KEY)).await.unwrap();
         assert_eq!(keys.len(), 1);
         assert_eq!((keys[0].id.as_str(), &keys[0].key[..6]), ("one", &b"secret"[..]));
     }
 
     #[tokio::test]
-    async fn an_answer_without_keys_is_told_apart() {
+    async fn an_empty_container_is_a_distinct_error() {
         let answer = answered(&ok(br#"{"keys": [], "key_container_extension": 1}"#)).await;
         assert_eq!(answer.err(), Some(SourceError::Empty));
     }
 
     #[tokio::test]
-    async fn the_limits_of_the_entity_are_kept() {
+    async fn the_kmes_limits_are_respected() {
         let status = |fields: &str| ok(format!(r#"{{"source_KME_ID": "kme", {fields}}}"#).as_bytes());
         for (fields, asked) in [
             (r#""max_key_per_request": 1"#, r#""number":1,"#),
@@ -416,47 +419,47 @@ mod tests {
             (r#""key_size": 256"#, r#""number":4,"#),
             (r#""max_key_per_request": "many""#, r#""number":1,"#),
         ] {
-            let (answer, request) = told(&status(fields), &container("one", KEY), 4).await;
+            let (answer, request) = exchange(&status(fields), &container("one", KEY), 4).await;
             assert!(answer.is_ok() && request.contains(asked), "{fields}: {request}");
         }
         for fields in [r#""max_key_size": 128"#, r#""min_key_size": 512"#] {
-            let (answer, request) = told(&status(fields), b"", 4).await;
+            let (answer, request) = exchange(&status(fields), b"", 4).await;
             let error = answer.err().unwrap().to_string();
             assert!(request.is_empty() && error.contains("`size` in [keys.etsi014] is 256"), "{error}");
         }
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_no_key_is_told_without_a_word_of_it() {
+    async fn errors_quote_nothing_secret() {
         let long_id = "i".repeat(65);
         let too_long = "A".repeat(1 << 18);
         let elsewhere = b"HTTP/1.1 307 See\r\nLocation: https://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n";
-        for (answer, told) in [
-            (elsewhere.to_vec(), "it answered 307"),
+        for (answer, expected) in [
+            (elsewhere.to_vec(), "the KME answered 307"),
             (
                 refusal(r#"{"message": "no keys\u001b[2J\nleft", "details": []}"#),
-                r#"it answered 503 Service Unavailable: "no keys[2Jleft""#,
+                r#"the KME answered 503 Service Unavailable: "no keys[2Jleft""#,
             ),
             (refusal(&format!(r#"{{"message": "{}"}}"#, "x".repeat(300))), "xxx\""),
-            (refusal(r#"{"message": {"key": "secret"}}"#), "it answered 503 Service Unavailable"),
-            (b"HTTP/1.1 503 Busy\r\nContent-Length: 6\r\n\r\nsecret".to_vec(), "it answered 503"),
+            (refusal(r#"{"message": {"key": "secret"}}"#), "the KME answered 503 Service Unavailable"),
+            (b"HTTP/1.1 503 Busy\r\nContent-Length: 6\r\n\r\nsecret".to_vec(), "the KME answered 503"),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{".to_vec(), "enc_keys: "),
-            (ok(b""), "not of GS QKD 014"),
-            (ok(b"secret"), "not of GS QKD 014"),
-            (ok(b"\xff\xfe"), "not of GS QKD 014"),
-            (ok(br#"{"keys": {"key": "secret"}}"#), "not of GS QKD 014"),
-            (ok(br#"{"keys": [{"key_ID": "one"}]}"#), "not of GS QKD 014"),
-            (container("one", &too_long), "more than 262144 bytes"),
-            (container("one", "secret!"), "not base64"),
-            (container("one", "c2VjcmV0"), "48 bits, not 256"),
-            (container("one", ""), "0 bits, not 256"),
-            (container("", KEY), "a key's name"),
-            (container(&long_id, KEY), "a key's name"),
-            (container(r"\u0007", KEY), "a key's name"),
-            (container("a\\\"b", KEY), "a key's name"),
+            (ok(b""), "does not conform to GS QKD 014"),
+            (ok(b"secret"), "does not conform to GS QKD 014"),
+            (ok(b"\xff\xfe"), "does not conform to GS QKD 014"),
+            (ok(br#"{"keys": {"key": "secret"}}"#), "does not conform to GS QKD 014"),
+            (ok(br#"{"keys": [{"key_ID": "one"}]}"#), "does not conform to GS QKD 014"),
+            (container("one", &too_long), "exceeds 262144 bytes"),
+            (container("one", "secret!"), "not valid base64"),
+            (container("one", "c2VjcmV0"), "48 bits; requested were 256"),
+            (container("one", ""), "a key has 0 bits"),
+            (container("", KEY), "a key ID is not"),
+            (container(&long_id, KEY), "a key ID is not"),
+            (container(r"\u0007", KEY), "a key ID is not"),
+            (container("a\\\"b", KEY), "a key ID is not"),
         ] {
             let error = answered(&answer).await.err().expect("no key").to_string();
-            assert!(error.contains(told) && error.len() < 300, "{error}");
+            assert!(error.contains(expected) && error.len() < 300, "{error}");
             assert!(!error.contains("secret") && !error.contains("c2Vj"), "{error}");
         }
     }

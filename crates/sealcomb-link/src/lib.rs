@@ -1,7 +1,7 @@
-//! `sealcomb-link`: a user-space IPsec ESP tunnel whose keys change all the time.
+//! `sealcomb-link`: a user-space IPsec ESP tunnel that rekeys up to ten times per second.
 //!
-//! The state machine that changes keys ([`control`]) and the derivation of keys ([`mod@derive`]) know of no sockets; the way of
-//! packets ([`path`]) knows of keys only what [`associations`] gives it. The protocol is described in `docs/link.md`.
+//! The rekey state machine ([`control`]) and the key derivation ([`mod@derive`]) are independent of I/O. The data path
+//! ([`path`]) gets its keys from [`associations`] only. `docs/link.md` describes operation and protocol.
 #![forbid(unsafe_code)]
 
 pub mod associations;
@@ -9,9 +9,9 @@ pub mod config;
 pub mod control;
 pub mod counters;
 pub mod derive;
-mod guests;
 mod keying;
 pub mod keys;
+mod listener;
 mod log;
 pub mod path;
 mod privileges;
@@ -32,10 +32,10 @@ Examples:
   sealcomb-link run /etc/sealcomb/link.toml
   sealcomb-link status /etc/sealcomb/link.toml
 
-Exit status: 0 if all went well, 1 if the link could not be or is not there, 2 for a wrong configuration.
-RUST_LOG=debug tells every message of the control exchange, never a key.";
+Exit status: 0 on success, 1 if the link failed or is not running, 2 if the configuration is invalid.
+RUST_LOG=debug also logs every rekey and refusal. Keys are never logged.";
 
-/// A user-space IPsec ESP tunnel whose keys change every second.
+/// User-space IPsec ESP tunnel with continuous rekeying
 #[derive(Parser)]
 #[command(name = "sealcomb-link", version, after_help = EXAMPLES)]
 struct Cli {
@@ -45,27 +45,27 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Be one end of a link, until SIGTERM; SIGHUP reads the configuration again
+    /// Run one end of a link until SIGTERM; SIGHUP reloads the configuration
     Run {
-        /// Configuration, in TOML
+        /// Configuration file, in TOML
         config: PathBuf,
     },
-    /// Tell all mistakes of a configuration
+    /// Check a configuration and list all its errors
     Check {
-        /// Configuration, in TOML
+        /// Configuration file, in TOML
         config: PathBuf,
     },
-    /// Ask a running link about its keys and counters
+    /// Show the keys, peer state and counters of a running link
     Status {
-        /// Its configuration, in TOML
+        /// Configuration file of the running link
         config: PathBuf,
-        /// As it answers, in JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
-/// Runs the command with the arguments of this process.
+/// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     let command = Cli::parse().command;
     let (Command::Run { config: path }
@@ -73,9 +73,9 @@ pub fn main() -> ExitCode {
     | Command::Status { config: path, .. }) = &command;
     let config = match Config::read(path) {
         Ok(config) => config,
-        Err(mistakes) => {
-            for mistake in mistakes {
-                eprintln!("sealcomb-link: {mistake}");
+        Err(errors) => {
+            for error in errors {
+                eprintln!("sealcomb-link: {error}");
             }
             return ExitCode::from(2);
         }
@@ -83,10 +83,10 @@ pub fn main() -> ExitCode {
     let outcome = match &command {
         Command::Run { config: path } => run::run(config, path),
         Command::Check { .. } => {
-            println!("{}: no mistakes; inner packets of up to {} bytes", path.display(), config.inner_mtu());
+            println!("{}: no errors; inner MTU {} bytes", path.display(), config.inner_mtu());
             Ok(())
         }
-        Command::Status { json, .. } => status::ask(&config, *json),
+        Command::Status { json, .. } => status::query(&config, *json),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,5 @@
-//! What the log says of the link's troubles: each once when it begins, with what to do, and once when it is over.
+//! The log of the link's problems. Each problem is logged once when it begins, with its cause and a remedy, and once when
+//! it is resolved.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,121 +10,121 @@ use crate::config::Role;
 use crate::control::message::Refusal;
 use crate::control::{Control, Event, Silence};
 
-/// For so long a trouble that comes and goes is not told again.
+/// Minimum interval between two log lines of the same problem.
 const QUIET: Duration = Duration::from_secs(10);
-/// Different texts of one kind of trouble at a time. Others are not told.
-const TEXTS: usize = 8;
+/// Maximum number of distinct texts per topic that are logged until they expire.
+const MAX_TEXTS: usize = 8;
 
-/// What may be in trouble.
+/// The subject of a problem. Each has at most one current problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Topic {
-    /// The other end.
+    /// The peer's liveness.
     Peer,
-    /// The source of keys.
+    /// The key source.
     Source,
-    /// The agreement of both ends on a key.
+    /// Agreement on keys with the peer.
     Exchange,
-    /// Whether there is a key to send under.
+    /// Availability of a key for sending.
     Key,
 }
 
 impl Topic {
     fn end(self) -> &'static str {
         match self {
-            Self::Peer => "the other end answers again",
-            Self::Source => "the source of keys gives keys again",
+            Self::Peer => "peer answers again",
+            Self::Source => "key source delivers keys again",
             Self::Exchange => "both ends agree on keys again",
-            Self::Key => "there is a key: packets are sent",
+            Self::Key => "sending: a key is available",
         }
     }
 }
 
-struct Said {
+struct Logged {
     at: Instant,
-    /// Whether the trouble goes on.
-    is_present: bool,
+    /// Whether the problem persists.
+    is_current: bool,
 }
 
-/// A trouble and what was said of it.
+/// The problems of a topic.
 #[derive(Default)]
-struct Spell {
-    said: HashMap<String, Said>,
-    /// That which goes on, even where it was not said.
-    present: Option<String>,
+struct TopicState {
+    /// Problems that were logged recently, or that persist, by their text.
+    logged: HashMap<String, Logged>,
+    /// The current problem, whether or not it was logged.
+    current: Option<String>,
 }
 
-/// The log, which remembers what it has said.
+/// The log, with its state for suppressing repeated lines.
 pub(crate) struct Log {
     role: Role,
     peer: String,
     transform: Transform,
     extended: bool,
-    spells: HashMap<Topic, Spell>,
+    topics: HashMap<Topic, TopicState>,
 }
 
 impl Log {
     pub(crate) fn new(role: Role, peer: String, transform: Transform, extended: bool) -> Self {
-        Self { role, peer, transform, extended, spells: HashMap::new() }
+        Self { role, peer, transform, extended, topics: HashMap::new() }
     }
 
-    /// Troubles that go on.
+    /// Returns the current problems.
     pub(crate) fn troubles(&self) -> Vec<String> {
-        let mut spells: Vec<_> = self.spells.iter().collect();
-        spells.sort_unstable_by_key(|(topic, _)| **topic);
-        spells.into_iter().filter_map(|(_, spell)| spell.present.clone()).collect()
+        let mut topics: Vec<_> = self.topics.iter().collect();
+        topics.sort_unstable_by_key(|(topic, _)| **topic);
+        topics.into_iter().filter_map(|(_, state)| state.current.clone()).collect()
     }
 
-    /// Says a trouble, unless it is known.
+    /// Records a problem, and logs it unless it was logged recently or persists.
     pub(crate) fn begin(&mut self, topic: Topic, text: &str, now: Instant) {
-        if self.is_news(topic, text, now) {
+        if self.should_log(topic, text, now) {
             tracing::warn!("{text}");
         }
     }
 
-    fn is_news(&mut self, topic: Topic, text: &str, now: Instant) -> bool {
-        let Spell { said, present } = self.spells.entry(topic).or_default();
-        if present.as_deref() != Some(text) {
-            *present = Some(text.to_owned());
+    fn should_log(&mut self, topic: Topic, text: &str, now: Instant) -> bool {
+        let TopicState { logged, current } = self.topics.entry(topic).or_default();
+        if current.as_deref() != Some(text) {
+            *current = Some(text.to_owned());
         }
-        said.retain(|_, said| said.is_present || now < said.at + QUIET);
-        let is_known = said.contains_key(text);
-        if is_known || said.len() >= TEXTS {
+        logged.retain(|_, entry| entry.is_current || now < entry.at + QUIET);
+        let is_known = logged.contains_key(text);
+        if is_known || logged.len() >= MAX_TEXTS {
             return false;
         }
-        said.insert(text.to_owned(), Said { at: now, is_present: true });
+        logged.insert(text.to_owned(), Logged { at: now, is_current: true });
         true
     }
 
-    /// Says that a trouble is over, if it was said.
+    /// Clears a topic's problem, and logs its resolution if the problem was logged.
     pub(crate) fn end(&mut self, topic: Topic) {
-        if self.is_over(topic) {
+        if self.clear(topic) {
             tracing::info!("{}", topic.end());
         }
     }
 
-    fn is_over(&mut self, topic: Topic) -> bool {
-        let Some(Spell { said, present }) = self.spells.get_mut(&topic) else { return false };
-        *present = None;
-        let was_said = said.values().any(|said| said.is_present);
-        for said in said.values_mut() {
-            said.is_present = false;
+    fn clear(&mut self, topic: Topic) -> bool {
+        let Some(TopicState { logged, current }) = self.topics.get_mut(&topic) else { return false };
+        *current = None;
+        let was_logged = logged.values().any(|entry| entry.is_current);
+        for entry in logged.values_mut() {
+            entry.is_current = false;
         }
-        was_said
+        was_logged
     }
 
-    /// Says what happened.
+    /// Logs an event of the state machine.
     pub(crate) fn event(&mut self, event: Event, now: Instant) {
         match event {
             Event::Met => {
                 self.end(Topic::Peer);
-                tracing::info!("the other end, {}, is there", self.peer);
+                tracing::info!("peer connected: {}", self.peer);
             }
             Event::Restarted => {
                 self.end(Topic::Peer);
-                // An attacker who has the control key can say so as often as it likes.
-                let text =
-                    "the other end has started anew: the first key that both agree on replaces all before";
-                if self.is_news(Topic::Exchange, text, now) {
+                // Rate-limited: an attacker with the control key can cause this event at will.
+                let text = "peer restarted: the next key that both ends agree on replaces all earlier ones";
+                if self.should_log(Topic::Exchange, text, now) {
                     tracing::info!("{text}");
                 }
             }
@@ -134,21 +135,21 @@ impl Log {
             }
             Event::Changed(1) => {
                 self.end(Topic::Exchange);
-                tracing::info!("the first key is in use");
+                tracing::info!("rekeyed: the first key is in use");
             }
             Event::Changed(epoch) => {
                 self.end(Topic::Exchange);
-                tracing::debug!("key {epoch} is in use");
+                tracing::debug!("rekeyed: key {epoch} is in use");
             }
             Event::Refused(epoch, why) => {
-                tracing::debug!("key {epoch} was refused: {why:?}");
+                tracing::debug!("offer refused: key {epoch}, {why:?}");
                 self.begin(Topic::Exchange, self.refusal(why), now);
             }
             Event::OtherSuite(theirs, extended) => {
                 let text = format!(
-                    "the master's keys are refused, since the two ends have different algorithms: `suite` is {} there \
-                     and {} here, `esn` is {extended} there and {} here; make both alike",
-                    theirs.unwrap_or("none that this version has"),
+                    "offers refused: the master has `suite` {} and `esn` {extended}, this end has `suite` {} and `esn` \
+                     {}; make them equal at both ends",
+                    theirs.unwrap_or("(unknown to this version)"),
                     self.transform.id,
                     self.extended,
                 );
@@ -156,7 +157,7 @@ impl Log {
             }
             Event::Repeated => self.begin(
                 Topic::Exchange,
-                "the source gave a key that was there before; it is not used, and another is asked for",
+                "key discarded: the source delivered it before; requesting another",
                 now,
             ),
         }
@@ -167,56 +168,56 @@ impl Log {
         let peer = &self.peer;
         let why = match cause {
             Silence::Nothing => {
-                "nothing comes from there. Is it running, and do UDP datagrams pass both ways?".into()
+                "no messages arrive; check that it is running and that UDP passes in both directions".into()
             }
             Silence::Forged => {
-                "what comes from there is not authentic. Is `control-key` the same at both ends, and is \
-                                the version of sealcomb-link?"
+                "its messages fail authentication; check that `control-key` and the version of sealcomb-link are equal at \
+                 both ends"
                     .into()
             }
             Silence::SameRole => {
                 let role = self.role.name();
-                format!(
-                    "there, `role` is \"{role}\" too. One end must be the master, and the other the slave"
-                )
+                format!("its `role` is \"{role}\" too; one end must be the master and the other the slave")
             }
         };
-        format!("the other end, {peer}, has not answered for {seconds} s: {why}")
+        format!("peer silent: {peer} has not answered for {seconds} s: {why}")
     }
 
     fn refusal(&self, why: Refusal) -> &'static str {
         match (why, self.role) {
             (Refusal::NoKey, Role::Master) => {
-                "the slave's source does not have the key that was offered; see the log of the slave. The present key \
-                 stays in use, and others are tried"
+                "offer refused: the slave's source does not have the key, see the slave's log; the current key stays in \
+                 use, and other keys will be offered"
             }
             (Refusal::NoKey, Role::Slave) => {
-                "the source does not have the key that the master offered. Do both sources belong together, and do \
-                 `sae` and `peer-sae` of one end mirror the other's?"
+                "offer refused: the source does not have the offered key; check that both sources belong together, and \
+                 that `sae` and `peer-sae` are swapped at the peer"
             }
-            (Refusal::Repeated, _) => "the slave's source gave a key that was there before; another is tried",
+            (Refusal::Repeated, _) => {
+                "offer refused: the slave's source had delivered the key before; another will be offered"
+            }
             (Refusal::Suite, _) => {
-                "the slave refuses all keys, since the two ends have different algorithms: make `suite` and `esn` alike"
+                "offers refused: the ends have different algorithms; make `suite` and `esn` equal at both ends"
             }
             (Refusal::Disagree, _) => {
-                "the two sources gave different keys of one name; the present key stays in use, and others are tried. \
-                 Do both sources belong together?"
+                "offer refused: the two sources have different keys of this ID; the current key stays in use, and other \
+                 keys will be offered; check that both sources belong together"
             }
-            (Refusal::Outdated, _) => "the slave has forgotten an offer; another is made",
+            (Refusal::Outdated, _) => "offer refused: the slave no longer has it; another will be made",
         }
     }
 
-    /// Takes note of whether there is a key to send under. `since`: when the link started.
+    /// Logs changes in the availability of a key for sending. `since` is when the link started.
     pub(crate) fn key(&mut self, is_there: bool, was_there: bool, since: Instant, now: Instant) {
         if is_there {
             self.end(Topic::Key);
         } else if was_there {
-            self.begin(Topic::Key, "the key is past its limit and there is no other: nothing is sent", now);
+            self.begin(Topic::Key, "not sending: the key is past its limit, and there is no other", now);
         } else if now >= since + Control::SILENCE {
             let text = match self.role {
-                Role::Master => "there is no key yet: nothing is sent",
+                Role::Master => "not sending: there is no key yet",
                 Role::Slave => {
-                    "the master has not offered a key that this end has: nothing is sent; see the master's log too"
+                    "not sending: the master has not offered a key that this end has; see the master's log too"
                 }
             };
             self.begin(Topic::Key, text, now);
@@ -234,60 +235,60 @@ mod tests {
     }
 
     #[test]
-    fn a_trouble_is_said_once_until_it_is_over() {
+    fn a_problem_is_logged_once_until_it_is_resolved() {
         let (mut log, start) = (log(), Instant::now());
-        let said: Vec<bool> = (0..1000)
-            .map(|i| log.is_news(Topic::Source, "no keys", start + Duration::from_millis(50 * i)))
+        let logged: Vec<bool> = (0..1000)
+            .map(|i| log.should_log(Topic::Source, "no keys", start + Duration::from_millis(50 * i)))
             .collect();
-        assert!(said[0] && !said[1..].contains(&true));
+        assert!(logged[0] && !logged[1..].contains(&true));
         assert_eq!(log.troubles(), ["no keys"]);
-        assert!(log.is_over(Topic::Source) && !log.is_over(Topic::Source));
+        assert!(log.clear(Topic::Source) && !log.clear(Topic::Source));
         assert!(log.troubles().is_empty());
-        assert!(log.is_news(Topic::Source, "no keys", start + Duration::from_secs(60)));
+        assert!(log.should_log(Topic::Source, "no keys", start + Duration::from_secs(60)));
     }
 
     #[test]
-    fn a_trouble_that_comes_and_goes_is_said_now_and_then() {
+    fn an_intermittent_problem_is_logged_at_intervals() {
         let (mut log, start) = (log(), Instant::now());
         let (mut begun, mut ended) = (0, 0);
         for i in 0..1000 {
             begun +=
-                u32::from(log.is_news(Topic::Exchange, "refused", start + Duration::from_millis(100 * i)));
-            ended += u32::from(log.is_over(Topic::Exchange));
+                u32::from(log.should_log(Topic::Exchange, "refused", start + Duration::from_millis(100 * i)));
+            ended += u32::from(log.clear(Topic::Exchange));
         }
         assert_eq!((begun, ended), (10, 10), "in 100 seconds");
     }
 
     #[test]
-    fn another_cause_is_said_too_and_no_number_of_causes_fills_the_log() {
+    fn other_causes_are_logged_but_their_number_is_limited() {
         let (mut log, now) = (log(), Instant::now());
-        let said = (0..1000).filter(|i| log.is_news(Topic::Source, &format!("cause {i}"), now)).count();
-        assert_eq!(said, TEXTS);
+        let logged = (0..1000).filter(|i| log.should_log(Topic::Source, &format!("cause {i}"), now)).count();
+        assert_eq!(logged, MAX_TEXTS);
         assert_eq!(log.troubles(), ["cause 999"]);
-        assert!(log.is_over(Topic::Source));
+        assert!(log.clear(Topic::Source));
     }
 
     #[test]
-    fn troubles_of_different_kinds_do_not_hide_each_other() {
+    fn problems_of_different_topics_do_not_hide_each_other() {
         let (mut log, now) = (log(), Instant::now());
-        assert!(log.is_news(Topic::Source, "one", now) && log.is_news(Topic::Peer, "one", now));
-        assert!(log.is_over(Topic::Source));
+        assert!(log.should_log(Topic::Source, "one", now) && log.should_log(Topic::Peer, "one", now));
+        assert!(log.clear(Topic::Source));
         assert_eq!(log.troubles(), ["one"]);
     }
 
     #[test]
-    fn every_trouble_has_words_that_name_the_setting() {
-        let (log, mut said) = (log(), Vec::new());
+    fn every_cause_has_its_own_text_that_names_the_setting() {
+        let (log, mut texts) = (log(), Vec::new());
         for cause in [Silence::Nothing, Silence::Forged, Silence::SameRole] {
-            said.push(log.silence(cause));
+            texts.push(log.silence(cause));
         }
-        assert!(said[1].contains("`control-key`") && said[2].contains("`role` is \"slave\""), "{said:?}");
+        assert!(texts[1].contains("`control-key`") && texts[2].contains("`role` is \"slave\""), "{texts:?}");
         for why in [Refusal::NoKey, Refusal::Repeated, Refusal::Suite, Refusal::Disagree, Refusal::Outdated] {
-            said.push(log.refusal(why).to_owned());
+            texts.push(log.refusal(why).to_owned());
             assert!(!log.refusal(why).contains(&format!("{why:?}")));
         }
-        said.sort_unstable();
-        said.dedup();
-        assert_eq!(said.len(), 8);
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), 8);
     }
 }

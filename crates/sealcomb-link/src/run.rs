@@ -1,4 +1,4 @@
-//! One end of a link, from the configuration to its end.
+//! Startup, run, and shutdown of one end of a link.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,18 +14,18 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use crate::associations::Associations;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::keying::{Keying, WAITING};
+use crate::keying::{Keying, MAX_QUEUED};
 use crate::keys::Source;
 use crate::path::udp::Udp;
 use crate::path::{Shared, Worker};
 use crate::privileges;
-use crate::status::{self, KeyCounters, Watched};
+use crate::status::{self, KeyCounters, StatusState};
 use crate::threads::{Threads, guard};
 
-/// Threads that wait for name servers, which cannot be called back.
+/// Maximum number of threads for DNS lookups, which cannot be canceled.
 const NAME_LOOKUPS: usize = 4;
 
-/// Runs until SIGTERM or SIGINT, or until a part of it fails.
+/// Runs one end of a link until SIGTERM or SIGINT, or until one of its threads or tasks fails.
 pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
@@ -34,14 +34,14 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
 
     let devices = open_devices(&config)?;
     let sockets = (0..config.workers)
-        .map(|i| Udp::open(above(config.local, i), above(config.peer, i)))
+        .map(|i| Udp::open(with_port_offset(config.local, i), with_port_offset(config.peer, i)))
         .collect::<std::io::Result<Vec<Udp>>>()
-        .with_context(|| format!("the socket on {}", config.local))?;
+        .with_context(|| format!("cannot open the UDP socket on {}", config.local))?;
     let control_socket = sockets[0].for_control()?;
     let listener = match config.listen {
         Some(listen) => {
             let listener =
-                std::net::TcpListener::bind(listen).with_context(|| format!("listening on {listen}"))?;
+                std::net::TcpListener::bind(listen).with_context(|| format!("cannot listen on {listen}"))?;
             listener.set_nonblocking(true)?;
             Some(listener)
         }
@@ -53,7 +53,7 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
 
     let associations = Arc::new(Associations::default());
     let stop = Arc::new(AtomicBool::new(false));
-    let (control_sender, control) = mpsc::channel(WAITING);
+    let (control_sender, control) = mpsc::channel(MAX_QUEUED);
     let counters: Vec<Arc<Counters>> = sockets.iter().map(|_| Arc::default()).collect();
     let mut threads = Threads::new(stop.clone());
     for ((tun, udp), counters) in devices.into_iter().zip(sockets).zip(&counters) {
@@ -63,11 +63,11 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
             stop: stop.clone(),
             control: control_sender.clone(),
         };
-        let worker = Worker::new(tun, udp, shared, &config).context("the TUN device")?;
+        let worker = Worker::new(tun, udp, shared, &config).context("cannot set up the TUN device")?;
         threads.start("packets", move || worker.run())?;
     }
     let keys = Arc::new(KeyCounters::default());
-    let watched = Arc::new(Watched {
+    let status_state = Arc::new(StatusState {
         role: config.role,
         suite: config.transform.id,
         inner_mtu: config.inner_mtu(),
@@ -76,7 +76,13 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
         workers: counters,
         keys: keys.clone(),
     });
-    tracing::info!("{} on {}, to {}, {}", config.role.name(), config.local, config.peer, config.transform.id);
+    tracing::info!(
+        "started: role {}, local {}, peer {}, suite {}",
+        config.role.name(),
+        config.local,
+        config.peer,
+        config.transform.id
+    );
 
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -86,7 +92,7 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
     let outcome = guard(|| {
         runtime.block_on(async {
             if let Some(listener) = listener {
-                threads.start_task("status", status::serve(listener, watched));
+                threads.start_task("status", status::serve(listener, status_state));
             }
             keying.run(source, control, &mut threads, path).await
         })
@@ -94,18 +100,18 @@ pub(crate) fn run(config: Config, path: &Path) -> Result<()> {
     runtime.shutdown_background();
     threads.stop();
     match &outcome {
-        Ok(()) => tracing::info!("ended"),
+        Ok(()) => tracing::info!("stopped"),
         Err(error) => tracing::error!("{error:#}"),
     }
     outcome
 }
 
-/// The address with a port that is higher by `i`; the configuration has no more workers than there are ports.
-fn above(address: SocketAddr, i: u16) -> SocketAddr {
+/// Adds `i` to the port of an address. The configuration ensures that the port does not exceed 65535.
+fn with_port_offset(address: SocketAddr, i: u16) -> SocketAddr {
     SocketAddr::new(address.ip(), address.port().saturating_add(i))
 }
 
-/// The TUN device, a queue for each worker.
+/// Creates the TUN device, with one queue per worker.
 fn open_devices(config: &Config) -> Result<Vec<SyncDevice>> {
     let name = &config.tun.name;
     let mut builder = DeviceBuilder::new()
@@ -119,12 +125,12 @@ fn open_devices(config: &Config) -> Result<Vec<SyncDevice>> {
             IpNet::V6(net) => builder.ipv6(net.addr(), net.prefix_len()),
         };
     }
-    let first = builder.build_sync().with_context(|| format!("the TUN device {name}"))?;
-    // What the kernel queues for us while we are busy.
+    let first = builder.build_sync().with_context(|| format!("cannot create the TUN device {name}"))?;
+    // Absorbs bursts while the workers are busy.
     let _ = first.set_tx_queue_len(2000);
     let mut devices = vec![first];
     for _ in 1..config.workers {
-        devices.push(devices[0].try_clone().with_context(|| format!("another queue of {name}"))?);
+        devices.push(devices[0].try_clone().with_context(|| format!("cannot open another queue of {name}"))?);
     }
     Ok(devices)
 }

@@ -1,4 +1,4 @@
-//! What a running link tells: JSON for `sealcomb-link status`, and Prometheus' text format.
+//! The status of a running link: as JSON for `sealcomb-link status`, and as metrics in Prometheus' text format.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -16,41 +16,41 @@ use crate::associations::Associations;
 use crate::config::{Config, Role};
 use crate::control::Control;
 use crate::counters::{Counters, Counts};
-use crate::guests::Guests;
+use crate::listener::LimitedListener;
 use crate::keys;
 
-/// What the control of keys counts.
+/// The counters and the state of the control task.
 #[derive(Debug, Default)]
 pub(crate) struct KeyCounters {
-    /// Changes of the key to send under.
+    /// Installations of a sending key.
     pub changes: AtomicU64,
-    /// Offers that were refused, whatever the reason.
+    /// Offers refused for other reasons than a key disagreement.
     pub refused: AtomicU64,
-    /// Keys of one name that were not the same at both ends.
+    /// Offers refused because the two ends had different keys of one ID.
     pub disagreements: AtomicU64,
-    /// Keys of the source that were there before.
+    /// Keys discarded because the source had delivered them before.
     pub repeated: AtomicU64,
-    /// Questions to the source that gave no key, for whatever reason.
+    /// Requests to the source that returned no key.
     pub source_failures: AtomicU64,
-    /// Of these: the answer had no key in it.
+    /// Requests among `source_failures` whose response contained no key.
     pub source_empty: AtomicU64,
-    /// Of these: the answer was none that the interface knows, or had keys that cannot be used.
+    /// Requests among `source_failures` whose response violated GS QKD 014 or contained unusable keys.
     pub source_malformed: AtomicU64,
-    /// Control messages that the other end did not write, or that came before.
+    /// Control messages ignored as forged, copied, or from an old boot.
     pub control_ignored: AtomicU64,
-    /// When the other end last answered, and what goes wrong at present.
+    /// When the peer last answered, and the current problems.
     now: Mutex<(Option<Instant>, Vec<String>)>,
 }
 
 impl KeyCounters {
-    /// Takes note of how things are.
+    /// Records the time of the peer's last answer and the current problems.
     pub(crate) fn note(&self, heard: Option<Instant>, troubles: Vec<String>) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (heard, troubles);
     }
 }
 
-/// All that is told.
-pub(crate) struct Watched {
+/// The parts of a running link that its status is composed of.
+pub(crate) struct StatusState {
     pub role: Role,
     pub suite: &'static str,
     pub inner_mtu: usize,
@@ -60,18 +60,18 @@ pub(crate) struct Watched {
     pub keys: Arc<KeyCounters>,
 }
 
-/// A report as it is sent.
+/// The status report, as served in JSON.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Report {
     role: String,
     suite: String,
     inner_mtu: usize,
     up_seconds: f64,
-    /// Whether the other end answers.
+    /// Whether the peer is answering.
     met: bool,
-    /// How long ago it last did.
+    /// Seconds since the peer's last answer.
     heard_seconds_ago: Option<f64>,
-    /// What goes wrong at present, as the log said.
+    /// The current problems, worded as in the log.
     troubles: Vec<String>,
     sending: Option<Sending>,
     receiving: Vec<Receiving>,
@@ -84,8 +84,9 @@ pub(crate) struct Report {
     key_source_malformed: u64,
     control_ignored: u64,
     counters: serde_json::Map<String, serde_json::Value>,
-    /// Packets that no counter has; at work, or 0.
+    /// Outbound packets counted in no category: those in flight.
     unaccounted_out: i64,
+    /// Inbound packets counted in no category: those in flight.
     unaccounted_in: i64,
 }
 
@@ -107,7 +108,7 @@ struct Receiving {
     packets: u64,
 }
 
-impl Watched {
+impl StatusState {
     fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         for worker in &self.workers {
@@ -129,7 +130,7 @@ impl Watched {
                 age_seconds: age(outbound.since),
                 packets,
                 bytes,
-                expired: outbound.is_over(now),
+                expired: outbound.is_past_hard_limit(now),
             }
         });
         let (heard, troubles) = self.keys.now.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -163,19 +164,19 @@ impl Watched {
             key_source_malformed: load(&self.keys.source_malformed),
             control_ignored: load(&self.keys.control_ignored),
             counters: counts.named().map(|(name, count)| (name.to_owned(), count.into())).collect(),
-            unaccounted_out: counts.outbound_rest() as i64,
-            unaccounted_in: counts.inbound_rest() as i64,
+            unaccounted_out: counts.unaccounted_out() as i64,
+            unaccounted_in: counts.unaccounted_in() as i64,
         }
     }
 
     fn metrics(&self) -> String {
         let report = self.report();
         let mut text = String::new();
-        let mut tell = |name: &str, kind: &str, value: f64| {
+        let mut write = |name: &str, kind: &str, value: f64| {
             let _ = writeln!(text, "# TYPE sealcomb_link_{name} {kind}\nsealcomb_link_{name} {value}");
         };
         for (name, count) in self.counts().named() {
-            tell(&format!("{name}_total"), "counter", as_f64(count));
+            write(&format!("{name}_total"), "counter", as_f64(count));
         }
         for (name, count) in [
             ("key_changes", report.key_changes),
@@ -187,46 +188,46 @@ impl Watched {
             ("key_source_malformed", report.key_source_malformed),
             ("control_ignored", report.control_ignored),
         ] {
-            tell(&format!("{name}_total"), "counter", as_f64(count));
+            write(&format!("{name}_total"), "counter", as_f64(count));
         }
-        tell("met", "gauge", f64::from(u8::from(report.met)));
+        write("met", "gauge", f64::from(u8::from(report.met)));
         if let Some(seconds) = report.heard_seconds_ago {
-            tell("heard_seconds_ago", "gauge", seconds);
+            write("heard_seconds_ago", "gauge", seconds);
         }
-        tell("troubles", "gauge", as_f64(report.troubles.len() as u64));
-        tell("receiving_associations", "gauge", as_f64(report.receiving.len() as u64));
+        write("troubles", "gauge", as_f64(report.troubles.len() as u64));
+        write("receiving_associations", "gauge", as_f64(report.receiving.len() as u64));
         if let Some(sending) = report.sending {
-            tell("sending_epoch", "gauge", as_f64(sending.epoch));
-            tell("sending_key_age_seconds", "gauge", sending.age_seconds);
+            write("sending_epoch", "gauge", as_f64(sending.epoch));
+            write("sending_key_age_seconds", "gauge", sending.age_seconds);
         }
         text
     }
 }
 
-#[allow(clippy::cast_precision_loss, reason = "as all numbers of Prometheus")]
+#[allow(clippy::cast_precision_loss, reason = "Prometheus values are floating-point")]
 fn as_f64(count: u64) -> f64 {
     count as f64
 }
 
-/// Answers questions, for as long as it is polled.
-pub(crate) async fn serve(listener: std::net::TcpListener, watched: Arc<Watched>) -> Result<()> {
-    /// Connections at a time, and how long one may last.
-    const GUESTS: (usize, Duration) = (16, Duration::from_secs(10));
+/// Serves `/status` and `/metrics` until it is canceled.
+pub(crate) async fn serve(listener: std::net::TcpListener, state: Arc<StatusState>) -> Result<()> {
+    const MAX_CONNECTIONS: usize = 16;
+    const CONNECTION_TIMEOUT: Duration = Duration::from_secs(10);
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let listener = Guests::new(listener, GUESTS.0, GUESTS.1);
-    let metrics = |State(watched): State<Arc<Watched>>| async move { watched.metrics() };
-    let report = |State(watched): State<Arc<Watched>>| async move { Json(watched.report()) };
+    let listener = LimitedListener::new(listener, MAX_CONNECTIONS, CONNECTION_TIMEOUT);
+    let metrics = |State(state): State<Arc<StatusState>>| async move { state.metrics() };
+    let report = |State(state): State<Arc<StatusState>>| async move { Json(state.report()) };
     let router =
-        Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(watched);
+        Router::new().route("/metrics", get(metrics)).route("/status", get(report)).with_state(state);
     Ok(axum::serve(listener, router).await?)
 }
 
-/// Asks a running link and prints what it says.
-pub(crate) fn ask(config: &Config, json: bool) -> Result<()> {
-    let listen = config.listen.context("the configuration has no `listen`, so the link does not tell")?;
+/// Queries a running link and prints its status.
+pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
+    let listen = config.listen.context("the configuration lacks `listen`, which serves the status")?;
     keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(fetch(listen)).context("the link does not answer")?;
+    let report = runtime.block_on(fetch(listen)).with_context(|| format!("no answer from the link at {listen}; check that it is running"))?;
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
@@ -244,33 +245,33 @@ async fn fetch(listen: SocketAddr) -> Result<Report> {
 fn table(report: &Report) -> Result<String> {
     let mut text = String::new();
     let met = match report.heard_seconds_ago {
-        None => "the other end has not answered yet".into(),
-        Some(seconds) if report.met => format!("the other end answered {seconds:.1} s ago"),
-        Some(seconds) => format!("THE OTHER END IS SILENT, and last answered {seconds:.1} s ago"),
+        None => "peer has not answered yet".into(),
+        Some(seconds) if report.met => format!("peer answered {seconds:.1} s ago"),
+        Some(seconds) => format!("PEER SILENT, last answered {seconds:.1} s ago"),
     };
     writeln!(text, "{}, {}, up for {:.1} s; {met}", report.role, report.suite, report.up_seconds)?;
     for trouble in &report.troubles {
-        writeln!(text, "trouble: {trouble}")?;
+        writeln!(text, "problem: {trouble}")?;
     }
     match &report.sending {
-        None => writeln!(text, "sends nothing: there is no key")?,
+        None => writeln!(text, "not sending: no key")?,
         Some(Sending { epoch, spi, age_seconds, packets, bytes, expired }) => {
-            let expired = if *expired { ", PAST ITS LIMIT: nothing is sent" } else { "" };
+            let expired = if *expired { ", EXPIRED: not sending" } else { "" };
             writeln!(
                 text,
-                "sends under key {epoch}, SPI {spi}, {age_seconds:.2} s old: {packets} packets, {bytes} bytes{expired}"
+                "sending: key {epoch}, SPI {spi}, age {age_seconds:.2} s, {packets} packets, {bytes} bytes{expired}"
             )?;
         }
     }
     for Receiving { epoch, spi, age_seconds, packets } in &report.receiving {
-        writeln!(text, "receives under key {epoch}, SPI {spi}, {age_seconds:.2} s old: {packets} packets")?;
+        writeln!(text, "receiving: key {epoch}, SPI {spi}, age {age_seconds:.2} s, {packets} packets")?;
     }
     let Report { key_changes, keys_refused, key_disagreements, keys_repeated, key_source_failures, .. } =
         report;
     writeln!(
         text,
-        "{key_changes} key changes, {keys_refused} refused, {key_disagreements} not the same at both ends, \
-         {keys_repeated} repeated, {key_source_failures} failures of the source"
+        "{key_changes} rekeys, {keys_refused} offers refused, {key_disagreements} key disagreements, \
+         {keys_repeated} repeated keys, {key_source_failures} source failures"
     )?;
     for (name, count) in &report.counters {
         if count != 0 {

@@ -1,4 +1,4 @@
-//! The tasks that ask the source for keys, with pauses that grow while it gives none.
+//! The tasks that request keys from the source, with exponential backoff while it delivers none.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,86 +9,88 @@ use tokio::sync::{Mutex, mpsc, oneshot, watch};
 use crate::control::SourceKey;
 use crate::keys::{Source, SourceError};
 
-/// The source, which a new configuration may replace.
-pub(crate) type Present = Arc<Mutex<Arc<Source>>>;
+/// The current source. Reloading the configuration may replace it.
+pub(crate) type SharedSource = Arc<Mutex<Arc<Source>>>;
 
-/// What the source said.
-pub(crate) enum News {
-    /// The master's: keys, and where to tell how many of them were new.
+/// The result of a request to the source.
+pub(crate) enum SourceEvent {
+    /// Keys for the master, and the channel for the number of them that were new.
     Keys(Vec<SourceKey>, oneshot::Sender<usize>),
-    /// The slave's: the key of this name, or why there is none.
+    /// The result of the slave's fetch of the key with this ID.
     Fetched(String, Result<SourceKey, SourceError>),
-    /// The master's: why there are no keys.
+    /// The failure of the master's request.
     Failed(SourceError),
 }
 
-/// How long to wait after a failure.
-struct Pause(Duration);
+/// The delay after a failure.
+struct Backoff(Duration);
 
-impl Pause {
+impl Backoff {
     const FIRST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(2);
+    const MAX: Duration = Duration::from_secs(2);
 
     fn new() -> Self {
         Self(Self::FIRST)
     }
 
-    /// The pause now; the next is twice as long.
+    /// Returns the current delay and doubles it.
     fn next(&mut self) -> Duration {
-        let longer = (self.0 * 2).min(Self::LONGEST);
-        std::mem::replace(&mut self.0, longer)
+        let doubled = (self.0 * 2).min(Self::MAX);
+        std::mem::replace(&mut self.0, doubled)
     }
 }
 
-/// The master's: gets keys before they are needed. Ends only where nobody wants any more.
+/// Requests keys for the master in advance. `wants` is the number of missing keys. Returns only an error, when the
+/// receiver of its events is gone.
 pub(crate) async fn supply(
-    source: Present,
+    source: SharedSource,
     mut wants: watch::Receiver<usize>,
-    news: mpsc::Sender<News>,
+    news: mpsc::Sender<SourceEvent>,
 ) -> Result<()> {
-    let mut pause = Pause::new();
+    let mut backoff = Backoff::new();
     loop {
         let wanted = *wants.wait_for(|wanted| *wanted > 0).await?;
-        let present = source.lock().await.clone();
-        let gave = match present.new_keys(wanted).await {
+        let current = source.lock().await.clone();
+        let new = match current.new_keys(wanted).await {
             Ok(keys) => {
                 let (sender, used) = oneshot::channel();
-                news.send(News::Keys(keys, sender)).await?;
+                news.send(SourceEvent::Keys(keys, sender)).await?;
                 used.await?
             }
             Err(error) => {
-                news.send(News::Failed(error)).await?;
+                news.send(SourceEvent::Failed(error)).await?;
                 0
             }
         };
-        if gave > 0 {
-            pause = Pause::new();
+        if new > 0 {
+            backoff = Backoff::new();
         } else {
-            tokio::time::sleep(pause.next()).await;
+            tokio::time::sleep(backoff.next()).await;
         }
     }
 }
 
-/// The slave's: gets the keys that the master names.
+/// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only an error, when the other end of a channel is
+/// gone.
 pub(crate) async fn fetch(
-    source: Present,
+    source: SharedSource,
     mut ids: mpsc::Receiver<String>,
-    news: mpsc::Sender<News>,
+    news: mpsc::Sender<SourceEvent>,
 ) -> Result<()> {
-    let mut pause = Pause::new();
+    let mut backoff = Backoff::new();
     while let Some(id) = ids.recv().await {
-        let present = source.lock().await.clone();
-        let key = present.key(&id).await;
+        let current = source.lock().await.clone();
+        let key = current.key(&id).await;
         let wait = if key.is_ok() {
-            pause = Pause::new();
+            backoff = Backoff::new();
             Duration::ZERO
         } else {
-            pause.next()
+            backoff.next()
         };
-        news.send(News::Fetched(id, key)).await?;
+        news.send(SourceEvent::Fetched(id, key)).await?;
         tokio::time::sleep(wait).await;
     }
-    bail!("nobody names keys any more")
+    bail!("the channel of key IDs is closed")
 }
 
 #[cfg(test)]
@@ -104,8 +106,8 @@ mod tests {
     use super::*;
     use crate::config::{Etsi014, Keys};
 
-    /// An entity of this many keys a request, and a source at it.
-    async fn source(max_per_request: u64, faults: Faults) -> Present {
+    /// Starts a KME that delivers at most `max_per_request` keys per request, and returns a source that uses it.
+    async fn source(max_per_request: u64, faults: Faults) -> SharedSource {
         let folder = tempfile::tempdir().unwrap();
         let names = |names: [&str; 1]| names.map(str::to_owned).to_vec();
         certificates::write(folder.path(), &names(["kme"]), &names(["alice"]), &names(["127.0.0.1"]))
@@ -142,9 +144,10 @@ mod tests {
         Arc::new(Mutex::new(Arc::new(Source::new(&Keys::Etsi014(etsi014)).unwrap())))
     }
 
-    /// What comes of the supply of so many keys, where a key is used or, if `uses` says not, was there before.
+    /// Runs `supply` for `time` or until it has delivered `wanted` keys. Unless `uses`, every key counts as a repeated one.
+    /// Returns the number of keys and the errors.
     async fn supplied(
-        source: Present,
+        source: SharedSource,
         wanted: usize,
         time: Duration,
         uses: bool,
@@ -157,17 +160,17 @@ mod tests {
             && let Ok(Some(news)) = tokio::time::timeout_at(end.into(), news.recv()).await
         {
             match news {
-                News::Keys(keys, used) if uses => {
-                    left = left.checked_sub(keys.len()).expect("no more than are wanted");
+                SourceEvent::Keys(keys, used) if uses => {
+                    left = left.checked_sub(keys.len()).expect("at most as many as wanted");
                     sender.send_replace(left);
                     used.send(keys.len()).unwrap();
                 }
-                News::Keys(_, used) => {
+                SourceEvent::Keys(_, used) => {
                     errors.push(SourceError::Empty);
                     used.send(0).unwrap();
                 }
-                News::Failed(error) => errors.push(error),
-                News::Fetched(..) => panic!("nobody names a key"),
+                SourceEvent::Failed(error) => errors.push(error),
+                SourceEvent::Fetched(..) => panic!("no key was fetched"),
             }
         }
         task.abort();
@@ -175,19 +178,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_entity_of_few_keys_a_request_gives_them_all() {
-        for most in [1, 3, 4, 128] {
-            let source = source(most, Faults::default()).await;
+    async fn a_kme_with_a_small_request_limit_delivers_all_keys() {
+        for max in [1, 3, 4, 128] {
+            let source = source(max, Faults::default()).await;
             let (keys, errors) = supplied(source, 4, Duration::from_secs(60), true).await;
-            assert_eq!((keys, errors), (4, vec![]), "{most} keys a request");
+            assert_eq!((keys, errors), (4, vec![]), "{max} keys per request");
         }
     }
 
     #[tokio::test]
-    async fn a_source_that_gives_no_new_key_is_asked_ever_more_slowly() {
+    async fn supply_backs_off_while_there_are_no_new_keys() {
         let time = Duration::from_millis(1600);
         // After 0, 100, 300, 700 and 1500 ms.
-        let most = 5;
+        let max = 5;
         for (faults, uses) in [
             (Faults { empty: true, ..Faults::default() }, true),
             (Faults { garbled: true, ..Faults::default() }, true),
@@ -196,36 +199,36 @@ mod tests {
         ] {
             let (keys, errors) = supplied(source(8, faults).await, 4, time, uses).await;
             assert_eq!(keys, 0);
-            assert!((1..=most).contains(&errors.len()), "{faults:?}: {errors:?}");
-            let is_as_told = |error: &SourceError| match error {
+            assert!((1..=max).contains(&errors.len()), "{faults:?}: {errors:?}");
+            let is_expected = |error: &SourceError| match error {
                 SourceError::Empty => faults.empty || faults.repeat,
                 SourceError::Malformed(_) => faults.garbled,
                 SourceError::Failed(why) => faults.unavailable && why.contains("out of service"),
             };
-            assert!(errors.iter().all(is_as_told), "{faults:?}: {errors:?}");
+            assert!(errors.iter().all(is_expected), "{faults:?}: {errors:?}");
         }
     }
 
     #[tokio::test]
-    async fn keys_that_are_not_there_are_asked_for_ever_more_slowly() {
+    async fn fetch_backs_off_while_keys_are_missing() {
         let (ids, named) = mpsc::channel(1);
         let (news_sender, mut news) = mpsc::channel(1);
         let task = tokio::spawn(fetch(source(8, Faults::default()).await, named, news_sender));
         let end = Instant::now() + Duration::from_millis(1600);
-        let mut told = 0;
-        while tokio::time::timeout_at(end.into(), ids.send("of-nobody".into())).await.is_ok() {
+        let mut failures = 0;
+        while tokio::time::timeout_at(end.into(), ids.send("unknown".into())).await.is_ok() {
             let Ok(Some(news)) = tokio::time::timeout_at(end.into(), news.recv()).await else { break };
-            assert!(matches!(news, News::Fetched(_, Err(SourceError::Failed(_)))));
-            told += 1;
+            assert!(matches!(news, SourceEvent::Fetched(_, Err(SourceError::Failed(_)))));
+            failures += 1;
         }
         task.abort();
-        assert!((1..=5).contains(&told), "{told} times");
+        assert!((1..=5).contains(&failures), "{failures} failures");
     }
 
     #[test]
-    fn pauses_grow_up_to_the_longest() {
-        let mut pause = Pause::new();
-        let pauses: Vec<u128> = (0..8).map(|_| pause.next().as_millis()).collect();
-        assert_eq!(pauses, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
+    fn backoff_doubles_up_to_its_maximum() {
+        let mut backoff = Backoff::new();
+        let delays: Vec<u128> = (0..8).map(|_| backoff.next().as_millis()).collect();
+        assert_eq!(delays, [100, 200, 400, 800, 1600, 2000, 2000, 2000]);
     }
 }

@@ -1,4 +1,4 @@
-//! Threads and tasks on which the link depends: where one of them ends, the link ends, and says why.
+//! Supervised threads and tasks. When one of them ends, the link ends and logs the reason.
 
 use std::any::Any;
 use std::future::Future;
@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Error, Result, anyhow};
 use tokio::sync::mpsc;
 
-/// All of them.
+/// The supervised threads and tasks of a link.
 pub(crate) struct Threads {
     stop: Arc<AtomicBool>,
     running: Vec<JoinHandle<()>>,
@@ -19,7 +19,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// None yet. Setting `stop` tells threads to end.
+    /// Returns an empty set. `stop` is the flag that asks the threads to end.
     pub(crate) fn new(stop: Arc<AtomicBool>) -> Self {
         let (sender, ended) = mpsc::unbounded_channel();
         Self { stop, running: Vec::new(), sender, ended }
@@ -35,7 +35,7 @@ impl Threads {
         let body = move || {
             let outcome = guard(work);
             if !stop.load(Ordering::Relaxed) {
-                // Where nobody listens any more, the link has ended already.
+                // Fails only if the link has ended already.
                 let _ = sender.send(reason(name, outcome));
             }
         };
@@ -61,13 +61,13 @@ impl Threads {
         });
     }
 
-    /// Waits until one of them ends that was not told to. Why it did is the answer.
+    /// Waits until a thread or task ends without being asked to, and returns the reason.
     pub(crate) async fn ended(&mut self) -> Error {
-        // This end of the channel keeps it open.
+        // `self.sender` keeps the channel open.
         self.ended.recv().await.unwrap_or_else(|| anyhow!("all threads ended"))
     }
 
-    /// Tells the threads to end and waits until they have.
+    /// Asks the threads to end and joins them.
     pub(crate) fn stop(self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.running {
@@ -76,21 +76,21 @@ impl Threads {
     }
 }
 
-/// Runs something, and makes a panic in it an error.
+/// Runs a closure and converts a panic into an error.
 pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What it worked on goes with it.
+    // Unwind safe: after a panic, nothing uses the state of `work` again.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(panicked(&*payload)))
 }
 
 fn panicked(payload: &(dyn Any + Send)) -> Error {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    anyhow!("it panicked: {}", text.unwrap_or("without a message"))
+    anyhow!("panicked: {}", text.unwrap_or("no message"))
 }
 
 fn reason(name: &str, outcome: Result<()>) -> Error {
-    let error = outcome.err().unwrap_or_else(|| anyhow!("it returned"));
-    error.context(format!("`{name}` has ended, and the link cannot be without it"))
+    let error = outcome.err().unwrap_or_else(|| anyhow!("returned unexpectedly"));
+    error.context(format!("`{name}` has ended, which stops the link"))
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
         Threads::new(Arc::default())
     }
 
-    async fn told(threads: &mut Threads) -> String {
+    async fn reason(threads: &mut Threads) -> String {
         format!("{:#}", threads.ended().await)
     }
 
@@ -113,15 +113,15 @@ mod tests {
         let ends: [(Work, &str); 5] = [
             (|| panic!("{} ends", std::hint::black_box(7)), "7 ends"),
             (|| panic!("plain"), "plain"),
-            (|| std::panic::panic_any(5), "without a message"),
+            (|| std::panic::panic_any(5), "no message"),
             (|| bail!("no device"), "no device"),
-            (|| Ok(()), "it returned"),
+            (|| Ok(()), "returned unexpectedly"),
         ];
         for (work, why) in ends {
             let mut threads = threads();
             threads.start("packets", work).unwrap();
-            let told = told(&mut threads).await;
-            assert!(told.contains("`packets`") && told.contains(why), "{told}");
+            let reason = reason(&mut threads).await;
+            assert!(reason.contains("`packets`") && reason.contains(why), "{reason}");
             threads.stop();
         }
     }
@@ -129,16 +129,16 @@ mod tests {
     #[tokio::test]
     async fn a_task_that_panics_fails_or_returns_is_named_with_the_reason() {
         let mut threads = threads();
-        threads.start_task("source", async { panic!("a loose end") });
-        assert!(told(&mut threads).await.contains("`source` has ended"));
+        threads.start_task("source", async { panic!("a bug") });
+        assert!(reason(&mut threads).await.contains("`source` has ended"));
         threads.start_task("status", async { bail!("no socket") });
-        assert!(told(&mut threads).await.contains("no socket"));
+        assert!(reason(&mut threads).await.contains("no socket"));
         threads.start_task("status", async { Ok(()) });
-        assert!(told(&mut threads).await.contains("it returned"));
+        assert!(reason(&mut threads).await.contains("returned unexpectedly"));
     }
 
     #[tokio::test]
-    async fn a_thread_that_was_told_to_stop_is_not_missed() {
+    async fn a_thread_that_ends_after_a_stop_is_not_reported() {
         let mut threads = threads();
         let stop = threads.stop.clone();
         let work = move || {
@@ -154,9 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_control_of_keys_is_an_error() {
-        let outcome: Result<()> = guard(|| panic!("a loose end"));
-        assert!(outcome.unwrap_err().to_string().contains("a loose end"));
+    fn guard_converts_a_panic_into_an_error() {
+        let outcome: Result<()> = guard(|| panic!("a bug"));
+        assert!(outcome.unwrap_err().to_string().contains("a bug"));
         assert_eq!(guard(|| Ok(5)).unwrap(), 5);
     }
 }

@@ -1,6 +1,6 @@
-//! A TOML file, field by field, that goes on after a mistake so that all of them can be told at once.
+//! Reading a TOML file field by field. Reading continues after an error, so that all errors are reported at once.
 //!
-//! Of the file's own text a mistake repeats nothing: any part of it may be a key in the wrong place.
+//! Error messages never quote the file: any part of it could be a misplaced secret.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use std::str::FromStr;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// What is wrong with a file, a line for each mistake.
+/// The errors in a file, with their byte offsets.
 #[derive(Default)]
-pub(crate) struct Mistakes {
+pub(crate) struct Errors {
     found: Vec<(usize, String)>,
 }
 
-impl Mistakes {
+impl Errors {
     pub(crate) fn add(&mut self, at: usize, what: impl Display) {
         self.found.push((at, what.to_string()));
     }
@@ -23,7 +23,7 @@ impl Mistakes {
         self.found.is_empty()
     }
 
-    /// One line each, in the order of the file: its name, the line's number, what is wrong.
+    /// Formats the errors in file order, one per line: `NAME:LINE: MESSAGE`.
     pub(crate) fn lines(mut self, name: &str, text: &str) -> Vec<String> {
         self.found.sort();
         let line = |at: usize| 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
@@ -31,10 +31,10 @@ impl Mistakes {
     }
 }
 
-/// A table, of which each field is read once; a field of another name than those is a mistake.
+/// A table whose fields are read one by one. [`Fields::finish`] reports unknown fields.
 pub(crate) struct Fields<'a> {
     table: &'a DeTable<'a>,
-    /// What it is called, for mistakes.
+    /// The table's name in error messages.
     name: String,
     at: usize,
     known: Vec<&'static str>,
@@ -49,17 +49,17 @@ impl<'a> Fields<'a> {
         self.at
     }
 
-    /// A field's value, without taking note that it was read.
+    /// Looks up a field without marking it as known.
     fn find(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
         self.table.iter().find(|(other, _)| *other.get_ref() == name).map(|(_, value)| value)
     }
 
-    /// Whether it has a field of this name.
+    /// Returns whether the table has a field of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
 
-    /// Where a field's value stands, or the table if it has no such field.
+    /// Returns the offset of a field's value, or of the table if the field is missing.
     pub(crate) fn place(&self, name: &str) -> usize {
         self.find(name).map_or(self.at, |value| value.span().start)
     }
@@ -69,71 +69,71 @@ impl<'a> Fields<'a> {
         self.find(name)
     }
 
-    /// A table within this one.
-    pub(crate) fn table(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<Fields<'a>> {
+    /// Reads a nested table.
+    pub(crate) fn table(&mut self, name: &'static str, errors: &mut Errors) -> Option<Fields<'a>> {
         let value = self.get(name)?;
         let at = value.span().start;
         if let DeValue::Table(table) = value.get_ref() {
             return Some(Fields { table, name: format!("[{name}]"), at, known: Vec::new() });
         }
-        mistakes.add(at, format_args!("`{name}`: it must be a table, below a line [{name}]"));
+        errors.add(at, format_args!("`{name}` must be a table with the header [{name}]"));
         None
     }
 
-    pub(crate) fn text(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<(&'a str, usize)> {
+    pub(crate) fn text(&mut self, name: &'static str, errors: &mut Errors) -> Option<(&'a str, usize)> {
         let value = self.get(name)?;
         let at = value.span().start;
         if let DeValue::String(text) = value.get_ref() {
             return Some((text, at));
         }
-        mistakes.add(at, format_args!("`{name}`: its value must stand in double quotes"));
+        errors.add(at, format_args!("`{name}` must be a string in double quotes"));
         None
     }
 
-    /// Text that is read as `T`, which `what` describes.
+    /// Reads a string and parses it as `T`. `what` describes a valid value in the error message.
     pub(crate) fn parsed<T: FromStr>(
         &mut self,
         name: &'static str,
         what: &str,
-        mistakes: &mut Mistakes,
+        errors: &mut Errors,
     ) -> Option<T> {
-        self.read(name, what, mistakes, |text| text.parse().ok())
+        self.read(name, what, errors, |text| text.parse().ok())
     }
 
     pub(crate) fn read<T>(
         &mut self,
         name: &'static str,
         what: &str,
-        mistakes: &mut Mistakes,
+        errors: &mut Errors,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let (text, at) = self.text(name, mistakes)?;
+        let (text, at) = self.text(name, errors)?;
         let read = read(text);
         if read.is_none() {
-            mistakes.add(at, format_args!("`{name}`: this is not {what}"));
+            errors.add(at, format_args!("`{name}` must be {what}"));
         }
         read
     }
 
-    /// A list of texts, each read as `T`.
+    /// Reads an array of strings and parses each as `T`.
     pub(crate) fn list<T: FromStr>(
         &mut self,
         name: &'static str,
         what: &str,
-        mistakes: &mut Mistakes,
+        errors: &mut Errors,
     ) -> Vec<T> {
         let Some(value) = self.get(name) else { return Vec::new() };
         let DeValue::Array(values) = value.get_ref() else {
-            mistakes.add(value.span().start, format_args!("`{name}`: it must be a list in square brackets"));
+            errors.add(value.span().start, format_args!("`{name}` must be an array in square brackets"));
             return Vec::new();
         };
         let mut read = Vec::new();
         for value in values {
             match value.get_ref() {
                 DeValue::String(text) if text.parse::<T>().is_ok() => read.extend(text.parse::<T>()),
-                _ => mistakes.add(
+                _ => errors.add(
                     value.span().start,
-                    format_args!("`{name}`: an entry is not {what} in double quotes"),
+                    format_args!("`{name}`: each entry must be {what}, in double quotes"),
                 ),
             }
         }
@@ -143,9 +143,9 @@ impl<'a> Fields<'a> {
     pub(crate) fn number(
         &mut self,
         name: &'static str,
-        least: u64,
-        most: u64,
-        mistakes: &mut Mistakes,
+        min: u64,
+        max: u64,
+        errors: &mut Errors,
     ) -> Option<u64> {
         let value = self.get(name)?;
         let number = match value.get_ref() {
@@ -154,46 +154,46 @@ impl<'a> Fields<'a> {
             }
             _ => None,
         };
-        let number = number.filter(|number| (least..=most).contains(number));
+        let number = number.filter(|number| (min..=max).contains(number));
         if number.is_none() {
-            mistakes.add(
+            errors.add(
                 value.span().start,
-                format_args!("`{name}`: it must be a number from {least} to {most}, without quotes"),
+                format_args!("`{name}` must be an integer from {min} to {max}, without quotes"),
             );
         }
         number
     }
 
-    pub(crate) fn flag(&mut self, name: &'static str, mistakes: &mut Mistakes) -> Option<bool> {
+    pub(crate) fn flag(&mut self, name: &'static str, errors: &mut Errors) -> Option<bool> {
         let value = self.get(name)?;
         if let DeValue::Boolean(flag) = value.get_ref() {
             return Some(*flag);
         }
-        mistakes.add(value.span().start, format_args!("`{name}`: it must be true or false, without quotes"));
+        errors.add(value.span().start, format_args!("`{name}` must be true or false, without quotes"));
         None
     }
 
-    /// Takes note that a field that must be there is not, or is there and wrong, in which case a mistake has it already.
+    /// Reports a required field that is missing. If the field is present but invalid, its error was reported before.
     pub(crate) fn require<T>(
         &self,
         name: &'static str,
         value: Option<T>,
-        mistakes: &mut Mistakes,
+        errors: &mut Errors,
     ) -> Option<T> {
         if value.is_none() && !self.has(name) {
-            mistakes.add(self.at, format_args!("{} lacks `{name}`", self.name));
+            errors.add(self.at, format_args!("{} lacks the required field `{name}`", self.name));
         }
         value
     }
 
-    /// After all fields are read: those that nobody asked for.
-    pub(crate) fn finish(&self, mistakes: &mut Mistakes) {
+    /// Reports unknown fields. Call it after reading all fields.
+    pub(crate) fn finish(&self, errors: &mut Errors) {
         for name in self.table.keys() {
             if !self.known.contains(&&**name.get_ref()) {
                 let known = self.known.join(", ");
-                mistakes.add(
+                errors.add(
                     name.span().start,
-                    format_args!("{} has no field of this name; it has {known}", self.name),
+                    format_args!("unknown field in {}; the fields are {known}", self.name),
                 );
             }
         }

@@ -1,7 +1,7 @@
-//! The configuration file, which is checked whole when the link starts.
+//! The configuration file. It is validated completely when the link starts.
 //!
 //! ```toml
-//! role = "master"                       # the master chooses keys; the other end is the slave
+//! role = "master"                       # the master chooses the keys; its peer is the slave
 //! local = "192.0.2.1:4500"
 //! peer = "192.0.2.2:4500"
 //! suite = "aes256-gcm"
@@ -38,19 +38,19 @@ use sealcomb_esp::{Layout, Transform};
 use toml::de::DeTable;
 use zeroize::Zeroizing;
 
-use fields::{Fields, Mistakes};
+use fields::{Errors, Fields};
 
-/// Which end of the link this is.
+/// The role of an end in the rekey protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Chooses keys and when they change.
+    /// Chooses the keys and the time of each rekey.
     Master,
-    /// Follows.
+    /// Fetches and installs the keys that the master offers.
     Slave,
 }
 
 impl Role {
-    /// `master` or `slave`.
+    /// Returns `"master"` or `"slave"`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Master => "master",
@@ -58,7 +58,7 @@ impl Role {
         }
     }
 
-    /// The other end.
+    /// Returns the peer's role.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -68,116 +68,116 @@ impl Role {
     }
 }
 
-/// Where keys come from.
+/// The key source.
 #[derive(Clone)]
 pub enum Keys {
-    /// 32 bytes or more, the same at both ends, of which the keys of all associations are derived.
+    /// A shared secret of at least 32 bytes, from which the keys of all associations are derived.
     File(Zeroizing<Vec<u8>>),
     /// A key management entity.
     Etsi014(Etsi014),
 }
 
-/// A key management entity of ETSI GS QKD 014 and who we are to it.
+/// A key management entity of ETSI GS QKD 014, and this end's identity as its client.
 #[derive(Clone)]
 pub struct Etsi014 {
-    /// Up to before `/api/v1`.
+    /// The base URL, without `/api/v1`.
     pub url: String,
-    /// This end's name.
+    /// This end's SAE ID.
     pub sae: String,
-    /// The other end's name.
+    /// The peer's SAE ID.
     pub peer_sae: String,
-    /// Certificates, PEM, of who may sign the entity's.
+    /// The CA certificates that may sign the KME's certificate, in PEM.
     pub ca: Vec<u8>,
-    /// This end's certificate, PEM.
+    /// This end's client certificate, in PEM.
     pub cert: Vec<u8>,
-    /// And its key, PEM.
+    /// The private key of `cert`, in PEM.
     pub key: Zeroizing<Vec<u8>>,
-    /// Bits of a key.
+    /// Key size in bits.
     pub size: u64,
-    /// Keys that the master has ready before it needs them.
+    /// Number of keys that the master fetches in advance.
     pub ahead: usize,
-    /// How long an answer may take.
+    /// Timeout of a request.
     pub timeout: Duration,
 }
 
-/// What ends the use of a key: whichever comes first.
+/// Usage limits of a key. The first limit reached applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Its age.
+    /// Maximum age.
     pub age: Duration,
-    /// Packets sent under it in one direction.
+    /// Maximum number of packets sent in one direction.
     pub packets: u64,
-    /// Bytes of inner packets sent under it in one direction.
+    /// Maximum total size in bytes of the inner packets sent in one direction.
     pub bytes: u64,
 }
 
 /// The TUN device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tun {
-    /// Of the interface.
+    /// The interface name.
     pub name: String,
-    /// Which it gets.
+    /// The interface addresses.
     pub addresses: Vec<IpNet>,
 }
 
-/// All that the file says.
+/// The complete configuration of one end.
 #[derive(Clone)]
 pub struct Config {
-    /// Which end this is.
+    /// This end's role.
     pub role: Role,
-    /// Where to listen. Worker `i` has the port above it by `i`.
+    /// The local UDP address. Worker `i` uses this port + `i`.
     pub local: SocketAddr,
-    /// The other end.
+    /// The peer's UDP address. Worker `i` uses this port + `i`.
     pub peer: SocketAddr,
-    /// Algorithms, the same at both ends.
+    /// The cipher suite. Must be equal at both ends.
     pub transform: Transform,
-    /// Whether sequence numbers have 64 bits, the same at both ends.
+    /// Whether sequence numbers have 64 bits (ESN). Must be equal at both ends.
     pub extended: bool,
-    /// Sequence numbers that the receiver looks back on.
+    /// Size of the anti-replay window in packets.
     pub window: usize,
-    /// Threads that move packets, the same at both ends.
+    /// Number of packet threads. Must be equal at both ends.
     pub workers: u16,
-    /// Bytes of an IP packet that the path between the ends carries.
+    /// MTU in bytes of the path between the ends.
     pub path_mtu: u16,
-    /// Whether the maximum segment size of TCP connections through the link is lowered to what fits.
+    /// Whether the MSS of TCP connections through the link is clamped to the link's MTU.
     pub mss_clamp: bool,
-    /// Of whose HMAC control messages are.
+    /// The key that authenticates control messages.
     pub control_key: Zeroizing<Vec<u8>>,
-    /// The device.
+    /// The TUN device.
     pub tun: Tun,
-    /// Where keys come from.
+    /// The key source.
     pub keys: Keys,
-    /// When a key is changed.
+    /// The soft limits of a key: the link rekeys when one is reached.
     pub rekey: Limits,
-    /// When a key must no longer be used.
+    /// The hard limits of a key: beyond them it is never used.
     pub limits: Limits,
-    /// For how long the receiver goes on to accept packets under a key after its successor is in use.
+    /// How long the receiver accepts packets under a key after its successor came into use.
     pub overlap: Duration,
-    /// Where metrics and status are to be had.
+    /// The address that serves metrics and status.
     pub listen: Option<SocketAddr>,
-    /// Whom to become when devices and sockets are open.
+    /// The user to switch to after opening the device and sockets.
     pub user: Option<String>,
 }
 
-/// Bytes of the longest inner packet that fits into an outer one of so many bytes, which is of IPv4 or else of IPv6.
+/// Returns the size in bytes of the longest inner packet that fits into an outer IPv4 or IPv6 packet of `path_mtu` bytes.
 pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
     let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
     layout.max_inner_bytes(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
 }
 
-/// The last sequence number that there is: of 64 bits, or else of 32.
+/// Returns the highest sequence number: of 64 bits if `extended`, of 32 bits otherwise.
 fn last_number(extended: bool) -> u64 {
     if extended { u64::MAX } else { u32::MAX.into() }
 }
 
 impl Config {
-    /// Bytes of the longest inner packet that fits into the path, if that carries what this says.
+    /// Returns the size in bytes of the longest inner packet that fits into the configured path MTU.
     pub fn inner_mtu(&self) -> usize {
         inner_mtu(self.transform.layout(), self.peer.is_ipv4(), self.path_mtu)
     }
 
-    /// The fields that this and another file differ in, and that a running link does not take over.
-    pub fn kept(&self, new: &Self) -> Vec<&'static str> {
+    /// Returns the names of the fields that differ from `new` and that take effect only at the next start.
+    pub fn fields_fixed_until_restart(&self, new: &Self) -> Vec<&'static str> {
         let same = [
             ("role", self.role == new.role),
             ("local", self.local == new.local),
@@ -196,15 +196,15 @@ impl Config {
         same.into_iter().filter(|(_, is_same)| !is_same).map(|(name, _)| name).collect()
     }
 
-    /// The last sequence number under a key.
+    /// Returns the last sequence number that may be used under a key.
     pub fn last_number(&self) -> u64 {
         last_number(self.extended).min(self.limits.packets)
     }
 
-    /// Reads the file at `path` and the files that it names.
+    /// Reads the file at `path` and the files that it refers to.
     ///
     /// # Errors
-    /// All that is wrong with it, a line for each mistake, without anything of what the files say.
+    /// All errors found, one line each. They never quote the files.
     pub fn read(path: &Path) -> Result<Self, Vec<String>> {
         let name = path.display().to_string();
         let text = fs::read_to_string(path).map_err(|error| vec![format!("{name}: {error}")])?;
@@ -213,32 +213,32 @@ impl Config {
     }
 }
 
-/// Reads the text of a configuration; relative paths in it begin at `folder`.
+/// Parses a configuration. Relative paths in it are resolved against `folder`; `name` is the file name in error messages.
 ///
 /// # Errors
-/// As [`Config::read`].
+/// All errors found, one line each. They never quote the text.
 pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Config, Vec<String>> {
-    let mut mistakes = Mistakes::default();
+    let mut errors = Errors::default();
     let document = match DeTable::parse(text) {
         Ok(document) => document,
         Err(error) => {
-            mistakes.add(
+            errors.add(
                 error.span().map_or(0, |span| span.start),
-                "this is not TOML: a field is `name = value` on a line of its own, and texts stand in double quotes",
+                "invalid TOML; expected `name = value`, one per line, with strings in double quotes",
             );
-            return Err(mistakes.lines(name, text));
+            return Err(errors.lines(name, text));
         }
     };
-    let mut reader = Reader { mistakes: &mut mistakes, folder };
+    let mut reader = Reader { errors: &mut errors, folder };
     let config = reader.config(Fields::root(document.get_ref()));
     match config {
-        Some(config) if mistakes.is_empty() => Ok(config),
-        _ => Err(mistakes.lines(name, text)),
+        Some(config) if errors.is_empty() => Ok(config),
+        _ => Err(errors.lines(name, text)),
     }
 }
 
 struct Reader<'a> {
-    mistakes: &'a mut Mistakes,
+    errors: &'a mut Errors,
     folder: &'a Path,
 }
 
@@ -247,42 +247,42 @@ const DURATION: &str = "a duration of at most ten years, like \"100ms\", \"1s\" 
 
 impl Reader<'_> {
     fn config(&mut self, mut root: Fields<'_>) -> Option<Config> {
-        let role = root.read("role", "\"master\" or \"slave\"", self.mistakes, |text| match text {
+        let role = root.read("role", "\"master\" or \"slave\"", self.errors, |text| match text {
             "master" => Some(Role::Master),
             "slave" => Some(Role::Slave),
             _ => None,
         });
-        let role = root.require("role", role, self.mistakes);
-        let local = root.parsed::<SocketAddr>("local", ADDRESS, self.mistakes);
-        let local = root.require("local", local, self.mistakes);
-        let peer = root.parsed::<SocketAddr>("peer", ADDRESS, self.mistakes);
-        let peer = root.require("peer", peer, self.mistakes);
+        let role = root.require("role", role, self.errors);
+        let local = root.parsed::<SocketAddr>("local", ADDRESS, self.errors);
+        let local = root.require("local", local, self.errors);
+        let peer = root.parsed::<SocketAddr>("peer", ADDRESS, self.errors);
+        let peer = root.require("peer", peer, self.errors);
         let names = Transform::ALL.map(|transform| transform.id).join(", ");
-        let transform = root.read("suite", &format!("one of {names}"), self.mistakes, Transform::by_id);
-        let transform = root.require("suite", transform, self.mistakes);
-        let extended = root.flag("esn", self.mistakes).unwrap_or(true);
-        let window = root.number("window", 64, 1 << 20, self.mistakes).unwrap_or(8192) as usize;
-        let workers = root.number("workers", 1, 64, self.mistakes).unwrap_or(1) as u16;
+        let transform = root.read("suite", &format!("one of {names}"), self.errors, Transform::by_id);
+        let transform = root.require("suite", transform, self.errors);
+        let extended = root.flag("esn", self.errors).unwrap_or(true);
+        let window = root.number("window", 64, 1 << 20, self.errors).unwrap_or(8192) as usize;
+        let workers = root.number("workers", 1, 64, self.errors).unwrap_or(1) as u16;
         self.check_ends(&root, local, peer, workers);
-        let path_mtu = root.number("path-mtu", 576, 65_535, self.mistakes).unwrap_or(1500) as u16;
-        let mss_clamp = root.flag("mss-clamp", self.mistakes).unwrap_or(true);
+        let path_mtu = root.number("path-mtu", 576, 65_535, self.errors).unwrap_or(1500) as u16;
+        let mss_clamp = root.flag("mss-clamp", self.errors).unwrap_or(true);
         let control_key = self.secret_file(&mut root, "control-key");
-        let control_key = root.require("control-key", control_key, self.mistakes);
+        let control_key = root.require("control-key", control_key, self.errors);
         let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
-        let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.mistakes);
+        let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
         if listen.is_some_and(|listen| !listen.ip().is_loopback() || listen.port() == 0) {
-            self.mistakes.add(
+            self.errors.add(
                 root.place("listen"),
-                "`listen`: it must be an address of this machine's loopback, with a port that is not 0",
+                "`listen` must be a loopback address with a nonzero port",
             );
         }
-        let user = root.text("user", self.mistakes).map(|(name, _)| name.to_owned());
-        let tun = root.table("tun", self.mistakes);
-        let tun = root.require("tun", tun, self.mistakes).and_then(|fields| self.tun(fields));
-        let keys = root.table("keys", self.mistakes);
-        let keys = root.require("keys", keys, self.mistakes).and_then(|fields| self.keys(fields));
+        let user = root.text("user", self.errors).map(|(name, _)| name.to_owned());
+        let tun = root.table("tun", self.errors);
+        let tun = root.require("tun", tun, self.errors).and_then(|fields| self.tun(fields));
+        let keys = root.table("keys", self.errors);
+        let keys = root.require("keys", keys, self.errors).and_then(|fields| self.keys(fields));
         let (rekey, limits) = self.limits(&mut root, extended);
-        root.finish(self.mistakes);
+        root.finish(self.errors);
         let config = Config {
             role: role?,
             local: local?,
@@ -306,7 +306,7 @@ impl Reader<'_> {
         Some(config)
     }
 
-    /// What can be wrong with the addresses of both ends, though they are addresses.
+    /// Checks that each address denotes a single host, has enough ports for the workers, and fits the other.
     fn check_ends(
         &mut self,
         root: &Fields<'_>,
@@ -317,76 +317,75 @@ impl Reader<'_> {
         for (name, address) in [("local", local), ("peer", peer)] {
             let Some(address) = address else { continue };
             if address.port() == 0 || address.port().checked_add(workers - 1).is_none() {
-                self.mistakes.add(
+                self.errors.add(
                     root.place(name),
                     format_args!(
-                        "`{name}`: there must be ports from this one on for each of `workers`, and none is 0"
+                        "`{name}`: the port must be nonzero, and at most 65536 - `workers`: worker i uses this port + i"
                     ),
                 );
             }
             let ip = address.ip();
-            let is_nobody = name == "peer" && ip.is_unspecified();
-            let is_many = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
-            if is_nobody || is_many {
-                self.mistakes
-                    .add(root.place(name), format_args!("`{name}`: this is not the address of one host"));
+            let is_unspecified = name == "peer" && ip.is_unspecified();
+            let is_group = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
+            if is_unspecified || is_group {
+                self.errors.add(root.place(name), format_args!("`{name}` must be the address of a single host"));
             }
         }
         let (Some(local), Some(peer)) = (local, peer) else { return };
         if local.is_ipv4() != peer.is_ipv4() {
-            self.mistakes.add(root.place("peer"), "`local` and `peer` are of different IP versions");
+            self.errors.add(root.place("peer"), "`local` and `peer` must be of the same IP version");
         }
         if local == peer {
-            self.mistakes.add(root.place("peer"), "`peer`: this is the address of this end itself");
+            self.errors.add(root.place("peer"), "`peer` must differ from `local`");
         }
     }
 
     fn check_mtu(&mut self, root: &Fields<'_>, config: &Config) {
-        /// RFC 8200, section 5.
+        /// Minimum IPv6 MTU (RFC 8200, section 5).
         const MIN_V6: usize = 1280;
         let bytes = config.inner_mtu();
         if bytes < MIN_V6 && config.tun.addresses.iter().any(|net| matches!(net, IpNet::V6(_))) {
-            self.mistakes.add(
+            self.errors.add(
                 root.place("path-mtu"),
                 format_args!(
-                    "`path-mtu`: an IPv6 address in [tun] takes inner packets of {MIN_V6} bytes, and there is room for {bytes}"
+                    "`path-mtu` leaves {bytes} bytes for inner packets; the IPv6 address in [tun] requires {MIN_V6}"
                 ),
             );
         }
     }
 
     fn duration(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Duration> {
-        /// So that sums of times fit their types.
-        const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
-        fields.read(name, DURATION, self.mistakes, |text| {
-            humantime::parse_duration(text).ok().filter(|duration| *duration <= LONGEST)
+        /// Keeps sums of instants and durations from overflowing.
+        const MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+        fields.read(name, DURATION, self.errors, |text| {
+            humantime::parse_duration(text).ok().filter(|duration| *duration <= MAX)
         })
     }
 
     fn limits(&mut self, root: &mut Fields<'_>, extended: bool) -> (Limits, Limits) {
         const HOUR: Duration = Duration::from_secs(3600);
-        // 64 GiB are 2^32 blocks: for CBC, the cipher's birthday bound leaves 2^-64 there.
+        // The hard limit of 64 GiB is 2^32 blocks, where the birthday bound of CBC is 2^-64.
         let mut rekey = Limits { age: HOUR, packets: 1 << 31, bytes: 1 << 35 };
-        if let Some(mut fields) = root.table("rekey", self.mistakes) {
+        if let Some(mut fields) = root.table("rekey", self.errors) {
             rekey.age = self.duration(&mut fields, "every").unwrap_or(rekey.age);
-            rekey.packets = fields.number("packets", 1, 1 << 40, self.mistakes).unwrap_or(rekey.packets);
-            rekey.bytes = fields.number("bytes", 1, 1 << 40, self.mistakes).unwrap_or(rekey.bytes);
+            rekey.packets = fields.number("packets", 1, 1 << 40, self.errors).unwrap_or(rekey.packets);
+            rekey.bytes = fields.number("bytes", 1, 1 << 40, self.errors).unwrap_or(rekey.bytes);
             if rekey.age < Duration::from_millis(50) {
-                self.mistakes.add(fields.at(), "`every`: it must be 50 ms or more");
+                self.errors.add(fields.at(), "`every` must be at least 50 ms");
             }
-            fields.finish(self.mistakes);
+            fields.finish(self.errors);
         }
-        // Ten times the interval and never under ten seconds: what a slow or dead source of keys is forgiven.
+        // The default hard limit tolerates a slow or failed key source for ten intervals, and at least ten seconds.
         let mut limits = Limits {
             age: (rekey.age * 10).max(Duration::from_secs(10)),
             packets: (1 << 32) - 1,
             bytes: 1 << 36,
         };
-        if let Some(mut fields) = root.table("limits", self.mistakes) {
+        if let Some(mut fields) = root.table("limits", self.errors) {
             limits.age = self.duration(&mut fields, "age").unwrap_or(limits.age);
-            limits.packets = fields.number("packets", 1, 1 << 40, self.mistakes).unwrap_or(limits.packets);
-            limits.bytes = fields.number("bytes", 1, 1 << 40, self.mistakes).unwrap_or(limits.bytes);
-            fields.finish(self.mistakes);
+            limits.packets = fields.number("packets", 1, 1 << 40, self.errors).unwrap_or(limits.packets);
+            limits.bytes = fields.number("bytes", 1, 1 << 40, self.errors).unwrap_or(limits.bytes);
+            fields.finish(self.errors);
         }
         let numbers = limits.packets.min(last_number(extended));
         for (name, is_short) in [
@@ -395,10 +394,10 @@ impl Reader<'_> {
             ("bytes", limits.bytes <= rekey.bytes),
         ] {
             if is_short {
-                self.mistakes.add(
+                self.errors.add(
                     root.place(if root.has("limits") { "limits" } else { "rekey" }),
                     format_args!(
-                        "[limits]: `{name}` ends a key before [rekey] changes it; it must be more than what that has"
+                        "[limits]: `{name}` must be greater than its soft limit in [rekey]"
                     ),
                 );
             }
@@ -407,38 +406,38 @@ impl Reader<'_> {
     }
 
     fn tun(&mut self, mut fields: Fields<'_>) -> Option<Tun> {
-        /// `IFNAMSIZ` counts the zero at the end.
-        const LONGEST: usize = 15;
-        let name = fields.read("name", "a name of 1 to 15 characters", self.mistakes, |text| {
-            let is_name = (1..=LONGEST).contains(&text.len())
+        /// `IFNAMSIZ`, less the terminating zero.
+        const MAX_BYTES: usize = 15;
+        let name = fields.read("name", "an interface name of 1 to 15 characters", self.errors, |text| {
+            let is_name = (1..=MAX_BYTES).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
             is_name.then(|| text.to_owned())
         });
-        let name = fields.require("name", name, self.mistakes);
+        let name = fields.require("name", name, self.errors);
         let addresses = fields.list::<IpNet>(
             "addresses",
             "an address with a prefix length, like \"10.9.0.1/24\"",
-            self.mistakes,
+            self.errors,
         );
-        fields.finish(self.mistakes);
+        fields.finish(self.errors);
         Some(Tun { name: name?, addresses })
     }
 
     fn keys(&mut self, mut fields: Fields<'_>) -> Option<Keys> {
         let file = self.secret_file(&mut fields, "file");
-        let etsi014 = fields.table("etsi014", self.mistakes).map(|fields| self.etsi014(fields));
+        let etsi014 = fields.table("etsi014", self.errors).map(|fields| self.etsi014(fields));
         let at = fields.at();
-        fields.finish(self.mistakes);
+        fields.finish(self.errors);
         match (file, etsi014) {
             (Some(secret), None) => Some(Keys::File(secret)),
             (None, Some(etsi014)) => Some(Keys::Etsi014(etsi014?)),
             (Some(_), Some(_)) => {
-                self.mistakes.add(at, "[keys] has both `file` and [keys.etsi014]; it takes one");
+                self.errors.add(at, "[keys] has both `file` and [keys.etsi014]; expected one of them");
                 None
             }
             (None, None) => {
-                if self.mistakes.is_empty() {
-                    self.mistakes.add(at, "[keys] has neither `file` nor [keys.etsi014]");
+                if self.errors.is_empty() {
+                    self.errors.add(at, "[keys] has neither `file` nor [keys.etsi014]; expected one of them");
                 }
                 None
             }
@@ -446,33 +445,33 @@ impl Reader<'_> {
     }
 
     fn etsi014(&mut self, mut fields: Fields<'_>) -> Option<Etsi014> {
-        let url = fields.read("url", "an address that begins with https://", self.mistakes, |text| {
+        let url = fields.read("url", "a URL that begins with https://", self.errors, |text| {
             let is_https = text.starts_with("https://") && reqwest::Url::parse(text).is_ok();
             is_https.then(|| text.trim_end_matches('/').to_owned())
         });
-        let url = fields.require("url", url, self.mistakes);
+        let url = fields.require("url", url, self.errors);
         let [sae, peer_sae] = ["sae", "peer-sae"].map(|name| {
             let sae =
-                fields.read(name, "a name of letters, digits, `-`, `_` and `.`", self.mistakes, |text| {
+                fields.read(name, "an SAE ID of letters, digits, `-`, `_` and `.`", self.errors, |text| {
                     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
                     (!text.is_empty() && text.chars().all(is_plain)).then(|| text.to_owned())
                 });
-            fields.require(name, sae, self.mistakes)
+            fields.require(name, sae, self.errors)
         });
         let [ca, cert, key] = ["ca", "cert", "key"].map(|name| {
             let file = self.file(&mut fields, name);
-            fields.require(name, file, self.mistakes)
+            fields.require(name, file, self.errors)
         });
-        let size = fields.number("size", 128, 4096, self.mistakes).unwrap_or(256);
+        let size = fields.number("size", 128, 4096, self.errors).unwrap_or(256);
         if !size.is_multiple_of(8) {
-            self.mistakes.add(fields.at(), "`size`: keys have whole bytes");
+            self.errors.add(fields.at(), "`size` must be a multiple of 8 bits");
         }
-        let ahead = fields.number("ahead", 1, 64, self.mistakes).unwrap_or(4) as usize;
+        let ahead = fields.number("ahead", 1, 64, self.errors).unwrap_or(4) as usize;
         let timeout = self.duration(&mut fields, "timeout").unwrap_or(Duration::from_secs(3));
         if timeout.is_zero() {
-            self.mistakes.add(fields.place("timeout"), "`timeout`: in no time there is no answer");
+            self.errors.add(fields.place("timeout"), "`timeout` must be greater than 0");
         }
-        fields.finish(self.mistakes);
+        fields.finish(self.errors);
         Some(Etsi014 {
             url: url?,
             sae: sae?,
@@ -486,31 +485,31 @@ impl Reader<'_> {
         })
     }
 
-    /// The contents of the file that a field names.
+    /// Reads the file whose path is a field's value.
     fn file(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Zeroizing<Vec<u8>>> {
-        let (path, at) = fields.text(name, self.mistakes)?;
+        let (path, at) = fields.text(name, self.errors)?;
         let path: PathBuf = self.folder.join(path);
         match fs::read(&path) {
             Ok(contents) => Some(Zeroizing::new(contents)),
             Err(error) => {
-                self.mistakes.add(at, format_args!("`{name}`: the file cannot be read: {}", error.kind()));
+                self.errors.add(at, format_args!("`{name}`: cannot read the file: {}", error.kind()));
                 None
             }
         }
     }
 
-    /// A secret in hex in the file that a field names: 32 bytes or more.
+    /// Reads a hex-encoded secret of at least 32 bytes from the file whose path is a field's value.
     fn secret_file(&mut self, fields: &mut Fields<'_>, name: &'static str) -> Option<Zeroizing<Vec<u8>>> {
-        const LEAST: usize = 32;
+        const MIN_BYTES: usize = 32;
         let at = fields.at();
         let text = self.file(fields, name)?;
         let secret = hex::decode(text.trim_ascii()).ok().map(Zeroizing::new);
-        let secret = secret.filter(|secret| secret.len() >= LEAST);
+        let secret = secret.filter(|secret| secret.len() >= MIN_BYTES);
         if secret.is_none() {
-            self.mistakes.add(
+            self.errors.add(
                 at,
                 format_args!(
-                    "`{name}`: the file must hold {LEAST} bytes or more in hex digits, and nothing else"
+                    "`{name}`: the file must contain at least {MIN_BYTES} bytes in hex, and nothing else"
                 ),
             );
         }

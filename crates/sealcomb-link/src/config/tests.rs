@@ -1,6 +1,6 @@
 use super::*;
 
-/// A folder with secrets in it.
+/// Creates a folder with the secret files of a configuration.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("control.key"), "ab".repeat(32) + "\n").unwrap();
@@ -26,18 +26,19 @@ packets = 1_000
 "#;
 
 #[test]
-fn a_good_file_is_read_whole() {
+fn a_valid_file_is_read_completely() {
     let folder = folder();
     let Ok(config) = parse("link.toml", GOOD, folder.path()) else { panic!() };
     assert_eq!((config.role, config.rekey.age), (Role::Master, Duration::from_millis(100)));
     assert_eq!((config.rekey.packets, config.limits.age), (1000, Duration::from_secs(10)));
-    // 1500 less 20 + 8 of IPv4 and UDP, 8 + 8 before and 2 + 16 behind the packet; 1438 + 2 is a multiple of 4.
+    // 1500 - (20 + 8) for IPv4 and UDP - (8 + 8) for ESP header and IV - (2 + 16) for trailer and ICV. 1438 + 2 is a
+    // multiple of 4.
     assert_eq!(config.inner_mtu(), 1438);
     assert_eq!(config.last_number(), (1 << 32) - 1);
 }
 
 #[test]
-fn every_mistake_has_a_line_of_its_own_and_nothing_of_the_file() {
+fn every_error_is_reported_on_its_own_line_and_quotes_nothing() {
     let folder = folder();
     let text = r#"role = "boss"
 local = "192.0.2.1"
@@ -61,15 +62,15 @@ every = "1ms"
 }
 
 #[test]
-fn what_must_be_there_is_missed() {
+fn missing_required_fields_are_reported() {
     let Err(lines) = parse("link.toml", "esn = true\n", Path::new(".")) else { panic!() };
     for name in ["role", "local", "peer", "suite", "control-key", "tun", "keys"] {
-        assert!(lines.iter().any(|line| line.contains(&format!("lacks `{name}`"))), "{name}");
+        assert!(lines.iter().any(|line| line.contains(&format!("lacks the required field `{name}`"))), "{name}");
     }
 }
 
-/// The lines of mistakes after this change of a good file.
-fn mistakes(from: &str, to: &str) -> Vec<String> {
+/// Returns the errors after replacing `from` by `to` in a valid file.
+fn errors(from: &str, to: &str) -> Vec<String> {
     assert!(GOOD.contains(from));
     match parse("link.toml", &GOOD.replacen(from, to, 1), folder().path()) {
         Ok(_) => Vec::new(),
@@ -78,9 +79,9 @@ fn mistakes(from: &str, to: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_limit_that_comes_no_later_than_the_change_is_a_mistake() {
+fn a_hard_limit_must_exceed_its_soft_limit() {
     let end = "packets = 1_000\n";
-    let longer = |limits: &str| mistakes(end, &format!("{end}[limits]\n{limits}\n"));
+    let longer = |limits: &str| errors(end, &format!("{end}[limits]\n{limits}\n"));
     assert_eq!(longer("age = \"101ms\"\npackets = 1001\nbytes = 34_359_738_369"), [""; 0]);
     for limit in
         ["age = \"100ms\"", "age = \"50ms\"", "packets = 1000", "packets = 999", "bytes = 34_359_738_368"]
@@ -89,18 +90,18 @@ fn a_limit_that_comes_no_later_than_the_change_is_a_mistake() {
         let (name, _) = limit.split_once(' ').unwrap();
         assert!(lines.len() == 1 && lines[0].contains(&format!("[limits]: `{name}`")), "{limit}: {lines:?}");
     }
-    // Without a table of limits too, and where the numbers end.
+    // The default hard limits count too, as does the last sequence number.
     for rekey in ["packets = 4_294_967_295", "bytes = 68_719_476_736"] {
-        assert_eq!(mistakes("packets = 1_000", rekey).len(), 1, "{rekey}");
+        assert_eq!(errors("packets = 1_000", rekey).len(), 1, "{rekey}");
     }
     let numbers = "packets = 4_294_967_295\n[limits]\npackets = 4_294_967_297\n";
-    assert_eq!(mistakes("packets = 1_000\n", numbers), [""; 0]);
+    assert_eq!(errors("packets = 1_000\n", numbers), [""; 0]);
     let short = GOOD.replacen("packets = 1_000\n", numbers, 1).replacen("[tun]", "esn = false\n[tun]", 1);
     assert!(parse("link.toml", &short, folder().path()).is_err());
 }
 
 #[test]
-fn an_address_that_no_packet_can_go_to_is_a_mistake() {
+fn unusable_addresses_are_rejected() {
     let (local, peer) = ("192.0.2.1:4500", "192.0.2.2:4500");
     for (from, to, line) in [
         (local, "192.0.2.1:0", 3),
@@ -113,48 +114,48 @@ fn an_address_that_no_packet_can_go_to_is_a_mistake() {
         (peer, "[ff02::1]:4500", 4),
         (peer, local, 4),
     ] {
-        let lines = mistakes(from, to);
+        let lines = errors(from, to);
         assert!(!lines.is_empty(), "{to}");
         assert!(
             lines.iter().all(|found| found.starts_with(&format!("link.toml:{line}: "))),
             "{to}: {lines:?}"
         );
     }
-    assert_eq!(mistakes(local, "0.0.0.0:4500"), [""; 0], "wherever the way to the other end begins");
+    assert_eq!(errors(local, "0.0.0.0:4500"), [""; 0], "the local address may be unspecified");
     for (ports, workers, is_good) in [("65535", 1, true), ("65535", 2, false), ("65472", 64, true)] {
         let text = format!("{ports}\"\nworkers = {workers}");
-        assert_eq!(mistakes("4500\"", &text).is_empty(), is_good, "{text}");
+        assert_eq!(errors("4500\"", &text).is_empty(), is_good, "{text}");
     }
-    assert_eq!(mistakes("[tun]", "listen = \"127.0.0.1:0\"\n[tun]").len(), 1);
-    assert_eq!(mistakes("[tun]", "listen = \"192.0.2.1:9469\"\n[tun]").len(), 1);
+    assert_eq!(errors("[tun]", "listen = \"127.0.0.1:0\"\n[tun]").len(), 1);
+    assert_eq!(errors("[tun]", "listen = \"192.0.2.1:9469\"\n[tun]").len(), 1);
 }
 
 #[test]
-fn times_that_no_clock_can_add_are_mistakes() {
+fn durations_that_could_overflow_are_rejected() {
     for every in ["3650days", "1h"] {
-        assert_eq!(mistakes("100ms", every), [""; 0], "{every}");
+        assert_eq!(errors("100ms", every), [""; 0], "{every}");
     }
     for every in ["3651days", "500000000000years", "18446744073709551615s"] {
-        assert_eq!(mistakes("100ms", every).len(), 1, "{every}");
+        assert_eq!(errors("100ms", every).len(), 1, "{every}");
     }
 }
 
 #[test]
-fn ipv6_takes_a_path_that_has_room_for_it() {
-    assert_eq!(mistakes("[tun]", "path-mtu = 1344\n[tun]"), [""; 0]);
-    let lines = mistakes("[tun]", "path-mtu = 1341\n[tun]");
+fn ipv6_requires_its_minimum_mtu() {
+    assert_eq!(errors("[tun]", "path-mtu = 1344\n[tun]"), [""; 0]);
+    let lines = errors("[tun]", "path-mtu = 1341\n[tun]");
     assert!(lines.len() == 1 && lines[0].contains("1280"), "{lines:?}");
     let v4 = GOOD.replace(", \"fd09::1/64\"", "").replacen("[tun]", "path-mtu = 600\n[tun]", 1);
     assert!(parse("link.toml", &v4, folder().path()).is_ok());
 }
 
 #[test]
-fn a_source_must_have_some_time_to_answer() {
+fn a_timeout_of_zero_is_rejected() {
     let folder = folder();
     for name in ["ca.pem", "alice.pem", "alice.key.pem"] {
         fs::write(folder.path().join(name), "PEM").unwrap();
     }
-    for (timeout, mistakes) in [("1ms", 0), ("0s", 1)] {
+    for (timeout, count) in [("1ms", 0), ("0s", 1)] {
         let entity = format!(
             r#"[keys.etsi014]
 url = "https://kme.example"
@@ -168,15 +169,15 @@ timeout = "{timeout}"
         );
         let text = GOOD.replacen("[keys]\nfile = \"link.key\"\n", &entity, 1);
         let found = parse("link.toml", &text, folder.path()).err().unwrap_or_default();
-        assert_eq!(found.len(), mistakes, "{found:?}");
+        assert_eq!(found.len(), count, "{found:?}");
     }
 }
 
 #[test]
-fn what_a_running_link_does_not_take_over_is_named() {
+fn fields_that_a_reload_does_not_apply_are_named() {
     let folder = folder();
     let old = parse("link.toml", GOOD, folder.path()).ok().unwrap();
-    assert_eq!(old.kept(&old), [""; 0]);
+    assert_eq!(old.fields_fixed_until_restart(&old), [""; 0]);
     fs::write(folder.path().join("control.key"), "ba".repeat(32)).unwrap();
     let text = r#"
 role = "slave"
@@ -199,10 +200,10 @@ file = "link.key"
 every = "1s"
 "#;
     let new = parse("link.toml", text, folder.path()).ok().unwrap();
-    let kept = old.kept(&new);
+    let fields = old.fields_fixed_until_restart(&new);
     for field in text.lines().filter_map(|line| line.split_once(" = ")).map(|(name, _)| name) {
         let is_table = ["name", "file", "every"].contains(&field);
-        assert!(is_table || kept.contains(&field), "{field}");
+        assert!(is_table || fields.contains(&field), "{field}");
     }
-    assert_eq!(kept.len(), 13, "{kept:?}");
+    assert_eq!(fields.len(), 13, "{fields:?}");
 }

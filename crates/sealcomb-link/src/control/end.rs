@@ -1,4 +1,4 @@
-//! What both roles have: who they are, how they speak, and keys of the source.
+//! State common to both roles: identity, message codec, keys from the source, and pending actions.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use sealcomb_esp::{Fingerprint, Transform};
 
 use super::message::{Bytes32, Codec, Id, Message, Offer, Say};
 use super::recent::Recent;
-use super::{Action, Event, REMEMBERED, Settings, SourceKey};
+use super::{Action, Event, MAX_REMEMBERED, Settings, SourceKey};
 use crate::config::Role;
 use crate::derive::{Context, Epoch, Root, Secret};
 
-/// An end of a link.
+/// The role-independent state of one end.
 pub(super) struct End {
     pub(super) role: Role,
     pub(super) transform: Transform,
@@ -21,14 +21,14 @@ pub(super) struct End {
     pub(super) codec: Codec,
     pub(super) boot: Id,
     count: u64,
-    /// The boot of the other end, of which the latest answer to a challenge came.
+    /// The peer's boot ID, from the latest answer to a challenge.
     pub(super) peer: Option<Id>,
-    /// Of the latest key that this end receives under.
+    /// The generation of the newest receiving association.
     pub(super) generation: u64,
-    /// The master's: keys to offer. The slave's: those that were fetched.
+    /// Keys to offer (master), or keys fetched from the source (slave).
     pub(super) keys: VecDeque<SourceKey>,
     seen: Recent<Fingerprint>,
-    /// SPIs that this end gave out lately.
+    /// SPIs recently allocated by this end.
     spis: Recent<u32>,
     pub(super) actions: Vec<Action>,
 }
@@ -48,43 +48,43 @@ impl End {
             peer: None,
             generation: 0,
             keys: VecDeque::new(),
-            seen: Recent::new(REMEMBERED),
-            spis: Recent::new(REMEMBERED),
+            seen: Recent::new(MAX_REMEMBERED),
+            spis: Recent::new(MAX_REMEMBERED),
             actions: Vec::new(),
         }
     }
 
-    pub(super) fn say(&mut self, to: Id, say: Say) {
+    pub(super) fn send(&mut self, to: Id, say: Say) {
         self.count += 1;
         let message = Message { from: self.boot, to, count: self.count, say };
         self.actions.push(Action::Send(self.codec.write(&message)));
     }
 
-    pub(super) fn tell_peer(&mut self, say: Say) {
+    pub(super) fn send_to_peer(&mut self, say: Say) {
         if let Some(boot) = self.peer {
-            self.say(boot, say);
+            self.send(boot, say);
         }
     }
 
-    pub(super) fn tell(&mut self, event: Event) {
+    pub(super) fn report(&mut self, event: Event) {
         self.actions.push(Action::Tell(event));
     }
 
-    /// Whether a key may be used: it was never there, or the source may give keys again.
+    /// Returns whether a key may be used: it is not a repeated one, or the source may repeat keys.
     pub(super) fn is_new(&mut self, key: &[u8]) -> bool {
         let is_new = !self.single_use || self.seen.insert(Fingerprint::of(key));
         if !is_new {
-            self.tell(Event::Repeated);
+            self.report(Event::Repeated);
         }
         is_new
     }
 
-    /// What follows from a key and an offer of it, before the slave has answered.
+    /// Derives the key material of an offer before the slave has chosen its nonce and SPI, for the proof in the offer.
     pub(super) fn offered(&self, key: &[u8], offer: &Offer) -> Epoch {
         self.agreed(key, offer, Bytes32::default(), 0)
     }
 
-    /// What follows from a key, an offer of it, and the slave's answer.
+    /// Derives the key material that both ends agree on from a source key, its offer, and the slave's nonce and SPI.
     pub(super) fn agreed(&self, key: &[u8], offer: &Offer, slave_nonce: Bytes32, slave_spi: u32) -> Epoch {
         let peer = self.peer.unwrap_or_default();
         let context = Context {
@@ -107,15 +107,15 @@ impl End {
         self.seen.len() + self.spis.len()
     }
 
-    /// Of a key that this end is about to receive under.
+    /// Allocates the generation of a new receiving association.
     pub(super) fn next_generation(&mut self) -> u64 {
         self.generation += 1;
         self.generation
     }
 
-    /// Random, and none that this end gave out lately.
+    /// Allocates a random SPI that differs from those that this end recently allocated.
     pub(super) fn new_spi(&mut self) -> u32 {
-        /// SPIs below are reserved.
+        /// Lower SPIs are reserved (RFC 4303, section 2.1).
         const FIRST: u32 = 256;
         loop {
             let spi = u32::from_be_bytes(random());
@@ -132,7 +132,7 @@ pub(super) fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// In a time that does not depend on where they differ.
-pub(super) fn is_same(told: &Bytes32, proof: &Secret) -> bool {
-    told.0.ct_eq(&**proof).into()
+/// Compares a received proof with the expected one in constant time.
+pub(super) fn is_same(received: &Bytes32, expected: &Secret) -> bool {
+    received.0.ct_eq(&**expected).into()
 }

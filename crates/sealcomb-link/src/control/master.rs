@@ -1,52 +1,52 @@
-//! The master's part: it chooses keys and when they change.
+//! The master's half of the protocol: it chooses the keys and the time of each rekey.
 
 use std::time::{Duration, Instant};
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Offer, Refusal, Say};
-use super::{Action, Again, Association, Event, NAMED, SourceKey};
+use super::{Action, Retransmit, SaParameters, Event, MAX_NEXT_KEYS, SourceKey};
 use crate::config::Role;
 use crate::derive::{Secret, Step};
 
-/// Of keys that were refused, until the next is tried; it doubles each time.
+/// Pause after the first of several refusals in a row. It doubles each time, up to [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Between two offers, whatever the other end says: half of the shortest interval that can be configured. Each offer takes
-/// a key of the source.
+pub(super) const MAX_PAUSE: Duration = Duration::from_secs(5);
+/// Minimum interval between two offers, whatever the peer sends. Each offer consumes a key of the source. It is half the
+/// shortest configurable rekey interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Where an exchange stands.
+/// The state of the exchange.
 enum Exchange {
     Idle,
-    /// Waits for `accept`.
+    /// Waiting for `accept`.
     Offered {
         offer: Offer,
         key: SourceKey,
-        again: Again,
+        retransmit: Retransmit,
     },
-    /// Waits for `done`.
+    /// Waiting for `done`.
     Confirming {
         epoch: u64,
         generation: u64,
         proof: Bytes32,
         done: Secret,
-        again: Again,
+        retransmit: Retransmit,
     },
 }
 
-/// When it is time for another key.
+/// The time of the next rekey.
 struct Schedule {
     every: Duration,
-    /// When the next change is due.
+    /// When the next rekey is due.
     due: Instant,
-    /// Not before, whatever is due.
+    /// Earliest time of the next offer, even if a rekey is due.
     not_before: Instant,
     pause: Duration,
 }
 
 pub(super) struct Master {
     exchange: Exchange,
-    /// Of the last offer.
+    /// The epoch of the last offer.
     epoch: u64,
     schedule: Schedule,
 }
@@ -69,26 +69,26 @@ impl Master {
         self.schedule.due = self.schedule.due.min(now);
     }
 
-    /// This end has sent enough under a key.
+    /// Handles a soft limit that this end's key of this generation has reached.
     pub(super) fn worn(&mut self, end: &End, generation: u64, now: Instant) {
-        let is_about_to_go = matches!(self.exchange, Exchange::Offered { .. });
-        if generation == end.generation && !is_about_to_go {
+        let is_being_replaced = matches!(self.exchange, Exchange::Offered { .. });
+        if generation == end.generation && !is_being_replaced {
             self.change_now(now);
         }
     }
 
-    /// The other end has.
-    pub(super) fn worn_there(&mut self, epoch: u64, now: Instant) {
-        // Another than the last that was offered is about to go as it is.
+    /// Handles a soft limit that the peer has reported for the key of this epoch.
+    pub(super) fn peer_soft_limit_reached(&mut self, epoch: u64, now: Instant) {
+        // Keys of earlier epochs are being replaced already.
         if epoch == self.epoch {
             self.change_now(now);
         }
     }
 
-    /// The other end is another than before, and knows of no exchange.
-    pub(super) fn meet(&mut self, now: Instant) {
+    /// Handles a new boot ID of the peer, which has no state of the exchange.
+    pub(super) fn reset_for_new_peer(&mut self, now: Instant) {
         if matches!(self.exchange, Exchange::Offered { .. }) {
-            // The boot before may have used up the key.
+            // The previous boot may have consumed the key.
             self.exchange = Exchange::Idle;
         }
         self.schedule.pause = FIRST_PAUSE;
@@ -98,15 +98,15 @@ impl Master {
 
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
         self.offer_if_due(end, now);
-        let (again, say) = match &mut self.exchange {
+        let (retransmit, say) = match &mut self.exchange {
             Exchange::Idle => return,
-            Exchange::Offered { offer, again, .. } => (again, Say::Offer(offer.clone())),
-            Exchange::Confirming { epoch, proof, again, .. } => {
-                (again, Say::Confirm { epoch: *epoch, proof: *proof })
+            Exchange::Offered { offer, retransmit, .. } => (retransmit, Say::Offer(offer.clone())),
+            Exchange::Confirming { epoch, proof, retransmit, .. } => {
+                (retransmit, Say::Confirm { epoch: *epoch, proof: *proof })
             }
         };
-        if again.is_due(now) {
-            end.tell_peer(say);
+        if retransmit.is_due(now) {
+            end.send_to_peer(say);
         }
     }
 
@@ -121,7 +121,7 @@ impl Master {
         let mut offer = Offer {
             epoch: self.epoch,
             key: key.id.clone(),
-            next_keys: end.keys.iter().take(NAMED).map(|key| key.id.clone()).collect(),
+            next_keys: end.keys.iter().take(MAX_NEXT_KEYS).map(|key| key.id.clone()).collect(),
             nonce: Bytes32(random()),
             spi: end.new_spi(),
             suite: end.transform.id.into(),
@@ -129,8 +129,8 @@ impl Master {
             proof: Bytes32::default(),
         };
         offer.proof = Bytes32(*end.offered(&key.key, &offer).proof(Step::Offer));
-        self.exchange = Exchange::Offered { offer: offer.clone(), key, again: Again::new(now) };
-        end.tell_peer(Say::Offer(offer));
+        self.exchange = Exchange::Offered { offer: offer.clone(), key, retransmit: Retransmit::new(now) };
+        end.send_to_peer(Say::Offer(offer));
     }
 
     pub(super) fn accepted(&mut self, end: &mut End, accept: &Accept, now: Instant) {
@@ -144,24 +144,24 @@ impl Master {
             return;
         }
         let (epoch, generation) = (accept.epoch, end.next_generation());
-        let association = |spi, sender| Association { generation, epoch, spi, suite: keys.suite(sender) };
+        let association = |spi, sender| SaParameters { generation, epoch, spi, suite: keys.suite(sender) };
         end.actions.push(Action::Receive(association(offer.spi, Role::Slave)));
         end.actions.push(Action::SendUnder(association(accept.spi, Role::Master)));
-        end.tell(Event::Changed(epoch));
+        end.report(Event::Changed(epoch));
         let proof = Bytes32(*keys.proof(Step::Confirm));
         let done = keys.proof(Step::Done);
-        self.exchange = Exchange::Confirming { epoch, generation, proof, done, again: Again::new(now) };
-        // From one offer to the next it is the interval, whatever the exchange takes.
+        self.exchange = Exchange::Confirming { epoch, generation, proof, done, retransmit: Retransmit::new(now) };
+        // The interval runs from offer to offer, so that the duration of the exchange does not add up.
         let Schedule { every, due, .. } = self.schedule;
         self.schedule.due = (due + every).max(now + every / 2);
         self.schedule.pause = FIRST_PAUSE;
-        end.tell_peer(Say::Confirm { epoch, proof });
+        end.send_to_peer(Say::Confirm { epoch, proof });
     }
 
     pub(super) fn refused(&mut self, end: &mut End, epoch: u64, why: Refusal, now: Instant) {
         match &self.exchange {
             Exchange::Offered { offer, .. } if offer.epoch == epoch => self.give_up(end, epoch, why, now),
-            // The slave has lost what it accepted: another key, for both.
+            // The slave has discarded the key that it accepted, and both ends need another.
             Exchange::Confirming { epoch: ours, .. } if *ours == epoch => {
                 self.change_now(now);
                 self.give_up(end, epoch, why, now);
@@ -178,15 +178,15 @@ impl Master {
         }
     }
 
-    /// Ends an exchange; the next key is tried after a pause.
+    /// Abandons the exchange. The next offer follows after a pause.
     fn give_up(&mut self, end: &mut End, epoch: u64, why: Refusal, now: Instant) {
         let exchange = std::mem::replace(&mut self.exchange, Exchange::Idle);
         if let (Exchange::Offered { key, .. }, Refusal::Suite) = (exchange, why) {
-            // The slave did not ask for it.
+            // The slave has not fetched the key, so it can be offered again.
             end.keys.push_front(key);
         }
         self.schedule.not_before = now + self.schedule.pause;
-        self.schedule.pause = (self.schedule.pause * 2).min(LONGEST_PAUSE);
-        end.tell(Event::Refused(epoch, why));
+        self.schedule.pause = (self.schedule.pause * 2).min(MAX_PAUSE);
+        end.report(Event::Refused(epoch, why));
     }
 }

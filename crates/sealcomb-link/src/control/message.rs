@@ -1,10 +1,11 @@
-//! Control messages on the wire.
+//! The wire format of control messages.
 //!
 //! ```text
 //! 00 00 00 00 │ HMAC-SHA-256 of the text, 32 bytes │ text, JSON
 //! ```
 //!
-//! They share the port with ESP, from which the four zeros tell them (RFC 3948, section 2.2): no SPI is 0.
+//! Control messages share the port with ESP. The four zero bytes distinguish them, since no SPI is 0 (RFC 3948, section
+//! 2.2).
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -13,148 +14,149 @@ use sha2::Sha256;
 use crate::config::Role;
 use crate::derive::Root;
 
-/// Where an SPI would be.
+/// The non-ESP marker, in place of the SPI.
 const MARKER: [u8; 4] = [0; 4];
-/// HMAC-SHA-256 of a text.
+/// The HMAC-SHA-256 of a message's text.
 pub(super) type Tag = [u8; 32];
-/// No longer datagram is a control message.
+/// Maximum size of a control message in bytes, including marker and tag.
 pub const LONGEST: usize = 1200;
 
-/// Whether this can be the name of a key: there must be room for an offer's names in a datagram, as JSON has them.
+/// Returns whether a key ID is valid: 1 to 64 printable ASCII characters that need no escaping in JSON, so that an offer's
+/// key IDs fit into a datagram.
 pub fn is_key_name(id: &str) -> bool {
-    const LONGEST_NAME: usize = 64;
+    const MAX_NAME_BYTES: usize = 64;
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
-    (1..=LONGEST_NAME).contains(&id.len()) && id.bytes().all(is_plain)
+    (1..=MAX_NAME_BYTES).contains(&id.len()) && id.bytes().all(is_plain)
 }
 
-/// 16 bytes, in hex where they are sent.
+/// A boot ID or a challenge: 16 random bytes, hex-encoded on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Id(#[serde(with = "hex")] pub [u8; 16]);
 
-/// 32 bytes, in hex where they are sent.
+/// A nonce or a proof: 32 bytes, hex-encoded on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes32(#[serde(with = "hex")] pub [u8; 32]);
 
-/// A message, with its sender and receiver.
+/// A control message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Message {
-    /// The sender's boot: random, new with each start.
+    /// The sender's boot ID: random, regenerated at each start.
     pub from: Id,
-    /// The receiver's, as far as the sender knows; else zeros.
+    /// The receiver's boot ID; zeros if the sender does not know it.
     pub to: Id,
-    /// Another one in every message of a boot, so that no two datagrams are alike.
+    /// A counter that makes every message of a boot unique.
     pub count: u64,
-    /// What it says.
+    /// The message body.
     pub say: Say,
 }
 
-/// What a message says.
+/// The body of a control message, by type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Say {
-    /// Who are you, now?
+    /// A challenge to the peer to prove that it is alive.
     Hello {
-        /// Random, new with each question.
+        /// A random challenge. It changes once it has been answered.
         challenge: Id,
     },
-    /// The answer.
+    /// The answer to a challenge.
     Welcome {
-        /// That of the question.
+        /// The challenge of the `hello`.
         challenge: Id,
     },
-    /// The master's: let us change to this key.
+    /// Master to slave: rekey to this key.
     Offer(Offer),
-    /// The slave's: I receive under it.
+    /// Slave to master: the slave receives under the offered key.
     Accept(Accept),
-    /// The slave's: not this one.
+    /// Slave to master: the slave rejects the offer or the confirmation.
     Refuse {
-        /// Which.
+        /// The epoch of the offer.
         epoch: u64,
-        /// Why.
+        /// The reason.
         why: Refusal,
     },
-    /// The master's: I receive and send under it.
+    /// Master to slave: the master sends and receives under the key.
     Confirm {
-        /// Which.
+        /// The epoch of the offer.
         epoch: u64,
-        /// Shows that the master has the key.
+        /// Proves that the master has the key.
         proof: Bytes32,
     },
-    /// The slave's: so do I.
+    /// Slave to master: the slave sends and receives under the key.
     Done {
-        /// Which.
+        /// The epoch of the offer.
         epoch: u64,
-        /// Shows that the slave has the key.
+        /// Proves that the slave has the key.
         proof: Bytes32,
     },
-    /// The slave's: what I send under it is as much as it should be.
+    /// Slave to master: the slave has reached a soft limit of the key and requests another.
     Worn {
-        /// Which.
+        /// The epoch of the key.
         epoch: u64,
     },
 }
 
-/// See [`Say::Offer`].
+/// The body of an `offer` message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Offer {
-    /// Counts the keys of a session, from 1.
+    /// The key epoch: the number of this offer since the master's start, from 1.
     pub epoch: u64,
-    /// The name that the source of keys has for it.
+    /// The source's ID of the key.
     pub key: String,
-    /// Those that will come next, to be fetched meanwhile.
+    /// The IDs of the keys to be offered next, for the slave to fetch in advance.
     pub next_keys: Vec<String>,
-    /// Random, new with each offer.
+    /// The master's nonce: random, regenerated for each offer.
     pub nonce: Bytes32,
-    /// Under which the master will receive.
+    /// The SPI under which the master will receive.
     pub spi: u32,
-    /// The name of the algorithms.
+    /// The ID of the cipher suite.
     pub suite: String,
     /// Whether sequence numbers have 64 bits.
     pub esn: bool,
-    /// Shows that the master has the key.
+    /// Proves that the master has the key.
     pub proof: Bytes32,
 }
 
-/// See [`Say::Accept`].
+/// The body of an `accept` message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
-    /// That of the offer.
+    /// The epoch of the offer.
     pub epoch: u64,
-    /// Random, new with each offer.
+    /// The slave's nonce: random, regenerated for each offer.
     pub nonce: Bytes32,
-    /// Under which the slave receives.
+    /// The SPI under which the slave receives.
     pub spi: u32,
-    /// Shows that the slave has the key.
+    /// Proves that the slave has the key.
     pub proof: Bytes32,
 }
 
-/// Why the slave does not take an offer.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Its source of keys does not give the key.
+    /// The slave's source does not have the key, or the key ID is invalid.
     NoKey,
-    /// The key was there before.
+    /// The slave's source had delivered the key before.
     Repeated,
-    /// It is configured for other algorithms.
+    /// The slave is configured with another suite or ESN setting.
     Suite,
-    /// The slave has another key of this name, or the master has none.
+    /// The proof is wrong: the ends have different keys of this ID.
     Disagree,
-    /// The slave has taken a later offer, or has never accepted this one.
+    /// The slave has accepted a later offer, or never accepted this one.
     Outdated,
 }
 
-/// Writes messages of one end and reads those of the other.
+/// Encodes and authenticates this end's messages, and verifies and decodes the peer's.
 pub struct Codec {
     sending: Hmac<Sha256>,
     receiving: Hmac<Sha256>,
 }
 
 impl Codec {
-    /// For this end.
+    /// Returns the codec of the end with this role.
     ///
     /// # Panics
     /// Never: HMAC takes keys of any length.
@@ -164,23 +166,23 @@ impl Codec {
         Self { sending: keyed(role), receiving: keyed(role.other()) }
     }
 
-    /// The datagram of a message.
+    /// Encodes a message as a datagram.
     ///
     /// # Panics
-    /// Never: nothing in a message cannot be written.
+    /// Never: every message is serializable.
     pub fn write(&self, message: &Message) -> Vec<u8> {
-        let text = serde_json::to_vec(message).expect("nothing in it cannot be written");
+        let text = serde_json::to_vec(message).expect("every message is serializable");
         let tag = self.sending.clone().chain_update(&text).finalize().into_bytes();
         [&MARKER[..], &tag, &text].concat()
     }
 
-    /// The message of a datagram, if the other end wrote it.
+    /// Decodes a datagram. Returns `None` unless the peer authenticated it.
     pub fn read(&self, datagram: &[u8]) -> Option<Message> {
         Self::read_with(&self.receiving, datagram)
     }
 
-    /// The message of a datagram, if an end of the same role as this one wrote it. It is either misconfigured, or this
-    /// end, whose own message came back.
+    /// Decodes a datagram from an end of this end's own role: a misconfigured peer, or this end itself if its message was
+    /// reflected.
     pub fn read_own(&self, datagram: &[u8]) -> Option<Message> {
         Self::read_with(&self.sending, datagram)
     }
@@ -192,7 +194,7 @@ impl Codec {
     }
 }
 
-/// The tag of a datagram and its text, if it begins like a message and is not too long for one.
+/// Splits a datagram into tag and text. Returns `None` if it lacks the marker or exceeds [`LONGEST`].
 fn split(datagram: &[u8]) -> Option<(&Tag, &[u8])> {
     if datagram.len() > LONGEST {
         return None;
@@ -200,7 +202,7 @@ fn split(datagram: &[u8]) -> Option<(&Tag, &[u8])> {
     datagram.strip_prefix(&MARKER)?.split_first_chunk()
 }
 
-/// The tag of a datagram that begins like a message. Datagrams of equal authentic tags are equal.
+/// Returns the tag of a datagram that begins like a message. Authentic datagrams with equal tags are equal.
 pub(super) fn tag(datagram: &[u8]) -> Option<&Tag> {
     split(datagram).map(|(tag, _)| tag)
 }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_end_reads_what_one_end_writes() {
+    fn the_peer_reads_what_an_end_writes() {
         let [master, slave] = codecs();
         let datagram = master.write(&message());
         assert!(datagram.len() <= LONGEST, "{}", datagram.len());
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reads_what_was_changed_or_sent_back() {
+    fn modified_reflected_and_foreign_messages_are_rejected() {
         let [master, slave] = codecs();
         let datagram = master.write(&message());
         assert_eq!(master.read(&datagram), None, "reflected");

@@ -1,8 +1,9 @@
-//! How two ends change keys: a state machine without clock, sockets or threads.
+//! The rekey protocol as a state machine. It has no clock, sockets or threads: the caller passes in the time and datagrams,
+//! and executes the resulting [`Action`]s.
 //!
 //! ```text
 //!  master                                          slave
-//!    │ ── hello ──────────────► ◄────────── hello ── │   each asks who the other is, and then whether it is still there
+//!    │ ── hello ──────────────► ◄────────── hello ── │   peer discovery, then liveness every second
 //!    │ ── welcome ────────────► ◄──────── welcome ── │
 //!    │                                               │
 //!    │ ── offer (epoch, key id, nonce, SPI, proof) ► │   fetches the key by its id
@@ -10,21 +11,20 @@
 //!    │   receives, then sends under it               │
 //!    │ ── confirm (proof) ─────────────────────────► │   sends under it
 //!    │ ◄───────────────── done (proof) ───────────── │
-//!    │   the old key goes when what is on the        │
-//!    │   way has had time to arrive, likewise there  │
+//!    │   both ends retire the old key after the      │
+//!    │   overlap                                     │
 //!    │                                               │
-//!    │ ◄─────────────────────────────── worn ─────── │   has sent enough under it: time for an offer
+//!    │ ◄─────────────────────────────── worn ─────── │   soft limit reached: the master makes an offer
 //! ```
 //!
-//! What is not answered is sent again, and every offer and confirmation has an answer, so that neither end waits for what
-//! never comes. Nobody without the control key can write a message, and nobody without the source's key can change what an
-//! end sends or receives under:
+//! Unanswered messages are retransmitted. Every offer and confirmation is answered, so neither end waits forever. Writing a
+//! message requires the control key; changing the key that an end sends or receives under also requires the source's key:
 //!
-//! - The HMAC and the boots in it decide whether a message is read. A boot is believed when it answers a challenge.
-//! - The proofs decide whether an association begins or ends. What no proof belongs to (the other end's boot, an offer
-//!   whose key is being fetched, a refusal) is replaced by the next message of its kind, and none of it is kept as a limit
-//!   for later messages.
-//! - Repeating a message does nothing: a step is taken once, for one epoch and one pair of nonces.
+//! - A message is accepted only if its HMAC verifies, both boot IDs are current, and it is not a copy. A boot ID becomes
+//!   current by answering a challenge.
+//! - Associations begin and end only on valid proofs. Unproven state (the peer's boot ID, an offer whose key is being
+//!   fetched, a refusal) is replaced by the next message of its type and never restricts later messages.
+//! - A repeated message has no effect: each step is taken once per epoch and pair of nonces.
 
 mod end;
 mod master;
@@ -49,81 +49,83 @@ pub use presence::Silence;
 use recent::Recent;
 use slave::Slave;
 
-/// Between the first time that something is sent and the second; it doubles each time.
+/// Delay before the first retransmission. It doubles each time, up to [`MAX_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(40);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// Messages, keys and SPIs that are remembered, to tell when one comes again.
-const REMEMBERED: usize = 4096;
-/// Identifiers that an offer names ahead.
-const NAMED: usize = 4;
+const MAX_WAIT: Duration = Duration::from_secs(1);
+/// Capacity of each history for duplicate detection: message tags, keys, and SPIs.
+const MAX_REMEMBERED: usize = 4096;
+/// Maximum number of future key IDs in an offer.
+const MAX_NEXT_KEYS: usize = 4;
 
-/// A key as its source gives it.
+/// A key from the key source.
 #[derive(Clone)]
 pub struct SourceKey {
-    /// Its name at the source.
+    /// The key ID assigned by the source.
     pub id: String,
     /// The key.
     pub key: Zeroizing<Vec<u8>>,
 }
 
-/// One direction under one key.
-pub struct Association {
-    /// Counts the keys of this end since its start: a later key has a higher one, whatever the other end does.
+/// The parameters of a new security association: one direction under one key.
+pub struct SaParameters {
+    /// Key number at this end, counted from its start. It increases with every key, whatever the peer does.
     pub generation: u64,
-    /// Counts the offers of the master since its start, for people who read it.
+    /// Offer number, counted from the master's start. For logs and status only.
     pub epoch: u64,
-    /// Of the end that receives.
+    /// The receiver's SPI.
     pub spi: u32,
-    /// With the keys.
+    /// The cipher suite, keyed.
     pub suite: Suite,
 }
 
-/// What is to be done.
+/// A side effect that the caller executes.
 pub enum Action {
-    /// Send a datagram to the other end.
+    /// Send this datagram to the peer.
     Send(Vec<u8>),
-    /// Accept packets under this from now on.
-    Receive(Association),
-    /// Send under this from now on, and under nothing else.
-    SendUnder(Association),
-    /// No packet will be sent to us under the key of this generation.
+    /// Accept packets under this association from now on.
+    Receive(SaParameters),
+    /// Send under this association, and no other, from now on.
+    SendUnder(SaParameters),
+    /// Remove the receiving association of this generation: the peer will never send under it.
     Forget(u64),
-    /// No more packets will be sent to us under keys of generations before this one; those on the way may still come.
+    /// Retire the receiving associations of earlier generations after the overlap: the peer no longer sends under them, but
+    /// packets may be in flight.
     Retire(u64),
-    /// The slave's: get this key from the source. There is one such question at a time.
+    /// Fetch the key of this ID from the source (slave only). At most one fetch is outstanding.
     Fetch(String),
-    /// Tell whoever watches.
+    /// Report an event to the log and the counters.
     Tell(Event),
 }
 
-/// What happened.
+/// A change in the state of the peer or of the key exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The other end answered for the first time.
+    /// The peer answered for the first time.
     Met,
-    /// The other end has started anew.
+    /// The peer restarted: it answered with a new boot ID.
     Restarted,
-    /// The other end has not answered for [`Control::SILENCE`], or there is a new reason to believe that it cannot.
+    /// The peer has not answered for [`Control::SILENCE`], or a new cause of its silence became known.
     Silent(Silence),
-    /// The other end, which was silent, has answered.
+    /// The peer answered after a silence.
     Back,
-    /// The key of this epoch is in use, for both directions at the master, or else for the one to the other end.
+    /// The key of this epoch is in use: in both directions at the master, for sending at the slave.
     Changed(u64),
-    /// The slave refused the offer of this epoch, or the master an answer to it.
+    /// The slave refused the offer of this epoch, or the master rejected the answer to it.
     Refused(u64, Refusal),
-    /// The slave's: the master's algorithms, if this end knows them, and whether its sequence numbers have 64 bits.
+    /// The master offered another suite or ESN setting (slave only): its suite if this version supports it, and whether its
+    /// sequence numbers have 64 bits.
     OtherSuite(Option<&'static str>, bool),
-    /// The source gave a key that was there before.
+    /// The source delivered a key that it had delivered before.
     Repeated,
 }
 
-/// Something that is sent again until it is answered.
-struct Again {
+/// The timer of a message that is retransmitted until it is answered.
+struct Retransmit {
     next: Instant,
     wait: Duration,
 }
 
-impl Again {
+impl Retransmit {
     fn new(now: Instant) -> Self {
         Self { next: now + FIRST_WAIT, wait: FIRST_WAIT }
     }
@@ -132,49 +134,49 @@ impl Again {
         if now < self.next {
             return false;
         }
-        self.wait = (self.wait * 2).min(LONGEST_WAIT);
+        self.wait = (self.wait * 2).min(MAX_WAIT);
         self.next = now + self.wait;
         true
     }
 }
 
-/// What only one of the two roles has.
-#[allow(clippy::large_enum_variant, reason = "there is one in a process")]
+/// The role-specific part of the state.
+#[allow(clippy::large_enum_variant, reason = "a process has one")]
 enum Side {
     Master(Master),
     Slave(Slave),
 }
 
-/// One end's part in the exchange of keys. Its memory is bounded, whatever it receives.
+/// The rekey state machine of one end. Its memory is bounded, whatever it receives.
 pub struct Control {
     end: End,
     presence: Presence,
     side: Side,
-    /// Tags of messages that were read.
+    /// Tags of accepted messages, to detect copies.
     read: Recent<Tag>,
 }
 
-/// What the state machine is told once.
+/// The fixed settings of a [`Control`].
 pub struct Settings<'a> {
-    /// Which end.
+    /// This end's role.
     pub role: Role,
-    /// Algorithms.
+    /// The cipher suite.
     pub transform: Transform,
-    /// Whether sequence numbers have 64 bits.
+    /// Whether sequence numbers have 64 bits (ESN).
     pub extended: bool,
-    /// Whether each key of the source may serve once only.
+    /// Whether each key of the source may be used only once.
     pub single_use: bool,
-    /// Authenticates messages.
+    /// The key that authenticates control messages.
     pub control_key: &'a [u8],
-    /// From one change of keys to the next.
+    /// Rekey interval.
     pub every: Duration,
 }
 
 impl Control {
-    /// After so long without an answer the other end counts as silent.
+    /// Time without an answer after which the peer counts as silent.
     pub const SILENCE: Duration = Duration::from_secs(5);
 
-    /// An end that has just started.
+    /// Returns the state of an end that has just started, with a new random boot ID.
     pub fn new(settings: &Settings<'_>, now: Instant) -> Self {
         Self {
             end: End::new(settings),
@@ -183,21 +185,21 @@ impl Control {
                 Role::Master => Side::Master(Master::new(settings.every, now)),
                 Role::Slave => Side::Slave(Slave::default()),
             },
-            read: Recent::new(REMEMBERED),
+            read: Recent::new(MAX_REMEMBERED),
         }
     }
 
-    /// What is to be done, in this order.
+    /// Drains the pending actions, to be executed in order.
     pub fn actions(&mut self) -> impl Iterator<Item = Action> {
         self.end.actions.drain(..)
     }
 
-    /// When the other end last answered a challenge; `None`: never.
+    /// Returns when the peer last answered a challenge, or `None` if it never has.
     pub fn heard(&self) -> Option<Instant> {
         self.end.peer.map(|_| self.presence.heard())
     }
 
-    /// How many more keys of the source the master could take.
+    /// Returns how many keys the master lacks to have `ahead` in store; 0 for the slave.
     pub fn wants(&self, ahead: usize) -> usize {
         match self.side {
             Side::Master(_) => ahead.saturating_sub(self.end.keys.len()),
@@ -205,22 +207,22 @@ impl Control {
         }
     }
 
-    /// Another interval between changes.
+    /// Sets the rekey interval (master only).
     pub fn set_interval(&mut self, every: Duration, now: Instant) {
         if let Side::Master(master) = &mut self.side {
             master.set_interval(every, now);
         }
     }
 
-    /// The master's: a key is to be changed, whatever the present one has done.
+    /// Rekeys as soon as possible, regardless of the current key's usage (master only).
     pub fn change_now(&mut self, now: Instant) {
         if let Side::Master(master) = &mut self.side {
             master.change_now(now);
         }
     }
 
-    /// This end has sent as much under the key of this generation as it should. The master changes it, the slave asks it
-    /// to.
+    /// Reports that this end's key of this generation has reached its soft limit. The master rekeys; the slave requests it.
+    /// Has no effect for other generations than the current one.
     pub fn worn(&mut self, generation: u64, now: Instant) {
         match &mut self.side {
             Side::Master(master) => master.worn(&self.end, generation, now),
@@ -228,7 +230,8 @@ impl Control {
         }
     }
 
-    /// The master's: a key of the source, to be offered in its turn; `false`: it was there before, and is not used.
+    /// Adds a key of the source to those to be offered (master only). Returns `false`, and discards the key, if it is a
+    /// repeated one.
     pub fn add_key(&mut self, key: SourceKey) -> bool {
         let is_new = self.end.is_new(&key.key);
         if is_new {
@@ -237,14 +240,14 @@ impl Control {
         is_new
     }
 
-    /// The slave's: what the source said to [`Action::Fetch`]; `None`: it does not give this key.
+    /// Passes in the result of [`Action::Fetch`] (slave only); `None` if the source does not have the key.
     pub fn fetched(&mut self, id: &str, key: Option<Zeroizing<Vec<u8>>>) {
         if let Side::Slave(slave) = &mut self.side {
             slave.fetched(&mut self.end, id, key);
         }
     }
 
-    /// Does what is due.
+    /// Runs all timers that have expired: retransmissions, heartbeats, and rekeys.
     pub fn tick(&mut self, now: Instant) {
         self.presence.tick(&mut self.end, now);
         match &mut self.side {
@@ -254,24 +257,24 @@ impl Control {
         }
     }
 
-    /// Takes a datagram that came to the port and begins as control messages do. `false`: the other end did not write
-    /// it in its present boot and for ours, or it came before.
+    /// Processes a datagram that begins like a control message. It is accepted only if its HMAC verifies, both boot IDs are
+    /// current, and it is not a copy. Returns whether it was accepted.
     pub fn receive(&mut self, datagram: &[u8], now: Instant) -> bool {
         let Some(tag) = message::tag(datagram) else { return false };
         if self.read.contains(tag) {
             return false;
         }
         let Some(message) = self.end.codec.read(datagram) else {
-            self.presence.not_read(&self.end, datagram, now);
+            self.presence.note_unreadable(&self.end, datagram, now);
             return false;
         };
         self.read.insert(*tag);
         let from = message.from;
         match message.say {
             Say::Hello { challenge } => {
-                self.end.say(from, Say::Welcome { challenge });
+                self.end.send(from, Say::Welcome { challenge });
                 if self.end.peer != Some(from) {
-                    self.presence.question(&mut self.end, now);
+                    self.presence.probe(&mut self.end, now);
                 }
                 true
             }
@@ -287,8 +290,8 @@ impl Control {
                 if is_ours {
                     self.follow(say, now);
                 } else {
-                    // Either of us takes the other for who it was before a start.
-                    self.presence.question(&mut self.end, now);
+                    // One end has restarted, and its peer does not know yet.
+                    self.presence.probe(&mut self.end, now);
                 }
                 is_ours
             }
@@ -299,8 +302,8 @@ impl Control {
         let is_another = self.presence.answered(&mut self.end, from, now);
         if is_another {
             match &mut self.side {
-                Side::Master(master) => master.meet(now),
-                Side::Slave(slave) => slave.meet(),
+                Side::Master(master) => master.reset_for_new_peer(now),
+                Side::Slave(slave) => slave.reset_for_new_peer(),
             }
         }
     }
@@ -311,7 +314,7 @@ impl Control {
             (Side::Master(master), Say::Accept(accept)) => master.accepted(end, &accept, now),
             (Side::Master(master), Say::Refuse { epoch, why }) => master.refused(end, epoch, why, now),
             (Side::Master(master), Say::Done { epoch, proof }) => master.done(end, epoch, proof),
-            (Side::Master(master), Say::Worn { epoch }) => master.worn_there(epoch, now),
+            (Side::Master(master), Say::Worn { epoch }) => master.peer_soft_limit_reached(epoch, now),
             (Side::Slave(slave), Say::Offer(offer)) => slave.offered(end, offer),
             (Side::Slave(slave), Say::Confirm { epoch, proof }) => slave.confirmed(end, epoch, proof),
             _ => {}

@@ -1,52 +1,52 @@
-//! Who is at the other end, and whether it still is.
+//! Peer discovery and liveness.
 //!
-//! An end asks with a challenge that nobody saw before, every second, and believes the boot that answers. Each question
-//! is answered, whoever asked, unless it is a copy: answers cost no memory, and a limit to their number would let copies of
-//! old questions keep out new ones.
+//! Each end sends a fresh random challenge every second and accepts the boot ID that answers it. Every authentic challenge
+//! is answered unless it is a copy. Answers need no memory, and they are not rate-limited: with a limit, an attacker could
+//! exhaust it with copies of old challenges and block new ones.
 
 use std::time::{Duration, Instant};
 
 use super::end::{End, random};
 use super::message::{Id, Say};
-use super::{Again, Control, Event, FIRST_WAIT};
+use super::{Retransmit, Control, Event, FIRST_WAIT};
 
-/// From an answer to the next question.
+/// Interval from an answer to the next challenge.
 const HEARTBEAT: Duration = Duration::from_secs(1);
 
-/// What may be behind a silence.
+/// The probable cause of a peer's silence, from the least to the most specific.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Silence {
-    /// Nothing comes that looks like a message.
+    /// No control messages arrive.
     Nothing,
-    /// Messages come, of another control key or another version of the protocol.
+    /// Messages arrive, but under another control key or protocol version.
     Forged,
-    /// Messages come, of an end of the same role as this one.
+    /// Messages arrive from an end of the same role as this one.
     SameRole,
 }
 
-/// What an end knows of the presence of the other.
+/// The liveness of the peer as seen from this end.
 pub(super) struct Presence {
-    /// The question that is open, asked until it is answered.
+    /// The outstanding challenge, sent until it is answered.
     challenge: Id,
-    hello: Again,
+    hello: Retransmit,
     asked: Option<Instant>,
-    /// When the other end last answered, or this end started.
+    /// When the peer last answered, or this end started.
     heard: Instant,
-    /// The best explanation for a silence since then.
+    /// The most specific cause of a silence observed since `heard`.
     cause: Silence,
-    /// Explanations that were told since then.
-    told: Vec<Silence>,
+    /// The causes reported since `heard`.
+    reported: Vec<Silence>,
 }
 
 impl Presence {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             challenge: Id(random()),
-            hello: Again { next: now, wait: FIRST_WAIT },
+            hello: Retransmit { next: now, wait: FIRST_WAIT },
             asked: None,
             heard: now,
             cause: Silence::Nothing,
-            told: Vec::new(),
+            reported: Vec::new(),
         }
     }
 
@@ -59,7 +59,7 @@ impl Presence {
         self.challenge
     }
 
-    /// Whether this is the challenge of a question that is open.
+    /// Returns whether this is the outstanding challenge.
     pub(super) fn is_open(&self, challenge: Id) -> bool {
         challenge == self.challenge
     }
@@ -68,9 +68,9 @@ impl Presence {
         if self.hello.is_due(now) {
             self.ask(end, now);
         }
-        if self.is_silent(now) && !self.told.contains(&self.cause) {
-            self.told.push(self.cause);
-            end.tell(Event::Silent(self.cause));
+        if self.is_silent(now) && !self.reported.contains(&self.cause) {
+            self.reported.push(self.cause);
+            end.report(Event::Silent(self.cause));
         }
     }
 
@@ -80,36 +80,37 @@ impl Presence {
 
     fn ask(&mut self, end: &mut End, now: Instant) {
         self.asked = Some(now);
-        end.say(Id::default(), Say::Hello { challenge: self.challenge });
+        end.send(Id::default(), Say::Hello { challenge: self.challenge });
     }
 
-    /// Asks before it is due, since a message came of a boot that is not known, and so tells it who we are.
-    pub(super) fn question(&mut self, end: &mut End, now: Instant) {
+    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID. The challenge also gives the
+    /// peer this end's boot ID.
+    pub(super) fn probe(&mut self, end: &mut End, now: Instant) {
         if self.asked.is_none_or(|asked| now >= asked + FIRST_WAIT) {
             self.ask(end, now);
         }
     }
 
-    /// The open question was answered; `true`: by another boot than the one before.
+    /// Records an answer to the outstanding challenge. Returns whether the peer's boot ID has changed.
     pub(super) fn answered(&mut self, end: &mut End, boot: Id, now: Instant) -> bool {
-        let was_silent = !self.told.is_empty();
+        let was_silent = !self.reported.is_empty();
         *self = Self {
-            hello: Again { next: now + HEARTBEAT, wait: FIRST_WAIT },
+            hello: Retransmit { next: now + HEARTBEAT, wait: FIRST_WAIT },
             asked: self.asked,
             ..Self::new(now)
         };
         let before = end.peer.replace(boot);
         match before {
-            None => end.tell(Event::Met),
-            Some(before) if before != boot => end.tell(Event::Restarted),
-            Some(_) if was_silent => end.tell(Event::Back),
+            None => end.report(Event::Met),
+            Some(before) if before != boot => end.report(Event::Restarted),
+            Some(_) if was_silent => end.report(Event::Back),
             Some(_) => {}
         }
         before != Some(boot)
     }
 
-    /// A datagram came that the other end did not write as it should.
-    pub(super) fn not_read(&mut self, end: &End, datagram: &[u8], now: Instant) {
+    /// Records a datagram whose HMAC does not verify, as a possible cause of the peer's silence.
+    pub(super) fn note_unreadable(&mut self, end: &End, datagram: &[u8], now: Instant) {
         if end.peer.is_some() && !self.is_silent(now) {
             return;
         }

@@ -1,18 +1,18 @@
-//! What was there lately.
+//! A bounded history of recent values.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 
-/// The latest distinct values, up to a number of them: the oldest is forgotten for a new one.
+/// The most recent distinct values, at most `max`. Inserting into a full history evicts the oldest value.
 pub(super) struct Recent<T> {
-    most: usize,
+    max: usize,
     order: VecDeque<T>,
     all: HashSet<T>,
 }
 
 impl<T: Copy + Eq + Hash> Recent<T> {
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, order: VecDeque::new(), all: HashSet::new() }
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, order: VecDeque::new(), all: HashSet::new() }
     }
 
     pub(super) fn contains(&self, value: &T) -> bool {
@@ -24,13 +24,13 @@ impl<T: Copy + Eq + Hash> Recent<T> {
         self.order.len()
     }
 
-    /// Remembers a value; `false`: it was there already.
+    /// Inserts a value. Returns `false` if it was present already.
     pub(super) fn insert(&mut self, value: T) -> bool {
         if !self.all.insert(value) {
             return false;
         }
         self.order.push_back(value);
-        if self.order.len() > self.most
+        if self.order.len() > self.max
             && let Some(oldest) = self.order.pop_front()
         {
             self.all.remove(&oldest);
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_value_is_forgotten_for_a_new_one() {
+    fn inserting_into_a_full_history_evicts_the_oldest_value() {
         let mut recent = Recent::new(2);
         assert!(recent.insert(1) && recent.insert(2) && !recent.insert(1));
         assert!(recent.insert(3) && !recent.contains(&1) && recent.contains(&2));

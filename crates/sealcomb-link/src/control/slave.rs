@@ -1,4 +1,4 @@
-//! The slave's part: it takes the keys that the master names, where its source has them.
+//! The slave's half of the protocol: it fetches the keys that the master offers from its own source.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -7,72 +7,72 @@ use zeroize::Zeroizing;
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Id, Offer, Refusal, Say, is_key_name};
-use super::{Action, Again, Association, Event, NAMED, SourceKey};
+use super::{Action, Retransmit, SaParameters, Event, MAX_NEXT_KEYS, SourceKey};
 use crate::config::Role;
 use crate::derive::{Epoch, Step};
 
-/// Keys that are kept until they are offered.
-const KEPT: usize = 64;
-/// Keys to receive under whose offers were accepted and not yet confirmed. With an honest master, there are two at most:
-/// the one that it sends under, and the next.
-pub(super) const PENDING: usize = 4;
+/// Maximum number of fetched keys that await their offer.
+const MAX_FETCHED_KEYS: usize = 64;
+/// Maximum number of accepted but unconfirmed receiving associations. An honest master causes at most two: the one that it
+/// sends under, and the next.
+pub(super) const MAX_PENDING: usize = 4;
 
-/// The latest offer that had its proof, and the answer to it.
+/// The latest offer with a valid proof, and the answer to it.
 struct Accepted {
     from: Id,
     offer: Offer,
     accept: Accept,
-    /// Until it is confirmed.
+    /// The key material; `None` once the offer is confirmed.
     keys: Option<Epoch>,
     generation: u64,
 }
 
-/// A key with both proofs: that which this end sends under.
+/// The confirmed key, under which this end sends.
 struct Following {
     from: Id,
     epoch: u64,
     generation: u64,
     done: Bytes32,
-    /// Once it has sent enough, it says so until there is another key.
-    worn: Option<Again>,
+    /// The timer of `worn`, which is sent from the soft limit until the next key.
+    worn: Option<Retransmit>,
 }
 
 #[derive(Default)]
 pub(super) struct Slave {
-    /// The offer whose key the source is asked for. It proves nothing yet, so the next one takes its place.
+    /// The offer whose key is being fetched. Its proof is not verified yet, so the next offer replaces it.
     awaited: Option<Offer>,
-    /// Names of keys that will be offered next.
+    /// IDs of the keys to be offered next.
     ahead: VecDeque<String>,
-    /// The name of the key that the source is asked for now.
+    /// ID of the key that is being fetched.
     asked: Option<String>,
     accepted: Option<Accepted>,
-    /// Generations that were accepted since the last confirmation.
+    /// Generations accepted since the last confirmation.
     pending: VecDeque<u64>,
     following: Option<Following>,
 }
 
 impl Slave {
-    /// This end has sent enough under a key.
+    /// Handles a soft limit that this end's key of this generation has reached.
     pub(super) fn worn(&mut self, end: &mut End, generation: u64, now: Instant) {
         if let Some(Following { epoch, generation: ours, worn: worn @ None, .. }) = &mut self.following
             && *ours == generation
         {
-            *worn = Some(Again::new(now));
-            end.tell_peer(Say::Worn { epoch: *epoch });
+            *worn = Some(Retransmit::new(now));
+            end.send_to_peer(Say::Worn { epoch: *epoch });
         }
     }
 
-    /// The other end is another than before.
-    pub(super) fn meet(&mut self) {
+    /// Handles a new boot ID of the peer.
+    pub(super) fn reset_for_new_peer(&mut self) {
         self.awaited = None;
         self.ahead.clear();
     }
 
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
-        if let Some(Following { epoch, worn: Some(again), .. }) = &mut self.following
-            && again.is_due(now)
+        if let Some(Following { epoch, worn: Some(retransmit), .. }) = &mut self.following
+            && retransmit.is_due(now)
         {
-            end.tell_peer(Say::Worn { epoch: *epoch });
+            end.send_to_peer(Say::Worn { epoch: *epoch });
         }
     }
 
@@ -81,9 +81,9 @@ impl Slave {
             && offer.epoch <= accepted.offer.epoch
         {
             if accepted.offer == offer {
-                end.tell_peer(Say::Accept(accepted.accept.clone()));
+                end.send_to_peer(Say::Accept(accepted.accept.clone()));
             } else {
-                end.tell_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Outdated });
+                end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Outdated });
             }
             return;
         }
@@ -92,15 +92,15 @@ impl Slave {
         }
         if offer.suite != end.transform.id || offer.esn != end.extended {
             let theirs = sealcomb_esp::Transform::by_id(&offer.suite).map(|transform| transform.id);
-            end.tell(Event::OtherSuite(theirs, offer.esn));
-            end.tell_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Suite });
+            end.report(Event::OtherSuite(theirs, offer.esn));
+            end.send_to_peer(Say::Refuse { epoch: offer.epoch, why: Refusal::Suite });
             return;
         }
         if !is_key_name(&offer.key) {
             refuse(end, offer.epoch, Refusal::NoKey);
             return;
         }
-        self.ahead = offer.next_keys.iter().take(NAMED).filter(|id| is_key_name(id)).cloned().collect();
+        self.ahead = offer.next_keys.iter().take(MAX_NEXT_KEYS).filter(|id| is_key_name(id)).cloned().collect();
         let is_there = has(end, &offer.key);
         self.awaited = Some(offer);
         if is_there {
@@ -114,7 +114,7 @@ impl Slave {
         self.ahead.len() + self.pending.len()
     }
 
-    /// Asks the source for a key, unless it is being asked: for the one that is offered, or else for one that will be.
+    /// Starts a fetch unless one is outstanding: of the offered key, or else of the next announced one.
     fn ask(&mut self, end: &mut End) {
         if self.asked.is_some() {
             return;
@@ -133,7 +133,7 @@ impl Slave {
         }
         let is_there = key.is_some();
         if let Some(key) = key {
-            if end.keys.len() == KEPT {
+            if end.keys.len() == MAX_FETCHED_KEYS {
                 end.keys.pop_front();
             }
             end.keys.push_back(SourceKey { id: id.to_owned(), key });
@@ -149,13 +149,13 @@ impl Slave {
         self.ask(end);
     }
 
-    /// Accepts the offer whose key is there now, if it has the proof.
+    /// Accepts the awaited offer, whose key has been fetched, if its proof verifies.
     fn accept(&mut self, end: &mut End) {
         let (Some(offer), Some(from)) = (self.awaited.take(), end.peer) else { return };
         let Some(at) = end.keys.iter().position(|key| key.id == offer.key) else { return };
         let proof = end.offered(&end.keys[at].key, &offer).proof(Step::Offer);
         if !is_same(&offer.proof, &proof) {
-            // The key stays: whoever has no proof cannot use it up.
+            // The key is not consumed: an offer without a valid proof must not exhaust the store.
             refuse(end, offer.epoch, Refusal::Disagree);
             return;
         }
@@ -168,15 +168,15 @@ impl Slave {
         let keys = end.agreed(&key, &offer, nonce, spi);
         let (epoch, generation) = (offer.epoch, end.next_generation());
         let accept = Accept { epoch, nonce, spi, proof: Bytes32(*keys.proof(Step::Accept)) };
-        if self.pending.len() == PENDING
+        if self.pending.len() == MAX_PENDING
             && let Some(oldest) = self.pending.pop_front()
         {
             end.actions.push(Action::Forget(oldest));
         }
         self.pending.push_back(generation);
         let suite = keys.suite(Role::Master);
-        end.actions.push(Action::Receive(Association { generation, epoch, spi, suite }));
-        end.tell_peer(Say::Accept(accept.clone()));
+        end.actions.push(Action::Receive(SaParameters { generation, epoch, spi, suite }));
+        end.send_to_peer(Say::Accept(accept.clone()));
         self.accepted = Some(Accepted { from, offer, accept, keys: Some(keys), generation });
     }
 
@@ -186,14 +186,14 @@ impl Slave {
             self.following.as_ref().filter(|following| is_of_peer(following.from, following.epoch))
         {
             let proof = *done;
-            end.tell_peer(Say::Done { epoch, proof });
+            end.send_to_peer(Say::Done { epoch, proof });
             return;
         }
         let Some(Accepted { from, offer, keys: unconfirmed @ Some(_), generation, .. }) =
             self.accepted.as_mut().filter(|accepted| is_of_peer(accepted.from, accepted.offer.epoch))
         else {
-            // It was given up for a later one.
-            end.tell_peer(Say::Refuse { epoch, why: Refusal::Outdated });
+            // The offer was superseded by a later one.
+            end.send_to_peer(Say::Refuse { epoch, why: Refusal::Outdated });
             return;
         };
         let Some(keys) = unconfirmed.take_if(|keys| is_same(&proof, &keys.proof(Step::Confirm))) else {
@@ -203,10 +203,10 @@ impl Slave {
         let done = Bytes32(*keys.proof(Step::Done));
         self.following = Some(Following { from: *from, epoch, generation, done, worn: None });
         self.pending.clear();
-        end.actions.push(Action::SendUnder(Association { generation, epoch, spi, suite }));
+        end.actions.push(Action::SendUnder(SaParameters { generation, epoch, spi, suite }));
         end.actions.push(Action::Retire(generation));
-        end.tell(Event::Changed(epoch));
-        end.tell_peer(Say::Done { epoch, proof: done });
+        end.report(Event::Changed(epoch));
+        end.send_to_peer(Say::Done { epoch, proof: done });
     }
 }
 
@@ -215,6 +215,6 @@ fn has(end: &End, id: &str) -> bool {
 }
 
 fn refuse(end: &mut End, epoch: u64, why: Refusal) {
-    end.tell(Event::Refused(epoch, why));
-    end.tell_peer(Say::Refuse { epoch, why });
+    end.report(Event::Refused(epoch, why));
+    end.send_to_peer(Say::Refuse { epoch, why });
 }

@@ -12,7 +12,7 @@ use tun_rs::{GROTable, SyncDevice, VIRTIO_NET_HDR_LEN};
 use super::Shared;
 use super::buffer::Buffer;
 use super::udp::Udp;
-use crate::associations::{Admission, Inbound as Association, Receiving};
+use crate::associations::{Admission, InboundSa, Receiving};
 use crate::control::message::LONGEST;
 use crate::counters::{Counters, add};
 
@@ -34,7 +34,7 @@ pub(super) struct Inbound {
 
 /// An ESP packet whose association has admitted it.
 struct Admitted<'a> {
-    association: Arc<Association>,
+    association: Arc<InboundSa>,
     sequence: Sequence,
     esp: &'a mut [u8],
     /// The outer congestion notification.
@@ -65,7 +65,7 @@ impl Inbound {
         for (buffer, meta) in received.iter_mut().zip(&meta[..count]) {
             let ecn = meta.ecn.map_or(0, |ecn| ecn as u8);
             for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
-                admitted.extend(sort(datagram, ecn, &receiving, shared, now));
+                admitted.extend(classify(datagram, ecn, &receiving, shared, now));
                 if admitted.is_full() {
                     deliver(&mut admitted, buffers, table, tun, &shared.counters);
                 }

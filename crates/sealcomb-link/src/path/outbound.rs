@@ -12,7 +12,7 @@ use super::Shared;
 use super::buffer::Buffer;
 use super::inner::{clamp_mss, too_long_answer};
 use super::udp::{Datagram, Udp};
-use crate::associations::Outbound as Association;
+use crate::associations::OutboundSa;
 use crate::config::{Config, inner_mtu};
 use crate::counters::add;
 
@@ -128,7 +128,7 @@ impl Outbound {
         &mut self,
         from: usize,
         to: usize,
-        association: &Association,
+        association: &OutboundSa,
         tun: &SyncDevice,
         udp: &mut Udp,
         shared: &Shared,

@@ -1,4 +1,4 @@
-//! Connections of those who ask for the status: few at a time, and none for long.
+//! A TCP listener that limits the number and the duration of its connections, for the status server.
 
 use std::future::Future;
 use std::io;
@@ -14,32 +14,33 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
 
-/// A socket that accepts a connection when there is a place for it.
-pub(crate) struct Guests {
+/// A listener that accepts a connection only while fewer than the maximum are open.
+pub(crate) struct LimitedListener {
     listener: TcpListener,
-    places: Arc<Semaphore>,
-    time: Duration,
+    permits: Arc<Semaphore>,
+    timeout: Duration,
 }
 
-impl Guests {
-    /// At most so many connections at a time, each for at most so long.
-    pub(crate) fn new(listener: TcpListener, most: usize, time: Duration) -> Self {
-        Self { listener, places: Arc::new(Semaphore::new(most)), time }
+impl LimitedListener {
+    /// Limits `listener` to `max` connections at a time, each of which fails after `timeout`.
+    pub(crate) fn new(listener: TcpListener, max: usize, timeout: Duration) -> Self {
+        Self { listener, permits: Arc::new(Semaphore::new(max)), timeout }
     }
 }
 
-impl Listener for Guests {
-    type Io = Guest;
+impl Listener for LimitedListener {
+    type Io = LimitedStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Guest, SocketAddr) {
+    async fn accept(&mut self) -> (LimitedStream, SocketAddr) {
         loop {
-            let place = self.places.clone().acquire_owned().await.expect("nobody closes it");
+            let permit = self.permits.clone().acquire_owned().await.expect("the semaphore is never closed");
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    return (Guest { stream, end: Box::pin(sleep(self.time)), _place: place }, address);
+                    let end = Box::pin(sleep(self.timeout));
+                    return (LimitedStream { stream, end, _permit: permit }, address);
                 }
-                // Too many open files, and the like.
+                // A resource shortage such as too many open files: retry later.
                 Err(_) => sleep(Duration::from_millis(100)).await,
             }
         }
@@ -50,15 +51,15 @@ impl Listener for Guests {
     }
 }
 
-/// A connection that fails when its time is over.
-pub(crate) struct Guest {
+/// A connection whose reads and writes fail after its timeout.
+pub(crate) struct LimitedStream {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Guest {
-    /// The stream, while there is time. The task is woken when there is none.
+impl LimitedStream {
+    /// Returns the stream, or an error after the timeout. Registers the task to be woken at the timeout.
     fn in_time(&mut self, cx: &mut Context<'_>) -> io::Result<Pin<&mut TcpStream>> {
         match self.end.as_mut().poll(cx) {
             Poll::Ready(()) => Err(io::ErrorKind::TimedOut.into()),
@@ -67,13 +68,13 @@ impl Guest {
     }
 }
 
-impl AsyncRead for Guest {
+impl AsyncRead for LimitedStream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.get_mut().in_time(cx)?.poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Guest {
+impl AsyncWrite for LimitedStream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.get_mut().in_time(cx)?.poll_write(cx, buf)
     }
@@ -96,23 +97,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn silent_connections_make_room_for_a_question() {
+    async fn idle_connections_are_closed_to_admit_others() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let guests = Guests::new(listener, 2, Duration::from_millis(100));
+        let limited = LimitedListener::new(listener, 2, Duration::from_millis(100));
         let router = Router::new().route("/", get(|| async { "here" }));
-        tokio::spawn(async { axum::serve(guests, router).await });
-        let mut silent = Vec::new();
+        tokio::spawn(async { axum::serve(limited, router).await });
+        let mut idle = Vec::new();
         for _ in 0..4 {
-            silent.push(TcpStream::connect(address).await.unwrap());
+            idle.push(TcpStream::connect(address).await.unwrap());
         }
         crate::keys::install_tls();
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let answer = client.get(format!("http://{address}/")).timeout(Duration::from_secs(60)).send().await;
         assert_eq!(answer.unwrap().text().await.unwrap(), "here");
-        for stream in silent {
+        for stream in idle {
             stream.readable().await.unwrap();
-            assert!(matches!(stream.try_read(&mut [0]), Ok(0) | Err(_)), "it was closed");
+            assert!(matches!(stream.try_read(&mut [0]), Ok(0) | Err(_)), "not closed");
         }
     }
 }
