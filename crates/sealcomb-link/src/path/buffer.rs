@@ -1,8 +1,8 @@
-//! A packet's memory, which is used again and again.
+//! Reusable packet buffers.
 
 use tun_rs::ExpandBuffer;
 
-/// Memory of which the first bytes hold something. It grows when the device coalesces packets into it, and then stays so.
+/// A buffer whose first `len` bytes are in use. It grows when packets are coalesced into it, and never shrinks.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     len: usize,
@@ -13,7 +13,7 @@ impl Buffer {
         Self { bytes: vec![0; bytes], len: bytes }
     }
 
-    /// As long as it was made, or as it has grown since.
+    /// Sets the length to the full size of the buffer.
     pub(crate) fn restore(&mut self) {
         self.len = self.bytes.len();
     }

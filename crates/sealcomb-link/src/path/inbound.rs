@@ -16,28 +16,28 @@ use crate::associations::{Admission, InboundSa, Receiving};
 use crate::control::message::LONGEST;
 use crate::counters::{Counters, add};
 
-/// Packets that go at once.
+/// Maximum number of packets that are opened together.
 const BATCH: usize = 128;
-/// Receive buffers that one system call fills, each with up to 64 packets.
+/// Number of receive buffers that one system call fills, each with up to 64 packets.
 const RECEIVED: usize = 16;
-/// Where a packet lies in its buffer: behind the header that the device wants.
+/// Offset of a packet in its buffer, after the virtio header that the device requires.
 const AT: usize = VIRTIO_NET_HDR_LEN;
 
-/// What a thread needs for it.
+/// The inbound half of a packet thread.
 pub(super) struct Inbound {
     received: Vec<Vec<u8>>,
     meta: [RecvMeta; RECEIVED],
-    /// Opened packets, on their way to the device.
+    /// Opened packets, to be written to the device.
     buffers: Vec<Buffer>,
     table: GROTable,
 }
 
-/// An ESP packet whose association has admitted it.
+/// An ESP packet that passed the checks before verification.
 struct Admitted<'a> {
     association: Arc<InboundSa>,
     sequence: Sequence,
     esp: &'a mut [u8],
-    /// The outer congestion notification.
+    /// The ECN field of the outer IP header.
     ecn: u8,
 }
 
@@ -51,12 +51,12 @@ impl Inbound {
         }
     }
 
-    /// Moves a batch. `false`: there was nothing to move.
+    /// Receives datagrams and delivers their packets. Returns `false` if there were none.
     pub(super) fn step(&mut self, tun: &SyncDevice, udp: &Udp, shared: &Shared) -> bool {
         let Self { received, meta, buffers, table } = self;
         let mut slices: ArrayVec<IoSliceMut<'_>, RECEIVED> =
             received.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
-        // An error of an earlier datagram that we sent comes here too; there is nothing to do about it.
+        // Errors of datagrams sent earlier are reported here too. They need no handling.
         let Ok(count) = udp.receive(&mut slices, meta) else { return false };
         drop(slices);
         let now = Instant::now();
@@ -76,7 +76,7 @@ impl Inbound {
     }
 }
 
-/// What a datagram is; only ESP packets that may be opened come back.
+/// Classifies a datagram. Returns ESP packets that pass the checks before verification; counts and consumes all others.
 fn sort<'a>(
     datagram: &'a mut [u8],
     ecn: u8,
@@ -117,7 +117,7 @@ fn sort<'a>(
     None
 }
 
-/// Opens packets and writes what is in them to the device.
+/// Opens packets and writes the verified inner packets to the device.
 fn deliver(
     admitted: &mut ArrayVec<Admitted<'_>, BATCH>,
     buffers: &mut [Buffer],
@@ -132,7 +132,7 @@ fn deliver(
         incoming.push(Incoming::new(&association.suite, *sequence, esp, &mut buffer.as_mut()[AT..]));
     }
     if let Err(error) = open(&mut incoming) {
-        tracing::error!("packets could not be opened: {error}");
+        tracing::error!("opening failed: {error}");
     }
     let verified: ArrayVec<bool, BATCH> = incoming.iter().map(Incoming::is_verified).collect();
     drop(incoming);
@@ -159,12 +159,13 @@ fn deliver(
             add(&counters.in_delivered, count);
             add(&counters.in_delivered_bytes, bytes);
         }
-        // Some of them, or all: the device does not tell.
+        // The device does not report how many packets it accepted.
         Err(_) => add(&counters.in_dropped_undelivered, count),
     }
 }
 
-/// Bytes of the inner packet with which a body begins, or which counter its drop belongs to.
+/// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start of
+/// `body`, or the counter of the drop.
 fn unwrap<'c>(
     packet: &Admitted<'_>,
     is_verified: bool,
@@ -174,7 +175,7 @@ fn unwrap<'c>(
     if !is_verified {
         return Err(&counters.in_dropped_forged);
     }
-    // Only now: a forged packet must not move the window (RFC 4303, section 3.4.3).
+    // Not before verification: a forged packet must not move the window (RFC 4303, section 3.4.3).
     if !packet.association.accept(packet.sequence) {
         return Err(&counters.in_dropped_replayed);
     }

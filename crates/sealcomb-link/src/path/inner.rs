@@ -1,4 +1,4 @@
-//! What the link looks at and changes in inner packets on their way out.
+//! Processing of outbound inner packets: ICMP errors for oversized packets, and MSS clamping.
 
 use etherparse::{
     Icmpv4Type, Icmpv6Type, IpNumber, Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder, TcpHeaderSlice,
@@ -6,10 +6,11 @@ use etherparse::{
 };
 use sealcomb_esp::Header;
 
-/// The answer to a packet that is too long for the link, to be given to its sender: ICMP's "fragmentation needed"
-/// (RFC 1191) or "packet too big" (RFC 4443, section 3.2). `None` where there must be none, as to an ICMP error.
+/// Builds the ICMP error for a packet that exceeds the inner MTU: "fragmentation needed" (RFC 1191) or "packet too big"
+/// (RFC 4443, section 3.2). Returns `None` if the packet must not be answered: an ICMP error, or an IPv4 fragment other
+/// than the first.
 pub(crate) fn too_long_answer(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
-    /// Of the packet that it answers: what every host takes (RFC 1812, section 4.3.2.3; RFC 4443, section 2.4).
+    /// Maximum number of quoted bytes with IPv4 (RFC 1812, section 4.3.2.3) and IPv6 (RFC 4443, section 2.4).
     const QUOTED: (usize, usize) = (548, 1232);
     const HOP_LIMIT: u8 = 64;
     let mut answer = Vec::new();
@@ -20,7 +21,7 @@ pub(crate) fn too_long_answer(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
             let icmp = Icmpv4Type::DestinationUnreachable(DestUnreachableHeader::FragmentationNeeded {
                 next_hop_mtu,
             });
-            // From the address that could not be reached: the link has none that the sender need know.
+            // The source is the packet's destination, since the link itself may have no address.
             is_answerable.then_some(())?;
             PacketBuilder::ipv4(header.destination(), header.source(), HOP_LIMIT)
                 .icmpv4(icmp)
@@ -41,13 +42,13 @@ pub(crate) fn too_long_answer(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
 }
 
 fn is_icmp_error(packet: &[u8], header: &Ipv4HeaderSlice<'_>) -> bool {
-    /// Types that are questions and answers, not errors.
+    /// Query types: echo reply, echo, timestamp, timestamp reply.
     const QUERIES: [u8; 4] = [0, 8, 13, 14];
     header.protocol() == IpNumber::ICMP
         && packet.get(header.slice().len()).is_none_or(|kind| !QUERIES.contains(kind))
 }
 
-/// Where the TCP header of a packet is, if that is its first segment of a connection.
+/// Returns the offset of the TCP header if the packet is a TCP segment with the SYN flag.
 fn syn_at(packet: &[u8]) -> Option<usize> {
     const SYN: u8 = 2;
     let at = match packet.first()? >> 4 {
@@ -65,15 +66,15 @@ fn syn_at(packet: &[u8]) -> Option<usize> {
     (packet.get(at + 13)? & SYN != 0).then_some(at)
 }
 
-/// Lowers the maximum segment size that a TCP connection's first packets tell to what the link carries (RFC 4459,
-/// section 3.2), and adapts the checksum.
+/// Lowers the MSS option of a TCP SYN segment to what fits into the inner MTU (RFC 4459, section 3.2), and updates the
+/// checksum.
 pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
     const MSS: u8 = 2;
     const TCP_BYTES: usize = 20;
     let Some(tcp_at) = syn_at(packet) else { return };
     let Ok(header) = TcpHeaderSlice::from_slice(&packet[tcp_at..]) else { return };
     let ip_bytes = if packet[0] >> 4 == 4 { 20 } else { 40 };
-    let Ok(most) = u16::try_from(mtu.saturating_sub(ip_bytes + TCP_BYTES)) else { return };
+    let Ok(max_mss) = u16::try_from(mtu.saturating_sub(ip_bytes + TCP_BYTES)) else { return };
     let options_end = tcp_at + header.slice().len();
     let mut at = tcp_at + TCP_BYTES;
     while at < options_end {
@@ -86,11 +87,11 @@ pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
             },
         };
         if packet[at] == MSS && bytes == 4 && at + 4 <= options_end {
-            let told = u16::from_be_bytes([packet[at + 2], packet[at + 3]]);
-            if told > most {
-                packet[at + 2..at + 4].copy_from_slice(&most.to_be_bytes());
+            let mss = u16::from_be_bytes([packet[at + 2], packet[at + 3]]);
+            if mss > max_mss {
+                packet[at + 2..at + 4].copy_from_slice(&max_mss.to_be_bytes());
                 let swapped = (at - tcp_at) % 2 == 1;
-                adapt_checksum(&mut packet[tcp_at + 16..tcp_at + 18], told, most, swapped);
+                update_checksum(&mut packet[tcp_at + 16..tcp_at + 18], mss, max_mss, swapped);
             }
             return;
         }
@@ -98,8 +99,9 @@ pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
     }
 }
 
-/// RFC 1624, equation 3. A number at an odd place counts with its bytes swapped.
-fn adapt_checksum(field: &mut [u8], old: u16, new: u16, swapped: bool) {
+/// Updates a checksum for a changed 16-bit value (RFC 1624, equation 3). `swapped`: the value is at an odd offset, so its
+/// bytes count in swapped order.
+fn update_checksum(field: &mut [u8], old: u16, new: u16, swapped: bool) {
     let (old, new) = if swapped { (old.swap_bytes(), new.swap_bytes()) } else { (old, new) };
     let sum = u32::from(!u16::from_be_bytes([field[0], field[1]])) + u32::from(!old) + u32::from(new);
     let folded = (sum & 0xffff) + (sum >> 16);
@@ -125,7 +127,7 @@ mod tests {
         packet
     }
 
-    /// The header, whose checksum must be right.
+    /// Parses the TCP header and asserts that its checksum is correct.
     fn tcp(packet: &[u8]) -> TcpHeader {
         let headers = etherparse::PacketHeaders::from_ip_slice(packet).unwrap();
         let Some(TransportHeader::Tcp(tcp)) = headers.transport else { panic!() };
@@ -139,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_size_that_does_not_fit_is_lowered() {
+    fn an_mss_that_does_not_fit_is_lowered() {
         use TcpOptionElement::{MaximumSegmentSize, Noop, WindowScale};
         for v6 in [false, true] {
             for before in [&[][..], &[Noop], &[WindowScale(7)], &[Noop, Noop, WindowScale(7)]] {
-                for (told, expected) in [(1460, if v6 { 1340 } else { 1360 }), (500, 500)] {
-                    let options = [before, &[MaximumSegmentSize(told)]].concat();
+                for (mss, expected) in [(1460, if v6 { 1340 } else { 1360 }), (500, 500)] {
+                    let options = [before, &[MaximumSegmentSize(mss)]].concat();
                     let mut packet = syn(&options, v6);
                     clamp_mss(&mut packet, 1400);
                     let found = tcp(&packet).options.elements_iter().flatten().last();
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn other_packets_stay_as_they_are() {
+    fn packets_without_syn_are_unchanged() {
         let mut packet = Vec::new();
         PacketBuilder::ipv4([1; 4], [2; 4], 9)
             .tcp(80, 81, 7, 9)
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_too_long_is_answered_once() {
+    fn an_oversized_packet_is_answered_but_its_answer_is_not() {
         for v6 in [false, true] {
             let mut packet = syn(&[], v6);
             packet.resize(1500, 0);
@@ -188,7 +190,7 @@ mod tests {
             let at = if v6 { 40 } else { 20 };
             assert_eq!(answer[at..at + 2], if v6 { [2, 0] } else { [3, 4] });
             assert!(answer.len() <= 1280);
-            assert_eq!(too_long_answer(&answer, 100), None, "an error is not answered by an error");
+            assert_eq!(too_long_answer(&answer, 100), None, "an ICMP error is never answered");
         }
         assert_eq!(too_long_answer(&[0x70; 50], 100), None);
     }

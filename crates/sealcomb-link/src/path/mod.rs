@@ -1,11 +1,12 @@
-//! The way of packets: TUN device ↔ ESP in UDP, in batches, a thread a worker.
+//! The data path: TUN device ↔ ESP in UDP, in batches, with one thread per worker.
 //!
 //! ```text
-//! out: read what the device has ─► number ─► seal, in place ─► send, those of one length together
-//! in:  receive what has come ─► look up, admit ─► open, into the device's buffers ─► write, coalesced
+//! out: read from the TUN device ─► assign sequence numbers ─► seal in place ─► send, equal sizes coalesced (GSO)
+//! in:  receive (GRO) ─► look up SPI, check window ─► open into the device's buffers ─► write, coalesced
 //! ```
 //!
-//! A batch is what is there; nothing waits for more. A thread that has nothing to do sleeps until either side has.
+//! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps until
+//! the device or the socket is readable.
 
 mod buffer;
 mod inbound;
@@ -31,19 +32,19 @@ use inbound::Inbound;
 use outbound::Outbound;
 use udp::Udp;
 
-/// What a thread that moves packets shares with the rest of the link.
+/// The state that a packet thread shares with the rest of the link.
 pub struct Shared {
-    /// Keys.
+    /// The associations in use.
     pub associations: Arc<Associations>,
-    /// What became of its packets.
+    /// The counters of this thread.
     pub counters: Arc<Counters>,
-    /// Set when the link is to end.
+    /// Set to stop the thread.
     pub stop: Arc<AtomicBool>,
-    /// Where control messages go; those that find it full are lost.
+    /// The queue of received control messages. Messages are dropped while it is full.
     pub control: mpsc::Sender<Vec<u8>>,
 }
 
-/// A thread that moves packets, with its queue of the device and its socket.
+/// A packet thread, with its queue of the TUN device and its socket.
 pub struct Worker {
     tun: SyncDevice,
     udp: Udp,
@@ -53,10 +54,10 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// One of `config.workers`.
+    /// Creates a worker. Each of `config.workers` has its own device queue, socket, and counters.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the operating system.
     pub fn new(tun: SyncDevice, udp: Udp, shared: Shared, config: &Config) -> io::Result<Self> {
         tun.set_nonblocking(true)?;
         let outbound = Outbound::new(config);
@@ -64,16 +65,16 @@ impl Worker {
         Ok(Self { tun, udp, shared, outbound, inbound })
     }
 
-    /// Moves packets until it is told to stop; then those that are there still go.
+    /// Processes packets until `Shared::stop` is set, and then drains both directions for 100 ms.
     ///
     /// # Errors
-    /// Where the device is gone.
+    /// The TUN device was deleted.
     pub fn run(mut self) -> anyhow::Result<()> {
-        /// After it was told to stop: for how long packets on the way in are still taken.
+        /// Time for processing the queued packets after a stop.
         const DRAIN: Duration = Duration::from_millis(100);
         let mut end = None;
         loop {
-            let out = self.outbound.step(&self.tun, &mut self.udp, &self.shared).context("the TUN device")?;
+            let out = self.outbound.step(&self.tun, &mut self.udp, &self.shared).context("cannot read the TUN device")?;
             let in_ = self.inbound.step(&self.tun, &self.udp, &self.shared);
             if end.is_none() && self.shared.stop.load(Ordering::Relaxed) {
                 end = Some(Instant::now() + DRAIN);
@@ -87,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Until either side has something, or at most as long as it may take to notice that it is to stop.
+    /// Sleeps until the device or the socket is readable, for at most 50 ms, so that a stop is noticed.
     fn sleep(&self) {
         const MILLISECONDS: u8 = 50;
         let mut fds = [self.tun.as_fd(), self.udp.as_fd()].map(|fd| PollFd::new(fd, PollFlags::POLLIN));

@@ -16,32 +16,34 @@ use crate::associations::OutboundSa;
 use crate::config::{Config, inner_mtu};
 use crate::counters::add;
 
-/// Packets that go at once. Together with a read that gives many it may be more.
+/// Maximum number of packets that are sealed together.
 const BATCH: usize = 128;
-/// Buffers: what one read can give beyond a batch is 64 KiB in segments of 536 bytes or more.
+/// Number of packet buffers. The last read may exceed the batch by 64 KiB in segments of at least 536 bytes.
 const BUFFERS: usize = BATCH + 128;
 
-/// What a thread needs for it.
+/// The outbound half of a packet thread.
 pub(super) struct Outbound {
     layout: Layout,
-    /// Bytes of an outer packet, as configured.
+    /// The configured path MTU in bytes.
     path_mtu: u16,
-    /// Bytes of an inner packet that the path carries now.
+    /// The current inner MTU in bytes.
     mtu: usize,
-    /// When the kernel is asked again what it carries.
-    ask_next: Instant,
+    /// Time of the next query of the kernel's path MTU.
+    next_mtu_query: Instant,
     mss_clamp: bool,
-    /// A read of the device, with the header that says how to split it.
+    /// The buffer for reads from the device, including the virtio header that describes the segmentation.
     read: Vec<u8>,
-    /// Packets, in whose memory the ESP packets are made.
+    /// Inner packets, which are sealed in place.
     buffers: Vec<Buffer>,
     sizes: Vec<usize>,
 }
 
-/// A packet that is to be sealed: its buffer and its class.
+/// A packet to be sealed.
 struct Ready<'a> {
     buffer: &'a mut Buffer,
+    /// Size of the inner packet.
     bytes: usize,
+    /// Traffic class of the inner packet.
     class: u8,
 }
 
@@ -49,13 +51,13 @@ impl Outbound {
     pub(super) fn new(config: &Config) -> Self {
         let layout = config.transform.layout();
         let mtu = config.inner_mtu();
-        // The device gives nothing longer than its MTU, until somebody raises that.
+        // Packets are at most as long as the device's MTU, unless an administrator raises it.
         let bytes = layout.esp_bytes(mtu.max(1500)) + 64;
         Self {
             layout,
             path_mtu: config.path_mtu,
             mtu,
-            ask_next: Instant::now(),
+            next_mtu_query: Instant::now(),
             mss_clamp: config.mss_clamp,
             read: vec![0; VIRTIO_NET_HDR_LEN + (1 << 16)],
             buffers: (0..BUFFERS).map(|_| Buffer::new(bytes)).collect(),
@@ -63,10 +65,10 @@ impl Outbound {
         }
     }
 
-    /// Moves a batch. `false`: there was nothing to move.
+    /// Reads packets from the device, and seals and sends them. Returns `false` if there were none.
     ///
     /// # Errors
-    /// Where the device is gone.
+    /// The device was deleted.
     pub(super) fn step(&mut self, tun: &SyncDevice, udp: &mut Udp, shared: &Shared) -> io::Result<bool> {
         let count = self.read(tun)?;
         if count == 0 {
@@ -74,7 +76,7 @@ impl Outbound {
         }
         add(&shared.counters.out_packets, count);
         let now = Instant::now();
-        self.follow_path(udp, now);
+        self.update_mtu(udp, now);
         match shared.associations.sending() {
             None => add(&shared.counters.out_dropped_no_key, count),
             Some(association) => {
@@ -92,22 +94,22 @@ impl Outbound {
         Ok(true)
     }
 
-    /// Takes over what the kernel has learnt of the path: it may carry less than configured, and later as much again.
-    fn follow_path(&mut self, udp: &Udp, now: Instant) {
-        const PAUSE: Duration = Duration::from_secs(1);
-        if now < self.ask_next {
+    /// Updates the inner MTU from the kernel's path MTU, which may fall below the configured one and recover later.
+    fn update_mtu(&mut self, udp: &Udp, now: Instant) {
+        const INTERVAL: Duration = Duration::from_secs(1);
+        if now < self.next_mtu_query {
             return;
         }
-        self.ask_next = now + PAUSE;
+        self.next_mtu_query = now + INTERVAL;
         let path_mtu = udp.path_mtu().map_or(self.path_mtu, |known| known.min(self.path_mtu));
         let mtu = inner_mtu(self.layout, udp.is_v4, path_mtu);
         if mtu != self.mtu {
-            tracing::info!("the path carries {path_mtu} bytes now: inner packets of up to {mtu}");
+            tracing::info!("path MTU changed: {path_mtu} bytes, inner MTU {mtu} bytes");
             self.mtu = mtu;
         }
     }
 
-    /// Reads until the batch is full or there is nothing more.
+    /// Reads until the batch is full or the device is empty. Returns the number of packets.
     fn read(&mut self, tun: &SyncDevice) -> io::Result<usize> {
         let at = self.layout.inner_at();
         let mut count = 0;
@@ -115,7 +117,7 @@ impl Outbound {
             let (buffers, sizes) = (&mut self.buffers[count..], &mut self.sizes[count..]);
             match tun.recv_multiple(&mut self.read, buffers, sizes, at) {
                 Ok(read) => count += read,
-                // Somebody has deleted it, and it does not come back.
+                // The device was deleted.
                 Err(error) if error.raw_os_error() == Some(Errno::EBADFD as i32) => return Err(error),
                 Err(_) => break,
             }
@@ -123,7 +125,8 @@ impl Outbound {
         Ok(count)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "all that a batch meets on its way")]
+    /// Seals and sends the packets in the buffers `from..to`.
+    #[allow(clippy::too_many_arguments, reason = "a batch involves all of them")]
     fn batch(
         &mut self,
         from: usize,
@@ -175,7 +178,7 @@ impl Outbound {
         let sealed = seal(&mut outgoing);
         drop(outgoing);
         if let Err(error) = sealed {
-            tracing::error!("packets could not be sealed: {error}");
+            tracing::error!("sealing failed: {error}");
             add(&counters.out_dropped_unsent, ready.len());
             return;
         }
@@ -197,10 +200,10 @@ impl Outbound {
     }
 }
 
-/// Tells the sender of a packet that it is too long. That the device does not take the answer is like a lost packet.
+/// Answers a packet that exceeds the MTU with an ICMP error. A write error is ignored, like the loss of a packet.
 fn answer_too_long(tun: &SyncDevice, packet: &[u8], mtu: usize) {
     let Some(answer) = too_long_answer(packet, mtu) else { return };
-    // Whatever the device's packets begin with: zeros say that nothing is left to do for it.
+    // A zero virtio header, where the device requires one: no segmentation and no checksum to complete.
     let mut framed = vec![0; VIRTIO_NET_HDR_LEN];
     framed.extend(answer);
     let from = if tun.tcp_gso() { 0 } else { VIRTIO_NET_HDR_LEN };

@@ -1,4 +1,4 @@
-//! The UDP socket to the other end: batches out with segmentation offload, batches in with coalescing.
+//! The UDP socket to the peer, with segmentation offload (GSO) on sending and coalescing (GRO) on receiving.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -12,43 +12,43 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::net::sockopt::{ip_mtu, ipv6_mtu};
 use socket2::{Domain, Socket, Type};
 
-/// Segments that the kernel takes at once (`UDP_MAX_SEGMENTS`).
+/// Maximum number of segments per send (the kernel's `UDP_MAX_SEGMENTS`).
 const SEGMENTS: usize = 64;
-/// Bytes that it takes at once: an IPv4 packet's, less the headers.
+/// Maximum size in bytes of a send: the largest IPv4 packet less IP and UDP headers.
 const MAX_BYTES: usize = 65_507;
-/// Bytes that the kernel is asked to queue in each direction.
+/// Requested size in bytes of the socket's send and receive buffers.
 const QUEUE_BYTES: usize = 4 << 20;
 
-/// A socket that is connected to the other end: what others send does not come in.
+/// A socket connected to the peer. The kernel drops datagrams from other addresses.
 pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
-    /// Whether the outer packets are of IPv4, or else of IPv6.
+    /// Whether the outer packets are IPv4; IPv6 otherwise.
     pub is_v4: bool,
-    /// The most segments that go out at once; 1 where the kernel cannot split.
+    /// Maximum number of segments per send; 1 without GSO.
     segments: usize,
 }
 
-/// A datagram to send, and the TOS or traffic class that its IP packet gets.
+/// A datagram to send.
 pub struct Datagram<'a> {
-    /// All of it.
+    /// The UDP payload.
     pub bytes: &'a [u8],
-    /// Bytes of the inner packet that it carries.
+    /// Size in bytes of the inner packet that it carries.
     pub inner_bytes: usize,
-    /// Class of service and congestion notification.
+    /// TOS or traffic class of the outer IP packet.
     pub class: u8,
 }
 
-/// What became of datagrams.
+/// The outcome of sending datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Those that the network took.
+    /// Number of datagrams sent.
     pub sent: usize,
-    /// Bytes of the inner packets in those.
+    /// Bytes of the inner packets in the datagrams sent.
     pub sent_bytes: usize,
-    /// Those that are longer than it carries now.
+    /// Number of datagrams that exceed the path MTU.
     pub too_long: usize,
-    /// Others.
+    /// Number of datagrams not sent because of other errors.
     pub unsent: usize,
 }
 
@@ -60,13 +60,13 @@ impl Sent {
 }
 
 impl Udp {
-    /// Opens the socket.
+    /// Opens a socket on `local` and connects it to `peer`.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the operating system.
     pub fn open(local: SocketAddr, peer: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local), Type::DGRAM, None)?;
-        // As much as the system allows.
+        // Best effort: the system limits the size.
         let _ = socket.set_send_buffer_size(QUEUE_BYTES);
         let _ = socket.set_recv_buffer_size(QUEUE_BYTES);
         socket.bind(&local.into())?;
@@ -77,50 +77,50 @@ impl Udp {
         Ok(Self { socket, state, is_v4: local.is_ipv4(), segments })
     }
 
-    /// Another handle of the same socket, for control messages.
+    /// Duplicates the socket, for sending control messages.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the operating system.
     pub fn for_control(&self) -> io::Result<UdpSocket> {
         self.socket.try_clone()
     }
 
-    /// Bytes of the longest IP packet that the path to the other end carries, as far as the kernel knows: from its own
-    /// interface, and from ICMP (RFC 1191, RFC 8201), which it forgets again after some minutes.
-    /// `None`: it does not say, or more than an IP packet can have.
+    /// Returns the kernel's path MTU to the peer in bytes: that of its interface, or less after ICMP (RFC 1191, RFC 8201).
+    /// The latter expires after some minutes. Returns `None` if it is unknown or exceeds the size of an IP packet.
     pub fn path_mtu(&self) -> Option<u16> {
         let known = if self.is_v4 { ip_mtu(&self.socket) } else { ipv6_mtu(&self.socket) };
         known.ok()?.try_into().ok()
     }
 
-    /// Datagrams that have come, as many as there are buffers, each of which may hold several of one length.
+    /// Receives into the buffers without blocking. Each buffer may receive several coalesced datagrams of equal size, as
+    /// `meta` describes. Returns the number of filled buffers.
     ///
     /// # Errors
-    /// The system's; `WouldBlock` where there are none.
+    /// `WouldBlock` if there are no datagrams, or another error of the operating system.
     pub fn receive(&self, buffers: &mut [IoSliceMut<'_>], meta: &mut [RecvMeta]) -> io::Result<usize> {
         self.state.recv((&self.socket).into(), buffers, meta)
     }
 
-    /// The longest buffer that can be filled.
+    /// Returns the size in bytes of a buffer for `receive`.
     pub fn receive_bytes(&self) -> usize {
         1 << 16
     }
 
-    /// Sends datagrams in order: those of one length and class together, as one system call.
+    /// Sends datagrams in order. Consecutive datagrams of equal size and class share a system call.
     pub fn send(&mut self, datagrams: &[Datagram<'_>]) -> Sent {
         let mut outcome = Sent::default();
         let mut rest = datagrams;
         while !rest.is_empty() {
-            let count = run(rest, self.segments);
+            let count = coalescible(rest, self.segments);
             let (together, others) = rest.split_at(count);
             match self.send_together(together) {
                 Ok(()) => outcome.add(together),
-                // The device cannot split, which it says only now.
+                // The network device does not support GSO.
                 Err(Errno::EIO) if count > 1 => {
                     self.segments = 1;
                     continue;
                 }
-                // Segments that are longer than the path are refused with either.
+                // Either error means that the segments exceed the path MTU.
                 Err(Errno::EMSGSIZE | Errno::EINVAL) if count > 1 => {
                     self.one_by_one(together, &mut outcome);
                 }
@@ -143,7 +143,7 @@ impl Udp {
     }
 
     fn send_together(&self, datagrams: &[Datagram<'_>]) -> Result<(), Errno> {
-        /// An error of an earlier datagram may be reported first, and a full queue empties.
+        /// The kernel may first report errors of earlier datagrams, and a full queue drains over time.
         const TRIES: usize = 8;
         let parts: ArrayVec<IoSlice<'_>, SEGMENTS> =
             datagrams.iter().map(|datagram| IoSlice::new(datagram.bytes)).collect();
@@ -176,7 +176,7 @@ impl Udp {
         outcome.map(|_| ())
     }
 
-    /// Back-pressure: while the network takes nothing, nothing is read from the device.
+    /// Waits up to 50 ms until the socket is writable. This is backpressure: nothing is read from the device meanwhile.
     fn wait_until_writable(&self) {
         const MILLISECONDS: u8 = 50;
         let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLOUT)];
@@ -190,13 +190,14 @@ impl AsFd for Udp {
     }
 }
 
-/// How many datagrams from the first on may go together: of one class and length, only the last may be shorter.
-fn run(datagrams: &[Datagram<'_>], segments: usize) -> usize {
+/// Returns how many datagrams, from the first, can share a system call: they have equal class and size, except that the
+/// last may be shorter.
+fn coalescible(datagrams: &[Datagram<'_>], segments: usize) -> usize {
     let first = &datagrams[0];
     let len = first.bytes.len().max(1);
-    let most = segments.min(MAX_BYTES / len).max(1);
+    let max = segments.min(MAX_BYTES / len).max(1);
     let mut count = 1;
-    for datagram in datagrams.iter().take(most).skip(1) {
+    for datagram in datagrams.iter().take(max).skip(1) {
         if datagram.class != first.class || datagram.bytes.len() > len {
             break;
         }
@@ -221,22 +222,22 @@ mod tests {
         let mut rest = &datagrams[..];
         let mut runs = Vec::new();
         while !rest.is_empty() {
-            runs.push(run(rest, segments));
+            runs.push(coalescible(rest, segments));
             rest = &rest[runs[runs.len() - 1]..];
         }
         runs
     }
 
     #[test]
-    fn datagrams_of_one_length_go_together_and_a_shorter_one_ends_it() {
+    fn datagrams_of_equal_size_are_coalesced_up_to_a_shorter_one() {
         assert_eq!(runs(&[(100, 0), (100, 0), (60, 0), (100, 0), (120, 0), (120, 0)], 64), [3, 1, 2]);
         assert_eq!(runs(&[(100, 0), (100, 8), (100, 8)], 64), [1, 2]);
         assert_eq!(runs(&[(100, 0); 5], 2), [2, 2, 1]);
-        assert_eq!(runs(&[(1400, 0); 50], 64), [46, 4], "no more than an IP packet holds");
+        assert_eq!(runs(&[(1400, 0); 50], 64), [46, 4], "limited by the size of an IP packet");
     }
 
     #[test]
-    fn what_is_sent_together_arrives_one_by_one() {
+    fn coalesced_datagrams_arrive_individually() {
         let local = "127.0.0.1:0".parse().unwrap();
         let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
         let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
@@ -257,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_told_apart_from_what_is_sent_with_it() {
+    fn oversized_datagrams_do_not_affect_others_in_the_batch() {
         let local = "127.0.0.1:0".parse().unwrap();
         let receiver = UdpSocket::bind::<SocketAddr>(local).unwrap();
         let mut udp = Udp::open(local, receiver.local_addr().unwrap()).unwrap();
