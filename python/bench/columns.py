@@ -1,8 +1,9 @@
-"""Measures columns and messages beside loops over pyca, in one run, and prints the table of docs/columns.md.
+"""Measures columns and messages against loops over pyca, and prints the table in docs/columns.md.
 
     python bench/columns.py [--quick] [--write ../docs/columns.md]
 
-Each line is the median of rounds that take turns. A loop over pyca has fewer values, and its time is scaled.
+Each time is the median of interleaved rounds. Loops over pyca process a twentieth of a column's values, and
+their times are scaled.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ KEY, LONG_KEY = bytes(range(32)), bytes(range(64))
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison; ``ratio`` is how many times faster we are, or what the goal speaks of."""
+    """A row of the table. ``ratio`` is the speedup over the baseline, or the quantity bounded by ``goal``."""
 
     what: str
     ours: str
-    theirs: str
+    baseline: str
     ratio: float
     goal: str
 
 
 def seconds(*works: Callable[[], object], rounds: int) -> list[float]:
-    """The median time of each, in rounds that take turns."""
+    """Returns the median seconds of each function, measured in interleaved rounds after one warm-up."""
     for work in works:
         work()
     times: list[list[float]] = [[] for _ in works]
@@ -80,7 +81,7 @@ def loop_siv(values: list[bytes]) -> list[bytes]:
 
 
 def columns(options: argparse.Namespace) -> list[Line]:
-    """A column under each policy beside a loop, on one thread and two."""
+    """Measures a column under each policy on one and two threads, and the equivalent loop over pyca."""
     lines = []
     for size, count in ((64, 2_000_000 // options.scale), (1024, 250_000 // options.scale)):
         array = values(count, size)
@@ -100,8 +101,8 @@ def columns(options: argparse.Namespace) -> list[Line]:
             alone[policy] = one
             name = f"seal {size}-byte values, `{policy}`"
             goal = "≥ 20" if (policy, size) == ("random", 64) else "≥ 8" if policy == "deterministic" else ""
-            theirs = f"loop over pyca, {rate(count, size, loop)}"
-            lines.append(Line(f"{name}, one thread", rate(count, size, one), theirs, loop / one, goal))
+            baseline = f"loop over pyca, {rate(count, size, loop)}"
+            lines.append(Line(f"{name}, one thread", rate(count, size, one), baseline, loop / one, goal))
             goal = "≥ 1.8 on two cores" if policy == "random" else ""
             lines.append(Line(f"{name}, two threads", rate(count, size, two), "one thread", one / two, goal))
             unseal = partial(open_column, seal(), keyset, context=CONTEXT, threads=1)
@@ -109,7 +110,7 @@ def columns(options: argparse.Namespace) -> list[Line]:
             name = f"open {size}-byte values, `{policy}`, one thread"
             lines.append(Line(name, rate(count, size, opened), "sealing", one / opened, ""))
         slower = alone["random"] / alone["deterministic"]
-        name = f"`deterministic` beside `random`, {size} bytes, one thread"
+        name = f"`deterministic` compared with `random`, {size} bytes, one thread"
         lines.append(Line(name, rate(count, size, alone["deterministic"]), "`random`", slower, "≥ 0.4"))
     return lines
 
@@ -121,7 +122,7 @@ def one_by_one(encrypt: Callable[[bytes, bytes, bytes], bytes], message: bytes, 
 
 
 def messages(options: argparse.Namespace) -> list[Line]:
-    """A list of messages, and one message, beside pyca."""
+    """Measures a list of messages and single messages against pyca."""
     lines = []
     count = 100_000 // options.scale
     data = values(count, 64).to_pylist()
@@ -145,7 +146,7 @@ def messages(options: argparse.Namespace) -> list[Line]:
 
 
 def engines(options: argparse.Namespace) -> list[Line]:
-    """DuckDB and Polars beside the bare call: how many times longer they take."""
+    """Measures how much longer DuckDB and Polars take than the bare call."""
     count = 2_000_000 // options.scale
     people = pa.table({"note": values(count, 64)})
     keyset = Keyset.from_keys({1: KEY}, primary=1)
@@ -182,7 +183,7 @@ def engines(options: argparse.Namespace) -> list[Line]:
         ),
         Line("DuckDB", f"{by_duckdb:.3f} s", f"bare call, {bare:.3f} s", by_duckdb / bare, "≤ 1.3"),
         Line(
-            "DuckDB, less the same query with a function that does nothing",
+            "DuckDB, minus the same query with an identity function",
             f"{by_duckdb - without:.3f} s",
             f"bare call, {bare:.3f} s",
             (by_duckdb - without) / bare,
@@ -200,7 +201,7 @@ def peak():
 size, count = 64, int(sys.argv[1])
 offsets = pa.array(range(0, (count + 1) * size, size), pa.int32())
 array = pa.Array.from_buffers(pa.binary(), count, [None, offsets.buffers()[1], pa.py_buffer(bytearray(b"x") * (size * count))])
-open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+open("/proc/self/clear_refs", "w").write("5")  # reset the peak
 before = peak()
 sealed = seal_column(array, Keyset.generate(), context=b"people.note")
 print((peak() - before - sealed.nbytes) / 1e6, sealed.nbytes / 1e6)
@@ -208,16 +209,16 @@ print((peak() - before - sealed.nbytes) / 1e6, sealed.nbytes / 1e6)
 
 
 def memory(options: argparse.Namespace) -> list[Line]:
-    """What a call takes beside its input and output, in a process of its own."""
+    """Measures the peak memory of a call, excluding its input and output, in a new process."""
     command = [sys.executable, "-P", "-c", MEMORY, str(4_000_000 // options.scale)]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    beside, output = map(float, printed.split())
+    extra, output = map(float, printed.split())
     return [
         Line(
-            "memory of a call, beside input and output",
-            f"{beside:.0f} MB",
+            "memory of a call, excluding input and output",
+            f"{extra:.0f} MB",
             f"output, {output:.0f} MB",
-            beside,
+            extra,
             "≤ 64 MB",
         )
     ]
@@ -229,9 +230,9 @@ def processor() -> str:
 
 
 def table(lines: list[Line]) -> str:
-    text = ["| | here | beside | ratio | goal |", "|---|---:|---:|---:|---|"]
+    text = ["| measurement | sealcomb | baseline | ratio | goal |", "|---|---:|---:|---:|---|"]
     text += [
-        f"| {line.what} | {line.ours} | {line.theirs} | {line.ratio:.2f} | {line.goal} |" for line in lines
+        f"| {line.what} | {line.ours} | {line.baseline} | {line.ratio:.2f} | {line.goal} |" for line in lines
     ]
     versions = ", ".join(
         f"{name} {version(name)}" for name in ("cryptography", "pyarrow", "polars", "duckdb")
@@ -244,9 +245,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the values, three rounds")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the values, 3 rounds instead of 7")
     parser.add_argument(
-        "--write", metavar="FILE", type=Path, help="put the table between the page's two marks"
+        "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
     )
     options = parser.parse_args()
     options.scale, options.rounds = (10, 3) if options.quick else (1, 7)

@@ -1,9 +1,9 @@
-"""Measures the command on a large file: how fast it is, and how much memory it takes.
+"""Measures the time and peak memory of `sealcomb-columns` on a large file.
 
     python bench/command.py [--bytes 2000000000] [--write ../docs/columns.md]
 
-The file is Parquet with a million rows in a row group, which is what pyarrow writes: a number, and two texts
-of 64 and 300 bytes, of which both are sealed.
+The file is Parquet with a million rows per row group, pyarrow's default. It has a column of integers and two
+text columns of 64 and 300 bytes per value. Both text columns are sealed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ GROUP = 1_000_000
 
 
 def make(path: Path, size: int) -> int:
-    """Writes a file of about this size, and returns how many rows it has."""
+    """Writes a file of about ``size`` bytes, and returns its number of rows."""
     rows = size // sum(LENGTHS.values())
     schema = pa.schema([("id", pa.int64()), *((name, pa.string()) for name in LENGTHS)])
     with pq.ParquetWriter(path, schema, use_dictionary=False, compression="none") as writer:
@@ -44,12 +44,12 @@ def make(path: Path, size: int) -> int:
 
 
 def run(*arguments: str | Path) -> tuple[float, float]:
-    """The seconds that the command takes, and its peak of memory in MB."""
+    """Runs the command, and returns its time in seconds and its peak memory in MB."""
     start = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-m", "sealcomb.columns", *arguments])
     _, status, usage = os.wait4(process.pid, 0)
     if status:
-        raise SystemExit(f"the command ended with {os.waitstatus_to_exitcode(status)}")
+        raise SystemExit(f"sealcomb-columns exited with status {os.waitstatus_to_exitcode(status)}")
     return time.perf_counter() - start, usage.ru_maxrss * 1024 / 1e6
 
 
@@ -57,10 +57,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--bytes", type=int, default=2_000_000_000)
-    parser.add_argument("--folder", type=Path, help="where the files go while it runs")
+    parser.add_argument("--bytes", type=int, default=2_000_000_000, help="size of the file")
+    parser.add_argument("--folder", type=Path, help="folder for temporary files")
     parser.add_argument(
-        "--write", metavar="FILE", type=Path, help="put the table between the page's two marks"
+        "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
@@ -68,12 +68,13 @@ def main() -> None:
         keys = folder / "keys.json"
         keys.touch(mode=0o600)
         keys.write_text(Keyset.generate().secret_tink_json())
-        # Elsewhere, for the peak of a new process is at first that of the one which started it.
+        # In another process, because the peak memory of a child starts at that of its parent.
         with get_context("spawn").Pool(1) as pool:
             rows = pool.apply(make, (folder / "in.parquet", options.bytes))
         size = (folder / "in.parquet").stat().st_size
         text = [
-            f"| {size / 1e9:.2f} GB of Parquet, {rows / 1e6:.1f} million rows | time | | peak of memory |"
+            f"| {size / 1e9:.2f} GB of Parquet, {rows / 1e6:.1f} million rows "
+            "| time | throughput | peak memory |"
         ]
         text += ["|---|---:|---:|---:|"]
         how = ("--keyset", str(keys), *(part for column in LENGTHS for part in ("--column", column)))

@@ -1,9 +1,9 @@
-"""Measures a Spark job that seals a column beside the same job without, and with Spark's own aes_encrypt.
+"""Measures Spark jobs that seal a column with sealcomb, with Spark's aes_encrypt, and without encryption.
 
     python bench/spark.py [--rows 20000000] [--executors 1 2] [--rounds 3] [--write ../docs/columns.md]
 
-The rows lie in Parquet, with a text of 64 bytes each; every job reads them and drops what it computed. The
-cluster is a local one, whose executors are JVMs with one core each.
+Every job reads Parquet rows with a 64-byte text and discards its result. The cluster is local; its executors
+are JVMs with one core each.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def pass_through(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def jobs(folder: Path) -> dict[str, Job]:
-    """The jobs by name; the first two are what the others are compared with."""
+    """Returns the jobs by name. The first two are baselines."""
     keys = keys_from_file(folder)
     udf = sealcomb.spark.seal_udf(keys, "random", context="note")
     aes = f"aes_encrypt(note, X'{KEY}', 'GCM', 'DEFAULT', '', 'note') AS note"
     return {
         "no encryption": lambda df: df,
-        "`mapInArrow` that changes nothing": lambda df: df.mapInArrow(pass_through, df.schema),
+        "`mapInArrow` with an identity function": lambda df: df.mapInArrow(pass_through, df.schema),
         "`aes_encrypt`": lambda df: df.selectExpr("id", aes),
         "`sealcomb.spark.seal`, `random`": lambda df: sealcomb.spark.seal(df, {"note": "random"}, keys),
         "`sealcomb.spark.seal`, `deterministic`": lambda df: sealcomb.spark.seal(
@@ -51,7 +51,7 @@ def jobs(folder: Path) -> dict[str, Job]:
 
 
 def session(home: Path, executors: int) -> SparkSession:
-    # A local cluster writes below SPARK_HOME, so that is a folder of its own.
+    # A local cluster writes to SPARK_HOME, so it gets its own folder.
     if not home.exists():
         home.mkdir()
         for entry in Path(pyspark.__file__).parent.iterdir():
@@ -61,7 +61,7 @@ def session(home: Path, executors: int) -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = (
         SparkSession.builder.master(f"local-cluster[{executors},1,1024]")
-        .appName("sealcomb's benchmark")
+        .appName("sealcomb benchmark")
         .config("spark.ui.enabled", "false")
         .config("spark.local.dir", str(home.parent / "local"))
         .config("spark.sql.warehouse.dir", str(home.parent / "warehouse"))
@@ -72,7 +72,7 @@ def session(home: Path, executors: int) -> SparkSession:
 
 
 def measure(options: argparse.Namespace, folder: Path) -> dict[int, dict[str, float]]:
-    """Median seconds of each job, by the number of executors."""
+    """Returns the median seconds of each job, by number of executors."""
     for policy in ("random", "deterministic"):
         keyset = Keyset.generate("random" if policy == "random" else "deterministic")
         (folder / f"{policy}.json").touch(mode=0o600)
@@ -85,14 +85,14 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[int, dict[str, fl
             text = "sha2(concat('row ', id), 256) AS note"
             spark.range(0, options.rows, 1, 8).selectExpr("id", text).write.parquet(data)
         times: dict[str, list[float]] = {name: [] for name in jobs(folder)}
-        for turn in range(options.rounds + 1):
+        for round_number in range(options.rounds + 1):
             for name, job in jobs(folder).items():
                 start = time.perf_counter()
                 job(spark.read.parquet(data)).write.format("noop").mode("overwrite").save()
                 taken = time.perf_counter() - start
-                print(f"{executors} executors, turn {turn}, {name}: {taken:.1f} s", file=sys.stderr)
-                # The first turn starts Python and lets the JVMs compile.
-                if turn:
+                print(f"{executors} executors, round {round_number}, {name}: {taken:.1f} s", file=sys.stderr)
+                # The first round is a warm-up: it starts Python and triggers JIT compilation.
+                if round_number:
                     times[name].append(taken)
         results[executors] = {name: median(taken) for name, taken in times.items()}
         spark.stop()
@@ -100,25 +100,25 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[int, dict[str, fl
 
 
 def table(rows: int, results: dict[int, dict[str, float]]) -> str:
-    most = max(results)
+    largest = max(results)
     header = "".join(f" {count} executor{'s'[: count > 1]} |" for count in results)
-    text = [f"| {rows / 1e6:g} million rows |{header} rows/s | beside no encryption | beside `aes_encrypt` |"]
+    text = [f"| {rows / 1e6:g} million rows |{header} rows/s | added time | `aes_encrypt` adds |"]
     text += ["|---|" + "---:|" * (len(results) + 3)]
-    plain, aes = results[most]["no encryption"], results[most]["`aes_encrypt`"]
-    for name, taken in results[most].items():
+    plain, aes = results[largest]["no encryption"], results[largest]["`aes_encrypt`"]
+    for name, taken in results[largest].items():
         cells = "".join(f" {results[count][name]:.1f} s |" for count in results)
         more = taken - plain
-        ratio = f"{(aes - plain) / more:.1f}" if more > 0 else ""
+        ratio = f"{(aes - plain) / more:.1f}x" if more > 0 else ""
         text.append(f"| {name} |{cells} {rows / taken / 1e6:.2f} million | +{more:.1f} s | {ratio} |")
-    whole = aes / results[most]["`sealcomb.spark.seal`, `random`"]
-    arrow = results[most]["`mapInArrow` that changes nothing"]
-    ours = results[most]["`sealcomb.spark.seal`, `random`"] - arrow
+    whole = aes / results[largest]["`sealcomb.spark.seal`, `random`"]
+    arrow = results[largest]["`mapInArrow` with an identity function"]
+    ours = results[largest]["`sealcomb.spark.seal`, `random`"] - arrow
     own = f"{(aes - plain) / ours:.1f}" if ours > 0 else "many"
     text += [
         "",
-        f"End to end `seal` takes {1 / whole:.2f} of the time of `aes_encrypt`. Of what it takes beyond the "
-        f"job without encryption, {arrow - plain:.1f} s are Spark's, for handing rows to Python in Arrow and "
-        f"back, and {ours:.1f} s are sealing: `aes_encrypt` takes {own} times that.",
+        f"End to end, `seal` takes {1 / whole:.2f} of the time of `aes_encrypt`. Of the time that it adds to",
+        f"the job without encryption, Spark takes {arrow - plain:.1f} s to pass rows to Python and back as",
+        f"Arrow, and sealing takes {ours:.1f} s. `aes_encrypt` adds {own} times as much as sealing.",
     ]
     return "\n".join(text)
 
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--write", metavar="FILE", type=Path, help="put the table between the page's two marks"
+        "--write", metavar="FILE", type=Path, help="write the table between the markers in this page"
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

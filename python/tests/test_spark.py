@@ -339,7 +339,7 @@ def test_the_example_of_the_page_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run_examples("Keys", "Spark", spark=spark)
+    run_examples("Keysets", "Spark", spark=spark)
 
 
 # ---- what does not work
