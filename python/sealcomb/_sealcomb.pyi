@@ -1,12 +1,12 @@
-"""The native part of `sealcomb`; everything of it is in `sealcomb` itself.
+"""The native extension module; `sealcomb` exports everything in it.
 
-Bytes-like means: `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, anything with the buffer
-protocol whose items are unsigned bytes, in C order and without gaps. Other items are a `TypeError`, other
-layouts a `BufferError`.
+A bytes-like argument is `bytes`, `bytearray`, `memoryview`, a numpy array of uint8, or any other object with
+the buffer protocol whose items are unsigned bytes, C-contiguous. Other items raise `TypeError`, other layouts
+`BufferError`.
 
-A call copies arguments that are not `bytes` before it checks or uses them, while it holds the GIL. If
-another thread changes, resizes or frees an argument during the call, this affects neither what was checked
-nor what is sealed. Messages in a numpy array are copied in rounds of about 4 MB.
+Arguments other than `bytes` are copied under the GIL before they are checked or used. Another thread that
+changes, resizes or frees an argument during the call affects neither the checks nor the sealed data. Messages
+in a numpy array are copied in rounds of about 4 MB.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,45 +44,48 @@ class _ArrowStream(Protocol):
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 
 class _Aead:
-    """What AESGCM, AESCCM, AESOCB3 and AESGCMSIV have in common. Keys are wiped when the object goes."""
+    """The common methods of AESGCM, AESCCM, AESOCB3 and AESGCMSIV. Keys are zeroized on drop."""
 
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
-        """A random key of so many bits: eight times what the constructor takes.
+        """Returns a random key of `bit_length` bits.
 
         Raises:
-            ValueError: Any other number.
+            ValueError: The class has no keys of this length.
         """
     def encrypt(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None) -> bytes:
-        """Seals a message: the ciphertext, followed by the tag.
+        """Returns the sealed message: the ciphertext, followed by the tag.
 
-        `associated_data` is authenticated, and not in the result.
+        `associated_data` is authenticated, but not part of the result. `None` means empty.
 
         Raises:
-            ValueError: The nonce has another length, or the message is over the mode's limit.
+            ValueError: The nonce has an unsupported length, or the message exceeds the mode's limit.
         """
     def encrypt_into(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer) -> int:
-        """Seals a message into `buf`, which is exactly as long as the result, and returns that length.
+        """Seals a message into `buf`, and returns the number of bytes written.
+
+        `buf` must have exactly the length of the ciphertext plus the tag.
 
         Raises:
-            ValueError: As `encrypt`; or `buf` has another length.
+            ValueError: The length of the nonce or of `buf` is wrong, or the message exceeds the mode's limit.
             TypeError: `buf` is not writable.
         """
     def decrypt(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None) -> bytes:
-        """Opens a message, the ciphertext followed by the tag.
+        """Returns the opened message; `data` is the ciphertext followed by the tag.
 
         Raises:
-            InvalidTag: It did not verify.
-            ValueError: The nonce has another length.
+            InvalidTag: The message did not verify.
+            ValueError: The nonce has an unsupported length.
         """
     def decrypt_into(self, nonce: Buffer, data: Buffer, associated_data: Buffer | None, buf: Buffer) -> int:
-        """Opens a message into `buf`, which is exactly as long as the message, and returns that length.
+        """Opens a message into `buf`, and returns the number of bytes written.
 
-        Nothing is written to `buf` unless the message verified.
+        `buf` must have exactly the length of `data` without the tag. It stays unchanged unless the message
+        verifies.
 
         Raises:
-            InvalidTag: It did not verify.
-            ValueError: The nonce or `buf` has another length.
+            InvalidTag: The message did not verify.
+            ValueError: The length of the nonce or of `buf` is wrong.
             TypeError: `buf` is not writable.
         """
     @overload
@@ -94,25 +97,26 @@ class _Aead:
         *,
         threads: int | None = None,
     ) -> list[bytes]:
-        """Seals many messages at once.
+        """Seals many messages in one call.
 
         Args:
-            nonces: A list with one for each message, an array of uint8 or another buffer of two dimensions
-                with a row for each, or one flat buffer that has them one after the other.
-            data: A list of messages, or an array of uint8 with a row for each.
-            associated_data: A list with one for each message (`None` is the same as empty), an array or
-                another buffer of two dimensions with a row for each, or one for all. Arrays may have any
-                memory layout: Fortran order, views with gaps, negative strides, broadcast.
-            threads: How many to use; `None` is one for each processor.
+            nonces: One nonce per message: a list, a two-dimensional uint8 array or buffer with one row per
+                message, or a flat buffer of concatenated nonces of equal length.
+            data: A list of messages, or a uint8 array with one row per message.
+            associated_data: A list with one item per message (`None` means empty), a two-dimensional array or
+                buffer with one row per message, or one bytes-like object for all messages. Arrays may have
+                any memory layout: Fortran order, gaps, negative strides, broadcast views.
+            threads: Number of threads. `None` uses all processors.
 
         Returns:
-            A list of what `encrypt` gives for each; an array, if `data` is one.
+            A list with the result of `encrypt` for each message, or an array if `data` is an array.
 
         Raises:
-            ValueError: Two messages have the same nonce, or what `encrypt` raises; nothing is sealed then.
-            TypeError: An array is masked, or not of uint8 with two dimensions.
-            RuntimeError: Another thread gave the array another shape during the call.
-            MemoryError: There is no memory for the result.
+            ValueError: Two messages have the same nonce, or `encrypt` would raise it for a message. Nothing
+                is returned then.
+            TypeError: An array is masked, not uint8, or not two-dimensional.
+            RuntimeError: Another thread changed the shape of an array during the call.
+            MemoryError: There is not enough memory for the result.
         """
     @overload
     def encrypt_many(
@@ -133,15 +137,19 @@ class _Aead:
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
     ) -> list[bytes]:
-        """Opens many messages at once; the arguments are those of `encrypt_many`.
+        """Opens many messages in one call.
 
         Args:
-            forged: `"raise"` raises if any message did not verify; `"none"` returns `None` in the places of
-                those, and a list then, even if `data` is an array.
+            nonces: One nonce per message, as in `encrypt_many`.
+            data: The sealed messages: a list, or a uint8 array with one row per message.
+            associated_data: The associated data, as in `encrypt_many`.
+            forged: `"raise"` raises if any message does not verify. `"none"` returns a list, even if `data`
+                is an array, with `None` for each message that does not verify.
+            threads: Number of threads. `None` uses all processors.
 
         Raises:
-            ForgedMessages: Messages did not verify; its `indices` say which. It is an `InvalidTag`.
-            ValueError: What `decrypt` raises.
+            ForgedMessages: Messages did not verify; `indices` lists them. A subclass of `InvalidTag`.
+            ValueError: A nonce has an unsupported length.
         """
     @overload
     def decrypt_many(
@@ -168,12 +176,12 @@ class _Aead:
 class AESGCM(_Aead):
     """AES-GCM (NIST SP 800-38D).
 
-    Nonces have 8 to 128 bytes; one must never come twice under one key. Tags have 16 bytes. It behaves as
-    pyca's, but that `decrypt_into` leaves nothing of a message that did not verify.
+    Nonces have 8 to 128 bytes, and must never repeat under one key. Tags have 16 bytes. Unlike in pyca's
+    `cryptography`, `decrypt_into` writes nothing unless the message verifies.
     """
 
     def __new__(cls, key: Buffer) -> AESGCM:
-        """Expands the key, of 16, 24 or 32 bytes.
+        """Expands a key of 16, 24 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -183,29 +191,32 @@ class AESGCM(_Aead):
 class AESCCM(_Aead):
     """AES-CCM (NIST SP 800-38C).
 
-    Nonces have 7 to 13 bytes; one must never come twice under one key. It behaves as pyca's, but that
-    `decrypt_into` leaves nothing of a message that did not verify, and that a message too long for its nonce
-    (over 65535 bytes with one of 13 bytes) is a `ValueError`.
+    Nonces have 7 to 13 bytes, and must never repeat under one key. Unlike in pyca's `cryptography`,
+    `decrypt_into` writes nothing unless the message verifies, and a message that is too long for its nonce
+    (more than 65535 bytes with a 13-byte nonce) raises `ValueError`.
     """
 
     def __new__(cls, key: Buffer, tag_length: int | None = None) -> AESCCM:
-        """Expands the key, of 16, 24 or 32 bytes.
+        """Expands a key of 16, 24 or 32 bytes.
+
+        Args:
+            key: The key.
+            tag_length: Bytes of a tag: 4, 6, 8, 10, 12, 14 or 16. `None` means 16.
 
         Raises:
-            ValueError: The key has another size, or `tag_length` is not 4, 6, 8, 10, 12, 14 or 16, which is
-                the default.
+            ValueError: The key or the tag has another size.
         """
 
 @final
 class AESOCB3(_Aead):
     """AES-OCB3 (RFC 7253).
 
-    Nonces have 12 to 15 bytes; one must never come twice under one key. Tags have 16 bytes. It behaves as
-    pyca's, but that `decrypt_into` leaves nothing of a message that did not verify.
+    Nonces have 12 to 15 bytes, and must never repeat under one key. Tags have 16 bytes. Unlike in pyca's
+    `cryptography`, `decrypt_into` writes nothing unless the message verifies.
     """
 
     def __new__(cls, key: Buffer) -> AESOCB3:
-        """Expands the key, of 16, 24 or 32 bytes.
+        """Expands a key of 16, 24 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -215,13 +226,13 @@ class AESOCB3(_Aead):
 class AESGCMSIV(_Aead):
     """AES-GCM-SIV (RFC 8452).
 
-    Nonces have 12 bytes; one that comes twice shows which messages are equal, and nothing else. Tags have 16
-    bytes. It behaves as pyca's, but that `decrypt_into` leaves nothing of a message that did not verify, and
-    that there are no keys of 24 bytes, which the RFC doesn't have either.
+    Nonces have 12 bytes. A repeated nonce reveals which messages are equal, and nothing else. Tags have 16
+    bytes. Unlike in pyca's `cryptography`, `decrypt_into` writes nothing unless the message verifies, and
+    there are no 24-byte keys, which the RFC does not define.
     """
 
     def __new__(cls, key: Buffer) -> AESGCMSIV:
-        """Expands the key, of 16 or 32 bytes.
+        """Expands a key of 16 or 32 bytes.
 
         Raises:
             ValueError: The key has another size.
@@ -229,54 +240,57 @@ class AESGCMSIV(_Aead):
 
 @final
 class AESSIV:
-    """AES-SIV (RFC 5297): the same message under the same key gives the same result, and nothing else leaks.
+    """AES-SIV (RFC 5297), deterministic: reveals whether two messages with equal associated data are equal.
 
-    As in pyca's `cryptography`, there is no nonce; who wants one takes it as the last of the associated
-    strings. Keys are wiped when the object goes.
+    There is no nonce argument, as in pyca's `cryptography`. To use a nonce, pass it as the last associated
+    string. Keys are zeroized on drop.
     """
 
     def __new__(cls, key: Buffer) -> AESSIV:
-        """Expands the key, of 32, 48 or 64 bytes.
+        """Expands a key of 32, 48 or 64 bytes.
 
         Raises:
             ValueError: The key has another size.
         """
     @staticmethod
     def generate_key(bit_length: int) -> bytes:
-        """A random key of so many bits: 256, 384 or 512.
+        """Returns a random key of `bit_length` bits: 256, 384 or 512.
 
         Raises:
-            ValueError: Any other number.
+            ValueError: `bit_length` is another number.
         """
     def encrypt(self, data: Buffer, associated_data: list[Any] | None) -> bytes:
-        """Seals a message: the tag of 16 bytes, followed by the ciphertext.
+        """Returns the sealed message: the 16-byte tag, followed by the ciphertext.
 
-        `associated_data` is a list of bytes-like strings. Where one ends and the next begins counts; `None`
-        is the same as no strings, which is something else than one empty string.
+        `associated_data` is a list of bytes-like strings. The boundaries between them are authenticated.
+        `None` means no strings, which differs from one empty string.
 
         Raises:
-            ValueError: There are more strings than AES-SIV takes.
+            ValueError: There are more strings than AES-SIV supports.
         """
     def encrypt_into(self, data: Buffer, associated_data: list[Any] | None, buf: Buffer) -> int:
-        """Seals a message into `buf`, which is exactly as long as the result, and returns that length.
+        """Seals a message into `buf`, and returns the number of bytes written.
+
+        `buf` must have exactly the length of the tag plus the message.
 
         Raises:
-            ValueError: As `encrypt`; or `buf` has another length.
+            ValueError: `buf` has another length, or there are more strings than AES-SIV supports.
             TypeError: `buf` is not writable.
         """
     def decrypt(self, data: Buffer, associated_data: list[Any] | None) -> bytes:
-        """Opens a message, the tag followed by the ciphertext.
+        """Returns the opened message; `data` is the tag followed by the ciphertext.
 
         Raises:
-            InvalidTag: It did not verify.
+            InvalidTag: The message did not verify.
         """
     def decrypt_into(self, data: Buffer, associated_data: list[Any] | None, buf: Buffer) -> int:
-        """Opens a message into `buf`, which is exactly as long as the message, and returns that length.
+        """Opens a message into `buf`, and returns the number of bytes written.
 
-        Nothing is written to `buf` unless the message verified.
+        `buf` must have exactly the length of `data` without the tag. It stays unchanged unless the message
+        verifies.
 
         Raises:
-            InvalidTag: It did not verify.
+            InvalidTag: The message did not verify.
             ValueError: `buf` has another length.
             TypeError: `buf` is not writable.
         """
@@ -288,19 +302,19 @@ class AESSIV:
         *,
         threads: int | None = None,
     ) -> list[bytes]:
-        """Seals many messages at once.
+        """Seals many messages in one call.
 
         Args:
-            data: A list of messages, or an array of uint8 with a row for each.
-            associated_data: A list of strings, for all messages; or a list of such lists (or `None`), one for
-                each.
-            threads: How many to use; `None` is one for each processor.
+            data: A list of messages, or a uint8 array with one row per message.
+            associated_data: A list of strings for all messages, or a list with one such list (or `None`) per
+                message.
+            threads: Number of threads. `None` uses all processors.
 
         Returns:
-            A list of what `encrypt` gives for each; an array, if `data` is one.
+            A list with the result of `encrypt` for each message, or an array if `data` is an array.
 
         Raises:
-            ValueError: What `encrypt` raises; nothing is sealed then.
+            ValueError: `encrypt` would raise it for a message. Nothing is returned then.
         """
     @overload
     def encrypt_many(
@@ -315,14 +329,17 @@ class AESSIV:
         forged: Literal["raise"] = "raise",
         threads: int | None = None,
     ) -> list[bytes]:
-        """Opens many messages at once; the arguments are those of `encrypt_many`.
+        """Opens many messages in one call.
 
         Args:
-            forged: `"raise"` raises if any message did not verify; `"none"` returns `None` in the places of
-                those, and a list then, even if `data` is an array.
+            data: The sealed messages: a list, or a uint8 array with one row per message.
+            associated_data: The associated strings, as in `encrypt_many`.
+            forged: `"raise"` raises if any message does not verify. `"none"` returns a list, even if `data`
+                is an array, with `None` for each message that does not verify.
+            threads: Number of threads. `None` uses all processors.
 
         Raises:
-            ForgedMessages: Messages did not verify; its `indices` say which. It is an `InvalidTag`.
+            ForgedMessages: Messages did not verify; `indices` lists them. A subclass of `InvalidTag`.
         """
     @overload
     def decrypt_many(
@@ -351,103 +368,106 @@ class _Aes(Protocol):
 
 @final
 class CMAC:
-    """CMAC with AES, of a message that may come in pieces; it is kept until the end.
-
-    `copy` gives a second one that goes its own way from here.
-    """
+    """AES-CMAC. The message may be passed in pieces, and stays in memory until it is finalized."""
 
     def __new__(cls, algorithm: _Aes, backend: object = None) -> CMAC:
-        """Takes `sealcomb.algorithms.AES`, or pyca's; `backend` is there for pyca's signature, and ignored.
+        """Takes `sealcomb.algorithms.AES`, or pyca's `AES`. `backend` is ignored; pyca's signature has it.
 
         Raises:
             TypeError: `algorithm` is not AES.
         """
     def update(self, data: Buffer) -> None:
-        """Takes the next piece.
+        """Appends a piece to the message.
 
         Raises:
-            AlreadyFinalized: `finalize` or `verify` was called.
+            AlreadyFinalized: `finalize` or `verify` was called before.
         """
     def finalize(self) -> bytes:
-        """Ends the message, and gives its tag of 16 bytes.
+        """Finalizes the message, and returns its 16-byte tag.
 
         Raises:
             AlreadyFinalized: `finalize` or `verify` was called before.
         """
     def verify(self, signature: bytes) -> None:
-        """Ends the message, and compares its tag in constant time.
+        """Finalizes the message, and compares its tag with `signature` in constant time.
 
         Raises:
-            InvalidSignature: It is another.
+            InvalidSignature: The tags differ.
             AlreadyFinalized: `finalize` or `verify` was called before.
         """
     def copy(self) -> CMAC:
-        """A second one, with the same key and the same pieces so far.
+        """Returns an independent copy, with the same key and the message so far.
 
         Raises:
-            AlreadyFinalized: `finalize` or `verify` was called.
+            AlreadyFinalized: `finalize` or `verify` was called before.
         """
 
 @final
 class Keyset:
-    """The keys of a column: the primary seals, all of them open.
+    """The keys of a column: the primary key seals, and every key opens.
 
-    The primary's type is the policy: `random` is AES-GCM-SIV with random nonces, `deterministic` is AES-SIV,
-    `gcm` is AES-GCM with random nonces. A keyset is immutable, shows its ids and never its keys, wipes them
-    when it goes, and refuses to be pickled or copied: send a `KeyProvider` instead.
+    The type of the primary determines the policy: `random` is AES-GCM-SIV with random nonces, `deterministic`
+    is AES-SIV, and `gcm` is AES-GCM with random nonces. A keyset is immutable. It shows the ids of its keys,
+    but never the keys, zeroizes them on drop, and refuses to be pickled or copied; send a `KeyProvider`
+    instead.
     """
 
     @staticmethod
     def from_tink_json(text: str) -> Keyset:
         """Reads a Tink keyset in JSON, in every form that Tink reads.
 
-        Columns use the enabled keys of the types AesGcmSivKey, AesSivKey and AesGcmKey with the output prefix
-        TINK. The keyset keeps all other keys, and `rotated` and `secret_tink_json` leave them unchanged: keys
-        that are disabled or destroyed, or have another type or prefix. Opening a value that such a key has
-        sealed raises `UnknownKey` with the reason. Unknown JSON fields are kept too.
+        Columns use enabled keys of the types AesGcmSivKey, AesSivKey and AesGcmKey with the output prefix
+        TINK. `rotated` and `secret_tink_json` retain all other keys unchanged (disabled, destroyed, of
+        another type or prefix), and unknown JSON fields. Opening a value that was sealed under such a key
+        raises `UnknownKey` with the reason.
 
         Raises:
-            KeysetError: The text is not a keyset, or is an encrypted one; the keyset has two primaries;
-                columns cannot use the primary; an enabled key is malformed or has the wrong size; or two
-                usable keys with one id seal in different formats.
+            KeysetError: The text is not a keyset or is an encrypted one, the keyset has two primaries,
+                columns cannot use the primary, an enabled key is malformed or has the wrong size, or two
+                usable keys with the same id seal in different formats.
         """
     @staticmethod
     def from_tink_binary(data: Buffer) -> Keyset:
-        """Reads a serialized Tink keyset, which is what a wrapped one is once it is unwrapped.
+        """Reads a serialized Tink keyset (Protocol Buffers), such as one decrypted by a KMS.
 
-        It keeps keys as `from_tink_json` does, and drops unknown fields.
+        Other keys are retained as by `from_tink_json`. Unknown fields are dropped.
 
         Raises:
-            KeysetError: As `from_tink_json`.
+            KeysetError: The keyset is invalid; see `from_tink_json`.
         """
     @staticmethod
     def from_keys(keys: Mapping[int, Buffer], primary: int, policy: _Policy = "random") -> Keyset:
-        """Takes keys by their ids, each 0 to 2^32 - 1, all for one policy.
+        """Creates a keyset from raw keys.
 
-        `random` and `gcm` take keys of 32 bytes (or 16), `deterministic` of 64.
+        Args:
+            keys: The keys by id, 0 to 2^32 - 1: 32 (or 16) bytes each for `random` and `gcm`, 64 bytes for
+                `deterministic`.
+            primary: The id of the key that seals.
+            policy: The policy of all keys.
 
         Raises:
-            KeysetError: A key has another size, or `primary` is not among them.
-            ValueError: There is no such policy.
+            KeysetError: A key has another size, or `primary` is not among the keys.
+            ValueError: The policy is unknown.
         """
     @staticmethod
     def generate(policy: _Policy = "random") -> Keyset:
-        """A keyset with one new key of random bytes from the operating system: 32, or 64 if deterministic.
+        """Creates a keyset with one random key from the operating system.
+
+        The key has 64 bytes if the policy is `deterministic`, and otherwise 32.
 
         Raises:
-            ValueError: There is no such policy.
+            ValueError: The policy is unknown.
         """
     def rotated(self) -> Keyset:
-        """The same keyset with a new key, of the same policy, as the primary. Every other key stays as it is.
+        """Returns the keyset with a new primary key of the same policy. All existing keys stay, and open.
 
-        `reseal_column` moves columns to it.
+        `reseal_column` moves columns to the new key.
         """
     def secret_tink_json(self) -> str:
-        """The keyset as Tink's JSON, **with its keys in the clear**, to be kept where secrets are.
+        """Returns the keyset as Tink JSON, **with all keys in plaintext**. Store it where you store secrets.
 
-        It contains every key that was read, including those that columns cannot use, with their status.
-
-        It is the only way for keys to leave; without it, a generated keyset could not be kept at all.
+        The JSON contains every key that was read, with its status, even if columns cannot use it. No other
+        method exports keys.
         """
     @property
     def primary(self) -> int:
@@ -457,11 +477,15 @@ class Keyset:
         """The ids of all keys that open, in ascending order."""
     @property
     def policy(self) -> _Policy:
-        """What the primary is for."""
+        """The policy: the type of the primary key."""
     def __reduce_ex__(self, *args: object) -> NoReturn: ...
 
 def encrypted_keyset(text: str) -> bytes | None:
-    """The encrypted keyset in a JSON file of Tink's, or `None` if it isn't one."""
+    """Returns the encrypted keyset in a Tink JSON file, or `None` if the file does not contain one.
+
+    Raises:
+        KeysetError: The encrypted keyset is not valid base64.
+    """
 
 def seal_column(
     array: _Arrow,
@@ -471,34 +495,34 @@ def seal_column(
     row_ids: _Arrow | None = None,
     threads: int | None = None,
 ) -> Any:
-    """Seals every value of a column under the keyset's primary key.
+    """Seals every value of a column under the primary key of a keyset.
 
     Args:
-        array: An Arrow array or chunked array of whatever library: Binary, LargeBinary, BinaryView,
-            FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is read where it is, once it is validated.
-        keyset: The keys, and with them the policy.
-        context: What is authenticated with every value, such as `b"people.ssn"`: a value that is moved to a
-            column with another context does not open.
-        row_ids: A column of ids as long as `array`, without nulls, of integers (of any width; 7 is the same
-            id in all), bytes or text: a value that is moved to a row with another id does not open.
-        threads: How many to use; `None` is one for each processor. The result does not depend on it.
+        array: An Arrow array or chunked array from any library, of type Binary, LargeBinary, BinaryView,
+            FixedSizeBinary, Utf8, LargeUtf8 or Utf8View. It is validated, and then read in place.
+        keyset: The keys; the primary determines the policy.
+        context: Authenticated with every value, such as `b"people.ssn"`. A value that was moved to a column
+            with another context does not open.
+        row_ids: A column of ids as long as `array`, without nulls, of integers, bytes or text. A value that
+            was moved to a row with another id does not open. The width of integers is irrelevant: the id 7 is
+            the same in int8 and int64.
+        threads: Number of threads. `None` uses all processors. The result does not depend on it.
 
     Returns:
-        A column as long, of type Binary, or LargeBinary if `array` has 64-bit offsets or the result takes
-        them. Nulls stay null. It is of pyarrow or polars if `array` is, else of arro3, which every Arrow
-        library reads; chunked if `array` is, in the same chunks.
+        A column of the same length, of type Binary, or LargeBinary if `array` has 64-bit offsets or the
+        result needs them. Nulls stay null. The result belongs to pyarrow or Polars if `array` does, and
+        otherwise to arro3, which every Arrow library can read. It is chunked as `array` is.
+
+        A sealed value is a Tink ciphertext: the byte 1, the key id (4 bytes), and then nonce (12 bytes),
+        ciphertext and tag (16 bytes) for AES-GCM-SIV and AES-GCM, or tag and ciphertext for AES-SIV. The
+        associated data is `context`. With row ids, it is the length of the context (8 bytes), the context,
+        and the id (8 bytes if it is an integer). All numbers are big-endian.
 
     Raises:
-        TypeError: `array` is no Arrow array, or of another type.
-        ValueError: `array` or `row_ids` is not valid Arrow; `row_ids` has another length, or nulls.
-        LimitReached: The policy is `gcm`, and the key would have sealed more than 2^32 values in this
-            process.
-        KeyboardInterrupt: Ctrl-C; so in the functions below.
-
-    A sealed value is as Tink writes it: a byte 1, the key's id in four bytes, then for AES-GCM-SIV and
-        AES-GCM the nonce of 12 bytes, the ciphertext and the tag of 16 bytes, or for AES-SIV the tag and the
-        ciphertext. The associated data is `context`; with row ids it is the context's length in eight bytes,
-        the context, and the id (eight bytes for an integer); all of them big-endian.
+        TypeError: `array` is not an Arrow array, or has an unsupported type.
+        ValueError: `array` or `row_ids` is not valid Arrow, or `row_ids` has another length or nulls.
+        LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.
+        KeyboardInterrupt: Ctrl-C was pressed. The functions below raise it, too.
     """
 
 def open_column(
@@ -511,27 +535,29 @@ def open_column(
     as_type: Literal["binary", "utf8"] = "binary",
     threads: int | None = None,
 ) -> Any:
-    """Opens every value of a sealed column, each under the key that it names.
+    """Opens every value of a sealed column under the key that the value names.
 
     Args:
-        array: A sealed column: Binary, LargeBinary, BinaryView or FixedSizeBinary.
+        array: A sealed column of type Binary, LargeBinary, BinaryView or FixedSizeBinary.
         keyset: The keys.
-        context: What the column was sealed with.
-        row_ids: What the column was sealed with.
-        forged: What becomes of a value that does not open: `"raise"` raises for the first one, `"null"` puts
-            a null in its place, and `open_column_counted` says how many there were.
-        as_type: `"binary"`, or `"utf8"` for text, which is checked to be UTF-8.
-        threads: How many to use; `None` is one for each processor.
+        context: The context that the column was sealed with.
+        row_ids: The row ids that the column was sealed with.
+        forged: How to handle values that do not open. `"raise"` raises for the first one. `"null"` replaces
+            them by nulls; `open_column_counted` also counts them.
+        as_type: `"binary"`, or `"utf8"` for text, which is validated.
+        threads: Number of threads. `None` uses all processors.
 
     Returns:
-        A column as `seal_column` gives it: Binary or LargeBinary, or Utf8 or LargeUtf8.
+        A column as returned by `seal_column`, of type Binary or LargeBinary, or Utf8 or LargeUtf8 for text.
+        It never contains unverified plaintext.
 
     Raises:
-        ForgedRow: A value did not verify, in the `chunk` and `row` that it names. It is an `InvalidTag`.
-        UnknownKey: A value was sealed under a key that the keyset doesn't have. It is a `KeysetError`.
-        NotSealed: A value is no sealed value.
-        TypeError: `array` is no Arrow array, or of another type.
-        ValueError: `row_ids` has another length or nulls; or a value is not UTF-8.
+        ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
+        UnknownKey: The keyset has no key with the id in a value. A subclass of `KeysetError`.
+        NotSealed: A value is not a sealed value.
+        TypeError: `array` is not an Arrow array, or has an unsupported type.
+        ValueError: `array` or `row_ids` is not valid Arrow, `row_ids` has another length or nulls, or an
+            opened value is not UTF-8.
     """
 
 def open_column_counted(
@@ -543,10 +569,14 @@ def open_column_counted(
     as_type: Literal["binary", "utf8"] = "binary",
     threads: int | None = None,
 ) -> tuple[Any, int]:
-    """Opens a column as `open_column(forged="null")` does, and says how many values did not open.
+    """Opens a column like `open_column(forged="null")`, and also counts the values that did not open.
+
+    Returns:
+        The opened column, and the number of values that did not open.
 
     Raises:
-        TypeError, ValueError: As `open_column`.
+        TypeError: `array` is not an Arrow array, or has an unsupported type.
+        ValueError: An argument or an opened value is invalid; see `open_column`.
     """
 
 def reseal_column(
@@ -560,22 +590,33 @@ def reseal_column(
     forged: Literal["raise", "null"] = "raise",
     threads: int | None = None,
 ) -> Any:
-    """Opens a column and seals it under the primary key, in one pass.
+    """Opens a column and seals it again under the primary key, in one pass.
 
-    That is for after a rotation, or for another context.
+    Use it after a rotation, or to change the context or the row ids.
 
     Args:
-        new_context: The context to seal with; `None` is the same as before.
-        new_row_ids: The row ids to seal with; `None` are the same as before.
+        array: A sealed column.
+        keyset: The keys. Any of them opens; the primary seals.
+        context: The context that the column was sealed with.
+        row_ids: The row ids that the column was sealed with.
+        new_context: The context to seal with. `None` means `context`.
+        new_row_ids: The row ids to seal with. `None` means `row_ids`.
+        forged: How to handle values that do not open; see `open_column`.
+        threads: Number of threads. `None` uses all processors.
 
-    The other arguments, the result and what is raised are those of `open_column` and `seal_column`.
+    Returns:
+        A sealed column as returned by `seal_column`.
+
+    Raises:
+        Exception: The exceptions of `open_column` and `seal_column`.
     """
 
 def inspect_column(array: _Arrow) -> dict[int, int] | None:
-    """How many values of a sealed column there are under each key id; `None` if any is not a sealed one.
+    """Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 
-    It takes no keys, and so believes what the values say of themselves.
+    This needs no keys and verifies nothing: the key ids are those that the values claim.
 
     Raises:
-        TypeError: `array` is no Arrow array.
+        TypeError: `array` is not an Arrow array.
+        ValueError: `array` is not valid Arrow.
     """
