@@ -1,9 +1,10 @@
 """AES-based authenticated encryption of many messages at once, and of Arrow columns.
 
-* `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are those of pyca's `cryptography`, with
-  `encrypt_many` and `decrypt_many` beside `encrypt` and `decrypt`.
-* `seal_column` and `open_column` take and give Arrow columns, under a `Keyset`.
-* `keys_from_env`, `keys_from_file`, `keys_from_wrapped`: where keysets come from, on a cluster too.
+* `AESGCM`, `AESCCM`, `AESOCB3`, `AESGCMSIV`, `AESSIV` and `CMAC` are drop-in replacements for the classes of
+  pyca's `cryptography`. The AEADs add `encrypt_many` and `decrypt_many`.
+* `seal_column`, `open_column` and `reseal_column` process Arrow columns under a `Keyset`.
+* `keys_from_env`, `keys_from_file` and `keys_from_wrapped` are key providers: they fetch keysets where the
+  data is, also on a cluster.
 """
 
 from sealcomb import algorithms

@@ -1,6 +1,6 @@
-"""A CSV file with some of its cells replaced: all other bytes stay as they are, quotes and ends of lines too.
+"""Replaces cells of a CSV file, and preserves all other bytes, including quotes and line endings.
 
-An unquoted empty cell is null, a quoted one is an empty text.
+An unquoted empty cell is null. A quoted empty cell is an empty string.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MUST_QUOTE = re.compile(rb'[",\r\n]')
 
 
 class CsvError(ValueError):
-    """The text is not CSV. ``row`` counts from 0; -1 is the header."""
+    """The file is not valid CSV. ``row`` counts from 0; -1 is the header."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
@@ -31,7 +31,7 @@ class CsvError(ValueError):
 
 @dataclass(frozen=True)
 class Header:
-    """The names of the columns, and which of them are quoted."""
+    """The header of a file: column names, which of them are quoted, and its size in bytes."""
 
     names: list[str]
     quoted: list[bool]
@@ -40,7 +40,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Block:
-    """Whole records of a file, as text, and where in it the wanted cells are."""
+    """Complete records of a file: their text, and the spans of the selected columns' cells in it."""
 
     text: bytes
     first_row: int
@@ -48,11 +48,11 @@ class Block:
     end: int
 
     def cells(self, column: int) -> list[bytes | None]:
-        """The values of a wanted column."""
+        """Returns the values of a selected column."""
         return [unquoted(self.text[start:end]) for start, end in self.spans[column]]
 
     def with_cells(self, columns: Sequence[list[bytes]]) -> bytes:
-        """The text with other cells in the first of the wanted columns, written as they are."""
+        """Returns the text with the cells of the first selected columns replaced verbatim."""
         places = sorted(
             (span, cell)
             for spans, cells in zip(self.spans, columns, strict=False)
@@ -67,14 +67,14 @@ class Block:
 
 
 def unquoted(cell: bytes) -> bytes | None:
-    """The value of a cell."""
+    """Returns the value of a cell, or `None` if it is null."""
     if cell[:1] == b'"':
         return cell[1:-1].replace(b'""', b'"')
     return cell or None
 
 
 def written(value: bytes | None, *, quote: bool) -> bytes:
-    """A value as a cell, in quotes where it must be or if that is the custom of its column."""
+    """Returns the cell for a value, quoted if necessary or if `quote` is true."""
     if value is None:
         return b""
     if quote or not value or MUST_QUOTE.search(value):
@@ -83,26 +83,34 @@ def written(value: bytes | None, *, quote: bool) -> bytes:
 
 
 def header(file: BinaryIO) -> Header:
-    """Reads the first record, without which there are no names. Raises ``CsvError``."""
+    """Reads the first record.
+
+    Raises:
+        CsvError: The first record is not valid CSV or is missing.
+    """
     text = file.read(BLOCK)
     at = len(BOM) if text.startswith(BOM) else 0
     cells = []
     end = b","
     while end == b",":
         if not (found := HEADER_CELL.match(text, at)):
-            raise CsvError(-1, "the first line is not CSV")
+            raise CsvError(-1, "the header is not valid CSV")
         cell, end = found.groups()
         cells.append(cell)
         at = found.end()
     if len(cells) == 1 and not cells[0]:
-        raise CsvError(-1, "it has no header")
+        raise CsvError(-1, "the header is missing")
     return Header(
         [(unquoted(cell) or b"").decode() for cell in cells], [cell[:1] == b'"' for cell in cells], at
     )
 
 
 def blocks(file: BinaryIO, top: Header, wanted: Sequence[int]) -> Iterator[Block]:
-    """The records behind the header, which is passed over, some megabytes at a time. Raises ``CsvError``."""
+    """Yields the records after the header, some megabytes at a time.
+
+    Raises:
+        CsvError: A record is not valid CSV, has another number of cells than the header, or exceeds 256 MiB.
+    """
     order = sorted(set(wanted))
     pattern = b",".join(b"(" + CELL + b")" if at in order else CELL for at in range(len(top.names)))
     record = re.compile(pattern + END)
@@ -120,7 +128,7 @@ def blocks(file: BinaryIO, top: Header, wanted: Sequence[int]) -> Iterator[Block
                 at = blank.end()
                 continue
             found = record.match(text, at)
-            # What ends where the text ends may go on in the file.
+            # A record that ends with the text may continue in the file.
             if found is None or (found.end() == len(text) and not last):
                 break
             for into, group in zip(spans, groups, strict=True):
@@ -128,7 +136,7 @@ def blocks(file: BinaryIO, top: Header, wanted: Sequence[int]) -> Iterator[Block
             at = found.end()
             first += 1
         if at < len(text) and (last or len(text) - at > MAX_RECORD):
-            raise CsvError(row + first, f"not {len(top.names)} cells of CSV")
+            raise CsvError(row + first, f"expected {len(top.names)} CSV cells")
         if at:
             yield Block(text[:at], row, spans, file.tell())
         row += first

@@ -1,4 +1,4 @@
-"""The files of the command ``sealcomb-columns``: read a piece at a time, and written whole or not at all."""
+"""File access for the command ``sealcomb-columns``: input in pieces, and atomic output."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from pyarrow import csv, parquet
 
 from sealcomb import _ipc
 
-# Rows and bytes of one piece. Few rows, for a dictionary hides from Parquet's statistics how long values are.
+# Limits of one piece. The row limit is low because Parquet's statistics don't reveal the size of values in a
+# dictionary.
 PIECE_ROWS = 1 << 14
 PIECE_BYTES = 16 << 20
-# A row group of other formats' rows has about this size in memory.
+# Target size in memory of a Parquet row group written from another format.
 GROUP_BYTES = 64 << 20
 
 ARROW = (".arrow", ".feather", ".arrows")
-# The key of Parquet's metadata under which Arrow keeps its own schema.
+# The key of the Arrow schema in Parquet's metadata.
 ARROW_KEY = b"ARROW:schema"
 
 BAD_INPUT, BAD_COMMAND, BAD_FILE, SOME_FORGED = 1, 2, 3, 4
 
 
 class CommandError(Exception):
-    """The work ends with this message and exit status."""
+    """Ends the command with a message and an exit status."""
 
     def __init__(self, message: str, status: int = BAD_INPUT) -> None:
         super().__init__(message)
         self.status = status
 
 
-# ---- files, a piece at a time
+# ---- reading and writing in pieces
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Some rows of a file, where they come from, and what the file notes of them."""
+    """Some rows of a file, their position, and their metadata. ``done`` is the progress from 0 to 1."""
 
     group: int
     first_row: int
@@ -53,7 +54,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Source:
-    """A file to read. ``unit`` is the format's own word for a group of rows."""
+    """An input file. ``unit`` is the format's name for a group of rows."""
 
     path: Path
     schema: pa.Schema
@@ -65,12 +66,12 @@ class Source:
 
     @property
     def text(self) -> bool:
-        """Whether every column is text, and a sealed one base64."""
+        """Whether every column is text, and a sealed column is base64."""
         return self.path.suffix == ".csv"
 
 
 def slices(piece: Piece) -> Iterator[Piece]:
-    """Cuts a record batch into pieces; an empty one stays, for the sake of its schema."""
+    """Splits a record batch into pieces. An empty batch yields one piece, for its schema."""
     batch = piece.batch
     rows = max(1, min(PIECE_ROWS, batch.num_rows * PIECE_BYTES // max(1, batch.nbytes)))
     for first in range(0, max(1, batch.num_rows), rows):
@@ -102,7 +103,7 @@ def read_parquet(path: Path) -> Source:
 def damaged_group(  # noqa: PLR0913, PLR0917
     file: parquet.ParquetFile, path: Path, group: int, rows: int, error: Exception, names: Iterable[str]
 ) -> str:
-    """Finds the column that cannot be read, and how far it goes, by reading each alone."""
+    """Finds the damaged column by reading each one separately, and returns an error message."""
     for name in dict.fromkeys(names):
         row = 0
         try:
@@ -125,7 +126,7 @@ def read_arrow_file(path: Path) -> Source:
 
     def pieces() -> Iterator[Piece]:
         for group in range(reader.num_record_batches):
-            with names_damage(path, group):
+            with reports_damage(path, group):
                 batch, notes = reader.get_batch_with_custom_metadata(group)
                 validate(batch)
             yield Piece(group, 0, batch, group / reader.num_record_batches, notes)
@@ -143,7 +144,7 @@ def read_arrow_stream(path: Path) -> Source:
     def pieces() -> Iterator[Piece]:
         group = 0
         while True:
-            with names_damage(path, group):
+            with reports_damage(path, group):
                 try:
                     batch, notes = reader.read_next_batch_with_custom_metadata()
                 except StopIteration:
@@ -156,7 +157,7 @@ def read_arrow_stream(path: Path) -> Source:
 
 
 def validate(batch: pa.RecordBatch) -> None:
-    """Refuses offsets, lengths and indexes that lead out of their buffers, before any of them is followed."""
+    """Rejects offsets, lengths and indexes outside their buffers before any of them is used."""
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
             column.validate(full=True)
@@ -165,7 +166,7 @@ def validate(batch: pa.RecordBatch) -> None:
 
 
 @contextlib.contextmanager
-def names_damage(path: Path, group: int) -> Iterator[None]:
+def reports_damage(path: Path, group: int) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -178,10 +179,10 @@ def read_csv(path: Path) -> Source:
     parse_options = csv.ParseOptions(newlines_in_values=True)
     with csv.open_csv(str(path), read_options=read_options, parse_options=parse_options) as header:
         names = header.schema.names
-    # An empty line is a null in a file of one column, and nothing in others.
+    # An empty line is a null if there is one column, and is skipped otherwise.
     parse_options.ignore_empty_lines = len(names) > 1
     file = pa.OSFile(str(path))
-    # All text, so that 007 stays 007. A value that is absent is null, a quoted empty one is empty.
+    # Every column is text, to preserve values such as 007. An unquoted empty cell is null.
     convert_options = csv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
         null_values=[""],
@@ -200,7 +201,7 @@ def read_csv(path: Path) -> Source:
             except StopIteration:
                 return
             except (pa.ArrowException, OSError) as error:
-                raise CommandError(f"{path}: after row {first}: {error}") from None
+                raise CommandError(f"{path}: cannot be read after row {first}: {error}") from None
             yield Piece(0, first, batch, file.tell() / size)
             first += batch.num_rows
 
@@ -218,11 +219,11 @@ READERS: dict[str, Callable[[Path], Source]] = {
 
 def check_suffix(path: Path) -> None:
     if path.suffix not in READERS:
-        raise CommandError(f"{path}: the suffix must be one of {', '.join(READERS)}", status=BAD_COMMAND)
+        raise CommandError(f"{path}: unsupported suffix; use one of {', '.join(READERS)}", status=BAD_COMMAND)
 
 
 def read(path: Path) -> Source:
-    """Opens a file by its suffix."""
+    """Opens a file according to its suffix."""
     check_suffix(path)
     try:
         return READERS[path.suffix](path)
@@ -230,14 +231,14 @@ def read(path: Path) -> Source:
         if isinstance(error, OSError) and error.errno:
             raise CommandError(f"{path}: {os.strerror(error.errno)}", status=BAD_FILE) from None
         if isinstance(error, pa.ArrowNotImplementedError):
-            raise CommandError(f"{path}: it has a column of a type that cannot be read: {error}") from None
-        raise CommandError(f"{path}: this is not a whole {path.suffix[1:]} file: {error}") from None
+            raise CommandError(f"{path}: unsupported column type: {error}") from None
+        raise CommandError(f"{path}: invalid or truncated {path.suffix[1:]} file: {error}") from None
 
 
 def write(
     path: Path, suffix: str, source: Source, schema: pa.Schema, pieces: Iterable[Piece]
 ) -> Iterator[float]:
-    """Writes all pieces to a file that is there and empty, and says how far it is."""
+    """Writes all pieces to an existing empty file, and yields the progress."""
     with pa.OSFile(str(path), "wb") as file:
         if suffix == ".parquet":
             with parquet.ParquetWriter(file, schema, write_page_checksum=True) as writer:
@@ -248,14 +249,14 @@ def write(
                     writer.write_batch(piece.batch)
                     yield piece.done
         else:
-            # A dictionary that is made anew grows from batch to batch; a file has no other way to say so.
+            # The dictionary of an opened column grows from batch to batch. Files support this only as deltas.
             options = pa.ipc.IpcWriteOptions(
                 compression=source.codec, emit_dictionary_deltas=suffix != ".arrows"
             )
             if suffix == ".arrows":
                 writer = pa.ipc.new_stream(file, schema, options=options)
             else:
-                # Of a version of pyarrow that knows no such notes, nobody asks for them.
+                # Only versions of pyarrow that return this metadata can write it.
                 notes = {"metadata": source.notes} if source.notes else {}
                 writer = pa.ipc.new_file(file, schema, options=options, **notes)
             with writer:
@@ -277,7 +278,7 @@ def write_groups(
         held.clear()
 
     for piece in pieces:
-        # Row groups of CSV and of small record batches are ours to choose.
+        # CSV and small record batches are combined into row groups.
         if size >= GROUP_BYTES or piece.group != group:
             flush()
             size = 0
@@ -288,39 +289,42 @@ def write_groups(
     flush()
 
 
-# ---- an output that is whole or not there
+# ---- atomic output
 
 
 def unnamed_file(folder: Path) -> int | None:
-    """A file in a folder that has no name yet, so that nothing stays of it however the process ends."""
+    """Creates a file without a name in a folder. It disappears however the process ends."""
     try:
         handle = os.open(folder, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except (OSError, AttributeError):
-        return None  # a system or a file system without such files; other errors come again
+        return None  # unsupported, or an error that creating a named file will report
     if Path(f"/proc/self/fd/{handle}").exists():
         return handle
     os.close(handle)
     return None
 
 
-def give_name(handle: int, folder: Path) -> str:
-    """A hidden name in a folder for an unnamed file that is there."""
-    beside = os.open(folder, os.O_RDONLY)
+def link_name(handle: int, folder: Path) -> str:
+    """Gives an unnamed file a hidden name in a folder, and returns the path."""
+    directory = os.open(folder, os.O_RDONLY)
     try:
         for number in count():
             name = str(folder / f".sealcomb.{os.getpid()}.{number}.part")
             with contextlib.suppress(FileExistsError):
-                # With a folder, link() follows the symbolic link to the file, which it must.
-                os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=beside, follow_symlinks=True)
+                # Only with a directory does link() follow the symbolic link in /proc to the file.
+                os.link(f"/proc/self/fd/{handle}", name, src_dir_fd=directory, follow_symlinks=True)
                 return name
     finally:
-        os.close(beside)
-    raise AssertionError("there is always another number")
+        os.close(directory)
+    raise AssertionError("unreachable: there is always another number")
 
 
 @contextlib.contextmanager
-def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iterator[Path]:
-    """Gives a file beside ``out``, the user's alone, which replaces ``out`` if the block ends well."""
+def atomic_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Iterator[Path]:
+    """Yields a file that only its owner can access, and that replaces ``out`` if the block succeeds.
+
+    If the block raises, ``out`` is unchanged.
+    """
     name = None
     handle = unnamed_file(out.parent)
     if handle is None:
@@ -330,7 +334,7 @@ def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Itera
         yield Path(name or f"/proc/self/fd/{handle}")
         os.fsync(handle)
         os.fchmod(handle, permissions(os.fstat(handle)))
-        name = name or give_name(handle, out.parent)
+        name = name or link_name(handle, out.parent)
         Path(name).replace(out)
     except BaseException:
         if name:
@@ -346,7 +350,13 @@ def whole_file(out: Path, permissions: Callable[[os.stat_result], int]) -> Itera
 
 
 def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Callable[[os.stat_result], int]:
-    """The mode of OUT: the user's alone for what was opened, and never more than that of IN."""
+    """Returns a function that computes the mode of OUT from its status.
+
+    An opened file is accessible only by its owner. Other output never has more permissions than IN.
+
+    Raises:
+        CommandError: OUT is not a regular file, or exists and ``force`` is false.
+    """
     before = [source.stat()]
     umask = os.umask(0o077)
     os.umask(umask)
@@ -357,9 +367,9 @@ def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Ca
         allowed &= 0o600 if verb == "open" else ~umask
     else:
         if not stat.S_ISREG(about.st_mode):
-            raise CommandError(f"{out}: is there and is not a plain file", status=BAD_FILE)
+            raise CommandError(f"{out}: exists and is not a regular file", status=BAD_FILE)
         if not force:
-            raise CommandError(f"{out}: is there already; --force replaces it", status=BAD_FILE)
+            raise CommandError(f"{out}: exists; use --force to replace it", status=BAD_FILE)
         before.append(about)
     if verb != "open":
         for about in before:
@@ -367,7 +377,7 @@ def output_permissions(source: Path, out: Path, verb: str, *, force: bool) -> Ca
 
     def permissions(written: os.stat_result) -> int:
         if any(about.st_gid != written.st_gid for about in before):
-            # Another group may do what all may.
+            # The group of the output differs, so it gets the permissions of all others.
             return allowed & (~0o070 | (allowed & 0o007) << 3)
         return allowed
 

@@ -1,7 +1,7 @@
-"""The structs of Arrow's C data interface, checked before anything follows their pointers.
+"""Checks the structs of Arrow's C data interface before any of their pointers is followed.
 
-Libraries that are well known make right ones. An object of any other may say what it likes, and some of that
-is seen to be wrong: negative lengths, and buffers that are missing.
+Well-known libraries export valid structs. Any other object may export anything. These checks catch some of
+it: negative lengths, and missing buffers.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-# Longer than any array in memory.
-LONGEST = 1 << 46
+# Longer than any array that fits in memory.
+MAX_LENGTH = 1 << 46
+MAX_DEPTH = 64
 
 
 class _Array(ctypes.Structure):
@@ -41,7 +42,7 @@ _pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 
 class Checked:
-    """The capsules of an object, whose structs were looked at."""
+    """Exports the capsules of an object whose structs were checked."""
 
     def __init__(self, capsules: tuple[Any, Any]) -> None:
         self.capsules = capsules
@@ -51,49 +52,53 @@ class Checked:
 
 
 def checked(source: Any) -> Checked:
-    """What an object exports. Raises ``ValueError`` if its structs cannot be right."""
+    """Checks the structs that an object exports.
+
+    Raises:
+        ValueError: The structs are invalid.
+    """
     schema_capsule, array_capsule = source.__arrow_c_array__()
     schema = _Schema.from_address(_pointer(schema_capsule, b"arrow_schema"))
     array = _Array.from_address(_pointer(array_capsule, b"arrow_array"))
     if not array.release or not schema.format:
-        raise ValueError("it was released")
+        raise ValueError("it has been released")
     _check_lengths(array, 0)
     _check_buffers(array, schema.format.decode("utf-8", "replace"))
     return Checked((schema_capsule, array_capsule))
 
 
 def _check_lengths(array: _Array, depth: int) -> None:
-    if not (0 <= array.length <= LONGEST and 0 <= array.offset <= LONGEST):
-        raise ValueError(f"its length is {array.length} and its offset {array.offset}")
+    if not (0 <= array.length <= MAX_LENGTH and 0 <= array.offset <= MAX_LENGTH):
+        raise ValueError(f"its length is {array.length}, and its offset is {array.offset}")
     if not -1 <= array.null_count <= array.length:
-        raise ValueError(f"it has {array.length} values, of which {array.null_count} are null")
-    if not (0 <= array.n_buffers <= LONGEST and 0 <= array.n_children <= LONGEST) or depth > 64:  # noqa: PLR2004
-        raise ValueError("its numbers of buffers and children are no such numbers")
+        raise ValueError(f"its length is {array.length}, and its null count is {array.null_count}")
+    if not (0 <= array.n_buffers <= MAX_LENGTH and 0 <= array.n_children <= MAX_LENGTH) or depth > MAX_DEPTH:
+        raise ValueError(f"it has {array.n_buffers} buffers and {array.n_children} children at depth {depth}")
     if (array.n_buffers and not array.buffers) or (array.n_children and not array.children):
         raise ValueError("its buffers or children are missing")
-    inner = [array.children[at] for at in range(array.n_children)]
-    for child in [*inner, array.dictionary] if array.dictionary else inner:
+    children = [array.children[at] for at in range(array.n_children)]
+    for child in [*children, array.dictionary] if array.dictionary else children:
         if not child:
             raise ValueError("one of its children is missing")
         _check_lengths(child.contents, depth + 1)
 
 
 def _check_buffers(array: _Array, kind: str) -> None:
-    """Checks the buffers of an array of bytes or text; those of others are not followed."""
+    """Checks the buffers of an array of bytes or text. Buffers of other types are never followed."""
     views = kind in ("vz", "vu")
-    wanted = {"z": 3, "Z": 3, "u": 3, "U": 3, "vz": 3, "vu": 3}.get(
+    expected = {"z": 3, "Z": 3, "u": 3, "U": 3, "vz": 3, "vu": 3}.get(
         kind, 2 if kind.startswith("w:") else None
     )
-    if wanted is None:
+    if expected is None:
         return
-    if array.n_buffers != wanted and not (views and array.n_buffers > wanted):
-        raise ValueError(f"it has {array.n_buffers} buffers")
+    if array.n_buffers != expected and not (views and array.n_buffers > expected):
+        raise ValueError(f"it has {array.n_buffers} buffers; its format requires {expected}")
     if array.length and not array.buffers[1]:
         raise ValueError("its offsets, views or values are missing")
-    if views and array.n_buffers > wanted:
+    if views and array.n_buffers > expected:
         last = array.n_buffers - 1
         if not array.buffers[last]:
-            raise ValueError("the lengths of its buffers are missing")
+            raise ValueError("the lengths of its variadic buffers are missing")
         lengths = (ctypes.c_int64 * (last - 2)).from_address(array.buffers[last])
-        if any(not 0 <= length <= LONGEST for length in lengths):
-            raise ValueError("one of its buffers has a length that is none")
+        if any(not 0 <= length <= MAX_LENGTH for length in lengths):
+            raise ValueError("one of its variadic buffers has an invalid length")

@@ -1,4 +1,4 @@
-"""How the record batches of an Arrow file or stream are compressed, which pyarrow does not tell."""
+"""Finds the compression codec of an Arrow file or stream, which pyarrow does not expose."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import struct
 import pyarrow as pa  # type: ignore[import-untyped]
 
 CODECS = {0: "lz4", 1: "zstd"}
-# Numbers of fields in Message.fbs.
+# Field numbers in Message.fbs.
 MESSAGE_HEADER, RECORD_BATCH_COMPRESSION, COMPRESSION_CODEC = 2, 3, 0
 
 
 def codec(messages: pa.NativeFile) -> str | None:
-    """The codec of the first record batch in a file that stands at its first message."""
+    """Returns the codec of the first record batch, or ``None``. ``messages`` begins with a message."""
     try:
         while True:
             message = pa.ipc.read_message(messages)
@@ -33,7 +33,7 @@ def _codec(metadata: bytes) -> str | None:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffer's table is, or 0 if it has its default."""
+    """Returns the offset of a field in a flatbuffer table, or 0 if the field has its default value."""
     (back,) = struct.unpack_from("<i", data, table)
     (size,) = struct.unpack_from("<H", data, table - back)
     if 4 + 2 * number >= size:
@@ -43,6 +43,6 @@ def _field(data: bytes, table: int, number: int) -> int:
 
 
 def _table(data: bytes, table: int, number: int) -> int:
-    """Where the table is that a field refers to, or 0."""
+    """Returns the offset of the table that a field refers to, or 0 if there is none."""
     at = _field(data, table, number)
     return at + int(struct.unpack_from("<I", data, at)[0]) if at else 0

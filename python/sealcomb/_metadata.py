@@ -1,7 +1,8 @@
-"""What a file says of a column beside its values: in its Arrow field, and in the notes of pandas, Spark, ...
+"""The metadata that describes a column: its Arrow field, and the notes of pandas, Spark and other tools.
 
-A sealed column is bytes. Each note that calls it something else is corrected, and what it was is remembered
-in the column's own metadata, so that the opened column is described as before.
+A note is a JSON description of the columns that a tool stores in the file's metadata. A sealed column is
+bytes, so its entries in all notes are changed accordingly. The column's own metadata stores its origin: the
+original type and entries, which are restored when the column is opened.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-# The key of what is remembered of a sealed column: in its field's metadata, or by its name in the file's.
-MEMORY_KEY = b"sealcomb:column"
-# Spark's metadata of a column that `sealcomb.spark` opens as a string.
+# The key of an origin in the field's metadata, and of a map from columns to origins in the file's metadata.
+ORIGIN_KEY = b"sealcomb:column"
+# Marks a column in Spark's metadata that `sealcomb.spark` opens as a string.
 STRING_MARK = "sealcomb.string"
 
 SPARK_KEY = b"org.apache.spark.sql.parquet.row.metadata"
-# Notes in a field's metadata that say how to read its type.
+# Prefixes of keys in a field's metadata that describe its type.
 TYPE_NOTES = (b"ARROW:extension:", b"_PL_")
 
-Memory = dict[str, Any]
+Origin = dict[str, Any]
 Metadata = dict[bytes, bytes]
 
 
-# ---- the notes of others, all in JSON
+# ---- notes of other tools
 
 
 def _named(entries: Any, name: str, *keys: str) -> Iterator[tuple[Any, Any]]:
@@ -55,7 +56,7 @@ def _pandas_bytes(entry: Any) -> Any:
 
 
 def _spark_binary(entry: Any) -> Any:
-    # Spark notes char, varchar and collations in metadata of their own.
+    # Keys with two underscores are Spark's, for char, varchar and collations.
     metadata = {key: value for key, value in entry.get("metadata", {}).items() if not key.startswith("__")}
     if str(entry["type"]).startswith(("string", "char", "varchar")):
         metadata[STRING_MARK] = True
@@ -78,7 +79,7 @@ def _feature_binary(_entry: Any) -> Any:
     return {"dtype": "binary", "_type": "Value"}
 
 
-# By the key in the file's metadata: where the note speaks of a column, and what it must say of a sealed one.
+# By key in the file's metadata: how to find a column's entries in a note, and how to change them on sealing.
 NOTES: dict[bytes, tuple[Callable[[Any, str], Iterator[tuple[Any, Any]]], Callable[[Any], Any]]] = {
     b"pandas": (_pandas, _pandas_bytes),
     SPARK_KEY: (_fields, _spark_binary),
@@ -90,11 +91,11 @@ NOTES: dict[bytes, tuple[Callable[[Any, str], Iterator[tuple[Any, Any]]], Callab
 }
 GEO_KEY = b"geo"
 
-NOT_UNDERSTOOD = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+UNPARSABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 def _dump(note: Any, like: bytes) -> bytes:
-    """JSON in the style of a text that was read."""
+    """Serializes a note in the JSON style of ``like``."""
     before = json.loads(like)
     for separators in ((", ", ": "), (",", ":")):
         for ascii_only in (True, False):
@@ -104,7 +105,7 @@ def _dump(note: Any, like: bytes) -> bytes:
 
 
 def _change(metadata: Metadata, key: bytes, name: str, change: Callable[[Any], Any]) -> list[Any]:
-    """Changes the entries of a column in one note, and returns what they were."""
+    """Changes the entries of a column in one note, and returns the original entries."""
     find = NOTES[key][0]
     before = []
     try:
@@ -115,13 +116,13 @@ def _change(metadata: Metadata, key: bytes, name: str, change: Callable[[Any], A
             before.append(entry)
         if before:
             metadata[key] = _dump(note, metadata[key])
-    except NOT_UNDERSTOOD:
+    except UNPARSABLE:
         return []
     return before
 
 
 def describe_sealed(metadata: Metadata, name: str) -> tuple[Metadata, dict[str, Any]]:
-    """A file's metadata with one more column sealed, and what its notes said of that before."""
+    """Returns a file's metadata after sealing a column, and the original entries of its notes."""
     metadata = dict(metadata)
     before = {}
     for key in NOTES.keys() & metadata.keys():
@@ -133,11 +134,11 @@ def describe_sealed(metadata: Metadata, name: str) -> tuple[Metadata, dict[str, 
 
 
 def describe_opened(metadata: Metadata, name: str, before: dict[str, Any]) -> Metadata:
-    """A file's metadata with one column opened again."""
+    """Returns a file's metadata after opening a column, with the original entries restored."""
     metadata = dict(metadata)
     for key in NOTES.keys() & metadata.keys():
         if key.decode() in before:
-            _change(metadata, key, name, partial(_instead, before[key.decode()]))
+            _change(metadata, key, name, partial(_restored, before[key.decode()]))
         elif key == SPARK_KEY:
             _change(metadata, key, name, _spark_unmarked)
     if geo := before.get(GEO_KEY.decode()):
@@ -145,7 +146,7 @@ def describe_opened(metadata: Metadata, name: str, before: dict[str, Any]) -> Me
     return metadata
 
 
-def _instead(entry: Any, _now: Any) -> Any:
+def _restored(entry: Any, _current: Any) -> Any:
     return entry
 
 
@@ -157,22 +158,22 @@ def _spark_unmarked(entry: Any) -> Any:
 
 
 def marked_as_string(metadata: Metadata, name: str) -> bool:
-    """Whether Spark notes that a column was a string before `sealcomb.spark` sealed it."""
+    """Returns whether Spark's note says that a column was a string before `sealcomb.spark` sealed it."""
     try:
         fields = json.loads(metadata[SPARK_KEY])["fields"]
         return any(field["name"] == name and STRING_MARK in field["metadata"] for field in fields)
-    except NOT_UNDERSTOOD:
+    except UNPARSABLE:
         return False
 
 
 def _without_geo(metadata: Metadata, name: str) -> Any:
-    """Takes a column out of GeoParquet's note; without its primary column there is none."""
+    """Removes a column from GeoParquet's note, or the whole note if it is the primary column."""
     try:
         note = json.loads(metadata[GEO_KEY])
         entry = note["columns"].pop(name)
         if note["primary_column"] == name:
             return {"note": metadata.pop(GEO_KEY).decode()}
-    except NOT_UNDERSTOOD:
+    except UNPARSABLE:
         return None
     metadata[GEO_KEY] = _dump(note, metadata[GEO_KEY])
     return {"entry": entry}
@@ -186,50 +187,54 @@ def _with_geo(metadata: Metadata, name: str, before: Any) -> None:
             note = json.loads(metadata[GEO_KEY])
             note["columns"][name] = before["entry"]
             metadata[GEO_KEY] = _dump(note, metadata[GEO_KEY])
-    except NOT_UNDERSTOOD:
+    except UNPARSABLE:
         return
 
 
-# ---- Arrow's own description, and what is remembered
+# ---- Arrow fields and origins
 
 
-def sealed_field(field: pa.Field, kind: pa.DataType, memory: Memory) -> pa.Field:
-    """The field of a sealed column, whose metadata has the memory."""
-    kept = {key: value for key, value in (field.metadata or {}).items() if not key.startswith(TYPE_NOTES)}
-    return pa.field(field.name, kind, field.nullable, {**kept, MEMORY_KEY: json.dumps(memory).encode()})
+def sealed_field(field: pa.Field, kind: pa.DataType, origin: Origin) -> pa.Field:
+    """Returns the field of a sealed column, with the origin in its metadata."""
+    metadata = {key: value for key, value in (field.metadata or {}).items() if not key.startswith(TYPE_NOTES)}
+    return pa.field(field.name, kind, field.nullable, {**metadata, ORIGIN_KEY: json.dumps(origin).encode()})
 
 
 def packed_field(field: pa.Field) -> str:
-    """A field as text, with its type, whatever that is."""
+    """Serializes a field, with its type, as base64 text."""
     return b64encode(pa.schema([field]).serialize()).decode()
 
 
 def unpacked_field(text: str) -> pa.Field:
-    """Raises ``ValueError`` for what is no packed field."""
+    """Parses a field serialized by ``packed_field``.
+
+    Raises:
+        ValueError: The text is invalid.
+    """
     return pa.ipc.read_schema(pa.py_buffer(b64decode(text, validate=True))).field(0)
 
 
-def memories(metadata: Metadata) -> dict[str, Memory]:
-    """What a file's metadata remembers, by column."""
+def origins(metadata: Metadata) -> dict[str, Origin]:
+    """Returns the origins of columns, by name, in a file's metadata."""
     try:
-        found = json.loads(metadata[MEMORY_KEY])
-    except NOT_UNDERSTOOD:
+        found = json.loads(metadata[ORIGIN_KEY])
+    except UNPARSABLE:
         return {}
     items = found.items() if isinstance(found, dict) else ()
-    return {name: memory for name, memory in items if isinstance(memory, dict)}
+    return {name: origin for name, origin in items if isinstance(origin, dict)}
 
 
-def remembered(schema: pa.Schema, name: str) -> Memory | None:
-    """What is remembered of a sealed column, or nothing."""
+def origin_of(schema: pa.Schema, name: str) -> Origin | None:
+    """Returns the origin of a sealed column, or ``None`` if there is none."""
     field = schema.field(name)
     try:
-        memory = json.loads((field.metadata or {})[MEMORY_KEY])
-    except NOT_UNDERSTOOD:
-        memory = memories(schema.metadata or {}).get(name)
-    if isinstance(memory, dict):
-        # Anybody may have written it.
-        notes = memory.get("notes")
-        return {**memory, "notes": notes if isinstance(notes, dict) else {}}
+        origin = json.loads((field.metadata or {})[ORIGIN_KEY])
+    except UNPARSABLE:
+        origin = origins(schema.metadata or {}).get(name)
+    if isinstance(origin, dict):
+        # Untrusted: anyone can write metadata.
+        notes = origin.get("notes")
+        return {**origin, "notes": notes if isinstance(notes, dict) else {}}
     if marked_as_string(schema.metadata or {}, name):
         return {"arrow": packed_field(pa.field(name, pa.string(), field.nullable))}
     return None

@@ -1,7 +1,8 @@
-"""A Parquet file with some of its columns replaced: the pages of all others are copied as they are.
+"""Replaces columns of a Parquet file, and copies the pages of all other columns verbatim.
 
-The footer is changed field by field, so types, encodings, statistics and notes that nothing here knows stay
-in it. A page is checked for its size and its checksum, or gets one; nothing else of other columns is decoded.
+The footer is changed field by field, which preserves unknown types, encodings, statistics and metadata. The
+size and checksum of each copied page are verified; pages without a checksum get one. Nothing else in other
+columns is decoded.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from pyarrow import parquet
 
 from sealcomb._thrift import (
     BINARY,
-    DEEPEST,
     FALSE,
     I32,
     I64,
     LIST,
+    MAX_DEPTH,
     List,
     MoreBytesError,
     Shape,
@@ -37,7 +38,7 @@ MAX_FOOTER = 1 << 30
 MAX_HEADER = 16 << 20
 BLOCK = 4 << 20
 
-# The fields' numbers in parquet.thrift.
+# Field numbers in parquet.thrift.
 FILE_SCHEMA, FILE_ROW_GROUPS, FILE_NOTES, FILE_ENCRYPTION = 2, 4, 5, 8
 ELEMENT_TYPE, ELEMENT_LENGTH, ELEMENT_REPETITION, ELEMENT_NAME, ELEMENT_CHILDREN, ELEMENT_ID = (
     1,
@@ -58,13 +59,13 @@ STATISTICS_NULLS = 3
 OPTIONAL, REPEATED = 1, 2
 BYTE_ARRAY, FIXED_BYTES = 6, 7
 PAGE_TYPE, PAGE_BYTES, PAGE_CRC = 1, 3, 4
-# A page of data has its number of values in the header of its type.
+# The field of a data page's type-specific header, which contains the number of values, by page type.
 DATA_HEADERS = {0: 5, 3: 8}
 UTF8, DECIMAL = 0, 5
 LOGICAL_STRING, LOGICAL_DECIMAL = 1, 5
 DICTIONARY_ENCODINGS = {2, 8}
 
-# What this module reads of the footer, and relies on.
+# The fields of the footer that this module uses.
 NOTE = Shape({1: BINARY, 2: BINARY})
 ELEMENT = Shape(
     {
@@ -112,11 +113,11 @@ CODECS = {0: "NONE", 1: "SNAPPY", 2: "GZIP", 4: "BROTLI", 5: "LZ4", 6: "ZSTD", 7
 
 
 class ParquetError(ValueError):
-    """The file is damaged, or is one that cannot be changed."""
+    """The file is damaged, or cannot be changed."""
 
 
 class PageError(Exception):
-    """A page of a column is damaged, which begins at this row or, if the column is nested, before it."""
+    """A page is damaged. It begins at ``row`` or, if the column is nested, before it."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(problem)
@@ -125,7 +126,7 @@ class PageError(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A column of values. ``top`` is the column of the table that it belongs to."""
+    """A leaf column. ``top`` is the table's column that contains it."""
 
     path: str
     top: str
@@ -135,7 +136,7 @@ class Leaf:
 
 @dataclass
 class Replacement:
-    """What a column becomes. ``arrays`` gives the values of a row group, all of ``field``'s type."""
+    """The new form of a column. ``arrays`` yields the values of a row group, all of ``field``'s type."""
 
     element: Struct
     field: pa.Field
@@ -147,7 +148,7 @@ class Replacement:
 
 @dataclass
 class _Chunk:
-    """A chunk while it is written, piece by piece."""
+    """A column chunk that is being written, piece by piece."""
 
     start: int
     meta: Struct = field(default_factory=dict)
@@ -158,17 +159,17 @@ class _Chunk:
 
 
 class Footer:
-    """The metadata of a Parquet file. Raises ``ParquetError``."""
+    """The metadata of a Parquet file. Raises ``ParquetError`` if it is damaged or encrypted."""
 
     def __init__(self, file: BinaryIO) -> None:
         size = file.seek(0, 2)
         file.seek(max(0, size - 8))
         tail = file.read(8)
         if tail[4:] == ENCRYPTED_MAGIC:
-            raise ParquetError("it is encrypted")
+            raise ParquetError("the file is encrypted")
         length = int.from_bytes(tail[:4], "little")
         if tail[4:] != MAGIC or length + 12 > size or length > MAX_FOOTER:
-            raise ParquetError("it has no footer")
+            raise ParquetError("the file has no valid footer")
         self.end = size - 8 - length
         file.seek(self.end)
         try:
@@ -179,7 +180,7 @@ class Footer:
             self.leaves = list(self._leaves())
             self._check()
         except (ThriftError, KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError) as error:
-            raise ParquetError(f"its footer is damaged: {error!r}") from None
+            raise ParquetError(f"the footer is damaged: {error!r}") from None
 
     def _leaves(self) -> Iterator[Leaf]:
         at = 1
@@ -190,8 +191,8 @@ class Footer:
                 element, index = self.elements[at], at
                 at += 1
                 name = (*path, element[ELEMENT_NAME][1].decode())
-                if len(name) > DEEPEST:
-                    raise ThriftError("columns are nested too deep")
+                if len(name) > MAX_DEPTH:
+                    raise ThriftError(f"columns are nested more than {MAX_DEPTH} deep")
                 if inner := get(element, ELEMENT_CHILDREN, 0):
                     yield from below(inner, name)
                 elif ELEMENT_TYPE in element:
@@ -202,11 +203,11 @@ class Footer:
 
     def _check(self) -> None:
         if FILE_ENCRYPTION in self.struct:
-            raise ParquetError("it is encrypted or signed")
+            raise ParquetError("the file is encrypted or signed")
         for group in self.groups:
             chunks = group[GROUP_COLUMNS][1].items
             if len(chunks) != len(self.leaves):
-                raise ParquetError("its footer is damaged: a row group has other columns than the schema")
+                raise ParquetError("the footer is damaged: a row group does not match the schema")
             for leaf, chunk in zip(self.leaves, chunks, strict=True):
                 if CHUNK_CRYPTO in chunk:
                     raise ParquetError(f"column {leaf.path!r} is encrypted")
@@ -215,26 +216,26 @@ class Footer:
                 meta = chunk[CHUNK_META][1]
                 start, end = extent(meta)
                 if start != end and not len(MAGIC) <= start < end <= self.end:
-                    raise ParquetError(f"its footer is damaged: column {leaf.path!r} is outside of the file")
+                    raise ParquetError(f"the footer is damaged: column {leaf.path!r} is outside the file")
 
     def leaf(self, name: str) -> int | None:
-        """The number of the column with this name, if it has plain values."""
+        """Returns the index of the column with this name, or ``None`` if it is nested or repeated."""
         found = [at for at, leaf in enumerate(self.leaves) if leaf.top == name]
         return found[0] if len(found) == 1 and self.leaves[found[0]].plain else None
 
     def chunk(self, group: int, leaf: int) -> Struct:
-        """The metadata of a column in a row group."""
+        """Returns the metadata of a column in a row group."""
         meta: Struct = self.groups[group][GROUP_COLUMNS][1].items[leaf][CHUNK_META][1]
         return meta
 
     @property
     def notes(self) -> list[tuple[bytes, bytes]]:
-        """The file's metadata, in its order."""
+        """The file's key-value metadata, in file order."""
         items = get(self.struct, FILE_NOTES, List(STRUCT_KIND, [])).items
         return [(get(item, 1, b""), get(item, 2, b"")) for item in items]
 
     def note(self, changed: dict[bytes, bytes]) -> None:
-        """Makes the file's metadata this, and leaves the items that say so already as they are."""
+        """Sets the file's key-value metadata. Unchanged items keep their order and unknown fields."""
         items, rest = [], dict(changed)
         for item in get(self.struct, FILE_NOTES, List(STRUCT_KIND, [])).items:
             key = get(item, 1, b"")
@@ -250,20 +251,20 @@ class Footer:
 
 
 def extent(meta: Struct) -> tuple[int, int]:
-    """Where a chunk's pages begin and end."""
+    """Returns the start and end offsets of a chunk's pages."""
     numbers = (META_DATA_PAGE, META_DICTIONARY_PAGE, META_INDEX_PAGE)
-    # 0 stands for no page of a kind, even of data.
+    # An offset of 0 means that there is no such page, even for data pages.
     start = min([offset for number in numbers if (offset := get(meta, number, 0)) > 0], default=0)
     return start, start + meta[META_COMPRESSED][1]
 
 
 def has_dictionary(meta: Struct) -> bool:
-    """Whether a chunk has values that are written once for several rows."""
+    """Returns whether a chunk is dictionary-encoded."""
     return bool(DICTIONARY_ENCODINGS.intersection(meta[META_ENCODINGS][1].items))
 
 
 def page_values(header: Struct) -> int:
-    """How many values a page has: none if it is a dictionary."""
+    """Returns the number of values in a page, 0 for a dictionary page."""
     number = DATA_HEADERS.get(header[PAGE_TYPE][1])
     return int(header[number][1][1][1]) if number else 0
 
@@ -272,39 +273,47 @@ def page_values(header: Struct) -> int:
 
 
 def element_of(column: pa.Field) -> Struct:
-    """How pyarrow describes a column in Parquet. Raises what pyarrow raises if it can't."""
+    """Returns pyarrow's Parquet schema element for a column.
+
+    Raises:
+        pyarrow.ArrowException: pyarrow cannot write the column to Parquet.
+    """
     sink = pa.BufferOutputStream()
     parquet.ParquetWriter(sink, pa.schema([column])).close()
     return Footer(pa.BufferReader(sink.getvalue())).elements[1]
 
 
 def sealed_element(element: Struct) -> Struct:
-    """The element of a column whose values are now bytes."""
-    kept = {
+    """Returns the schema element of a column after sealing: plain bytes."""
+    fields = {
         number: element[number]
         for number in (ELEMENT_REPETITION, ELEMENT_NAME, ELEMENT_ID)
         if number in element
     }
-    return {**kept, ELEMENT_TYPE: (I32, BYTE_ARRAY)}
+    return {**fields, ELEMENT_TYPE: (I32, BYTE_ARRAY)}
 
 
 def storage(element: Struct) -> pa.DataType:
-    """The bytes that the values of an element are. Raises ``ParquetError`` for one of other values."""
+    """Returns the Arrow type of an element's raw bytes.
+
+    Raises:
+        ParquetError: The values of the element are not bytes.
+    """
     match get(element, ELEMENT_TYPE), get(element, ELEMENT_LENGTH):
         case int(kind), _ if kind == BYTE_ARRAY:
             return pa.binary()
         case int(kind), int(length) if kind == FIXED_BYTES and 0 < length < 1 << 31:
             return pa.binary(length)
-    raise ParquetError("its values are no bytes")
+    raise ParquetError("its values are not bytes")
 
 
 def is_text(element: Struct) -> bool:
-    """Whether the values of an element are declared to be text."""
+    """Returns whether an element is annotated as text."""
     return get(element, ELEMENT_CONVERTED) == UTF8 or LOGICAL_STRING in get(element, ELEMENT_LOGICAL, {})
 
 
 def in_order_of_bytes(element: Struct) -> bool:
-    """Whether least and greatest value are those of the bytes."""
+    """Returns whether minimum and maximum are defined by the order of the bytes."""
     decimal = get(element, ELEMENT_CONVERTED) == DECIMAL or LOGICAL_DECIMAL in get(
         element, ELEMENT_LOGICAL, {}
     )
@@ -315,7 +324,7 @@ def in_order_of_bytes(element: Struct) -> bool:
 
 
 class Rewriter:
-    """Writes a file again with some columns replaced; ``footer`` becomes that of the output."""
+    """Writes a file with some columns replaced. ``footer`` becomes that of the output."""
 
     def __init__(
         self, file: BinaryIO, footer: Footer, replaced: dict[int, Replacement], out: BinaryIO
@@ -331,7 +340,7 @@ class Rewriter:
         self.at += len(data)
 
     def run(self) -> Iterator[float]:
-        """Does the work, and says now and then how far it is."""
+        """Writes the file, and yields the progress from 0 to 1."""
         for leaf, replacement in self.replaced.items():
             self.footer.elements[self.footer.leaves[leaf].element] = replacement.element
         self.write(MAGIC)
@@ -350,17 +359,17 @@ class Rewriter:
         self.write(MAGIC)
 
     def rewrite_group(self, number: int, group: Struct) -> list[tuple[Struct, int, bytes]]:
-        """Writes a row group, and returns the indexes and filters that come behind all of them."""
+        """Writes a row group. Returns the indexes and filters, which follow all row groups."""
         chunks: list[Struct] = group[GROUP_COLUMNS][1].items
         sizes = [0, 0]
-        behind = []
+        trailers = []
         start = self.at
         for leaf, chunk in enumerate(chunks):
             before = chunk[CHUNK_META][1]
             if leaf in self.replaced:
-                behind += self.replace(number, leaf, chunk)
+                trailers += self.replace(number, leaf, chunk)
             else:
-                behind += self.copy(number, leaf, chunk)
+                trailers += self.copy(number, leaf, chunk)
             after = chunk[CHUNK_META][1]
             for which, key in enumerate((META_UNCOMPRESSED, META_COMPRESSED)):
                 sizes[which] += get(after, key, 0) - get(before, key, 0)
@@ -369,7 +378,7 @@ class Rewriter:
             group[GROUP_COMPRESSED] = (I64, group[GROUP_COMPRESSED][1] + sizes[1])
         if get(group, GROUP_OFFSET):
             group[GROUP_OFFSET] = (I64, start)
-        return behind
+        return trailers
 
     def copy(self, group: int, leaf: int, chunk: Struct) -> list[tuple[Struct, int, bytes]]:
         """Copies a chunk, and returns its indexes and filters."""
@@ -377,7 +386,7 @@ class Rewriter:
         start = self.at
         try:
             moved = self.copy_pages(meta)
-            behind = self.indexes(chunk, meta, moved)
+            trailers = self.indexes(chunk, meta, moved)
         except PageError as error:
             raise ParquetError(self.damage(group, leaf, error.row, error)) from None
         except (ThriftError, KeyError, TypeError, AttributeError) as error:
@@ -392,7 +401,7 @@ class Rewriter:
         chunk[CHUNK_META] = (STRUCT_KIND, meta)
         if get(chunk, CHUNK_OFFSET):
             chunk[CHUNK_OFFSET] = (I64, chunk[CHUNK_OFFSET][1] + start - before)
-        return [(meta if key == META_BLOOM else chunk, key, data) for key, data in behind]
+        return [(meta if key == META_BLOOM else chunk, key, data) for key, data in trailers]
 
     def damage(self, group: int, leaf: int, row: int, error: Exception) -> str:
         name = self.footer.leaves[leaf].path
@@ -401,7 +410,7 @@ class Rewriter:
     def indexes(
         self, chunk: Struct, meta: Struct, moved: dict[int, tuple[int, int]]
     ) -> list[tuple[int, bytes]]:
-        """The indexes of a chunk's pages, by where those are now, and the filter of its values."""
+        """Returns a chunk's page indexes, updated to the new offsets, and its Bloom filter."""
         found = []
         if get(chunk, CHUNK_COLUMN_INDEX):
             place = chunk[CHUNK_COLUMN_INDEX][1], chunk[CHUNK_COLUMN_INDEX + 1][1]
@@ -422,12 +431,12 @@ class Rewriter:
 
     def read(self, offset: int, size: int) -> bytes:
         if offset < 0 or size < 0 or offset + size > self.footer.end:
-            raise ThriftError("it is outside of the file")
+            raise ThriftError("an offset is outside the file")
         self.file.seek(offset)
         return self.file.read(size)
 
     def header(self, offset: int, end: int) -> tuple[Struct, int]:
-        """The struct at an offset, and the offset behind it."""
+        """Parses the struct at an offset, and returns it with the offset after it."""
         size = 256
         while True:
             size = min(size, end - offset)
@@ -441,7 +450,7 @@ class Rewriter:
             size = min(size * 16, MAX_HEADER)
 
     def copy_pages(self, meta: Struct) -> dict[int, tuple[int, int]]:
-        """Copies the pages of a chunk, each with a checksum; returns where each is now, and how it grew."""
+        """Copies a chunk's pages with checksums. Returns each page's new offset and growth by old offset."""
         at, end = extent(meta)
         moved = {}
         values = 0
@@ -450,16 +459,16 @@ class Rewriter:
                 header, body = self.header(at, end)
                 size, count = header[PAGE_BYTES][1], page_values(header)
                 if not 0 <= size <= end - body or count < 0:
-                    raise ThriftError("a page goes beyond its column")
+                    raise ThriftError("a page exceeds its column chunk")
             except (ThriftError, KeyError, TypeError) as error:
-                raise PageError(values, f"no page begins here ({error})") from None
+                raise PageError(values, f"invalid page header: {error}") from None
             crc = 0
             for block in self.blocks(body, size):
                 crc = zlib.crc32(block, crc)
             if PAGE_CRC not in header:
                 header[PAGE_CRC] = (I32, crc - (crc >> 31 << 32))
             elif header[PAGE_CRC][1] & 0xFFFFFFFF != crc:
-                raise PageError(values, "the checksum of a page is wrong")
+                raise PageError(values, "a page checksum is wrong")
             written = serialize(header)
             moved[at] = self.at, len(written) - (body - at)
             self.write(written)
@@ -468,7 +477,7 @@ class Rewriter:
             values += count
             at = body + size
         if values != meta[META_VALUES][1]:
-            raise PageError(values, f"there are {values} values in place of {meta[META_VALUES][1]}")
+            raise PageError(values, f"found {values} values; expected {meta[META_VALUES][1]}")
         return moved
 
     def blocks(self, start: int, size: int) -> Iterator[bytes]:
@@ -476,7 +485,7 @@ class Rewriter:
             yield self.read(at, min(BLOCK, start + size - at))
 
     def replace(self, group: int, leaf: int, chunk: Struct) -> list[tuple[Struct, int, bytes]]:
-        """Writes new values in place of a chunk, and returns the index of its pages if it had one."""
+        """Writes new values for a chunk. Returns its offset index if it had one."""
         replacement = self.replaced[leaf]
         before = chunk[CHUNK_META][1]
         new = _Chunk(self.at)
@@ -497,7 +506,7 @@ class Rewriter:
             meta.pop(META_DICTIONARY_PAGE, None)
         if new.pieces > 1 or not replacement.statistics:
             meta[META_STATISTICS] = (STRUCT_KIND, {STATISTICS_NULLS: (I64, new.nulls)})
-            # Encodings counted by page, and sizes: of one piece only.
+            # Page encoding statistics and size statistics describe only the first piece.
             meta.pop(13, None)
             meta.pop(16, None)
         for number in (META_INDEX_PAGE, META_BLOOM, META_BLOOM_LENGTH, 17):
@@ -518,7 +527,7 @@ class Rewriter:
         return [(chunk, CHUNK_OFFSET_INDEX, index)]
 
     def add_piece(self, new: _Chunk, array: pa.Array, replacement: Replacement) -> None:
-        """Has pyarrow write the pages of some rows, and appends them to the chunk."""
+        """Encodes some rows with pyarrow, and appends their pages to the chunk."""
         sink = pa.BufferOutputStream()
         with parquet.ParquetWriter(
             sink,
@@ -562,7 +571,7 @@ class Rewriter:
 
 
 def sorting(footer: Footer) -> list[list[list[Any]] | None]:
-    """By which columns each row group says that it is sorted: leaf, descending, nulls first."""
+    """Returns the declared sort order of each row group: lists of leaf, descending, nulls first."""
     return [
         [[get(entry, number) for number in (1, 2, 3)] for entry in group[GROUP_SORTING][1].items]
         if GROUP_SORTING in group
@@ -572,13 +581,13 @@ def sorting(footer: Footer) -> list[list[list[Any]] | None]:
 
 
 def sort_by(footer: Footer, orders: list[list[list[Any]] | None], unless: set[int]) -> None:
-    """Says by which columns the row groups are sorted, up to the first one that is among ``unless``."""
+    """Declares the sort order of the row groups, up to the first column in ``unless``."""
     for group, order in zip(footer.groups, orders, strict=True):
         group.pop(GROUP_SORTING, None)
-        kept: list[Struct] = []
+        columns: list[Struct] = []
         for leaf, descending, nulls_first in order or []:
             if leaf in unless:
                 break
-            kept.append({1: (I32, leaf), 2: (1, bool(descending)), 3: (1, bool(nulls_first))})
-        if kept:
-            group[GROUP_SORTING] = (LIST, List(STRUCT_KIND, kept))
+            columns.append({1: (I32, leaf), 2: (1, bool(descending)), 3: (1, bool(nulls_first))})
+        if columns:
+            group[GROUP_SORTING] = (LIST, List(STRUCT_KIND, columns))

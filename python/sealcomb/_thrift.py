@@ -1,7 +1,8 @@
-"""Thrift's compact protocol, read and written without a definition of the structs, so that no field is lost.
+"""A schemaless codec for Thrift's compact protocol that preserves unknown fields.
 
-A struct is a dictionary from a field's number to its kind and value. The value of a list is a ``List``; that
-of a struct is a dictionary again; integers, booleans and bytes are Python's; all other kinds stay bytes.
+A struct is a dictionary from field numbers to pairs of kind and value. Lists and sets are ``List``, structs
+are dictionaries, and integers, booleans and bytes are Python's types. Values of all other kinds stay
+serialized.
 """
 
 from __future__ import annotations
@@ -11,21 +12,21 @@ from typing import Any
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT, UUID = range(1, 14)
 FIXED = {DOUBLE: 8, UUID: 16}
-DEEPEST = 64
-# Integers come in groups of seven bits, and bytes above LAST say that one more follows.
+MAX_DEPTH = 64
+# Integers are encoded in groups of seven bits. A byte above LAST is followed by another.
 LAST, BITS = 0x7F, 63
-# A list of more items than this, and a field further away, says so in more than four bits.
+# Longer lists and larger steps between field numbers do not fit in the four bits of a header.
 SHORT_LIST, SHORT_STEP = 14, 15
 
 Struct = dict[int, tuple[int, Any]]
 
 
 class ThriftError(ValueError):
-    """The bytes are no struct."""
+    """The bytes are not a valid struct."""
 
 
 class MoreBytesError(ThriftError):
-    """The struct goes on behind the last byte."""
+    """The struct continues after the last byte."""
 
 
 @dataclass
@@ -38,17 +39,17 @@ class List:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a struct must be: the kinds of the fields that are read, and the numbers of those it must have.
+    """The expected shape of a struct: the kinds of known fields, and the numbers of required fields.
 
-    A kind is a number, a ``Shape`` for a struct, or a list with the kind of its items. ``FALSE`` stands for
-    both booleans. Fields that are not listed may be anything.
+    A kind is a number, a ``Shape`` for a struct, or a one-item list with the kind of a list's items.
+    ``FALSE`` means either boolean. Fields that are not listed may have any kind.
     """
 
     fields: dict[int, Any]
     required: tuple[int, ...] = ()
 
     def check(self, struct: Struct) -> None:
-        """Raises ``ThriftError`` if a struct is not so."""
+        """Raises ``ThriftError`` if a struct does not have this shape."""
         for number in self.required:
             if number not in struct:
                 raise ThriftError(f"field {number} is missing")
@@ -60,30 +61,35 @@ class Shape:
 def _check(kind: int, value: Any, wanted: Any) -> None:
     if isinstance(wanted, Shape):
         if kind != STRUCT:
-            raise ThriftError("a field is no struct")
+            raise ThriftError("a field is not a struct")
         wanted.check(value)
     elif isinstance(wanted, list):
         if kind != LIST:
-            raise ThriftError("a field is no list")
+            raise ThriftError("a field is not a list")
         for item in value.items:
             _check(value.kind, item, wanted[0])
     elif (FALSE if kind == TRUE else kind) != wanted:
-        raise ThriftError(f"a field is of the kind {kind}, not {wanted}")
+        raise ThriftError(f"a field has the kind {kind}; expected {wanted}")
 
 
 def get(struct: Struct, number: int, default: Any = None) -> Any:
-    """The value of a field, or the default if it is not set."""
+    """Returns the value of a field, or the default if the field is not set."""
     return struct[number][1] if number in struct else default
 
 
 def parse(data: bytes | memoryview, at: int = 0) -> tuple[Struct, int]:
-    """The struct that begins at an offset, and the offset behind it. Raises ``ThriftError``."""
+    """Parses the struct at an offset. Returns it and the offset after it.
+
+    Raises:
+        ThriftError: The bytes are not a valid struct.
+        MoreBytesError: The bytes end before the struct does.
+    """
     reader = _Reader(bytes(data), at)
     return reader.struct(0), reader.at
 
 
 def serialize(struct: Struct) -> bytes:
-    """The bytes of a struct."""
+    """Returns the bytes of a struct."""
     out = bytearray()
     _write_struct(out, struct)
     return bytes(out)
@@ -97,14 +103,14 @@ class _Reader:
     def byte(self) -> int:
         at = self.at
         if at >= len(self.data):
-            raise MoreBytesError("it is cut short")
+            raise MoreBytesError("the struct is truncated")
         self.at = at + 1
         return self.data[at]
 
     def take(self, size: int) -> bytes:
         end = self.at + size
         if end > len(self.data):
-            raise MoreBytesError("it is cut short")
+            raise MoreBytesError("the struct is truncated")
         taken = self.data[self.at : end]
         self.at = end
         return taken
@@ -125,8 +131,8 @@ class _Reader:
         return value >> 1 ^ -(value & 1)
 
     def struct(self, depth: int) -> Struct:
-        if depth > DEEPEST:
-            raise ThriftError("structs are nested too deep")
+        if depth > MAX_DEPTH:
+            raise ThriftError(f"structs are nested more than {MAX_DEPTH} deep")
         fields: Struct = {}
         number = 0
         while kind := self.byte():
@@ -152,21 +158,21 @@ class _Reader:
             return self.take(FIXED[kind])
         if kind == MAP:
             return self.map(depth + 1)
-        raise ThriftError(f"there is no kind {kind}")
+        raise ThriftError(f"unknown kind {kind}")
 
     def list(self, depth: int) -> List:
-        if depth > DEEPEST:
-            raise ThriftError("lists are nested too deep")
+        if depth > MAX_DEPTH:
+            raise ThriftError(f"lists are nested more than {MAX_DEPTH} deep")
         header = self.byte()
         size, kind = header >> 4, header & 15
         if size > SHORT_LIST:
             size = self.unsigned()
         if size > len(self.data) - self.at:
-            raise MoreBytesError("it is cut short")
+            raise MoreBytesError("the struct is truncated")
         return List(kind, [self.value(kind, depth) for _ in range(size)])
 
     def map(self, depth: int) -> bytes:
-        """The bytes of a map, none of which are in Parquet's structs."""
+        """Returns the serialized bytes of a map. Parquet's metadata contains no maps."""
         start = self.at
         if size := self.unsigned():
             kinds = self.byte()

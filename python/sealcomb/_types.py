@@ -1,4 +1,4 @@
-"""Types of columns: what is inside of them, and which a format can hold."""
+"""The types of columns: unwrapping them, and checking which file formats support them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of a column's values, without what is around them."""
+    """Returns the type of a column's values, without extension types and dictionaries."""
     while True:
         if isinstance(kind, pa.BaseExtensionType):
             kind = kind.storage_type
@@ -21,7 +21,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_values(array: pa.Array) -> pa.Array:
-    """The values of a column, without what is around them."""
+    """Returns the values of a column, without extension types and dictionaries."""
     while True:
         if isinstance(array, pa.ExtensionArray):
             array = array.storage
@@ -36,7 +36,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 class Wrapped:
-    """Values of a column of batches, as a type; each dictionary goes on from that of the batch before."""
+    """Converts a column to a type, batch by batch. Each dictionary extends that of the previous batch."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self.kind = kind
@@ -60,7 +60,7 @@ class Wrapped:
 
 
 class TypeRefusedError(TypeError):
-    """A column would come out as something else."""
+    """A column's type would change."""
 
     def __init__(self, column: str, problem: str) -> None:
         super().__init__(problem)
@@ -68,32 +68,32 @@ class TypeRefusedError(TypeError):
 
 
 def check_csv(schema: pa.Schema) -> None:
-    """Refuses columns whose values have no text that says all of them."""
+    """Raises ``TypeRefusedError`` for a column whose values have no unambiguous text form."""
     for column in schema:
         try:
             empty = pa.table([pa.array([], column.type)], pa.schema([column]))
             csv.write_csv(empty, pa.BufferOutputStream())
         except (pa.ArrowException, NotImplementedError) as error:
-            raise TypeRefusedError(column.name, f"CSV cannot hold it: {error}") from None
+            raise TypeRefusedError(column.name, f"CSV cannot represent it: {error}") from None
         if not has_one_text(column.type):
-            raise TypeRefusedError(column.name, f"CSV has no text for values of the type {column.type}")
+            raise TypeRefusedError(column.name, f"CSV cannot represent values of type {column.type}")
 
 
 def check_parquet(schema: pa.Schema) -> None:
-    """Refuses columns that would be of another type when they are read from Parquet again."""
+    """Raises ``TypeRefusedError`` for a column that would have another type when read back from Parquet."""
     for column in schema:
         try:
             back = parquet_image(column)
         except (pa.ArrowException, NotImplementedError, ValueError) as error:
-            raise TypeRefusedError(column.name, f"Parquet cannot hold it: {error}") from None
+            raise TypeRefusedError(column.name, f"Parquet cannot represent it: {error}") from None
         if back.type != column.type:
             raise TypeRefusedError(
-                column.name, f"the type {column.type} would become {back.type} in Parquet: cast it first"
+                column.name, f"type {column.type} would become {back.type} in Parquet: cast it first"
             )
 
 
 def has_one_text(kind: pa.DataType) -> bool:
-    """Whether CSV can hold values of a type."""
+    """Returns whether the values of a type have an unambiguous text form."""
     types = pa.types
     if types.is_dictionary(kind):
         return has_one_text(kind.value_type)
@@ -111,14 +111,14 @@ def has_one_text(kind: pa.DataType) -> bool:
 
 
 def parquet_image(column: pa.Field) -> pa.Field:
-    """What becomes of a column that is written to Parquet and read again."""
+    """Returns the field of a column after it is written to Parquet and read back."""
     sink = pa.BufferOutputStream()
     parquet.ParquetWriter(sink, pa.schema([column])).close()
     return parquet.read_schema(pa.BufferReader(sink.getvalue())).field(0)
 
 
 def check_leaves(file: parquet.ParquetFile, leave_out: Collection[str]) -> None:
-    """Refuses columns of types that Parquet alone has, which Arrow would not write again as they are."""
+    """Raises ``TypeRefusedError`` for a Parquet column whose type Arrow would not write back unchanged."""
     for column in file.schema_arrow:
         if column.name in leave_out:
             continue
@@ -127,12 +127,12 @@ def check_leaves(file: parquet.ParquetFile, leave_out: Collection[str]) -> None:
         try:
             parquet.ParquetWriter(sink, pa.schema([column])).close()
         except (pa.ArrowException, NotImplementedError, ValueError) as error:
-            raise TypeRefusedError(column.name, f"its type is one of Parquet alone: {error}") from None
+            raise TypeRefusedError(column.name, f"its type exists only in Parquet: {error}") from None
         after = leaves(parquet.ParquetFile(pa.BufferReader(sink.getvalue())).schema)
         if list(map(leaf_type, before)) != list(map(leaf_type, after)):
             kinds = ", ".join(f"{leaf.physical_type} ({leaf.logical_type})" for leaf in before)
             raise TypeRefusedError(
-                column.name, f"the type {kinds} is one of Parquet alone: give OUT the suffix .parquet"
+                column.name, f"type {kinds} exists only in Parquet: give OUT the suffix .parquet"
             )
 
 

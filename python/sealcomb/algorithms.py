@@ -1,4 +1,4 @@
-"""The algorithm that `CMAC` takes, for programs without pyca's `cryptography`, whose classes do as well."""
+"""The algorithm for `CMAC` in programs without pyca's `cryptography`; pyca's own classes work, too."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["AES"]
 
 
 class AES:
-    """A key of AES: 16, 24 or 32 bytes."""
+    """An AES key of 16, 24 or 32 bytes."""
 
     __slots__ = ("key",)
 
@@ -25,20 +25,20 @@ class AES:
         """Copies the key.
 
         Raises:
-            ValueError: It has another size.
-            TypeError: It is not bytes-like.
+            ValueError: The key has another size.
+            TypeError: The key is not bytes-like.
         """
         view = memoryview(key)
         if view.format != "B":
-            raise TypeError(f"a key is bytes, not items of the format {view.format!r}")
+            raise TypeError(f"key has items of the format {view.format!r}; expected bytes")
         self.key = view.tobytes()
         if self.key_size not in self.key_sizes:
             raise ValueError(f"Invalid key size ({self.key_size}) for AES.")
 
     @property
     def key_size(self) -> int:
-        """Bits of the key."""
+        """The size of the key in bits."""
         return len(self.key) * 8
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not pickled or copied")
+        raise TypeError("an AES key is not pickled or copied")

@@ -1,7 +1,7 @@
 """The command ``sealcomb-columns``: seals and opens columns of Parquet, Arrow and CSV files.
 
-A file passes through in pieces of some megabytes, so its size does not matter. The output appears under its
-name only when it is whole: until then it has none, and whatever ends the process leaves nothing of it.
+Files of any size are processed in pieces of some megabytes. The output is created atomically: it has no name
+until it is complete, and nothing is left of it if the process ends before.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ try:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 except ImportError as missing:
-    raise SystemExit(f"sealcomb-columns needs {missing.name}: pip install 'sealcomb[columns]'") from None
+    raise SystemExit(f"sealcomb-columns requires {missing.name}: pip install 'sealcomb[columns]'") from None
 
 from sealcomb import _csv, _parquet
 from sealcomb._files import (
@@ -56,22 +56,22 @@ from sealcomb._files import (
     CommandError,
     Piece,
     Source,
+    atomic_file,
     check_suffix,
     damaged_group,
     output_permissions,
     read,
     slices,
-    whole_file,
     write,
 )
 from sealcomb._metadata import (
-    MEMORY_KEY,
-    Memory,
+    ORIGIN_KEY,
+    Origin,
     describe_opened,
     describe_sealed,
-    memories,
+    origin_of,
+    origins,
     packed_field,
-    remembered,
     sealed_field,
     unpacked_field,
 )
@@ -88,11 +88,11 @@ from sealcomb._types import (
 )
 
 EPILOG = """\
-formats, by the suffix of each file:
-  .parquet, .arrow or .feather (Arrow's file format), .arrows (Arrow's stream), .csv; IN and OUT may differ.
-  In CSV every column is text, and a sealed value is base64.
-  Columns that are not named stay as they are, or the command refuses by their name and writes nothing.
-  What was opened is readable by you alone; what was sealed, by nobody who could not read IN.
+formats, by file suffix:
+  .parquet, .arrow or .feather (Arrow file format), .arrows (Arrow stream format), .csv
+  IN and OUT may have different formats. In CSV, every column is text, and sealed values are base64.
+  All other columns are preserved. If that is impossible, the command names the column and writes nothing.
+  Opened files are readable only by you, sealed files by nobody who cannot read IN.
 
 examples:
   sealcomb-columns seal people.parquet sealed.parquet --keyset keys.json --column ssn --column note
@@ -104,20 +104,20 @@ examples:
 
 exit status:
   0  done
-  1  IN or the keyset is not what it should be: cut short, forged, another key, a column that is not there;
-     or a column that is not named cannot stay as it is
-  2  the command line is wrong
-  3  a file cannot be read or written: permission, disk full, OUT exists
-  4  done with --forged null, and some values did not open
-  130, 143  interrupted, terminated; OUT is as it was before
+  1  IN or the keyset is invalid: damaged, forged, unknown key, missing column, or a column that
+     cannot be preserved
+  2  the command line is invalid
+  3  a file cannot be read or written: permission denied, disk full, OUT exists
+  4  done with --forged null, but some values did not open
+  129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; OUT is unchanged
 """
 
-# ---- the work on some values
+# ---- processing values
 
 
 @dataclass
 class Work:
-    """What is done to which columns."""
+    """The operation, and the columns to apply it to."""
 
     verb: str
     source: Source
@@ -130,19 +130,18 @@ class Work:
     nulled: Counter[str] = field(default_factory=Counter)
 
     def check_names(self, names: list[str]) -> None:
-        """Refuses names that the file does not have, or has twice."""
+        """Raises ``CommandError`` for a column that the file does not have exactly once."""
         for name in [*self.columns, *([self.row_id] if self.row_id else [])]:
             if names.count(name) != 1:
                 found = names.count(name) or "no"
-                there = ", ".join(names)
                 raise CommandError(
-                    f"{self.source.path}: {found} columns are named {name!r}; there are {there}"
+                    f"{self.source.path}: {found} columns are named {name!r}; the file has {', '.join(names)}"
                 )
 
-    def turn(
+    def transform(
         self, name: str, array: pa.Array, ids: pa.Array | None, place: tuple[int, int], *, text: bool = False
     ) -> pa.Array:
-        """Seals, opens or reseals some values of a column, which begin in a group at a row."""
+        """Seals, opens or reseals some values of a column. ``place`` is their group and first row."""
         aad = self.context.replace("{column}", name).encode("utf-8", "surrogateescape")
         as_type: Literal["utf8", "binary"] = "utf8" if text else "binary"
         try:
@@ -169,7 +168,7 @@ class Work:
     def from_base64(
         self, name: str, values: Iterable[str | bytes | None], place: tuple[int, int]
     ) -> pa.Array:
-        """The sealed values that the texts of a CSV column stand for."""
+        """Decodes the sealed values of a CSV column."""
         decoded = []
         for row, value in enumerate(values):
             try:
@@ -191,36 +190,36 @@ class Work:
     def refuse(self, name: str, problem: object) -> CommandError:
         return CommandError(f"{self.source.path}: column {name!r}: {problem}")
 
-    def memory(self, schema: pa.Schema, name: str) -> Memory | None:
-        """What is remembered of a column; a column to be sealed has nothing."""
-        memory = remembered(schema, name)
-        if memory is not None and self.verb == "seal":
-            raise self.refuse(name, "it is sealed already; reseal moves it to the primary key")
-        return memory
+    def origin(self, schema: pa.Schema, name: str) -> Origin | None:
+        """Returns the origin of a sealed column, or ``None``. Refuses to seal a column that has one."""
+        origin = origin_of(schema, name)
+        if origin is not None and self.verb == "seal":
+            raise self.refuse(name, "already sealed; use reseal to move it to the primary key")
+        return origin
 
-    def plain_field(self, schema: pa.Schema, name: str, memory: Memory | None) -> pa.Field:
-        """The field of a column that is opened: what it was before, as far as that is remembered."""
+    def plain_field(self, schema: pa.Schema, name: str, origin: Origin | None) -> pa.Field:
+        """Returns the field of an opened column, with its original type if it is known."""
         now = schema.field(name)
         nullable = now.nullable or self.forged == "null"
-        if memory is None:
+        if origin is None:
             return pa.field(name, pa.binary(), nullable, now.metadata)
         try:
-            return unpacked_field(memory["arrow"]).with_name(name).with_nullable(nullable)
+            return unpacked_field(origin["arrow"]).with_name(name).with_nullable(nullable)
         except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            raise self.refuse(name, f"what is remembered of its type is damaged: {error!r}") from None
+            raise self.refuse(name, f"the original type in its metadata is damaged: {error!r}") from None
 
 
-ORDERED = "its categories have an order, which would be lost: cast it to text first"
+ORDERED = "the order of its categories would be lost: cast it to text first"
 
-# What runs once nothing is left to be refused: it writes a file, and says now and then how far it is.
-Way = Callable[[Path], Iterator[float]]
+# Writes the output after all checks, and yields the progress from 0 to 1.
+Write = Callable[[Path], Iterator[float]]
 
 
 # ---- from CSV to CSV
 
 
-def csv_to_csv(work: Work) -> Way:
-    """Changes cells and leaves all other bytes as they are."""
+def csv_to_csv(work: Work) -> Write:
+    """Replaces cells, and preserves all other bytes."""
     path = work.source.path
     try:
         with path.open("rb") as file:
@@ -230,37 +229,39 @@ def csv_to_csv(work: Work) -> Way:
     work.check_names(top.names)
     wanted = [top.names.index(name) for name in [*work.columns, *([work.row_id] if work.row_id else [])]]
 
-    def turn(block: _csv.Block, column: int, ids: pa.Array | None) -> list[bytes]:
+    def transform(block: _csv.Block, column: int, ids: pa.Array | None) -> list[bytes]:
         name, quote = work.columns[column], top.quoted[wanted[column]]
         values, place = block.cells(column), (0, block.first_row)
         sealed = (
             pa.array(values, pa.binary()) if work.verb == "seal" else work.from_base64(name, values, place)
         )
-        turned = work.turn(name, sealed, ids, place).to_pylist()
+        transformed = work.transform(name, sealed, ids, place).to_pylist()
         if work.verb != "open":
-            turned = [None if value is None else b64encode(value) for value in turned]
-        return [_csv.written(value, quote=quote) for value in turned]
+            transformed = [None if value is None else b64encode(value) for value in transformed]
+        return [_csv.written(value, quote=quote) for value in transformed]
 
-    def way(part: Path) -> Iterator[float]:
+    def write_output(part: Path) -> Iterator[float]:
         size = max(1, path.stat().st_size)
         with path.open("rb") as file, part.open("wb") as out:
             out.write(file.read(top.size))
             try:
                 for block in _csv.blocks(file, top, wanted):
                     ids = pa.array(block.cells(len(work.columns)), pa.binary()) if work.row_id else None
-                    out.write(block.with_cells([turn(block, at, ids) for at in range(len(work.columns))]))
+                    out.write(
+                        block.with_cells([transform(block, at, ids) for at in range(len(work.columns))])
+                    )
                     yield block.end / size
             except _csv.CsvError as error:
                 raise CommandError(f"{path}: row {error.row}: {error}") from None
 
-    return way
+    return write_output
 
 
 # ---- from Parquet to Parquet
 
 
-def parquet_to_parquet(work: Work) -> Way:
-    """Replaces the pages of some columns and copies those of all others."""
+def parquet_to_parquet(work: Work) -> Write:
+    """Replaces the pages of the selected columns, and copies those of all others."""
     path = work.source.path
     work.check_names(work.source.schema.names)
     try:
@@ -272,24 +273,24 @@ def parquet_to_parquet(work: Work) -> Way:
     except _parquet.ParquetError as error:
         raise CommandError(f"{path}: {error}") from None
 
-    def way(part: Path) -> Iterator[float]:
+    def write_output(part: Path) -> Iterator[float]:
         with path.open("rb") as file, part.open("wb") as out:
             try:
                 yield from _parquet.Rewriter(file, footer, replaced, out).run()
             except _parquet.ParquetError as error:
                 raise CommandError(f"{path}: {error}") from None
 
-    return way
+    return write_output
 
 
 class ParquetChange:
-    """What becomes of a Parquet file's footer."""
+    """The changes to a Parquet file's footer."""
 
     def __init__(self, work: Work, footer: _parquet.Footer) -> None:
         self.work = work
         self.footer = footer
         self.notes = dict(footer.notes)
-        self.memories = memories(self.notes)
+        self.origins = origins(self.notes)
         self.orders = _parquet.sorting(footer)
         self.sealed = {at for at, leaf in enumerate(footer.leaves) if leaf.plain and self.is_sealed(leaf.top)}
         self.arrow: pa.Schema | None = None
@@ -297,26 +298,26 @@ class ParquetChange:
             try:
                 self.arrow = pa.ipc.read_schema(pa.py_buffer(b64decode(self.notes[ARROW_KEY])))
             except (pa.ArrowException, ValueError) as error:
-                raise _parquet.ParquetError(f"its Arrow schema cannot be read: {error}") from None
+                raise _parquet.ParquetError(f"the Arrow schema cannot be read: {error}") from None
 
     def is_sealed(self, name: str) -> bool:
         schema = self.work.source.schema
-        return schema.names.count(name) == 1 and remembered(schema, name) is not None
+        return schema.names.count(name) == 1 and origin_of(schema, name) is not None
 
     def column(self, name: str) -> tuple[int, _parquet.Replacement]:
-        """Notes the change of a column, and gives its number and what it becomes."""
+        """Applies the change of a column to the footer. Returns the column's index and replacement."""
         work = self.work
-        memory = work.memory(work.source.schema, name)
+        origin = work.origin(work.source.schema, name)
         leaf = self.footer.leaf(name)
         if leaf is None:
             kind = work.source.schema.field(name).type
-            work.turn(name, pa.array([], plain_type(kind)), None, (0, 0))
+            work.transform(name, pa.array([], plain_type(kind)), None, (0, 0))
             raise work.refuse(name, "its values are not bytes or text")
         before = self.footer.elements[self.footer.leaves[leaf].element]
         if work.verb == "seal":
             element, codec, dictionary = self.seal(name, leaf, before), "NONE", False
         elif work.verb == "open":
-            element, codec, dictionary = self.open(name, leaf, before, memory)
+            element, codec, dictionary = self.open(name, leaf, before, origin)
         else:
             element, codec, dictionary = before, "NONE", False
         nullable = get(element, _parquet.ELEMENT_REPETITION) == _parquet.OPTIONAL
@@ -336,47 +337,47 @@ class ParquetChange:
         work, footer = self.work, self.footer
         field = self.arrow_field(name) or work.source.schema.field(name).remove_metadata()
         kind = work.source.schema.field(name).type
-        # Polars notes the categories and their order beside the type.
+        # Polars also stores the categories and their order in the metadata.
         noted = any(key.startswith(b"_PL_ENUM") for key in field.metadata or ())
         if pa.types.is_dictionary(kind) and kind.ordered and not noted:
             raise work.refuse(name, ORDERED)
-        work.turn(name, pa.array([], plain_type(kind)), None, (0, 0))
+        work.transform(name, pa.array([], plain_type(kind)), None, (0, 0))
         element = _parquet.sealed_element(before)
-        memory: Memory = {
+        origin: Origin = {
             "arrow": packed_field(field),
             "parquet": b64encode(serialize(before)).decode(),
         }
         if footer.groups:
             meta = footer.chunk(0, leaf)
-            memory["codec"] = _parquet.CODECS.get(get(meta, _parquet.META_CODEC))
-            memory["dictionary"] = _parquet.has_dictionary(meta)
+            origin["codec"] = _parquet.CODECS.get(get(meta, _parquet.META_CODEC))
+            origin["dictionary"] = _parquet.has_dictionary(meta)
         if any(leaf == entry[0] for order in self.orders for entry in order or []):
-            memory["sorting"] = self.orders
+            origin["sorting"] = self.orders
         self.sealed.add(leaf)
         _parquet.sort_by(footer, self.orders, self.sealed)
         self.notes, notes = describe_sealed(self.notes, name)
         if notes:
-            memory["notes"] = notes
+            origin["notes"] = notes
         if self.arrow_field(name) is None:
-            self.memories[name] = memory
+            self.origins[name] = origin
         else:
             self.set_arrow(
-                sealed_field(field, pa.binary(), memory), lambda notes: describe_sealed(notes, name)[0]
+                sealed_field(field, pa.binary(), origin), lambda notes: describe_sealed(notes, name)[0]
             )
         return element
 
-    def open(self, name: str, leaf: int, before: Struct, memory: Memory | None) -> tuple[Struct, str, bool]:
+    def open(self, name: str, leaf: int, before: Struct, origin: Origin | None) -> tuple[Struct, str, bool]:
         work, footer = self.work, self.footer
-        field = work.plain_field(work.source.schema, name, memory)
-        memory = memory or {}
+        field = work.plain_field(work.source.schema, name, origin)
+        origin = origin or {}
         try:
-            if "parquet" in memory:
-                element = parse(b64decode(memory["parquet"], validate=True))[0]
+            if "parquet" in origin:
+                element = parse(b64decode(origin["parquet"], validate=True))[0]
             else:
                 element = _parquet.element_of(field.remove_metadata())
             _parquet.storage(element)
         except (pa.ArrowException, ValueError, TypeError) as error:
-            raise work.refuse(name, f"what is remembered of its type is damaged: {error}") from None
+            raise work.refuse(name, f"the original type in its metadata is damaged: {error}") from None
         for number in (_parquet.ELEMENT_NAME, _parquet.ELEMENT_REPETITION, _parquet.ELEMENT_ID):
             element.pop(number, None)
             if number in before:
@@ -384,22 +385,22 @@ class ParquetChange:
         if field.nullable:
             element[_parquet.ELEMENT_REPETITION] = (I32, _parquet.OPTIONAL)
         self.sealed.discard(leaf)
-        orders = memory.get("sorting", self.orders)
+        orders = origin.get("sorting", self.orders)
         try:
             _parquet.sort_by(footer, orders, self.sealed)
             self.orders = orders
         except (ValueError, TypeError):
-            pass  # the rows were written anew since: in other row groups, or by other columns
-        notes = memory.get("notes", {})
+            pass  # the file has been rewritten with other row groups or columns
+        notes = origin.get("notes", {})
         self.notes = describe_opened(self.notes, name, notes)
-        self.memories.pop(name, None)
+        self.origins.pop(name, None)
         if self.arrow_field(name) is not None:
             self.set_arrow(field, lambda metadata: describe_opened(metadata, name, notes))
-        return element, self.codec(memory), memory.get("dictionary") is not False
+        return element, self.codec(origin), origin.get("dictionary") is not False
 
-    def codec(self, memory: Memory) -> str:
-        """How an opened column is compressed: as it was, or as another column is."""
-        codecs = [memory.get("codec")]
+    def codec(self, origin: Origin) -> str:
+        """Returns the codec for an opened column: the original one, or that of another column."""
+        codecs = [origin.get("codec")]
         if self.footer.groups:
             chunks = (self.footer.chunk(0, leaf) for leaf in range(len(self.footer.leaves)))
             codecs += [_parquet.CODECS.get(get(meta, _parquet.META_CODEC)) for meta in chunks]
@@ -407,7 +408,7 @@ class ParquetChange:
         return next((str(codec) for codec in codecs if codec in _parquet.CODECS.values()), "SNAPPY")
 
     def arrow_field(self, name: str) -> pa.Field | None:
-        """How the Arrow schema in the file describes a column, if it does."""
+        """Returns the field of a column in the file's Arrow schema, if it has one."""
         if self.arrow is None or self.arrow.names.count(name) != 1:
             return None
         return self.arrow.field(name)
@@ -420,16 +421,16 @@ class ParquetChange:
         self.arrow = arrow.with_metadata(describe(arrow.metadata)) if arrow.metadata else arrow
 
     def note(self) -> None:
-        """Writes the notes into the footer."""
+        """Writes the metadata to the footer."""
         if self.arrow is not None and self.work.verb != "reseal":
             self.notes[ARROW_KEY] = b64encode(self.arrow.serialize())
-        self.notes.pop(MEMORY_KEY, None)
-        if self.memories:
-            self.notes[MEMORY_KEY] = json.dumps(self.memories).encode()
+        self.notes.pop(ORIGIN_KEY, None)
+        if self.origins:
+            self.notes[ORIGIN_KEY] = json.dumps(self.origins).encode()
         self.footer.note(self.notes)
 
     def arrays(self, name: str, leaf: int, group: int, field: pa.Field, *, text: bool) -> Iterator[pa.Array]:
-        """The new values of a row group, some thousands at a time."""
+        """Yields the new values of a row group, some thousands at a time."""
         work, file = self.work, self.work.source.parquet
         assert file is not None
         meta = self.footer.chunk(group, leaf)
@@ -443,9 +444,9 @@ class ParquetChange:
         try:
             for batch in file.iter_batches(rows, row_groups=[group], columns=columns):
                 ids = batch.column(work.row_id) if work.row_id else None
-                turned = work.turn(name, batch.column(name), ids, (group, first), text=text)
+                transformed = work.transform(name, batch.column(name), ids, (group, first), text=text)
                 try:
-                    yield turned.cast(pa.binary()).cast(field.type)
+                    yield transformed.cast(pa.binary()).cast(field.type)
                 except pa.ArrowInvalid as error:
                     raise CommandError(work.where(name, (group, first), str(error))) from None
                 first += batch.num_rows
@@ -456,8 +457,8 @@ class ParquetChange:
 # ---- from one format to another, and from Arrow to Arrow
 
 
-def convert(work: Work, out: Path) -> Way:
-    """Reads all columns and writes them in another format."""
+def convert(work: Work, out: Path) -> Write:
+    """Reads all columns and writes them in another format, or from Arrow to Arrow."""
     source = work.source
     work.check_names(source.schema.names)
     schema = converted_schema(work, to_text=out.suffix == ".csv")
@@ -472,7 +473,7 @@ def convert(work: Work, out: Path) -> Way:
         raise work.refuse(error.column, error) from None
     wraps = {name: Wrapped(schema.field(name).type) for name in work.columns}
 
-    def turn(piece: Piece) -> Piece:
+    def transform(piece: Piece) -> Piece:
         batch, place = piece.batch, (piece.group, piece.first_row)
         ids = batch.column(work.row_id) if work.row_id else None
         changed = {}
@@ -480,7 +481,7 @@ def convert(work: Work, out: Path) -> Way:
             array = batch.column(name)
             if source.text and work.verb != "seal":
                 array = work.from_base64(name, array.to_pylist(), place)
-            array = work.turn(name, array, ids, place, text=is_text(wraps[name].kind))
+            array = work.transform(name, array, ids, place, text=is_text(wraps[name].kind))
             if out.suffix == ".csv" and work.verb != "open":
                 array = pa.array([value and b64encode(value) for value in array.to_pylist()], pa.string())
             try:
@@ -492,54 +493,57 @@ def convert(work: Work, out: Path) -> Way:
         ]
         return replace(piece, batch=pa.RecordBatch.from_arrays(arrays, schema=schema))
 
-    # From Arrow to Arrow, record batches stay.
-    whole = out.suffix in ARROW and source.path.suffix in ARROW
+    # From Arrow to Arrow, record batches are preserved.
+    keep_batches = out.suffix in ARROW and source.path.suffix in ARROW
 
-    def turned() -> Iterator[Piece]:
+    def transformed() -> Iterator[Piece]:
         for piece in source.pieces():
-            yield from map(turn, [piece] if whole else slices(piece))
+            yield from map(transform, [piece] if keep_batches else slices(piece))
 
-    return lambda part: write(part, out.suffix, source, schema, turned())
+    return lambda part: write(part, out.suffix, source, schema, transformed())
 
 
 def converted_schema(work: Work, *, to_text: bool) -> pa.Schema:
-    """The schema of the output."""
+    """Returns the schema of the output."""
     schema = work.source.schema
     metadata = dict(schema.metadata or {})
     for name in work.columns:
         field = schema.field(name)
-        memory = work.memory(schema, name)
+        origin = work.origin(schema, name)
         if work.verb == "seal":
             kind = field.type
             if pa.types.is_dictionary(kind) and kind.ordered and not to_text:
                 raise work.refuse(name, ORDERED)
-            sealed = work.turn(name, pa.array([], plain_type(kind)), None, (0, 0)).type
+            sealed = work.transform(name, pa.array([], plain_type(kind)), None, (0, 0)).type
             metadata, notes = describe_sealed(metadata, name)
-            memory = {"arrow": packed_field(field), **({"notes": notes} if notes else {})}
-            changed = sealed_field(field, sealed, memory)
+            origin = {"arrow": packed_field(field), **({"notes": notes} if notes else {})}
+            changed = sealed_field(field, sealed, origin)
         elif work.verb == "open":
-            changed = work.plain_field(schema, name, memory)
-            metadata = describe_opened(metadata, name, (memory or {}).get("notes", {}))
-            rest = {other: kept for other, kept in memories(metadata).items() if other != name}
-            metadata.pop(MEMORY_KEY, None)
+            changed = work.plain_field(schema, name, origin)
+            metadata = describe_opened(metadata, name, (origin or {}).get("notes", {}))
+            rest = {other: kept for other, kept in origins(metadata).items() if other != name}
+            metadata.pop(ORIGIN_KEY, None)
             if rest:
-                metadata[MEMORY_KEY] = json.dumps(rest).encode()
+                metadata[ORIGIN_KEY] = json.dumps(rest).encode()
         else:
             changed = field if not work.source.text else field.with_type(pa.binary())
         if to_text or (work.source.text and work.verb == "open"):
             changed = pa.field(name, pa.string(), changed.nullable)
         schema = schema.set(schema.get_field_index(name), changed)
-    # with_metadata(None) makes an empty map, which is written.
+    # with_metadata(None) would write an empty map.
     return schema.with_metadata(metadata) if metadata else schema.remove_metadata()
 
 
 def change(options: argparse.Namespace) -> int:
-    """Carries out ``seal``, ``open`` or ``reseal``."""
+    """Carries out ``seal``, ``open`` or ``reseal``. Returns the exit status."""
     if len(options.columns) > 1 and "{column}" not in options.context:
-        raise CommandError("with several columns the context must contain {column}", status=BAD_COMMAND)
+        raise CommandError(
+            "the context must contain {column} if there are several columns", status=BAD_COMMAND
+        )
     if options.row_id in options.columns:
         raise CommandError(
-            f"the row ids of {options.row_id!r} cannot be sealed with themselves", status=BAD_COMMAND
+            f"--row-id {options.row_id}: the row ids must be in a column that is not named by --column",
+            status=BAD_COMMAND,
         )
     out = Path(os.path.realpath(options.output))
     check_suffix(out)
@@ -560,15 +564,15 @@ def change(options: argparse.Namespace) -> int:
         forged=getattr(options, "forged", "raise"),
     )
     if suffixes == (".parquet", ".parquet"):
-        way = parquet_to_parquet(work)
+        write_output = parquet_to_parquet(work)
     elif suffixes == (".csv", ".csv"):
-        way = csv_to_csv(work)
+        write_output = csv_to_csv(work)
     else:
-        way = convert(work, out)
+        write_output = convert(work, out)
     permissions = output_permissions(options.input, out, options.verb, force=options.force)
     try:
-        with whole_file(out, permissions) as part, progress_bar(options.verb) as show:
-            show(way(part))
+        with atomic_file(out, permissions) as part, progress_bar(options.verb) as show:
+            show(write_output(part))
     except OSError as error:
         raise CommandError(f"{out}: cannot be written: {error.strerror or error}", status=BAD_FILE) from None
     for name, count in work.nulled.items():
@@ -581,7 +585,7 @@ def change(options: argparse.Namespace) -> int:
 
 
 def read_keyset(path: str) -> Keyset:
-    """Reads a keyset in Tink's JSON, from standard input if the path is ``-``."""
+    """Reads a Tink keyset in JSON; ``-`` is standard input. Warns if others can access the file."""
     if path == "-":
         text = sys.stdin.read()
     else:
@@ -589,7 +593,7 @@ def read_keyset(path: str) -> Keyset:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             if mode & 0o077:
                 print(
-                    f"warning: {path}: others may read or change these keys; chmod 600 {path}",
+                    f"warning: {path}: other users can read or change these keys; run chmod 600 {path}",
                     file=sys.stderr,
                 )
             text = file.read()
@@ -604,7 +608,7 @@ def read_keyset(path: str) -> Keyset:
 
 @dataclass
 class Count:
-    """What one column holds. ``unsealed`` pieces have a value that is not sealed."""
+    """What a column contains. ``unsealed`` counts pieces that contain a value that is not sealed."""
 
     rows: int = 0
     nulls: int = 0
@@ -618,34 +622,34 @@ class Count:
 
 
 def inspect(options: argparse.Namespace) -> int:
-    """Prints which columns look sealed, and under which keys."""
+    """Prints which columns appear to be sealed, and under which keys. Returns the exit status."""
     source = read(options.input)
     keyset = read_keyset(options.keyset) if options.keyset else None
     schema = source.schema
     for name in options.columns or ():
         if name not in schema.names:
             raise CommandError(
-                f"{source.path}: no column is named {name!r}; there are {', '.join(schema.names)}"
+                f"{source.path}: no column is named {name!r}; the file has {', '.join(schema.names)}"
             )
-    # By number, for names may come twice.
-    wanted = [at for at, name in enumerate(schema.names) if not options.columns or name in options.columns]
-    counts = {at: Count() for at in wanted}
+    # By index, because names can be ambiguous.
+    selected = [at for at, name in enumerate(schema.names) if not options.columns or name in options.columns]
+    counts = {at: Count() for at in selected}
 
-    def count() -> Iterator[float]:
+    def count_values() -> Iterator[float]:
         for piece in source.pieces():
-            for at, so_far in counts.items():
+            for at, count in counts.items():
                 try:
-                    inspect_piece(piece.batch.column(at), so_far, text=source.text)
+                    inspect_piece(piece.batch.column(at), count, text=source.text)
                 except ValueError as error:
                     where = f"{source.path}: {source.unit} {piece.group}, column {schema.field(at).name!r}"
                     raise CommandError(f"{where}: {error}") from None
             yield piece.done
 
     with progress_bar("inspect") as show:
-        show(count())
+        show(count_values())
     header = ["column", "type", "values", "nulls", "sealed", "keys"]
     lines = [header] + [
-        describe(schema.field(at).name, schema.field(at).type, counts[at], keyset) for at in wanted
+        describe(schema.field(at).name, schema.field(at).type, counts[at], keyset) for at in selected
     ]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
@@ -667,7 +671,7 @@ def inspect_piece(array: pa.Array, count: Count, *, text: bool) -> None:
 
 
 def envelope_of(text: str | None) -> bytes | None:
-    """The sealed value that a CSV text stands for, or something that is none."""
+    """Decodes a CSV cell, or returns bytes that are not a sealed value."""
     try:
         return None if text is None else b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -693,7 +697,7 @@ def key_note(key: int, keyset: Keyset | None) -> str:
 
 @contextlib.contextmanager
 def progress_bar(verb: str) -> Iterator[Callable[[Iterable[float]], None]]:
-    """Shows on a terminal, and there alone, how far the work is."""
+    """Displays the progress if standard error is a terminal."""
     columns = (TextColumn(verb), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(
         *columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
@@ -717,16 +721,19 @@ def parser() -> argparse.ArgumentParser:
     )
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb, does in (
-        ("seal", "encrypt and authenticate columns"),
-        ("open", "verify and decrypt columns"),
-        ("reseal", "move sealed columns to the keyset's primary key"),
+        ("seal", "encrypts and authenticates columns"),
+        ("open", "verifies and decrypts columns"),
+        ("reseal", "moves sealed columns to the keyset's primary key"),
     ):
-        one = verbs.add_parser(verb, help=does, description=f"Copies IN to OUT; on the way, {does}.")
+        one = verbs.add_parser(verb, help=does, description=f"Copies IN to OUT, and {does} on the way.")
         one.set_defaults(do=change)
         one.add_argument("input", metavar="IN", type=Path)
         one.add_argument("output", metavar="OUT", type=Path)
         one.add_argument(
-            "--keyset", metavar="FILE", required=True, help="a keyset in Tink's JSON; - is standard input"
+            "--keyset",
+            metavar="FILE",
+            required=True,
+            help="the keyset in Tink's JSON format; - reads standard input",
         )
         one.add_argument(
             "--column",
@@ -734,41 +741,51 @@ def parser() -> argparse.ArgumentParser:
             dest="columns",
             action="append",
             required=True,
-            help="may be given several times",
+            help="a column to process; can be repeated",
         )
         one.add_argument(
             "--context",
             metavar="TEXT",
             default="{column}",
-            help="what every value is bound to; {column} stands for the column's name (default: %(default)s)",
+            help="binds every value to this text; {column} is the column's name (default: %(default)s)",
         )
         one.add_argument(
-            "--row-id", metavar="NAME", help="a column whose value each sealed value is bound to as well"
+            "--row-id", metavar="NAME", help="also binds every value to the value of this column in its row"
         )
-        one.add_argument("--threads", metavar="N", type=threads, help="cores to use (default: all)")
-        one.add_argument("--force", action="store_true", help="replace OUT, which may be IN")
+        one.add_argument(
+            "--threads", metavar="N", type=threads, help="number of threads (default: all processors)"
+        )
+        one.add_argument("--force", action="store_true", help="replace OUT if it exists; OUT may be IN")
         if verb == "open":
             one.add_argument(
                 "--forged",
                 choices=("raise", "null"),
                 default="raise",
-                help="end at a value that does not open (default), or make it null and go on",
+                help="what to do if a value does not open: fail (default), or replace it by null",
             )
-    look = verbs.add_parser(
+    inspector = verbs.add_parser(
         "inspect",
-        help="show which columns are sealed, and under which keys",
-        description="Shows which columns look sealed, and under which keys; nothing is verified.",
+        help="shows which columns are sealed, and under which keys",
+        description="Shows which columns appear to be sealed, and under which keys. Nothing is verified.",
     )
-    look.set_defaults(do=inspect)
-    look.add_argument("input", metavar="IN", type=Path)
-    look.add_argument("--keyset", metavar="FILE", help="marks its primary key, and keys that it lacks")
-    look.add_argument("--column", metavar="NAME", dest="columns", action="append", help="only this one")
+    inspector.set_defaults(do=inspect)
+    inspector.add_argument("input", metavar="IN", type=Path)
+    inspector.add_argument(
+        "--keyset", metavar="FILE", help="mark this keyset's primary key, and keys that it does not have"
+    )
+    inspector.add_argument(
+        "--column",
+        metavar="NAME",
+        dest="columns",
+        action="append",
+        help="inspect only this column; can be repeated",
+    )
     return top
 
 
 def threads(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of cores")
+        raise argparse.ArgumentTypeError(f"invalid number of threads {text!r}; use 1 or more")
     return int(text)
 
 

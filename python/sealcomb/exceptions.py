@@ -1,7 +1,7 @@
-"""What sealcomb raises.
+"""The exceptions of sealcomb.
 
-Where pyca's `cryptography` is installed, `InvalidTag`, `InvalidSignature` and `AlreadyFinalized` are its own,
-so that a program that catches them goes on catching them.
+`InvalidTag`, `InvalidSignature` and `AlreadyFinalized` are those of pyca's `cryptography` if it is installed,
+so programs that catch pyca's exceptions also catch these.
 """
 
 __all__ = [
@@ -21,20 +21,20 @@ try:
 except ImportError:
 
     class AlreadyFinalized(Exception):  # type: ignore[no-redef]  # noqa: N818
-        """A `CMAC` is used after its end."""
+        """A `CMAC` was used after it was finalized."""
 
     class InvalidSignature(Exception):  # type: ignore[no-redef]  # noqa: N818
-        """A message's CMAC is another."""
+        """A message does not have the expected CMAC."""
 
     class InvalidTag(Exception):  # type: ignore[no-redef]  # noqa: N818
-        """A message did not verify: it, its nonce, its associated data or its key has changed."""
+        """A message did not verify: the message, nonce, associated data or key differs."""
 
 
 class ForgedMessages(InvalidTag):
-    """Messages of `decrypt_many` did not verify; nothing of the call's messages is returned."""
+    """Messages passed to `decrypt_many` did not verify. No message of the call is returned."""
 
     indices: tuple[int, ...]
-    """Which messages, counted from 0."""
+    """The indices of the messages that did not verify, counted from 0."""
 
     def __init__(self, indices: list[int]) -> None:
         super().__init__(indices)
@@ -42,19 +42,17 @@ class ForgedMessages(InvalidTag):
 
     @property
     def index(self) -> int:
-        """The first of them."""
+        """The index of the first message that did not verify."""
         return self.indices[0]
 
     def __str__(self) -> str:
-        few = self.indices[:10]
-        shown = ", ".join(map(str, few)) + (", ..." if len(self.indices) > len(few) else "")
-        return (
-            f'{len(self.indices)} messages did not verify: {shown}; forged="none" gives None in their places'
-        )
+        first = self.indices[:10]
+        shown = ", ".join(map(str, first)) + (", ..." if len(self.indices) > len(first) else "")
+        return f'{len(self.indices)} messages did not verify: {shown}; forged="none" returns None for them'
 
 
 class KeysetError(ValueError):
-    """A keyset is not usable as it is; the text says what to do."""
+    """A keyset cannot be used. The text says why, and what to do."""
 
 
 class LimitReached(RuntimeError):  # noqa: N818
@@ -62,12 +60,12 @@ class LimitReached(RuntimeError):  # noqa: N818
 
 
 class _Row(Exception):  # noqa: N818
-    """A row of a column that was not opened."""
+    """A row of a column did not open."""
 
     chunk: int
-    """Which chunk of the column, counted from 0; 0 where it has none."""
+    """The index of the chunk, counted from 0; 0 if the column is not chunked."""
     row: int
-    """Which row of that chunk, counted from 0."""
+    """The index of the row in its chunk, counted from 0."""
 
     def __init__(self, reason: str, chunk: int, row: int) -> None:
         super().__init__(reason, chunk, row)
@@ -82,14 +80,14 @@ class ForgedRow(_Row, InvalidTag):
 
 
 class NotSealed(_Row, ValueError):  # noqa: N818
-    """A value of a column is no sealed value: it was cut short, or never sealed."""
+    """A value of a column is not a sealed value: it was truncated, or never sealed."""
 
 
 class UnknownKey(_Row, KeysetError):  # noqa: N818
-    """A value of a column was sealed under a key that the keyset doesn't have."""
+    """A value of a column was sealed under a key that the keyset does not have, or cannot use."""
 
     key_id: int
-    """The id of that key."""
+    """The id of the key."""
 
     def __init__(self, reason: str, chunk: int, row: int, key_id: int) -> None:
         super().__init__(reason, chunk, row)

@@ -1,7 +1,7 @@
-"""Key providers: what fetches a keyset by its name, where the data is.
+"""Key providers: picklable callables that fetch a keyset by name, where the data is.
 
-A provider is a callable, `provider(name) -> Keyset`. What goes over the wire is the provider, never a key:
-those of this module carry a prefix or a folder, and can be pickled. A function of your own is one as well:
+A provider is any callable `provider(name) -> Keyset`. A job carries the provider, never a key: the providers
+in this module only contain a prefix or a folder. A custom function works, too:
 
     def from_vault(name: str) -> Keyset:
         return Keyset.from_tink_json(vault_client().read(f"keysets/{name}"))
@@ -25,16 +25,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class KeyProvider(Protocol):
-    """Gives the keyset with a name, each time it is asked; whoever asks often keeps what it got."""
+    """Returns the keyset with a name. Callers may cache the result."""
 
     def __call__(self, name: str, /) -> Keyset: ...
 
 
 @dataclass(frozen=True)
 class keys_from_env:  # noqa: N801
-    """Keysets in environment variables: that with the name `ids` is the Tink JSON in `SEALCOMB_KEYSET_IDS`.
+    """Reads keysets from environment variables: `ids` is the Tink JSON in `SEALCOMB_KEYSET_IDS`.
 
-    The variable's name is the prefix and the keyset's name in capitals, with `_` for `-` and `.`.
+    The name of the variable is `prefix` and the name of the keyset in upper case, with `_` for `-` and `.`.
+
+    Calling it raises `KeysetError` if the name is invalid, the variable is not set, or its content is not a
+    usable keyset.
     """
 
     prefix: str = "SEALCOMB_KEYSET_"
@@ -45,7 +48,7 @@ class keys_from_env:  # noqa: N801
             text = os.environ[variable]
         except KeyError:
             message = (
-                f"keyset {name!r}: the environment variable {variable} is not set; put its Tink JSON there"
+                f"keyset {name!r}: the environment variable {variable} is not set; set it to the Tink JSON"
             )
             raise KeysetError(message) from None
         return Keyset.from_tink_json(text)
@@ -53,7 +56,11 @@ class keys_from_env:  # noqa: N801
 
 @dataclass(frozen=True)
 class keys_from_file:  # noqa: N801
-    """Keysets in a folder, e.g. a mounted secret: that with the name `ids` is the Tink JSON in `ids.json`."""
+    """Reads keysets from a folder, such as a mounted secret: `ids` is the Tink JSON in `ids.json`.
+
+    Calling it raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
+    usable keyset.
+    """
 
     folder: str | os.PathLike[str]
 
@@ -63,11 +70,14 @@ class keys_from_file:  # noqa: N801
 
 @dataclass(frozen=True)
 class keys_from_wrapped:  # noqa: N801
-    """Encrypted keysets in a folder, as Tink writes them: that with the name `ids` is in `ids.json`.
+    """Reads encrypted Tink keysets from a folder: `ids` is in `ids.json`.
 
-    `unwrap` decrypts: it gets the bytes of `encryptedKeyset` and returns the serialized keyset. That is where
-    a KMS is asked. It is pickled with the provider, so it is a function of a module, or an object that has no
-    secret and makes its connection when it is called.
+    `unwrap` takes the bytes of `encryptedKeyset` and returns the serialized keyset, usually by calling a KMS.
+    It is pickled with the provider, so it must be a module-level function, or an object that contains no
+    secrets and connects when it is called.
+
+    Calling it raises `KeysetError` if the name is invalid, the file cannot be read, or its content is not a
+    usable keyset.
     """
 
     folder: str | os.PathLike[str]
@@ -76,7 +86,7 @@ class keys_from_wrapped:  # noqa: N801
     def __call__(self, name: str, /) -> Keyset:
         wrapped = encrypted_keyset(_read(self.folder, name))
         if wrapped is None:
-            raise KeysetError(f"keyset {name!r} is not encrypted; keys_from_file takes it")
+            raise KeysetError(f"keyset {name!r} is not encrypted; use keys_from_file")
         return Keyset.from_tink_binary(self.unwrap(wrapped))
 
 
@@ -86,16 +96,16 @@ def _read(folder: str | os.PathLike[str], name: str) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise KeysetError(
-            f"keyset {name!r}: {path} can't be read ({error.strerror}); put its Tink JSON there"
+            f"keyset {name!r}: cannot read {path} ({error.strerror}); store its Tink JSON there"
         ) from None
     except UnicodeDecodeError:
-        raise KeysetError(f"keyset {name!r}: {path} is not text; put its Tink JSON there") from None
+        raise KeysetError(f"keyset {name!r}: {path} is not UTF-8 text; store its Tink JSON there") from None
 
 
 def _checked(name: str) -> str:
-    """A name that leads out of the folder is none."""
+    """Returns the name of a keyset if it is valid. Names with path separators are rejected, for example."""
     if not _NAME.fullmatch(name):
         raise KeysetError(
-            f"keyset {name!r}: names have letters, digits, '.', '_', '-', and begin with one of the first two"
+            f"invalid keyset name {name!r}: use letters, digits, '.', '_', '-'; begin with a letter or digit"
         )
     return name

@@ -1,13 +1,13 @@
 """Sealed columns in Spark: ``seal`` and ``open`` for DataFrames, ``seal_udf`` and ``open_udf`` for SQL.
 
-Keys never travel with a job. What Spark pickles, plans and logs holds a *key provider* and the names of
-keysets; each Python worker on the executors calls the provider when it meets its first value, and keeps the
-keyset for ten minutes.
+Keys never travel with a job. Pickles, plans and logs contain a *key provider* and the names of keysets. Each
+Python worker on the executors calls the provider when it processes its first value, and caches the keyset for
+ten minutes.
 
-A task may run twice, because it failed, was slow or lost its executor. That is safe with the policies
-``random`` (every attempt draws new nonces, and AES-GCM-SIV bears even a repeated one) and ``deterministic``
-(every attempt gives the same bytes). The policy ``gcm`` counts its values within one process, which many
-workers cannot do together, so sealing under it is refused here.
+Spark may run a task twice, because it failed, was slow or lost its executor. This is safe under the policies
+``random`` (every attempt draws new nonces, and AES-GCM-SIV tolerates even a repeated one) and
+``deterministic`` (every attempt yields the same bytes). Sealing under ``gcm`` is refused, because its limit
+is counted per process and cannot be enforced across workers.
 
 >>> import sealcomb.spark
 >>> from sealcomb import keys_from_file
@@ -66,17 +66,27 @@ def seal(
     context: str = "{column}",
     row_id: str | None = None,
 ) -> DataFrame:
-    """Seals columns of strings or bytes; the others pass unchanged.
+    """Seals columns of strings or bytes. Other columns pass unchanged, and nulls stay null.
 
-    ``columns`` maps each column to the name of its keyset, which the provider ``keys`` gives in the
-    executors. ``context`` is what every value is bound to, where ``{column}`` stands for the column's name;
-    ``row_id`` names a column whose value each sealed value is bound to as well. Nulls stay null.
+    Under a random policy, a column has other bytes each time Spark computes it. Do not repartition, join or
+    group *by* it, and write it only after the last shuffle.
 
-    A random policy gives other bytes each time that Spark computes the column. Write it or group by it only
-    after the last shuffle; do not repartition, join or group *by* it.
+    Args:
+        df: The DataFrame.
+        columns: The name of the keyset for each column to seal.
+        keys: The key provider, which is called in the executors.
+        context: The text that every value is bound to. ``{column}`` is the column's name.
+        row_id: A column of ids. Every value is also bound to the id in its row.
 
-    Raises ``ValueError`` for a column that is not there and ``TypeError`` for one that is neither string nor
-    binary, at once. A job fails with ``KeysetError`` if the keyset's policy is ``gcm``.
+    Returns:
+        The DataFrame, in which the sealed columns are binary.
+
+    Raises:
+        ValueError: ``columns`` is empty, a column is missing or ambiguous, or ``context`` or ``row_id`` is
+            invalid.
+        TypeError: A column is neither string nor binary, or ``keys`` is not a key provider.
+
+    A job fails with ``KeysetError`` if the policy of a keyset is ``gcm``.
 
     >>> sealed = seal(people, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
@@ -93,14 +103,26 @@ def open(  # noqa: A001, PLR0913
     row_id: str | None = None,
     forged: Literal["raise", "null"] = "raise",
 ) -> DataFrame:
-    """Opens columns that ``seal``, the command or anything that writes Tink's format has sealed.
+    """Opens columns that were sealed by ``seal``, the command, or another program in Tink's format.
 
-    A column that ``seal`` made of strings becomes one of strings again, even by way of a Parquet file that
-    Spark wrote; others become binary. ``forged="null"`` gives null for a forged value instead of failing the
-    job.
+    A column that was a string before ``seal`` becomes a string again, even after being stored in a Parquet
+    file by Spark. Other columns become binary.
 
-    Raises as ``seal`` does. A job fails with ``InvalidTag``, which names column, partition and row, for a
-    value that is forged, or was sealed under another key or context.
+    Args:
+        df: The DataFrame.
+        columns: The name of the keyset for each column to open.
+        keys: The key provider, which is called in the executors.
+        context: The context that the columns were sealed with.
+        row_id: The column of row ids that the columns were sealed with.
+        forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
+
+    Raises:
+        ValueError: ``columns`` is empty, a column is missing or ambiguous, or ``context`` or ``row_id`` is
+            invalid.
+        TypeError: A column is not binary, or ``keys`` is not a key provider.
+
+    A job fails with ``InvalidTag`` if a value is forged, or was sealed with another key, context or row id.
+    The error names the column, partition and row.
 
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
@@ -119,7 +141,10 @@ def reseal(
     context: str = "{column}",
     row_id: str | None = None,
 ) -> DataFrame:
-    """Moves sealed columns to the primary keys of their keysets. Raises as ``seal`` and ``open`` do."""
+    """Opens sealed columns, and seals them again under the primary keys of their keysets.
+
+    The arguments and exceptions are those of ``seal`` and ``open``.
+    """
     work = SealcombColumns("reseal", tuple(columns.items()), _pickled(keys), context, row_id)
     return df.mapInArrow(_checked(work, df), df.schema)
 
@@ -127,10 +152,19 @@ def reseal(
 def seal_udf(
     keys: KeyProvider, keyset: str, *, context: str, policy: Literal["random", "deterministic"] = "random"
 ) -> UserDefinedFunction:
-    """A function for SQL that seals strings or bytes; ``context`` is the whole context of a value.
+    """Returns a SQL function that seals strings or bytes.
 
-    Name the keyset's ``policy``: Spark must know that a random one gives other bytes each time. A job fails
-    with ``KeysetError`` if the keyset has another.
+    Args:
+        keys: The key provider, which is called in the executors.
+        keyset: The name of the keyset.
+        context: The text that every value is bound to.
+        policy: The policy of the keyset. Spark must know whether the function is deterministic.
+
+    Raises:
+        ValueError: ``policy`` is unknown, or ``context`` contains ``{column}``.
+        TypeError: ``keys`` is not a key provider.
+
+    A job fails with ``KeysetError`` if the keyset has another policy.
 
     >>> spark.udf.register("seal_ssn", seal_udf(keys, "ids", context="people.ssn"))  # doctest: +SKIP
     """
@@ -149,7 +183,18 @@ def open_udf(
     returns: Literal["binary", "string"] = "binary",
     forged: Literal["raise", "null"] = "raise",
 ) -> UserDefinedFunction:
-    """A function for SQL that opens sealed values, as bytes or as strings.
+    """Returns a SQL function that opens sealed values.
+
+    Args:
+        keys: The key provider, which is called in the executors.
+        keyset: The name of the keyset.
+        context: The context that the values were sealed with.
+        returns: The type of the result.
+        forged: ``"raise"`` fails the job if a value does not open. ``"null"`` replaces such values by nulls.
+
+    Raises:
+        ValueError: ``returns`` is unknown, or ``context`` contains ``{column}``.
+        TypeError: ``keys`` is not a key provider.
 
     >>> spark.udf.register("open_note", open_udf(keys, "notes", context="people.note"))  # doctest: +SKIP
     >>> spark.sql("SELECT id, open_note(note) FROM people")  # doctest: +SKIP
@@ -164,11 +209,10 @@ def open_udf(
 def open_aes_encrypt(
     df: DataFrame, columns: Mapping[str, str], keys: KeyProvider, *, aad: bytes = b""
 ) -> DataFrame:
-    """Opens what Spark's own ``aes_encrypt(value, key, 'GCM', 'DEFAULT', iv, aad)`` made: IV ‖ ciphertext ‖
-    tag.
+    """Opens columns that were encrypted by Spark's ``aes_encrypt(value, key, 'GCM', 'DEFAULT', iv, aad)``.
 
-    That format names no key, so the primary key of the keyset opens; its policy must be ``gcm``. The column
-    becomes binary, as that of ``aes_decrypt`` does.
+    That format (IV ‖ ciphertext ‖ tag) does not name a key, so the primary key of the keyset opens all
+    values. Its policy must be ``gcm``. The opened columns are binary, as those of ``aes_decrypt``.
 
     >>> keys = lambda name: Keyset.from_keys({1: fetch(name)}, primary=1, policy="gcm")
     >>> opened = open_aes_encrypt(old, {"ssn": "legacy"}, keys)  # doctest: +SKIP
@@ -180,10 +224,10 @@ def open_aes_encrypt(
 def seal_aes_encrypt(
     df: DataFrame, columns: Mapping[str, str], keys: KeyProvider, *, aad: bytes = b""
 ) -> DataFrame:
-    """Seals as ``aes_encrypt`` does in the mode GCM, for readers that have only ``aes_decrypt``.
+    """Seals columns in the format of ``aes_encrypt`` in GCM mode, for readers that only have ``aes_decrypt``.
 
-    The keyset's policy must be ``gcm``. Its rule is the caller's to keep, as it is with ``aes_encrypt``: at
-    most 2^32 values under one key, over all jobs together.
+    The policy of the keyset must be ``gcm``. As with ``aes_encrypt``, nothing enforces its limit of 2^32
+    values per key across jobs: you must keep to it.
 
     >>> sealed = seal_aes_encrypt(people, {"ssn": "legacy"}, keys)  # doctest: +SKIP
     """
@@ -191,13 +235,13 @@ def seal_aes_encrypt(
     return df.mapInArrow(_checked(work, df), _schema(df, columns, _binary_field))
 
 
-# ---- on the driver
+# ---- driver
 
 
 def _checked(work: SealcombColumns, df: DataFrame) -> SealcombColumns:
-    """Refuses what cannot work, and notes which columns become strings again."""
+    """Rejects invalid arguments, and records which columns become strings again."""
     if not work.columns:
-        raise ValueError("no columns are given")
+        raise ValueError("columns is empty; name at least one column")
     names = [name for name, _ in work.columns]
     kinds = (BinaryType, StringType) if work.verb.startswith("seal") else (BinaryType,)
     for name in names:
@@ -208,23 +252,23 @@ def _checked(work: SealcombColumns, df: DataFrame) -> SealcombColumns:
     if work.row_id is not None:
         _field(df, work.row_id)
         if work.row_id in names:
-            raise ValueError(f"the row ids of {work.row_id!r} cannot be sealed with themselves")
+            raise ValueError(f"row_id {work.row_id!r} must not be one of the columns")
     if len(names) > 1 and "{column}" not in work.context:
-        raise ValueError("with several columns the context must contain {column}")
+        raise ValueError("the context must contain {column} if there are several columns")
     strings = frozenset(name for name in names if STRING_MARK in df.schema[name].metadata)
     return replace(work, strings=strings)
 
 
 def _whole(context: str) -> bytes:
     if "{column}" in context:
-        raise ValueError("a function for SQL does not know its column's name: write it into the context")
+        raise ValueError("the context of a SQL function cannot contain {column}: use the name of the column")
     return context.encode()
 
 
 def _pickled(keys: KeyProvider) -> bytes:
     if isinstance(keys, Keyset) or not callable(keys):
         raise TypeError(
-            "keys must be a key provider, a callable that gives the keyset of a name in the executors"
+            "keys must be a key provider: a callable that returns the keyset of a name in the executors"
         )
     pickled: bytes = cloudpickle.dumps(keys)  # type: ignore[no-untyped-call]
     return pickled
@@ -233,7 +277,7 @@ def _pickled(keys: KeyProvider) -> bytes:
 def _field(df: DataFrame, name: str) -> StructField:
     if df.columns.count(name) != 1:
         found = df.columns.count(name) or "no"
-        raise ValueError(f"{found} columns are named {name!r}; there are {', '.join(df.columns)}")
+        raise ValueError(f"{found} columns are named {name!r}; the DataFrame has {', '.join(df.columns)}")
     return df.schema[name]
 
 
@@ -258,35 +302,37 @@ def _binary_field(field: StructField) -> StructField:
     return StructField(field.name, BinaryType(), field.nullable, field.metadata)
 
 
-# ---- in the executors
+# ---- executors
 
 
 @lru_cache(maxsize=64)
-def _fetched(provider: bytes, name: str, _minutes: int) -> Keyset:
+def _fetched(provider: bytes, name: str, _period: int) -> Keyset:
     keyset = pickle.loads(provider)(name)
     if not isinstance(keyset, Keyset):
-        raise TypeError(f"the key provider gave no Keyset for {name!r} but a {type(keyset).__name__}")
+        raise TypeError(
+            f"the key provider returned a {type(keyset).__name__} for {name!r}; expected a Keyset"
+        )
     return keyset
 
 
 def _keyset(provider: bytes, name: str) -> Keyset:
-    """The keyset of a name, fetched anew now and then, so that a rotation reaches workers that live long."""
+    """Returns a keyset. The cache expires, so that rotated keysets reach long-lived workers."""
     return _fetched(provider, name, int(time.monotonic() // KEYSET_SECONDS))
 
 
-def _check_policy(keyset: Keyset, name: str, wanted: tuple[str, ...]) -> None:
-    if keyset.policy not in wanted:
+def _check_policy(keyset: Keyset, name: str, expected: tuple[str, ...]) -> None:
+    if keyset.policy not in expected:
         raise KeysetError(
-            f"keyset {name!r} has the policy {keyset.policy!r}; here it must be {' or '.join(wanted)}"
+            f"keyset {name!r} has the policy {keyset.policy!r}; expected {' or '.join(expected)}"
         )
 
 
-SAFE_IN_MANY_PROCESSES = ("random", "deterministic")
+MULTI_PROCESS_POLICIES = ("random", "deterministic")
 
 
 @dataclass(frozen=True)
 class SealcombColumns:
-    """What ``mapInArrow`` calls in the executors. It is pickled, and has no keys."""
+    """The function that ``mapInArrow`` calls in the executors. It is pickled, and contains no keys."""
 
     verb: str
     columns: tuple[tuple[str, str], ...]
@@ -303,7 +349,7 @@ class SealcombColumns:
             changed = batch
             for name, keyset in self.columns:
                 try:
-                    array = self.turn(batch, name, keyset)
+                    array = self.transform(batch, name, keyset)
                 except (ForgedRow, NotSealed, UnknownKey) as error:
                     error.add_note(f"column {name!r}, partition {_partition()}, row {first_row + error.row}")
                     raise
@@ -311,12 +357,12 @@ class SealcombColumns:
             yield changed
             first_row += batch.num_rows
 
-    def turn(self, batch: pa.RecordBatch, name: str, keyset_name: str) -> pa.Array:
+    def transform(self, batch: pa.RecordBatch, name: str, keyset_name: str) -> pa.Array:
         keyset = _keyset(self.provider, keyset_name)
         array = batch.column(name)
         if self.verb.endswith("aes_encrypt"):
             _check_policy(keyset, keyset_name, ("gcm",))
-            return self.turn_aes_encrypt(array, keyset)
+            return self.transform_aes_encrypt(array, keyset)
         context = self.context.replace("{column}", name).encode()
         ids = batch.column(self.row_id) if self.row_id else None
         if self.verb == "open":
@@ -324,16 +370,16 @@ class SealcombColumns:
             return open_column(
                 array, keyset, context=context, row_ids=ids, forged=self.forged, as_type=as_type, threads=1
             )
-        _check_policy(keyset, keyset_name, SAFE_IN_MANY_PROCESSES)
+        _check_policy(keyset, keyset_name, MULTI_PROCESS_POLICIES)
         work = seal_column if self.verb == "seal" else reseal_column
         return work(array, keyset, context=context, row_ids=ids, threads=1)
 
-    def turn_aes_encrypt(self, array: pa.Array, keyset: Keyset) -> pa.Array:
-        # The two formats differ by Tink's prefix: a byte 1 and the key's id.
+    def transform_aes_encrypt(self, array: pa.Array, keyset: Keyset) -> pa.Array:
+        # Tink's format has an additional prefix: the byte 1 and the key id.
         prefix = b"\1" + keyset.primary.to_bytes(4, "big")
         if self.verb == "seal_aes_encrypt":
             sealed = seal_column(array, keyset, context=self.aad, threads=1)
-            # Not binary_slice: in pyarrow 26 it fails where the result is much shorter than its input.
+            # Not binary_slice: in pyarrow 26, it fails if the result is much shorter than its input.
             return pc.binary_replace_slice(sealed, 0, len(prefix), b"")
         enveloped = pc.binary_join_element_wise(prefix, array, b"")
         return open_column(enveloped, keyset, context=self.aad, threads=1)
@@ -341,7 +387,7 @@ class SealcombColumns:
 
 @dataclass(frozen=True)
 class SealcombValues:
-    """Has what functions for SQL call in the executors; Spark reads their types."""
+    """The SQL functions that run in the executors. Spark reads their type annotations."""
 
     provider: bytes
     keyset: str

@@ -290,16 +290,16 @@ def test_keys_from_a_folder(keyset, tmp_path):
     for folder in (tmp_path, str(tmp_path)):
         provider = sealcomb.keys_from_file(folder)
         assert is_same(provider("ids"), keyset)
-        with pytest.raises(KeysetError, match=r"notes\.json can't be read \(No such file or directory\)"):
+        with pytest.raises(KeysetError, match=r"cannot read .*notes\.json \(No such file or directory\)"):
             provider("notes")
-        with pytest.raises(KeysetError, match="is not text"):
+        with pytest.raises(KeysetError, match="is not UTF-8 text"):
             provider("bytes")
 
 
 @pytest.mark.parametrize("name", ["", "../ids", "/etc/ids", "a/b", ".hidden", "a\0b", "-x", "a\n"])
 def test_a_name_that_leads_out_of_the_folder_is_refused(name, tmp_path):
     for provider in (sealcomb.keys_from_file(tmp_path), sealcomb.keys_from_env()):
-        with pytest.raises(KeysetError, match="names have letters"):
+        with pytest.raises(KeysetError, match="invalid keyset name"):
             provider(name)
 
 
@@ -326,7 +326,7 @@ def test_wrapped_keys(keyset, tmp_path):
     (tmp_path / "open.json").write_text(keyset.secret_tink_json())
     provider = sealcomb.keys_from_wrapped(tmp_path, unwrap)
     assert is_same(provider("ids"), keyset)
-    with pytest.raises(KeysetError, match="is not encrypted; keys_from_file takes it"):
+    with pytest.raises(KeysetError, match="is not encrypted; use keys_from_file"):
         provider("open")
     with pytest.raises(KeysetError, match="check what unwrapped them"):
         sealcomb.keys_from_wrapped(tmp_path, lambda wrapped: b"\xff" + wrapped)("ids")

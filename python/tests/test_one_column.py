@@ -752,12 +752,12 @@ def test_the_memory_of_a_column_may_be_damaged(tmp_path: Path, change: Callable[
     pq.write_table(table, tmp_path / "in.parquet")
     assert change("seal", "in.parquet", "sealed.parquet") == ""
     sealed = pq.read_table(tmp_path / "sealed.parquet")
-    good = _metadata.remembered(sealed.schema, "target")
+    good = _metadata.origin_of(sealed.schema, "target")
     assert good is not None
     numbers: list[Any] = [None, 7, "x", [], {}, "AAAA", {"pandas": 7}, ["ZSTD"]]
     for key in ("arrow", "parquet", "codec", "dictionary", "sorting", "notes"):
         for wrong in numbers:
-            note = {_metadata.MEMORY_KEY: json.dumps({**good, key: wrong})}
+            note = {_metadata.ORIGIN_KEY: json.dumps({**good, key: wrong})}
             field = sealed.schema.field("target").with_metadata(note)
             pq.write_table(sealed.cast(sealed.schema.set(1, field)), tmp_path / "bad.parquet")
             with pa.ipc.new_file(str(tmp_path / "bad.arrow"), sealed.schema.set(1, field)) as writer:

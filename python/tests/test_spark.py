@@ -350,7 +350,7 @@ def test_columns_of_other_types_are_refused(people: DataFrame, keys: KeyProvider
         sealcomb.spark.seal(people, {"id": "ids"}, keys)
     with pytest.raises(TypeError, match="column 'note' is string, not binary"):
         sealcomb.spark.open(people, {"note": "notes"}, keys)
-    with pytest.raises(ValueError, match="no columns are named 'absent'; there are id, ssn"):
+    with pytest.raises(ValueError, match="no columns are named 'absent'; the DataFrame has id, ssn"):
         sealcomb.spark.seal(people, {"absent": "ids"}, keys)
     with pytest.raises(ValueError, match="'nowhere'"):
         sealcomb.spark.seal(people, {"ssn": "ids"}, keys, row_id="nowhere")
@@ -386,7 +386,7 @@ def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> 
 
 def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(
-        Exception, match="'fast' has the policy 'gcm'; here it must be random or deterministic"
+        Exception, match="'fast' has the policy 'gcm'; expected random or deterministic"
     ):
         sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
 
@@ -427,7 +427,7 @@ def test_aes_decrypt_opens_what_we_sealed_for_it(people: DataFrame, aad: bytes) 
 
 
 def test_aes_encrypt_takes_a_keyset_of_the_policy_gcm(people: DataFrame, keys: KeyProvider) -> None:
-    with pytest.raises(Exception, match="'notes' has the policy 'random'; here it must be gcm"):
+    with pytest.raises(Exception, match="'notes' has the policy 'random'; expected gcm"):
         sealcomb.spark.seal_aes_encrypt(people, {"note": "notes"}, keys).collect()
 
 
