@@ -76,7 +76,7 @@ impl From<Error> for sealcomb_status {
             Error::OutputTooShort { .. } => SEALCOMB_ERROR_OUTPUT_TOO_SHORT,
             Error::TakesNoAad => SEALCOMB_ERROR_TAKES_NO_AAD,
             Error::TakesNoMessage => SEALCOMB_ERROR_TAKES_NO_MESSAGE,
-            Error::UnknownAlgorithm => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
+            Error::UnknownAlgorithm | Error::AlgorithmNotBuilt { .. } => SEALCOMB_ERROR_UNKNOWN_ALGORITHM,
             Error::UnknownBackend => SEALCOMB_ERROR_UNKNOWN_BACKEND,
             Error::BackendUnavailable { .. } | Error::BackendNotBuilt { .. } => SEALCOMB_ERROR_NO_BACKEND,
             // Jobs always pass the message size, so this never occurs. `Error` is non-exhaustive: map new variants

@@ -494,7 +494,7 @@ fn check_closely(
     message_bytes: usize,
 ) -> Result<(), Error> {
     if tag_bytes != key.tag_bytes() {
-        return Err(Error::TagLength { got: tag_bytes });
+        return Err(Error::tag_length(key.algorithm(), key.tag_bytes(), tag_bytes));
     }
     key.algorithm().check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
 }
@@ -506,10 +506,11 @@ const STRINGS: usize = 126;
 #[inline(always)]
 fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
     match aad {
-        AssociatedData::Several(strings) if strings.len() + usize::from(!nonce.is_empty()) > STRINGS => {
-            Err(Error::TooManyStrings { limit: STRINGS })
+        AssociatedData::Several(strings) => {
+            let got = strings.len() + usize::from(!nonce.is_empty());
+            if got > STRINGS { Err(Error::TooManyStrings { limit: STRINGS, got }) } else { Ok(()) }
         }
-        _ => Ok(()),
+        AssociatedData::One(_) => Ok(()),
     }
 }
 

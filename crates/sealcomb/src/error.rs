@@ -1,88 +1,116 @@
-//! What can go wrong: misuse is a typed [`Error`], a message that did not verify is the one opaque [`Forged`].
+//! Errors. Misuse is a typed [`Error`]; a message that fails verification is always the opaque [`Forged`].
 
 use core::fmt;
 
-/// A mistake of the caller, found before anything is written.
+use crate::{Algorithm, Range};
+
+/// A mistake of the caller, detected before anything is written.
+///
+/// Messages give what was found and what was expected. They contain sizes and names only, never keys or data.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The key has `got` bytes; the algorithm takes exactly `expected`.
+    /// The key does not have the algorithm's key size.
     KeyLength {
-        /// Bytes that the algorithm takes.
+        /// The algorithm's id.
+        algorithm: &'static str,
+        /// The key size in bytes.
         expected: usize,
-        /// Bytes that were given.
+        /// The length of the given key in bytes.
         got: usize,
     },
-    /// The nonce (or IV) of this many bytes is not one that the algorithm takes.
+    /// The algorithm does not take nonces (or IVs) of this length.
     NonceLength {
-        /// Bytes that were given.
+        /// The algorithm's id.
+        algorithm: &'static str,
+        /// The lengths that the algorithm takes, in bytes.
+        expected: Range,
+        /// The length of the given nonce in bytes.
         got: usize,
     },
-    /// The tag of this many bytes is not one that the algorithm (or this key) takes.
+    /// The algorithm, the key or the stream does not take tags of this length.
     TagLength {
-        /// Bytes that were given.
+        /// The algorithm's id.
+        algorithm: &'static str,
+        /// The accepted lengths in bytes, in ascending order. One length if the key or the stream has fixed it; none
+        /// if the algorithm is an unauthenticated cipher.
+        expected: &'static [usize],
+        /// The length of the given tag in bytes.
         got: usize,
     },
-    /// The message is shorter than the least that the mode takes: EME2 needs a whole block.
+    /// The message is shorter than the mode's minimum: EME2 needs a whole block.
     MessageTooShort {
-        /// The least bytes that a message may have.
-        least: usize,
-        /// Bytes that were given.
+        /// The minimum message size in bytes.
+        min: usize,
+        /// The length of the given message in bytes.
         got: usize,
     },
     /// The message is longer than the mode's limit, beyond which its counter would wrap.
     MessageTooLong {
-        /// The most bytes that a message may have under this key and nonce length.
+        /// The maximum message size in bytes, under this key and for this nonce length.
         limit: u64,
+        /// The length of the given message in bytes.
+        got: u64,
     },
     /// The additional data is longer than the mode's limit.
     AadTooLong {
-        /// The most bytes that the additional data may have.
+        /// The maximum size of the additional data in bytes.
         limit: u64,
+        /// The length of the given additional data in bytes.
+        got: u64,
     },
-    /// AES-SIV takes no more associated strings than that, a nonce among them (RFC 5297, section 2.6).
+    /// AES-SIV takes at most 126 associated strings, the nonce included (RFC 5297, section 2.6).
     TooManyStrings {
-        /// The most strings.
+        /// The maximum number of strings.
         limit: usize,
+        /// The number of given strings, the nonce included.
+        got: usize,
     },
-    /// ECB and CBC take whole 16-byte blocks; padding is the caller's. A stream of OCB3 takes them in every
-    /// piece but the last.
+    /// The data is not a multiple of 16 bytes. ECB and CBC take whole blocks, which the caller pads. A stream of OCB3
+    /// takes whole blocks in every piece except the last.
     NotWholeBlocks {
-        /// Bytes that were given.
+        /// The length of the given message or piece in bytes.
         got: usize,
     },
     /// The output buffer is shorter than the result.
     OutputTooShort {
-        /// Bytes that the result takes.
+        /// The length of the result in bytes.
         needed: usize,
-        /// Bytes that were given.
+        /// The length of the given buffer in bytes.
         got: usize,
     },
-    /// The algorithm's ciphertexts are longer than their messages, and what was called has no way to tell how long the
-    /// message is: [`crate::Key::open`] and [`crate::OpenJob`] do.
+    /// The algorithm's ciphertexts are longer than their messages, and the called function has no way to return the
+    /// message's length. [`crate::Key::open`] and [`crate::OpenJob`] do.
     CiphertextIsLonger,
-    /// A column of a [`crate::Burst`] has not one entry for each message.
+    /// A column of a [`crate::Burst`] does not have one entry per message.
     UnevenColumns {
-        /// Messages of the burst.
+        /// The number of messages in the burst.
         messages: usize,
-        /// Entries of the column.
+        /// The number of entries in the column.
         got: usize,
     },
-    /// The algorithm is an unauthenticated cipher: it takes no additional data.
+    /// The algorithm is an unauthenticated cipher, which takes no additional data.
     TakesNoAad,
-    /// The algorithm is a MAC: what it authenticates is the additional data, and there is no message to encrypt.
+    /// The algorithm is a MAC: it authenticates the additional data and encrypts no message.
     TakesNoMessage,
-    /// GCM's additional data comes before the message.
+    /// A stream of GCM got additional data after the first byte of the message.
     AadAfterMessage,
-    /// The message in pieces has ended, and no other has begun.
+    /// The stream's message has ended, and no other message has begun.
     MessageEnded,
-    /// The algorithm takes no messages in pieces.
+    /// The algorithm has no streams.
     NotInPieces,
-    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those there are.
+    /// No algorithm has this id; [`crate::ALGORITHMS`] lists those of this build.
     UnknownAlgorithm,
-    /// No backend has this name; [`crate::Backend::names`] lists those there are.
+    /// The algorithm exists, but this program was compiled without the Cargo features that it requires.
+    AlgorithmNotBuilt {
+        /// The algorithm's id.
+        id: &'static str,
+        /// The Cargo features that it requires.
+        features: &'static [&'static str],
+    },
+    /// No backend has this name; [`crate::Backend::names`] lists all of them.
     UnknownBackend,
-    /// The backend exists, but this CPU (or its operating system) lacks the instructions.
+    /// This CPU lacks the backend's instructions, or the operating system has not enabled their registers.
     BackendUnavailable {
         /// The backend's name.
         name: &'static str,
@@ -91,55 +119,89 @@ pub enum Error {
     BackendNotBuilt {
         /// The backend's name.
         name: &'static str,
-        /// What a build needs to have it: a feature, or another architecture.
+        /// What a build requires to have it: a feature, or another architecture.
         needs: &'static str,
     },
+}
+
+/// All tag lengths in bytes.
+pub(crate) static TAG_LENGTHS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+
+impl Error {
+    /// The error for a tag of `got` bytes where a key or a stream has fixed the length to `fixed` bytes: 0 to 16.
+    #[cold]
+    pub(crate) fn tag_length(algorithm: &Algorithm, fixed: usize, got: usize) -> Self {
+        let expected = match fixed.checked_sub(1) {
+            Some(i) => &TAG_LENGTHS[i..fixed],
+            None => &[],
+        };
+        Self::TagLength { algorithm: algorithm.id, expected, got }
+    }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::KeyLength { expected, got } => {
-                write!(f, "key of {got} bytes; this algorithm takes {expected}")
+            Self::KeyLength { algorithm, expected, got } => {
+                write!(f, "key of {got} bytes; {algorithm} takes {expected}")
             }
-            Self::NonceLength { got } => {
-                write!(f, "nonce of {got} bytes; this algorithm takes another length")
+            Self::NonceLength { algorithm, expected, got } => {
+                write!(f, "nonce of {got} bytes; {algorithm} takes {}", Lengths(expected))
             }
-            Self::TagLength { got } => {
-                write!(f, "tag of {got} bytes; this key takes another length")
+            Self::TagLength { algorithm, expected, got } => {
+                let listed = Algorithm::by_id(algorithm).map_or(expected, |algorithm| algorithm.tag);
+                let fixed =
+                    if expected != listed && expected.len() == 1 { "this key or stream of " } else { "" };
+                write!(f, "tag of {got} bytes; {fixed}{algorithm} takes {}", TagLengths(expected))
             }
-            Self::MessageTooShort { least, got } => {
-                write!(f, "message of {got} bytes; this mode takes {least} or more")
+            Self::MessageTooShort { min, got } => {
+                write!(f, "message of {got} bytes; this mode takes at least {min}")
             }
-            Self::MessageTooLong { limit } => {
-                write!(f, "message over this mode's limit of {limit} bytes")
+            Self::MessageTooLong { limit, got } => {
+                write!(f, "message of {got} bytes; this mode takes at most {limit}")
             }
-            Self::AadTooLong { limit } => {
-                write!(f, "additional data over this mode's limit of {limit} bytes")
+            Self::AadTooLong { limit, got } => {
+                write!(f, "additional data of {got} bytes; this mode takes at most {limit}")
             }
-            Self::TooManyStrings { limit } => {
-                write!(f, "more than {limit} associated strings, with the nonce")
+            Self::TooManyStrings { limit, got } => {
+                write!(f, "{got} associated strings; AES-SIV takes at most {limit}, the nonce included")
             }
             Self::NotWholeBlocks { got } => {
-                write!(f, "message of {got} bytes; this mode takes whole blocks of 16 bytes")
+                write!(f, "message or piece of {got} bytes; expected a multiple of 16")
             }
             Self::OutputTooShort { needed, got } => {
-                write!(f, "output of {got} bytes; the result takes {needed}")
+                write!(f, "output buffer of {got} bytes; the result takes {needed}")
             }
-            Self::CiphertextIsLonger => {
-                f.write_str("this algorithm's ciphertexts are longer than their messages; open it with a job")
-            }
+            Self::CiphertextIsLonger => f.write_str(
+                "this algorithm's ciphertexts are longer than their messages; use SealJob and OpenJob",
+            ),
             Self::UnevenColumns { messages, got } => {
-                write!(f, "a column of {got} entries for {messages} messages")
+                write!(f, "column of {got} entries for {messages} messages; expected one entry per message")
             }
-            Self::TakesNoAad => f.write_str("an unauthenticated cipher takes no additional data"),
+            Self::TakesNoAad => {
+                f.write_str("additional data for an unauthenticated cipher, which takes none; use an AEAD")
+            }
             Self::TakesNoMessage => {
-                f.write_str("a MAC takes its message as additional data and encrypts nothing")
+                f.write_str("message for a MAC, which encrypts nothing; pass it as additional data")
             }
-            Self::AadAfterMessage => f.write_str("additional data after the message has begun"),
-            Self::MessageEnded => f.write_str("the message has ended"),
-            Self::NotInPieces => f.write_str("this algorithm takes no messages in pieces"),
-            Self::UnknownAlgorithm => f.write_str("no algorithm has this id"),
+            Self::AadAfterMessage => {
+                f.write_str("additional data after the message has begun; GCM takes it before the message")
+            }
+            Self::MessageEnded => f.write_str("the message has ended; begin another one first"),
+            Self::NotInPieces => f.write_str(
+                "this algorithm takes whole messages only; GCM, GMAC, OCB3 and CMAC of AES take pieces",
+            ),
+            Self::UnknownAlgorithm => {
+                f.write_str("no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids")
+            }
+            Self::AlgorithmNotBuilt { id, features } => {
+                let plural = if features.len() == 1 { "" } else { "s" };
+                write!(f, "unknown algorithm `{id}`: it requires the feature{plural} ")?;
+                for (i, feature) in features.iter().enumerate() {
+                    write!(f, "{}`{feature}`", if i == 0 { "" } else { " and " })?;
+                }
+                Ok(())
+            }
             Self::UnknownBackend => {
                 f.write_str("no backend has this name; use one of ")?;
                 for (i, name) in crate::Backend::names().enumerate() {
@@ -148,10 +210,17 @@ impl fmt::Display for Error {
                 Ok(())
             }
             Self::BackendUnavailable { name } => {
-                write!(f, "this CPU lacks the instructions of the backend {name}")
+                write!(
+                    f,
+                    "backend `{name}`: the CPU lacks its instructions, or the OS has not enabled them; it needs "
+                )?;
+                for (i, feature) in crate::Backend::needs(name).iter().enumerate() {
+                    write!(f, "{}{feature}", if i == 0 { "" } else { ", " })?;
+                }
+                Ok(())
             }
             Self::BackendNotBuilt { name, needs } => {
-                write!(f, "the backend {name} is not in this build; it needs {needs}")
+                write!(f, "backend `{name}` is not in this build: it requires {needs}")
             }
         }
     }
@@ -159,12 +228,56 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
+/// Writes a range of nonce lengths: `12`, `7 to 13`, `at least 1`, `none`.
+struct Lengths(Range);
+
+impl fmt::Display for Lengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // No buffer in memory reaches the limits of GCM and EAX.
+        const UNBOUNDED: usize = 1 << 16;
+        match self.0 {
+            Range { max: 0, .. } => f.write_str("none"),
+            Range { min, max } if min == max => write!(f, "{min}"),
+            Range { min, max } if max > UNBOUNDED => write!(f, "at least {min}"),
+            Range { min, max } => write!(f, "{min} to {max}"),
+        }
+    }
+}
+
+/// Writes a list of tag lengths: `16`, `12 to 16`, `4, 8, or 12 to 16`, `none`.
+struct TagLengths(&'static [usize]);
+
+impl fmt::Display for TagLengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let runs = || self.0.chunk_by(|a, b| a + 1 == *b);
+        let count = runs().count();
+        if count == 0 {
+            return f.write_str("none");
+        }
+        for (i, run) in runs().enumerate() {
+            let separator = match (i, count) {
+                (0, _) => "",
+                (1, 2) => " or ",
+                _ if i + 1 == count => ", or ",
+                _ => ", ",
+            };
+            f.write_str(separator)?;
+            match run {
+                [first, .., last] => write!(f, "{first} to {last}")?,
+                [one] => write!(f, "{one}")?,
+                [] => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A mistake in one job of a batch. Nothing of the batch was processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchError {
-    /// Which job, counted from 0.
+    /// The job's index, counted from 0.
     pub index: usize,
-    /// What is wrong with it.
+    /// The mistake.
     pub error: Error,
 }
 
@@ -176,7 +289,7 @@ impl fmt::Display for BatchError {
 
 impl core::error::Error for BatchError {}
 
-/// The message did not verify. Why is not told: an attacker could learn from it.
+/// The message failed verification. It carries no reason, since an attacker could learn from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forged;
 
@@ -188,12 +301,12 @@ impl fmt::Display for Forged {
 
 impl core::error::Error for Forged {}
 
-/// Why one message could not be opened.
+/// The reason why one message was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// A mistake of the caller; nothing was written.
+    /// A mistake of the caller. Nothing was written.
     Misuse(Error),
-    /// The message did not verify; its output is zeroed.
+    /// The message failed verification. Its output is zeroed.
     Forged,
 }
 

@@ -115,7 +115,8 @@ impl Key {
     /// [`Error::TagLength`] unless it is one of [`Algorithm::tag`].
     pub fn with_tag_bytes(mut self, tag_bytes: usize) -> Result<Self, Error> {
         if !self.algorithm().tag.contains(&tag_bytes) {
-            return Err(Error::TagLength { got: tag_bytes });
+            let Algorithm { id, tag, .. } = *self.algorithm();
+            return Err(Error::TagLength { algorithm: id, expected: tag, got: tag_bytes });
         }
         self.0.material.tag_bytes = tag_bytes;
         Ok(self)
@@ -259,7 +260,8 @@ impl Key {
 
 fn check_key_length(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
     if key.len() != algorithm.key_bytes {
-        return Err(Error::KeyLength { expected: algorithm.key_bytes, got: key.len() });
+        let Algorithm { id, key_bytes, .. } = *algorithm;
+        return Err(Error::KeyLength { algorithm: id, expected: key_bytes, got: key.len() });
     }
     Ok(())
 }
@@ -310,7 +312,8 @@ mod tests {
             }
             let wrong = [&bytes[0][..], &bytes[1][1..]];
             let (expected, got) = (algorithm.key_bytes, algorithm.key_bytes - 1);
-            assert_eq!(Key::new_many(algorithm, &wrong).err(), Some(Error::KeyLength { expected, got }));
+            let refused = Error::KeyLength { algorithm: algorithm.id, expected, got };
+            assert_eq!(Key::new_many(algorithm, &wrong).err(), Some(refused));
             assert!(Key::new_many::<[u8; 0]>(algorithm, &[]).unwrap().is_empty());
         }
     }

@@ -1,10 +1,11 @@
-//! Bad input is a typed error, and nothing is written.
+//! Bad input leads to a typed error, and nothing is written.
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod misuse;
 }
 
-use common::backends;
+use common::{backends, misuse};
 use sealcomb::{
     ALGORITHMS, Algorithm, Backend, BatchError, Error, Key, Kind, OpenError, OpenJob, Schedule, SealJob,
     Verdict, open_batch, open_batch_with, seal_batch, seal_batch_with,
@@ -12,8 +13,8 @@ use sealcomb::{
 use std::env;
 use std::process::Command;
 
-/// The bytes of a job: zeros for what is read, other bytes for what might be written. The message is in the first bytes
-/// of `data`.
+/// The buffers of a job: zeros where they are read, other bytes where they might be written. The message is the first
+/// `message` bytes of `data`.
 #[derive(Clone, PartialEq, Eq)]
 struct Bytes {
     nonce: Vec<u8>,
@@ -29,7 +30,7 @@ impl Bytes {
         Self { nonce, aad, data: vec![0xA5; data], message: data, tag }
     }
 
-    /// What the algorithm takes.
+    /// Returns buffers of sizes that the algorithm takes.
     fn good(algorithm: &Algorithm) -> Self {
         let (aad, data) = match algorithm.kind {
             Kind::Cipher => (0, 48),
@@ -59,7 +60,7 @@ fn by_id(id: &str) -> &'static Algorithm {
     Algorithm::by_id(id).expect("a listed algorithm")
 }
 
-/// Sealing and opening refuse `bad` with this error, alone and between good jobs, and leave all bytes as they were.
+/// Asserts that sealing and opening refuse `bad` with this error, alone and between good jobs, and change no byte.
 fn is_refused(algorithm: &'static Algorithm, bad: &Bytes, error: Error) {
     for backend in backends::available() {
         let key = key(algorithm, backend);
@@ -94,8 +95,7 @@ fn a_key_of_another_length_is_refused() {
         for got in (0..=70).filter(|&got| got != algorithm.key_bytes) {
             for backend in backends::available() {
                 let made = Key::with_backend(algorithm, &vec![0; got], backend);
-                let expected = algorithm.key_bytes;
-                assert_eq!(made.err(), Some(Error::KeyLength { expected, got }), "{}", algorithm.id);
+                assert_eq!(made.err(), Some(misuse::key_length(algorithm, got)), "{}", algorithm.id);
             }
         }
     }
@@ -107,7 +107,7 @@ fn a_nonce_of_another_length_is_refused() {
         let takes = algorithm.nonce.min..=algorithm.nonce.max;
         for got in (0..=33).filter(|got| !takes.contains(got)) {
             let bad = Bytes { nonce: vec![0; got], ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, Error::NonceLength { got });
+            is_refused(algorithm, &bad, misuse::nonce_length(algorithm, got));
         }
     }
 }
@@ -144,18 +144,18 @@ fn a_tag_of_another_length_is_refused() {
         for got in (0..=33).filter(|got| !algorithm.tag.contains(got)) {
             for backend in backends::available() {
                 let made = key(algorithm, backend).with_tag_bytes(got);
-                assert_eq!(made.err(), Some(Error::TagLength { got }), "{}", algorithm.id);
+                assert_eq!(made.err(), Some(misuse::tag_length_never(algorithm, got)), "{}", algorithm.id);
             }
         }
         for got in (0..=33).filter(|&got| got != algorithm.tag_bytes) {
             let bad = Bytes { tag: vec![0; got], ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, Error::TagLength { got });
+            is_refused(algorithm, &bad, misuse::tag_length(algorithm, got));
         }
     }
 }
 
 #[test]
-fn what_is_shorter_than_a_tag_is_not_opened() {
+fn input_shorter_than_a_tag_is_not_opened() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Cipher) {
         for backend in backends::available() {
             let nonce = vec![0; algorithm.nonce_bytes];
@@ -167,16 +167,16 @@ fn what_is_shorter_than_a_tag_is_not_opened() {
     }
 }
 
-/// The longest message and additional data that are taken, by asking for the sizes alone.
+/// Asserts the maximum sizes of message and additional data, without allocating them.
 fn limits_are(id: &str, nonce: usize, message: u64, aad: u64) {
     let algorithm = by_id(id);
     let check = |aad, message| algorithm.check(nonce, algorithm.tag_bytes, aad, message);
     assert_eq!(check(aad, message), Ok(()), "{id}");
     if let Some(longer) = message.checked_add(1) {
-        assert_eq!(check(0, longer), Err(Error::MessageTooLong { limit: message }), "{id}");
+        assert_eq!(check(0, longer), Err(Error::MessageTooLong { limit: message, got: longer }), "{id}");
     }
     if let Some(longer) = aad.checked_add(1) {
-        assert_eq!(check(longer, 0), Err(Error::AadTooLong { limit: aad }), "{id}");
+        assert_eq!(check(longer, 0), Err(Error::AadTooLong { limit: aad, got: longer }), "{id}");
     }
 }
 
@@ -201,7 +201,7 @@ fn ccm_with_two_bytes_of_length_refuses_65536_bytes_and_takes_one_less() {
     for id in ["aes128-ccm", "aes192-ccm", "aes256-ccm"] {
         let limit = 65_535;
         let bad = Bytes::new(13, 0, 65_536, 16);
-        is_refused(by_id(id), &bad, Error::MessageTooLong { limit });
+        is_refused(by_id(id), &bad, Error::MessageTooLong { limit, got: 65_536 });
         for backend in backends::available() {
             let mut bytes = Bytes::new(13, 0, 65_535, 16);
             let key = key(by_id(id), backend);
@@ -263,11 +263,11 @@ fn ecb_and_cbc_refuse_what_is_not_whole_blocks() {
 }
 
 #[test]
-fn a_message_below_the_least_is_refused() {
+fn a_message_below_the_minimum_is_refused() {
     for algorithm in ALGORITHMS {
         for got in 0..algorithm.min_message_bytes {
             let bad = Bytes { data: vec![0xA5; got], message: got, ..Bytes::good(algorithm) };
-            is_refused(algorithm, &bad, Error::MessageTooShort { least: algorithm.min_message_bytes, got });
+            is_refused(algorithm, &bad, Error::MessageTooShort { min: algorithm.min_message_bytes, got });
         }
     }
 }
@@ -339,7 +339,7 @@ fn an_unknown_algorithm_is_refused() {
 }
 
 #[test]
-fn an_unknown_backend_is_refused_with_a_message_that_lists_those_there_are() {
+fn an_unknown_backend_is_refused_with_a_message_that_lists_all_backends() {
     assert_eq!(Backend::named("nonsense"), Err(Error::UnknownBackend));
     let message = Error::UnknownBackend.to_string();
     for name in Backend::names() {
@@ -347,10 +347,10 @@ fn an_unknown_backend_is_refused_with_a_message_that_lists_those_there_are() {
     }
 }
 
-/// What the variable is set to in the process that this test starts, and what a key made there says.
+/// Precedes the result that the child process prints.
 const MADE: &str = "made: ";
 
-/// The variable is read once in a process, so each value gets a process of its own: this test, run once more.
+/// The variable is read once per process, so this test runs itself in a child process for each value.
 #[test]
 fn the_variable_selects_the_backend_or_its_error() {
     if env::var_os("SEALCOMB_TEST_CHILD").is_some() {
@@ -378,7 +378,7 @@ fn the_variable_selects_the_backend_or_its_error() {
         match backend {
             Ok(_) | Err(Error::BackendUnavailable { .. }) => {}
             Err(Error::BackendNotBuilt { needs, .. }) => {
-                assert!(!needs.contains(env::consts::ARCH), "{name} is not in this build, which is {needs}");
+                assert!(!needs.contains(env::consts::ARCH), "this build runs on {needs} and lacks {name}");
             }
             Err(error) => panic!("all others are built with all features: {error}"),
         }

@@ -1,22 +1,27 @@
-//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also behind
-//! the messages that are laid out together.
+//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also after the
+//! first flight.
 
+mod common {
+    pub(crate) mod misuse;
+}
+
+use common::misuse;
 use sealcomb::{
     Algorithm, BatchError, Burst, Error, Key, OpenJob, Schedule, SealJob, Verdict, open_batch_with,
     seal_batch_with,
 };
 
-/// Around the 64 messages of a burst, and the 128 jobs of a batch, that are laid out together.
+/// Numbers of messages around the flights: 64 messages of a burst, 128 jobs of a batch.
 const COUNTS: [usize; 11] = [1, 2, 63, 64, 65, 127, 128, 129, 192, 257, 1000];
 
-/// The first and the last messages, and those at the ends of what is laid out together.
+/// The positions of the first and last messages of a batch and of its flights.
 fn places(count: usize) -> impl Iterator<Item = usize> {
     let borders =
         [0, 1, 31, 62, 63, 64, 65, 126, 127, 128, 129, 191, 192, 255, 256, 511, 512, 959, 960, 998, 999];
     borders.into_iter().filter(move |place| *place < count)
 }
 
-/// The bytes of all messages of a batch.
+/// The buffers of all messages of a batch.
 #[derive(Clone, Debug, PartialEq)]
 struct Messages {
     nonces: Vec<Vec<u8>>,
@@ -39,33 +44,33 @@ impl Messages {
     }
 }
 
-/// A way to spoil one message, and what it is refused with.
+/// A way to make one message invalid, and the error that it leads to.
 struct Mistake {
     id: &'static str,
     make: fn(&mut Messages, usize),
-    error: Error,
+    error: fn(&Algorithm) -> Error,
 }
 
 const MISTAKES: &[Mistake] = &[
     Mistake {
         id: "aes128-gcm",
         make: |messages, at| messages.nonces[at].clear(),
-        error: Error::NonceLength { got: 0 },
+        error: |algorithm| misuse::nonce_length(algorithm, 0),
     },
     Mistake {
         id: "aes128-gcm",
         make: |messages, at| messages.tags[at].truncate(15),
-        error: Error::TagLength { got: 15 },
+        error: |algorithm| misuse::tag_length(algorithm, 15),
     },
     Mistake {
         id: "aes128-gcm",
         make: |messages, at| messages.tags[at].push(0x5A),
-        error: Error::TagLength { got: 17 },
+        error: |algorithm| misuse::tag_length(algorithm, 17),
     },
     Mistake {
         id: "aes128-ccm",
         make: |messages, at| messages.nonces[at].resize(14, 0x11),
-        error: Error::NonceLength { got: 14 },
+        error: |algorithm| misuse::nonce_length(algorithm, 14),
     },
     Mistake {
         id: "aes128-ccm",
@@ -73,32 +78,36 @@ const MISTAKES: &[Mistake] = &[
             messages.nonces[at].resize(13, 0x11);
             messages.data[at].resize(1 << 16, 0xA5);
         },
-        error: Error::MessageTooLong { limit: 65_535 },
+        error: |_| Error::MessageTooLong { limit: 65_535, got: 65_536 },
     },
     Mistake {
         id: "aes128-cbc",
         make: |messages, at| messages.data[at].truncate(17),
-        error: Error::NotWholeBlocks { got: 17 },
+        error: |_| Error::NotWholeBlocks { got: 17 },
     },
-    Mistake { id: "aes128-ctr", make: |messages, at| messages.aads[at].push(0x22), error: Error::TakesNoAad },
+    Mistake {
+        id: "aes128-ctr",
+        make: |messages, at| messages.aads[at].push(0x22),
+        error: |_| Error::TakesNoAad,
+    },
     Mistake {
         id: "aes128-eme2",
         make: |messages, at| messages.data[at].truncate(15),
-        error: Error::MessageTooShort { least: 16, got: 15 },
+        error: |_| Error::MessageTooShort { min: 16, got: 15 },
     },
     Mistake {
         id: "aes128-gmac",
         make: |messages, at| messages.data[at].push(0xA5),
-        error: Error::TakesNoMessage,
+        error: |_| Error::TakesNoMessage,
     },
     Mistake {
         id: "aes128-cmac",
         make: |messages, at| messages.tags[at].clear(),
-        error: Error::TagLength { got: 0 },
+        error: |algorithm| misuse::tag_length(algorithm, 0),
     },
 ];
 
-/// Makes the call of a test with every mistake in every place of every batch: it must be refused, and change nothing.
+/// Asserts that `call` refuses a batch with any mistake in any place, and changes nothing.
 fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, keys: &[usize]) {
     for Mistake { id, make, error } in MISTAKES {
         let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
@@ -112,7 +121,11 @@ fn must_refuse(call: impl Fn(&[Key], &mut Messages) -> Result<(), BatchError>, k
                     make(&mut bad, index);
                     let before = bad.clone();
                     let refused = call(&keys, &mut bad);
-                    assert_eq!(refused, Err(BatchError { index, error: *error }), "{id}, {index} of {count}");
+                    assert_eq!(
+                        refused,
+                        Err(BatchError { index, error: error(algorithm) }),
+                        "{id}, {index} of {count}"
+                    );
                     assert!(bad == before, "{id}, {index} of {count}: something was written");
                 }
             }
@@ -152,7 +165,7 @@ fn a_mistake_anywhere_refuses_all_of_a_burst_of_macs() {
             let Messages { nonces, aads, mut tags, .. } = messages;
             let before = tags.clone();
             let burst = Burst::new(&key, &nonces).aads(&aads);
-            let refused = BatchError { index, error: Error::TagLength { got: 15 } };
+            let refused = BatchError { index, error: misuse::tag_length(cmac, 15) };
             assert_eq!(burst.mac(&mut tags), Err(refused), "{index} of {count}");
             let mut verdicts = vec![Verdict::Pending; count];
             assert_eq!(burst.verify(&tags, &mut verdicts), Err(refused), "{index} of {count}");
@@ -197,7 +210,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_to_open() {
     }
 }
 
-/// Several algorithms: what is sorted before it is laid out.
+/// Jobs of several algorithms are sorted before they are processed.
 #[test]
 fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
     let keys = ["aes128-gcm", "aes128-ccm", "aes256-gcm-siv"].map(|id| {
@@ -210,7 +223,7 @@ fn a_mistake_anywhere_refuses_all_of_a_batch_of_several_algorithms() {
             let mut tags = vec![vec![0x5A; 16]; count];
             tags[index].pop();
             let before = tags.clone();
-            let refused = BatchError { index, error: Error::TagLength { got: 15 } };
+            let refused = BatchError { index, error: misuse::tag_length(keys[index % 3].algorithm(), 15) };
             let mut jobs: Vec<_> = (data.iter_mut().zip(&mut tags).zip(keys.iter().cycle()))
                 .map(|((data, tag), key)| SealJob::in_place(key, b"unique nonce", b"", data, tag))
                 .collect();
@@ -239,7 +252,7 @@ fn a_key_of_another_length_anywhere_refuses_all_of_many_keys() {
             let mut keys = vec![vec![7; 16]; count];
             keys[index].push(7);
             let made = Key::new_many(algorithm, &keys);
-            assert_eq!(made.err(), Some(Error::KeyLength { expected: 16, got: 17 }), "{index} of {count}");
+            assert_eq!(made.err(), Some(misuse::key_length(algorithm, 17)), "{index} of {count}");
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Messages in pieces: however a message is cut, it is sealed and opened like a whole one.
+//! Streams: however a message is cut into pieces, the result is that of the whole message.
 
 mod common {
     pub(crate) mod backends;
+    pub(crate) mod misuse;
 }
 
 use std::sync::Arc;
 
-use common::backends;
+use common::{backends, misuse};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use sealcomb::reference::gf128::ghash_multiply;
@@ -231,21 +232,23 @@ fn gcms_counter_passes_its_border_in_any_piece() {
 }
 
 #[test]
-fn what_a_stream_cannot_take_is_refused_and_leaves_it_as_it_was() {
+fn a_stream_refuses_misuse_and_stays_unchanged() {
     let aead = |id: &str| key(Algorithm::by_id(id).unwrap(), Backend::best());
     let new = |id: &str, nonce: &[u8]| Stream::new(aead(id), Direction::Seal, nonce);
     assert_eq!(new("aes128-ccm", &[0; 12]).err(), Some(Error::NotInPieces));
     assert_eq!(new("aes128-gcm-siv", &[0; 12]).err(), Some(Error::NotInPieces));
-    assert_eq!(new("aes128-gcm", &[]).err(), Some(Error::NonceLength { got: 0 }));
-    assert_eq!(new("aes128-ocb3-t128", &[0; 16]).err(), Some(Error::NonceLength { got: 16 }));
+    let [gcm, ocb3] = ["aes128-gcm", "aes128-ocb3-t128"].map(|id| Algorithm::by_id(id).unwrap());
+    assert_eq!(new(gcm.id, &[]).err(), Some(misuse::nonce_length(gcm, 0)));
+    assert_eq!(new(ocb3.id, &[0; 16]).err(), Some(misuse::nonce_length(ocb3, 16)));
     for got in [0, 17] {
         let refused = Stream::with_tag_bytes(aead("aes128-gcm"), Direction::Seal, &[0; 12], got);
-        assert_eq!(refused.err(), Some(Error::TagLength { got }));
+        let expected = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
+        assert_eq!(refused.err(), Some(Error::TagLength { algorithm: gcm.id, expected, got }));
     }
 
     let mut ended = new("aes128-gcm", &[0; 12]).unwrap();
     ended.finish(&mut [0; 16]).unwrap();
-    assert_eq!(ended.begin(Direction::Seal, &[]), Err(Error::NonceLength { got: 0 }));
+    assert_eq!(ended.begin(Direction::Seal, &[]), Err(misuse::nonce_length(gcm, 0)));
     assert_eq!(ended.aad(b""), Err(Error::MessageEnded));
     assert_eq!(ended.update(&mut [0; 1]), Err(Error::MessageEnded));
     assert_eq!(ended.finish(&mut [0; 16]), Err(Error::MessageEnded));
@@ -261,8 +264,8 @@ fn what_a_stream_cannot_take_is_refused_and_leaves_it_as_it_was() {
     assert_eq!(short, [0; 9]);
     stream.update(&mut data).unwrap();
     assert_eq!(stream.aad(b"late"), Err(Error::AadAfterMessage));
-    assert_eq!(stream.clone().finish(&mut short), Err(Error::TagLength { got: 9 }));
-    assert_eq!(stream.clone().verify(&[0; 15]), Err(Error::TagLength { got: 15 }.into()));
+    assert_eq!(stream.clone().finish(&mut short), Err(misuse::tag_length(gcm, 9)));
+    assert_eq!(stream.clone().verify(&[0; 15]), Err(misuse::tag_length(gcm, 15).into()));
     assert_eq!(stream.clone().verify(&[0; 16]), Err(Forged.into()));
     assert_eq!(stream.verify(&whole.tag), Ok(()));
 
@@ -285,9 +288,9 @@ fn what_a_stream_cannot_take_is_refused_and_leaves_it_as_it_was() {
     }
 }
 
-/// A clone and what it was made of don't share anything but the key.
+/// A clone shares only the key with its original.
 #[test]
-fn a_clone_goes_its_own_way() {
+fn a_clone_is_independent() {
     for algorithm in algorithms() {
         let key = key(algorithm, Backend::best());
         let nonce = bytes(algorithm.nonce_bytes);
@@ -302,9 +305,9 @@ fn a_clone_goes_its_own_way() {
     }
 }
 
-/// Messages one after the other, each given up or ended at another moment, leave nothing to the next.
+/// Messages that are abandoned or ended at any point leave no state to the next message of the stream.
 #[test]
-fn another_message_of_a_stream_is_what_it_is_in_a_new_one() {
+fn a_reused_stream_equals_a_new_one() {
     for backend in backends::available() {
         for algorithm in algorithms() {
             let key = key(algorithm, backend);
@@ -323,7 +326,7 @@ fn another_message_of_a_stream_is_what_it_is_in_a_new_one() {
                     if pieces > 0 && !one.is_empty() {
                         stream.update(one).unwrap();
                     }
-                    // The first is given up.
+                    // The first message is abandoned.
                     if pieces > 0 {
                         if !two.is_empty() {
                             stream.update(two).unwrap();
@@ -338,7 +341,7 @@ fn another_message_of_a_stream_is_what_it_is_in_a_new_one() {
 }
 
 #[test]
-fn a_stream_says_nothing_of_its_message() {
+fn debug_output_shows_nothing_of_the_message() {
     let key = key(Algorithm::by_id("aes128-gcm").unwrap(), Backend::named("portable").unwrap());
     let stream = Stream::new(key, Direction::Open, &[7; 12]).unwrap();
     assert_eq!(format!("{stream:?}"), "Stream(Key(aes128-gcm, portable), Open)");

@@ -1,9 +1,14 @@
-//! What interfaces need in which the tag comes last, and what a job says of itself before its batch.
+//! Opening without verifying, for interfaces that receive the tag last; and checking a job before its batch.
 
-use sealcomb::{ALGORITHMS, Algorithm, Backend, Error, Key, OpenJob, SealJob};
+mod common {
+    pub(crate) mod misuse;
+}
+
+use common::misuse;
+use sealcomb::{ALGORITHMS, Algorithm, Backend, Key, OpenJob, SealJob};
 
 #[test]
-fn opening_unverified_gives_the_message_and_the_tag_that_it_should_have() {
+fn opening_unverified_returns_the_message_and_the_correct_tag() {
     for backend in Backend::available() {
         for algorithm in ALGORITHMS.iter().filter(|algorithm| !algorithm.expands()) {
             let key = Key::with_backend(algorithm, &vec![7; algorithm.key_bytes], backend).unwrap();
@@ -20,7 +25,7 @@ fn opening_unverified_gives_the_message_and_the_tag_that_it_should_have() {
 }
 
 #[test]
-fn a_forged_message_has_another_tag_than_it_came_with() {
+fn a_forged_message_has_another_tag_than_the_received_one() {
     let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[7; 16]).unwrap();
     let (mut data, mut tag) = ([1; 40], [0; 16]);
     key.seal_in_place(&[2; 12], b"", &mut data, &mut tag).unwrap();
@@ -29,14 +34,15 @@ fn a_forged_message_has_another_tag_than_it_came_with() {
     key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed).unwrap();
     assert_ne!(computed, tag);
     let short = key.open_unverified_in_place(&[2; 12], b"", &mut data, &mut computed[..15]);
-    assert_eq!(short, Err(Error::TagLength { got: 15 }));
+    assert_eq!(short, Err(misuse::tag_length(key.algorithm(), 15)));
 }
 
 #[test]
-fn a_job_tells_beforehand_what_its_batch_would_refuse() {
+fn a_job_checks_for_the_errors_of_its_batch() {
     let key = Key::new(Algorithm::by_id("aes128-ccm").unwrap(), &[7; 16]).unwrap();
     let (mut data, mut tag) = ([1; 40], [0; 16]);
-    for (nonce, expected) in [(&[0; 12][..], Ok(())), (&[0; 6], Err(Error::NonceLength { got: 6 }))] {
+    let refused = Err(misuse::nonce_length(key.algorithm(), 6));
+    for (nonce, expected) in [(&[0; 12][..], Ok(())), (&[0; 6], refused)] {
         assert_eq!(SealJob::in_place(&key, nonce, b"", &mut data, &mut tag).check(), expected);
         assert_eq!(OpenJob::in_place(&key, nonce, b"", &mut data, &tag).check(), expected);
     }

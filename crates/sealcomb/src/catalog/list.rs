@@ -1,4 +1,4 @@
-//! THE list of algorithms.
+//! The list of algorithms, from which every table, name and size is derived.
 
 use super::{Algorithm, Cipher, Expansion, Kind, Limits, Parallel, Range, Status, Structure, Unusual, Work};
 #[cfg(feature = "hazmat")]
@@ -12,74 +12,74 @@ const NO_NONCE: Range = Range { min: 0, max: 0 };
 const ONE_BLOCK: Range = Range { min: 16, max: 16 };
 const EIGHT: Range = Range { min: 8, max: 8 };
 const TWELVE: Range = Range { min: 12, max: 12 };
-/// EAX takes any string. RFC 5297, section 3: a nonce is one more string, or none.
+/// EAX takes any string as its nonce. SIV's nonce is one more associated string, or absent (RFC 5297, section 3).
 const ANY_NONCES: Range = Range { min: 0, max: isize::MAX as usize };
 const OCB_NONCES: Range = Range { min: 1, max: 15 };
 const CCM_NONCES: Range = Range { min: 7, max: 13 };
-/// SP 800-38D allows IVs up to 2^64 - 1 bits.
+/// SP 800-38D allows IVs of 1 to 2^64 - 1 bits.
 const GCM_NONCES: Range = Range { min: 1, max: ((1u64 << 61) - 1) as usize };
-/// RFC 7253: 2^48 blocks under a key.
+/// 2^48 blocks under one key (RFC 7253, section 5).
 const OCB_LIMITS: Limits = Limits::Fixed { message: 1 << 52, aad: 1 << 52 };
-/// SP 800-38D: 2^39 - 256 bits.
+/// 2^39 - 256 bits (SP 800-38D).
 const GCM_MESSAGE: u64 = (1 << 36) - 32;
-/// SP 800-38D: 2^64 - 1 bits.
+/// 2^64 - 1 bits (SP 800-38D).
 const GCM_AAD: u64 = (1 << 61) - 1;
 
-// One rule for all: a tag that the mode's standard allows under conditions alone needs the feature `hazmat`.
-/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits for certain applications alone, which must keep to appendix C.
+// Tag lengths that a mode's standard allows only under conditions require the feature `hazmat`.
+/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits only for certain applications, within the limits of appendix C.
 const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
-/// SP 800-38C, appendix B.2: no tags under 64 bits without a careful analysis of the risks.
+/// SP 800-38C, appendix B.2: tags under 64 bits only after a careful analysis of the risks.
 const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
-/// SP 800-38B, appendix A.2, says the same of tags under 64 bits, which no protocol seems to use. EAX's are sums of such
-/// tags.
+/// SP 800-38B, appendix A.2: tags under 64 bits only after a careful analysis of the risks. They are left out, since no
+/// protocol seems to use them. EAX's tags are sums of CMAC tags.
 const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
 
-/// Sizes of tags less the first few, which need `hazmat`.
+/// All sizes with `hazmat`, otherwise without the first `few`.
 const fn beyond_hazmat(sizes: &'static [usize], few: usize) -> &'static [usize] {
     if cfg!(feature = "hazmat") { sizes } else { sizes.split_at(few).1 }
 }
 
-/// No work but what a line names.
+/// No work: entries override what their mode needs.
 const IDLE: Work = Work { calls: 0, rounds: 0, multiplications: 0 };
 
-/// Blocks side by side, the cipher in one direction, one pass over the message.
+/// Independent blocks, only the forward cipher, one pass over the message.
 const PARALLEL: Structure = Structure { parallel: Parallel::Both, inverse_free: true, online: true };
-/// The same, with a block cipher that is inverted to open.
+/// Independent blocks, one pass; opening needs the inverse cipher.
 const INVERTED: Structure = Structure { inverse_free: false, ..PARALLEL };
-/// A ciphertext of which each block depends on the whole message.
+/// Independent blocks, but every ciphertext block depends on the whole message.
 const TWO_PASSES: Structure = Structure { online: false, ..PARALLEL };
 #[cfg(any(feature = "hazmat", feature = "research"))]
 const TWO_PASSES_INVERTED: Structure = Structure { online: false, ..INVERTED };
-/// Block after block.
+/// Each block depends on the previous one.
 const SERIAL: Structure = Structure { parallel: Parallel::Neither, ..PARALLEL };
 #[cfg(feature = "research")]
 const SERIAL_INVERTED: Structure = Structure { parallel: Parallel::Neither, ..INVERTED };
-/// Its first block has the message's length in it, or what encrypts comes from all of it.
+/// Each block depends on the previous one, and sealing starts with the message's length or a pass over all of it.
 const SERIAL_TWO_PASSES: Structure = Structure { online: false, ..SERIAL };
-/// Chained by the ciphertext, which the receiver has.
+/// Chained through the ciphertext, which the receiver has: only opening is parallel.
 #[cfg(feature = "hazmat")]
 const CHAINED: Structure = Structure { parallel: Parallel::Opening, ..PARALLEL };
 #[cfg(feature = "hazmat")]
 const CHAINED_INVERTED: Structure = Structure { parallel: Parallel::Opening, ..INVERTED };
 
-/// The lengths of messages that a mode takes, up to its limits, and by how much it makes them longer.
+/// The message lengths that a mode takes, up to its limits, and how much longer its ciphertexts are.
 struct Takes {
     whole_blocks: bool,
-    least: usize,
+    min: usize,
     tweak: bool,
     strings: bool,
     expansion: Expansion,
 }
 
 const ANY: Takes =
-    Takes { whole_blocks: false, least: 0, tweak: false, strings: false, expansion: Expansion::None };
-/// Several associated strings.
+    Takes { whole_blocks: false, min: 0, tweak: false, strings: false, expansion: Expansion::None };
+/// Any length, with several associated strings.
 const STRINGS: Takes = Takes { strings: true, ..ANY };
 #[cfg(feature = "hazmat")]
 const WHOLE_BLOCKS: Takes = Takes { whole_blocks: true, ..ANY };
-/// A block or more, and a tweak.
+/// At least one block, with a tweak.
 #[cfg(feature = "hazmat")]
-const WIDE_BLOCK: Takes = Takes { least: 16, tweak: true, ..ANY };
+const WIDE_BLOCK: Takes = Takes { min: 16, tweak: true, ..ANY };
 
 #[cfg(feature = "research")]
 const PADDED: Takes = Takes { expansion: Expansion::Blocks, ..ANY };
@@ -88,7 +88,8 @@ const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
 #[cfg(feature = "research")]
 const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
-/// One entry a mode: the bits of the cipher's key (and of the mode's own after a `+`), and all that doesn't depend on them.
+/// One entry per mode: the key sizes in bits, plus the bits of the mode's own keys after a `+`, and the properties that do
+/// not depend on the key size.
 macro_rules! catalog {
     ($($cfg:meta => $code:path {
         mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [$($bits:literal $(+ $more:literal)?),*],
@@ -96,7 +97,7 @@ macro_rules! catalog {
         takes: $takes:expr, work: $work:expr, structure: $structure:expr, limits: $limits:expr, spec: $spec:literal,
         status: $status:ident, reason: $reason:literal, note: $note:literal,
     })*) => {
-        /// Every algorithm of this build.
+        /// All algorithms of this build. The features `hazmat` and `research` add to them.
         pub static ALGORITHMS: &[Algorithm] = &[$($(
             #[cfg($cfg)]
             Algorithm {
@@ -112,7 +113,7 @@ macro_rules! catalog {
                 tag: $tag,
                 tag_bytes: $tag_bytes,
                 whole_blocks: $takes.whole_blocks,
-                min_message_bytes: $takes.least,
+                min_message_bytes: $takes.min,
                 tweaked: $takes.tweak,
                 unusual: Unusual::of(Kind::$kind, $takes.whole_blocks, $takes.tweak),
                 strings: $takes.strings,
@@ -127,6 +128,12 @@ macro_rules! catalog {
                 limits: $limits,
                 expansion: $takes.expansion,
             },
+        )*)*];
+
+        /// The ids of algorithms that this build lacks, with the Cargo features that they require.
+        pub(super) static NOT_BUILT: &[(&str, &[&str])] = &[$($(
+            #[cfg(not($cfg))]
+            (concat!(catalog!(@id $cipher), $bits, "-", $id), super::required_features(Kind::$kind, Status::$status)),
         )*)*];
     };
     (@id aes) => { "aes" };
@@ -148,7 +155,7 @@ catalog! {
         spec: "NIST SP 800-38D",
         status: Standard,
         reason: "NIST SP 800-38D (2007)",
-        note: "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.",
+        note: "Reusing a nonce under a key reveals the authentication key. At most 2^32 random nonces per key.",
     }
     feature = "research" => gcm::SERPENT {
         mode: "GCM", id: "gcm", kind: Aead, keys: serpent [128, 192, 256],
@@ -157,8 +164,8 @@ catalog! {
         limits: Limits::Fixed { message: GCM_MESSAGE, aad: GCM_AAD },
         spec: "NIST SP 800-38D; Serpent (Anderson, Biham, Knudsen 1998)",
         status: Research,
-        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
-        note: "A nonce used twice under a key reveals the authentication key; at most 2^32 random nonces a key.",
+        reason: "Serpent was an AES finalist that was not chosen; attacks reach 12 of its 32 rounds",
+        note: "Reusing a nonce under a key reveals the authentication key. At most 2^32 random nonces per key.",
     }
     all() => gcm_siv::GcmSiv {
         mode: "GCM-SIV", id: "gcm-siv", kind: Aead, keys: aes [128, 256],
@@ -167,8 +174,8 @@ catalog! {
         limits: Limits::Fixed { message: 1 << 36, aad: 1 << 36 },
         spec: "RFC 8452",
         status: Standard,
-        reason: "RFC 8452 (2019), of the IRTF's crypto forum",
-        note: "A nonce used twice reveals only whether the messages are equal.",
+        reason: "RFC 8452 (2019), IRTF CFRG",
+        note: "Reusing a nonce reveals only whether the messages are equal.",
     }
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
@@ -177,8 +184,7 @@ catalog! {
         spec: "NIST SP 800-38C",
         status: Standard,
         reason: "NIST SP 800-38C (2004)",
-        note: "A nonce must not be used twice under a key; a nonce of n bytes leaves messages under 256^(15-n) \
-            bytes.",
+        note: "A nonce must be unique per key. With a nonce of n bytes, messages are shorter than 256^(15-n) bytes.",
     }
     all() => eax::Eax {
         mode: "EAX", id: "eax", kind: Aead, keys: aes [128, 192, 256],
@@ -186,8 +192,8 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "Bellare, Rogaway, Wagner, FSE 2004; ISO/IEC 19772",
         status: Standard,
-        reason: "ISO/IEC 19772 (2009, and in its edition of 2020)",
-        note: "A nonce must not be used twice under a key; at most 2^48 messages a key.",
+        reason: "ISO/IEC 19772 (2009 and 2020 editions)",
+        note: "A nonce must be unique per key. At most 2^48 messages per key.",
     }
     all() => siv::Siv {
         mode: "SIV", id: "siv", kind: Aead, keys: aes [128 + 128, 192 + 192, 256 + 256],
@@ -195,9 +201,9 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::None,
         spec: "RFC 5297",
         status: Standard,
-        reason: "RFC 5297 (2008), of the IETF",
-        note: "Without a nonce, equal messages with equal additional data stay equal; at most 2^48 messages a key, \
-            which is K1 and K2.",
+        reason: "RFC 5297 (2008), IETF",
+        note: "The nonce is optional: without one, equal messages with equal additional data have equal \
+            ciphertexts. At most 2^48 messages per key. The key is K1 followed by K2.",
     }
     all() => cmac::Cmac {
         mode: "CMAC", id: "cmac", kind: Mac, keys: aes [128, 192, 256],
@@ -206,7 +212,7 @@ catalog! {
         spec: "NIST SP 800-38B",
         status: Standard,
         reason: "NIST SP 800-38B (2005)",
-        note: "At most 2^48 messages a key.",
+        note: "At most 2^48 messages per key.",
     }
     feature = "research" => pmac::Pmac {
         mode: "PMAC", id: "pmac", kind: Mac, keys: aes [128, 192, 256],
@@ -214,8 +220,8 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "Black, Rogaway, EUROCRYPT 2002",
         status: Research,
-        reason: "published, proven up to the birthday bound, no attack known; NIST chose CMAC",
-        note: "At most 2^48 blocks a key.",
+        reason: "published and proven up to the birthday bound, no attack known; NIST chose CMAC",
+        note: "At most 2^48 blocks per key.",
     }
     all() => gcm::AES {
         mode: "GMAC", id: "gmac", kind: Mac, keys: aes [128, 192, 256],
@@ -225,7 +231,7 @@ catalog! {
         spec: "NIST SP 800-38D",
         status: Standard,
         reason: "NIST SP 800-38D (2007)",
-        note: "A nonce used twice under a key reveals the authentication key.",
+        note: "Reusing a nonce under a key reveals the authentication key.",
     }
     all() => ocb3::AES {
         mode: "OCB3-T64", id: "ocb3-t64", kind: Aead, keys: aes [128, 192, 256],
@@ -233,9 +239,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
-        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
-        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
-            algorithms.",
+        reason: "RFC 7253 (2014), IRTF CFRG; CAESAR final portfolio (2019)",
+        note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
+            algorithm.",
     }
     all() => ocb3::AES {
         mode: "OCB3-T96", id: "ocb3-t96", kind: Aead, keys: aes [128, 192, 256],
@@ -243,9 +249,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
-        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
-        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
-            algorithms.",
+        reason: "RFC 7253 (2014), IRTF CFRG; CAESAR final portfolio (2019)",
+        note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
+            algorithm.",
     }
     all() => ocb3::AES {
         mode: "OCB3-T128", id: "ocb3-t128", kind: Aead, keys: aes [128, 192, 256],
@@ -253,9 +259,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253",
         status: Standard,
-        reason: "RFC 7253 (2014), of the IRTF's crypto forum; CAESAR's final portfolio (2019)",
-        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key. Other tag lengths are other \
-            algorithms.",
+        reason: "RFC 7253 (2014), IRTF CFRG; CAESAR final portfolio (2019)",
+        note: "A nonce must be unique per key. At most 2^48 blocks per key. Each tag length is a separate \
+            algorithm.",
     }
     feature = "research" => ocb3::SERPENT {
         mode: "OCB3", id: "ocb3", kind: Aead, keys: serpent [128, 192, 256],
@@ -263,8 +269,8 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: OCB_LIMITS,
         spec: "RFC 7253; Serpent (Anderson, Biham, Knudsen 1998)",
         status: Research,
-        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
-        note: "A nonce must not be used twice under a key; at most 2^48 blocks a key.",
+        reason: "Serpent was an AES finalist that was not chosen; attacks reach 12 of its 32 rounds",
+        note: "A nonce must be unique per key. At most 2^48 blocks per key.",
     }
     feature = "research" => otr::Otr::Parallel {
         mode: "OTR-P", id: "otr-p", kind: Aead, keys: aes [128, 256],
@@ -272,9 +278,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), parallel AD",
         status: Research,
-        reason: "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other \
-            fields than these",
-        note: "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.",
+        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 are on masks in other \
+            fields",
+        note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => otr::Otr::Serial {
         mode: "OTR-S", id: "otr-s", kind: Aead, keys: aes [128, 256],
@@ -282,9 +288,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
         spec: "AES-OTR v3 (Minematsu, CAESAR), serial AD",
         status: Research,
-        reason: "CAESAR's third round, not in its portfolio; the attacks of ePrint 2016/234 are on masks in other \
-            fields than these",
-        note: "A nonce must not be used twice under a key; keep far below 2^64 blocks a key.",
+        reason: "CAESAR third round, not in the portfolio; the attacks of ePrint 2016/234 are on masks in other \
+            fields",
+        note: "A nonce must be unique per key. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => poet::POET {
         mode: "POET", id: "poet", kind: Aead, keys: aes [128],
@@ -292,9 +298,9 @@ catalog! {
         work: Work { calls: 3, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "CAESAR round 2, POET v2",
         status: Research,
-        reason: "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition \
-            of security are shown by Hoang et al., CRYPTO 2015",
-        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+        reason: "not chosen for CAESAR's third round; no attack known; Hoang et al. (CRYPTO 2015) show the limits \
+            of its security definition",
+        note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
     feature = "research" => poet::POET_AES4 {
         mode: "POET-AES4", id: "poet-aes4", kind: Aead, keys: aes [128],
@@ -302,9 +308,9 @@ catalog! {
         work: Work { calls: 1, rounds: 8, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "CAESAR round 2, POET v2",
         status: Research,
-        reason: "not chosen for the third round of CAESAR; no attack on it is known, the bounds of its definition \
-            of security are shown by Hoang et al., CRYPTO 2015",
-        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+        reason: "not chosen for CAESAR's third round; no attack known; Hoang et al. (CRYPTO 2015) show the limits \
+            of its security definition",
+        note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
     feature = "research" => poet_g::POET_G {
         mode: "POET-G", id: "poet-g", kind: Aead, keys: aes [128],
@@ -314,7 +320,7 @@ catalog! {
         status: Broken,
         reason: "withdrawn by its designers in 2014 after weak keys and forgeries (Abdelraheem, Beelen, Bogdanov, \
             Tischhauser)",
-        note: "Large classes of weak keys, and universal forgeries: for study only.",
+        note: "For study only: large classes of weak keys, and universal forgeries.",
     }
     feature = "research" => mcoe_g::McoeG {
         mode: "McOE-G", id: "mcoe-g", kind: Aead, keys: aes [128 + 128],
@@ -322,29 +328,30 @@ catalog! {
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: SERIAL_INVERTED, limits: Limits::None,
         spec: "Fleischmann, Forler, Lucks, FSE 2012; ePrint 2011/644",
         status: Research,
-        reason: "published, proven, no attack known; how additional data is hashed and how bits are ordered is \
-            this library's own",
-        note: "A nonce used twice reveals how many blocks two messages have in common at their beginnings.",
+        reason: "published and proven, no attack known; the hashing of additional data and the bit order are this \
+            library's choice",
+        note: "Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
     feature = "research" => cobra::Cobra {
         mode: "COBRA", id: "cobra", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: ANY,
         work: Work { calls: 1, multiplications: 1, ..IDLE }, structure: PARALLEL, limits: Limits::None,
-        spec: "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; details that were not published are this library's",
+        spec: "Andreeva, Luykx, Mennink, Yasuda, FSE 2014; unpublished details are this library's choice",
         status: Broken,
         reason: "forged with about 2n queries (Nandi, ASIACRYPT 2014, ePrint 2014/363); withdrawn from CAESAR by \
             its designers",
-        note: "Can be forged where a nonce is used twice: for study only.",
+        note: "For study only: forgeable once a nonce is reused.",
     }
     feature = "research" => julius::JuliusEcb {
         mode: "Julius-ECB", id: "julius-ecb", kind: Aead, keys: aes [128],
         nonce: ONE_BLOCK, usual_nonce: 16, tag: &[16], usual_tag: 16, takes: PADDED,
         work: Work { calls: 1, multiplications: 2, ..IDLE }, structure: TWO_PASSES_INVERTED, limits: Limits::None,
-        spec: "CAESAR round 1, Julius v1.0, regular Julius-ECB; as its code, with the multiplication put right",
+        spec: "CAESAR round 1, Julius v1.0, regular Julius-ECB; follows its reference code, with the multiplication \
+            corrected",
         status: Broken,
         reason: "universal forgeries under weak keys (Abdelraheem, Beelen, Bogdanov, Tischhauser, EUROCRYPT 2015)",
-        note: "A nonce used twice reveals only whether the messages are equal; the receiver must be told a \
-            message's length.",
+        note: "Reusing a nonce reveals only whether the messages are equal. The receiver needs the message length \
+            from elsewhere.",
     }
     feature = "research" => cloc::Cloc {
         mode: "CLOC", id: "cloc", kind: Aead, keys: aes [128],
@@ -352,10 +359,9 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, CLOC and SILC v3",
         status: Research,
-        reason: "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound \
-            (designers, DIAC 2016)",
-        note: "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their \
-            beginnings.",
+        reason: "CAESAR third-round candidate that was not chosen; proven up to the birthday bound (designers, DIAC \
+            2016)",
+        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
     feature = "research" => silc::Silc {
         mode: "SILC", id: "silc", kind: Aead, keys: aes [128],
@@ -363,10 +369,9 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, CLOC and SILC v3",
         status: Research,
-        reason: "a third-round candidate of CAESAR that was not chosen; proven up to the birthday bound \
-            (designers, DIAC 2016)",
-        note: "Tags have 8 bytes. A nonce used twice reveals how many blocks two messages have in common at their \
-            beginnings.",
+        reason: "CAESAR third-round candidate that was not chosen; proven up to the birthday bound (designers, DIAC \
+            2016)",
+        note: "Tags have 8 bytes. Reusing a nonce reveals how many leading blocks two messages have in common.",
     }
     feature = "research" => jambu::Jambu {
         mode: "JAMBU", id: "jambu", kind: Aead, keys: aes [128],
@@ -374,9 +379,9 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: SERIAL, limits: Limits::None,
         spec: "CAESAR round 3, JAMBU v2",
         status: Research,
-        reason: "a third-round candidate of CAESAR that was not chosen; what it claimed for repeated nonces falls \
-            to 2^32 queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
-        note: "Tags have 8 bytes. A nonce must not be used twice under a key.",
+        reason: "CAESAR third-round candidate that was not chosen; its claim for repeated nonces falls to 2^32 \
+            queries (Peyrin, Sim, Wang, Zhang, FSE 2015)",
+        note: "Tags have 8 bytes. A nonce must be unique per key.",
     }
     feature = "hazmat" => ecb::AES {
         mode: "ECB", id: "ecb", kind: Cipher, keys: aes [128, 192, 256],
@@ -385,7 +390,7 @@ catalog! {
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
-        note: "Equal blocks stay equal: a building block, not a way to encrypt.",
+        note: "A building block, not a way to encrypt: equal blocks have equal ciphertexts.",
     }
     all(feature = "hazmat", feature = "research") => ecb::SERPENT {
         mode: "ECB", id: "ecb", kind: Cipher, keys: serpent [128, 192, 256],
@@ -393,8 +398,9 @@ catalog! {
         work: Work { calls: 1, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "Serpent (Anderson, Biham, Knudsen 1998); NIST SP 800-38A",
         status: Research,
-        reason: "Serpent was a finalist of AES and not chosen; attacks reach 12 of its 32 rounds",
-        note: "Equal blocks stay equal: a building block, not a way to encrypt. Bytes stand in the NESSIE order.",
+        reason: "Serpent was an AES finalist that was not chosen; attacks reach 12 of its 32 rounds",
+        note: "A building block, not a way to encrypt: equal blocks have equal ciphertexts. Bytes are in NESSIE \
+            order.",
     }
     feature = "hazmat" => cbc::Cbc {
         mode: "CBC", id: "cbc", kind: Cipher, keys: aes [128, 192, 256],
@@ -403,7 +409,7 @@ catalog! {
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
-        note: "The IV must be unpredictable; not authenticated; padding is the caller's.",
+        note: "Not authenticated. The IV must be unpredictable. The caller pads.",
     }
     feature = "hazmat" => cfb::Cfb {
         mode: "CFB128", id: "cfb128", kind: Cipher, keys: aes [128, 192, 256],
@@ -412,7 +418,7 @@ catalog! {
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
-        note: "The IV must be unpredictable; not authenticated.",
+        note: "Not authenticated. The IV must be unpredictable.",
     }
     feature = "hazmat" => ofb::Ofb {
         mode: "OFB", id: "ofb", kind: Cipher, keys: aes [128, 192, 256],
@@ -421,7 +427,7 @@ catalog! {
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
-        note: "An IV must not be used twice under a key; not authenticated.",
+        note: "Not authenticated. An IV must be unique per key.",
     }
     feature = "hazmat" => ctr::Ctr {
         mode: "CTR", id: "ctr", kind: Cipher, keys: aes [128, 192, 256],
@@ -430,7 +436,7 @@ catalog! {
         spec: "NIST SP 800-38A",
         status: Standard,
         reason: "NIST SP 800-38A (2001)",
-        note: "No counter block may be used twice under a key; the whole block counts; not authenticated.",
+        note: "Not authenticated. No counter block may repeat under a key; the counter is the whole block.",
     }
     feature = "hazmat" => eme2::Eme2 {
         mode: "EME2", id: "eme2", kind: Cipher, keys: aes [128 + 256, 256 + 256],
@@ -439,8 +445,8 @@ catalog! {
         spec: "IEEE Std 1619.2",
         status: Standard,
         reason: "IEEE Std 1619.2-2010",
-        note: "Equal messages under equal tweaks stay equal; not authenticated. A key is K_AD, K_ECB and the \
-            cipher's.",
+        note: "Not authenticated. Equal messages under equal tweaks have equal ciphertexts. The key is K_AD, K_ECB \
+            and the cipher's key.",
     }
     all() => colm::Colm {
         mode: "COLM0", id: "colm0", kind: Aead, keys: aes [128],
@@ -448,8 +454,8 @@ catalog! {
         work: Work { calls: 2, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "COLM v1 (CAESAR, third round)",
         status: Portfolio,
-        reason: "CAESAR's final portfolio (2019), defense in depth, second choice",
-        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+        reason: "CAESAR final portfolio (2019), defense in depth, second choice",
+        note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => copa::Copa {
         mode: "COPA", id: "copa", kind: Aead, keys: aes [128],
@@ -458,7 +464,7 @@ catalog! {
         spec: "AES-COPA v2 (CAESAR, second round)",
         status: Research,
         reason: "merged into COLM; almost universal forgeries near the birthday bound (Lu, ASIACCS 2017)",
-        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+        note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => elmd::FULL {
         mode: "ELmD", id: "elmd", kind: Aead, keys: aes [128],
@@ -467,7 +473,7 @@ catalog! {
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds",
         status: Research,
         reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
-        note: "A nonce used twice reveals common beginnings of messages; far fewer than 2^64 blocks a key.",
+        note: "Reusing a nonce reveals common prefixes of messages. Far fewer than 2^64 blocks per key.",
     }
     feature = "research" => elmd::SIX_ROUNDS {
         mode: "ELmD(6,6)", id: "elmd66", kind: Aead, keys: aes [128],
@@ -475,8 +481,8 @@ catalog! {
         work: Work { rounds: 12, ..IDLE }, structure: INVERTED, limits: Limits::None,
         spec: "ELmD v2.0 (CAESAR, second round), 6 rounds",
         status: Broken,
-        reason: "key recovery over 60 bits below the key's strength (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
-        note: "Six rounds of AES a layer: for study alone.",
+        reason: "key recovery more than 60 bits below exhaustive search (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
+        note: "For study only: six AES rounds per layer.",
     }
     feature = "research" => elmd::INTERMEDIATE_TAGS {
         mode: "ELmD with intermediate tags", id: "elmd-it127", kind: Aead, keys: aes [128],
@@ -485,7 +491,8 @@ catalog! {
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, tags every 127 blocks",
         status: Research,
         reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
-        note: "As ELmD; the tags within the ciphertext are verified with the last one, before anything is released.",
+        note: "Nonce reuse: see ELmD. Tags within the ciphertext are verified together with the final tag, before any \
+            plaintext is released.",
     }
     feature = "research" => elmd::VARIABLE_TAG {
         mode: "ELmD with a variable tag", id: "elmd-vartag", kind: Aead, keys: aes [128],
@@ -494,30 +501,40 @@ catalog! {
         spec: "ELmD v2.0 (CAESAR, second round), 10 rounds, variable tag",
         status: Research,
         reason: "merged into COLM; universal forgeries near the birthday bound (Bay, Ersoy, Karakoc, ASIACRYPT 2016)",
-        note: "As ELmD, with a ciphertext as long as the message.",
+        note: "Nonce reuse: see ELmD. The ciphertext is as long as the message.",
     }
 }
 
-/// Short tags are in no build that has not asked for them.
+/// Fails the build if an algorithm was left out although it requires no feature.
+const _: () = {
+    let mut rest = NOT_BUILT;
+    while let [(_, features), others @ ..] = rest {
+        assert!(!features.is_empty(), "its kind or status must require a feature");
+        rest = others;
+    }
+};
+
+/// Fails the build if a short tag or an unauthenticated cipher does not require `hazmat`.
 #[cfg(not(feature = "hazmat"))]
 const _: () = {
     let mut rest = ALGORITHMS;
     while let [algorithm, others @ ..] = rest {
-        if let [least, ..] = algorithm.tag {
-            assert!(*least >= 8, "behind the feature `hazmat`");
+        assert!(!matches!(algorithm.kind, Kind::Cipher), "it must require the feature `hazmat`");
+        if let [min, ..] = algorithm.tag {
+            assert!(*min >= 8, "it must require the feature `hazmat`");
         }
         rest = others;
     }
 };
 
-/// What is research or broken is in no build that has not asked for it.
+/// Fails the build if an algorithm of status research or broken does not require `research`.
 #[cfg(not(feature = "research"))]
 const _: () = {
     let mut rest = ALGORITHMS;
     while let [algorithm, others @ ..] = rest {
         assert!(
             matches!(algorithm.status, Status::Standard | Status::Portfolio),
-            "behind the feature `research`"
+            "it must require the feature `research`"
         );
         rest = others;
     }

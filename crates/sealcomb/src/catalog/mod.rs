@@ -1,5 +1,5 @@
-//! What there is to say of an algorithm. [`ALGORITHMS`], the list, is in a file of its own; every table, name and size that
-//! users see is derived from it.
+//! The properties of an algorithm. The list itself, [`ALGORITHMS`], is in `list.rs`; every table, name and size that users
+//! see is derived from it.
 
 mod list;
 
@@ -8,13 +8,13 @@ pub use list::ALGORITHMS;
 use crate::modes::Mode;
 use crate::{Error, Forged};
 
-/// What an algorithm gives.
+/// The service that an algorithm provides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Secrecy without authenticity: a building block, behind the feature `hazmat`. Has no tag, and takes additional data
-    /// only as a [tweak](Algorithm::tweaked).
+    /// Secrecy without authenticity: a building block that requires the feature `hazmat`. It has no tag, and takes
+    /// additional data only as a [tweak](Algorithm::tweaked).
     Cipher,
-    /// Authenticity without secrecy. What is authenticated is the additional data; there is no message to encrypt.
+    /// Authenticity without secrecy. The additional data is authenticated; there is no message to encrypt.
     Mac,
     /// Secrecy and authenticity.
     Aead,
@@ -29,66 +29,66 @@ pub enum Cipher {
     Serpent,
 }
 
-/// How far an algorithm can be trusted. [`Algorithm::reason`] says why, and by which source.
+/// How far an algorithm can be trusted. [`Algorithm::reason`] gives the reason and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Published by a body that makes standards (NIST, IEEE, ISO/IEC, IETF/IRTF), and no attack counts against it.
+    /// Published by a standards body (NIST, IEEE, ISO/IEC, IETF/IRTF), with no relevant attack known.
     Standard,
-    /// In the final portfolio of a competition, and no standard.
+    /// In the final portfolio of a competition, but not a standard.
     Portfolio,
-    /// Published, neither standard nor chosen; no attack is known that counts against its use as it is described here.
-    /// Behind the feature `research`.
+    /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described here is
+    /// known. Requires the feature `research`.
     Research,
-    /// An attack is known that undoes what it promises, or its designers have withdrawn it. Kept for study, behind the
-    /// feature `research`.
+    /// An attack breaks what it promises, or its designers have withdrawn it. Kept for study; requires the feature
+    /// `research`.
     Broken,
 }
 
-/// Sizes in bytes from `min` to `max`, both included.
+/// A range of sizes in bytes, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least.
+    /// The minimum size in bytes.
     pub min: usize,
-    /// The most.
+    /// The maximum size in bytes.
     pub max: usize,
 }
 
-/// What each 16-byte block of a message costs: the instruction mix that bounds a mode's speed.
+/// The work per 16-byte block of a message: the instruction mix that bounds a mode's speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Work {
-    /// Calls of the block cipher, with all its rounds.
+    /// Calls of the block cipher with all its rounds.
     pub calls: u32,
-    /// Rounds of the block cipher beyond those: of calls with fewer rounds.
+    /// Additional rounds of the block cipher, from calls with fewer rounds.
     pub rounds: u32,
     /// Multiplications in GF(2^128), of three carry-less products each.
     pub multiplications: u32,
 }
 
-/// In which directions the blocks of one message can go side by side. Where they can't, each waits for a call of the block
-/// cipher on the one before, and only several messages fill the CPU's units.
+/// The directions in which the blocks of one message can be processed in parallel. In the others each block waits for the
+/// block cipher's result on the previous one, and only several messages fill the CPU's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parallel {
     /// Sealing and opening.
     Both,
-    /// Opening alone.
+    /// Only opening.
     Opening,
-    /// Neither.
+    /// Neither direction.
     Neither,
 }
 
-/// How a mode is built: what decides where it can be fast, and what sender and receiver must have.
+/// The structure of a mode, which determines where it can be fast and what sender and receiver need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Structure {
-    /// Where the blocks of one message can go side by side.
+    /// The directions in which the blocks of one message can be processed in parallel.
     pub parallel: Parallel,
     /// Whether opening, like sealing, only ever encrypts with the block cipher.
     pub inverse_free: bool,
-    /// Whether sealing can begin, and give out ciphertext, before the end of the message is known. For a MAC: whether
+    /// Whether sealing can begin, and output ciphertext, before the end of the message is known. For a MAC: whether
     /// authenticating can begin.
     pub online: bool,
 }
 
-/// An algorithm: a mode of operation with a block cipher of one key size.
+/// An algorithm: a mode of operation of a block cipher with one key size.
 ///
 /// ```
 /// let gcm = sealcomb::Algorithm::by_id("aes128-gcm")?;
@@ -97,89 +97,122 @@ pub struct Structure {
 /// ```
 #[non_exhaustive]
 pub struct Algorithm {
-    /// The name by which files and commands call it.
+    /// The identifier in code, files and commands, such as `aes128-gcm-siv`: cipher, key size in bits, mode.
     pub id: &'static str,
-    /// The name by which people call it.
+    /// The name for people, such as `AES-128-GCM-SIV`.
     pub name: &'static str,
-    /// The mode alone.
+    /// The name of the mode, such as `GCM-SIV`.
     pub mode: &'static str,
-    /// What it gives.
+    /// The service that it provides.
     pub kind: Kind,
     /// The block cipher.
     pub cipher: Cipher,
-    /// Bytes of the block cipher's key.
+    /// The size of the block cipher's key in bytes.
     pub cipher_key_bytes: usize,
-    /// Bytes of a key: more than the block cipher's, if the mode has keys of its own.
+    /// The size of the whole key in bytes. It exceeds the block cipher's if the mode has keys of its own.
     pub key_bytes: usize,
-    /// Bytes that a nonce may have.
+    /// The nonce lengths that it takes. [`Algorithm::note`] says what a nonce must satisfy.
     pub nonce: Range,
-    /// Bytes that a nonce usually has.
+    /// The usual nonce length in bytes.
     pub nonce_bytes: usize,
-    /// Bytes that a tag may have; none for a cipher.
+    /// The tag lengths in bytes that a key can be set to, in ascending order; empty for a cipher. The feature `hazmat` adds
+    /// short ones.
     pub tag: &'static [usize],
-    /// Bytes that a tag has unless the key says otherwise; 0 for a cipher.
+    /// The tag length in bytes, unless [`Key::with_tag_bytes`](crate::Key::with_tag_bytes) sets another one; 0 for a cipher.
     pub tag_bytes: usize,
-    /// Whether messages must be whole blocks of 16 bytes.
+    /// Whether messages must be multiples of 16 bytes.
     pub whole_blocks: bool,
-    /// Bytes that a message must have at least.
+    /// The minimum message size in bytes.
     pub min_message_bytes: usize,
-    /// Whether it is a cipher with a tweak: what a job has as additional data.
+    /// Whether it is a cipher with a tweak, which a job passes as additional data.
     pub tweaked: bool,
     pub(crate) unusual: Unusual,
-    /// Whether it tells several associated strings apart: [`Aad::strings`](crate::Aad::strings).
+    /// Whether it authenticates several associated strings separately: [`Aad::strings`](crate::Aad::strings).
     pub strings: bool,
-    /// What a block costs.
+    /// The work per block.
     pub work: Work,
-    /// How the mode is built.
+    /// The structure of the mode.
     pub structure: Structure,
-    /// Rounds of a call of the block cipher.
+    /// The number of rounds per call of the block cipher.
     pub rounds: u32,
     /// How far it can be trusted.
     pub status: Status,
-    /// Why it has this status, and who says so.
+    /// The reason for this status, with its source.
     pub reason: &'static str,
-    /// Where it is defined.
+    /// The specification.
     pub spec: &'static str,
-    /// What its user must know.
+    /// The rule for nonces, the limits per key, and other facts that users must know.
     pub note: &'static str,
     pub(crate) code: &'static dyn Mode,
     limits: Limits,
     expansion: Expansion,
 }
 
-/// The longest message and additional data, in bytes.
+/// The maximum sizes of message and additional data, in bytes.
 #[derive(Clone, Copy)]
 enum Limits {
-    /// Whatever fits into memory.
+    /// Unlimited: whatever fits into memory.
     None,
-    /// The same for every nonce.
+    /// Limits that do not depend on the nonce.
     Fixed { message: u64, aad: u64 },
-    /// CCM: the message's length must fit into what the nonce leaves of 15 bytes.
+    /// CCM: the message's length is encoded in the bytes that the nonce leaves of 15.
     BesideNonce,
 }
 
-/// How a ciphertext is longer than its message.
+/// How much longer a ciphertext is than its message.
 #[cfg_attr(not(feature = "research"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expansion {
-    /// Not at all.
+    /// Equal lengths.
     None,
-    /// To whole blocks, and nothing tells by how much.
+    /// Padded to whole blocks. The ciphertext does not encode the message's length.
     Blocks,
-    /// To whole blocks, at least one, and a byte that tells whether the last was padded.
+    /// Padded to whole blocks, at least one, followed by a byte that says whether the last block was padded.
     Flagged,
-    /// The same, with an intermediate tag after every 127 blocks that others follow, at most 32 of them.
+    /// `Flagged`, with an intermediate tag after every 127 blocks that further blocks follow; at most 32 such tags.
     FlaggedWithTags,
 }
 
-/// Intermediate tags in a message of so many blocks.
+/// Returns the number of intermediate tags in a message of `blocks` blocks.
 fn intermediate_tags(blocks: usize) -> usize {
     (blocks.saturating_sub(1) / 127).min(32)
 }
 
+/// Returns the Cargo features that an algorithm requires.
+const fn required_features(kind: Kind, status: Status) -> &'static [&'static str] {
+    let research = matches!(status, Status::Research | Status::Broken);
+    match kind {
+        Kind::Cipher if research => &["hazmat", "research"],
+        Kind::Cipher => &["hazmat"],
+        _ if research => &["research"],
+        _ => &[],
+    }
+}
+
 impl Algorithm {
-    /// Bytes of the ciphertext of a message of so many bytes, without its tag: the room that sealing needs. Nearly all
-    /// ciphertexts are as long as their messages.
+    /// Returns the algorithm with this id.
+    ///
+    /// # Errors
+    /// [`Error::AlgorithmNotBuilt`] if it requires a Cargo feature that this build lacks: `hazmat` for unauthenticated
+    /// ciphers, `research` for algorithms whose [`Status`] is research or broken. [`Error::UnknownAlgorithm`] if no
+    /// algorithm has this id.
+    pub fn by_id(id: &str) -> Result<&'static Self, Error> {
+        if let Some(algorithm) = ALGORITHMS.iter().find(|algorithm| algorithm.id == id) {
+            return Ok(algorithm);
+        }
+        match list::NOT_BUILT.iter().find(|(not_built, _)| *not_built == id) {
+            Some(&(id, features)) => Err(Error::AlgorithmNotBuilt { id, features }),
+            None => Err(Error::UnknownAlgorithm),
+        }
+    }
+
+    /// Returns the Cargo features that the algorithm requires. Empty for those in every build.
+    pub fn features(&self) -> &'static [&'static str] {
+        required_features(self.kind, self.status)
+    }
+
+    /// Returns the size in bytes of the ciphertext, without the tag, of a message of `message_bytes` bytes: the buffer size
+    /// that sealing needs. Nearly all ciphertexts are as long as their messages.
     ///
     /// ```
     /// let gcm = sealcomb::Algorithm::by_id("aes128-gcm")?;
@@ -198,14 +231,14 @@ impl Algorithm {
         }
     }
 
-    /// The most bytes that a message with a ciphertext of so many bytes can have: the room that opening needs.
-    /// [`OpenJob::message_bytes`](crate::OpenJob::message_bytes) tells how many it has.
+    /// Returns the maximum size in bytes of a message whose ciphertext has `ciphertext_bytes` bytes: the buffer size that
+    /// opening needs. [`OpenJob::message_bytes`](crate::OpenJob::message_bytes) returns the actual size.
     ///
     /// # Errors
-    /// [`Forged`] where no message has a ciphertext of this length.
+    /// [`Forged`] if no message has a ciphertext of this length.
     #[inline]
     pub fn max_message_bytes(&self, ciphertext_bytes: usize) -> Result<usize, Forged> {
-        let most = match self.expansion {
+        let max = match self.expansion {
             Expansion::None | Expansion::Blocks => ciphertext_bytes,
             Expansion::Flagged => ciphertext_bytes.saturating_sub(1),
             Expansion::FlaggedWithTags => {
@@ -213,38 +246,29 @@ impl Algorithm {
                 16 * (blocks - (blocks.saturating_sub(1) / 128).min(32))
             }
         };
-        if self.ciphertext_bytes(most) == ciphertext_bytes { Ok(most) } else { Err(Forged) }
+        if self.ciphertext_bytes(max) == ciphertext_bytes { Ok(max) } else { Err(Forged) }
     }
 
-    /// Whether the receiver must be told the message's length, since several lengths have the same ciphertext's length
-    /// and nothing in the ciphertext tells which it is.
+    /// Returns whether the receiver needs the message's length from elsewhere, because messages of several lengths have
+    /// ciphertexts of the same length and the ciphertext does not encode which it is.
     pub fn needs_message_bytes(&self) -> bool {
         self.expansion == Expansion::Blocks
     }
 
-    /// Whether ciphertexts can be longer than their messages.
+    /// Returns whether ciphertexts can be longer than their messages.
     #[inline]
     pub fn expands(&self) -> bool {
         self.expansion != Expansion::None
     }
 
-    /// The algorithm of this id.
-    ///
-    /// # Errors
-    /// [`Error::UnknownAlgorithm`] if there is none, or none in this build: the unauthenticated ciphers need the
-    /// feature `hazmat`, and those whose [`Status`] is research or broken the feature `research`.
-    pub fn by_id(id: &str) -> Result<&'static Self, Error> {
-        ALGORITHMS.iter().find(|algorithm| algorithm.id == id).ok_or(Error::UnknownAlgorithm)
-    }
-
-    /// Bytes that a message has when it is padded, if need be, to a length that the mode takes.
+    /// Returns `bytes` rounded up to a message size that the mode takes.
     pub fn padded_bytes(&self, bytes: usize) -> usize {
         let whole = if self.whole_blocks { bytes.next_multiple_of(16) } else { bytes };
         whole.max(self.min_message_bytes)
     }
 
-    /// Whether a message of these sizes can be sealed: the check that every job goes through. For a MAC, what is
-    /// authenticated counts as additional data.
+    /// Checks whether a message of these sizes in bytes can be sealed; every job is checked this way. For a MAC, the
+    /// authenticated data counts as additional data.
     ///
     /// # Errors
     /// The [`Error`] that sealing such a message returns.
@@ -256,10 +280,10 @@ impl Algorithm {
         message_bytes: u64,
     ) -> Result<(), Error> {
         if nonce_bytes < self.nonce.min || nonce_bytes > self.nonce.max {
-            return Err(Error::NonceLength { got: nonce_bytes });
+            return Err(Error::NonceLength { algorithm: self.id, expected: self.nonce, got: nonce_bytes });
         }
         if tag_bytes != self.tag_bytes && !self.tag.contains(&tag_bytes) {
-            return Err(Error::TagLength { got: tag_bytes });
+            return Err(Error::TagLength { algorithm: self.id, expected: self.tag, got: tag_bytes });
         }
         match self.kind {
             Kind::Cipher if aad_bytes > 0 && !self.tweaked => return Err(Error::TakesNoAad),
@@ -270,8 +294,8 @@ impl Algorithm {
             return Err(Error::NotWholeBlocks { got: message_bytes as usize });
         }
         if message_bytes < self.min_message_bytes as u64 {
-            let (least, got) = (self.min_message_bytes, message_bytes as usize);
-            return Err(Error::MessageTooShort { least, got });
+            let (min, got) = (self.min_message_bytes, message_bytes as usize);
+            return Err(Error::MessageTooShort { min, got });
         }
         let (message, aad) = match self.limits {
             Limits::None => return Ok(()),
@@ -282,15 +306,16 @@ impl Algorithm {
             }
         };
         if message_bytes > message {
-            return Err(Error::MessageTooLong { limit: message });
+            return Err(Error::MessageTooLong { limit: message, got: message_bytes });
         }
         if aad_bytes > aad {
-            return Err(Error::AadTooLong { limit: aad });
+            return Err(Error::AadTooLong { limit: aad, got: aad_bytes });
         }
         Ok(())
     }
 
-    /// Whether nonce, additional data and message are of sizes that need no closer look, as most are.
+    /// Returns whether nonce, additional data and message have common sizes, which need no further check. Inlined into the
+    /// callers' fast path.
     #[inline(always)]
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
         let Unusual { aad, message } = self.unusual;
@@ -299,7 +324,7 @@ impl Algorithm {
     }
 }
 
-/// Bits of the lengths of additional data and messages that those of ordinary ones don't have.
+/// Bit masks that are disjoint from the lengths of common additional data and messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Unusual {
     aad: usize,
@@ -307,7 +332,7 @@ pub(crate) struct Unusual {
 }
 
 impl Unusual {
-    /// Longer than 64 KiB, or not taken at all.
+    /// Marks lengths over 64 KiB, and lengths that the kind does not take at all.
     const fn of(kind: Kind, whole_blocks: bool, tweaked: bool) -> Self {
         const LONG: usize = !0xffff;
         match kind {
@@ -335,10 +360,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_below_the_least_is_refused() {
+    fn a_message_below_the_minimum_is_refused() {
         let algorithm = Algorithm { min_message_bytes: 16, ..*Algorithm::by_id("aes128-gcm").unwrap() };
         for got in 0..16 {
-            let expected = Error::MessageTooShort { least: 16, got };
+            let expected = Error::MessageTooShort { min: 16, got };
             assert_eq!(algorithm.check(12, 16, 0, got as u64), Err(expected));
             assert_eq!(algorithm.padded_bytes(got), 16);
         }
@@ -346,10 +371,10 @@ mod tests {
         assert_eq!(algorithm.padded_bytes(17), 17);
     }
 
-    /// What never decrypts with the block cipher opens without the keys for that; what does, finds every tag wrong or
-    /// another message.
+    /// With the inverse cipher's round keys spoiled, inverse-free modes still open, and all others fail or return another
+    /// message.
     #[test]
-    fn what_is_inverse_free_opens_without_the_keys_of_the_inverse_cipher() {
+    fn inverse_free_modes_open_without_the_inverse_round_keys() {
         use crate::{Backend, Key};
         for backend in Backend::available() {
             for algorithm in ALGORITHMS.iter().filter(|a| a.cipher == Cipher::Aes && a.kind != Kind::Mac) {
@@ -375,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn ciphertexts_have_the_room_that_padding_flag_and_intermediate_tags_take() {
+    fn ciphertext_sizes_include_padding_flag_and_intermediate_tags() {
         let bytes = |expansion, messages: &[usize]| -> Vec<usize> {
             messages.iter().map(|&message| expanding(expansion).ciphertext_bytes(message)).collect()
         };
@@ -386,12 +411,12 @@ mod tests {
             bytes(Expansion::FlaggedWithTags, &[0, 16 * 127, 16 * 127 + 1, 16 * 254, 16 * 255]),
             [17, 16 * 127 + 1, 16 * 129 + 1, 16 * 255 + 1, 16 * 257 + 1]
         );
-        // No further tag after the 32nd.
+        // There are at most 32 tags.
         assert_eq!(bytes(Expansion::FlaggedWithTags, &[16 * 127 * 40]), [16 * (127 * 40 + 32) + 1]);
     }
 
     #[test]
-    fn a_ciphertext_is_of_a_possible_length_if_and_only_if_a_message_has_it() {
+    fn a_ciphertext_length_is_valid_if_and_only_if_some_message_has_it() {
         let messages = 16 * 128 * 34;
         for expansion in [Expansion::None, Expansion::Blocks, Expansion::Flagged, Expansion::FlaggedWithTags]
         {
@@ -401,8 +426,8 @@ mod tests {
                 longest[algorithm.ciphertext_bytes(message)] = Some(message);
             }
             for (ciphertext, longest) in longest.into_iter().enumerate() {
-                let most = algorithm.max_message_bytes(ciphertext).ok();
-                assert_eq!(most, longest, "{expansion:?} {ciphertext}");
+                let max = algorithm.max_message_bytes(ciphertext).ok();
+                assert_eq!(max, longest, "{expansion:?} {ciphertext}");
             }
         }
     }

@@ -11,6 +11,7 @@ use super::cmac::Cmac;
 use super::gcm::Gcm;
 use super::ocb3::Ocb3;
 use crate::backend::{BLOCK, Block, Wiped};
+use crate::error::TAG_LENGTHS;
 use crate::primitives::block::head;
 use crate::{Algorithm, Cipher, Error, Forged, Key, OpenError};
 
@@ -121,7 +122,8 @@ impl Stream {
         tag_bytes: usize,
     ) -> Result<Self, Error> {
         if !(1..=BLOCK).contains(&tag_bytes) {
-            return Err(Error::TagLength { got: tag_bytes });
+            let algorithm = key.algorithm().id;
+            return Err(Error::TagLength { algorithm, expected: &TAG_LENGTHS, got: tag_bytes });
         }
         let mode = Mode::of(key.algorithm())?;
         let mut stream = Self(Wiped::new(Running {
@@ -253,7 +255,8 @@ impl Stream {
         if self.0.ended {
             return Err(Error::MessageEnded);
         }
-        if got == self.tag_bytes() { Ok(()) } else { Err(Error::TagLength { got }) }
+        let fixed = self.tag_bytes();
+        if got == fixed { Ok(()) } else { Err(Error::tag_length(self.0.key.algorithm(), fixed, got)) }
     }
 
     fn tag(&mut self) -> Block {

@@ -1,0 +1,186 @@
+//! Error messages give what was found and what was expected.
+
+use sealcomb::{ALGORITHMS, Algorithm, Backend, BatchError, Error, Forged, Key, OpenError, Range};
+
+/// Fails to compile when a variant is added, as a reminder to add its message to the test below.
+fn has_an_example_below(error: Error) -> Error {
+    match error {
+        Error::KeyLength { .. }
+        | Error::NonceLength { .. }
+        | Error::TagLength { .. }
+        | Error::MessageTooShort { .. }
+        | Error::MessageTooLong { .. }
+        | Error::AadTooLong { .. }
+        | Error::TooManyStrings { .. }
+        | Error::NotWholeBlocks { .. }
+        | Error::OutputTooShort { .. }
+        | Error::CiphertextIsLonger
+        | Error::UnevenColumns { .. }
+        | Error::TakesNoAad
+        | Error::TakesNoMessage
+        | Error::AadAfterMessage
+        | Error::MessageEnded
+        | Error::NotInPieces
+        | Error::UnknownAlgorithm
+        | Error::AlgorithmNotBuilt { .. }
+        | Error::UnknownBackend
+        | Error::BackendUnavailable { .. }
+        | Error::BackendNotBuilt { .. } => error,
+        // The enum is `non_exhaustive`, so the compiler cannot notice a new variant here.
+        _ => panic!("no example for {error:?}"),
+    }
+}
+
+#[test]
+fn every_message_says_what_was_found_and_what_was_expected() {
+    let algorithm = "aes128-gcm-siv";
+    let range = |min, max| Range { min, max };
+    for (error, expected) in [
+        (Error::KeyLength { algorithm, expected: 16, got: 24 }, "key of 24 bytes; aes128-gcm-siv takes 16"),
+        (
+            Error::NonceLength { algorithm, expected: range(12, 12), got: 5 },
+            "nonce of 5 bytes; aes128-gcm-siv takes 12",
+        ),
+        (
+            Error::NonceLength { algorithm: "aes128-ccm", expected: range(7, 13), got: 5 },
+            "nonce of 5 bytes; aes128-ccm takes 7 to 13",
+        ),
+        (
+            Error::NonceLength { algorithm: "aes128-gcm", expected: range(1, usize::MAX), got: 0 },
+            "nonce of 0 bytes; aes128-gcm takes at least 1",
+        ),
+        (
+            Error::NonceLength { algorithm: "aes128-cmac", expected: range(0, 0), got: 12 },
+            "nonce of 12 bytes; aes128-cmac takes none",
+        ),
+        (Error::TagLength { algorithm, expected: &[16], got: 3 }, "tag of 3 bytes; aes128-gcm-siv takes 16"),
+        (
+            Error::TagLength { algorithm: "aes128-gcm", expected: &[12, 13, 14, 15, 16], got: 3 },
+            "tag of 3 bytes; aes128-gcm takes 12 to 16",
+        ),
+        (
+            Error::TagLength { algorithm: "aes128-gcm", expected: &[4, 8, 12, 13, 14, 15, 16], got: 3 },
+            "tag of 3 bytes; aes128-gcm takes 4, 8, or 12 to 16",
+        ),
+        (
+            Error::TagLength { algorithm: "aes128-gcm", expected: &[16], got: 12 },
+            "tag of 12 bytes; this key or stream of aes128-gcm takes 16",
+        ),
+        (
+            Error::TagLength { algorithm: "aes128-ecb", expected: &[], got: 16 },
+            "tag of 16 bytes; aes128-ecb takes none",
+        ),
+        (Error::MessageTooShort { min: 16, got: 15 }, "message of 15 bytes; this mode takes at least 16"),
+        (
+            Error::MessageTooLong { limit: 65_535, got: 65_536 },
+            "message of 65536 bytes; this mode takes at most 65535",
+        ),
+        (
+            Error::AadTooLong { limit: 65_535, got: 65_536 },
+            "additional data of 65536 bytes; this mode takes at most 65535",
+        ),
+        (
+            Error::TooManyStrings { limit: 126, got: 127 },
+            "127 associated strings; AES-SIV takes at most 126, the nonce included",
+        ),
+        (Error::NotWholeBlocks { got: 17 }, "message or piece of 17 bytes; expected a multiple of 16"),
+        (Error::OutputTooShort { needed: 33, got: 32 }, "output buffer of 32 bytes; the result takes 33"),
+        (
+            Error::CiphertextIsLonger,
+            "this algorithm's ciphertexts are longer than their messages; use SealJob and OpenJob",
+        ),
+        (
+            Error::UnevenColumns { messages: 3, got: 2 },
+            "column of 2 entries for 3 messages; expected one entry per message",
+        ),
+        (Error::TakesNoAad, "additional data for an unauthenticated cipher, which takes none; use an AEAD"),
+        (Error::TakesNoMessage, "message for a MAC, which encrypts nothing; pass it as additional data"),
+        (
+            Error::AadAfterMessage,
+            "additional data after the message has begun; GCM takes it before the message",
+        ),
+        (Error::MessageEnded, "the message has ended; begin another one first"),
+        (
+            Error::NotInPieces,
+            "this algorithm takes whole messages only; GCM, GMAC, OCB3 and CMAC of AES take pieces",
+        ),
+        (
+            Error::UnknownAlgorithm,
+            "no algorithm has this id; `sealcomb list` and sealcomb::ALGORITHMS list the ids",
+        ),
+        (
+            Error::AlgorithmNotBuilt { id: "aes128-ctr", features: &["hazmat"] },
+            "unknown algorithm `aes128-ctr`: it requires the feature `hazmat`",
+        ),
+        (
+            Error::AlgorithmNotBuilt { id: "serpent128-ecb", features: &["hazmat", "research"] },
+            "unknown algorithm `serpent128-ecb`: it requires the features `hazmat` and `research`",
+        ),
+        (
+            Error::BackendNotBuilt { name: "portable4", needs: "the feature `reference`" },
+            "backend `portable4` is not in this build: it requires the feature `reference`",
+        ),
+    ] {
+        assert_eq!(has_an_example_below(error).to_string(), expected, "{error:?}");
+    }
+}
+
+#[test]
+fn messages_about_backends_list_what_helps() {
+    let unknown = has_an_example_below(Error::UnknownBackend).to_string();
+    assert!(unknown.starts_with("no backend has this name; use one of "), "{unknown}");
+    for name in Backend::names() {
+        assert!(unknown.contains(name), "{unknown}");
+        let unavailable = has_an_example_below(Error::BackendUnavailable { name }).to_string();
+        assert!(unavailable.starts_with(&format!("backend `{name}`: the CPU lacks")), "{unavailable}");
+        for feature in Backend::needs(name) {
+            assert!(unavailable.contains(feature), "{unavailable}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_error_names_the_job_and_an_open_error_its_cause() {
+    let error = Error::MessageTooShort { min: 16, got: 15 };
+    assert_eq!(BatchError { index: 7, error }.to_string(), format!("job 7: {error}"));
+    assert_eq!(OpenError::Misuse(error).to_string(), error.to_string());
+    assert_eq!(OpenError::Forged.to_string(), Forged.to_string());
+    assert_eq!(Forged.to_string(), "the message did not verify");
+}
+
+#[test]
+fn wrong_lengths_name_the_algorithm_and_its_lengths() {
+    for algorithm in ALGORITHMS {
+        let id = algorithm.id;
+        let key = Key::new(algorithm, &[0; 5]).err().map(|error| error.to_string());
+        assert_eq!(key, Some(format!("key of 5 bytes; {id} takes {}", algorithm.key_bytes)));
+        let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).expect("a key of the right length");
+        let tag = key.with_tag_bytes(3).expect_err("no algorithm takes 3 bytes").to_string();
+        assert!(tag.starts_with(&format!("tag of 3 bytes; {id} takes ")), "{tag}");
+    }
+}
+
+/// Ids that require a feature are known in every build.
+#[test]
+fn an_algorithm_that_is_not_built_names_the_feature_that_it_requires() {
+    for (id, features) in [
+        ("aes128-ctr", &["hazmat"][..]),
+        ("aes256-eme2", &["hazmat"]),
+        ("aes128-pmac", &["research"]),
+        ("aes128-poet", &["research"]),
+        ("serpent256-ocb3", &["research"]),
+        ("serpent128-ecb", &["hazmat", "research"]),
+    ] {
+        let built = features.iter().all(|feature| match *feature {
+            "hazmat" => cfg!(feature = "hazmat"),
+            _ => cfg!(feature = "research"),
+        });
+        match Algorithm::by_id(id) {
+            Ok(algorithm) => assert!(built && algorithm.features() == features, "{id}"),
+            Err(error) => {
+                assert!(!built && error == Error::AlgorithmNotBuilt { id, features }, "{id}: {error}")
+            }
+        }
+    }
+    assert_eq!(Algorithm::by_id("aes128-gcm").expect("in every build").features(), [""; 0]);
+}
