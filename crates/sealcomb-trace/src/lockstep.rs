@@ -1,4 +1,4 @@
-//! Processes that differ in their secrets, executed side by side.
+//! Executes processes that differ only in their secrets in lockstep, and compares them.
 
 use crate::process::{Process, Registers, Stop};
 use crate::report::{Difference, Kind, Report};
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// The first are extremes, those after them random.
+/// Number of secrets to compare. The first ones are extreme values, the others random.
 fn secrets(extent: &str) -> usize {
     if extent == "full" { 4 } else { 3 }
 }
@@ -18,7 +18,8 @@ fn secrets(extent: &str) -> usize {
 const LONGEST_INSTRUCTION: usize = 15;
 const LONGEST_NAME: usize = 1000;
 
-/// Runs the program for a backend with each secret, on one CPU: the one of this number, or as many on.
+/// Runs the program for a backend, in one process per secret. All processes share the CPU of index `cpu` among the
+/// allowed ones, modulo their number.
 pub(crate) fn run(
     program: &str,
     backend: &str,
@@ -26,7 +27,8 @@ pub(crate) fn run(
     ids: &[String],
     cpu: usize,
 ) -> io::Result<Report> {
-    // All processes inherit both: equal addresses, and one CPU, which hands a step on sooner than another CPU would.
+    // The processes inherit both. Without address randomization their addresses are equal, and on one CPU a switch
+    // from the tracer to a process is faster than between CPUs.
     personality::set(personality::get()? | Persona::ADDR_NO_RANDOMIZE)?;
     stay_on(cpu)?;
     let processes = (0..secrets(extent))
@@ -57,7 +59,7 @@ pub(crate) fn run(
     Ok(report)
 }
 
-/// One of the CPUs that this thread may use, counted around.
+/// Pins this thread to the CPU of index `cpu` among the allowed ones, modulo their number.
 fn stay_on(cpu: usize) -> io::Result<()> {
     let this = Pid::from_raw(0);
     let allowed = sched_getaffinity(this)?;
@@ -71,18 +73,24 @@ fn each(processes: &[Process], what: impl Fn(&Process) -> io::Result<()>) -> io:
     processes.iter().try_for_each(what)
 }
 
-/// Waits for all; they stop for the same reason.
+/// Waits until all processes stop, and returns the reason.
+///
+/// # Errors
+/// If they stop for different reasons.
 fn next_mark(processes: &[Process]) -> io::Result<Stop> {
     let stops = processes.iter().map(Process::wait).collect::<io::Result<Vec<_>>>()?;
     let mut stops = stops.into_iter();
     let first = stops.next().unwrap_or(Stop::Exit);
     if stops.any(|stop| stop != first) {
-        return Err(io::Error::other("with some secrets the program ends earlier than with others"));
+        return Err(io::Error::other("the program exits earlier with some secrets than with others"));
     }
     Ok(first)
 }
 
-/// The operation that begins, the same for all.
+/// Returns the name of the operation that begins.
+///
+/// # Errors
+/// If it is not the same in all processes.
 fn name(processes: &[Process]) -> io::Result<String> {
     let mut names = processes.iter().map(|process| {
         let (address, length) = process.registers()?.name();
@@ -94,24 +102,26 @@ fn name(processes: &[Process]) -> io::Result<String> {
     for name in names {
         let name = name?;
         if name != first {
-            return Err(io::Error::other(format!("the secrets run different operations: {first}, {name}")));
+            return Err(io::Error::other(format!(
+                "the processes run different operations: `{first}` and `{name}`"
+            )));
         }
     }
     if first.is_empty() {
-        return Err(io::Error::other("an operation ends that did not begin"));
+        return Err(io::Error::other("the end of an operation without its beginning"));
     }
     Ok(first)
 }
 
-/// Instructions, decoded once.
+/// A cache of decoded instructions, by address.
 #[derive(Default)]
 struct Code(HashMap<u64, Decoded>);
 
 #[derive(Clone, Copy)]
 struct Decoded {
     instruction: Instruction,
-    /// Whether it uses memory that an operand names, or its time depends on its operands.
-    is_looked_at: bool,
+    /// Whether its operands must be compared: it accesses memory, or its time depends on them.
+    is_compared: bool,
 }
 
 impl Code {
@@ -123,11 +133,11 @@ impl Code {
         let count = process.read(address, &mut bytes)?;
         let instruction = Decoder::with_ip(64, &bytes[..count], address, DecoderOptions::NONE).decode();
         if instruction.is_invalid() {
-            return Err(io::Error::other(format!("an instruction that cannot be decoded, at {address:#x}")));
+            return Err(io::Error::other(format!("unknown instruction at {address:#x}")));
         }
         let decoded = Decoded {
             instruction,
-            is_looked_at: divides(&instruction)
+            is_compared: divides(&instruction)
                 || (!is_without_access(&instruction)
                     && (0..instruction.op_count()).any(|operand| is_memory(&instruction, operand))),
         };
@@ -140,7 +150,7 @@ fn divides(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv)
 }
 
-/// It names an address and does not go there.
+/// Returns whether the instruction has a memory operand but does not access memory.
 fn is_without_access(instruction: &Instruction) -> bool {
     matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop)
 }
@@ -166,18 +176,18 @@ fn is_memory(instruction: &Instruction, operand: u32) -> bool {
     )
 }
 
-/// An operation, from one mark to the next.
+/// An operation: the code between two marks.
 struct Operation<'a> {
     processes: &'a [Process],
     code: &'a mut Code,
     differences: Vec<Difference>,
-    /// What all executed last.
+    /// The last instruction that all processes executed.
     before: Option<Instruction>,
 }
 
 impl Operation<'_> {
-    /// Executes it to its end and returns how many instructions that were. Once the ways part, there is nothing more to
-    /// compare.
+    /// Executes the operation to its end, and returns the number of instructions compared. The comparison ends where
+    /// the control flow diverges.
     fn compare(&mut self) -> io::Result<u64> {
         let mut count = 0;
         loop {
@@ -188,28 +198,29 @@ impl Operation<'_> {
                 each(self.processes, Process::go_on)?;
                 return match next_mark(self.processes)? {
                     Stop::Trap => Ok(count),
-                    Stop::Exit => Err(io::Error::other("the program ended within an operation")),
+                    Stop::Exit => Err(io::Error::other("the program exited within an operation")),
                 };
             }
-            let Decoded { instruction, is_looked_at } = self.code.at(address, &self.processes[0])?;
+            let Decoded { instruction, is_compared } = self.code.at(address, &self.processes[0])?;
             if instruction.mnemonic() == Mnemonic::Int3 {
                 each(self.processes, Process::go_on)?;
                 next_mark(self.processes)?;
                 return Ok(count);
             }
-            if is_looked_at {
-                self.look_at(&instruction, &registers)?;
+            if is_compared {
+                self.compare_operands(&instruction, &registers)?;
             }
             each(self.processes, Process::step)?;
             if next_mark(self.processes)? == Stop::Exit {
-                return Err(io::Error::other("the program ended within an operation"));
+                return Err(io::Error::other("the program exited within an operation"));
             }
             self.before = Some(instruction);
             count += 1;
         }
     }
 
-    fn look_at(&mut self, instruction: &Instruction, registers: &[Registers]) -> io::Result<()> {
+    /// Records a difference if the processes access different addresses or divide different numbers.
+    fn compare_operands(&mut self, instruction: &Instruction, registers: &[Registers]) -> io::Result<()> {
         let mut divisors = None;
         for operand in 0..instruction.op_count() {
             if !is_memory(instruction, operand) {
@@ -254,7 +265,7 @@ fn differ<T: PartialEq>(registers: &[Registers], what: impl Fn(&Registers) -> T)
     registers[1..].iter().any(|registers| what(registers) != first)
 }
 
-/// The address of an operand; none where it is in a vector register.
+/// Returns the address of a memory operand, or `None` if it depends on a vector register.
 fn address(instruction: &Instruction, operand: u32, registers: &Registers) -> Option<u64> {
     instruction.virtual_address(operand, 0, |register, _, _| registers.value(register))
 }

@@ -1,6 +1,6 @@
-//! Whether a program's branches and addresses depend on secrets: runs it several times side by side, each time with
-//! another secret, and compares instruction by instruction. `traced`, an example of the library, is the program to run:
-//! it marks where an operation begins and ends.
+//! Checks that no branch and no address of a program depends on secrets. Runs it in several processes in lockstep,
+//! each with a different secret, and compares them instruction by instruction. The program is the library's example
+//! `traced`, which marks the beginning and the end of each operation.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod lockstep;
@@ -16,15 +16,15 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: sealcomb-trace PROGRAM quick|full BACKEND[,BACKEND...] [ID...]
 
-Runs PROGRAM, the library's example `traced`, with several secrets side by side, and compares them instruction by
-instruction: the instructions' addresses, the addresses of the memory that they use, and what they divide. Exit status 1
-where these differ, which must never be, or where they don't in the operations that are there to be caught. A backend
-that this CPU lacks is skipped.
+Checks that the library is constant-time. Runs PROGRAM, the library's example `traced`, with several secrets in
+lockstep, and compares three things for each instruction: its address, the addresses of the memory that it
+accesses, and the operands of divisions. Exits with status 1 if any of these depends on a secret, or if a planted
+leak is not found, and with status 2 on errors. Skips backends that this CPU lacks.
 
-  quick    two small batches of each algorithm
-  full     batches of many sizes under every schedule
-  BACKEND  each on a CPU of its own
-  ID       algorithms, or the part of their ids up to a hyphen, such as aes256-; all, where none is named
+  quick    run two small batches of each algorithm
+  full     run batches of many sizes under every schedule
+  BACKEND  check this backend; each one runs on its own CPU
+  ID       check only these algorithms; an ID that ends with a hyphen, such as aes256-, is a prefix
 
 example: sealcomb-trace target/static/x86_64-unknown-linux-gnu/release/examples/traced quick vaes256 aes128-gcm";
 
@@ -71,6 +71,6 @@ fn trace(program: &str, extent: &str, backends: &[&str], ids: &[String]) -> Exit
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn trace(_program: &str, _extent: &str, _backends: &[&str], _ids: &[String]) -> ExitCode {
-    println!("skipped: the tracer is for Linux on x86-64");
+    println!("skipped: the tracer requires Linux on x86-64");
     ExitCode::SUCCESS
 }

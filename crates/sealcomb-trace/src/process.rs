@@ -1,4 +1,4 @@
-//! A process that is executed an instruction at a time.
+//! A process that is executed one instruction at a time.
 
 use iced_x86::Register;
 use nix::libc::user_regs_struct;
@@ -17,22 +17,24 @@ pub(crate) struct Process {
     memory: File,
 }
 
-/// Why a process stands still.
+/// The reason why a process stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It executed an instruction, or `int3`.
+    /// It executed a single step, or `int3`.
     Trap,
+    /// It exited with status 0.
     Exit,
 }
 
 impl Process {
-    /// Starts a program, which waits for a byte of input. Nothing but its arguments differs from others.
+    /// Starts a program, which must wait for a byte of input. Its environment is empty, so that processes differ
+    /// only in their arguments.
     pub(crate) fn start<'a>(program: &str, arguments: impl Iterator<Item = &'a str>) -> io::Result<Self> {
         let mut child = Command::new(program).args(arguments).env_clear().stdin(Stdio::piped()).spawn()?;
         let pid = Pid::from_raw(child.id().cast_signed());
         ptrace::seize(pid, Options::PTRACE_O_EXITKILL)?;
         let memory = File::open(format!("/proc/{pid}/mem"))?;
-        // One that has nothing to do has ended already.
+        // Ignore errors: the program exits early if it has nothing to do.
         let _ = child.stdin.take().map(|mut input| input.write_all(b"."));
         Ok(Self { child, pid, memory })
     }
@@ -49,7 +51,7 @@ impl Process {
         match waitpid(self.pid, None)? {
             WaitStatus::Stopped(_, Signal::SIGTRAP) => Ok(Stop::Trap),
             WaitStatus::Exited(_, 0) => Ok(Stop::Exit),
-            other => Err(io::Error::other(format!("the program ended or stopped by itself: {other:?}"))),
+            other => Err(io::Error::other(format!("unexpected end or stop of the program: {other:?}"))),
         }
     }
 
@@ -57,13 +59,14 @@ impl Process {
         Ok(Registers(ptrace::getregs(self.pid)?))
     }
 
-    /// Where the program's file begins in memory.
+    /// Returns the address at which the program's file is mapped.
     pub(crate) fn base(&self) -> io::Result<u64> {
         let file = fs::read_link(format!("/proc/{}/exe", self.pid))?;
         let file = file.to_string_lossy();
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.pid))?;
         let first = maps.lines().find(|line| line.ends_with(&*file)).and_then(|line| line.split('-').next());
-        let start = first.ok_or_else(|| io::Error::other("the program is not in its own memory"))?;
+        let start = first
+            .ok_or_else(|| io::Error::other(format!("{file} is not in the memory map of its process")))?;
         u64::from_str_radix(start, 16).map_err(io::Error::other)
     }
 
@@ -74,7 +77,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended.
+        // Ignore errors: the process may have exited.
         let _ = self.child.kill();
         let _ = waitpid(self.pid, None);
     }
@@ -91,12 +94,12 @@ impl Registers {
         self.0.rsp
     }
 
-    /// The text that a mark names.
+    /// Returns address and length of the name that a mark passes.
     pub(crate) fn name(&self) -> (u64, usize) {
         (self.0.rdi, self.0.rsi as usize)
     }
 
-    /// The value of a general or segment register, or a part of one; none of other registers.
+    /// Returns the value of a general-purpose or segment register, or of a part of one. `None` for all others.
     pub(crate) fn value(&self, register: Register) -> Option<u64> {
         let whole = match register.full_register() {
             Register::RAX => self.0.rax,

@@ -1,20 +1,20 @@
-//! What was found.
+//! The results of a comparison.
 
 use crate::symbols::Symbols;
 use iced_x86::{Formatter, Instruction, IntelFormatter};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
-/// Operations whose names begin so must differ.
+/// Prefix of the names of planted leaks, which must be found.
 const CONTROL: &str = "control";
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
-    /// After this instruction, the secrets go different ways.
+    /// The control flow diverges after the instruction.
     Way,
-    /// It uses memory at different addresses.
+    /// The instruction accesses different addresses.
     Address,
-    /// It divides different numbers.
+    /// The instruction divides different numbers.
     Division,
 }
 
@@ -29,12 +29,12 @@ pub(crate) struct Report {
     operations: u64,
     controls: u64,
     missed: Vec<String>,
-    /// The operations that show a difference, by what and where it is.
+    /// The operations that show a difference, by kind and place of the difference.
     leaks: BTreeMap<(Kind, String), Vec<String>>,
     entries: Option<Entries>,
 }
 
-/// Of the backend's entries, those that were executed.
+/// Coverage of the backend's entry functions.
 struct Entries {
     all: usize,
     missed: Vec<String>,
@@ -68,7 +68,7 @@ impl Report {
         self.entries = Some(Entries { all: all.len(), missed });
     }
 
-    /// Whether nothing differs but what must.
+    /// Returns whether no leak and every control was found.
     pub(crate) fn holds(&self) -> bool {
         self.leaks.is_empty() && self.missed.is_empty()
     }
@@ -84,7 +84,7 @@ fn place(instruction: &Instruction, symbols: &Symbols) -> String {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.operations + self.controls == 0 {
-            return writeln!(f, "skipped: not on this CPU");
+            return writeln!(f, "skipped: this CPU lacks the backend");
         }
         for ((kind, place), operations) in &self.leaks {
             let what = match kind {
@@ -100,11 +100,11 @@ impl fmt::Display for Report {
             )?;
         }
         for control in &self.missed {
-            writeln!(f, "not caught: {control}")?;
+            writeln!(f, "planted leak not found: {control}")?;
         }
         if let Some(entries) = &self.entries {
             let executed = entries.all - entries.missed.len();
-            writeln!(f, "{executed} of {} entries executed", entries.all)?;
+            writeln!(f, "{executed} of {} backend entries executed", entries.all)?;
             for name in &entries.missed {
                 writeln!(f, "    not executed: {name}")?;
             }
@@ -112,7 +112,8 @@ impl fmt::Display for Report {
         let Self { operations, instructions, controls, .. } = self;
         writeln!(
             f,
-            "{operations} operations, {instructions} instructions each, {} leaks; {} of {controls} controls caught",
+            "{operations} operations, {instructions} instructions per secret, {} leaks; \
+             {} of {controls} planted leaks found",
             self.leaks.len(),
             controls - self.missed.len() as u64,
         )

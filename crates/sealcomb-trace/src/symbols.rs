@@ -6,7 +6,7 @@ use std::io;
 
 pub(crate) struct Symbols {
     functions: Vec<Function>,
-    /// Addresses in memory less those in the file.
+    /// Difference between an address in memory and the one in the file.
     offset: u64,
 }
 
@@ -17,7 +17,7 @@ struct Function {
 }
 
 impl Symbols {
-    /// Those of a program whose file begins at this address in memory.
+    /// Reads the symbols of a program that is mapped at address `base`.
     pub(crate) fn of(program: &str, base: u64) -> io::Result<Self> {
         let bytes = fs::read(program)?;
         let file = object::File::parse(&*bytes).map_err(io::Error::other)?;
@@ -35,12 +35,12 @@ impl Symbols {
         Ok(Self { functions, offset: base.wrapping_sub(lowest) })
     }
 
-    /// The address in the file of what is at an address in memory.
+    /// Converts an address in memory to the one in the file.
     pub(crate) fn in_file(&self, address: u64) -> u64 {
         address.wrapping_sub(self.offset)
     }
 
-    /// The function at an address in memory.
+    /// Returns the name of the function at an address in memory.
     pub(crate) fn function(&self, address: u64) -> &str {
         let address = self.in_file(address);
         let after = self.functions.partition_point(|function| function.start <= address);

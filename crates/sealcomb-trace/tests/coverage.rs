@@ -1,5 +1,6 @@
-//! Every function that takes or returns a secret must be in the harnesses that watch what becomes of secrets, or be
-//! left out here with a reason. The functions are found in the sources, the C header and the Python stubs.
+//! Every public function that takes or returns a secret is called in the harnesses that check the handling of
+//! secrets, or is exempt here with a reason. The functions are found in the Rust sources, the C header and the
+//! Python stubs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use syn::{ImplItem, Item, ItemImpl, ItemMacro, Type, UseTree, Visibility};
 
-/// Rust functions that no harness needs to call: the beginning of their names, and the reason.
+/// Rust functions that no harness needs to call: a prefix of their names, and the reason.
 const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
     ("Algorithm::", "an entry of the catalog"),
     ("Backend::", "the name of a backend"),
     ("probe::", "measures instructions, on constants"),
-    ("reference::", "models for tests, which branch on secrets: SECURITY.md says so"),
-    ("Aad::", "additional data is public; a job that borrows it is in the harnesses"),
-    ("Burst::new", "borrows; `Burst::seal` and `Burst::open` do the work"),
-    ("Burst::aad", "borrows; `Burst::seal` and `Burst::open` do the work"),
-    ("SealJob::check", "looks at sizes, as `seal_batch` does"),
-    ("OpenJob::check", "looks at sizes, as `open_batch` does"),
+    ("reference::", "models for tests, which branch on secrets; see SECURITY.md"),
+    ("Aad::", "additional data is public; the harnesses call functions that borrow it"),
+    ("Burst::new", "only borrows; `Burst::seal` and `Burst::open` are in the harnesses"),
+    ("Burst::aad", "only borrows; `Burst::seal` and `Burst::open` are in the harnesses"),
+    ("SealJob::check", "checks sizes, which `seal_batch` also does"),
+    ("OpenJob::check", "checks sizes, which `open_batch` also does"),
     ("OpenJob::verdict", "returns a verdict"),
     ("OpenJob::message_bytes", "returns a length"),
     ("Key::algorithm", "returns no secret"),
@@ -26,30 +27,31 @@ const NO_SECRETS_IN_RUST: &[(&str, &str)] = &[
     ("Stream::tag_bytes", "returns no secret"),
     (
         "Debug::fmt",
-        "names an algorithm and a backend; the tests of the CLI and of Python search what is printed",
+        "prints an algorithm and a backend; tests of the CLI and of Python search all output for keys",
     ),
-    ("Display::fmt", "texts of errors, made of numbers and names"),
+    ("Display::fmt", "error messages of numbers and names"),
     ("AsRef::as_ref", "borrows the key"),
-    ("From::from", "borrows additional data, or turns an error into another"),
+    ("From::from", "borrows additional data, or converts an error"),
 ];
 
-/// Rust functions that only the tracer leaves out.
+/// Rust functions that only the tracer does not call: a prefix of their names, and the reason.
 const NOT_TRACED: &[(&str, &str)] = &[
-    ("SealJob::new", "borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
-    ("SealJob::in_place", "borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
-    ("OpenJob::new", "borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
-    ("OpenJob::in_place", "borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
+    ("SealJob::new", "only borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
+    ("SealJob::in_place", "only borrows; `seal_batch` with `SealJob::in_buffer` is traced"),
+    ("OpenJob::new", "only borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
+    ("OpenJob::in_place", "only borrows; `open_batch` with `OpenJob::in_buffer` is traced"),
     ("Update::update", "`Mac::update` calls it"),
     ("Reset::reset", "`Mac::reset` calls it"),
     ("FixedOutput::finalize_into", "`Mac::finalize` calls it"),
     ("FixedOutputReset::finalize_into_reset", "`Mac::finalize_reset` calls it"),
 ];
 
-/// C functions that take no secret: the beginning of their names, and the reason. The others are in
-/// `crates/sealcomb-capi/tests/secrets.rs`, which watches freed memory and guard pages. Poison and tracer leave C out:
-/// a C function makes the library's jobs of pointers and lengths, and calls what is in these harnesses.
+/// C functions that take no secret: a prefix of their names, and the reason. The others are called in
+/// `crates/sealcomb-capi/tests/secrets.rs`, which checks freed memory and guard pages. The poison check and the
+/// tracer do not cover C: a C function converts pointers and lengths to jobs, and calls Rust functions that they do
+/// cover.
 const NO_SECRETS_IN_C: &[(&str, &str)] = &[
-    ("sealcomb_version", "takes nothing"),
+    ("sealcomb_version", "takes no arguments"),
     ("sealcomb_algorithm_", "an entry of the catalog"),
     ("sealcomb_backend_", "the name of a backend"),
     ("sealcomb_status_text", "a constant text"),
@@ -66,7 +68,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// All Rust sources below a folder, by their path from there.
+/// Parses all Rust sources below a folder, by their path relative to it.
 fn sources(folder: &Path, below: &str, found: &mut BTreeMap<String, syn::File>) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
@@ -87,7 +89,7 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// The names that a `use` gives.
+/// Collects the names that a `use` declaration imports.
 fn names_of(tree: &UseTree, names: &mut BTreeSet<String>) {
     match tree {
         UseTree::Path(path) => names_of(&path.tree, names),
@@ -98,7 +100,7 @@ fn names_of(tree: &UseTree, names: &mut BTreeSet<String>) {
         UseTree::Rename(rename) => {
             names.insert(rename.ident.to_string());
         }
-        UseTree::Glob(_) => panic!("the public face names what it gives"),
+        UseTree::Glob(_) => panic!("lib.rs must not re-export with a glob: list the names"),
     }
 }
 
@@ -129,7 +131,7 @@ fn functions_of(block: &ItemImpl, private_traits: &BTreeSet<String>, found: &mut
     }
 }
 
-/// The functions of traits that a macro implements for the types that it declares.
+/// Collects the trait functions that a macro implements for the types it declares.
 fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
     let text = declared.mac.tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     for block in text.split("impl ").skip(1) {
@@ -146,7 +148,7 @@ fn functions_of_types(declared: &ItemMacro, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The public functions of the library, by type or trait and name.
+/// Returns the public functions of the library, as `Type::name` or `Trait::name`.
 fn functions_in_rust() -> BTreeSet<String> {
     let mut files = BTreeMap::new();
     sources(&repository().join("crates/sealcomb/src"), "", &mut files);
@@ -196,7 +198,7 @@ fn functions_in_rust() -> BTreeSet<String> {
     functions
 }
 
-/// The functions that harnesses call by the macro `call!`.
+/// Returns the functions that harnesses call with the macro `call!`.
 fn called_in(paths: &[&str]) -> BTreeSet<String> {
     let mut called = BTreeSet::new();
     for path in paths {
@@ -207,7 +209,7 @@ fn called_in(paths: &[&str]) -> BTreeSet<String> {
     called
 }
 
-/// What is neither called nor left out, and reasons for what is not there or is called after all.
+/// Returns the functions that are neither called nor exempt, and the exemptions that are not needed.
 fn complaints(
     functions: &BTreeSet<String>,
     called: &BTreeSet<String>,
@@ -219,8 +221,8 @@ fn complaints(
         !functions.iter().any(|name| name.starts_with(beginning) && !called.contains(name))
     });
     missing
-        .map(|name| format!("{name} is in no harness"))
-        .chain(idle.map(|(beginning, _)| format!("{beginning} needs no reason: it is covered, or gone")))
+        .map(|name| format!("{name} is called in no harness"))
+        .chain(idle.map(|(beginning, _)| format!("exemption of {beginning} is not needed: remove it")))
         .collect()
 }
 
@@ -229,14 +231,14 @@ fn every_rust_function_with_secrets_is_in_the_harnesses_of_memory() {
     let files = ["lib.rs", "stream.rs", "typed.rs"].map(|name| format!("crates/sealcomb-checks/src/{name}"));
     let called = called_in(&files.each_ref().map(String::as_str));
     let found = complaints(&functions_in_rust(), &called, NO_SECRETS_IN_RUST);
-    assert!(found.is_empty(), "freed memory, guard pages, poison, stack: {found:#?}");
+    assert!(found.is_empty(), "harnesses in crates/sealcomb-checks: {found:#?}");
 }
 
 #[test]
 fn every_rust_function_with_secrets_is_traced() {
     let called = called_in(&["crates/sealcomb/examples/traced.rs"]);
     let found = complaints(&functions_in_rust(), &called, &[NO_SECRETS_IN_RUST, NOT_TRACED].concat());
-    assert!(found.is_empty(), "{found:#?}");
+    assert!(found.is_empty(), "tracer, in crates/sealcomb/examples/traced.rs: {found:#?}");
 }
 
 #[test]
@@ -257,12 +259,12 @@ fn the_functions_of_the_library_are_found() {
     }
     assert!(
         !functions.contains("Key::material") && !functions.contains("fly"),
-        "what is not public is left out"
+        "a private function was found"
     );
 }
 
 #[test]
-fn a_function_that_is_in_no_harness_is_found_and_so_is_a_reason_too_many() {
+fn functions_in_no_harness_and_needless_exemptions_are_found() {
     let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
     let functions = set(&["Key::new", "Stream::update", "Algorithm::by_id"]);
     let reasons = [("Algorithm::", "no secret")];
@@ -292,14 +294,14 @@ fn every_c_function_with_secrets_is_in_a_harness() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Python copies what a program holds in `bytes`, and wipes nothing, so no harness watches its memory: SECURITY.md says
-/// so. What is left is that every function has tests, among them those of what is printed, raised and pickled.
+/// Python copies `bytes` and does not zeroize them, so no harness checks its memory (see SECURITY.md). Instead,
+/// every function must have tests, which include those of output, exceptions and pickles.
 #[test]
 fn every_python_function_is_tried_by_a_test() {
     let stubs = read("python/sealcomb/_sealcomb.pyi");
     let functions = stubs.lines().filter_map(|line| line.trim_start().strip_prefix("def "));
     let functions: BTreeSet<_> = functions.filter_map(|line| line.split('(').next()).collect();
-    // The command's own: it takes a keyset that is encrypted, and returns it as bytes.
+    // Private to the command. It takes an encrypted keyset and returns it as bytes.
     let is_ours = |name: &&str| !name.starts_with("__") && *name != "encrypted_keyset";
     let functions: Vec<_> = functions.into_iter().filter(is_ours).collect();
     assert!(functions.len() > 15, "{functions:?}");
