@@ -1,4 +1,4 @@
-//! Compiles the calls of the library's macros, which Rust cannot make.
+//! Compiles the C code that calls the library: its functions are macros.
 
 fn main() {
     println!("cargo::rerun-if-changed=src/burst.c");

@@ -1,8 +1,8 @@
-/* Bursts of messages through Intel's library, each mode by the call that is fastest for it:
+/* Processes bursts of messages with Intel's library. Each mode uses the interface that is fastest for it:
  *
- *   GCM            one call a message, with the key made ready
- *   CBC, CTR       the synchronous burst of one cipher
- *   ECB, CMAC, CCM the burst of jobs, flushed until all came back
+ *   GCM             one call per message, with an expanded key
+ *   CBC, CTR        synchronous cipher bursts
+ *   ECB, CMAC, CCM  job bursts, flushed until all jobs are complete
  */
 #include <intel-ipsec-mb.h>
 #include <stddef.h>
@@ -166,7 +166,7 @@ static size_t job_burst(struct peer *peer, struct message *messages, size_t coun
     return done;
 }
 
-/* Returns how many messages came back. */
+/* Returns the number of messages processed. */
 size_t sealcomb_imb_run(struct peer *peer, struct message *messages, size_t count, int opens) {
     switch (peer->mode) {
     case GCM_MODE:

@@ -1,4 +1,5 @@
-//! Intel's Multi-Buffer Crypto for IPsec, as far as it is measured beside sealcomb: bursts of messages under one key.
+//! Bindings to Intel's Multi-Buffer Crypto for IPsec, for comparisons with sealcomb: bursts of messages under one
+//! key.
 //!
 //! ```
 //! use sealcomb_ipsec_mb::{Message, Mode, Peer};
@@ -13,24 +14,24 @@ use core::ffi::{CStr, c_char, c_int};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
-/// A mode of AES that the library has.
+/// An AES mode of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// ECB, of whole blocks.
+    /// ECB on whole blocks.
     Ecb,
-    /// CBC, of whole blocks.
+    /// CBC on whole blocks, with a 16-byte IV.
     Cbc,
-    /// CTR with a counter block of 16 bytes.
+    /// CTR with a 16-byte initial counter block, of which 32 bits count.
     Ctr,
-    /// CMAC.
+    /// CMAC with 16-byte tags.
     Cmac,
-    /// CCM with nonces of 7 to 13 bytes and tags of 16 bytes.
+    /// CCM with nonces of 7 to 13 bytes and 16-byte tags.
     Ccm,
-    /// GCM with nonces of 12 bytes and tags of 16 bytes.
+    /// GCM with 12-byte nonces and 16-byte tags.
     Gcm,
 }
 
-/// A message to seal or open in place; as the other side of the border reads it.
+/// A message to seal or open in place, in the layout of `struct message` in `burst.c`.
 #[repr(C)]
 pub struct Message<'a> {
     nonce: *const u8,
@@ -42,7 +43,8 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Data to be changed in place, unless the mode is a MAC, and where its tag goes, unless the mode is a bare cipher.
+    /// Creates a message from its nonce, its data, and a buffer for the tag. A MAC does not modify `data`, and an
+    /// unauthenticated cipher does not write `tag`.
     pub fn new(nonce: &'a [u8], data: &'a mut [u8], tag: &'a mut [u8; 16]) -> Self {
         Self {
             nonce: nonce.as_ptr(),
@@ -55,11 +57,11 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The other side's object.
+/// `struct peer` of `burst.c`.
 #[repr(C)]
 struct Object([u8; 0]);
 
-// SAFETY: the declarations are those of `burst.c`, which this crate compiles.
+// SAFETY: the declarations match those in `burst.c`, which this crate compiles.
 unsafe extern "C" {
     fn sealcomb_imb_new(mode: c_int, key: *const u8, key_bytes: usize) -> *mut Object;
     fn sealcomb_imb_free(object: *mut Object);
@@ -69,7 +71,7 @@ unsafe extern "C" {
     fn sealcomb_imb_version() -> *const c_char;
 }
 
-/// A key made ready, with the library's queues.
+/// An expanded key and the library's job queues.
 pub struct Peer {
     object: NonNull<Object>,
     mode: Mode,
@@ -77,38 +79,38 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A key of 16 or 32 bytes; none for other sizes, or where a mode does not take this one.
+    /// Expands a key. Returns `None` unless it has 16 or 32 bytes, or if the library cannot allocate memory.
     pub fn new(mode: Mode, key: &[u8]) -> Option<Self> {
         if !matches!(key.len(), 16 | 32) {
             return None;
         }
-        // SAFETY: the key has as many bytes as are said.
+        // SAFETY: pointer and length are those of a slice, and the length is supported.
         let object = unsafe { sealcomb_imb_new(mode as c_int, key.as_ptr(), key.len()) };
         Some(Self { object: NonNull::new(object)?, mode, key_bytes: key.len() })
     }
 
-    /// Takes another key of the same length.
+    /// Replaces the key.
     ///
     /// # Panics
-    /// If it has another length.
+    /// If the length differs from that of the first key.
     pub fn rekey(&mut self, key: &[u8]) {
-        assert_eq!(key.len(), self.key_bytes, "a key of the same length");
-        // SAFETY: the object is whole, nobody else uses it meanwhile, and the key has as many bytes as its first one.
+        assert_eq!(key.len(), self.key_bytes, "the new key must be as long as the first");
+        // SAFETY: the object is valid and exclusively borrowed, and the key is as long as its first one.
         unsafe { sealcomb_imb_rekey(self.object.as_ptr(), key.as_ptr()) };
     }
 
-    /// Seals messages, each in place.
+    /// Seals messages in place.
     ///
     /// # Panics
-    /// If the nonce of a message has another length than the mode takes, or the library returns fewer messages.
+    /// If a nonce has a length that the mode does not accept, or the library does not process all messages.
     pub fn seal(&self, messages: &mut [Message<'_>]) {
         self.run(messages, false);
     }
 
-    /// Opens messages, each in place, and leaves the tag that each should have in it.
+    /// Opens messages in place, and writes the computed tags to their tag buffers. The caller compares them.
     ///
     /// # Panics
-    /// As [`Peer::seal`].
+    /// If a nonce has a length that the mode does not accept, or the library does not process all messages.
     pub fn open(&self, messages: &mut [Message<'_>]) {
         self.run(messages, true);
     }
@@ -120,25 +122,26 @@ impl Peer {
             Mode::Ccm => (7..=13).contains(&bytes),
             Mode::Gcm => bytes == 12,
         };
-        assert!(messages.iter().all(|message| takes(message.nonce_bytes)), "a nonce of another length");
-        // SAFETY: the messages are what their slices were, nonces are as long as the mode reads them, tags have 16 bytes.
-        // Whole blocks are for the caller to see to: less than one is left as it is.
+        assert!(messages.iter().all(|message| takes(message.nonce_bytes)), "nonce of an unsupported length");
+        // SAFETY: `Message::new` took all pointers from slices that are still borrowed. Nonces are as long as the
+        // mode reads, and tags have 16 bytes. Bytes that do not fill a block are unchanged in modes that require
+        // whole blocks.
         let done = unsafe {
             sealcomb_imb_run(self.object.as_ptr(), messages.as_mut_ptr(), messages.len(), c_int::from(opens))
         };
-        assert_eq!(done, messages.len(), "the library gives back each message");
+        assert_eq!(done, messages.len(), "the library did not process all messages");
     }
 }
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // SAFETY: it was made by `sealcomb_imb_new`, and nobody else has it.
+        // SAFETY: `sealcomb_imb_new` created the object, and this is the only pointer to it.
         unsafe { sealcomb_imb_free(self.object.as_ptr()) };
     }
 }
 
-/// The library's version.
+/// Returns the library's version.
 pub fn version() -> &'static str {
-    // SAFETY: a literal of the other side.
+    // SAFETY: the function returns a string literal.
     unsafe { CStr::from_ptr(sealcomb_imb_version()) }.to_str().unwrap_or("unknown")
 }

@@ -1,9 +1,9 @@
-//! Random bytes for keys, nonces, and whatever else must not repeat.
+//! Random bytes for keys, nonces, and other values that must not repeat.
 //!
-//! Every such byte of the project comes from here, and `tools/check_randomness.py` refuses other sources. A generator that
-//! lives in a thread or a static looks the same to its callers, but `fork` copies it: parent and child then draw equal
-//! nonces, and two messages under one nonce reveal each other. So [`fill`] asks the operating system each time, and a
-//! [`Generator`], which expands one seed into many bytes, takes a new seed when it finds itself in another process.
+//! This is the project's only source of such bytes; `tools/check_randomness.py` rejects all others. A thread-local
+//! or static generator would be unsafe: `fork` copies it, parent and child then draw equal nonces, and two messages
+//! under one nonce reveal each other. Therefore [`fill`] asks the operating system each time. A [`Generator`], which
+//! expands a seed into many bytes, takes a new seed when it detects that it is in another process.
 //!
 //! ```
 //! let mut key = [0; 32];
@@ -24,53 +24,53 @@ use chacha20::ChaCha12Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use zeroize::Zeroizing;
 
-/// The operating system gave no random bytes. On Linux this happens only where its system call is forbidden.
+/// The operating system returned no random bytes. On Linux, that only happens if the system call is forbidden.
 pub use getrandom::Error;
 
-/// Fills `bytes` from the operating system.
+/// Fills `bytes` with random bytes of the operating system.
 ///
 /// # Errors
-/// If the operating system gives no random bytes. `bytes` must not be used then.
+/// If the operating system returns no random bytes. `bytes` is then unspecified and must not be used.
 pub fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes)
 }
 
-/// `N` bytes from the operating system.
+/// Returns `N` random bytes of the operating system.
 ///
 /// # Errors
-/// If the operating system gives no random bytes.
+/// If the operating system returns no random bytes.
 pub fn array<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     fill(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A generator for one call that draws many nonces: `ChaCha12` under a seed of 32 bytes from the operating system.
+/// A generator for a call that draws many nonces: `ChaCha12` with a seed of 32 bytes from the operating system.
 ///
-/// Make one for each call and each thread, and drop it at the end of the call. If the process forks while a generator
-/// exists, both copies go on safely: [`fill`](Self::fill) compares the process with the one that drew the seed.
-/// The seed is zeroized on drop.
+/// Create one per call and thread, and drop it at the end of the call. If the process forks while a generator
+/// exists, both copies remain safe to use: [`fill`](Self::fill) compares the current process with the one that drew
+/// the seed. The seed is zeroized on drop.
 pub struct Generator {
     stream: ChaCha12Rng,
     process: u32,
 }
 
 impl Generator {
-    /// A generator with a new seed.
+    /// Creates a generator with a new seed.
     ///
     /// # Errors
-    /// If the operating system gives no random bytes.
+    /// If the operating system returns no random bytes.
     pub fn new() -> Result<Self, Error> {
         let seed = Zeroizing::new(array::<32>()?);
         Ok(Self { stream: ChaCha12Rng::from_seed(*seed), process: process::id() })
     }
 
-    /// Fills `bytes` with the next bytes of the stream. Asking for many nonces at once costs less: each call compares
-    /// the process, which takes a system call.
+    /// Fills `bytes` with the next bytes of the stream. Draw many nonces at once if possible: each call makes a
+    /// system call to identify the process.
     ///
     /// # Errors
-    /// If this is another process than the one that drew the seed, and the operating system gives no random bytes.
-    /// `bytes` are unchanged then.
+    /// If this is not the process that drew the seed, and the operating system returns no random bytes. `bytes` is
+    /// then unchanged.
     pub fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
         if self.process != process::id() {
             *self = Self::new()?;
@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// Two generators as `fork` leaves them: one seed, and a process that only one of them was seeded in.
+    /// Returns two generators as after a `fork`: with the same seed, and only one in the process that drew it.
     fn forked() -> [Generator; 2] {
         let [parent, child] = [0, 1].map(|_| ChaCha12Rng::from_seed([7; 32]));
         let here = process::id();

@@ -2,14 +2,14 @@
 
 use std::hint::black_box;
 
-/// Cycles of one round of the chain.
+/// Core cycles per round of the chain.
 const ROUND_CYCLES: u64 = 64;
 
-/// Runs for `cycles` core cycles (rounded up to whole rounds).
+/// Runs for `cycles` core cycles, rounded up to whole rounds.
 ///
-/// Each step is an exclusive-or and an addition with operands that the compiler does not know: the two do not
-/// commute, so no step can be merged with its neighbour, and each takes one cycle on every CPU that people run.
-/// Operands are registers; additions of constants can be free (Golden Cove does them while renaming).
+/// A step is an XOR and an addition with operands unknown to the compiler. The two do not commute, so adjacent steps
+/// cannot be merged, and each instruction takes one cycle on all common CPUs. The operands are in registers, because
+/// additions of constants may take no time (Golden Cove computes them during register renaming).
 #[inline(never)]
 pub(crate) fn run_chain(cycles: u64) {
     let (mask, addend) = (black_box(0x5555_5555_5555_5555u64), black_box(0x0123_4567_89ab_cdefu64));

@@ -1,4 +1,4 @@
-//! The CPU's own cycle counter, where the kernel lets a process read it.
+//! The CPU's cycle counter, if the kernel lets a process read it.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Counter;
@@ -13,7 +13,7 @@ mod linux {
     pub(crate) struct Counter(perf_event::Counter);
 
     impl Counter {
-        /// `None` where the kernel or the hypervisor has no such counter, or keeps it to itself.
+        /// Opens the counter. Returns `None` if the kernel or the hypervisor does not provide it.
         pub(crate) fn open() -> Option<Self> {
             let mut counter =
                 Builder::new(Hardware::CPU_CYCLES).exclude_kernel(true).exclude_hv(true).build().ok()?;
@@ -21,7 +21,7 @@ mod linux {
             Some(Self(counter))
         }
 
-        /// Core cycles that `work` takes.
+        /// Returns the core cycles that `work` takes.
         pub(crate) fn cycles(&mut self, work: impl FnOnce()) -> f64 {
             let start = self.read();
             work();
@@ -36,7 +36,7 @@ mod linux {
 
 #[cfg(not(target_os = "linux"))]
 mod nowhere {
-    /// No counter is known on this operating system.
+    /// A counter on operating systems without a supported one; it cannot be opened.
     pub(crate) enum Counter {}
 
     impl Counter {

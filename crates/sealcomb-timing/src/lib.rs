@@ -1,9 +1,9 @@
-//! Core cycles, measured so that a noisy machine does not spoil them.
+//! Measures core cycles, even on noisy machines.
 //!
-//! A [`Clock`] reads the CPU's cycle counter where the kernel gives it. Elsewhere (most virtual machines) it times
-//! a chain of dependent instructions of known length just before and after each timing, and so learns how many
-//! nanoseconds a core cycle takes at the frequency of that very moment. The time is the standard library's, which on Arm
-//! reads the virtual counter (`CNTVCT_EL0`) without a call of the kernel, on Linux and macOS alike.
+//! A [`Clock`] reads the CPU's cycle counter if the kernel provides it. Otherwise, as on most virtual machines, it
+//! times a chain of dependent instructions of known length before and after each timing. That yields the duration of
+//! a core cycle at the current frequency. Time is read with the standard library. On Arm, this is the virtual
+//! counter (`CNTVCT_EL0`), read without a system call on Linux and macOS.
 //!
 //! ```
 //! let mut clock = sealcomb_timing::Clock::new();
@@ -25,41 +25,41 @@ use chain::run_chain;
 use counter::Counter;
 use std::time::{Duration, Instant};
 
-/// The least time that one timing takes: a thousand times the cost and the resolution of reading the time, or six hundred
-/// where the counter goes on every 42 ns, as on Apple's CPUs.
+/// Minimum duration of a timing in nanoseconds: 1000 times the cost and the resolution of reading the time. On
+/// Apple's CPUs, whose counter ticks every 42 ns, 600 times.
 const TIMING_NANOS: f64 = 25_000.0;
 
-/// Length of the known chain in cycles: some tens of microseconds as well.
+/// Length of the known chain in core cycles: some tens of microseconds.
 const CHAIN_CYCLES: u64 = 96_000;
 
-/// A measurement takes at least this many timings, however long they are.
-const FEWEST_SAMPLES: usize = 5;
+/// Minimum number of timings of a measurement, however long they are.
+const MIN_SAMPLES: usize = 5;
 
-/// Measures how many core cycles a piece of work takes.
+/// Measures the core cycles that a piece of work takes.
 pub struct Clock {
     counter: Option<Counter>,
     patience: Duration,
 }
 
 impl Clock {
-    /// A clock on the best source that this machine has.
+    /// Creates a clock with the best source of this machine.
     pub fn new() -> Self {
         Self { counter: Counter::open().and_then(trusted), patience: Duration::MAX }
     }
 
-    /// Takes fewer samples of work so slow that its measurement would take longer than `patience`.
+    /// Limits measurements to about `patience`, by taking fewer samples of slow work, but at least 5.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// Where the cycles come from: `"perf"`, the CPU's counter, or `"calibrated"`.
+    /// Returns the source of the cycles: `"perf"` for the CPU's counter, otherwise `"calibrated"`.
     pub fn source(&self) -> &'static str {
         if self.counter.is_some() { "perf" } else { "calibrated" }
     }
 
-    /// Core cycles of one call of `work`: median and quartiles of `samples` timings, each of as many calls as take
-    /// some tens of microseconds.
+    /// Returns the core cycles per call of `work`: median and quartiles of `samples` timings. Each timing has as
+    /// many calls as take some tens of microseconds.
     ///
     /// # Panics
     /// If `samples` is 0.
@@ -67,8 +67,8 @@ impl Clock {
         Quartiles::of(self.interleave(samples, &mut [&mut work]).swap_remove(0))
     }
 
-    /// Core cycles of one call of each contender, timed in turn `samples` times, so that whatever disturbs the
-    /// machine disturbs all alike. `result[c][s]` is the timing `s` of contender `c`.
+    /// Returns the core cycles per call of each contender. The contenders are timed in turn, `samples` times, so that
+    /// disturbances of the machine affect all of them. `result[c][s]` is timing `s` of contender `c`.
     pub fn interleave(&mut self, samples: usize, contenders: &mut [&mut dyn FnMut()]) -> Vec<Vec<f64>> {
         let (calls, nanos): (Vec<u32>, Vec<f64>) =
             contenders.iter_mut().map(|work| calls_per_timing(*work)).unzip();
@@ -83,7 +83,7 @@ impl Clock {
                     }
                 });
                 let after = self.cycle_length();
-                // An interruption makes a chain look long, never short.
+                // Interruptions lengthen a chain, never shorten it.
                 timings.push(ticks / before.min(after) / f64::from(calls));
                 before = after;
             }
@@ -91,17 +91,17 @@ impl Clock {
         timings
     }
 
-    /// As many of `samples` rounds of so many nanoseconds as patience allows.
+    /// Returns the number of rounds to take, at most `samples`, if a round takes `nanos` nanoseconds.
     fn affordable(&self, samples: usize, nanos: f64) -> usize {
         let rounds = self.patience.as_nanos() as f64 / nanos;
         if rounds < samples as f64 {
-            (rounds as usize).clamp(FEWEST_SAMPLES.min(samples), samples)
+            (rounds as usize).clamp(MIN_SAMPLES.min(samples), samples)
         } else {
             samples
         }
     }
 
-    /// Ticks of this clock's source in one core cycle, now.
+    /// Returns the ticks of this clock's source per core cycle at the current frequency.
     fn cycle_length(&mut self) -> f64 {
         match self.counter {
             Some(_) => 1.0,
@@ -109,7 +109,7 @@ impl Clock {
         }
     }
 
-    /// Ticks of this clock's source while `work` runs.
+    /// Returns the ticks of this clock's source during `work`.
     fn ticks(&mut self, work: impl FnOnce()) -> f64 {
         match &mut self.counter {
             Some(counter) => counter.cycles(work),
@@ -124,7 +124,7 @@ impl Default for Clock {
     }
 }
 
-/// The counter, if it counts a chain of known length right: some hypervisors offer one that stands still.
+/// Returns the counter if it measures a chain of known length correctly. On some hypervisors it does not advance.
 fn trusted(mut counter: Counter) -> Option<Counter> {
     let counted = counter.cycles(|| run_chain(CHAIN_CYCLES)) / CHAIN_CYCLES as f64;
     (0.9..1.2).contains(&counted).then_some(counter)
@@ -136,8 +136,8 @@ fn nanoseconds(work: impl FnOnce()) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// How many calls of `work` make one timing, and how many nanoseconds they take. The calls that find it out warm
-/// caches and branch predictors as well.
+/// Returns the number of calls of `work` per timing, and their duration in nanoseconds. As a side effect, warms
+/// caches and branch predictors.
 fn calls_per_timing(work: &mut dyn FnMut()) -> (u32, f64) {
     let mut calls = 1u32;
     loop {
@@ -180,7 +180,7 @@ mod tests {
             calls += 1;
             std::thread::sleep(Duration::from_millis(1));
         });
-        assert!((FEWEST_SAMPLES..50).contains(&calls), "{calls} calls");
+        assert!((MIN_SAMPLES..50).contains(&calls), "{calls} calls");
     }
 
     #[test]

@@ -3,21 +3,21 @@
 /// Lower quartile, median and upper quartile of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quartiles {
-    /// A quarter of the sample lies below.
+    /// The lower quartile.
     pub q1: f64,
-    /// Half of the sample lies below.
+    /// The median.
     pub median: f64,
-    /// Three quarters of the sample lie below.
+    /// The upper quartile.
     pub q3: f64,
 }
 
 impl Quartiles {
-    /// The quartiles of `sample`, interpolated between neighbours.
+    /// Returns the quartiles of `sample`, linearly interpolated.
     ///
     /// # Panics
     /// If the sample is empty.
     pub fn of(mut sample: Vec<f64>) -> Self {
-        assert!(!sample.is_empty(), "quartiles of nothing");
+        assert!(!sample.is_empty(), "quartiles of an empty sample");
         sample.sort_by(f64::total_cmp);
         let at = |part: f64| {
             let position = part * (sample.len() - 1) as f64;
@@ -28,7 +28,7 @@ impl Quartiles {
         Self { q1: at(0.25), median: at(0.5), q3: at(0.75) }
     }
 
-    /// All three divided by `divisor`, for instance cycles by bytes.
+    /// Divides all three by `divisor`, for example cycles by bytes.
     #[must_use]
     pub fn per(self, divisor: f64) -> Self {
         Self { q1: self.q1 / divisor, median: self.median / divisor, q3: self.q3 / divisor }
