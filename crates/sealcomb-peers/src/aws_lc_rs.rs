@@ -1,4 +1,4 @@
-//! `aws-lc-rs`: the C and assembler of AWS-LC.
+//! `aws-lc-rs`: C and assembly code of AWS-LC.
 
 use crate::{Peer, versions::with_version};
 use aws_lc_rs::aead::{
@@ -31,7 +31,7 @@ fn aead(algorithm: &'static aws_lc_rs::aead::Algorithm, key: &[u8]) -> Peer {
         |key, nonce, message, tag| {
             let made = key
                 .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)
-                .expect("a message within the limit");
+                .expect("a message within the length limit");
             tag.copy_from_slice(made.as_ref());
         },
         |key, nonce, message, tag| {
@@ -46,7 +46,7 @@ fn mac(algorithm: cmac::Algorithm, key: &[u8]) -> Peer {
         key,
         move |key| cmac::Key::new(algorithm, key).expect("a key of the algorithm's length"),
         |key, _, message, tag| {
-            let made = cmac::sign(key, message).expect("a tag of any message");
+            let made = cmac::sign(key, message).expect("a tag for any message");
             tag.copy_from_slice(made.as_ref());
         },
         |key, _, message, tag| cmac::verify(key, message, tag).is_ok(),

@@ -1,4 +1,4 @@
-//! Intel's Multi-Buffer Crypto for IPsec, as bursts.
+//! Intel's Multi-Buffer Crypto for IPsec, in bursts.
 
 use crate::{Library, Message, Peer};
 use sealcomb_ipsec_mb as imb;
@@ -21,12 +21,12 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
     Some(Peer { library: format!("ipsec-mb-{}", imb::version()), calls: Box::new(calls) })
 }
 
-/// Whether a mode has tags to compare.
+/// Returns whether a mode has tags.
 fn tags_of(mode: imb::Mode) -> bool {
     matches!(mode, imb::Mode::Cmac | imb::Mode::Ccm | imb::Mode::Gcm)
 }
 
-/// Messages of one call of the library.
+/// Number of messages per call of the library.
 const BURST: usize = 128;
 
 struct Burst {

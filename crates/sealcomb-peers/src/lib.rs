@@ -1,7 +1,7 @@
-//! Other AES libraries behind one call, to be measured beside sealcomb.
+//! A common interface to other AES libraries, to compare them with sealcomb.
 //!
-//! Every peer does what its own documentation recommends for many messages under one key: the key is made ready
-//! once, each message is sealed in place with a detached tag.
+//! Every peer is used as its documentation recommends for many messages under one key: the key is expanded once, and
+//! each message is sealed in place with a detached tag.
 //!
 //! ```
 //! for peer in sealcomb_peers::peers("aes128-gcm", &[7; 16]) {
@@ -25,37 +25,37 @@ mod versions;
 
 /// A message to seal or open in place, without additional data.
 pub struct Message<'a> {
-    /// As long as the algorithm's usual nonce.
+    /// The nonce, of the algorithm's usual length.
     pub nonce: &'a [u8],
-    /// Changed in place; a MAC leaves it alone.
+    /// The data, changed in place. A MAC does not change it.
     pub data: &'a mut [u8],
-    /// Written when sealing, read when opening; a cipher leaves it alone.
+    /// The tag, written when sealing and read when opening. An unauthenticated cipher does not use it.
     pub tag: &'a mut [u8],
 }
 
-/// What a library does under a key that was made ready.
+/// A library's operations under an expanded key.
 trait Library {
-    /// Makes another key ready, and has done with the one before.
+    /// Replaces the key.
     fn rekey(&mut self, key: &[u8]);
 
     /// Seals a message.
     fn seal(&self, message: Message<'_>);
 
-    /// Opens a message and says whether it is genuine; a cipher always says so.
+    /// Opens a message and returns whether it verified. Always `true` for an unauthenticated cipher.
     fn open(&self, message: Message<'_>) -> bool;
 
-    /// Whether there is a call for many messages.
+    /// Returns whether the library has a call for many messages.
     fn takes_many(&self) -> bool {
         false
     }
 
-    /// Whether a message of so many bytes under this nonce comes out as it should.
+    /// Returns whether the library processes a message of `bytes` bytes under this nonce correctly.
     fn takes(&self, _nonce: &[u8], _bytes: usize) -> bool {
         true
     }
 
-    /// Seals many messages, or opens them and says whether all are genuine: one by one, unless the library has a call for
-    /// that.
+    /// Seals many messages, or opens them and returns whether all of them verified. The default processes them one
+    /// by one.
     fn run(&self, messages: &mut [Message<'_>], opens: bool) -> bool {
         let mut genuine = true;
         for Message { nonce, data, tag } in messages {
@@ -69,7 +69,8 @@ trait Library {
     }
 }
 
-/// A library that takes a message at a time: a key made ready, how that is done, and a function for each direction.
+/// A library that processes one message at a time: the expanded key, the function that expands it, and a function per
+/// direction.
 struct OneByOne<K, M, S, O> {
     key: K,
     make: M,
@@ -96,14 +97,15 @@ where
     }
 }
 
-/// One library's implementation of an algorithm, with a key made ready.
+/// A library's implementation of an algorithm, with an expanded key.
 pub struct Peer {
     library: String,
     calls: Box<dyn Library>,
 }
 
 impl Peer {
-    /// A library that makes a key ready, and whose functions take such a key, a nonce, a message and its tag.
+    /// Creates a peer that processes one message at a time. `make` expands a key; `seal` and `open` take the
+    /// expanded key, a nonce, a message and its tag.
     fn new<K: 'static>(
         library: String,
         key: &[u8],
@@ -114,70 +116,72 @@ impl Peer {
         Self { library, calls: Box::new(OneByOne { key: make(key), make, seal, open }) }
     }
 
-    /// The library and its version, for instance `ring-0.17.14`.
+    /// Returns the name and version of the library, for example `ring-0.17.14`.
     pub fn library(&self) -> &str {
         &self.library
     }
 
-    /// Makes another key ready, as long as the first, and has done with the one before.
+    /// Replaces the key by one of the same length.
     ///
     /// # Panics
-    /// If the key has another length.
+    /// If the length differs.
     pub fn rekey(&mut self, key: &[u8]) {
         self.calls.rekey(key);
     }
 
-    /// Seals `message` in place, without additional data. A cipher leaves `tag` alone; a MAC leaves `message` alone.
+    /// Seals `message` in place, without additional data. A MAC does not change `message`, and an unauthenticated
+    /// cipher does not change `tag`.
     ///
     /// # Panics
-    /// If the library refuses: a nonce, a tag or a message of a length that the algorithm does not take.
+    /// If the algorithm does not accept the length of the nonce, the tag or the message.
     pub fn seal(&self, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
         self.calls.seal(Message { nonce, data: message, tag });
     }
 
-    /// Opens `message` in place and says whether it is genuine, which that of a cipher always is. What stands in a forged one
-    /// then depends on the library.
+    /// Opens `message` in place and returns whether it verified. Always `true` for an unauthenticated cipher. The
+    /// contents of a forged message afterward depend on the library.
     ///
     /// # Panics
-    /// As [`Peer::seal`].
+    /// If the algorithm does not accept the length of the nonce, the tag or the message.
     #[must_use]
     pub fn open(&self, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) -> bool {
         self.calls.open(Message { nonce, data: message, tag })
     }
 
-    /// Whether a message of so many bytes under this nonce comes out as the algorithm says. Intel's library wants messages that
-    /// are not empty, and its CTR counts 32 bits and no more.
+    /// Returns whether the library processes a message of `bytes` bytes under this nonce correctly. Intel's library
+    /// does not support empty messages, and its CTR counts 32 bits only.
     pub fn takes(&self, nonce: &[u8], bytes: usize) -> bool {
         self.calls.takes(nonce, bytes)
     }
 
-    /// Whether the library has a call for many messages.
+    /// Returns whether the library has a call for many messages.
     pub fn takes_many(&self) -> bool {
         self.calls.takes_many()
     }
 
-    /// Seals many messages as the library does it best: by one call, if it has one for many, else one by one.
+    /// Seals many messages, by one call if the library has one for many, otherwise one by one.
     ///
     /// # Panics
-    /// As [`Peer::seal`].
+    /// If the algorithm does not accept the length of a nonce, a tag or a message.
     pub fn seal_many(&self, messages: &mut [Message<'_>]) {
         self.calls.run(messages, false);
     }
 
-    /// Opens many messages, as [`Peer::seal_many`] seals them, and says whether all of them are genuine.
+    /// Opens many messages and returns whether all of them verified: by one call if the library has one for many,
+    /// otherwise one by one.
     ///
     /// # Panics
-    /// As [`Peer::seal`].
+    /// If the algorithm does not accept the length of a nonce, a tag or a message.
     #[must_use]
     pub fn open_many(&self, messages: &mut [Message<'_>]) -> bool {
         self.calls.run(messages, true)
     }
 }
 
-/// The libraries that have the algorithm of this id (as the catalog of `sealcomb` names it), ready with `key`.
+/// Returns the libraries that implement `algorithm`, an id from sealcomb's catalog, with `key` expanded.
 ///
 /// # Panics
-/// If the algorithm takes keys of another length.
+/// If the algorithm does not accept the length of the key.
 pub fn peers(algorithm: &str, key: &[u8]) -> Vec<Peer> {
     let made = [
         rustcrypto::peer(algorithm, key),

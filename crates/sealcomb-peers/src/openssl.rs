@@ -1,4 +1,4 @@
-//! OpenSSL through its EVP interface: the key is set once, every message sets its nonce.
+//! OpenSSL's EVP interface. The key is set once per context, the nonce for each message.
 
 use crate::Peer;
 use openssl::cipher::{Cipher, CipherRef};
@@ -11,12 +11,12 @@ use openssl::symm;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// How a mode goes through EVP.
+/// The sequence of EVP calls that a mode requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Cipher,
     Gcm,
-    /// Wants the nonce and tag lengths before the key, and the length of each message before its bytes.
+    /// Nonce and tag lengths are set before the key, and the length of each message before its data.
     Ccm,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         move |key| Contexts { key: key.to_vec(), sealing: ready(key, false), opening: OnceCell::new() },
         move |contexts, nonce, message, tag| {
             seal(&mut contexts.sealing.borrow_mut(), shape, nonce, message, tag)
-                .expect("OpenSSL takes what sealcomb takes");
+                .expect("sizes that the algorithm takes");
         },
         move |contexts, nonce, message, tag| {
             let context = contexts.opening.get_or_init(|| ready_to_open(&contexts.key, true));
@@ -51,7 +51,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
     ))
 }
 
-/// A context for each direction, the second once it is wanted.
+/// A context for each direction. The one for opening is created on first use.
 struct Contexts {
     key: Vec<u8>,
     sealing: RefCell<CipherCtx>,
@@ -121,7 +121,8 @@ fn open(
     Ok(())
 }
 
-/// The wrapper wants a block of room behind the result of a block mode, so the last block takes a way around.
+/// Processes whole blocks. The wrapper requires room for an additional block after the output, so the last block
+/// uses a temporary buffer.
 fn update_blocks(context: &mut CipherCtx, message: &mut [u8]) -> Result<(), ErrorStack> {
     let Some(before_last) = message.len().checked_sub(16) else {
         return Ok(());
@@ -154,6 +155,6 @@ fn cmac(size: &str, key: &[u8]) -> Option<Peer> {
 }
 
 fn sign(key: &PKey<Private>, message: &[u8], tag: &mut [u8]) {
-    let mut signer = Signer::new_without_digest(key).expect("a signer of a ready key");
-    signer.sign_oneshot(tag, message).expect("a tag of any message");
+    let mut signer = Signer::new_without_digest(key).expect("a signer with a valid key");
+    signer.sign_oneshot(tag, message).expect("a tag for any message");
 }

@@ -1,4 +1,4 @@
-//! `ring`: assembler of BoringSSL.
+//! `ring`: assembly code of BoringSSL.
 
 use crate::{Peer, versions::with_version};
 use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -18,7 +18,7 @@ pub(crate) fn peer(algorithm: &str, key: &[u8]) -> Option<Peer> {
         |key, nonce, message, tag| {
             let made = key
                 .seal_in_place_separate_tag(nonce_of(nonce), Aad::empty(), message)
-                .expect("a message within the limit");
+                .expect("a message within the length limit");
             tag.copy_from_slice(made.as_ref());
         },
         |key, nonce, message, tag| {

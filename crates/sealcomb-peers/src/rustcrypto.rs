@@ -1,4 +1,4 @@
-//! The RustCrypto crates: pure Rust.
+//! The RustCrypto crates, in pure Rust.
 
 use crate::{Peer, versions::with_version};
 use aead::{AeadInOut, KeyInit, inout::InOutBuf};
@@ -66,7 +66,7 @@ fn aead<A: AeadInOut + KeyInit + 'static>(package: &str, key: &[u8]) -> Peer {
             let nonce = nonce.try_into().expect("a nonce of the usual length");
             let made = aead
                 .encrypt_inout_detached(nonce, &[], InOutBuf::from(message))
-                .expect("a message within the limit");
+                .expect("a message within the length limit");
             tag.copy_from_slice(&made);
         },
         |aead, nonce, message, tag| {
@@ -94,7 +94,7 @@ fn encryption<C>(mode: &str, key: &[u8]) -> Option<Peer>
 where
     C: BlockCipherEncrypt + BlockCipherDecrypt + BlockSizeUser<BlockSize = U16> + KeyInit + 'static,
 {
-    // The keys of modes that have a part of their own are longer than the cipher's.
+    // Modes with additional key bytes have longer keys than the cipher.
     if key.len() != C::key_size() {
         return None;
     }
@@ -127,7 +127,7 @@ where
     })
 }
 
-/// A cipher, which has no tags.
+/// Creates a peer for an unauthenticated cipher.
 fn bare<C: KeyInit + 'static>(
     package: &str,
     key: &[u8],

@@ -1,8 +1,8 @@
-//! The versions of the peers, as they were locked for this build.
+//! The versions of the peers in `Cargo.lock`.
 
 const LOCK: &str = include_str!("../../../Cargo.lock");
 
-/// `package-version`, for instance `ring-0.17.14`.
+/// Returns `package-version`, for example `ring-0.17.14`.
 pub(crate) fn with_version(package: &str) -> String {
     format!("{package}-{}", locked(package).unwrap_or("unknown"))
 }
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_very_package_has_the_version_that_cargo_says() {
+    fn this_package_has_the_version_of_its_manifest() {
         assert_eq!(locked("sealcomb-peers"), Some(env!("CARGO_PKG_VERSION")));
     }
 

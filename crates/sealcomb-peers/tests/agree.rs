@@ -1,4 +1,4 @@
-//! A peer that is measured must do the same work: every library gives the bytes that sealcomb gives.
+//! Every peer produces the same bytes as sealcomb, so that comparisons measure the same work.
 
 use sealcomb::{ALGORITHMS, Key, Kind};
 use sealcomb_peers::Message;
@@ -6,7 +6,7 @@ use sealcomb_peers::Message;
 const LENGTHS: [usize; 6] = [0, 16, 64, 256, 2048, 16384];
 
 #[test]
-fn every_peer_gives_the_bytes_that_sealcomb_gives() {
+fn every_peer_produces_the_bytes_of_sealcomb() {
     let mut compared = 0;
     for algorithm in ALGORITHMS {
         let key: Vec<u8> = (0..algorithm.key_bytes as u8).collect();
@@ -40,7 +40,11 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
                     peer.library()
                 );
                 let mut opened = sealed_by_us;
-                assert!(peer.open(&nonce, &mut opened, &mut tag_by_us.clone()), "{} opens", peer.library());
+                assert!(
+                    peer.open(&nonce, &mut opened, &mut tag_by_us.clone()),
+                    "{} rejects it",
+                    peer.library()
+                );
                 assert_eq!(opened, message);
                 compared += 1;
             }
@@ -50,7 +54,7 @@ fn every_peer_gives_the_bytes_that_sealcomb_gives() {
 }
 
 #[test]
-fn a_peer_gives_many_messages_as_it_gives_one() {
+fn a_peer_processes_many_messages_like_single_ones() {
     let mut compared = 0;
     for algorithm in ALGORITHMS {
         let key: Vec<u8> = (0..algorithm.key_bytes as u8).collect();

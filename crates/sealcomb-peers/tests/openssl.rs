@@ -1,4 +1,4 @@
-//! Random messages give what OpenSSL gives, for every mode that its version 3.0 has.
+//! Sealcomb agrees with OpenSSL on random messages, for every mode of OpenSSL 3.0.
 
 #[path = "../../sealcomb/tests/common/"]
 mod common {
@@ -20,12 +20,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sealcomb::{ALGORITHMS, Algorithm};
 
-/// The mode of an algorithm, as its id names it.
+/// Returns the mode in an algorithm's id.
 fn mode(algorithm: &Algorithm) -> &'static str {
     algorithm.id.split_once('-').expect("cipher and mode").1
 }
 
-/// The algorithms that OpenSSL 3.0 has.
+/// Returns the algorithms that OpenSSL 3.0 supports.
 fn shared() -> Vec<&'static Algorithm> {
     let modes = ["gcm", "gmac", "ccm", "cmac", "ecb", "cbc", "cfb128", "ofb", "ctr"];
     let is_shared = |algorithm: &&Algorithm| {
@@ -34,7 +34,7 @@ fn shared() -> Vec<&'static Algorithm> {
     ALGORITHMS.iter().filter(is_shared).collect()
 }
 
-/// The nonce and tag sizes to test.
+/// Returns the nonce and tag lengths in bytes to test.
 fn sizes(algorithm: &Algorithm) -> (Vec<usize>, Vec<usize>) {
     let nonces = match mode(algorithm) {
         "ecb" | "cmac" => vec![0],
@@ -98,13 +98,13 @@ fn seal_aead(message: &mut KnownAnswer) -> Result<(), ErrorStack> {
         context.cipher_update(&message.aad, None)?;
     }
     message.ct.clear();
-    // CCM makes its tag here, also for an empty message.
+    // CCM computes its tag in this call, so it is required for empty messages too.
     context.cipher_update_vec(&message.msg, &mut message.ct)?;
     context.cipher_final_vec(&mut message.ct)?;
     context.tag(&mut message.tag)
 }
 
-/// OpenSSL's cipher for an algorithm; GMAC is its GCM, CFB128 its CFB.
+/// Returns OpenSSL's cipher for an algorithm. OpenSSL's names for GMAC and CFB128 are GCM and CFB.
 fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
     let mode = match mode(algorithm) {
         "gmac" => "gcm",
@@ -114,10 +114,10 @@ fn fetch(algorithm: &Algorithm) -> Result<Cipher, ErrorStack> {
     Cipher::fetch(None, &format!("AES-{}-{mode}", 8 * algorithm.key_bytes), None)
 }
 
-/// Counters that overflow in their last 32 or 64 bits, or in all, before each block of messages of up to 40 blocks, of
-/// which the last is whole or not.
+/// Counters overflow in their last 32 or 64 bits, or in all 128, at each block of messages of up to 41 blocks. The
+/// last block is whole or partial.
 #[test]
-fn ctr_carries_as_openssl_carries() {
+fn ctr_carries_like_openssl() {
     let algorithm = Algorithm::by_id("aes128-ctr").expect("a listed algorithm");
     for (border, before) in [1 << 32, 1 << 64, 0x0102_0304_0506_0708 << 64, 0_u128]
         .into_iter()

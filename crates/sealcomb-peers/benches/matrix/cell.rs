@@ -1,4 +1,4 @@
-//! One cell: an algorithm, a direction, lengths and the size of a batch, measured under every library.
+//! A cell: an algorithm, a direction, message lengths and a batch size, measured with every library.
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Another library, and how many times as long as sealcomb it takes.
-pub(crate) struct Rival {
+/// Another library, and its time relative to sealcomb's.
+pub(crate) struct PeerTime {
     pub(crate) library: String,
     pub(crate) ratio: Quartiles,
 }
@@ -35,8 +35,8 @@ pub(crate) struct Cell {
     pub(crate) direction: Direction,
     pub(crate) lengths: Lengths,
     pub(crate) batch: usize,
-    pub(crate) cycles_a_message: f64,
-    pub(crate) rivals: Vec<Rival>,
+    pub(crate) cycles_per_message: f64,
+    pub(crate) peers: Vec<PeerTime>,
 }
 
 impl Cell {
@@ -57,7 +57,7 @@ impl Cell {
             seal_ours(&ours, &mut sealed);
             works.fill(sealed.clone());
         }
-        let (our_work, peer_works) = works.split_first_mut().expect("one for sealcomb");
+        let (our_work, peer_works) = works.split_first_mut().expect("the first is sealcomb's");
         let sealed = &sealed;
         let mut call_ours = || match direction {
             Direction::Seal => seal_ours(&ours, our_work),
@@ -82,28 +82,28 @@ impl Cell {
         let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut call_ours];
         contenders.extend(call_peers.iter_mut().map(|call| call as &mut dyn FnMut()));
         let timings = clock.interleave(turns, &mut contenders);
-        let rivals = peers
+        let times = peers
             .iter()
             .zip(&timings[1..])
             .map(|(peer, theirs)| {
                 let ratios = theirs.iter().zip(&timings[0]).map(|(theirs, ours)| theirs / ours).collect();
-                Rival { library: peer.library().to_owned(), ratio: Quartiles::of(ratios) }
+                PeerTime { library: peer.library().to_owned(), ratio: Quartiles::of(ratios) }
             })
             .collect();
-        let cycles_a_message = Quartiles::of(timings[0].clone()).median / batch as f64;
-        Self { algorithm, direction, lengths, batch, cycles_a_message, rivals }
+        let cycles_per_message = Quartiles::of(timings[0].clone()).median / batch as f64;
+        Self { algorithm, direction, lengths, batch, cycles_per_message, peers: times }
     }
 
-    pub(crate) fn best_rival(&self) -> Option<&Rival> {
-        self.rivals.iter().min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))
+    pub(crate) fn fastest_peer(&self) -> Option<&PeerTime> {
+        self.peers.iter().min_by(|a, b| a.ratio.median.total_cmp(&b.ratio.median))
     }
 }
 
-/// One message by the key, several in columns.
+/// Seals a single message with the key, several messages as a burst.
 fn seal_ours(key: &Key, work: &mut Work) {
     let mac = key.algorithm().kind == Kind::Mac;
     if work.lengths.len() == 1 {
-        work.messages().for_each(|(nonce, data, tag)| seal_alone(key, nonce, data, tag));
+        work.messages().for_each(|(nonce, data, tag)| seal_single(key, nonce, data, tag));
         return;
     }
     let Work { lengths, nonces, data, tags } = work;
@@ -116,8 +116,8 @@ fn seal_ours(key: &Key, work: &mut Work) {
     sealed.expect("sizes that the algorithm takes");
 }
 
-/// A message by the key; to a MAC it is additional data.
-pub(crate) fn seal_alone(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
+/// Seals a single message with the key. The message of a MAC is additional data.
+pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
     let (aad, data) =
         if key.algorithm().kind == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
     key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
@@ -129,10 +129,10 @@ fn open_ours(key: &Key, work: &mut Work) {
         for (nonce, data, tag) in work.messages() {
             let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
             if key.algorithm().kind == Kind::Cipher {
-                // A bare cipher has no tag that could be wrong.
+                // An unauthenticated cipher has no tag.
                 key.open_in_place(nonce, aad, data, &[]).expect("a ciphertext");
             } else {
-                key.open_in_place(nonce, aad, data, tag).expect("a genuine message");
+                key.open_in_place(nonce, aad, data, tag).expect("a message that verifies");
             }
         }
         return;
@@ -166,5 +166,5 @@ fn open_theirs(peer: &Peer, work: &mut Work) {
     } else {
         work.messages().fold(true, |genuine, (nonce, data, tag)| genuine & peer.open(nonce, data, tag))
     };
-    assert!(genuine, "{} takes what sealcomb sealed", peer.library());
+    assert!(genuine, "{} rejects a message that sealcomb sealed", peer.library());
 }

@@ -1,4 +1,4 @@
-//! What a new key costs under every library, and a message that has a key of its own.
+//! The cost of expanding a key, and of a message with its own key, with every library.
 
 use std::hint::black_box;
 
@@ -7,25 +7,25 @@ use sealcomb::{Algorithm, Key, Kind, SealJob, seal_batch};
 use sealcomb_peers::{Peer, peers};
 use sealcomb_timing::{Clock, Quartiles};
 
-use crate::cell::seal_alone;
+use crate::cell::seal_single;
 
-/// Keys that are made one after the other, or together.
+/// Number of keys that are expanded one by one, or together.
 const KEYS: usize = 64;
 
-/// Bytes of the messages that have a key each; none for the keys alone.
+/// Message sizes in bytes, with one key per message. 0 measures the key expansion only.
 const MESSAGES: [usize; 3] = [0, 64, 1500];
 
-/// Prints the tables: cycles a key, or a message with its key, each key's end included.
+/// Prints the tables: cycles per key, or per message with its key. Both include dropping the key.
 pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns: usize) {
     for bytes in MESSAGES {
         match bytes {
-            0 => println!("\na new key, and the end of the one before, in cycles:"),
+            0 => println!("\nexpanding and dropping a key, in cycles:"),
             _ => println!("\na message of {bytes} bytes with a new key, in cycles:"),
         }
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
         let together = format!("sealcomb, {KEYS} together");
-        table.set_header(["algorithm", "sealcomb", &together, "best other", "times ours, together"]);
+        table.set_header(["algorithm", "sealcomb", &together, "fastest other", "ratio to sealcomb together"]);
         for algorithm in algorithms {
             let bytes = if bytes == 0 { 0 } else { algorithm.padded_bytes(bytes) };
             table.add_row(row(clock, algorithm, bytes, turns));
@@ -65,7 +65,7 @@ fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: us
     ]
 }
 
-/// Buffers of a message for each key.
+/// Buffers of one message per key.
 #[derive(Clone)]
 struct Buffers {
     nonce: Vec<u8>,
@@ -84,7 +84,7 @@ impl Buffers {
         }
     }
 
-    /// Each message and its tag; none where the keys alone are wanted.
+    /// Returns the nonce, data and tag of each message; none if messages have 0 bytes.
     fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
         let messages = self.data.chunks_exact_mut(self.bytes.max(1)).zip(&mut self.tags);
         messages.map(|(data, tag)| (&self.nonce[..], data, &mut tag[..]))
@@ -96,7 +96,7 @@ fn one_by_one(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buf
     for key in keys {
         let key = black_box(Key::new(algorithm, key)).expect("a key of the algorithm's length");
         if let Some((nonce, data, tag)) = messages.next() {
-            seal_alone(&key, nonce, data, tag);
+            seal_single(&key, nonce, data, tag);
         }
     }
 }

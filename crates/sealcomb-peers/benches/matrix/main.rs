@@ -1,8 +1,9 @@
-//! Sealcomb beside every other library, in every cell: lengths, sizes of batches, sealing and opening.
+//! Compares sealcomb with other libraries for all combinations of algorithm, message length, batch size and
+//! direction.
 //!
-//! All libraries take turns, timing by timing, so that a busy machine slows all of them alike, and the ratios are taken
-//! turn by turn. A call has all that its caller has to do: for sealcomb that is to list the buffers for a burst, or, for one
-//! message, to call the key. Opening begins with a copy of the ciphertexts, for every library.
+//! The libraries are timed in turn, so that a busy machine affects all of them, and ratios are computed per turn.
+//! Timings include the caller's work: with sealcomb, building the list of buffers for a burst. Opening includes
+//! copying the ciphertexts, for every library.
 #![forbid(unsafe_code)]
 // Measured numbers have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
@@ -12,7 +13,7 @@ mod keys;
 mod picture;
 mod work;
 
-use cell::{Cell, Direction, Rival};
+use cell::{Cell, Direction, PeerTime};
 use clap::Parser;
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use indicatif::ProgressBar;
@@ -21,34 +22,35 @@ use sealcomb_timing::Clock;
 use std::path::PathBuf;
 use work::Lengths;
 
-/// Measures sealcomb beside every other library that this build has.
+/// Compares sealcomb with all other libraries in this build.
 #[derive(Parser)]
 #[command(
     after_help = "Example: ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64"
 )]
 struct Arguments {
-    /// Ids of algorithms.
+    /// Algorithm ids.
     #[arg(long, value_delimiter = ',', default_value = DEFAULT_ALGORITHMS)]
     algorithms: Vec<String>,
-    /// Bytes of a message, or `mix` for packets: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
+    /// Message lengths in bytes; `mix` for a packet mix: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the rest in
+    /// between.
     #[arg(long, value_delimiter = ',', default_value = "64,128,256,512,1500,2048,8192,mix")]
     lengths: Vec<Lengths>,
-    /// Messages of a batch.
+    /// Numbers of messages per batch.
     #[arg(long, value_delimiter = ',', default_value = "1,4,16,64,256")]
     batches: Vec<usize>,
-    /// Seal, open, or both.
+    /// Directions to measure.
     #[arg(long, value_delimiter = ',', default_value = "seal,open")]
     directions: Vec<Direction>,
-    /// Timings of each library in each cell.
+    /// Number of timings per library and cell.
     #[arg(long, default_value_t = 31)]
     turns: usize,
-    /// Cells to list as the worst.
+    /// Number of worst cells to list.
     #[arg(long, default_value_t = 20)]
     worst: usize,
-    /// A picture of all cells, as SVG.
+    /// Write a picture of all cells to this SVG file.
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// What cargo gives to every benchmark.
+    /// The flag that Cargo passes to all benchmarks.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -58,7 +60,7 @@ const DEFAULT_ALGORITHMS: &str = "aes128-gcm,aes128-ctr,aes128-ecb,aes128-cbc,ae
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse();
-    // `cargo test --all-targets` runs benches too, without this argument.
+    // `cargo test --all-targets` also runs benches, without this flag.
     if !arguments.bench {
         return Ok(());
     }
@@ -97,63 +99,64 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     keys::print(&mut clock, &algorithms, arguments.turns);
     if let Some(path) = arguments.picture {
         std::fs::write(&path, picture::draw(&cells))?;
-        println!("{} has all cells", path.display());
+        println!("wrote {}", path.display());
     }
     Ok(())
 }
 
-/// The cells in which sealcomb is the farthest behind, or the least ahead.
+/// Prints the `count` cells in which sealcomb compares worst.
 fn print_worst(cells: &[Cell], count: usize) {
-    let mut sorted: Vec<(&Cell, &Rival)> =
-        cells.iter().filter_map(|cell| Some((cell, cell.best_rival()?))).collect();
+    let mut sorted: Vec<(&Cell, &PeerTime)> =
+        cells.iter().filter_map(|cell| Some((cell, cell.fastest_peer()?))).collect();
     sorted.sort_by(|a, b| a.1.ratio.median.total_cmp(&b.1.ratio.median));
-    let behind = sorted.iter().filter(|(_, rival)| rival.ratio.median < 1.0).count();
-    println!("\nfirst in {} of {} cells; the worst:", sorted.len() - behind, sorted.len());
+    let slower = sorted.iter().filter(|(_, peer)| peer.ratio.median < 1.0).count();
+    println!("\nfastest in {} of {} cells; the worst cells:", sorted.len() - slower, sorted.len());
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_header([
         "algorithm",
         "direction",
         "bytes",
         "batch",
-        "cycles a message",
-        "best other",
-        "times ours",
+        "cycles per message",
+        "fastest other",
+        "ratio to sealcomb",
         "quartiles",
     ]);
-    for (cell, rival) in sorted.iter().take(count) {
+    for (cell, peer) in sorted.iter().take(count) {
         table.add_row([
             cell.algorithm.id.to_owned(),
             cell.direction.to_string(),
             cell.lengths.to_string(),
             cell.batch.to_string(),
-            format!("{:.0}", cell.cycles_a_message),
-            rival.library.clone(),
-            format!("{:.2}", rival.ratio.median),
-            format!("{:.2} - {:.2}", rival.ratio.q1, rival.ratio.q3),
+            format!("{:.0}", cell.cycles_per_message),
+            peer.library.clone(),
+            format!("{:.2}", peer.ratio.median),
+            format!("{:.2} - {:.2}", peer.ratio.q1, peer.ratio.q3),
         ]);
     }
     println!("{table}");
 }
 
-/// All cells of an algorithm and direction: cycles a message, and how many times as long the best other library takes.
+/// Prints all cells of an algorithm and direction: cycles per message, and the time of the fastest other library
+/// relative to sealcomb's.
 fn print_matrix(cells: &[Cell], batches: &[usize]) {
     let Some(first) = cells.first() else { return };
     println!(
-        "\n{}, {}: cycles a message; the best other library takes so many times as long",
+        "\n{}, {}: cycles per message; time of the fastest other library relative to sealcomb",
         first.algorithm.id, first.direction
     );
     let mut table = Table::new();
     let header = batches.iter().map(|batch| format!("batch of {batch}"));
     table.load_style(UTF8_FULL_CONDENSED).set_header(std::iter::once("bytes".to_owned()).chain(header));
     for row in cells.chunk_by(|a, b| a.lengths == b.lengths) {
-        let columns = row.iter().map(|cell| match cell.best_rival() {
-            Some(rival) => format!(
+        let columns = row.iter().map(|cell| match cell.fastest_peer() {
+            Some(peer) => format!(
                 "{:.0}; {:.2} {}",
-                cell.cycles_a_message,
-                rival.ratio.median,
-                rival.library.split('-').next().unwrap_or_default()
+                cell.cycles_per_message,
+                peer.ratio.median,
+                peer.library.split('-').next().unwrap_or_default()
             ),
-            None => format!("{:.0}", cell.cycles_a_message),
+            None => format!("{:.0}", cell.cycles_per_message),
         });
         table.add_row(std::iter::once(row[0].lengths.to_string()).chain(columns));
     }

@@ -1,4 +1,4 @@
-//! All cells as one picture: a square for each, greener the farther ahead, redder the farther behind.
+//! A picture of all cells: one square per cell, green if sealcomb is faster, red if it is slower.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ const HEIGHT: usize = 20;
 const LEFT: usize = 130;
 const TOP: usize = 56;
 
-/// An SVG of the cells, which come in the order of their rows.
+/// Returns an SVG picture of the cells, which must be sorted by row.
 pub(crate) fn draw(cells: &[Cell]) -> String {
     let rows: Vec<&[Cell]> =
         cells.chunk_by(|a, b| a.algorithm.id == b.algorithm.id && a.direction == b.direction).collect();
@@ -20,13 +20,13 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
-         <text x=\"10\" y=\"18\" font-size=\"13\">How many times as long the best other library takes</text>\n"
+         <text x=\"10\" y=\"18\" font-size=\"13\">Time of the fastest other library, relative to sealcomb</text>\n"
     );
     let mut x = LEFT;
     for column in columns {
         let middle = x + column.len() * SQUARE / 2;
         let title = column[0].lengths.to_string();
-        let bytes = if title == "mix" { "mix of packets".to_owned() } else { format!("{title} bytes") };
+        let bytes = if title == "mix" { "packet mix".to_owned() } else { format!("{title} bytes") };
         let _ = writeln!(svg, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\">{bytes}</text>");
         for cell in column {
             let _ = writeln!(
@@ -49,8 +49,8 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
             row[0].direction
         );
         for (place, cell) in row.iter().enumerate() {
-            let Some(rival) = cell.best_rival() else { continue };
-            let ratio = rival.ratio.median;
+            let Some(peer) = cell.fastest_peer() else { continue };
+            let ratio = peer.ratio.median;
             let _ = writeln!(
                 svg,
                 "<g><title>{} {} {} bytes, batch of {}: {} takes {ratio:.2} times as long</title>\
@@ -60,11 +60,11 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
                 cell.direction,
                 cell.lengths,
                 cell.batch,
-                rival.library,
+                peer.library,
                 LEFT + place * SQUARE,
                 SQUARE - 1,
                 HEIGHT - 1,
-                colour(ratio),
+                color(ratio),
                 LEFT + place * SQUARE + SQUARE / 2,
                 y + 14,
                 usize::from(ratio < 9.95),
@@ -75,8 +75,8 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
     svg
 }
 
-/// White where both are as fast; the full colour at half and at four times the time.
-fn colour(ratio: f64) -> String {
+/// Returns the color of a ratio: white at 1, saturated at 0.5 and at 4.
+fn color(ratio: f64) -> String {
     let strength = if ratio < 1.0 { ratio.log(0.5) } else { ratio.log(4.0) }.clamp(0.0, 1.0);
     let fade = |full: f64| 255.0 - (255.0 - full) * strength;
     let [red, green, blue] = if ratio < 1.0 { [230.0, 100.0, 90.0] } else { [90.0, 180.0, 110.0] };

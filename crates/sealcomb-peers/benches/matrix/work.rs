@@ -1,4 +1,4 @@
-//! Messages to seal, and how long they are.
+//! The messages of a batch, and their lengths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sealcomb::Algorithm;
 
-/// How long the messages of a batch are.
+/// The message lengths of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lengths {
     All(usize),
@@ -22,7 +22,7 @@ impl FromStr for Lengths {
         if text == "mix" {
             return Ok(Self::Mix);
         }
-        text.parse().map(Self::All).map_err(|_| format!("{text} is neither a number of bytes nor `mix`"))
+        text.parse().map(Self::All).map_err(|_| format!("`{text}` is not a number of bytes or `mix`"))
     }
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Lengths {
 }
 
 impl Lengths {
-    /// The lengths of so many messages, in whole blocks where the algorithm takes nothing else.
+    /// Returns the lengths of `batch` messages, rounded up to whole blocks if the algorithm requires them.
     fn of(self, algorithm: &Algorithm, batch: usize) -> Vec<usize> {
         let mut random = StdRng::seed_from_u64(44_37_19);
         let whole =
@@ -44,7 +44,7 @@ impl Lengths {
         (0..batch)
             .map(|i| match self {
                 Self::All(bytes) => bytes,
-                // The middle of the distribution for one message, which would be any length otherwise.
+                // A single message has a medium length instead of a random one.
                 Self::Mix if batch == 1 => 576,
                 Self::Mix => match i * 100 / batch {
                     0..44 => random.random_range(40..=100),
@@ -57,7 +57,7 @@ impl Lengths {
     }
 }
 
-/// Up to 16 bytes: a nonce or a tag, where there is one.
+/// A nonce or a tag of up to 16 bytes, possibly empty.
 #[derive(Clone)]
 pub(crate) struct Short {
     bytes: [u8; 16],
@@ -76,7 +76,7 @@ impl AsMut<[u8]> for Short {
     }
 }
 
-/// Messages of a batch, one after the other in memory; their nonces and tags.
+/// The messages of a batch, contiguous in memory, with their nonces and tags.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) lengths: Vec<usize>,
@@ -89,7 +89,7 @@ impl Work {
     pub(crate) fn new(algorithm: &Algorithm, lengths: Lengths, batch: usize) -> Self {
         let mut lengths = lengths.of(algorithm, batch);
         let mut random = StdRng::seed_from_u64(1);
-        // Packets do not come in the order of their lengths.
+        // Packets do not arrive sorted by length.
         for i in (1..lengths.len()).rev() {
             lengths.swap(i, random.random_range(0..=i));
         }
@@ -103,7 +103,7 @@ impl Work {
         }
     }
 
-    /// Each message's nonce, data and tag.
+    /// Returns the nonce, data and tag of each message.
     pub(crate) fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
         let Self { lengths, nonces, data, tags } = self;
         let messages = split(data, lengths).zip(tags.iter_mut());
@@ -111,7 +111,7 @@ impl Work {
     }
 }
 
-/// The pieces of these lengths, one after the other.
+/// Splits `data` into pieces of these lengths.
 pub(crate) fn split<'d>(data: &'d mut [u8], lengths: &[usize]) -> impl Iterator<Item = &'d mut [u8]> {
     let mut rest = data;
     lengths.iter().map(move |&length| rest.split_off_mut(..length).expect("the sum of all lengths"))
