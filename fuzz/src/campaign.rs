@@ -1,4 +1,4 @@
-//! One target with its inputs.
+//! A fuzzing run of one target.
 
 use crate::Target;
 use crate::mutate::Mutator;
@@ -11,22 +11,22 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The most inputs that are kept in mind beside those of the corpus.
-const KEPT: usize = 4000;
+/// Maximum number of inputs to mutate, including those of the corpus.
+const MAX_INPUTS: usize = 4000;
 
-/// How often a long run says how far it is.
+/// Interval between progress reports.
 const PROGRESS: Duration = Duration::from_secs(60);
 
-/// What a campaign gave.
+/// The result of a campaign.
 #[derive(Debug)]
 pub struct Report {
     target: &'static str,
-    /// Calls of the target.
+    /// Number of calls of the target.
     pub executions: u64,
     time: Duration,
-    /// Inputs that were mutated, those of the corpus included.
+    /// Number of inputs that were mutated, including those of the corpus.
     inputs: usize,
-    /// The input at which the target panicked.
+    /// The file with the input on which the target panicked.
     pub crash: Option<PathBuf>,
 }
 
@@ -36,22 +36,22 @@ impl fmt::Display for Report {
         let per_second = u128::from(*executions) * 1000 / time.as_millis().max(1);
         write!(
             f,
-            "{target}: {executions} executions, {per_second} a second, {inputs} inputs of different kinds"
+            "{target}: {executions} executions, {per_second} per second, {inputs} inputs with distinct paths"
         )?;
-        crash.as_ref().map_or(Ok(()), |path| {
-            write!(f, "; FAILED at an input that was kept; once more: ./dev fuzz {}", path.display())
-        })
+        crash
+            .as_ref()
+            .map_or(Ok(()), |path| write!(f, "; FAILED; to reproduce, run ./dev fuzz {}", path.display()))
     }
 }
 
-/// The input that was being run when the process ended, from the contents of `last` in the folder of artifacts.
+/// Returns the input that was running when the process ended, from the contents of the file `last` in the folder of
+/// artifacts. `None` if the file is incomplete.
 pub fn last(contents: &[u8]) -> Option<&[u8]> {
     let (bytes, rest) = contents.split_first_chunk()?;
     rest.get(..u32::from_le_bytes(*bytes) as usize)
 }
 
-/// Runs a target with inputs as they are, and then with mutations of them. An input for which the target returns a new
-/// number is mutated too.
+/// Runs a target on inputs, then on mutations of them. Inputs that take a new path are mutated too.
 #[derive(Debug)]
 pub struct Campaign<'a> {
     target: &'a Target,
@@ -59,14 +59,17 @@ pub struct Campaign<'a> {
     seen: HashSet<u64>,
     mutator: Mutator,
     artifacts: &'a Path,
-    /// Holds the input that is being run, in case that it ends the process: the number of its bytes in four, and these.
+    /// A file with the running input, in case that it ends the process: its size in four bytes, little-endian, then
+    /// its bytes.
     last: File,
-    noted: Vec<u8>,
+    /// Buffer for the contents of `last`.
+    buffer: Vec<u8>,
     executions: u64,
 }
 
 impl<'a> Campaign<'a> {
-    /// Of these inputs. The folder of artifacts gets the input that is being run, and keeps what failed.
+    /// Creates a campaign that starts with `inputs`. The running input and inputs that failed are written to the
+    /// folder `artifacts`.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -85,18 +88,18 @@ impl<'a> Campaign<'a> {
             mutator,
             artifacts,
             last,
-            noted: Vec::new(),
+            buffer: Vec::new(),
             executions: 0,
         })
     }
 
-    /// Until the time is up or the target panics.
+    /// Runs the target until the time has elapsed or the target panics.
     ///
     /// # Errors
     /// If the folder of artifacts cannot be written.
     pub fn run(mut self, time: Duration) -> io::Result<Report> {
         let start = Instant::now();
-        let mut told = start;
+        let mut reported = start;
         for i in 0..self.inputs.len() {
             let input = self.inputs[i].clone();
             if self.execute(&input)?.is_none() {
@@ -107,12 +110,12 @@ impl<'a> Campaign<'a> {
         while start.elapsed() < time {
             self.mutator.mutate(&self.inputs, &mut input);
             match self.execute(&input)? {
-                Some(true) if self.inputs.len() < KEPT => self.inputs.push(input.clone()),
+                Some(true) if self.inputs.len() < MAX_INPUTS => self.inputs.push(input.clone()),
                 Some(_) => {}
                 None => return Ok(self.report(start, Some(self.save(&input)?))),
             }
-            if told.elapsed() > PROGRESS {
-                told = Instant::now();
+            if reported.elapsed() > PROGRESS {
+                reported = Instant::now();
                 println!("after {} s: {}", start.elapsed().as_secs(), self.report(start, None));
             }
         }
@@ -129,26 +132,26 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    /// Whether the input went a new way; nothing if the target panicked.
+    /// Runs the target on an input. Returns whether the input took a new path, or `None` if the target panicked.
     fn execute(&mut self, input: &[u8]) -> io::Result<Option<bool>> {
-        self.note(input)?;
+        self.write_last(input)?;
         self.executions += 1;
         let run = self.target.run;
-        // A target that has panicked is not run again.
-        let way = panic::catch_unwind(AssertUnwindSafe(|| run(input)));
-        Ok(way.ok().map(|way| self.seen.insert(way)))
+        // Unwind-safe, because a target that panicked is not run again.
+        let path = panic::catch_unwind(AssertUnwindSafe(|| run(input)));
+        Ok(path.ok().map(|path| self.seen.insert(path)))
     }
 
-    /// Writes the input down before it is run, over the one before, of which something may be left behind it.
-    fn note(&mut self, input: &[u8]) -> io::Result<()> {
-        self.noted.clear();
-        self.noted.extend((input.len() as u32).to_le_bytes());
-        self.noted.extend(input);
+    /// Overwrites the file `last` with an input. The file is not truncated, so bytes of longer inputs may follow.
+    fn write_last(&mut self, input: &[u8]) -> io::Result<()> {
+        self.buffer.clear();
+        self.buffer.extend((input.len() as u32).to_le_bytes());
+        self.buffer.extend(input);
         self.last.rewind()?;
-        self.last.write_all(&self.noted)
+        self.last.write_all(&self.buffer)
     }
 
-    /// Keeps an input that failed, under a name of its own.
+    /// Writes an input that failed to a file named by its hash.
     fn save(&self, input: &[u8]) -> io::Result<PathBuf> {
         let mut hasher = DefaultHasher::new();
         input.hash(&mut hasher);
@@ -162,17 +165,18 @@ impl<'a> Campaign<'a> {
 mod tests {
     use super::*;
 
-    /// Nobody guesses all of it at once.
+    /// Too long to be found by a single mutation.
     const MAGIC: &[u8] = b"\x7fcomb\xff\x80";
 
-    /// Fails at one beginning of all, and tells how much of it there is.
+    /// Panics on inputs that begin with `MAGIC`. Otherwise returns the length of the common prefix.
     fn guarded(bytes: &[u8]) -> u64 {
         let found = bytes.iter().zip(MAGIC).take_while(|(byte, magic)| byte == magic).count();
         assert!(found < MAGIC.len(), "found");
         found as u64
     }
 
-    const GUARDED: Target = Target { name: "guarded", run: guarded, longest: 20, text: false, words: &[] };
+    const GUARDED: Target =
+        Target { name: "guarded", run: guarded, max_bytes: 20, text: false, dictionary: &[] };
 
     fn campaign(inputs: Vec<Vec<u8>>, folder: &Path, time: Duration) -> Report {
         Campaign::new(&GUARDED, inputs, folder, 1).unwrap().run(time).unwrap()
@@ -185,7 +189,7 @@ mod tests {
         let kept = fs::read(report.crash.unwrap()).unwrap();
         assert!(kept.starts_with(MAGIC));
         assert_eq!(last(&fs::read(folder.path().join("last")).unwrap()), Some(&kept[..]));
-        assert!(report.inputs > 3, "of a single guess");
+        assert!(report.inputs > 3, "the input was found by a single mutation");
     }
 
     #[test]

@@ -1,28 +1,28 @@
-//! The exchange of keys of the link, with somebody on the wire, who may have the control key, and not the source's keys.
+//! The link's key exchange, with an attacker on the wire who may have the control key, but not the source's keys.
 //!
 //! ```text
-//! line of the input    what happens
-//! t                    10 ms pass, and what the ends have sent arrives
-//! l                    a second passes likewise
-//! d                    10 ms pass, and what the ends have sent is lost
-//! h                    10 ms pass, and what the ends have sent is held back
-//! u                    what was held back arrives, the last first
-//! pN                   datagram N of all that were sent arrives once more
-//! f                    from now on, or no longer, copies of what was sent until now arrive all the time
-//! k                    from now on, or no longer, the slave's source has no keys
-//! r, R                 the slave or the master starts anew
-//! w                    both ends have sent enough under their keys
-//! x                    whoever is on the wire has no control key: the four kinds of lines below do nothing
-//! m SAY, s SAY         a message that says this, in the name of the other end, comes to the master or the slave
-//! M TEXT, S TEXT       likewise, where this is all of the message
-//! others               a datagram of these bytes comes to both ends
+//! line of the input    effect
+//! t                    10 ms pass, and datagrams in flight arrive
+//! l                    1 s passes in steps of 10 ms, and datagrams in flight arrive
+//! d                    10 ms pass, and datagrams in flight are lost
+//! h                    10 ms pass, and datagrams in flight are held back
+//! u                    held-back datagrams arrive in reverse order
+//! pN                   datagram N of all that were sent arrives again
+//! f                    toggles continuous replay of all datagrams sent so far
+//! k                    toggles a lack of keys in the slave's source
+//! r, R                 the slave or the master restarts
+//! w                    both ends reach the soft limit of their keys
+//! x                    the attacker loses the control key: lines m, s, M and S have no effect
+//! m SAY, s SAY         the master or the slave receives a message with this content, authenticated as the peer
+//! M TEXT, S TEXT       the master or the slave receives this complete message, authenticated as the peer
+//! others               both ends receive a datagram of these bytes
 //! ```
 //!
-//! In a SAY or a TEXT, `@C`, `@E`, `@K`, `@N` and `@P` stand for the latest challenge, epoch, key's name, nonce and proof on
-//! the wire, `@A` and `@B` for the boots of the master and the slave, and `@X` for the highest number.
+//! In SAY and TEXT, `@C`, `@E`, `@K`, `@N` and `@P` are replaced by the latest challenge, epoch, key name, nonce and
+//! proof on the wire, `@A` and `@B` by the boot IDs of the master and the slave, and `@X` by the highest number.
 //!
-//! At the end the attacker goes. Copies of what was sent still come, if they did and it had no control key: whoever repeats
-//! what others say keeps nobody out. The ends have to change their keys again within [`PATIENCE`].
+//! The attack ends with the input. Replay continues if it was on and the attacker had no control key, because replay
+//! alone must not stop rekeying. Both ends must then rekey twice within [`MAX_RECOVERY`].
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,25 +39,28 @@ use sha2::Sha256;
 const CONTROL_KEY: [u8; 32] = [5; 32];
 const ROLES: [Role; 2] = [Role::Master, Role::Slave];
 const STEP: Duration = Duration::from_millis(10);
-/// Lines of an input that are obeyed.
+/// Maximum number of lines of an input that are executed.
 const LINES: usize = 96;
-/// Datagrams that can be repeated.
+/// Maximum number of datagrams that are recorded for replay.
 const RECORDED: usize = 1000;
-/// Copies that come in 10 ms, beside those of questions.
+/// Number of datagrams replayed every 10 ms, in addition to challenges.
 const COPIES: usize = 16;
-/// Questions of which there is a copy each time.
-const QUESTIONS: usize = 8;
-/// After an attack, until both ends have changed their keys twice. The longest pauses, after keys that were refused, are of
-/// five seconds.
-const PATIENCE: Duration = Duration::from_secs(8);
-/// Associations to receive under that an end has at most, where the other one does not confirm any.
+/// Maximum number of recorded challenges, all of which are replayed every 10 ms.
+const CHALLENGES: usize = 8;
+/// Maximum time after an attack in which both ends must rekey twice. The longest pause of the protocol, after keys
+/// were refused, is five seconds.
+const MAX_RECOVERY: Duration = Duration::from_secs(8);
+/// Maximum number of receive associations of an end whose peer confirms none.
 const MAX_RECEIVING: usize = 8;
 
-/// Runs an exchange as these lines say.
+/// Runs a key exchange with the events that the lines of the input describe.
 ///
 /// # Panics
-/// If an end sends under anything that the other never received under, goes back to an older key, answers one message by
-/// many or long ones, or gathers associations; or if the ends do not change keys when the attacker is gone.
+/// If an end
+/// - sends under an association that the peer never received under,
+/// - returns to an older key or uses a key twice,
+/// - answers one message with many or oversized ones, or accumulates associations,
+/// - does not rekey after the attack.
 pub(crate) fn run(bytes: &[u8]) -> u64 {
     let mut wire = Wire::new();
     for line in bytes.split(|byte| *byte == b'\n').take(LINES) {
@@ -67,23 +70,24 @@ pub(crate) fn run(bytes: &[u8]) -> u64 {
     wire.way.finish()
 }
 
-/// What an end has done.
+/// The associations that an end has used.
 #[derive(Default)]
 struct Done {
     /// The generation of the key that it sends under.
     sending: Option<u64>,
-    /// The SPI of it.
+    /// The SPI that it sends to.
     sending_to: u32,
-    /// Epochs and SPIs that it has ever received under, with its generation of each.
+    /// The epochs and SPIs that it ever received under, with the generation of each.
     received: HashMap<(u64, u32), u64>,
-    /// Of these, by generation, the SPIs of those that were neither forgotten nor retired.
+    /// The SPIs that it receives under, by generation: `received` without those that were dropped or retired.
     receiving: HashMap<u64, u32>,
-    /// Epochs and SPIs that it has ever sent under.
+    /// The epochs and SPIs that it ever sent under.
     sent: Vec<(u64, u32)>,
+    /// Number of times that its sending key changed.
     changes: u32,
 }
 
-/// What goes over the wire in the clear, as anybody can see it.
+/// The latest values seen in cleartext on the wire.
 #[derive(Default)]
 struct Seen {
     boots: [Id; 2],
@@ -100,19 +104,20 @@ struct Wire {
     ends: [Control; 2],
     done: [Done; 2],
     root: Root,
-    /// That read what the master and what the slave writes.
+    /// Decoders for the messages of the master and of the slave.
     codecs: [Codec; 2],
     in_flight: Vec<(usize, Vec<u8>)>,
     held: Vec<(usize, Vec<u8>)>,
     recorded: Vec<(usize, Vec<u8>)>,
-    /// Of these: questions who the other end is, which anybody's copy looks like.
-    questions: Vec<(usize, Vec<u8>)>,
+    /// Recorded challenges, which an end cannot distinguish from fresh ones.
+    challenges: Vec<(usize, Vec<u8>)>,
     seen: Seen,
     source_is_empty: bool,
     repeats: bool,
-    /// Of what is recorded, that which is repeated: a copy of the latest could stand for what it is a copy of.
+    /// Number of recorded datagrams to replay. Later ones are not, since a copy could arrive in place of the
+    /// original.
     old: usize,
-    /// The next datagram to repeat.
+    /// Number of datagrams replayed so far.
     repeated: usize,
     has_control_key: bool,
     keys: u64,
@@ -127,7 +132,7 @@ fn end(role: Role, now: Instant) -> Control {
     Control::new(&settings, now)
 }
 
-/// What both sources give for a name.
+/// Returns the key that both sources have for an id.
 fn key(id: &str) -> SourceKey {
     let key = id.bytes().chain(std::iter::repeat(0)).take(32).collect::<Vec<u8>>().into();
     SourceKey { id: id.to_owned(), key }
@@ -212,24 +217,24 @@ impl Wire {
         }
     }
 
-    /// The attacker goes; then there has to be a new key, and soon another, that the other end receives under.
+    /// Ends the attack, then checks that both ends rekey twice in time, and that each receives what the other sends.
     fn recover(&mut self) {
         self.source_is_empty = false;
         self.held.clear();
         self.repeats &= !self.has_control_key;
-        let end = self.now + PATIENCE;
+        let end = self.now + MAX_RECOVERY;
         let before = [0, 1].map(|which| self.done[which].changes);
         while (0..2).any(|which| self.done[which].changes < before[which] + 2) {
-            assert!(self.now < end, "no new keys within {PATIENCE:?} after the attack");
+            assert!(self.now < end, "the ends did not rekey twice within {MAX_RECOVERY:?} after the attack");
             self.arrive();
         }
-        // What is on the way arrives.
+        // Datagrams in flight arrive.
         self.arrive();
         self.arrive();
         for (here, there) in [(0, 1), (1, 0)] {
             let spi = self.done[here].sending_to;
             let is_received = self.done[there].receiving.values().any(|received| *received == spi);
-            assert!(is_received, "end {here} sends what the other does not receive any more");
+            assert!(is_received, "end {here} sends to SPI {spi:#x}, which its peer no longer receives");
         }
     }
 
@@ -247,7 +252,7 @@ impl Wire {
         filled.replace("@X", &u64::MAX.to_string())
     }
 
-    /// A message to an end that says this, as the other end would put it.
+    /// Returns a message with this content to end `to`, with the boot IDs and the next count of its peer.
     fn message(&mut self, to: usize, say: &str) -> String {
         let Seen { boots, counts, .. } = &mut self.seen;
         let from = 1 - to;
@@ -262,7 +267,7 @@ impl Wire {
         [&[0; 4][..], &tag.into_bytes(), text].concat()
     }
 
-    /// Time passes, and what is in flight arrives.
+    /// Delivers the datagrams in flight, then lets 10 ms pass.
     fn arrive(&mut self) {
         for (to, datagram) in std::mem::take(&mut self.in_flight) {
             self.deliver(to, &datagram);
@@ -285,7 +290,7 @@ impl Wire {
                 self.repeated += 1;
                 self.repeat(self.repeated % self.old.max(1));
             }
-            for (to, datagram) in self.questions.clone() {
+            for (to, datagram) in self.challenges.clone() {
                 self.deliver(to, &datagram);
             }
         }
@@ -321,8 +326,8 @@ impl Wire {
         match action {
             Action::Send(datagram) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());
-                if self.see(which, &datagram) && !self.repeats && self.questions.len() < QUESTIONS {
-                    self.questions.push((1 - which, datagram.clone()));
+                if self.see(which, &datagram) && !self.repeats && self.challenges.len() < CHALLENGES {
+                    self.challenges.push((1 - which, datagram.clone()));
                 }
                 if self.recorded.len() < RECORDED {
                     self.recorded.push((1 - which, datagram.clone()));
@@ -341,12 +346,15 @@ impl Wire {
             Action::SendUnder(association) => {
                 let (epoch, spi) = (association.epoch, association.spi);
                 let is_received = self.done[1 - which].received.contains_key(&(epoch, spi));
-                assert!(is_received, "the other end never received under it");
+                assert!(is_received, "sends under an association that the peer never received under");
                 let done = &mut self.done[which];
                 let generation = association.generation;
-                assert!(done.receiving.contains_key(&generation), "it does not receive itself");
-                assert!(done.sending.is_none_or(|before| before < generation), "back to an older key");
-                assert!(!done.sent.contains(&(epoch, spi)), "one key twice");
+                assert!(
+                    done.receiving.contains_key(&generation),
+                    "does not receive under the key it sends under"
+                );
+                assert!(done.sending.is_none_or(|before| before < generation), "returns to an older key");
+                assert!(!done.sent.contains(&(epoch, spi)), "uses a key twice");
                 done.sent.push((epoch, spi));
                 done.sending = Some(generation);
                 done.sending_to = spi;
@@ -360,13 +368,13 @@ impl Wire {
         }
     }
 
-    /// Takes note of what can be seen; `true`: it is a question who the other end is.
+    /// Records the values in a datagram. Returns whether it is a challenge.
     fn see(&mut self, from: usize, datagram: &[u8]) -> bool {
-        let message = self.codecs[from].read(datagram).expect("what an end writes can be read");
+        let message = self.codecs[from].read(datagram).expect("a valid message of an end");
         let seen = &mut self.seen;
         seen.boots[from] = message.from;
         seen.counts[from] = seen.counts[from].max(message.count);
-        let is_question = matches!(message.say, Say::Hello { .. });
+        let is_challenge = matches!(message.say, Say::Hello { .. });
         match message.say {
             Say::Hello { challenge } | Say::Welcome { challenge } => {
                 seen.challenge = hex::encode(challenge.0);
@@ -383,6 +391,6 @@ impl Wire {
             Say::Confirm { proof, .. } | Say::Done { proof, .. } => seen.proof = hex::encode(proof.0),
             Say::Refuse { .. } | Say::Worn { .. } => {}
         }
-        is_question
+        is_challenge
     }
 }

@@ -1,4 +1,4 @@
-//! Random batches: every backend gives what the by-the-book models give, and so do RustCrypto and OpenSSL.
+//! Random batches: every backend, RustCrypto and OpenSSL agree with the reference models.
 
 mod batch;
 mod job;
@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 static JOBS: AtomicU64 = AtomicU64::new(0);
 
-/// The jobs of all batches so far, each counted once, whatever the number of backends.
+/// Returns the number of jobs in all batches so far. A job is counted once, not once per backend.
 pub fn jobs() -> u64 {
     JOBS.load(Ordering::Relaxed)
 }
 
-/// Makes a batch of these bytes and checks it.
+/// Derives a batch from `bytes` and checks it.
 ///
 /// # Panics
-/// If a backend, or another library, does not give what the model gives.
+/// If a backend or another library does not agree with the model.
 pub fn run(bytes: &[u8]) -> u64 {
     let mut choices = Choices::new(bytes);
     let schedule = match choices.below(8) {
@@ -49,7 +49,7 @@ pub fn run(bytes: &[u8]) -> u64 {
 type KeyName = (&'static str, usize);
 
 thread_local! {
-    /// Keys for each tag size and backend. They take longer to make than most batches.
+    /// Keys for each tag length and backend. Expanding them takes longer than most batches.
     static KEYS: RefCell<HashMap<(KeyName, usize, &'static str), Key>> = RefCell::default();
     static PEERS: RefCell<HashMap<KeyName, Vec<Peer>>> = RefCell::default();
 }
@@ -72,7 +72,7 @@ fn keys_of<'a>(
     jobs.iter().map(|job| &keys[&name(job)]).collect()
 }
 
-/// Other libraries take the job, if it is of the sizes that they are asked for, and give what the model gives.
+/// Checks that other libraries agree with the model. Skips jobs with sizes that they do not support.
 fn agrees(job: &Job, peers: &mut HashMap<KeyName, Vec<Peer>>) {
     let Job { algorithm, nonce, aad, message, ciphertext, tag, .. } = job;
     let is_mac = algorithm.kind == Kind::Mac;
@@ -93,7 +93,7 @@ fn agrees(job: &Job, peers: &mut HashMap<KeyName, Vec<Peer>>) {
     }
 }
 
-/// Decisions made by the input's bytes, and when these are used up, by dice that they have seeded.
+/// Decisions derived from the bytes of the input, then from a generator seeded with the input.
 pub(crate) struct Choices<'a> {
     bytes: &'a [u8],
     dice: fastrand::Rng,
@@ -114,7 +114,7 @@ impl<'a> Choices<'a> {
         }
     }
 
-    /// A number under `end`, which is at most 256.
+    /// Draws a number less than `end`, which must be at most 256.
     fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
@@ -123,7 +123,7 @@ impl<'a> Choices<'a> {
         of[self.below(of.len())]
     }
 
-    /// Random bytes, of which the input chooses none: what they are does not matter.
+    /// Returns random bytes that do not consume input, for values that do not affect the path.
     fn fill(&mut self, bytes: usize) -> Vec<u8> {
         let mut filled = vec![0; bytes];
         self.dice.fill(&mut filled);

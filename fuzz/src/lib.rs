@@ -1,7 +1,7 @@
-//! Fuzz targets: functions of any bytes that panic where something does not hold that must.
+//! Fuzz targets: functions that take arbitrary bytes and panic if a property does not hold.
 //!
-//! libFuzzer runs them (`fuzz/libfuzzer`, with a nightly compiler), and so does a [`Campaign`] of the runner in `tests`, on
-//! any compiler. Both start from the inputs in `corpus`.
+//! libFuzzer runs them with a nightly compiler (`fuzz/libfuzzer`). The runner in `tests` runs them with any
+//! compiler, as [`Campaign`]s without instrumentation. Both start from the inputs in `corpus`.
 #![forbid(unsafe_code)]
 
 mod campaign;
@@ -11,32 +11,32 @@ mod mutate;
 
 pub use campaign::{Campaign, Report, last};
 
-/// A function to fuzz, and what helps to find inputs for it.
+/// A function to fuzz, with hints for generating inputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folder in `corpus`.
+    /// The name of the target, and of its folder in `corpus`.
     pub name: &'static str,
-    /// Takes any bytes. What it returns is equal for inputs that went the same way.
+    /// Runs the target on arbitrary bytes. Returns a number that identifies the path taken.
     pub run: fn(&[u8]) -> u64,
-    /// The most bytes that make sense to it.
-    pub longest: usize,
-    /// Whether it reads text.
+    /// Maximum useful input size in bytes.
+    pub max_bytes: usize,
+    /// Whether inputs are text.
     pub text: bool,
-    /// What inputs are made of.
-    pub words: &'static [&'static [u8]],
+    /// Tokens to insert into inputs.
+    pub dictionary: &'static [&'static [u8]],
 }
 
 /// All targets.
 pub const TARGETS: [Target; 8] =
     [CAPTURE, PACKETS, ASSOCIATIONS, FRAMES, MACSEC_ASSOCIATIONS, ANSWERS, DIFFERENTIAL, CONTROL];
 
-/// A capture, pcap or pcapng.
+/// Parses a capture, pcap or pcapng.
 pub const CAPTURE: Target = Target {
     name: "capture",
     run: sealcomb_cli::fuzz::capture,
-    longest: 1024,
+    max_bytes: 1024,
     text: false,
-    words: &[
+    dictionary: &[
         b"\xd4\xc3\xb2\xa1\x02\0\x04\0",
         b"\xa1\xb2\xc3\xd4\0\x02\0\x04",
         b"\x4d\x3c\xb2\xa1\x02\0\x04\0",
@@ -68,17 +68,22 @@ pub const CAPTURE: Target = Target {
     ],
 };
 
-/// The packets of a burst, sealed and opened as ESP.
-pub const PACKETS: Target =
-    Target { name: "packets", run: sealcomb_cli::fuzz::packets, longest: 512, text: false, words: &[] };
+/// Seals and opens a burst of packets as ESP.
+pub const PACKETS: Target = Target {
+    name: "packets",
+    run: sealcomb_cli::fuzz::packets,
+    max_bytes: 512,
+    text: false,
+    dictionary: &[],
+};
 
-/// An SA file.
+/// Parses an ESP SA file.
 pub const ASSOCIATIONS: Target = Target {
     name: "sa",
     run: sealcomb_cli::fuzz::associations,
-    longest: 400,
+    max_bytes: 400,
     text: true,
-    words: &[
+    dictionary: &[
         b"[[sa]]\n",
         b"spi = 0x1001\n",
         b"source = \"192.0.2.1\"\n",
@@ -107,13 +112,13 @@ pub const ASSOCIATIONS: Target = Target {
     ],
 };
 
-/// The frames of a burst, sealed and opened as MACsec.
+/// Seals and opens a burst of frames as MACsec.
 pub const FRAMES: Target = Target {
     name: "frames",
     run: sealcomb_cli::fuzz::frames,
-    longest: 512,
+    max_bytes: 512,
     text: false,
-    words: &[
+    dictionary: &[
         b"\x88\xe5\x2c\0\0\0\0\x01",
         b"\x88\xe5\x4e\x10\0\0\0\x01",
         b"\x88\x8e",
@@ -124,13 +129,13 @@ pub const FRAMES: Target = Target {
     ],
 };
 
-/// An SA file of MACsec.
+/// Parses a MACsec SA file.
 pub const MACSEC_ASSOCIATIONS: Target = Target {
     name: "macsec_sa",
     run: sealcomb_cli::fuzz::macsec_associations,
-    longest: 400,
+    max_bytes: 400,
     text: true,
-    words: &[
+    dictionary: &[
         b"[[sa]]\n",
         b"sci = \"0200000000010001\"\n",
         b"an = 3\n",
@@ -147,13 +152,13 @@ pub const MACSEC_ASSOCIATIONS: Target = Target {
     ],
 };
 
-/// A file of known answers.
+/// Parses a file of known answers.
 pub const ANSWERS: Target = Target {
     name: "answers",
     run: sealcomb_cli::fuzz::known_answers,
-    longest: 512,
+    max_bytes: 512,
     text: true,
-    words: &[
+    dictionary: &[
         b"\"algorithm\": \"aes128-",
         b"\"tests\": [",
         b"{\"id\": 1, ",
@@ -181,17 +186,17 @@ pub const ANSWERS: Target = Target {
     ],
 };
 
-/// Batches of jobs on every backend beside the models and other libraries.
+/// Compares batches of jobs on every backend with the reference models and other libraries.
 pub const DIFFERENTIAL: Target =
-    Target { name: "differential", run: differential::run, longest: 160, text: false, words: &[] };
+    Target { name: "differential", run: differential::run, max_bytes: 160, text: false, dictionary: &[] };
 
-/// The exchange of keys of the link, with an attacker on the wire, who may have the control key.
+/// Runs the link's key exchange with an attacker on the wire, who may have the control key.
 pub const CONTROL: Target = Target {
     name: "control",
     run: control::run,
-    longest: 3000,
+    max_bytes: 3000,
     text: true,
-    words: &[
+    dictionary: &[
         b"\nt\n",
         b"\nt\nt\nt\nt\n",
         b"\nl\n",

@@ -1,15 +1,15 @@
-//! Changes of inputs.
+//! Mutations of inputs.
 
 use crate::Target;
 use fastrand::Rng;
 
-/// Bytes at which something often ends or begins.
+/// Byte values near common limits.
 const BORDERS: [u8; 10] = [0x00, 0x01, 0x0f, 0x10, 0x11, 0x7f, 0x80, 0x81, 0xfe, 0xff];
 
-/// What fields of two and four bytes hold at their ends.
+/// Values near the limits of fields of two and four bytes.
 const NUMBERS: [u32; 10] = [0, 1, 16, 0x7fff, 0x8000, 0xffff, 0x10000, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
 
-/// Makes new inputs of old ones.
+/// Generates inputs by mutating others.
 #[derive(Debug)]
 pub(crate) struct Mutator {
     target: Target,
@@ -28,7 +28,7 @@ impl Mutator {
         for _ in 0..self.dice.usize(1..=4) {
             self.change(inputs, output);
         }
-        output.truncate(self.target.longest);
+        output.truncate(self.target.max_bytes);
     }
 
     fn change(&mut self, inputs: &[Vec<u8>], output: &mut Vec<u8>) {
@@ -47,13 +47,13 @@ impl Mutator {
             }
             6 if !self.target.text => self.number(output, from),
             6 | 7 => {
-                let word = self.word(inputs);
-                output.splice(from..from, word);
+                let token = self.token(inputs);
+                output.splice(from..from, token);
             }
             8 => {
-                let word = self.word(inputs);
-                let to = (from + word.len()).min(output.len());
-                output.splice(from..to, word);
+                let token = self.token(inputs);
+                let to = (from + token.len()).min(output.len());
+                output.splice(from..to, token);
             }
             _ => {
                 let other = &inputs[self.dice.usize(..inputs.len())];
@@ -64,11 +64,11 @@ impl Mutator {
         }
     }
 
-    /// Where a change begins and ends, seldom far from each other.
+    /// Draws the range of a mutation, in most cases at most 8 bytes.
     fn range(&mut self, len: usize) -> (usize, usize) {
         let from = self.dice.usize(..len.max(1));
-        let most = if self.dice.u8(..4) == 0 { len } else { 8 };
-        let bytes = self.dice.usize(1..=most.max(1));
+        let max = if self.dice.u8(..4) == 0 { len } else { 8 };
+        let bytes = self.dice.usize(1..=max.max(1));
         (from, (from + bytes).min(len))
     }
 
@@ -80,18 +80,18 @@ impl Mutator {
         }
     }
 
-    /// One of the target's words, or a piece of another input.
-    fn word(&mut self, inputs: &[Vec<u8>]) -> Vec<u8> {
-        let words = self.target.words;
-        if !words.is_empty() && self.dice.bool() {
-            return words[self.dice.usize(..words.len())].to_vec();
+    /// Draws a token of the target's dictionary, or a piece of another input.
+    fn token(&mut self, inputs: &[Vec<u8>]) -> Vec<u8> {
+        let tokens = self.target.dictionary;
+        if !tokens.is_empty() && self.dice.bool() {
+            return tokens[self.dice.usize(..tokens.len())].to_vec();
         }
         let other = &inputs[self.dice.usize(..inputs.len())];
         let (from, to) = self.range(other.len());
         other.get(from..to).unwrap_or_default().to_vec()
     }
 
-    /// A number of two or four bytes, in either order.
+    /// Overwrites two or four bytes with a number, in either byte order.
     fn number(&mut self, output: &mut [u8], at: usize) {
         let number = NUMBERS[self.dice.usize(..NUMBERS.len())];
         let bytes = match self.dice.u8(..4) {

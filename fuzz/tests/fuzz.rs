@@ -1,7 +1,7 @@
-//! Runs the fuzz targets without instrumentation, on any compiler: the inputs of the corpora as they are, and then, for
-//! as long as it is told, mutations of them. An input for which a target returns a new number is mutated too.
+//! Runs the fuzz targets without instrumentation, on any compiler: first the inputs of the corpora, then mutations
+//! of them. Inputs that take a new path are mutated too.
 //!
-//! `cargo test` runs it for a moment, `./dev fuzz MINUTES` for longer.
+//! `cargo test` runs each target for a second, `./dev fuzz MINUTES` for longer.
 #![forbid(unsafe_code)]
 
 use clap::Parser;
@@ -16,25 +16,25 @@ use std::{fs, io};
 /// Runs fuzz targets.
 #[derive(Parser)]
 struct Args {
-    /// Targets; all of them if none is named
+    /// Targets to run [default: all]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// How long each is run; a moment if not said
+    /// Minutes to run each target [default: 1 second]
     #[arg(long, value_name = "N")]
     minutes: Option<f64>,
-    /// How many are run at a time; one for each core if not said
+    /// Targets to run in parallel [default: one per core]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// What the dice begin with; another number each time if not said
+    /// Seed of the random generator [default: random]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Run this input once more and nothing else; its folder has the name of its target
+    /// Only run this input, whose folder has the name of its target
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "minutes"])]
     again: Option<PathBuf>,
 }
 
-/// How long each target runs as a part of the tests.
-const MOMENT: Duration = Duration::from_secs(1);
+/// Default time per target.
+const DEFAULT_TIME: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -45,18 +45,18 @@ fn main() -> ExitCode {
         .into_iter()
         .filter(|target| args.targets.is_empty() || args.targets.iter().any(|name| name == target.name))
         .collect();
-    let time = args.minutes.map_or(MOMENT, |minutes| Duration::from_secs_f64(60.0 * minutes));
+    let time = args.minutes.map_or(DEFAULT_TIME, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
     println!("seed {seed}");
     let at_once = args.jobs.or_else(|| thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let reports = fuzz(&targets, at_once, time, seed);
     let total: u64 = reports.iter().map(|report| report.executions).sum();
     let crashed = reports.iter().filter(|report| report.crash.is_some()).count();
-    println!("{total} executions in all, {} jobs in batches; {crashed} targets failed", differential::jobs());
+    println!("{total} executions, {} jobs in batches; {crashed} targets failed", differential::jobs());
     if crashed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs so many of the targets side by side until all have had their time.
+/// Runs all targets, `at_once` of them in parallel.
 fn fuzz(targets: &[Target], at_once: usize, time: Duration, seed: u64) -> Vec<Report> {
     let waiting = Mutex::new(targets.iter());
     let reports = Mutex::new(Vec::new());
@@ -67,7 +67,7 @@ fn fuzz(targets: &[Target], at_once: usize, time: Duration, seed: u64) -> Vec<Re
                     let Some(target) = waiting.lock().expect("no thread panics").next() else { break };
                     let report = campaign(target, time, seed).expect("a corpus, and a folder for artifacts");
                     println!("{report}");
-                    report.crash.as_deref().inspect(|path| println!("its bytes: {}", hex(path)));
+                    report.crash.as_deref().inspect(|path| println!("input that failed: {}", hex(path)));
                     reports.lock().expect("no thread panics").push(report);
                 }
             });
@@ -86,16 +86,16 @@ fn campaign(target: &Target, time: Duration, seed: u64) -> io::Result<Report> {
     Campaign::new(target, inputs, &folder("artifacts"), seed)?.run(time)
 }
 
-/// A file's bytes, for those who cannot get at the file.
+/// Returns the bytes of a file in hexadecimal, for logs of machines whose files are not accessible.
 fn hex(path: &Path) -> String {
     fs::read(path).unwrap_or_default().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// Runs one input once more: one that failed, or the last one of a process that ended.
+/// Runs a single input: one that failed, or the last one of a process that ended.
 fn again(path: &Path) -> ExitCode {
     let folder = path.parent().and_then(Path::file_name);
     let Some(target) = TARGETS.iter().find(|target| folder.is_some_and(|name| name == target.name)) else {
-        eprintln!("{}: its folder has no target's name", path.display());
+        eprintln!("{}: no target has the name of its folder", path.display());
         return ExitCode::from(2);
     };
     let contents = match fs::read(path) {
@@ -108,6 +108,6 @@ fn again(path: &Path) -> ExitCode {
     let is_last = path.file_name().is_some_and(|name| name == "last");
     let input = if is_last { last(&contents).unwrap_or_default() } else { &contents };
     (target.run)(input);
-    println!("{}: {} takes it without complaint", path.display(), target.name);
+    println!("{}: target {} ran without a failure", path.display(), target.name);
     ExitCode::SUCCESS
 }

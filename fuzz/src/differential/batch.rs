@@ -1,12 +1,12 @@
-//! A batch sealed and opened, each job compared with the model's answer.
+//! Seals and opens a batch, and compares each job with the model's result.
 
 use super::job::{Job, Received};
 use sealcomb::{Key, Kind, OpenJob, Schedule, SealJob, Verdict, open_batch_with, seal_batch_with};
 
-/// What stands in an output behind the result, and must stay.
+/// Bytes that follow the result in an output buffer, and must not change.
 const REST: [u8; 3] = [0xa5; 3];
 
-/// The jobs give the model's ciphertexts and tags, and write nothing else.
+/// Checks that sealing produces the model's ciphertexts and tags, and writes no other bytes.
 pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
     let slices: Vec<_> = jobs.iter().map(|job| slices(&job.aad, job.slices)).collect();
     let mut results: Vec<_> = jobs
@@ -23,9 +23,10 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             if job.algorithm.kind == Kind::Mac {
                 SealJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
-                SealJob::in_buffer(key, nonce, aad, data, job.message.len(), tag).expect("room enough")
+                SealJob::in_buffer(key, nonce, aad, data, job.message.len(), tag)
+                    .expect("room for the result")
             } else {
-                SealJob::new(key, nonce, aad, &job.message, data, tag).expect("room enough")
+                SealJob::new(key, nonce, aad, &job.message, data, tag).expect("room for the result")
             }
         })
         .collect();
@@ -43,7 +44,7 @@ pub(super) fn seals(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
     }
 }
 
-/// The jobs give the messages, those that were changed nothing but a verdict.
+/// Checks that opening returns the messages, and only a verdict for forged ones.
 pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
     let received: Vec<_> = jobs.iter().map(|job| Received::of(job, job.forged)).collect();
     let slices: Vec<_> =
@@ -65,9 +66,10 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             if job.algorithm.kind == Kind::Mac {
                 OpenJob::mac(key, nonce, aad, tag)
             } else if job.in_place {
-                OpenJob::in_buffer(key, nonce, aad, data, job.message.len(), tag).expect("room enough")
+                OpenJob::in_buffer(key, nonce, aad, data, job.message.len(), tag)
+                    .expect("room for the result")
             } else {
-                OpenJob::new(key, nonce, aad, ciphertext, data, tag).expect("room enough")
+                OpenJob::new(key, nonce, aad, ciphertext, data, tag).expect("room for the result")
             }
         })
         .collect();
@@ -95,16 +97,16 @@ pub(super) fn opens(jobs: &[Job], keys: &[&Key], schedule: Schedule) {
             first_difference(data, &expected)
         );
     }
-    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "forged jobs counted");
+    assert_eq!(refused, jobs.iter().filter(|job| job.forged.is_some()).count(), "number of forged jobs");
 }
 
-/// So many slices of about equal length.
+/// Splits additional data into `n` slices of about equal length.
 fn slices(aad: &[u8], n: usize) -> Vec<&[u8]> {
     let border = |i: usize| i * aad.len() / n;
     (0..n).map(|i| &aad[border(i)..border(i + 1)]).collect()
 }
 
-/// The bytes of an output that opening needs.
+/// Returns the output size in bytes that opening requires.
 fn room(job: &Job) -> usize {
     let Job { algorithm, message, ciphertext, in_place, .. } = job;
     if *in_place {
@@ -116,15 +118,16 @@ fn room(job: &Job) -> usize {
     }
 }
 
-/// An output as it is before: the input where the job is in place, else other bytes.
+/// Returns an output buffer as it is before the call: with the input if the job is in place, otherwise with other
+/// bytes.
 fn buffer(job: &Job, input: &[u8], room: usize) -> Vec<u8> {
     let mut buffer = if job.in_place { input.to_vec() } else { Vec::new() };
     buffer.resize(room, 0x5a);
     with_rest(job, &buffer)
 }
 
-/// The result with the rest behind it that an output apart may have; not where the length of the output tells that of the
-/// message.
+/// Appends [`REST`] to the result, which a separate output buffer may contain. Not if the length of the output
+/// determines that of the message.
 fn with_rest(job: &Job, result: &[u8]) -> Vec<u8> {
     let rest: &[u8] = if job.in_place || job.algorithm.needs_message_bytes() { &[] } else { &REST };
     [result, rest].concat()

@@ -1,19 +1,20 @@
-//! A job with the model's answer; its sizes and its nonce often lie at a border.
+//! A job with the model's result. Its sizes and its nonce are often at a boundary.
 
 use super::{Choices, KeyName};
 use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
 use std::fmt;
 
-/// Bytes of the groups that the backends take at once: 1 to 8 registers of 1, 2 or 4 blocks, and two such groups.
+/// Sizes in bytes of the groups that backends process at once: 1 to 8 registers of 1, 2 or 4 blocks, and two such
+/// groups.
 const GROUPS: [usize; 12] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024];
 
-/// Keys of an algorithm: nothing but zeros, nothing but ones, and others.
+/// Number of keys per algorithm: all zeros, all ones, and random ones.
 const KEYS: usize = 4;
 
-/// A message with all that the model makes of it.
+/// A message with the model's ciphertext and tag.
 pub(super) struct Job {
     pub(super) algorithm: &'static Algorithm,
-    /// Which of the algorithm's keys.
+    /// The index of the key among those of the algorithm.
     number: usize,
     pub(super) key: Vec<u8>,
     pub(super) nonce: Vec<u8>,
@@ -21,14 +22,14 @@ pub(super) struct Job {
     pub(super) message: Vec<u8>,
     pub(super) ciphertext: Vec<u8>,
     pub(super) tag: Vec<u8>,
-    /// What is changed before the job is opened.
+    /// The change applied before the job is opened.
     pub(super) forged: Option<Forgery>,
     pub(super) in_place: bool,
-    /// In how many slices the additional data is given.
+    /// Number of slices in which the additional data is passed.
     pub(super) slices: usize,
 }
 
-/// Which bit of what is flipped.
+/// The index of a bit to flip, and the value that it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Forgery {
     Nonce(usize),
@@ -38,15 +39,15 @@ pub(super) enum Forgery {
 }
 
 impl Job {
-    /// One to two hundred jobs of one algorithm, a few, or all.
+    /// Draws 1 to 200 jobs of one algorithm, a few, or all.
     pub(super) fn batch(choices: &mut Choices<'_>) -> Vec<Self> {
         let first = choices.below(ALGORITHMS.len());
         let algorithms = choices.pick(&[1, 1, 1, 1, 1, 2, 5, ALGORITHMS.len()]);
         let keys = choices.pick(&[1, 1, 2, KEYS]);
-        // The most jobs, and of how many blocks the longest of them may be, so that no batch takes long.
-        let (most, blocks) =
+        // The maximum number of jobs, and the maximum number of blocks of each, chosen so that no batch takes long.
+        let (max, blocks) =
             choices.pick(&[(1, 130), (2, 130), (8, 66), (20, 34), (40, 18), (70, 10), (200, 4)]);
-        let jobs = 1 + choices.below(most);
+        let jobs = 1 + choices.below(max);
         (0..jobs)
             .map(|_| {
                 let algorithm = &ALGORITHMS[(first + choices.below(algorithms)) % ALGORITHMS.len()];
@@ -55,10 +56,10 @@ impl Job {
             .collect()
     }
 
-    fn new(algorithm: &'static Algorithm, keys: usize, longest: usize, choices: &mut Choices<'_>) -> Self {
+    fn new(algorithm: &'static Algorithm, keys: usize, max_bytes: usize, choices: &mut Choices<'_>) -> Self {
         let number = choices.below(keys);
-        let long = length(longest, choices);
-        let short = if choices.below(3) == 0 { 0 } else { length(longest.min(320), choices) };
+        let long = length(max_bytes, choices);
+        let short = if choices.below(3) == 0 { 0 } else { length(max_bytes.min(320), choices) };
         let message = match algorithm.kind {
             Kind::Mac => 0,
             Kind::Cipher | Kind::Aead => algorithm.padded_bytes(long).max(algorithm.min_message_bytes),
@@ -97,8 +98,8 @@ impl Job {
         job
     }
 
-    /// A bit to flip, if the model notices it: modes that multiply by a part of their key do not where that is zero, and
-    /// short tags are guessed at times.
+    /// Draws a bit to flip. Returns `None` if the model accepts the result: modes that multiply by a part of their
+    /// key do so if that part is zero, and short tags can match by chance.
     fn forgery(&self, choices: &mut Choices<'_>) -> Option<Forgery> {
         if self.algorithm.kind == Kind::Cipher {
             return None;
@@ -121,7 +122,7 @@ impl Job {
     }
 }
 
-/// What comes to the opener.
+/// A sealed message as received.
 pub(super) struct Received {
     pub(super) nonce: Vec<u8>,
     pub(super) aad: Vec<u8>,
@@ -130,7 +131,7 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// The job's, changed in one bit if it is forged.
+    /// Returns the job's sealed message, with one bit flipped if it is forged.
     pub(super) fn of(job: &Job, forged: Option<Forgery>) -> Self {
         let Job { nonce, aad, ciphertext, tag, .. } = job;
         let mut received =
@@ -147,7 +148,7 @@ impl Received {
     }
 }
 
-/// What is needed to see a failure again; the bytes of the message do not matter.
+/// Prints what is needed to reproduce a failure. The bytes of the message do not matter.
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(self.algorithm.id)
@@ -175,8 +176,8 @@ fn key(algorithm: &Algorithm, number: usize) -> Vec<u8> {
     }
 }
 
-/// A length up to `longest`: a small one, one near the border of a group or of a group and some blocks, or any.
-fn length(longest: usize, choices: &mut Choices<'_>) -> usize {
+/// Draws a length up to `max_bytes`: a small one, one near a group size or a group size plus some blocks, or any.
+fn length(max_bytes: usize, choices: &mut Choices<'_>) -> usize {
     let near = |border: usize, choices: &mut Choices<'_>| {
         (border + choices.pick(&[0, 0, 1, 15, 16, 17])).saturating_sub(16)
     };
@@ -186,10 +187,10 @@ fn length(longest: usize, choices: &mut Choices<'_>) -> usize {
         5 | 6 => near(choices.pick(&GROUPS) + 16 * choices.below(9), choices),
         _ => 8 * choices.below(256) + choices.below(16),
     };
-    length.min(longest)
+    length.min(max_bytes)
 }
 
-/// A nonce, often one whose counter overflows within the message: `blocks` is the length of this.
+/// Draws a nonce, often one whose counter overflows within a message of `blocks` blocks.
 fn nonce(algorithm: &Algorithm, blocks: usize, choices: &mut Choices<'_>) -> Vec<u8> {
     let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
     let bytes = if choices.below(3) > 0 { algorithm.nonce_bytes } else { min + choices.below(max - min + 1) };
@@ -198,7 +199,7 @@ fn nonce(algorithm: &Algorithm, blocks: usize, choices: &mut Choices<'_>) -> Vec
         1 => vec![0xff; bytes],
         2 => [vec![0x80; bytes.min(1)], vec![0; bytes.saturating_sub(1)]].concat(),
         3 => [vec![0x7f; bytes.min(1)], vec![0xff; bytes.saturating_sub(1)]].concat(),
-        // The last 4, 8 or 16 bytes of a block, as a number, are up to so many blocks before their end.
+        // A counter in the last 4, 8 or 16 bytes overflows after at most `blocks + 2` blocks.
         4..7 => {
             let mut nonce = choices.fill(bytes);
             let width = choices.pick(&[4, 8, 16]).min(bytes);
