@@ -137,7 +137,7 @@ pub fn access(backend: Backend, access: Access, times: u64) -> u64 {
     backend.run(Accesses { access, times })
 }
 
-/// Loads or stores eight machine words, `times` times. Returns the number of accesses, `8 * times`.
+/// Loads or stores eight machine words, `times` times. Returns the number of accesses, eight times `times`.
 pub fn access_words(access: Access, times: u64) -> u64 {
     let words = black_box([const { AtomicUsize::new(3) }; ROW]);
     let mut x = black_box([0_usize; ROW]);
@@ -163,9 +163,9 @@ pub fn access_words(access: Access, times: u64) -> u64 {
     times * ROW as u64
 }
 
-/// Runs `times` times twelve simple instructions on machine words whose bottleneck is the front end of the CPU: two
-/// loads, six XORs, three stores, and a compare and branch, which CPUs fuse. Returns the number of instructions, `12
-/// * times`.
+/// Runs twelve simple instructions on machine words, `times` times, whose bottleneck is the front end of the CPU:
+/// two loads, six XORs, three stores, and a compare and branch, which CPUs fuse. Returns the number of instructions,
+/// twelve times `times`.
 pub fn instructions(times: u64) -> u64 {
     let words = black_box([const { AtomicUsize::new(3) }; 3]);
     let mut x = black_box([5_usize; 6]);

@@ -272,10 +272,10 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     /// `VPXOR` / `VEXTRACTI64X4`, `VEXTRACTI128`, two `VPXOR` / no instruction.
     fn fold(self, v: Self::V) -> Self::V;
 
-    /// One AES round: ShiftRows, SubBytes, MixColumns, AddRoundKey. `AESENC` / `VAESENC` / `VAESENC` / `AESE` with a
-    /// zero key, `AESMC`, `EOR`.
+    /// One AES round: `ShiftRows`, `SubBytes`, `MixColumns`, `AddRoundKey`. `AESENC` / `VAESENC` / `VAESENC` /
+    /// `AESE` with a zero key, `AESMC`, `EOR`.
     fn aes_round(self, x: Self::V, key: Self::V) -> Self::V;
-    /// The last AES round, which has no MixColumns. `AESENCLAST` / `VAESENCLAST` / `VAESENCLAST` / `AESE` with a
+    /// The last AES round, which has no `MixColumns`. `AESENCLAST` / `VAESENCLAST` / `VAESENCLAST` / `AESE` with a
     /// zero key, `EOR`.
     fn aes_last(self, x: Self::V, key: Self::V) -> Self::V;
     /// One round of the equivalent inverse cipher. `AESDEC` / `VAESDEC` / `VAESDEC` / `AESD` with a zero key,
@@ -296,7 +296,7 @@ pub(crate) trait Isa: Copy + Send + Sync + 'static {
     fn aes_own_inv_round(self, x: Self::V, key: Self::V) -> Self::V {
         self.aes_inv_round(x, key)
     }
-    /// InvMixColumns, which turns round keys into those of the equivalent inverse cipher. `AESIMC` / two `AESIMC` /
+    /// `InvMixColumns`, which turns round keys into those of the equivalent inverse cipher. `AESIMC` / two `AESIMC` /
     /// `VAESENCLAST`, `VAESDEC` / `AESIMC`.
     fn aes_inv_mix(self, x: Self::V) -> Self::V;
     /// `AESKEYGENASSIST` with round constant 1. For the second and the fourth word of each block it returns
