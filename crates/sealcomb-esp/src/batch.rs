@@ -5,7 +5,8 @@
 //! open: verify (combined modes also decrypt); decrypt the verified packets of the other modes
 //! ```
 //!
-//! Each step handles up to 128 packets at a time, as one batch for AES, whatever associations and keys they belong to.
+//! Each step handles up to 128 packets at a time, as one batch for AES, whatever associations and keys they belong
+//! to.
 
 use std::fmt;
 
@@ -78,7 +79,8 @@ pub struct Outgoing<'a> {
 /// Why [`seal`](fn@seal) failed. Unless a variant says otherwise, buffers may have been overwritten; never send them.
 #[derive(Debug)]
 pub enum SealError {
-    /// The length of a buffer is not [`Layout::esp_bytes`](crate::Layout::esp_bytes) of its packet. Nothing was written.
+    /// The length of a buffer is not [`Layout::esp_bytes`](crate::Layout::esp_bytes) of its packet. Nothing was
+    /// written.
     Length,
     /// The system returned no random numbers for CBC's IVs.
     Random(sealcomb_random::Error),
@@ -124,8 +126,8 @@ pub fn seal(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     Ok(())
 }
 
-/// Writes the IVs. Counter modes require an IV that is unique under the key: the sequence number as 64 bits, even if only
-/// its low half is sent. CBC requires an unpredictable IV: a random block.
+/// Writes the IVs. Counter modes require an IV that is unique under the key: the sequence number as 64 bits, even if
+/// only its low half is sent. CBC requires an unpredictable IV: a random block.
 fn write_ivs(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let mut random = [[0; 16]; AT_ONCE];
     let cbc = packets.iter().filter(|packet| matches!(packet.suite, Suite::Cbc { .. })).count();
@@ -200,8 +202,8 @@ fn hmac_of(keyed: &Hmac<Sha256>, covered: &[u8], sequence: Sequence) -> Hmac<Sha
     }
 }
 
-/// Returns the bytes that a separate integrity algorithm covers. The high half of an extended sequence number overwrites
-/// the start of the ICV, which it precedes in the covered data.
+/// Returns the bytes that a separate integrity algorithm covers. Overwrites the start of the ICV with the high half of
+/// an extended sequence number, to make them contiguous.
 fn with_high_half(esp: &mut [u8], icv_at: usize, sequence: Sequence) -> &[u8] {
     match sequence.high() {
         None => &esp[..icv_at],
@@ -227,7 +229,8 @@ impl<'a> Incoming<'a> {
     /// [`Layout::body_bytes`](crate::Layout::body_bytes) bytes. [`open`](fn@open) may overwrite the ICV in `esp`.
     ///
     /// # Panics
-    /// Panics if `esp` has an impossible length or `body` another one than [`Layout::body_bytes`](crate::Layout::body_bytes).
+    /// Panics if `esp` has an impossible length or `body` another one than
+    /// [`Layout::body_bytes`](crate::Layout::body_bytes).
     pub fn new(suite: &'a Suite, sequence: Sequence, esp: &'a mut [u8], body: &'a mut [u8]) -> Self {
         assert_eq!(suite.layout().body_bytes(esp.len()), Some(body.len()), "wrong length of packet or body");
         Self { suite, sequence, esp, body, verified: false }
@@ -239,7 +242,8 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Verifies ESP packets and decrypts the verified ones into their bodies. The bodies of the others contain no plaintext.
+/// Verifies ESP packets and decrypts the verified ones into their bodies. The bodies of the others contain no
+/// plaintext.
 ///
 /// # Errors
 /// The library rejected a packet. Drop the whole burst: some packets may be marked as verified.

@@ -10,9 +10,9 @@ const ECT_0: u8 = 2;
 const CE: u8 = 3;
 const FIELD: u8 = 3;
 
-/// Copies the outer header's congestion mark to the inner packet, as RFC 6040 prescribes. `outer` is the outer header's
-/// TOS or traffic class, of which only the low two bits are used. Leaves `inner` unchanged unless it starts with an IPv4
-/// or IPv6 header.
+/// Copies the outer header's congestion mark to the inner packet, as RFC 6040 prescribes. `outer` is the outer
+/// header's TOS or traffic class, of which only the low two bits are used. Leaves `inner` unchanged unless it starts
+/// with an IPv4 or IPv6 header.
 ///
 /// # Errors
 /// [`EcnAlarm`]: the outer header reports congestion and the inner packet's sender does not support ECN. Drop the
@@ -59,7 +59,8 @@ mod tests {
 
     use super::*;
 
-    /// RFC 6040, figure 4: each inner ECN field and its new value for outer fields 0 to 3. `None`: the packet is dropped.
+    /// RFC 6040, figure 4: each inner ECN field and its new value for outer fields 0 to 3. `None`: the packet is
+    /// dropped.
     const FIGURE_4: [(u8, [Option<u8>; 4]); 4] = [
         (NOT_ECT, [Some(NOT_ECT), Some(NOT_ECT), Some(NOT_ECT), None]),
         (ECT_1, [Some(ECT_1), Some(ECT_1), Some(ECT_1), Some(CE)]),

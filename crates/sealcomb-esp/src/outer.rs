@@ -28,8 +28,8 @@ pub enum Tunnel {
     },
 }
 
-/// Appends the outer header for an ESP packet of `esp_bytes` bytes, derived from the inner header according to RFC 4301,
-/// section 5.1.2. `low` is the low half of the packet's sequence number.
+/// Appends the outer header for an ESP packet of `esp_bytes` bytes, derived from the inner header according to RFC
+/// 4301, section 5.1.2. `low` is the low half of the packet's sequence number.
 ///
 /// ECN is off (RFC 6040's compatibility mode): opening such a packet never changes the inner one.
 ///

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! The ICV also covers the high half of an extended sequence number, which is not sent (section 2.2.1). In combined
-//! modes it is inserted between the SPI and the low half (RFC 4106, section 5). In other modes it follows the next header.
+//! modes it is inserted between the SPI and the low half (RFC 4106, section 5). In other modes it follows the next
+//! header.
 
 use etherparse::IpNumber;
 use sealcomb_numbers::Window;
@@ -31,8 +32,8 @@ pub enum Sequence {
 }
 
 impl Sequence {
-    /// Returns the sequence number of a received packet whose header contains `sent`. For `extended` numbers, `window`
-    /// supplies the high half. `None`: no valid number has this low half.
+    /// Returns the sequence number of a received packet whose header contains `sent`. For `extended` numbers,
+    /// `window` supplies the high half. `None`: no valid number has this low half.
     pub fn received(sent: u32, extended: bool, window: &Window) -> Option<Self> {
         if extended { window.extend(sent).map(Self::Extended) } else { Some(Self::Short(sent)) }
     }
@@ -79,8 +80,8 @@ impl Layout {
         self.inner_at() + inner_bytes + TRAILER_BYTES + self.padding(inner_bytes) + self.icv
     }
 
-    /// Size of the largest inner packet that an ESP packet of at most this size can contain; `None` if not even an empty
-    /// one fits.
+    /// Size of the largest inner packet that an ESP packet of at most this size can contain; `None` if not even an
+    /// empty one fits.
     pub fn max_inner_bytes(self, esp_bytes: usize) -> Option<usize> {
         let body = esp_bytes.checked_sub(self.inner_at() + self.icv)?;
         (body - body % self.alignment).checked_sub(TRAILER_BYTES)
@@ -96,7 +97,8 @@ impl Layout {
         (inner_bytes + TRAILER_BYTES).next_multiple_of(self.alignment) - inner_bytes - TRAILER_BYTES
     }
 
-    /// Writes header, padding and trailer around the inner packet, which is already in place. IV and ICV are left unset.
+    /// Writes header, padding and trailer around the inner packet, which is already in place. IV and ICV are left
+    /// unset.
     pub(crate) fn frame(self, esp: &mut [u8], spi: u32, sequence: Sequence, inner_bytes: usize) {
         esp[..4].copy_from_slice(&spi.to_be_bytes());
         esp[4..HEADER_BYTES].copy_from_slice(&sequence.low().to_be_bytes());
@@ -126,9 +128,9 @@ pub fn sent_sequence(esp: &[u8]) -> Option<u32> {
 /// Why a verified packet yields no inner packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInner {
-    /// It is a dummy packet, sent to hide traffic patterns (RFC 4303, section 2.6).
+    /// The packet is a dummy, sent to hide traffic patterns (RFC 4303, section 2.6).
     Dummy,
-    /// Its padding, next header or inner packet violates the RFC.
+    /// The padding, the next header or the inner packet violates the RFC.
     Malformed,
 }
 

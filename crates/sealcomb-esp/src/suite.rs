@@ -23,7 +23,8 @@ pub enum Suite {
         /// The integrity algorithm.
         auth: Auth,
     },
-    /// AES-CTR (RFC 3686). The counter block is the nonce, the packet's 8-byte IV and a 32-bit counter that starts at 1.
+    /// AES-CTR (RFC 3686). The counter block is the nonce, the packet's 8-byte IV and a 32-bit counter that starts at
+    /// 1.
     Ctr {
         /// The encryption key.
         key: Key,

@@ -52,8 +52,8 @@ impl Transform {
         }
     }
 
-    /// Size of the key material in bytes: the cipher's key, its salt (RFC 4106, section 8.1) and the integrity key (RFC
-    /// 7296, section 2.17), in this order.
+    /// Size of the key material in bytes: the cipher's key, its salt (RFC 4106, section 8.1) and the integrity key
+    /// (RFC 7296, section 2.17), in this order.
     pub fn keymat_bytes(self) -> usize {
         let auth = if matches!(self.mode, Mode::Gcm | Mode::Ccm) { 0 } else { AUTH_KEY_BYTES };
         self.key_bytes + self.salt_bytes() + auth

@@ -1,11 +1,11 @@
 //! MACsec (IEEE 802.1AE-2018) for batches of frames from any number of secure associations.
 //!
-//! The cipher suites are GCM-AES-128, GCM-AES-256, GCM-AES-XPN-128 and GCM-AES-XPN-256. Confidentiality offsets of 30 and
-//! 50 bytes and key agreement (MKA, IEEE 802.1X) are not implemented.
+//! The cipher suites are GCM-AES-128, GCM-AES-256, GCM-AES-XPN-128 and GCM-AES-XPN-256. Confidentiality offsets of 30
+//! and 50 bytes and key agreement (MKA, IEEE 802.1X) are not implemented.
 //!
 //! Both directions work in place. [`Header::lay_out`] copies a frame into the buffer of the sealed frame, and
-//! [`seal`](fn@seal) fills in SecTAG and ICV and encrypts. [`open`](fn@open) verifies and decrypts. Ports, files and replay
-//! windows are up to the caller. The command `sealcomb macsec` applies this crate to capture files.
+//! [`seal`](fn@seal) fills in SecTAG and ICV and encrypts. [`open`](fn@open) verifies and decrypts. Ports, files and
+//! replay windows are up to the caller. The command `sealcomb macsec` applies this crate to capture files.
 //!
 //! ```
 //! use sealcomb_macsec::{Header, Incoming, Outgoing, Sak, Sci, SciForm, SecTag, open, seal};

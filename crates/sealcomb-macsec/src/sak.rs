@@ -33,8 +33,8 @@ impl fmt::Display for SakError {
 
 impl std::error::Error for SakError {}
 
-/// A secure association key together with the identity of the one transmitter that seals with it. The transmitter and its
-/// receivers construct equal ones. The key is zeroized on drop.
+/// A secure association key together with the identity of the one transmitter that seals with it. The transmitter and
+/// its receivers construct equal ones. The key is zeroized on drop.
 pub struct Sak {
     pub(crate) key: Key,
     nonces: Nonces,
@@ -57,8 +57,8 @@ impl Sak {
         Ok(Self { key: gcm(key)?, nonces: Nonces::Plain(sci.0) })
     }
 
-    /// Returns a SAK of GCM-AES-XPN-128 (16-byte key) or GCM-AES-XPN-256 (32-byte key). `ssci` is the transmitter's short
-    /// secure channel identifier. `salt` belongs to the key.
+    /// Returns a SAK of GCM-AES-XPN-128 (16-byte key) or GCM-AES-XPN-256 (32-byte key). `ssci` is the transmitter's
+    /// short secure channel identifier. `salt` belongs to the key.
     ///
     /// # Errors
     /// [`SakError::KeyLength`] for keys of other lengths.
@@ -96,13 +96,13 @@ impl Sak {
         if self.is_extended() { u64::MAX } else { u32::MAX.into() }
     }
 
-    /// Returns the packet number of a frame whose SecTAG contains `sent`: the whole number, or the low half of an extended
-    /// one. `None`: no valid packet number has that value.
+    /// Returns the packet number of a frame whose SecTAG contains `sent`: the whole number, or the low half of an
+    /// extended one. `None`: no valid packet number has that value.
     ///
-    /// An extended number is recovered relative to `lowest`, the lowest number that the receiver accepts (10.6.2). If the
-    /// low half of `lowest` is at least 2^31 and `sent` is less, the high half has been incremented in between. All
-    /// numbers from `lowest` up to 2^31 above it are recovered correctly. Slightly older numbers come out below `lowest`,
-    /// unless a multiple of 2^32 separates the two. In that case the frame fails verification.
+    /// An extended number is recovered relative to `lowest`, the lowest number that the receiver accepts (10.6.2). If
+    /// the low half of `lowest` is at least 2^31 and `sent` is less, the high half has been incremented in between.
+    /// All numbers from `lowest` up to 2^31 above it are recovered correctly. Slightly older numbers come out below
+    /// `lowest`, unless a multiple of 2^32 separates the two. In that case the frame fails verification.
     pub fn pn(&self, sent: u32, lowest: u64) -> Option<u64> {
         const HALF: u32 = 1 << 31;
         if !self.is_extended() {

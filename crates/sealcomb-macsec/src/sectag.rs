@@ -7,15 +7,16 @@
 //! └────────────── covered by the ICV ────────────────────┘
 //! ```
 //!
-//! TCI and AN share one byte. From the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data begin with
-//! the EtherType of the original frame.
+//! TCI and AN share one byte. From the highest bit: V (0), ES, SC, SCB, E, C, and two bits of AN. The user data begins
+//! with the EtherType of the original frame.
 
 use std::fmt;
 use std::ops::Range;
 
 /// MACsec's EtherType, the first two bytes of a SecTAG.
 pub const ETHER_TYPE: u16 = 0x88e5;
-/// Size of the integrity check value (ICV) at the end of a sealed frame, the same in all cipher suites of the standard.
+/// Size of the integrity check value (ICV) at the end of a sealed frame, the same in all cipher suites of the
+/// standard.
 pub const ICV_BYTES: usize = 16;
 /// Size of destination and source address together.
 const ADDRESS_BYTES: usize = 12;
@@ -98,8 +99,9 @@ impl Header {
         frame_bytes - ADDRESS_BYTES + self.data_at() + ICV_BYTES
     }
 
-    /// Returns a buffer for [`seal`](fn@crate::seal) with the frame's addresses and user data in place. `None`: the frame
-    /// is shorter than an Ethernet header, or its source address is not the SCI's under [`SciForm::EndStation`].
+    /// Returns a buffer for [`seal`](fn@crate::seal) with the frame's addresses and user data in place. `None`: the
+    /// frame is shorter than an Ethernet header, or its source address is not the SCI's under
+    /// [`SciForm::EndStation`].
     pub fn lay_out(&self, frame: &[u8]) -> Option<Vec<u8>> {
         let (addresses, data) = frame.split_at_checked(ADDRESS_BYTES)?;
         let is_source = || self.sci == Sci::new(source(frame), 1);
@@ -183,7 +185,8 @@ impl SecTag {
         let tag = frame[ADDRESS_BYTES..].first_chunk::<TAG_BYTES>().ok_or(BadTag::Invalid)?;
         let [_, _, tci, short_bytes, pn @ ..] = *tag;
         let has = |bit| tci & bit != 0;
-        // E without C is reserved for key agreement, C without E for cipher suites that modify unencrypted data (9.5).
+        // E without C is reserved for key agreement, C without E for cipher suites that modify unencrypted data
+        // (9.5).
         if has(VERSION) || has(SC) && (has(ES) || has(SCB)) || has(E) != has(C) {
             return Err(BadTag::Invalid);
         }

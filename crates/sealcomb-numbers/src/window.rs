@@ -48,8 +48,8 @@ impl Window {
         sequence != 0 && age < self.seen.len() as u64 && !self.seen[self.slot(sequence)]
     }
 
-    /// Records a verified packet and advances the window if its number is the highest yet. `false`: drop the packet, as
-    /// it is a replay or older than the window. Call it only for packets whose ICV is right.
+    /// Records a verified packet and advances the window if its number is the highest yet. `false`: drop the packet,
+    /// as it is a replay or older than the window. Call it only for packets whose ICV is right.
     pub fn accept(&mut self, sequence: u64) -> bool {
         if !self.admits(sequence) {
             return false;

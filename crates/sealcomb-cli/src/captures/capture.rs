@@ -1,7 +1,6 @@
-//! Captures: reading pcap and pcapng record by record.
+//! Reads pcap and pcapng captures record by record.
 //!
-//! Of a record everything is kept that says how much of a frame there is. What packets do not need is passed over by
-//! its length, whatever it holds.
+//! Blocks that contain neither packets nor their parameters are skipped by their length, whatever their content.
 
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -13,45 +12,45 @@ use pcap_file::{DataLink, Endianness};
 
 use super::pcapng::{self, Cursor, Section};
 
-/// One packet as it was captured, with its link-layer header.
+/// A captured packet with its link-layer header.
 pub(crate) struct Record {
-    /// Counted from 1, as capture viewers do.
+    /// The packet's number in the capture, from 1, as in capture viewers.
     pub(crate) number: u64,
-    /// Since 1970; 0 if it lies before that.
+    /// Time since 1970; 0 for earlier times.
     pub(crate) time: Duration,
-    /// Which of its section's interfaces it was captured on; 0 in a pcap file.
+    /// Index of the interface in its section; 0 in a pcap file.
     pub(crate) interface: u32,
-    /// What the frame begins with.
+    /// The type of the link-layer header.
     pub(crate) link: DataLink,
-    /// The captured bytes without frame check sequence, at most [`FRAME_BYTES`].
+    /// The captured bytes, at most [`MAX_FRAME_BYTES`], without the frame check sequence.
     pub(crate) frame: Vec<u8>,
-    /// Bytes that the frame had when it was captured, without frame check sequence.
+    /// The frame's size on the wire in bytes, without the frame check sequence.
     pub(crate) original: usize,
-    /// Bytes of the frame check sequence that the capture says comes behind each frame, and that is left off here.
+    /// Size of the frame check sequence that the capture declares. It is removed from `frame`.
     pub(crate) fcs: usize,
 }
 
 impl Record {
-    /// A frame that is there whole, from no capture.
+    /// A complete frame that comes from no capture.
     pub(crate) fn whole(link: DataLink, frame: Vec<u8>) -> Self {
         let original = frame.len();
         Self { number: 1, time: Duration::ZERO, interface: 0, link, frame, original, fcs: 0 }
     }
 
-    /// Whether the frame had more bytes than there are: the capture was made with a snap length.
+    /// Whether the capture contains only the start of the frame, because of a snap length.
     pub(crate) fn is_clipped(&self) -> bool {
         self.frame.len() < self.original
     }
 }
 
-/// What is kept of a frame: more than the longest IP packet, with the headers before it.
-const FRAME_BYTES: usize = 1 << 17;
-/// The longest record of a pcap file and the longest packet block of a pcapng file that is read: far above what
-/// capture programs write. It bounds the memory that a wrong length can take. Blocks without packets may have any
-/// length.
-const RECORD_BYTES: u32 = 64 << 20;
-/// The header of a pcap file, and of a packet in it.
+/// Maximum size of [`Record::frame`]. Exceeds the largest IP packet with its link-layer headers.
+const MAX_FRAME_BYTES: usize = 1 << 17;
+/// Maximum size of a pcap record and of a pcapng packet block, far above what capture programs write. Bounds the memory
+/// that a corrupt length can allocate. Blocks without packets can have any length.
+const MAX_RECORD_BYTES: u32 = 64 << 20;
+/// Size of a pcap file's header.
 const PCAP_HEADER_BYTES: usize = 24;
+/// Size of a packet's header in a pcap file.
 const PCAP_PACKET_HEADER_BYTES: usize = 16;
 
 enum Format {
@@ -59,7 +58,7 @@ enum Format {
     PcapNg(Section),
 }
 
-/// What the header of a pcap file says of its packets.
+/// The fields of a pcap file's header that apply to its packets.
 struct Pcap {
     order: Endianness,
     nanoseconds: bool,
@@ -72,27 +71,27 @@ pub(crate) struct Capture<R: Read> {
     source: BufReader<R>,
     format: Format,
     name: String,
-    /// Packets read so far.
+    /// Number of packets read so far.
     records: u64,
-    /// Bytes before the record or block that is read next.
+    /// File offset of the next record or block.
     offset: u64,
-    /// The record or block that is read, as far as it has come.
+    /// The bytes of the current record or block that have been read.
     bytes: Vec<u8>,
     end: Option<End>,
-    /// Packets so far whose time lies before 1970.
+    /// Number of packets so far with a time before 1970.
     early: u64,
-    /// The link types that whoever reads it can use.
-    knows: fn(DataLink) -> bool,
+    /// Whether the command supports a link type.
+    is_supported: fn(DataLink) -> bool,
 }
 
-/// How a capture has ended.
+/// How a capture ends.
 #[derive(Clone, Copy)]
 enum End {
     Whole,
     Truncated,
 }
 
-/// That a capture ends within a packet, as it does when the program that wrote it was stopped.
+/// A capture that ends within a record, as if its writer was killed.
 pub(crate) struct Truncation {
     name: String,
     records: u64,
@@ -104,28 +103,28 @@ impl fmt::Display for Truncation {
         let Self { name, records, offset } = self;
         write!(
             f,
-            "{name}: the file ends within what begins at byte {offset}, after packet {records}: it was cut off"
+            "{name}: the capture is truncated after packet {records}: the record at byte {offset} is incomplete"
         )
     }
 }
 
-/// What a pcap file begins with: microseconds or nanoseconds.
+/// Magic numbers of pcap files with microseconds and nanoseconds.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 impl<R: Read> Capture<R> {
-    /// Reads the file header. `name` is what errors call the capture. A pcap file of a link type that is not one of
-    /// those that it `knows` is an error; in a pcapng file each interface has its own, and records tell.
-    pub(crate) fn new(name: &Path, source: R, knows: fn(DataLink) -> bool) -> Result<Self> {
+    /// Reads the file header. Errors use `name`. A pcap file has one link type, and its first packet is an error if
+    /// `is_supported` rejects it. A pcapng file has one per interface, which [`Record::link`] contains.
+    pub(crate) fn new(name: &Path, source: R, is_supported: fn(DataLink) -> bool) -> Result<Self> {
         let name = name.display().to_string();
         let mut source = BufReader::new(source);
         let mut bytes = Vec::new();
         let (format, offset) =
             file_header(&mut source, &mut bytes).with_context(|| format!("{name}: file header"))?;
-        Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0, knows })
+        Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0, is_supported })
     }
 
-    /// Whether times are finer than the microseconds of a classic pcap file.
+    /// Whether times may be finer than microseconds.
     pub(crate) fn has_nanoseconds(&self) -> bool {
         match &self.format {
             Format::Pcap(pcap) => pcap.nanoseconds,
@@ -133,7 +132,7 @@ impl<R: Read> Capture<R> {
         }
     }
 
-    /// The next packet, `None` after the last whole one.
+    /// Reads the next packet; `None` after the last complete one.
     pub(crate) fn next(&mut self) -> Result<Option<Record>> {
         if self.end.is_some() {
             return Ok(None);
@@ -148,23 +147,23 @@ impl<R: Read> Capture<R> {
         Ok(record)
     }
 
-    /// Packets so far.
+    /// The number of packets read so far.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
-    /// After the last packet: whether the file ended within another one.
+    /// Whether the file ends within a record. Call it after the last packet.
     pub(crate) fn truncation(&self) -> Option<Truncation> {
         let Self { ref name, records, offset, .. } = *self;
         matches!(self.end, Some(End::Truncated)).then(|| Truncation { name: name.clone(), records, offset })
     }
 
-    /// Packets so far whose time lies before 1970.
+    /// The number of packets so far with a time before 1970.
     pub(crate) fn early(&self) -> u64 {
         self.early
     }
 
-    /// Reads a header of `len` bytes, with which a record or block begins. `false` at the end of the file.
+    /// Reads the first `len` bytes of a record or block. `false`: the file ends before.
     fn begin(&mut self, len: usize) -> Result<bool> {
         self.bytes.clear();
         let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
@@ -174,8 +173,8 @@ impl<R: Read> Capture<R> {
         Ok(is_whole)
     }
 
-    /// Reads on until there are `len` bytes. `false` if the file ends before.
-    fn go_on(&mut self, len: usize) -> Result<bool> {
+    /// Reads the current record or block up to `len` bytes in total. `false`: the file ends before.
+    fn read_to(&mut self, len: usize) -> Result<bool> {
         let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
         if !is_whole {
             self.end = Some(End::Truncated);
@@ -193,17 +192,17 @@ impl<R: Read> Capture<R> {
         let header: Vec<u32> = self.bytes.chunks_exact(4).map(|field| number(field, order)).collect();
         let [seconds, fraction, captured, original] = header[..] else { unreachable!("four fields") };
         check_length(captured)?;
-        if !self.go_on(PCAP_PACKET_HEADER_BYTES + captured as usize)? {
+        if !self.read_to(PCAP_PACKET_HEADER_BYTES + captured as usize)? {
             return Ok(None);
         }
         let nanoseconds = u64::from(fraction) * if nanoseconds { 1 } else { 1000 };
         if nanoseconds >= 1_000_000_000 {
-            bail!("its time has a fraction of more than a second");
+            bail!("corrupt: the fraction of its timestamp is a second or more");
         }
         if captured > original {
-            bail!("more bytes captured than the packet had");
+            bail!("corrupt: {captured} bytes captured of a packet of {original}");
         }
-        if !(self.knows)(link) {
+        if !(self.is_supported)(link) {
             bail!("link type {} is not supported", u32::from(link));
         }
         let time = Duration::from_secs(seconds.into()) + Duration::from_nanos(nanoseconds);
@@ -229,9 +228,9 @@ impl<R: Read> Capture<R> {
             let (kind, len) = pcapng::header(&self.bytes, section.order())?;
             let record = if pcapng::is_needed(kind) {
                 check_length(len)?;
-                if self.go_on(len as usize)? { self.block(kind)? } else { None }
+                if self.read_to(len as usize)? { self.block(kind)? } else { None }
             } else {
-                self.pass_over(u64::from(len) - pcapng::MIN_BYTES as u64)?;
+                self.skip(u64::from(len) - pcapng::MIN_BYTES as u64)?;
                 None
             };
             if self.end.is_some() {
@@ -245,15 +244,15 @@ impl<R: Read> Capture<R> {
         Ok(None)
     }
 
-    /// Passes over the next bytes, however many.
-    fn pass_over(&mut self, len: u64) -> Result<()> {
+    /// Skips `len` bytes.
+    fn skip(&mut self, len: u64) -> Result<()> {
         if io::copy(&mut self.source.by_ref().take(len), &mut io::sink())? < len {
             self.end = Some(End::Truncated);
         }
         Ok(())
     }
 
-    /// Takes a block that is there whole. The packet, if it has one.
+    /// Processes a complete block and returns its packet, if it contains one.
     fn block(&mut self, kind: u32) -> Result<Option<Record>> {
         let Format::PcapNg(section) = &mut self.format else { unreachable!("of a pcapng file") };
         let Some(packet) = section.take(kind, &self.bytes)? else { return Ok(None) };
@@ -265,22 +264,23 @@ impl<R: Read> Capture<R> {
 impl Record {
     fn new(number: u64, time: Duration, packet: &pcapng::Packet<'_>) -> Self {
         let pcapng::Packet { interface, link, data, original, fcs, .. } = *packet;
-        // Some programs write too few bytes, or 0, as the original length.
+        // Some programs write 0 or a too small value as the original length.
         let original = original.max(data.len()).saturating_sub(fcs);
-        let frame = data[..data.len().min(original).min(FRAME_BYTES)].to_vec();
+        let frame = data[..data.len().min(original).min(MAX_FRAME_BYTES)].to_vec();
         Self { number, time, interface, link, frame, original, fcs }
     }
 }
 
-/// Reads until there are `len` bytes. `false` if the source ends before. No more memory is taken than there are bytes.
+/// Reads until `bytes` has `len` bytes. `false`: the source ends before. Memory grows with the bytes that are read, not
+/// with `len`.
 fn fill(source: &mut impl Read, bytes: &mut Vec<u8>, len: usize) -> io::Result<bool> {
     source.take((len - bytes.len()) as u64).read_to_end(bytes)?;
     Ok(bytes.len() == len)
 }
 
-/// The format, and how long the file header was.
+/// Reads the file header. Returns the format and the header's size in bytes.
 fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u64)> {
-    let ends = || anyhow!("the file ends within it: there is nothing to read");
+    let ends = || anyhow!("incomplete, so the capture contains no packets");
     if !fill(source, bytes, 4)? {
         return Err(ends());
     }
@@ -308,8 +308,8 @@ fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u
     Ok((format, bytes.len() as u64))
 }
 
-/// What is needed of a pcap file's header: its last field has the link type in its lower half and, if a bit says so,
-/// the length of the frame check sequence in its upper four bits, in units of 16 bits.
+/// Parses a pcap file's header. The lower half of its last field is the link type. If bit 26 is set, the upper four bits
+/// are the length of the frame check sequence in units of 16 bits.
 fn pcap(header: &[u8], order: Endianness) -> Pcap {
     const HAS_FCS: u32 = 1 << 26;
     let field = number(&header[20..24], order);
@@ -321,7 +321,7 @@ fn pcap(header: &[u8], order: Endianness) -> Pcap {
     }
 }
 
-/// A link type by its number. Two of them are raw IP on some systems, which put their own numbers into files.
+/// Returns the link type of a number. Some systems write their own numbers for raw IP, 12 and 14.
 pub(super) fn link(number: u32) -> DataLink {
     match number {
         12 | 14 => DataLink::RAW,
@@ -334,8 +334,8 @@ fn number(bytes: &[u8], order: Endianness) -> u32 {
 }
 
 fn check_length(len: u32) -> Result<()> {
-    if len > RECORD_BYTES {
-        bail!("it says that it has {len} bytes, and up to {RECORD_BYTES} are read: is its length corrupt?");
+    if len > MAX_RECORD_BYTES {
+        bail!("length of {len} bytes; at most {MAX_RECORD_BYTES} are supported; is the length corrupt?");
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! TOML files with keys in them: tables of fields, read so that no error says what they hold.
+//! TOML files that contain keys, parsed without revealing their content in errors.
 //!
-//! Any part of a file may be a key in the wrong place. So an error never repeats what the file says, neither a value
-//! nor a name, and not the parser's message, which might: it has the line, the names of fields that there are, and what
-//! they take.
+//! Any part of a file can be a misplaced key. Errors therefore never quote the file: neither values nor names, nor the
+//! parser's message, which might quote them. They contain the line, the names of the fields that exist, and what these
+//! expect.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -16,8 +16,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::warn;
 
-/// Reads the file at `path` with `parse`, which is given its text, and warns if others than its owner can read it unless
-/// the file says that its keys are public.
+/// Reads the file at `path` and parses its text with `parse`, which also returns whether the keys are public. If they
+/// are not, warns if other users can read the file.
 pub(crate) fn read<T>(path: &Path, parse: impl FnOnce(&str, &str) -> Result<(T, bool)>) -> Result<T> {
     let name = path.display().to_string();
     let mut file = File::open(path).with_context(|| name.clone())?;
@@ -25,20 +25,20 @@ pub(crate) fn read<T>(path: &Path, parse: impl FnOnce(&str, &str) -> Result<(T, 
     file.read_to_end(&mut text).with_context(|| name.clone())?;
     let exposed = others_can_read(&file).with_context(|| name.clone())?;
     let text = String::from_utf8(text).map_err(|error| {
-        let fault = Fault { at: error.utf8_error().valid_up_to(), what: "this is not UTF-8 text".into() };
+        let fault = Fault { at: error.utf8_error().valid_up_to(), what: "not UTF-8 text".into() };
         fault.in_file(&name, error.as_bytes())
     })?;
     let (content, keys_are_public) = parse(&name, &text)?;
     if exposed && !keys_are_public {
         warn(format!(
-            "{name}: others than its owner can read its keys: chmod 600 {name}, or write keys-are-public = true on its \
-             first line if they are no secret"
+            "{name}: other users can read its keys; run chmod 600 {name}, or put keys-are-public = true on its first \
+             line if they are not secret"
         ));
     }
     Ok(content)
 }
 
-/// Pipes and the like are not looked at: who holds them is who may read them.
+/// Always false for pipes and devices: file permissions do not control who reads them.
 #[cfg(unix)]
 fn others_can_read(file: &File) -> std::io::Result<bool> {
     use std::os::unix::fs::PermissionsExt;
@@ -52,9 +52,11 @@ fn others_can_read(_: &File) -> std::io::Result<bool> {
     Ok(false)
 }
 
-/// A fault and the byte of the file where it is. Of the file's own text there must be nothing in `what`.
+/// An error in a file.
 pub(crate) struct Fault {
+    /// Its byte offset in the file.
     pub(crate) at: usize,
+    /// The message. Must not contain any of the file's text.
     pub(crate) what: String,
 }
 
@@ -65,21 +67,21 @@ impl Fault {
     }
 }
 
-/// A table, by its fields.
+/// A table and its fields.
 pub(crate) struct Fields<'a> {
     table: &'a DeTable<'a>,
-    /// Where the table begins.
+    /// The table's byte offset in the file.
     at: usize,
 }
 
 impl<'a> Fields<'a> {
-    /// Refuses fields of other names than `known`.
+    /// Rejects tables with fields that are not in `known`.
     fn of(table: &'a DeTable<'a>, at: usize, known: &[&str]) -> Result<Self, Fault> {
         for name in table.keys() {
             if !known.contains(&&**name.get_ref()) {
                 return Err(Fault {
                     at: name.span().start,
-                    what: format!("there is no field of this name here; there are {}", known.join(", ")),
+                    what: format!("unknown field; expected one of {}", known.join(", ")),
                 });
             }
         }
@@ -92,7 +94,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn require(&self, name: &'static str) -> Result<Field<'a>, Fault> {
-        self.get(name).ok_or_else(|| Fault { at: self.at, what: format!("this SA lacks `{name}`") })
+        self.get(name).ok_or_else(|| Fault { at: self.at, what: format!("missing field `{name}` in this SA") })
     }
 
     pub(crate) fn refuse(&self, name: &'static str, why: &str) -> Result<(), Fault> {
@@ -100,7 +102,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A field that is there.
+/// A field of a table.
 pub(crate) struct Field<'a> {
     name: &'static str,
     value: &'a Spanned<DeValue<'a>>,
@@ -114,22 +116,22 @@ impl<'a> Field<'a> {
     pub(crate) fn text(&self) -> Result<&'a str, Fault> {
         match self.value.get_ref() {
             DeValue::String(text) => Ok(text),
-            _ => Err(self.fault("its value must stand in double quotes")),
+            _ => Err(self.fault("expected a string in double quotes")),
         }
     }
 
-    /// One of the names, as what stands beside it.
+    /// Parses one of several names and returns the value it is paired with.
     pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, Fault> {
         let text = self.text()?;
         let found = choices.iter().find(|(name, _)| *name == text);
         found.map(|(_, choice)| *choice).ok_or_else(|| {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            self.fault(format!("it is none of {}", names.join(", ")))
+            self.fault(format!("expected one of {}", names.join(", ")))
         })
     }
 
     pub(crate) fn parsed<T: std::str::FromStr>(&self, what: &str) -> Result<T, Fault> {
-        self.text()?.parse().map_err(|_| self.fault(format!("this is not {what}")))
+        self.text()?.parse().map_err(|_| self.fault(format!("expected {what}")))
     }
 
     pub(crate) fn number(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
@@ -139,7 +141,7 @@ impl<'a> Field<'a> {
         };
         number.filter(|number| range.contains(number)).ok_or_else(|| {
             self.fault(format!(
-                "it must be a number from {} to {}, without quotes",
+                "expected a number from {} to {}, without quotes",
                 range.start(),
                 range.end()
             ))
@@ -149,17 +151,16 @@ impl<'a> Field<'a> {
     pub(crate) fn flag(&self) -> Result<bool, Fault> {
         match self.value.get_ref() {
             DeValue::Boolean(flag) => Ok(*flag),
-            _ => Err(self.fault("it must be true or false, without quotes")),
+            _ => Err(self.fault("expected true or false, without quotes")),
         }
     }
 
     pub(crate) fn hex(&self) -> Result<Vec<u8>, Fault> {
         let digits = self.text()?;
-        hex::decode(digits)
-            .map_err(|_| self.fault("it must be hex digits, two for each byte, and nothing else"))
+        hex::decode(digits).map_err(|_| self.fault("expected only hex digits, two per byte"))
     }
 
-    /// Bytes in hex, whose number must be one of these.
+    /// Parses bytes in hex. Their number must be one of `lengths`. `taker` names what requires them, for the error.
     pub(crate) fn bytes(&self, taker: &str, lengths: &[usize]) -> Result<Vec<u8>, Fault> {
         let bytes = self.hex()?;
         if lengths.contains(&bytes.len()) {
@@ -171,25 +172,24 @@ impl<'a> Field<'a> {
     }
 }
 
-/// A file that lists associations: tables `[[sa]]`, and whether its keys are public.
+/// An SA file: its `[[sa]]` tables, and whether it declares its keys public.
 pub(crate) struct Document<'a> {
     pub(crate) entries: Vec<Fields<'a>>,
     pub(crate) keys_are_public: bool,
 }
 
-/// The TOML of a file's text.
+/// Parses a file's text as TOML.
 pub(crate) fn toml(text: &str) -> Result<Spanned<DeTable<'_>>, Fault> {
     DeTable::parse(text).map_err(|error| Fault {
         at: error.span().map_or(0, |span| span.start),
-        what:
-            "this is not TOML: a field is `name = value` on a line of its own, once for each SA, and keys, \
-               addresses and names stand in double quotes"
-                .into(),
+        what: "not valid TOML; write each field as `name = value` on its own line, once per SA, with keys, addresses \
+               and names in double quotes"
+            .into(),
     })
 }
 
 impl<'a> Document<'a> {
-    /// The associations, whose fields have these names.
+    /// Interprets a file's root table. `known` are the names of an association's fields.
     pub(crate) fn of(table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Fault> {
         let root = Fields::of(table, 0, &["sa", "keys-are-public"])?;
         let keys_are_public = root.get("keys-are-public").map_or(Ok(false), |field| field.flag())?;
@@ -198,9 +198,9 @@ impl<'a> Document<'a> {
 }
 
 fn entries<'a>(root: &Fields<'a>, known: &[&str]) -> Result<Vec<Fields<'a>>, Fault> {
-    let none = || Fault { at: 0, what: "there is no [[sa]]".into() };
+    let none = || Fault { at: 0, what: "no [[sa]] table; expected at least one".into() };
     let field = root.get("sa").ok_or_else(none)?;
-    let not_a_table = "each SA is a table, below a line [[sa]] with double brackets";
+    let not_a_table = "expected a table; begin each SA with the line [[sa]], with double brackets";
     let DeValue::Array(tables) = field.value.get_ref() else { return Err(field.fault(not_a_table)) };
     let entry = |value: &'a Spanned<DeValue<'a>>| match value.get_ref() {
         DeValue::Table(table) => Fields::of(table, value.span().start, known),

@@ -1,5 +1,5 @@
-//! What commands that work on captures share: reading and writing them, the files with keys, the numbers that keys
-//! have used, how it went.
+//! Common parts of the commands that work on captures: reading and writing captures, SA files, sequence numbers,
+//! speed measurement and the report.
 
 pub(crate) mod capture;
 pub(crate) mod fields;
@@ -26,17 +26,18 @@ use sequences::{KeyFile, Sequences};
 use tally::{Cause, Tally};
 use writer::Writer;
 
-/// The numbers that the keys of a file have used, for this run alone: in the folder `state`, or in the user's.
+/// Locks the sequence numbers of `keys` for this run and reads them, from the directory `state` or the user's state
+/// directory.
 pub(crate) fn take_sequences(
     state: Option<&Path>,
     file: KeyFile<'_>,
     keys: &[Fingerprint],
 ) -> Result<Sequences> {
-    let waiting = |lock: &Path| warn(format!("waiting for another run that has {}", lock.display()));
+    let waiting = |lock: &Path| warn(format!("waiting for another run, which holds {}", lock.display()));
     Sequences::open(state, file, keys, waiting)
 }
 
-/// Gives the output its name, tells what was done, and says with the exit status whether all went well.
+/// Renames the output to its final name, prints the report and the warnings, and returns the exit status.
 pub(crate) fn conclude(
     (input, output): (&Path, &Path),
     capture: &Capture<impl Read>,
@@ -45,14 +46,14 @@ pub(crate) fn conclude(
     tally: &Tally<impl Cause>,
     verb: &str,
 ) -> Result<ExitCode> {
-    debug_assert_eq!(tally.total(), capture.records(), "a packet has no name");
+    debug_assert_eq!(tally.total(), capture.records(), "a packet is not accounted for");
     let failures = tally.failures(verb);
-    let displaced = capture.early() + writer.late();
+    let clamped = capture.early() + writer.late();
     writer.finish()?;
-    if displaced > 0 {
+    if clamped > 0 {
         warn(format!(
-            "{}: the times of {displaced} packets do not fit into the format, and are the nearest that do; pcap holds \
-             those from 1970 to 2106, pcapng to 2554",
+            "{}: {clamped} timestamps are out of range and were clamped; pcap supports the years 1970 to 2106, pcapng \
+             1970 to 2554",
             output.display()
         ));
     }
@@ -66,7 +67,7 @@ pub(crate) fn conclude(
     let failed = truncation.is_some() || failures.is_some();
     if failed {
         let reasons: Vec<String> =
-            failures.into_iter().chain(truncation.map(|_| "the capture was cut off".into())).collect();
+            failures.into_iter().chain(truncation.map(|_| "the capture is truncated".into())).collect();
         lines.push(format!("exit status 1: {}", reasons.join(", ")));
     }
     stdout::print(&(lines.join("\n") + "\n"))?;
@@ -77,18 +78,19 @@ pub(crate) fn warn(what: impl Display) {
     eprintln!("sealcomb: warning: {what}");
 }
 
-/// Opens a capture of link types that the command knows, with a progress bar while it is read if this is a terminal.
-pub(crate) fn open_capture(path: &Path, knows: fn(DataLink) -> bool) -> Result<Capture<impl Read>> {
+/// Opens a capture, with a progress bar on standard error if that is a terminal. A pcap file whose link type
+/// `is_supported` rejects is an error.
+pub(crate) fn open_capture(path: &Path, is_supported: fn(DataLink) -> bool) -> Result<Capture<impl Read>> {
     let name = || path.display().to_string();
     let file = File::open(path).with_context(name)?;
     let bytes = file.metadata().with_context(name)?.len();
     let bar = ProgressBar::new(bytes)
         .with_style(ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}")?);
     let source: ProgressBarIter<File> = bar.wrap_read(file);
-    Capture::new(path, source, knows)
+    Capture::new(path, source, is_supported)
 }
 
-/// The next records, `None` at the end.
+/// Reads up to `burst` records; `None` at the end of the capture.
 pub(crate) fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result<Option<Vec<Record>>> {
     let mut records = Vec::with_capacity(burst.into());
     while records.len() < burst.into() {
@@ -100,12 +102,12 @@ pub(crate) fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result
     Ok((!records.is_empty()).then_some(records))
 }
 
-/// How many records came with a frame check sequence.
+/// The number of records whose capture contains a frame check sequence.
 pub(crate) fn with_fcs(records: &[Record]) -> u64 {
     records.iter().filter(|record| record.fcs > 0).count() as u64
 }
 
-/// Which records a burst is of.
+/// Describes the records of a burst, for error messages.
 pub(crate) fn place(input: &Path, records: &[Record]) -> impl Display + Send + Sync + 'static {
     let first = records.first().map_or(0, |record| record.number);
     let last = records.last().map_or(0, |record| record.number);

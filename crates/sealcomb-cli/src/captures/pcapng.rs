@@ -1,7 +1,6 @@
-//! Blocks of pcapng files (draft-ietf-opsawg-pcapng): what packets need of them, and nothing else.
+//! Blocks of pcapng files (draft-ietf-opsawg-pcapng): packets and the parameters they depend on.
 //!
-//! Options are read as far as they make sense. None of them can make a packet unreadable, neither by what it holds nor
-//! by a missing end mark.
+//! Invalid options are ignored: neither their content nor a missing end mark makes a packet unreadable.
 
 use std::time::Duration;
 
@@ -14,26 +13,26 @@ use pcap_file::{DataLink, Endianness};
 
 use super::capture::link;
 
-/// The shortest block: type, length, and the length again. What it holds lies between.
+/// Size of the smallest block: type, length, and the length again. A block's content is between the two lengths.
 pub(super) const MIN_BYTES: usize = 12;
 const HEADER_BYTES: usize = 8;
 const TRAILER_BYTES: usize = 4;
-/// With which a section header's content begins, in the section's byte order.
+/// The byte-order magic, the first field of a section header.
 const MAGIC: u32 = 0x1a2b_3c4d;
 
-/// Options of an interface.
+/// Options of an interface description block.
 const IF_TSRESOL: u16 = 9;
 const IF_FCSLEN: u16 = 13;
 const IF_TSOFFSET: u16 = 14;
-/// Option of a packet.
+/// Option of an enhanced packet block.
 const EPB_FLAGS: u16 = 2;
 
-/// Whether a file begins as a pcapng file does, with a section header block.
+/// Whether a file begins with a section header block, as pcapng files do.
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION_HEADER_BLOCK.to_be_bytes())
 }
 
-/// Whether blocks of this type must be read, to find packets or how they are written.
+/// Whether blocks of this type contain packets or the parameters they depend on.
 pub(super) fn is_needed(kind: u32) -> bool {
     [
         SECTION_HEADER_BLOCK,
@@ -45,29 +44,29 @@ pub(super) fn is_needed(kind: u32) -> bool {
     .contains(&kind)
 }
 
-/// The type and the length of a block, by its first [`MIN_BYTES`]. The byte order is the section's, which a section
-/// header says itself.
+/// Parses the type and the length of a block from its first [`MIN_BYTES`]. `order` is the current section's byte order.
+/// A section header has its own.
 pub(super) fn header(bytes: &[u8], order: Endianness) -> Result<(u32, u32)> {
     let kind = Cursor::new(bytes, order).u32().context(REACHES_BEYOND)?;
     let order = if kind == SECTION_HEADER_BLOCK { order_of(bytes)? } else { order };
     let len = Cursor::new(&bytes[4..], order).u32().context(REACHES_BEYOND)?;
     if len < MIN_BYTES as u32 || !len.is_multiple_of(4) {
-        bail!("corrupt: a block cannot have {len} bytes");
+        bail!("corrupt: block of {len} bytes; expected a multiple of 4, at least {MIN_BYTES}");
     }
     Ok((kind, len))
 }
 
-const REACHES_BEYOND: &str = "corrupt: a field reaches beyond its block";
+const REACHES_BEYOND: &str = "corrupt: a field extends beyond the end of its block";
 
-/// The byte order of a section, by its header.
+/// Returns a section's byte order, from its header.
 fn order_of(block: &[u8]) -> Result<Endianness> {
     let is_magic =
         |order: &Endianness| Cursor::new(&block[HEADER_BYTES..], *order).u32().is_some_and(|m| m == MAGIC);
     let order = [Endianness::Little, Endianness::Big].into_iter().find(is_magic);
-    order.context("corrupt: a section header without its magic number")
+    order.context("corrupt: section header without byte-order magic")
 }
 
-/// A section: its byte order, and the interfaces that its packets were captured on.
+/// A section: its byte order and its interfaces.
 pub(super) struct Section {
     order: Endianness,
     interfaces: Vec<Interface>,
@@ -75,30 +74,30 @@ pub(super) struct Section {
 
 struct Interface {
     link: DataLink,
-    /// 0: none.
+    /// Maximum number of captured bytes per packet. 0: no limit.
     snap_bytes: u32,
     fcs: usize,
-    /// Units of its packets' times. `None`: more than this type can hold.
+    /// Resolution of timestamps. `None`: it exceeds 128 bits.
     units_per_second: Option<u128>,
-    /// Seconds to add to its packets' times.
+    /// Offset of timestamps in seconds.
     offset: i64,
 }
 
-/// A packet, as the file has it.
+/// A packet of the file.
 pub(super) struct Packet<'a> {
     pub(super) interface: u32,
     pub(super) link: DataLink,
     pub(super) data: &'a [u8],
-    /// Bytes that it had when it was captured.
+    /// Size on the wire in bytes, frame check sequence included.
     pub(super) original: usize,
-    /// Of these and of the captured ones, those of the frame check sequence at the end.
+    /// Size of the frame check sequence at the end of `data`.
     pub(super) fcs: usize,
-    /// Since 1970; `None`: before.
+    /// Time since 1970; `None` for earlier times.
     pub(super) time: Option<Duration>,
 }
 
 impl Section {
-    /// That of a section header block.
+    /// Parses a section header block.
     pub(super) fn new(block: &[u8]) -> Result<Self> {
         let order = order_of(block)?;
         content(block, order)?;
@@ -109,10 +108,10 @@ impl Section {
         self.order
     }
 
-    /// Takes a block that [`is_needed`]. The packet, if it has one.
+    /// Processes a block for which [`is_needed`] holds, and returns its packet, if it contains one.
     pub(super) fn take<'a>(&mut self, kind: u32, block: &'a [u8]) -> Result<Option<Packet<'a>>> {
         if kind == SECTION_HEADER_BLOCK {
-            // A new section, which may have another byte order and has interfaces of its own.
+            // A new section has its own byte order and interfaces.
             *self = Self::new(block)?;
             return Ok(None);
         }
@@ -128,7 +127,7 @@ impl Section {
         };
         let Raw { interface: id, units, captured, original } = packet.context(REACHES_BEYOND)?;
         let interface = usize::try_from(id).ok().and_then(|id| self.interfaces.get(id));
-        let interface = interface.context("its interface is not described")?;
+        let interface = interface.with_context(|| format!("corrupt: no description of its interface {id}"))?;
         let data = content.bytes(captured).context(REACHES_BEYOND)?;
         content.pad();
         let fcs = if kind == ENHANCED_PACKET_BLOCK { fcs_of_packet(content) } else { None };
@@ -142,7 +141,7 @@ impl Section {
         }))
     }
 
-    /// A simple packet block has neither a time nor how much was captured.
+    /// Parses the fields of a simple packet block, which has neither a time nor a captured length.
     fn simple(&self, content: &mut Cursor<'_>) -> Option<Raw> {
         let original = content.u32()?;
         let snap_bytes = self.interfaces.first().map_or(0, |interface| interface.snap_bytes);
@@ -152,7 +151,7 @@ impl Section {
     }
 }
 
-/// What lies before the bytes of a packet.
+/// The fields that precede a packet's bytes.
 struct Raw {
     interface: u32,
     units: u64,
@@ -170,7 +169,7 @@ fn enhanced(content: &mut Cursor<'_>) -> Option<Raw> {
     })
 }
 
-/// The obsolete packet block, with a count of drops beside the interface.
+/// Parses the fields of an obsolete packet block. They include a drop count, which is ignored.
 fn obsolete(content: &mut Cursor<'_>) -> Option<Raw> {
     let interface = content.u16()?.into();
     content.u16()?;
@@ -204,7 +203,7 @@ fn interface(content: &mut Cursor<'_>) -> Option<Interface> {
                 let seconds = Cursor::new(value, order).u64().map(u64::cast_signed);
                 interface.offset = seconds.unwrap_or(interface.offset);
             }
-            // In bytes, though drafts of the format called them bits; no link type has more than 8 bytes.
+            // The unit is bytes, but old drafts said bits. No link type has an FCS longer than 8 bytes.
             (IF_FCSLEN, [length, ..]) => {
                 interface.fcs = usize::from(if *length > 8 { length / 8 } else { *length });
             }
@@ -214,7 +213,7 @@ fn interface(content: &mut Cursor<'_>) -> Option<Interface> {
     Some(interface)
 }
 
-/// The length of its frame check sequence that a packet tells itself, if it does.
+/// Returns the length of the frame check sequence from a packet's own options, if they contain it.
 fn fcs_of_packet(mut options: Cursor<'_>) -> Option<usize> {
     let order = options.order;
     let options = std::iter::from_fn(|| options.option());
@@ -224,10 +223,10 @@ fn fcs_of_packet(mut options: Cursor<'_>) -> Option<usize> {
 }
 
 impl Interface {
-    /// A packet's time, to the nanosecond. `None`: it lies before 1970.
+    /// Converts a timestamp to a time since 1970, rounded down to nanoseconds. `None` for earlier times.
     fn time(&self, units: u64) -> Option<Duration> {
         let units = u128::from(units);
-        // A packet has 64 bits of units: if they are too small for this type, all of them are less than a nanosecond.
+        // A timestamp has 64 bits. If the resolution exceeds 128 bits, any timestamp is less than a nanosecond.
         let (seconds, nanoseconds) = self.units_per_second.map_or((0, 0), |per_second| {
             (units / per_second, (units % per_second) * 1_000_000_000 / per_second)
         });
@@ -236,21 +235,21 @@ impl Interface {
     }
 }
 
-/// What lies between the lengths of a block.
+/// Returns a block's content, the bytes between its two lengths.
 fn content(block: &[u8], order: Endianness) -> Result<&[u8]> {
     let (head, trailer) = block.split_at(block.len() - TRAILER_BYTES);
     if Cursor::new(trailer, order).u32() != Cursor::new(&head[4..], order).u32() {
-        bail!("corrupt: the block's two lengths differ");
+        bail!("corrupt: the two lengths of the block differ");
     }
     Ok(&head[HEADER_BYTES..])
 }
 
-/// Fields one after the other, in a byte order.
+/// Reads consecutive fields in a given byte order.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
     order: Endianness,
-    /// Bytes that were taken.
+    /// Number of bytes read so far.
     taken: usize,
 }
 
@@ -266,13 +265,13 @@ impl<'a> Cursor<'a> {
         Some(bytes)
     }
 
-    /// Passes over what fills up to a multiple of four bytes.
+    /// Skips the padding to a multiple of four bytes.
     fn pad(&mut self) {
         let padding = self.taken.next_multiple_of(4) - self.taken;
         self.bytes(padding.min(self.rest.len()));
     }
 
-    /// Bytes of a number, the lowest first.
+    /// Reads the bytes of a number, least significant first.
     fn number<const N: usize>(&mut self) -> Option<[u8; N]> {
         let mut bytes: [u8; N] = self.bytes(N)?.try_into().ok()?;
         if self.order == Endianness::Big {
@@ -293,12 +292,12 @@ impl<'a> Cursor<'a> {
         Some(u64::from_le_bytes(self.number()?))
     }
 
-    /// The upper half comes first in either byte order.
+    /// Reads a timestamp. Its upper half comes first in either byte order.
     fn time(&mut self) -> Option<u64> {
         Some(u64::from(self.u32()?) << 32 | u64::from(self.u32()?))
     }
 
-    /// The next option: its code and its value. `None` at the end mark, or where there is none that makes sense.
+    /// Reads the code and the value of the next option. `None` at the end mark or an invalid option.
     fn option(&mut self) -> Option<(u16, &'a [u8])> {
         let (code, len) = (self.u16()?, self.u16()?);
         let value = self.bytes(len.into())?;

@@ -1,12 +1,13 @@
-//! Which sequence numbers each key has used, so that no later run uses them again.
+//! Stores the last sequence number used under each key, so that no later run repeats a number.
 //!
-//! A folder of the user holds one file for each key, named by the key's fingerprint: copies of an SA file, links to it
-//! and other files with its keys all lead to the same numbers. A run reserves numbers before it seals packets under
-//! them, and a reservation is on the disk before any such packet is: a run that is killed has used up what it
-//! reserved. Locks let one run at a time have a key.
+//! A directory of the user contains one file per key, named after the key's fingerprint. Copies of an SA file, links to
+//! it and other files with its keys therefore share their numbers. A run reserves numbers before it uses them, and the
+//! reservation is on disk before the first packet is sealed under it. The reserved numbers of a killed run count as
+//! used. Locks ensure that only one run at a time uses a key.
 //!
-//! The folder is the user's state folder or one that the user names. With a named folder the numbers are kept in the
-//! user's state folder too, where that is possible: a run with the one never repeats numbers of a run with the other.
+//! The directory is the user's state directory or one that the user names. In the latter case the numbers are also
+//! stored in the user's state directory if possible, so that runs with and without a named directory never repeat each
+//! other's numbers.
 
 mod file;
 mod folder;
@@ -20,15 +21,15 @@ use sealcomb_numbers::Fingerprint;
 
 use folder::Folder;
 
-/// Numbers that are reserved at once: a run writes a key's file as often as it seals this many packets, and loses at
-/// most as many if it is killed.
+/// Numbers per reservation. A run writes a key's file once per this many packets, and skips at most this many numbers if
+/// it is killed.
 const RESERVED: u64 = 1 << 16;
 
-/// What to do where numbers cannot be kept.
-const ADVICE: &str = "sealcomb keeps the numbers that each key has used in a folder, so that none comes twice; name a \
-    folder of your own with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
+/// What users can do if numbers cannot be stored.
+const ADVICE: &str = "sealcomb stores the last number of each key in a directory, so that no number repeats; choose \
+    another directory with --state DIR, or number the packets yourself with --start-sequence N (macsec: --start-pn N)";
 
-/// The numbers that a run has used under a key.
+/// The range of numbers that a run has used under a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Used {
     pub(crate) fingerprint: Fingerprint,
@@ -41,30 +42,30 @@ pub(crate) struct Used {
 pub(crate) struct Wanted {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) number: u64,
-    /// The highest that its key may ever use.
+    /// The highest number that its key can use.
     pub(crate) last: u64,
 }
 
-/// The file that the keys come from.
+/// The file that contains the keys.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyFile<'a> {
     pub(crate) path: &'a Path,
-    /// Whether it says that its keys are no secret.
+    /// Whether it declares its keys public.
     pub(crate) is_public: bool,
 }
 
-/// The sequence numbers that keys have used, while this run alone may use new ones.
+/// The last numbers of some keys, locked: only this run can use new ones.
 pub(crate) struct Sequences {
     folders: Vec<Folder>,
-    /// The last number of each key, which no run may use again. A reserved one counts as used.
+    /// The last number of each key that is used or reserved.
     last: BTreeMap<Fingerprint, u64>,
-    /// They end with it.
+    /// Released on drop.
     _locks: Vec<File>,
 }
 
 impl Sequences {
-    /// Takes the numbers of `keys` for this run, in the folder `named` or else in the user's state folder. If another
-    /// run has one of them, `waiting` is called, and this one goes on when that has ended.
+    /// Locks the numbers of `keys` for this run, in the directory `named` or else in the user's state directory. If
+    /// another run holds one of the locks, calls `waiting` and waits for it.
     pub(crate) fn open(
         named: Option<&Path>,
         file: KeyFile<'_>,
@@ -83,36 +84,36 @@ impl Sequences {
                 merge(&mut last, &file::read_earlier(&earlier)?);
             }
         }
-        // Before there was one folder for all, numbers were kept beside the file with the keys.
-        if let Some(beside) = beside(file.path) {
-            merge(&mut last, &file::read_earlier(&beside)?);
+        // Early versions stored the numbers next to the file that contains the keys.
+        if let Some(earlier) = next_to(file.path) {
+            merge(&mut last, &file::read_earlier(&earlier)?);
         }
         last.retain(|key, _| keys.contains(key));
         Ok(Self { folders, last, _locks: locks })
     }
 
-    /// The last number that a key has used, `None` if it has used none.
+    /// The last number that was used or reserved under a key; `None` if there is none.
     pub(crate) fn last(&self, key: Fingerprint) -> Option<u64> {
         self.last.get(&key).copied()
     }
 
-    /// Makes sure that no other run will use a number up to one that is wanted.
+    /// Reserves the wanted numbers and those that follow, on disk. No other run will use them.
     pub(crate) fn reserve(&mut self, wanted: impl Iterator<Item = Wanted>) -> Result<()> {
         let mut reserved = BTreeMap::new();
-        for Wanted { fingerprint, number, last: most } in wanted {
+        for Wanted { fingerprint, number, last: max } in wanted {
             if self.last(fingerprint).is_none_or(|last| last < number) {
-                reserved.insert(fingerprint, number.saturating_add(RESERVED).min(most));
+                reserved.insert(fingerprint, number.saturating_add(RESERVED).min(max));
             }
         }
         self.write(reserved)
     }
 
-    /// Gives back what was reserved beyond the numbers that this run has used.
+    /// Releases the reserved numbers that this run has not used.
     pub(crate) fn settle(&mut self, used: impl Iterator<Item = Used>) -> Result<()> {
         self.write(used.map(|Used { fingerprint, last, .. }| (fingerprint, last)).collect())
     }
 
-    /// They are on the disk when this returns.
+    /// Writes the numbers to all directories. They are on disk when this returns.
     fn write(&mut self, numbers: BTreeMap<Fingerprint, u64>) -> Result<()> {
         if numbers.is_empty() {
             return Ok(());
@@ -131,37 +132,37 @@ fn merge(last: &mut BTreeMap<Fingerprint, u64>, other: &BTreeMap<Fingerprint, u6
     }
 }
 
-/// Those that numbers are kept in, and those that only tell what was used.
+/// Returns the directories to read and write, and those to read only.
 fn folders(named: Option<&Path>) -> Result<(Vec<Folder>, Vec<Folder>)> {
     let of_user = folder::of_user();
     let Some(named) = named else {
-        let path = of_user.ok_or_else(|| anyhow!("there is no home folder: {ADVICE}"))?;
+        let path = of_user.ok_or_else(|| anyhow!("no home directory found: {ADVICE}"))?;
         return Ok((vec![Folder::prepare(&path)?], vec![]));
     };
-    let mut kept = vec![Folder::prepare(named)?];
+    let mut writable = vec![Folder::prepare(named)?];
     let mut unwritable = Vec::new();
     if let Some(path) = of_user {
         match Folder::prepare(&path) {
-            Ok(folder) if folder.path() == kept[0].path() => {}
-            Ok(folder) if folder.is_writable() => kept.push(folder),
+            Ok(folder) if folder.path() == writable[0].path() => {}
+            Ok(folder) if folder.is_writable() => writable.push(folder),
             Ok(folder) => unwritable.push(folder),
             Err(_) => {}
         }
     }
-    Ok((kept, unwritable))
+    Ok((writable, unwritable))
 }
 
-/// Whose file it is may use its keys too, with numbers that this user cannot see.
+/// Rejects files of other users: their owners can use the keys too, with numbers that are not visible to this user.
 #[cfg(unix)]
 fn refuse_keys_of_others(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let metadata = std::fs::metadata(path).map_err(|error| unkept(path, &error))?;
+    let metadata = std::fs::metadata(path).map_err(|error| not_stored(path, &error))?;
     let user = nix::unistd::geteuid().as_raw();
     if metadata.is_file() && metadata.uid() != user {
         bail!(
-            "{}: it belongs to user {}, who may use its keys too, and this is user {user}: each user has numbers of \
-             their own, so some would come twice; take keys of your own, or number the packets yourself with \
-             --start-sequence N (macsec: --start-pn N)",
+            "{}: owned by user {}, but this is user {user}; if both use its keys, numbers repeat, because each user's \
+             are stored separately. Use keys of your own, or number the packets yourself with --start-sequence N \
+             (macsec: --start-pn N)",
             path.display(),
             metadata.uid()
         );
@@ -170,19 +171,19 @@ fn refuse_keys_of_others(path: &Path) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+#[allow(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
 fn refuse_keys_of_others(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where an earlier version kept the numbers of a file with keys.
-fn beside(keys: &Path) -> Option<PathBuf> {
+/// Returns the path at which early versions stored the numbers of a file's keys.
+fn next_to(keys: &Path) -> Option<PathBuf> {
     let path = keys.canonicalize().ok().filter(|path| path.is_file())?;
     let mut path = path.into_os_string();
     path.push(".sequence");
     Some(path.into())
 }
 
-fn unkept(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
-    anyhow!("{}: cannot be kept ({why}): {ADVICE}", path.display())
+fn not_stored(path: &Path, why: &dyn std::fmt::Display) -> anyhow::Error {
+    anyhow!("{}: cannot store sequence numbers ({why}): {ADVICE}", path.display())
 }

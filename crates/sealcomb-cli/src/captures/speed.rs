@@ -1,6 +1,6 @@
-//! How fast packets are processed, with caches and branch predictors warm.
+//! Measures the speed of sealing and opening, with warm caches and branch predictors.
 
-// Counts of packets and bytes have far fewer than 52 significant bits.
+// Packet and byte counts have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
 
 use std::time::Duration;
@@ -11,15 +11,16 @@ use sealcomb_timing::Clock;
 
 use super::capture::Record;
 
-/// Packets that a sample has at least, if the capture has as many: about a megabyte of usual traffic.
-const PACKETS: usize = 2048;
+/// Minimum number of packets in a sample, if the capture has that many: about a megabyte of typical traffic.
+const MIN_PACKETS: usize = 2048;
 
-/// Rounds that are timed, unless they take longer than this together.
+/// Maximum number of timed rounds.
 const ROUNDS: usize = 31;
+/// Maximum duration of all timed rounds together.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The first bursts of a capture, which are processed again and again to measure the speed. The first time around, it
-/// is rather the memory and the disk that would be measured.
+/// The first bursts of a capture. They are processed repeatedly to measure the speed: a single pass would measure memory
+/// and disk instead.
 #[derive(Default)]
 pub(crate) struct Sample {
     bursts: Vec<Vec<Record>>,
@@ -27,9 +28,9 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Takes a burst in, if there is room left.
+    /// Adds a burst unless the sample already has [`MIN_PACKETS`].
     pub(crate) fn keep(&mut self, burst: Vec<Record>) {
-        if self.packets < PACKETS {
+        if self.packets < MIN_PACKETS {
             self.packets += burst.len();
             self.bursts.push(burst);
         }
@@ -40,11 +41,11 @@ impl Sample {
     }
 }
 
-/// What one round through a sample did.
+/// The work of one round through a sample.
 #[derive(Default)]
 pub(crate) struct Round {
     packets: u64,
-    /// Without protection.
+    /// Total size of the unprotected packets.
     bytes: u64,
 }
 
@@ -55,10 +56,10 @@ impl Round {
     }
 }
 
-/// Times a round through a sample again and again and tells how fast it is, if it does anything. `how` says what is
-/// done to the packets.
-pub(crate) fn tell(
-    how: &str,
+/// Times rounds through a sample and returns the line of the report; `None` if a round processes no packets. `action` is
+/// what happens to the packets, for the line.
+pub(crate) fn measure(
+    action: &str,
     burst: u16,
     mut round: impl FnMut() -> Result<Round>,
 ) -> Result<Option<String>> {
@@ -74,15 +75,15 @@ pub(crate) fn tell(
     });
     outcome?;
     Ok(Some(format!(
-        "{:.0} packets/s, {:.2} cycles/byte, warm: {packets} packets {how} again and again in bursts of {burst} on the \
-         backend {}; reading and writing captures is not counted",
+        "speed: {:.0} packets/s, {:.2} cycles/byte ({packets} packets repeatedly {action}, in bursts of {burst}, \
+         backend {}, warm caches, without file I/O)",
         packets as f64 * cycles_per_second() / cycles.median,
         cycles.median / bytes as f64,
         Backend::selected()?.name(),
     )))
 }
 
-/// The core's frequency under load, now.
+/// The core's current frequency under load, in Hz.
 fn cycles_per_second() -> f64 {
     const SPIN: Duration = Duration::from_micros(20);
     let spin = || {
@@ -110,23 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_told_by_what_it_counted() {
+    fn the_line_contains_the_counts_of_a_round() {
         let mut rounds = 0;
-        let told = tell("sealed", 32, || {
+        let line = measure("sealed", 32, || {
             rounds += 1;
             let mut round = Round::default();
             round.count(100);
             round.count(200);
             Ok(round)
         });
-        let told = told.unwrap().unwrap();
-        assert!(told.contains("2 packets sealed again and again in bursts of 32"), "{told}");
+        let line = line.unwrap().unwrap();
+        assert!(line.contains("2 packets repeatedly sealed, in bursts of 32"), "{line}");
         assert!(rounds > ROUNDS, "{rounds}");
     }
 
     #[test]
-    fn nothing_is_told_of_rounds_that_do_nothing_or_fail() {
-        assert!(tell("opened", 32, || Ok(Round::default())).unwrap().is_none());
-        assert!(tell("opened", 32, || anyhow::bail!("no")).is_err());
+    fn rounds_that_do_nothing_or_fail_have_no_line() {
+        assert!(measure("opened", 32, || Ok(Round::default())).unwrap().is_none());
+        assert!(measure("opened", 32, || anyhow::bail!("no")).is_err());
     }
 }

@@ -1,37 +1,37 @@
-//! What became of the packets of a capture: each was handled, or there is a named cause why not.
+//! Accounts for every packet of a capture: it was handled, or it is counted under a cause.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 /// Why a packet is not in the output.
 pub(crate) trait Cause: Copy + PartialEq + Sized + 'static {
-    /// All that there are, in the order in which they are told.
+    /// All causes, in the order of the report.
     const ALL: &'static [Self];
 
-    /// What is told behind the number of packets.
+    /// The text that follows the number of packets in the report.
     fn name(self) -> &'static str;
 
     fn kind(self) -> Kind;
 
-    /// Whether it is told even if there is no such packet.
+    /// Whether the report contains this cause even if its count is 0.
     fn is_usual(self) -> bool;
 }
 
-/// Whether a packet should have been handled.
+/// Kind of a cause: whether the packet should have been handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// No: it is certain that no association is concerned.
+    /// Skipped correctly: certainly not a packet for any association.
     NotOurs,
-    /// Yes, and it was not looked at.
+    /// Skipped, but it may have been a packet for an association.
     Missed,
-    /// No: it was looked at, and is to be dropped.
+    /// Dropped correctly.
     Void,
-    /// Yes, but it was refused.
+    /// Dropped because it was rejected.
     Refused,
 }
 
 impl Kind {
-    /// Whether such a packet is a loss, so that the exit status is 1.
+    /// Whether such a packet is lost, which makes the exit status 1.
     fn is_loss(self) -> bool {
         matches!(self, Self::Missed | Self::Refused)
     }
@@ -41,16 +41,16 @@ impl Kind {
     }
 }
 
-/// Counts of packets.
+/// Packet counts.
 pub(crate) struct Tally<C> {
     done: u64,
-    /// Of the packets without protection.
+    /// Total size of the unprotected packets.
     bytes: u64,
-    /// Beside [`Cause::ALL`].
+    /// One count for each of [`Cause::ALL`].
     causes: Vec<u64>,
-    /// Packets that came in fragments and are counted, and their fragments.
+    /// The numbers of reassembled packets and of their fragments.
     reassembled: (u64, u64),
-    /// Packets that came with a frame check sequence.
+    /// The number of packets with a frame check sequence.
     with_fcs: u64,
     cause: PhantomData<C>,
 }
@@ -84,24 +84,24 @@ impl<C: Cause> Tally<C> {
         self.causes[place] += packets;
     }
 
-    /// Counts the fragments of a packet that is counted as one.
+    /// Counts a reassembled packet with this many fragments.
     pub(crate) fn reassembled(&mut self, fragments: u64) {
         self.reassembled.0 += 1;
         self.reassembled.1 += fragments;
     }
 
-    /// Counts packets whose frame check sequence was left off.
+    /// Counts packets whose frame check sequence was removed.
     pub(crate) fn with_fcs(&mut self, packets: u64) {
         self.with_fcs += packets;
     }
 
-    /// The packets of the capture that were counted.
+    /// The number of packets of the capture that are accounted for, each fragment counted as one.
     pub(crate) fn total(&self) -> u64 {
         let (packets, fragments) = self.reassembled;
         self.done + self.causes.iter().sum::<u64>() + fragments - packets
     }
 
-    /// Beside [`Cause::ALL`]: whether there are packets of that cause.
+    /// For each of [`Cause::ALL`], whether its count is above 0.
     pub(crate) fn causes(&self) -> Vec<bool> {
         self.causes.iter().map(|count| *count > 0).collect()
     }
@@ -110,8 +110,8 @@ impl<C: Cause> Tally<C> {
         C::ALL.iter().copied().zip(self.causes.iter().copied())
     }
 
-    /// Why the exit status is 1, if it is: how many packets should have been handled and were not. `verb` is what
-    /// was done to the others.
+    /// The reasons for exit status 1: the counts of lost packets by cause. `None`: nothing was lost. `verb` is what was
+    /// done to the other packets.
     pub(crate) fn failures(&self, verb: &str) -> Option<String> {
         let nothing = (self.done == 0).then(|| format!("nothing was {verb}"));
         let lost = self.counted().filter(|(cause, count)| *count > 0 && cause.kind().is_loss());
@@ -120,7 +120,7 @@ impl<C: Cause> Tally<C> {
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }
 
-    /// The report: what was done, to `things` such as packets, and what became of the others.
+    /// The report: how many `things` (such as packets) were handled, and the counts of the others by cause.
     pub(crate) fn report(&self, verb: &str, things: &str) -> String {
         Report { tally: self, verb, things }.to_string()
     }
@@ -136,21 +136,21 @@ impl<C: Cause> fmt::Display for Report<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tally, verb, things } = self;
         let Tally { done, bytes, reassembled: (packets, fragments), with_fcs, .. } = tally;
-        write!(f, "{verb} {done} {things} of {bytes} bytes together")?;
-        for (title, is_dropped) in [("passed over", false), ("dropped", true)] {
-            let told = tally.counted().filter(|(cause, count)| {
+        write!(f, "{verb} {done} {things} ({bytes} bytes)")?;
+        for (title, is_dropped) in [("skipped", false), ("dropped", true)] {
+            let counts = tally.counted().filter(|(cause, count)| {
                 cause.kind().is_dropped() == is_dropped && (*count > 0 || cause.is_usual())
             });
-            let told: Vec<String> = told.map(|(cause, count)| format!("{count} {}", cause.name())).collect();
-            if !told.is_empty() {
-                write!(f, "\n{title}: {}", told.join(", "))?;
+            let counts: Vec<String> = counts.map(|(cause, count)| format!("{count} {}", cause.name())).collect();
+            if !counts.is_empty() {
+                write!(f, "\n{title}: {}", counts.join(", "))?;
             }
         }
         if *packets > 0 {
             write!(f, "\nreassembled: {packets} packets from {fragments} IP fragments")?;
         }
         if *with_fcs > 0 {
-            write!(f, "\nremoved: the frame check sequences of {with_fcs} {things}")?;
+            write!(f, "\nremoved: frame check sequences of {with_fcs} {things}")?;
         }
         Ok(())
     }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_is_no_failure_and_what_is_missed_or_refused_is_one() {
+    fn only_missed_and_refused_packets_are_failures() {
         for why in Why::ALL {
             let mut tally = Tally::new();
             tally.done(100);
@@ -208,15 +208,15 @@ mod tests {
     }
 
     #[test]
-    fn a_report_tells_usual_causes_always_and_others_where_they_came() {
+    fn a_report_contains_usual_causes_and_those_that_occurred() {
         let mut tally = Tally::new();
         tally.done(100);
         let report = tally.report("opened", "packets");
         assert_eq!(
             report,
-            "opened 1 packets of 100 bytes together\npassed over: 0 foreign\ndropped: 0 dummies, 0 forged"
+            "opened 1 packets (100 bytes)\nskipped: 0 foreign\ndropped: 0 dummies, 0 forged"
         );
         tally.add(Why::Clipped, 3);
-        assert!(tally.report("opened", "packets").contains("passed over: 0 foreign, 3 clipped\n"));
+        assert!(tally.report("opened", "packets").contains("skipped: 0 foreign, 3 clipped\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! Captures that appear under their names only when they are whole.
+//! Writes captures atomically: the output appears only when it is complete.
 
 use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
@@ -18,17 +18,17 @@ use tempfile::NamedTempFile;
 /// Who may read a capture that is written.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Readers {
-    /// Those that the user's umask lets.
+    /// Everyone that the user's umask allows.
     Any,
-    /// Its owner alone.
+    /// Only the owner.
     Owner,
 }
 
-/// A capture of packets of one link type, being written beside its final name.
+/// A capture that is being written to a temporary file. All its packets have one link type.
 pub(crate) struct Writer {
     target: Target,
     path: PathBuf,
-    /// Packets so far whose time the format cannot hold.
+    /// Number of packets so far with a time that was too late for the format.
     late: u64,
 }
 
@@ -60,7 +60,7 @@ impl Target {
         Ok(Self::PcapNg(writer))
     }
 
-    /// The last time that it can hold: in the year 2106, or in 2554.
+    /// The last time that the format supports, in the year 2106 (pcap) or 2554 (pcapng).
     fn last_time(&self) -> Duration {
         match self {
             Self::Pcap(_) => Duration::new(u32::MAX.into(), 999_999_999),
@@ -91,22 +91,22 @@ impl Target {
     }
 }
 
-/// What viewers are told that packets have at most.
+/// The snap length in the output: the maximum packet size in bytes that viewers expect.
 const SNAP_BYTES: u32 = 262_144;
 
-/// What a file made by `File::create` would get, before the umask. A temporary file is its owner's alone.
+/// Permissions of `File::create`, before the umask. Temporary files have mode 600 by default.
 #[cfg(unix)]
 fn any_readers() -> Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o666)
 }
 
 impl Writer {
-    /// Opens a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, and pcap
-    /// otherwise.
+    /// Creates a temporary file in the directory of `path`. The format is pcapng if the name ends in `.pcapng`, else
+    /// pcap.
     pub(crate) fn create(path: &Path, link: DataLink, nanoseconds: bool, readers: Readers) -> Result<Self> {
         let name = || path.display().to_string();
         let is_pcapng = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pcapng"));
-        // Behind a symbolic link the file that it leads to is replaced, not the link.
+        // Replaces the target of a symbolic link, not the link.
         let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if path.exists() && !path.is_file() {
             bail!("{}: not a regular file", name());
@@ -116,7 +116,7 @@ impl Writer {
             _ => Path::new("."),
         };
         if !directory.is_dir() {
-            bail!("{}: there is no such folder", name());
+            bail!("{}: no such directory", name());
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix(".sealcomb-");
@@ -130,7 +130,7 @@ impl Writer {
         Ok(Self { target, path: path.clone(), late: 0 })
     }
 
-    /// Appends one packet. A time that is too late for the format becomes the last one that it can hold.
+    /// Appends a packet. Times that are too late for the format are clamped.
     pub(crate) fn write(&mut self, time: Duration, packet: &[u8]) -> Result<()> {
         let last = self.target.last_time();
         self.late += u64::from(time > last);
@@ -140,12 +140,12 @@ impl Writer {
             .with_context(|| self.path.display().to_string())
     }
 
-    /// Packets so far whose time the format cannot hold.
+    /// The number of packets so far with a time that was too late for the format.
     pub(crate) fn late(&self) -> u64 {
         self.late
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub(crate) fn finish(self) -> Result<()> {
         let Self { target, path, .. } = self;
         let name = || path.display().to_string();
@@ -157,14 +157,14 @@ impl Writer {
     }
 }
 
-/// The kind alone: the whole error tells the name of the temporary file, which would mislead.
+/// Reports only the error's kind: the full error contains the name of the temporary file.
 fn unwritable(error: &io::Error) -> anyhow::Error {
-    anyhow!("cannot be written: {}", error.kind())
+    anyhow!("cannot write: {}", error.kind())
 }
 
 fn not_written(error: &PcapError) -> anyhow::Error {
     match error {
         PcapError::IoError(error) => unwritable(error),
-        other => anyhow!("cannot be written: {other}"),
+        other => anyhow!("cannot write: {other}"),
     }
 }

@@ -1,4 +1,4 @@
-//! From an IP packet to the ESP packet that it carries: as its payload (RFC 4303) or in UDP (RFC 3948).
+//! Finds the ESP packet in an IP packet: as its payload (RFC 4303) or in UDP (RFC 3948).
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use etherparse::{IpNumber, IpSlice};
 
 use super::ip;
 
-/// Why an IP packet carries no ESP packet that can be opened.
+/// Why an IP packet contains no ESP packet that can be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoEsp {
-    /// Another protocol.
+    /// The packet carries another protocol.
     Other,
-    /// IKE and keepalives, with which ESP shares a UDP port.
+    /// The packet is IKE or a NAT keepalive. Both share a UDP port with ESP.
     KeyExchange,
-    /// ESP in a tunnel that is not opened here, such as GRE.
+    /// ESP is inside another tunnel, such as GRE, which is not supported.
     Tunneled,
-    /// It may be ESP in a TCP stream (RFC 9329).
+    /// The packet may be part of ESP in a TCP stream (RFC 9329), which is not supported.
     Stream,
-    /// A header makes no sense, or what should be ESP has no SPI.
+    /// A header is invalid, or the ESP packet is too short for an SPI.
     Malformed,
 }
 
-/// IKE with NAT traversal, and ESP beside it.
+/// The port of IKE with NAT traversal and of ESP in UDP.
 pub(super) const NAT_TRAVERSAL: u16 = 4500;
 
 const SPI_BYTES: usize = 4;
@@ -39,10 +39,10 @@ const MPLS: u16 = 0x8847;
 const GTP: u16 = 2152;
 const VXLAN: u16 = 4789;
 const GENEVE: u16 = 6081;
-/// How many tunnels within each other are looked into.
+/// Maximum depth of nested tunnels that are searched.
 const DEPTH: usize = 4;
 
-/// Where the ESP packet lies in an IP packet that is not a fragment.
+/// Returns the byte range of the ESP packet in an IP packet that is not a fragment.
 pub(crate) fn find(packet: &[u8]) -> Result<Range<usize>, NoEsp> {
     find_within(packet, DEPTH)
 }
@@ -72,7 +72,8 @@ fn ports(payload: &[u8]) -> Option<[u16; 2]> {
     Some([ip::number(payload, 0).ok()?, ip::number(payload, 2).ok()?])
 }
 
-/// Whether one of the ports with which a UDP datagram or a TCP segment begins is that of IKE with NAT traversal.
+/// Whether the source or the destination port of a UDP datagram or TCP segment is [`NAT_TRAVERSAL`]. `None`: the payload
+/// is too short for ports.
 pub(super) fn has_port(payload: &[u8]) -> Option<bool> {
     Some(ports(payload)?.contains(&NAT_TRAVERSAL))
 }
@@ -86,14 +87,15 @@ fn in_udp(payload: &[u8], depth: usize) -> Result<Range<usize>, NoEsp> {
         len => len.into(),
     };
     match payload.get(UDP_HEADER_BYTES..len).ok_or(NoEsp::Malformed)? {
-        // RFC 3948, sections 2.2 and 2.3: an SPI is never 0, and IKE begins with that instead.
+        // RFC 3948, sections 2.2 and 2.3: NAT keepalives are ff, IKE begins with an SPI of 0.
         [0xff] | [0, 0, 0, 0, ..] => Err(NoEsp::KeyExchange),
         esp if esp.len() < SPI_BYTES => Err(NoEsp::Malformed),
         _ => Ok(UDP_HEADER_BYTES..len),
     }
 }
 
-/// What is behind the ports of tunnels in UDP. Others may use them, so nothing there is malformed.
+/// Classifies UDP datagrams on the ports of tunnels. Other protocols may use these ports, so invalid content is `Other`,
+/// not `Malformed`.
 fn in_udp_tunnel(payload: &[u8], depth: usize) -> NoEsp {
     let inner = payload.get(UDP_HEADER_BYTES..).unwrap_or_default();
     let inner_type = |at| ip::number(inner, at).unwrap_or_default();
@@ -104,7 +106,7 @@ fn in_udp_tunnel(payload: &[u8], depth: usize) -> NoEsp {
             in_type(inner_type(2), inner.get(8 + 4 * option_words..), depth)
         }
         Ok(GTP) => {
-            // Four bytes more are there if one of three flags is set.
+            // The header has four more bytes if any of three flags is set.
             let header_bytes = if inner.first().is_some_and(|flags| flags & 7 != 0) { 12 } else { 8 };
             inner.get(header_bytes..).map_or(NoEsp::Other, |inner| in_tunnel(inner, depth))
         }
@@ -119,7 +121,7 @@ fn in_tcp(payload: &[u8]) -> NoEsp {
     if has_port && has_data { NoEsp::Stream } else { NoEsp::Other }
 }
 
-/// What a tunnel's inner packet means for the outer one.
+/// Classifies a packet by the inner packet of its tunnel.
 fn in_tunnel(inner: &[u8], depth: usize) -> NoEsp {
     let Some(depth) = depth.checked_sub(1) else { return NoEsp::Tunneled };
     match find_within(inner, depth) {
@@ -132,12 +134,12 @@ fn in_gre(payload: &[u8], depth: usize) -> NoEsp {
     let (Ok(flags), Ok(protocol)) = (ip::number(payload, 0), ip::number(payload, 2)) else {
         return NoEsp::Malformed;
     };
-    // RFC 2784 and 2890: checksum, key and sequence number are there if their flags are set.
+    // RFC 2784 and RFC 2890: checksum, key and sequence number are present if their flags are set.
     let optional = [0x8000, 0x2000, 0x1000].iter().filter(|flag| flags & **flag != 0).count();
     in_type(protocol, payload.get(4 + 4 * optional..), depth)
 }
 
-/// What a tunnel's inner packet or frame, of an EtherType, means for the outer packet. `None`: it is not there.
+/// Classifies a packet by the inner packet or frame of its tunnel. `inner` is `None` if the tunnel's header is truncated.
 fn in_type(ether_type: u16, inner: Option<&[u8]>, depth: usize) -> NoEsp {
     let Some(inner) = inner else { return NoEsp::Malformed };
     let inner = match ether_type {

@@ -13,12 +13,12 @@ use super::carried::{NoEsp, has_port};
 use super::ip;
 use super::report::Unopened;
 
-/// Packets that wait for fragments at the same time. Each takes up to 64 KiB.
-const WAITING: usize = 1024;
-/// How long the fragments of a packet are waited for (RFC 8200, section 4.5). Later ones are of another packet.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Maximum number of incomplete packets. Each uses up to 64 KiB of memory.
+const MAX_WAITING: usize = 1024;
+/// Reassembly timeout (RFC 8200, section 4.5). Later fragments belong to another packet.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What the fragments of a packet have alike. In IPv6 the protocol need not be.
+/// Identifies the packet of a fragment. In IPv6 the protocol is not part of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Id {
     interface: u32,
@@ -27,35 +27,35 @@ struct Id {
     protocol: Option<u8>,
 }
 
-/// A packet of which some fragments are there.
+/// An incomplete packet.
 struct Waiting {
-    /// When the first of them was captured.
+    /// Capture time of the first fragment received.
     since: Duration,
     fragments: u64,
-    /// The header of the first of them, with the number of what the packet carries.
+    /// The IP header of the first fragment received, without IPv6 extension headers.
     header: Vec<u8>,
     payload: IpDefragBuf,
 }
 
-/// The fragments of packets that are not whole yet.
+/// Reassembles fragments.
 #[derive(Default)]
 pub(crate) struct Fragments {
     waiting: HashMap<Id, Waiting>,
-    /// Fragments that were given up, by reason.
+    /// Numbers of fragments that cannot be reassembled, by cause.
     lost: Vec<(Unopened, u64)>,
 }
 
-/// What became of a packet that may be a fragment.
+/// The result of adding a packet.
 pub(crate) enum Added<'a> {
-    /// No fragment.
+    /// The packet is not a fragment.
     Whole(Cow<'a, [u8]>),
-    /// The last fragment of this packet, and how many it came in.
+    /// The fragment completes this packet. Contains the number of its fragments.
     Reassembled(Vec<u8>, u64),
-    /// A fragment, which waits for the others.
+    /// The fragment was stored. Its packet is still incomplete.
     Waiting,
 }
 
-/// A fragment in a packet.
+/// A fragment of a packet.
 struct Fragment<'a> {
     id: Id,
     protocol: IpNumber,
@@ -65,7 +65,7 @@ struct Fragment<'a> {
 }
 
 impl Fragments {
-    /// Takes a packet that came in at `time`.
+    /// Adds a packet captured at `time`.
     pub(crate) fn add<'a>(
         &mut self,
         packet: Cow<'a, [u8]>,
@@ -75,13 +75,13 @@ impl Fragments {
         let Some(Fragment { id, protocol, offset, more, payload }) = fragment(&packet, interface)? else {
             return Ok(Added::Whole(packet));
         };
-        if self.waiting.get(&id).is_some_and(|waiting| time.saturating_sub(waiting.since) > PATIENCE)
+        if self.waiting.get(&id).is_some_and(|waiting| time.saturating_sub(waiting.since) > TIMEOUT)
             && let Some(old) = self.waiting.remove(&id)
         {
-            self.lost.push(old.given_up());
+            self.lost.push(old.loss());
         }
-        if self.waiting.len() >= WAITING && !self.waiting.contains_key(&id) {
-            self.give_up_oldest();
+        if self.waiting.len() >= MAX_WAITING && !self.waiting.contains_key(&id) {
+            self.discard_oldest();
         }
         let header_bytes = if packet[0] >> 4 == 6 { 40 } else { packet.len() - payload.len() };
         let mut waiting = self.waiting.remove(&id).unwrap_or_else(|| Waiting {
@@ -108,20 +108,20 @@ impl Fragments {
         added.map(|()| Added::Waiting).map_err(|_| NoEsp::Malformed)
     }
 
-    fn give_up_oldest(&mut self) {
+    fn discard_oldest(&mut self) {
         let oldest = self.waiting.iter().min_by_key(|(_, waiting)| waiting.since).map(|(id, _)| *id);
         let oldest = oldest.and_then(|id| self.waiting.remove(&id));
-        self.lost.extend(oldest.map(|waiting| waiting.given_up()));
+        self.lost.extend(oldest.map(|waiting| waiting.loss()));
     }
 
-    /// The fragments that never became packets, by reason.
+    /// The numbers of fragments that were never reassembled, by cause.
     pub(crate) fn lost(self) -> impl Iterator<Item = (Unopened, u64)> {
-        self.lost.into_iter().chain(self.waiting.into_values().map(|waiting| waiting.given_up()))
+        self.lost.into_iter().chain(self.waiting.into_values().map(|waiting| waiting.loss()))
     }
 }
 
 impl Waiting {
-    /// The packet. `None`: it would be longer than packets can be.
+    /// Returns the reassembled packet. `None`: it exceeds the maximum length of a packet.
     fn reassemble(self) -> Option<Vec<u8>> {
         let Self { mut header, payload, .. } = self;
         let protocol = payload.ip_number();
@@ -144,8 +144,9 @@ impl Waiting {
         Some(packet)
     }
 
-    /// What its fragments count as if no others come.
-    fn given_up(&self) -> (Unopened, u64) {
+    /// The cause and the number of the fragments if the packet stays incomplete. They are `Other` only if they are
+    /// certain not to carry ESP.
+    fn loss(&self) -> (Unopened, u64) {
         let payload = &self.payload;
         let begins = |section: &etherparse::defrag::IpFragRange| section.start == 0 && section.end >= 4;
         let has_beginning = payload.sections().iter().any(begins);
@@ -160,7 +161,7 @@ impl Waiting {
     }
 }
 
-/// `None`: the packet is whole.
+/// Parses a packet as a fragment. `None`: it is not a fragment.
 fn fragment(packet: &[u8], interface: u32) -> Result<Option<Fragment<'_>>, NoEsp> {
     let header = Header::parse(packet).ok_or(NoEsp::Malformed)?;
     match header {
@@ -200,7 +201,8 @@ fn fragment(packet: &[u8], interface: u32) -> Result<Option<Fragment<'_>>, NoEsp
     }
 }
 
-/// Where the fragment header lies in an IPv6 packet, behind the headers that each fragment has.
+/// Returns the offset of the fragment header in an IPv6 packet, after the extension headers that precede it. `None`: the
+/// packet has none.
 fn fragment_header_at(packet: &[u8], mut next: IpNumber) -> Result<Option<usize>, NoEsp> {
     let mut at = 40;
     loop {

@@ -1,5 +1,5 @@
 //! Fuzz targets: captures, SA files, and the packets of a burst.
-#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
+#![allow(clippy::missing_panics_doc, reason = "fuzz targets panic on purpose")]
 
 use std::cell::RefCell;
 use std::mem;
@@ -15,7 +15,7 @@ use crate::captures::capture::{Capture, Record};
 use crate::captures::tally::Tally;
 use crate::fuzz::{kind, outcome};
 
-/// Those of the demonstration, and one with long sequence numbers.
+/// The associations of the demonstration, and one with extended sequence numbers.
 const ASSOCIATIONS: &str = concat!(
     include_str!("../../../../captures/sa.toml"),
     "[[sa]]\nspi = 0x1006\nsource = \"203.0.113.1\"\ndestination = \"203.0.113.2\"\nmatch = \"198.18.0.0/15\"\n\
@@ -23,7 +23,7 @@ const ASSOCIATIONS: &str = concat!(
      sequence = 0xfffffff0\n",
 );
 
-/// Inner destinations that the associations protect, and their SPIs.
+/// An inner destination of each association, and its SPI.
 const DESTINATIONS: [(&[u8], u32); 6] = [
     (&[192, 0, 2, 1], 0x1001),
     (&[192, 0, 2, 2], 0x1002),
@@ -33,14 +33,13 @@ const DESTINATIONS: [(&[u8], u32); 6] = [
     (&[198, 18, 0, 1], 0x1006),
 ];
 
-/// An IP protocol of no meaning to this command.
 const UDP: u8 = 17;
 const ESP: u8 = 50;
 
-/// Any bytes as a capture. Each of its packets must be handled or counted under one cause, whichever way it goes.
+/// Reads arbitrary bytes as a capture. Sealing and opening must each account for every packet.
 pub fn capture(bytes: &[u8]) -> u64 {
     let mut records = Vec::new();
-    let mut capture = match Capture::new(Path::new("capture"), bytes, ip::knows) {
+    let mut capture = match Capture::new(Path::new("capture"), bytes, ip::is_supported) {
         Ok(capture) => capture,
         Err(error) => return outcome(kind(&format_args!("{error:#}"))),
     };
@@ -67,7 +66,7 @@ pub fn capture(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Which causes keep packets of a capture from being sealed. Every packet is handled or has one.
+/// Selects packets for sealing and returns which causes occurred. Every packet is sealed or has a cause.
 fn sealing(sealer: &Sealer, records: &[Record]) -> Vec<bool> {
     let mut tally = Tally::<Unsealed>::new();
     let (_, burst) = outgoing(sealer, records, &mut tally);
@@ -78,7 +77,7 @@ fn sealing(sealer: &Sealer, records: &[Record]) -> Vec<bool> {
     tally.causes()
 }
 
-/// Which causes keep packets of a capture from being opened.
+/// Opens packets and returns which causes occurred. No packet may open.
 fn opening(opener: &mut Opener, records: &[Record]) -> Vec<bool> {
     let (mut tally, mut fragments) = (Tally::<Unopened>::new(), Fragments::default());
     let (_, burst) = incoming(records, &mut fragments, &mut tally);
@@ -92,7 +91,7 @@ fn opening(opener: &mut Opener, records: &[Record]) -> Vec<bool> {
     tally.causes()
 }
 
-/// Any text as an SA file. What is wrong with it must be told in one line, which has nothing that looks like a key.
+/// Parses arbitrary text as an SA file. An error must be one line and must not contain anything that looks like a key.
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("sa.toml", text) {
@@ -109,23 +108,22 @@ pub fn associations(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Whether hexadecimal digits may be a part of a key, and not just a number.
+/// Whether hex digits could be part of a key rather than a decimal number.
 fn looks_like_key(digits: &str) -> bool {
     digits.len() >= 8 && digits.contains(|c: char| !c.is_ascii_digit())
 }
 
 thread_local! {
-    /// Both ends of the associations. They stay from one input to the next, since keys take long to
-    /// make: only the sequence numbers go up.
+    /// Both peers of the associations. Key setup is slow, so inputs share them. Only sequence numbers advance.
     static ENDS: RefCell<(Sealer, Opener)> = {
         let associations =
-            || sa_file::parse("sa.toml", ASSOCIATIONS).expect("associations as they should be").0;
+            || sa_file::parse("sa.toml", ASSOCIATIONS).expect("valid associations").0;
         RefCell::new((Sealer::new(associations()), Opener::new(associations())))
     };
 }
 
-/// A burst of packets: foreign ones are taken for sealed ones, others are sealed and, some of them changed on the way,
-/// opened again.
+/// Interprets arbitrary bytes as a burst of packets. Foreign packets are opened and must be rejected. Others are sealed,
+/// some of them modified, and opened: exactly the unmodified ones must open.
 pub fn packets(bytes: &[u8]) -> u64 {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let burst = Burst::read(bytes);
@@ -170,7 +168,7 @@ pub fn packets(bytes: &[u8]) -> u64 {
     })
 }
 
-/// At which byte a sealed packet is changed on its way, and which bits of it.
+/// A modification of a sealed packet: byte offset and bits to flip.
 type Change = (usize, u8);
 
 /// The packets of an input.
@@ -181,7 +179,7 @@ struct Burst {
 }
 
 impl Burst {
-    /// Each packet is written as a byte that says what it is, the number of its bytes, and these.
+    /// Parses packets. Each is encoded as a type byte, a length byte and content.
     fn read(mut input: &[u8]) -> Self {
         let mut burst = Self::default();
         while let Some((&[kind, bytes], rest)) = input.split_first_chunk() {
@@ -210,7 +208,7 @@ impl Burst {
     }
 }
 
-/// An IP packet of the version that the destination's length tells.
+/// An IPv4 or IPv6 packet, depending on the destination's length.
 fn ip_packet(destination: &[u8], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).expect("a short payload");
     let mut packet = Vec::with_capacity(40 + payload.len());

@@ -1,4 +1,4 @@
-//! From a captured frame to its IP packet.
+//! Extracts the IP packet from a captured frame.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use sealcomb_esp::Header;
 
 use crate::captures::capture::Record;
 
-/// Whether [`packet`] knows the link type.
-pub(crate) fn knows(link: DataLink) -> bool {
+/// Whether [`packet`] supports the link type.
+pub(crate) fn is_supported(link: DataLink) -> bool {
     matches!(
         link,
         DataLink::ETHERNET
@@ -26,21 +26,20 @@ pub(crate) fn knows(link: DataLink) -> bool {
 /// Why a frame yields no IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPacket {
-    /// Another protocol.
+    /// The frame carries another protocol.
     NotIp,
-    /// The capture holds only the beginning of it.
+    /// The capture contains only the start of the packet.
     Clipped,
-    /// It announces an IP packet, and a header makes no sense or ends before it should.
+    /// The frame's type is IP, but a header is invalid or truncated.
     Malformed,
-    /// It is longer than other IP packets can be: a jumbogram (RFC 2675), or segments that were not cut to size yet.
+    /// The packet exceeds 65535 bytes: a jumbogram (RFC 2675), or a segment captured before segmentation offload.
     TooLong,
-    /// Its link type is not one of those that are known.
+    /// The link type is not supported.
     OtherLink,
 }
 
-/// The frame's IP packet from the first byte of its header to the last byte of its payload. Where the header does not
-/// tell the length, because the network card was to do that after the capture, it is the frame's, and is written into
-/// the header.
+/// Returns the frame's IP packet, without link-layer headers and padding. If segmentation offload has left the length in
+/// the IP header at 0, the packet extends to the end of the frame, and the length is written into the header.
 pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     let payload = payload(record)?;
     let header = header(record, payload)?;
@@ -56,13 +55,14 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     })
 }
 
-/// How long the frame's IP packet was, even if the capture holds only its beginning. `None`: it has none.
+/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None`: the frame
+/// has no IP packet.
 pub(crate) fn packet_len(record: &Record) -> Option<usize> {
     let payload = payload(record).ok()?;
     declared_len(record, payload, &Header::parse(payload)?).ok()
 }
 
-/// What follows the frame's link-layer header. Padding of short frames is still there.
+/// Returns the bytes after the frame's link-layer headers, including Ethernet padding.
 fn payload(record: &Record) -> Result<&[u8], NoPacket> {
     let frame = &record.frame[..];
     if record.original == 0 {
@@ -70,9 +70,9 @@ fn payload(record: &Record) -> Result<&[u8], NoPacket> {
     }
     let payload = match record.link {
         DataLink::RAW | DataLink::IPV4 | DataLink::IPV6 => Ok(frame),
-        // Two addresses come before the type.
+        // Two addresses precede the type.
         DataLink::ETHERNET => of_type_at(frame, 12, 14),
-        // "Linux cooked": the protocol stands at byte 14 of 16, in version 2 at byte 0 of 20.
+        // Linux cooked: the protocol is at byte 14 of 16. Version 2: at byte 0 of 20.
         DataLink::LINUX_SLL => of_type_at(frame, 14, 16),
         DataLink::LINUX_SLL2 => of_type_at(frame, 0, 20),
         DataLink::NULL | DataLink::LOOP => match frame.split_first_chunk() {
@@ -85,7 +85,7 @@ fn payload(record: &Record) -> Result<&[u8], NoPacket> {
     payload.map_err(|reason| cut(record, reason))
 }
 
-/// A header that ends before it should is the capture's fault only where that holds less than the frame had.
+/// Turns `Clipped` into `Malformed` if the capture contains the whole frame: then the frame itself ends within a header.
 fn cut(record: &Record, reason: NoPacket) -> NoPacket {
     if reason == NoPacket::Clipped && !record.is_clipped() { NoPacket::Malformed } else { reason }
 }
@@ -99,11 +99,11 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u16, NoPacket> {
     Ok(u16::from_be_bytes(*field))
 }
 
-/// A field below this is not a type but a length, with an LLC header behind it (IEEE 802.3).
+/// The lowest EtherType. Lower values are lengths, followed by an LLC header (IEEE 802.3).
 const MIN_TYPE: u16 = 0x600;
-/// An LLC header with which an EtherType comes after all.
+/// The LLC and SNAP header that precedes an EtherType.
 const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
-/// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+/// EtherTypes of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
 const VLAN_TAGS: [EtherType; 4] = [
     EtherType::VLAN_TAGGED_FRAME,
     EtherType::PROVIDER_BRIDGING,
@@ -113,25 +113,26 @@ const VLAN_TAGS: [EtherType; 4] = [
 const PPPOE_SESSION: EtherType = EtherType(0x8864);
 const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 
-/// The IP packet behind an EtherType, with what may come in between: VLAN tags, labels of MPLS, PPP over Ethernet, and
-/// the headers that some send instead of an EtherType.
+/// Returns the IP packet in the payload of an EtherType, after VLAN tags, MPLS labels, PPP over Ethernet and LLC/SNAP
+/// headers.
 pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket> {
-    let behind = |bytes| payload.get(bytes..).ok_or(NoPacket::Clipped);
+    let after = |bytes| payload.get(bytes..).ok_or(NoPacket::Clipped);
     match EtherType(ether_type) {
         EtherType::IPV4 | EtherType::IPV6 => Ok(payload),
-        tag if VLAN_TAGS.contains(&tag) => of_type(number(payload, 2)?, behind(4)?),
+        tag if VLAN_TAGS.contains(&tag) => of_type(number(payload, 2)?, after(4)?),
         PPPOE_SESSION => match number(payload, 6)? {
-            0x0021 | 0x0057 => behind(8),
+            0x0021 | 0x0057 => after(8),
             _ => Err(NoPacket::NotIp),
         },
         mpls if MPLS.contains(&mpls) => of_labels(payload),
-        EtherType(0..MIN_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, behind(8)?),
+        EtherType(0..MIN_TYPE) if payload.starts_with(&SNAP) => of_type(number(payload, 6)?, after(8)?),
         EtherType(0..MIN_TYPE) if SNAP.starts_with(payload) => Err(NoPacket::Clipped),
         _ => Err(NoPacket::NotIp),
     }
 }
 
-/// Labels do not tell what follows the last of them: as routers do, it is taken for IP if it begins like that.
+/// Returns the IP packet after an MPLS label stack. Labels do not identify the payload: it is IP if its first four bits
+/// are 4 or 6, the heuristic of routers.
 fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     loop {
         let (label, rest) = stack.split_first_chunk::<4>().ok_or(NoPacket::Clipped)?;
@@ -143,8 +144,8 @@ fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     }
 }
 
-/// The address family of a loopback frame, in the byte order of the machine that captured it. IPv6 has another number
-/// on each family of systems.
+/// Whether the address family of a loopback frame is IP. The field has the byte order of the capturing machine. The number
+/// of IPv6 depends on the operating system.
 fn is_ip_family(field: [u8; 4]) -> bool {
     const IPV4: u32 = 2;
     const IPV6: [u32; 5] = [10, 23, 24, 28, 30];
@@ -167,13 +168,13 @@ fn header<'a>(record: &Record, payload: &'a [u8]) -> Result<Header<'a>, NoPacket
     })
 }
 
-/// Ethernet pads frames so that 46 bytes follow their header, 6 more than an empty IPv6 packet has.
+/// Maximum Ethernet padding after an empty IPv6 packet: it fills the payload from 40 to 46 bytes.
 const PADDING_BYTES: usize = 6;
 
-/// How long the packet is that begins with `payload`.
+/// Returns the length in bytes of the packet at the start of `payload`.
 fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<usize, NoPacket> {
     let header_bytes = header_bytes(header);
-    // The original length of the frame, also where the capture has less of it.
+    // The payload's original length, even if the capture contains only the start of the frame.
     let all = payload.len() + (record.original - record.frame.len().min(record.original));
     match header {
         Header::V4(v4) if v4.total_len() == 0 => Ok(all),
@@ -193,7 +194,7 @@ fn declared_len(record: &Record, payload: &[u8], header: &Header<'_>) -> Result<
     }
 }
 
-/// The length that a hop-by-hop header gives of a jumbogram's payload, if it does (RFC 2675).
+/// Returns the payload length of a jumbogram from its hop-by-hop header (RFC 2675); `None` without a jumbo option.
 fn jumbo_len(hop_by_hop: &[u8]) -> Result<Option<usize>, NoPacket> {
     const PAD_1: u8 = 0;
     const JUMBO: u8 = 0xc2;
@@ -232,7 +233,7 @@ fn has_length(header: &Header<'_>) -> bool {
     }
 }
 
-/// The packet with its length in its header.
+/// Returns the packet with its length written to its header.
 fn with_length(packet: &[u8], header: &Header<'_>) -> Vec<u8> {
     let mut packet = packet.to_vec();
     match header {
@@ -242,7 +243,7 @@ fn with_length(packet: &[u8], header: &Header<'_>) -> Vec<u8> {
     packet
 }
 
-/// Writes the packet's length, of 16 bits, and the checksum that follows from it.
+/// Writes the packet's length, which must fit into 16 bits, to its IPv4 header, and updates the checksum.
 pub(super) fn set_length_v4(packet: &mut [u8]) {
     let len = packet.len() as u16;
     packet[2..4].copy_from_slice(&len.to_be_bytes());
@@ -252,7 +253,7 @@ pub(super) fn set_length_v4(packet: &mut [u8]) {
     }
 }
 
-/// Writes the length of the payload, of 16 bits.
+/// Writes the payload's length, which must fit into 16 bits, to the packet's IPv6 header.
 pub(super) fn set_length_v6(packet: &mut [u8]) {
     let len = packet.len() - Ipv6HeaderSlice::from_slice(packet).map_or(packet.len(), |v6| v6.slice().len());
     packet[4..6].copy_from_slice(&(len as u16).to_be_bytes());

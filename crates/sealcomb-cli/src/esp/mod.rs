@@ -1,7 +1,7 @@
-//! `sealcomb esp`: the IP packets of a capture into ESP tunnel packets (RFC 4303) and back.
+//! `sealcomb esp`: seals the IP packets of a capture as ESP tunnel packets (RFC 4303), and opens such captures.
 //!
-//! The protocol is the crate `sealcomb-esp`; `transform` and `sa` are bursts of whole IP packets over it, and know of
-//! no files; the rest is the command.
+//! The crate `sealcomb-esp` implements the protocol. `transform` and `sa` apply it to bursts of IP packets, without file
+//! I/O. The other modules implement the command.
 
 mod carried;
 mod fragments;
@@ -34,8 +34,9 @@ use report::{TOO_LONG, Unopened, Unsealed};
 use sa::Sa;
 use transform::{Incoming, Opener, Outgoing, Sealer, Used};
 
-/// Turn the IP packets of a capture into ESP tunnel packets (RFC 4303) and back
+/// Seal the IP packets of a capture as ESP tunnel packets (RFC 4303), or open such a capture
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct EspArgs {
     #[command(subcommand)]
     command: EspCommand,
@@ -43,64 +44,91 @@ pub(crate) struct EspArgs {
 
 #[derive(Subcommand, Debug)]
 enum EspCommand {
-    /// Seal each IP packet of a capture into an ESP packet
-    #[command(after_help = SEAL_STATUS)]
-    Seal(Seal),
-    /// Verify ESP packets and give back the IP packets in them
+    /// Seal each IP packet of a capture as an ESP packet
     ///
-    /// Forged and replayed packets are dropped and counted.
-    #[command(after_help = OPEN_STATUS)]
+    /// Prints how many packets were sealed, why others were not, and the sequence numbers used by each SA.
+    #[command(after_help = SEAL_HELP)]
+    Seal(Seal),
+    /// Verify the ESP packets of a capture and restore the IP packets in them
+    ///
+    /// Drops forged and replayed packets. Prints how many packets were opened and why others were not.
+    #[command(after_help = OPEN_HELP)]
     Open(Open),
 }
 
-const SEAL_STATUS: &str = "\
-Sequence numbers: the counter modes make their nonces of them, and a nonce that comes twice under one key gives the \
-plaintext away. So each run goes on where the last one with the same key ended, wherever the SA file lies: the numbers \
-are kept for each key and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder that --state names. \
-They must not be lost, nor an older copy come back. An SA file of another user is refused, because that user has \
-numbers of their own.
+const EXAMPLES: &str = "\
+Examples:
+  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
+  sealcomb esp open sealed.pcap opened.pcap --sa sa.toml";
 
-Lengths: a packet is as long as its header says; where that is 0, because the network card was to write it after the \
-capture (segmentation offload), it is as long as its frame, and the length is written into its header. A frame check \
-sequence (FCS) that the capture announces is removed.
+const SEAL_HELP: &str = "\
+Sequence numbers:
+  Counter modes build their nonces from sequence numbers. A nonce that repeats under one key
+  reveals the plaintexts. Each run therefore continues after the last number used under the same
+  key, wherever the SA file is. The last numbers are stored per key and user in
+  $XDG_STATE_HOME/sealcomb, in ~/.local/state/sealcomb, or in the directory given by --state. Never
+  delete them or restore an older copy. An SA file owned by another user is rejected, because that
+  user's numbers are stored separately.
 
-Exit status: 0 if every packet that an SA protects was sealed; 1 if nothing was sealed, packets were clipped by the \
-capture, too long for the tunnel, with malformed headers, or of a link type that is not read, or the capture was cut \
-off; 2 for bad input, with no output written. The report counts the packets of each cause, and those that are not \
-ours: not IP, or that no SA protects.
+Packet lengths:
+  A packet has the length in its header. If that is 0 because of segmentation offload, the length of
+  the frame is used and written to the header. A frame check sequence (FCS) that the capture
+  declares is removed.
+
+Exit status:
+  0  every packet protected by an SA was sealed
+  1  nothing was sealed; or packets were clipped by the capture, too long for the tunnel, of an
+     unsupported link type, or had malformed headers; or the capture is truncated
+  2  bad input; no output was written
+  Packets that are not IP or not protected by any SA are skipped and do not affect the status.
+
+SA file, for AES-128-GCM; captures/README.md describes all fields:
+  [[sa]]
+  spi = 0x1001
+  source = \"203.0.113.1\"
+  destination = \"203.0.113.2\"
+  cipher = \"aes-gcm\"
+  key = \"000102030405060708090a0b0c0d0e0f\"
+  salt = \"cafebabe\"
 
 Examples:
   sealcomb esp seal in.pcap sealed.pcap --sa sa.toml
-  sealcomb esp seal in.pcap sealed.pcap --sa sa.toml --state /var/lib/sealcomb";
+  sealcomb esp seal in.pcap sealed.pcapng --sa sa.toml --state numbers";
 
-const OPEN_STATUS: &str = "\
-ESP is found behind IP options and extension headers, in UDP on port 4500 (RFC 3948), and in IP fragments, which are \
-reassembled.
+const OPEN_HELP: &str = "\
+ESP packets are found after IP options and extension headers, in UDP on port 4500 (RFC 3948), and in
+IP fragments, which are reassembled.
 
-Exit status: 0 if every ESP packet was opened; 1 if nothing was opened, or packets were
-  clipped by the capture, with malformed headers, jumbograms, or of a link type that is not read;
-  IP fragments of incomplete packets;
-  ESP in another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);
-  too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's selector;
-or the capture was cut off; 2 for bad input, with no output written. The report counts the packets of each cause, and \
-those that are not ours: not IP, not ESP, or IKE or NAT keepalives. Dummies are dropped, as they are meant to be.
+Exit status:
+  0  every ESP packet was opened
+  1  nothing was opened; or packets were
+       clipped by the capture, jumbograms, of an unsupported link type, or had malformed headers;
+       IP fragments of incomplete packets;
+       ESP inside another tunnel (GRE, IP in IP, VXLAN and others), or on TCP port 4500 (RFC 9329);
+       too short for ESP, forged, replayed, malformed, of an unknown SPI, or outside their SA's
+       selector;
+     or the capture is truncated
+  2  bad input; no output was written
+  Packets that are not IP, not ESP, or IKE or NAT keepalives are skipped, and dummy packets are
+  dropped. Neither affects the status.
 
-Example:
-  sealcomb esp open sealed.pcap opened.pcap --sa sa.toml";
+Examples:
+  sealcomb esp open sealed.pcap opened.pcap --sa sa.toml
+  sealcomb esp open sealed.pcap opened.pcapng --sa sa.toml --burst 64";
 
 #[derive(Args, Debug)]
 struct Transform {
-    /// Capture to read: pcap or pcapng; Ethernet, Linux cooked, loopback or raw IP
+    /// Capture to read, pcap or pcapng, with Ethernet, Linux cooked, loopback or raw IP packets
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
-    /// Capture to write: raw IP (ESP does not carry link-layer headers), as pcapng if its name ends in .pcapng, else
-    /// as pcap
+    /// Capture to write, with raw IP packets (ESP does not carry link-layer headers): pcapng if the name ends in
+    /// .pcapng, else pcap
     #[arg(value_name = "OUT.pcap")]
     output: PathBuf,
-    /// Security associations, in TOML
+    /// TOML file of security associations
     #[arg(long, value_name = "FILE")]
     sa: PathBuf,
-    /// Packets that are processed at once
+    /// Number of packets per batch
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     burst: u16,
 }
@@ -109,12 +137,12 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Folder to keep the sequence numbers in that keys have used [default: `$XDG_STATE_HOME/sealcomb`, or
+    /// Directory that stores the last sequence number of each key [default: `$XDG_STATE_HOME/sealcomb` or
     /// `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Number the packets of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
-    /// whoever keeps the numbers elsewhere. The same numbers must never serve twice under one key
+    /// Number the packets of each SA from N, ignore the numbers used before, and store none. Never use a number twice
+    /// under one key: use this option only for demonstrations, or if you keep track of the numbers yourself
     #[arg(long, value_name = "N", conflicts_with = "state", value_parser = clap::value_parser!(u64).range(1..))]
     start_sequence: Option<u64>,
 }
@@ -123,13 +151,13 @@ struct Seal {
 struct Open {
     #[command(flatten)]
     transform: Transform,
-    /// For SAs with `esn`: the sequence number near which the capture begins, since packets carry its low half only
+    /// Approximate first sequence number of the capture, for SAs with `esn`: their packets contain only the low half
     /// [default: the SA's `sequence`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     start_sequence: Option<u64>,
 }
 
-/// Runs the command. An error is one line that names the file and the place in it.
+/// Runs the command. Errors are one line, with the file and the position in it.
 pub(crate) fn run(args: EspArgs) -> Result<ExitCode> {
     match args.command {
         EspCommand::Seal(args) => seal(&args),
@@ -149,16 +177,16 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         Some(first) => starting_at(first, associations)?,
     });
     if start_sequence.is_some() && !keys_are_public {
-        warn("--start-sequence: the same numbers must never serve twice under one key");
+        warn("--start-sequence: never use the same number twice under one key");
     }
-    let mut capture = open_capture(&args.input, ip::knows)?;
+    let mut capture = open_capture(&args.input, ip::is_supported)?;
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Any)?;
     let file = KeyFile { path: &args.sa, is_public: keys_are_public };
     let keys = sealer.fingerprints();
     let take = || take_sequences(state.as_deref(), file, &keys);
     let mut sequences = if start_sequence.is_none() { Some(take()?) } else { None };
     if let Some(sequences) = &sequences {
-        sealer.go_on(|key| sequences.last(key));
+        sealer.resume(|key| sequences.last(key));
     }
 
     let mut tally = Tally::new();
@@ -192,12 +220,13 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "sealed")
 }
 
-/// Seals the sample again and again, under other keys: no sequence number may serve twice under those of the file.
+/// Measures sealing the sample repeatedly. Uses throwaway keys, because sequence numbers must not repeat under the
+/// file's keys.
 fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
     let mut ignored = Tally::new();
     let bursts: Vec<Vec<Outgoing<'_>>> =
         sample.bursts().map(|records| outgoing(&sealer, records, &mut ignored).1).collect();
-    speed::tell("sealed under throwaway keys", size, || {
+    speed::measure("sealed under throwaway keys", size, || {
         let mut round = Round::default();
         for burst in &bursts {
             for (outgoing, sealed) in burst.iter().zip(sealer.seal(burst)?) {
@@ -210,13 +239,13 @@ fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Optio
     })
 }
 
-/// Has all associations begin at a number.
+/// Sets the first sequence number of all associations.
 fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
     for sa in &mut associations {
         let last = sa.last();
         if first > last {
             bail!(
-                "--start-sequence {first}: SA {:#x} has no `esn = true`, so its numbers end at {last}",
+                "--start-sequence {first}: the last number of SA {:#x} is {last}; with esn = true it has 64 bits",
                 sa.spi
             );
         }
@@ -225,7 +254,7 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
     Ok(associations)
 }
 
-/// The packets to seal of a burst of records, with their times.
+/// Selects the packets to seal from a burst of records, with their times, and counts the others.
 fn outgoing<'a>(
     sealer: &Sealer,
     records: &'a [Record],
@@ -249,7 +278,7 @@ fn open(args: &Open) -> Result<ExitCode> {
         sa.first = start_sequence.unwrap_or(sa.first);
     }
     let mut opener = Opener::new(associations);
-    let mut capture = open_capture(&args.input, ip::knows)?;
+    let mut capture = open_capture(&args.input, ip::is_supported)?;
     let mut writer = Writer::create(&args.output, DataLink::RAW, capture.has_nanoseconds(), Readers::Owner)?;
     let mut tally = Tally::new();
     let mut fragments = Fragments::default();
@@ -277,14 +306,14 @@ fn open(args: &Open) -> Result<ExitCode> {
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "opened")
 }
 
-/// Opens the sample again and again.
+/// Measures opening the sample repeatedly.
 fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
     let (mut fragments, mut ignored) = (Fragments::default(), Tally::new());
     let bursts: Vec<Vec<Incoming<'_>>> =
         sample.bursts().map(|records| incoming(records, &mut fragments, &mut ignored).1).collect();
-    speed::tell("opened", size, || {
+    speed::measure("opened", size, || {
         let mut round = Round::default();
-        opener.forget();
+        opener.reset();
         for burst in &bursts {
             for inner in opener.open(burst)?.into_iter().flatten() {
                 round.count(inner.len());
@@ -294,8 +323,8 @@ fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Opti
     })
 }
 
-/// The packets to open of a burst of records, with their times. Those that came in fragments have the time of their
-/// last one.
+/// Selects the packets to open from a burst of records, with their times, and counts the others. The time of a
+/// reassembled packet is that of the last fragment.
 fn incoming<'a>(
     records: &'a [Record],
     fragments: &mut Fragments,
@@ -312,7 +341,7 @@ fn incoming<'a>(
     packets.into_iter().unzip()
 }
 
-/// The packet to open of a record. `None`: it is a fragment, and others are to come.
+/// Returns the packet to open from a record. `None`: the record is a fragment of a packet that is not yet complete.
 fn incoming_packet<'a>(
     record: &'a Record,
     fragments: &mut Fragments,
@@ -329,11 +358,11 @@ fn incoming_packet<'a>(
     }
 }
 
-/// The lengths of the IP packets of a capture: one that holds only the beginning of each packet serves as well. What
-/// is not IP is passed over. A capture that was cut off serves up to there, with a warning.
+/// Returns the lengths in bytes of all IP packets in a capture. Works on captures with a snap length too. Skips other
+/// packets. A truncated capture is used up to its last complete packet, with a warning.
 pub(crate) fn packet_lengths(path: &Path) -> Result<Vec<usize>> {
     let file = File::open(path).with_context(|| path.display().to_string())?;
-    let mut capture = Capture::new(path, file, ip::knows)?;
+    let mut capture = Capture::new(path, file, ip::is_supported)?;
     let mut lengths = Vec::new();
     while let Some(record) = capture.next()? {
         lengths.extend(ip::packet_len(&record));

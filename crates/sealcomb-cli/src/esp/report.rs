@@ -1,4 +1,4 @@
-//! Why packets are not sealed or opened.
+//! The report's causes: why packets were not sealed or opened.
 
 use super::carried::NoEsp;
 use super::ip::NoPacket;
@@ -7,17 +7,17 @@ use crate::captures::tally::{Cause, Kind};
 
 const CLIPPED: &str = "clipped by the capture";
 const MALFORMED_HEADER: &str = "with malformed headers";
-const OTHER_LINK: &str = "of a link type that is not read";
+const OTHER_LINK: &str = "of an unsupported link type";
 
-/// Why a packet is not sealed.
+/// Why a packet was not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsealed {
     NoPacket(NoPacket),
-    /// No association protects it.
+    /// No association protects the packet.
     Unprotected,
 }
 
-/// It would be longer in the tunnel than IP packets can be.
+/// The ESP packet would exceed the maximum length of an IP packet.
 pub(crate) const TOO_LONG: Unsealed = Unsealed::NoPacket(NoPacket::TooLong);
 
 impl Cause for Unsealed {
@@ -34,7 +34,7 @@ impl Cause for Unsealed {
         match self {
             Self::NoPacket(NoPacket::NotIp) => "not IP",
             Self::NoPacket(NoPacket::Clipped) => CLIPPED,
-            Self::Unprotected => "that no SA protects",
+            Self::Unprotected => "not protected by any SA",
             Self::NoPacket(NoPacket::TooLong) => "too long for the tunnel",
             Self::NoPacket(NoPacket::Malformed) => MALFORMED_HEADER,
             Self::NoPacket(NoPacket::OtherLink) => OTHER_LINK,
@@ -53,12 +53,12 @@ impl Cause for Unsealed {
     }
 }
 
-/// Why a packet is not opened.
+/// Why a packet was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unopened {
     NoPacket(NoPacket),
     NoEsp(NoEsp),
-    /// A fragment of a packet whose other fragments are not in the capture.
+    /// The packet is a fragment, and the capture lacks other fragments.
     Incomplete,
     Dropped(Dropped),
 }
@@ -93,16 +93,16 @@ impl Cause for Unopened {
             Self::NoPacket(NoPacket::OtherLink) => OTHER_LINK,
             Self::NoEsp(NoEsp::Other) => "not ESP",
             Self::NoEsp(NoEsp::KeyExchange) => "IKE or NAT keepalives",
-            Self::NoEsp(NoEsp::Tunneled) => "ESP in another tunnel",
+            Self::NoEsp(NoEsp::Tunneled) => "ESP inside another tunnel",
             Self::NoEsp(NoEsp::Stream) => "on TCP port 4500 (RFC 9329)",
-            Self::NoEsp(NoEsp::Malformed) => "too short for ESP or with malformed headers before it",
+            Self::NoEsp(NoEsp::Malformed) => "too short for ESP or malformed before the ESP header",
             Self::Incomplete => "IP fragments of incomplete packets",
             Self::Dropped(Dropped::Forged) => "forged",
             Self::Dropped(Dropped::Replayed) => "replayed",
             Self::Dropped(Dropped::Malformed) => "malformed",
             Self::Dropped(Dropped::UnknownSpi) => "of unknown SPI",
             Self::Dropped(Dropped::OutsideSelector) => "outside their SA's selector",
-            Self::Dropped(Dropped::Dummy) => "dummies",
+            Self::Dropped(Dropped::Dummy) => "dummy packets",
         }
     }
 

@@ -1,22 +1,22 @@
-//! The TOML file that lists security associations.
+//! The TOML file of security associations.
 //!
 //! ```toml
-//! keys-are-public = true            # optional: of a demonstration; no warning that others can read them
+//! keys-are-public = true        # optional, for demonstrations: no warning that other users can read the keys
 //!
 //! [[sa]]
-//! spi = 0x1001
-//! source = "203.0.113.1"            # of the outer header, IPv4 or IPv6
-//! destination = "203.0.113.2"
-//! match = "192.0.2.0/24"            # optional: inner destinations it protects; without it, all
-//! cipher = "aes-gcm"                # aes-gcm, aes-ccm, aes-cbc, aes-ctr
-//! key = "000102…"                   # 16, 24 or 32 bytes in hex
-//! salt = "cafebabe"                 # 4 bytes; aes-ccm 3; aes-cbc none
-//! icv = 16                          # optional, aes-gcm and aes-ccm: 8, 12, 16
-//! # auth = "hmac-sha-256-128"       # aes-cbc and aes-ctr: this or "aes-cmac-96"
-//! # auth-key = "…"                  # 32 bytes; aes-cmac-96: 16
-//! esn = true                        # optional: sequence numbers of 64 bits
-//! sequence = 1                      # optional: the sender's first sequence number
-//! window = 64                       # optional: anti-replay window of `open`
+//! spi = 0x1001                  # 256 or higher
+//! source = "203.0.113.1"        # outer header, IPv4 or IPv6
+//! destination = "203.0.113.2"   # outer header, same version as source
+//! match = "192.0.2.0/24"        # optional: inner destinations to protect (default: all)
+//! cipher = "aes-gcm"            # aes-gcm, aes-ccm, aes-cbc or aes-ctr
+//! key = "000102…"               # 16, 24 or 32 bytes in hex
+//! salt = "cafebabe"             # 4 bytes in hex for aes-gcm and aes-ctr, 3 for aes-ccm, none for aes-cbc
+//! icv = 16                      # optional, aes-gcm and aes-ccm: 8, 12 or 16 bytes (default: 16)
+//! # auth = "hmac-sha-256-128"   # aes-cbc and aes-ctr: this or "aes-cmac-96"
+//! # auth-key = "…"              # 32 bytes in hex for hmac-sha-256-128, 16 for aes-cmac-96
+//! esn = true                    # optional: 64-bit sequence numbers (default: false)
+//! sequence = 1                  # optional: the sender's first sequence number (default: 1)
+//! window = 64                   # optional: the receiver's anti-replay window, 32 to 65536 (default: 64)
 //! ```
 
 use std::collections::{HashMap, HashSet};
@@ -30,8 +30,8 @@ use sealcomb_esp::{Auth, Fingerprint, Suite, Tunnel};
 use super::sa::Sa;
 use crate::captures::fields::{Document, Fault, Fields, toml};
 
-/// Reads the file's text: its associations, and whether it calls its keys public. Errors are one line that begins with
-/// `name` and the number of the line at fault.
+/// Parses the file's text. Returns its associations and whether it declares its keys public. Errors are one line that
+/// begins with `name` and the line number.
 pub(crate) fn parse(name: &str, text: &str) -> Result<(Vec<Sa>, bool)> {
     sa_file(text).map_err(|fault| fault.in_file(name, text.as_bytes()))
 }
@@ -64,32 +64,32 @@ fn spi(entry: &Fields<'_>) -> Result<u32, Fault> {
     let field = entry.require("spi")?;
     let spi = field.number(0..=u32::MAX.into())?;
     if spi < 256 {
-        return Err(field.fault("SPIs 0 to 255 are reserved"));
+        return Err(field.fault("SPIs 0 to 255 are reserved; use 256 or higher"));
     }
     Ok(spi as u32)
 }
 
-/// The receiver finds the association by its SPI alone.
+/// Rejects duplicate SPIs: the receiver finds an association by its SPI only.
 fn refuse_shared_spis(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {
         if let Some(other) = seen.insert(spi(entry)?, i + 1) {
             return Err(entry
                 .require("spi")?
-                .fault(format!("the SA that comes as no. {other} has the same SPI")));
+                .fault(format!("SA number {other} in this file has the same SPI")));
         }
     }
     Ok(())
 }
 
-/// Two associations under one key would repeat counters, which gives the plaintext away; nor may encryption and
-/// authentication share one.
+/// Rejects duplicate keys. Two associations under one key would repeat counter blocks, which reveals plaintexts.
+/// Encryption and authentication must not share a key either.
 fn refuse_shared_keys(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     for entry in entries {
         for field in [Some(entry.require("key")?), entry.get("auth-key")].into_iter().flatten() {
             if !seen.insert(field.hex()?) {
-                return Err(field.fault("this key is used twice; every SA needs its own"));
+                return Err(field.fault("duplicate key; every SA needs its own keys"));
             }
         }
     }
@@ -105,7 +105,7 @@ fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
         tunnel: tunnel(entry)?,
         selector: entry
             .get("match")
-            .map(|field| field.parsed("a network, like \"192.0.2.0/24\""))
+            .map(|field| field.parsed("a network, such as \"192.0.2.0/24\""))
             .transpose()?,
         suite: suite(entry)?,
         fingerprint: Fingerprint::of(&entry.require("key")?.hex()?),
@@ -116,12 +116,12 @@ fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
 }
 
 fn tunnel(entry: &Fields<'_>) -> Result<Tunnel, Fault> {
-    let address = "an IP address, like \"203.0.113.1\" or \"2001:db8::1\"";
+    let address = "an IP address, such as \"203.0.113.1\" or \"2001:db8::1\"";
     let destination = entry.require("destination")?;
     match (entry.require("source")?.parsed(address)?, destination.parsed(address)?) {
         (IpAddr::V4(source), IpAddr::V4(destination)) => Ok(Tunnel::V4 { source, destination }),
         (IpAddr::V6(source), IpAddr::V6(destination)) => Ok(Tunnel::V6 { source, destination }),
-        _ => Err(destination.fault("source and destination are of different IP versions")),
+        _ => Err(destination.fault("source and destination have different IP versions")),
     }
 }
 
@@ -145,12 +145,12 @@ fn suite(entry: &Fields<'_>) -> Result<Suite, Fault> {
         Mode::Gcm => aead(entry, "gcm", 4),
         Mode::Ccm => aead(entry, "ccm", 3),
         Mode::Cbc => {
-            entry.refuse("icv", "its length follows from auth")?;
-            entry.refuse("salt", "aes-cbc takes none")?;
+            entry.refuse("icv", "not allowed with aes-cbc; its length follows from `auth`")?;
+            entry.refuse("salt", "aes-cbc takes no salt")?;
             Ok(Suite::Cbc { key: key(entry, "cbc")?, auth: auth(entry)? })
         }
         Mode::Ctr => {
-            entry.refuse("icv", "its length follows from auth")?;
+            entry.refuse("icv", "not allowed with aes-ctr; its length follows from `auth`")?;
             let mut nonce = [0; 4];
             nonce.copy_from_slice(&salt(entry, 4)?);
             Ok(Suite::Ctr { key: key(entry, "ctr")?, nonce, auth: auth(entry)? })
@@ -159,19 +159,19 @@ fn suite(entry: &Fields<'_>) -> Result<Suite, Fault> {
 }
 
 fn aead(entry: &Fields<'_>, mode: &str, salt_bytes: usize) -> Result<Suite, Fault> {
-    entry.refuse("auth", "this cipher authenticates by itself")?;
-    entry.refuse("auth-key", "this cipher authenticates by itself")?;
+    entry.refuse("auth", "not allowed with this cipher, which authenticates packets itself")?;
+    entry.refuse("auth-key", "not allowed with this cipher, which authenticates packets itself")?;
     let mut key = key(entry, mode)?;
     if let Some(field) = entry.get("icv") {
         let bytes =
             field.number(0..=u64::MAX).ok().and_then(|bytes| [8, 12, 16].into_iter().find(|b| *b == bytes));
-        let bytes = bytes.ok_or_else(|| field.fault("it may be 8, 12 or 16"))?;
+        let bytes = bytes.ok_or_else(|| field.fault("expected 8, 12 or 16"))?;
         key = key.with_tag_bytes(bytes as usize).map_err(|error| field.fault(error))?;
     }
     Ok(Suite::Aead { key, salt: salt(entry, salt_bytes)?.into() })
 }
 
-/// The key of AES in this mode, whose length follows from the key's.
+/// Returns the AES key for a mode. Its length determines the algorithm.
 fn key(entry: &Fields<'_>, mode: &str) -> Result<Key, Fault> {
     let field = entry.require("key")?;
     let bytes = field.bytes("AES", &[16, 24, 32])?;

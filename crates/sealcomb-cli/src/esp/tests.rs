@@ -1,4 +1,4 @@
-//! What needs packets that `seal` never makes, and input that nobody means.
+//! Tests that need packets `seal` never produces, and tests of arbitrary input.
 
 use std::borrow::Cow;
 use std::fs;
@@ -34,9 +34,11 @@ fn associations() -> Vec<sa::Sa> {
     fields::read(&captures().join("sa.toml"), sa_file::parse).unwrap()
 }
 
-/// The records of a capture, up to the first that cannot be read.
+/// The records of a capture, up to the first unreadable one.
 fn records(bytes: &[u8]) -> Vec<Record> {
-    let Ok(mut capture) = Capture::new(Path::new("capture"), bytes, ip::knows) else { return Vec::new() };
+    let Ok(mut capture) = Capture::new(Path::new("capture"), bytes, ip::is_supported) else {
+        return Vec::new();
+    };
     std::iter::from_fn(|| capture.next().ok().flatten()).collect()
 }
 
@@ -58,9 +60,9 @@ fn open(packets: &[Vec<u8>]) -> Vec<Result<Vec<u8>, Dropped>> {
     Opener::new(associations()).open(&burst).unwrap()
 }
 
-// ---- Bodies that verify and yet hold no packet
+// ---- Bodies that verify but contain no valid packet
 
-/// An ESP packet of the association 0x1001, AES-256-GCM, around any body.
+/// An ESP packet of SA 0x1001 (AES-256-GCM) with an arbitrary body.
 fn sealed_body(body: &[u8]) -> Vec<u8> {
     let key = hex::decode("4a1f0e5bd1b1c5a7f3e2d4c69788a9ba0b1c2d3e4f506172839405a6b7c8d9ea").unwrap();
     let key = Key::new(Algorithm::by_id("aes256-gcm").unwrap(), &key).unwrap();
@@ -73,7 +75,7 @@ fn sealed_body(body: &[u8]) -> Vec<u8> {
     [&outer.to_bytes()[..], &esp].concat()
 }
 
-/// An inner packet of 32 bytes that the association protects.
+/// A 32-byte inner packet that SA 0x1001 protects.
 fn udp() -> Vec<u8> {
     let to = Ipv4Addr::new(192, 0, 2, 1);
     let mut packet = Vec::new();
@@ -86,12 +88,12 @@ fn open_body(trailer: &[u8]) -> Result<Vec<u8>, Dropped> {
 }
 
 #[test]
-fn a_body_as_it_should_be_opens() {
+fn a_valid_body_opens() {
     assert_eq!(open_body(&[1, 2, 2, 4]), Ok(udp()));
 }
 
 #[test]
-fn padding_that_hides_the_length_is_taken_off() {
+fn traffic_flow_padding_is_removed() {
     assert_eq!(open_body(&[0xaa; 14].into_iter().chain([0, 4]).collect::<Vec<_>>()), Ok(udp()));
 }
 
@@ -101,7 +103,7 @@ fn a_dummy_is_dropped_as_such() {
 }
 
 #[test]
-fn a_trailer_against_the_rules_is_malformed() {
+fn an_invalid_trailer_is_malformed() {
     assert_eq!(open_body(&[2, 1, 2, 4]), Err(Dropped::Malformed), "padding");
     assert_eq!(open_body(&[1, 2, 200, 4]), Err(Dropped::Malformed), "pad length");
     assert_eq!(open_body(&[1, 2, 2, 41]), Err(Dropped::Malformed), "next header IPv6");
@@ -109,7 +111,7 @@ fn a_trailer_against_the_rules_is_malformed() {
 }
 
 #[test]
-fn an_inner_packet_without_its_end_is_malformed() {
+fn a_truncated_inner_packet_is_malformed() {
     let cut = [&udp()[..28], &[1, 2, 2, 4]].concat();
     assert_eq!(open(&[sealed_body(&cut)]), [Err(Dropped::Malformed)]);
 }
@@ -117,14 +119,14 @@ fn an_inner_packet_without_its_end_is_malformed() {
 // ---- Captures
 
 #[test]
-fn the_lengths_of_the_shipped_capture_are_those_of_its_ip_packets() {
+fn packet_lengths_returns_the_lengths_of_the_ip_packets() {
     let lengths = packet_lengths(&captures().join("mixed.pcap")).unwrap();
     let expected: Vec<usize> = inner_packets(usize::MAX).iter().map(Vec::len).collect();
     assert_eq!(lengths.len(), 3098);
     assert_eq!(lengths, expected);
 }
 
-/// The time of a pcapng packet at `units`, with the interface's options.
+/// The time of a pcapng packet with this timestamp and interface options.
 fn time_of(units: u64, options: Vec<InterfaceDescriptionOption<'static>>) -> Option<Duration> {
     let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
     let interface = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
@@ -159,7 +161,7 @@ fn pcapng_times_are_in_the_units_of_their_interface() {
     assert_eq!(time_of(1, vec![IfTsOffset(u64::MAX)]), Some(Duration::ZERO), "before 1970");
 }
 
-// ---- Input that nobody means
+// ---- Arbitrary input
 
 /// Bytes to overwrite.
 fn mutations() -> impl Strategy<Value = Vec<(Index, u8)>> {
@@ -172,7 +174,7 @@ fn mutate(bytes: &mut [u8], mutations: Vec<(Index, u8)>) {
     }
 }
 
-/// All that happens to a capture's bytes, both ways.
+/// Reads a capture, and seals and opens its packets.
 fn process(capture: &[u8]) {
     let records = records(capture);
     let packets = records.iter().filter_map(|record| ip::packet(record).ok());
@@ -183,7 +185,7 @@ fn process(capture: &[u8]) {
 
 proptest! {
     #[test]
-    fn no_capture_makes_it_panic(
+    fn no_capture_causes_a_panic(
         pcapng in any::<bool>(),
         len in 0_usize..6000,
         mutations in mutations(),
@@ -195,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn no_packet_opens_to_what_was_not_sealed(mutations in prop::collection::vec(mutations(), 40)) {
+    fn modified_packets_open_only_to_sealed_packets(mutations in prop::collection::vec(mutations(), 40)) {
         let inner = inner_packets(40);
         let mut sealed = seal(&inner);
         prop_assert_eq!(sealed.len(), inner.len());
@@ -208,7 +210,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wrong_sa_file_gives_one_line(mutations in mutations()) {
+    fn errors_in_an_sa_file_are_one_line(mutations in mutations()) {
         let mut text = shipped("sa.toml");
         mutate(&mut text, mutations);
         if let Err(error) = sa_file::parse("sa.toml", &String::from_utf8_lossy(&text)) {

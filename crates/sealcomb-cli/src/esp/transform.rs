@@ -1,4 +1,4 @@
-//! Sealing and opening bursts of IP packets, outer header and all.
+//! Seals and opens bursts of IP packets, including their outer headers.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,14 +14,15 @@ use super::carried::{self, NoEsp};
 use super::sa::Sa;
 use crate::captures::sequences::{self, Wanted};
 
-/// The sending end of an association.
+/// The sender of an association.
 struct Sender {
     sa: Sa,
     numbers: Numbers,
 }
 
-/// An inner packet on its way out, with the association that protects it.
+/// A packet to seal, with the association that protects it.
 pub(crate) struct Outgoing<'a> {
+    /// Index of the sender.
     sender: usize,
     inner: Cow<'a, [u8]>,
 }
@@ -38,34 +39,34 @@ pub(crate) struct Used {
     pub(crate) numbers: sequences::Used,
 }
 
-/// Turns inner packets into ESP packets.
+/// Seals packets.
 pub(crate) struct Sealer {
     senders: Vec<Sender>,
 }
 
-/// An IP packet that is laid out and not sealed yet.
+/// An outer packet with the inner one in place, before sealing.
 struct LaidOut {
     sequence: Sequence,
     bytes: Vec<u8>,
-    /// Where the SPI begins.
+    /// Offset of the SPI.
     start: usize,
 }
 
 impl Sealer {
-    /// Sequence numbers begin where the associations say.
+    /// A sealer whose sequence numbers start at the associations' first ones.
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         let sender = |sa: Sa| Sender { numbers: Numbers::new(sa.first, sa.last()), sa };
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
-    /// Of each association.
+    /// The fingerprints of all associations' keys.
     pub(crate) fn fingerprints(&self) -> Vec<Fingerprint> {
         self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
     }
 
-    /// Has each association go on after the number that its key has used last, `None` if it used none. An association
-    /// that says a higher number begins there all the same.
-    pub(crate) fn go_on(&mut self, last: impl Fn(Fingerprint) -> Option<u64>) {
+    /// Makes each association continue after the last number used under its key, which `last` returns. An association
+    /// whose first number is higher still starts there.
+    pub(crate) fn resume(&mut self, last: impl Fn(Fingerprint) -> Option<u64>) {
         for Sender { sa, numbers } in &mut self.senders {
             if let Some(last) = last(sa.fingerprint) {
                 numbers.resume_after(last);
@@ -73,7 +74,7 @@ impl Sealer {
         }
     }
 
-    /// For each association of the burst the highest sequence number that sealing the burst may use.
+    /// The highest sequence number that sealing the burst can use, for each of its associations.
     pub(crate) fn wanted(&self, burst: &[Outgoing<'_>]) -> impl Iterator<Item = Wanted> {
         self.senders.iter().enumerate().filter_map(move |(i, Sender { sa, numbers })| {
             let packets = burst.iter().filter(|outgoing| outgoing.sender == i).count() as u64;
@@ -85,14 +86,14 @@ impl Sealer {
         })
     }
 
-    /// The first association whose selector the packet meets.
+    /// Assigns a packet to the first association whose selector matches; `None` if no association protects it.
     pub(crate) fn select<'a>(&self, inner: impl Into<Cow<'a, [u8]>>) -> Option<Outgoing<'a>> {
         let inner = inner.into();
         let sender = self.senders.iter().position(|sender| protects(&sender.sa, &inner))?;
         Some(Outgoing { sender, inner })
     }
 
-    /// The sequence numbers used so far, by association; those that sealed nothing are left out.
+    /// The sequence numbers used so far by each association that has sealed packets.
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (first, last) = numbers.used()?;
@@ -101,7 +102,8 @@ impl Sealer {
         })
     }
 
-    /// One ESP packet for each of the burst, in order; `None` where it would be longer than IP packets can be.
+    /// Seals a burst. Returns one outer packet per inner packet, in order; `None` for those that would exceed the maximum
+    /// length of an IP packet.
     pub(crate) fn seal(&mut self, burst: &[Outgoing<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut packets: Vec<Option<LaidOut>> =
             burst.iter().map(|outgoing| self.lay_out(outgoing)).collect::<Result<_>>()?;
@@ -121,11 +123,12 @@ impl Sealer {
         Ok(packets.into_iter().map(|packet| packet.map(|packet| packet.bytes)).collect())
     }
 
-    /// `None`: it would be longer than IP packets can be, and uses no sequence number.
+    /// Builds the outer packet and takes its sequence number. `None`: it would exceed the maximum length of an IP packet.
+    /// In this case no number is taken.
     fn lay_out(&mut self, outgoing: &Outgoing<'_>) -> Result<Option<LaidOut>> {
         let Sender { sa, numbers } = &mut self.senders[outgoing.sender];
         let Some(number) = numbers.next() else {
-            bail!("SA {:#x}: its key's sequence numbers are used up; it needs a new key", sa.spi);
+            bail!("SA {:#x}: the sequence numbers of its key are used up; use a new key", sa.spi);
         };
         let inner = outgoing.inner();
         let Some(header) = Header::parse(inner) else { return Ok(None) };
@@ -150,19 +153,19 @@ fn protects(sa: &Sa, inner: &[u8]) -> bool {
     sa.selector.is_none_or(|selector| selector.contains(&header.destination()))
 }
 
-/// The receiving end of an association.
+/// The receiver of an association.
 struct Receiver {
     sa: Sa,
     window: Window,
 }
 
 impl Receiver {
-    /// An extended number is found from those that came before it, so the sender's first one must be known. One that
-    /// is sent whole may be any.
     fn new(sa: Sa) -> Self {
         Self { window: Self::window(&sa), sa }
     }
 
+    /// A new replay window. Extended numbers are recovered relative to earlier ones, so it starts at the sender's first.
+    /// 32-bit numbers can start anywhere.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window, if sa.extended { sa.first } else { 1 })
     }
@@ -173,28 +176,29 @@ impl Receiver {
 pub(crate) enum Dropped {
     /// No association has its SPI.
     UnknownSpi,
-    /// Its length, padding or inner packet cannot be right.
+    /// The length, padding or inner packet is invalid.
     Malformed,
-    /// Its sequence number came before, or is too old to tell.
+    /// The sequence number was received before or is older than the window.
     Replayed,
-    /// Its ICV is wrong. An extended sequence number that is too old is taken for another one and ends here too.
+    /// The ICV is wrong. This includes packets with an extended sequence number older than the window, because the
+    /// wrong high half is inferred for them.
     Forged,
-    /// It is meant to be: it only hides when there is traffic.
+    /// The packet is a dummy, sent to hide traffic patterns.
     Dummy,
-    /// The inner packet is not one that the association protects (RFC 4301, section 5.2).
+    /// The association does not protect the inner packet (RFC 4301, section 5.2).
     OutsideSelector,
 }
 
-/// An IP packet that carries ESP, on its way in.
+/// A received IP packet that carries ESP.
 pub(crate) struct Incoming<'a> {
     packet: Cow<'a, [u8]>,
-    /// Where the ESP packet lies in it.
+    /// The byte range of the ESP packet.
     esp: Range<usize>,
     spi: u32,
 }
 
 impl<'a> Incoming<'a> {
-    /// Looks into a packet that is not a fragment.
+    /// Finds ESP in a packet that is not a fragment.
     pub(crate) fn find(packet: impl Into<Cow<'a, [u8]>>) -> Result<Self, NoEsp> {
         let packet = packet.into();
         let esp = carried::find(&packet)?;
@@ -207,15 +211,16 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// A received packet whose association is known.
+/// A received packet whose association has been found.
 struct Received {
+    /// Index of the receiver.
     receiver: usize,
     sequence: Sequence,
     esp: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// Turns ESP packets back into inner packets.
+/// Opens packets.
 pub(crate) struct Opener {
     receivers: Vec<Receiver>,
 }
@@ -225,14 +230,14 @@ impl Opener {
         Self { receivers: associations.into_iter().map(Receiver::new).collect() }
     }
 
-    /// Forgets which packets have come, so that those of a measurement can come again.
-    pub(crate) fn forget(&mut self) {
+    /// Resets all replay windows, so that a measurement can open the same packets again.
+    pub(crate) fn reset(&mut self) {
         for Receiver { sa, window } in &mut self.receivers {
             *window = Receiver::window(sa);
         }
     }
 
-    /// The inner packet of each of the burst, in order, or why there is none.
+    /// Opens a burst. Returns each packet's inner packet or the reason why it is dropped, in order.
     pub(crate) fn open(&mut self, burst: &[Incoming<'_>]) -> Result<Vec<Result<Vec<u8>, Dropped>>> {
         let mut burst: Vec<Result<Received, Dropped>> =
             burst.iter().map(|incoming| self.look_up(incoming)).collect();
@@ -275,7 +280,7 @@ impl Opener {
         if !is_verified {
             return Err(Dropped::Forged);
         }
-        // Only now: a forged packet must not move the window (RFC 4303, section 3.4.3).
+        // After verification, as a forged packet must not move the window (RFC 4303, section 3.4.3).
         if !window.accept(received.sequence.number()) {
             return Err(Dropped::Replayed);
         }

@@ -1,5 +1,5 @@
 //! Fuzz targets: SA files, and the frames of a burst.
-#![allow(clippy::missing_panics_doc, reason = "that they panic is what they are for")]
+#![allow(clippy::missing_panics_doc, reason = "fuzz targets panic on purpose")]
 
 use std::cell::RefCell;
 use std::mem;
@@ -13,10 +13,10 @@ use crate::captures::capture::Record;
 use crate::captures::tally::Tally;
 use crate::fuzz::{kind, outcome};
 
-/// Each form and cipher suite, by the source of its frames.
+/// One association per cipher suite, with different forms of the SCI.
 const ASSOCIATIONS: &str = include_str!("../../../../captures/macsec.toml");
 
-/// Any text as an SA file. What is wrong with it must be told in one line.
+/// Parses arbitrary text as an SA file. An error must be one line.
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("macsec.toml", text) {
@@ -33,14 +33,15 @@ pub fn associations(bytes: &[u8]) -> u64 {
 }
 
 thread_local! {
-    /// Both ends of the associations. They stay from one input to the next, since keys take long to make.
+    /// Both peers of the associations. Key setup is slow, so inputs share them.
     static ENDS: RefCell<(Sealer, Opener)> = {
-        let associations = || sa_file::parse("macsec.toml", ASSOCIATIONS).expect("associations as they should be").0;
+        let associations = || sa_file::parse("macsec.toml", ASSOCIATIONS).expect("valid associations").0;
         RefCell::new((Sealer::new(associations()), Opener::new(associations())))
     };
 }
 
-/// Which causes keep frames of a capture from being sealed, and from being opened. Every frame is handled or has one.
+/// Seals and opens frames of a capture and returns which causes occurred in each direction. Every frame must be handled
+/// or have a cause, and none may open.
 pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let mut sealed = Tally::<Unsealed>::new();
@@ -62,8 +63,9 @@ pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
     })
 }
 
-/// A burst of frames, each its number of bytes and these: they are taken for sealed ones, then sealed, and opened
-/// again, those with an odd number of bytes with a bit changed.
+/// Interprets arbitrary bytes as a burst of frames, each a length byte and content. The frames are opened and must be
+/// rejected. Then they are sealed and opened, with a flipped bit if their length is odd: exactly the unmodified ones must
+/// open.
 pub fn frames(bytes: &[u8]) -> u64 {
     let mut frames = Vec::new();
     let mut rest = bytes;

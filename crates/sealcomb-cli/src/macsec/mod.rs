@@ -1,7 +1,7 @@
-//! `sealcomb macsec`: the Ethernet frames of a capture into MACsec frames (IEEE 802.1AE) and back.
+//! `sealcomb macsec`: seals the Ethernet frames of a capture as MACsec frames (IEEE 802.1AE), and opens such captures.
 //!
-//! The protocol is the crate `sealcomb-macsec`; `transform` and `sa` are bursts of frames over it, and know of no
-//! files; the rest is the command.
+//! The crate `sealcomb-macsec` implements the protocol. `transform` and `sa` apply it to bursts of frames, without file
+//! I/O. The other modules implement the command.
 
 pub(crate) mod fuzz;
 mod report;
@@ -27,8 +27,9 @@ use report::Unopened;
 use sa::Sa;
 use transform::{Incoming, Opener, Sealer, Used};
 
-/// Turn the Ethernet frames of a capture into MACsec frames (IEEE 802.1AE) and back
+/// Seal the Ethernet frames of a capture as MACsec frames (IEEE 802.1AE), or open such a capture
 #[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct MacsecArgs {
     #[command(subcommand)]
     command: MacsecCommand,
@@ -36,64 +37,84 @@ pub(crate) struct MacsecArgs {
 
 #[derive(Subcommand, Debug)]
 enum MacsecCommand {
-    /// Seal each Ethernet frame of a capture into a MACsec frame
-    #[command(after_help = SEAL_STATUS)]
-    Seal(Seal),
-    /// Verify MACsec frames and give back the frames in them
+    /// Seal each Ethernet frame of a capture as a MACsec frame
     ///
-    /// Frames that are forged, late, replayed or have a bad SecTAG are dropped and counted.
-    #[command(after_help = OPEN_STATUS)]
+    /// Prints how many frames were sealed, why others were not, and the packet numbers used by each SA.
+    #[command(after_help = SEAL_HELP)]
+    Seal(Seal),
+    /// Verify the MACsec frames of a capture and restore the frames in them
+    ///
+    /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were opened and why
+    /// others were not.
+    #[command(after_help = OPEN_HELP)]
     Open(Open),
 }
 
-const SEAL_STATUS: &str = "\
-Packet numbers: nonces are made of them, and a nonce that comes twice under one key gives the plaintext away. So each \
-run goes on where the last one with the same key ended, wherever the SA file lies: the numbers are kept for each key \
-and user in $XDG_STATE_HOME/sealcomb, ~/.local/state/sealcomb, or the folder that --state names. They must not be \
-lost, nor an older copy come back. An SA file of another user is refused, because that user has numbers of their own. \
-When a SA's numbers are used up, frames are sealed under the next SA of the file that protects them.
-
-A frame check sequence (FCS) that the capture announces is removed; the output has none.
-
-Exit status: 0 if every frame that an SA protects was sealed; 1 if nothing was sealed, frames were clipped by the \
-capture, not whole, longer than any frame or of a link type that is not Ethernet, or their SAs had no packet numbers \
-left, or the capture was cut off; 2 for bad input, with no output written. The report counts the frames of each cause, \
-and those that are not ours: of key agreement (EAPOL), or that no SA protects.
-
+const EXAMPLES: &str = "\
 Examples:
   sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml
-  sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml --state /var/lib/sealcomb
+  sealcomb macsec open sealed.pcap opened.pcap --sa macsec.toml";
 
-The SA file, for GCM-AES-128 (a key of 32 bytes is GCM-AES-256; `ssci` and `salt` make it GCM-AES-XPN):
+const SEAL_HELP: &str = "\
+Packet numbers:
+  Nonces are built from packet numbers. A nonce that repeats under one key reveals the plaintexts.
+  Each run therefore continues after the last number used under the same key, wherever the SA file
+  is. The last numbers are stored per key and user in $XDG_STATE_HOME/sealcomb, in
+  ~/.local/state/sealcomb, or in the directory given by --state. Never delete them or restore an
+  older copy. An SA file owned by another user is rejected, because that user's numbers are stored
+  separately. When the numbers of an SA are used up, the next SA of the file that protects a frame
+  takes over.
+
+Frame check sequences:
+  A frame check sequence (FCS) that the capture declares is removed. The output has none.
+
+Exit status:
+  0  every frame protected by an SA was sealed
+  1  nothing was sealed; or frames were clipped by the capture, shorter than an Ethernet header,
+     too long, not Ethernet, or their SAs had no packet numbers left; or the capture is truncated
+  2  bad input; no output was written
+  EAPOL frames (key agreement) and frames that no SA protects are skipped and do not affect the
+  status.
+
+SA file, for GCM-AES-128; captures/README.md describes all fields:
   [[sa]]
   sci = \"0200000000010001\"
   an = 0
-  key = \"0123456789abcdef0123456789abcdef\"";
+  key = \"0123456789abcdef0123456789abcdef\"
+  A 32-byte key selects GCM-AES-256. The fields ssci and salt select GCM-AES-XPN.
 
-const OPEN_STATUS: &str = "\
-VLAN tags before a SecTAG were put there after the frame was sealed; they stay where they are. A frame check sequence \
-(FCS) that the capture announces is removed.
+Examples:
+  sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml
+  sealcomb macsec seal in.pcap sealed.pcapng --sa macsec.toml --state numbers";
 
-Exit status: 0 if every MACsec frame was opened; 1 if nothing was opened, frames were clipped by the capture, of a \
-link type that is not Ethernet, not valid, late or replayed, had a bad SecTAG, or were of an unknown SCI or an AN \
-without SA, or the capture was cut off; 2 for bad input, with no output written. The report counts the frames of each \
-cause, and those that are not MACsec.
+const OPEN_HELP: &str = "\
+VLAN tags that precede a SecTAG were added after sealing and are left in place. A frame check
+sequence (FCS) that the capture declares is removed.
 
-Example:
-  sealcomb macsec open sealed.pcap opened.pcap --sa macsec.toml";
+Exit status:
+  0  every MACsec frame was opened
+  1  nothing was opened; or frames were clipped by the capture, not Ethernet, not valid (wrong ICV),
+     late or replayed, had a bad SecTAG, an unknown SCI or an AN without an SA; or the capture is
+     truncated
+  2  bad input; no output was written
+  Frames that are not MACsec are skipped and do not affect the status.
+
+Examples:
+  sealcomb macsec open sealed.pcap opened.pcap --sa macsec.toml
+  sealcomb macsec open sealed.pcap opened.pcapng --sa macsec.toml --burst 64";
 
 #[derive(Args, Debug)]
 struct Transform {
-    /// Capture to read: pcap or pcapng, Ethernet
+    /// Capture to read, pcap or pcapng, with Ethernet frames
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
-    /// Capture to write, Ethernet too: as pcapng if its name ends in .pcapng, else as pcap
+    /// Capture to write, with Ethernet frames: pcapng if the name ends in .pcapng, else pcap
     #[arg(value_name = "OUT.pcap")]
     output: PathBuf,
-    /// Secure associations, in TOML
+    /// TOML file of secure associations
     #[arg(long, value_name = "FILE")]
     sa: PathBuf,
-    /// Frames that are processed at once
+    /// Number of frames per batch
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     burst: u16,
 }
@@ -102,12 +123,12 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Folder to keep the packet numbers in that keys have used [default: `$XDG_STATE_HOME/sealcomb`, or
+    /// Directory that stores the last packet number of each key [default: `$XDG_STATE_HOME/sealcomb` or
     /// `~/.local/state/sealcomb`]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Number the frames of each SA from N, whatever was used before, and keep no state: for demonstrations, and for
-    /// whoever keeps the numbers elsewhere. The same numbers must never serve twice under one key
+    /// Number the frames of each SA from N, ignore the numbers used before, and store none. Never use a number twice
+    /// under one key: use this option only for demonstrations, or if you keep track of the numbers yourself
     #[arg(long, value_name = "N", conflicts_with = "state", value_parser = clap::value_parser!(u64).range(1..))]
     start_pn: Option<u64>,
 }
@@ -116,13 +137,13 @@ struct Seal {
 struct Open {
     #[command(flatten)]
     transform: Transform,
-    /// For SAs with `ssci`: the packet number near which the capture begins, since frames carry its low half only
+    /// Approximate first packet number of the capture, for SAs with `ssci`: their frames contain only the low half
     /// [default: the SA's `pn`, or 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     start_pn: Option<u64>,
 }
 
-/// Runs the command. An error is one line that names the file and the place in it.
+/// Runs the command. Errors are one line, with the file and the position in it.
 pub(crate) fn run(args: MacsecArgs) -> Result<ExitCode> {
     match args.command {
         MacsecCommand::Seal(args) => seal(&args),
@@ -146,7 +167,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
         Some(first) => starting_at(first, associations)?,
     });
     if start_pn.is_some() && !keys_are_public {
-        warn("--start-pn: the same numbers must never serve twice under one key");
+        warn("--start-pn: never use the same number twice under one key");
     }
     let mut capture = open_capture(&args.input, is_ethernet)?;
     let mut writer =
@@ -156,7 +177,7 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     let take = || take_sequences(state.as_deref(), file, &keys);
     let mut sequences = if start_pn.is_none() { Some(take()?) } else { None };
     if let Some(sequences) = &sequences {
-        sealer.go_on(|key| sequences.last(key));
+        sealer.resume(|key| sequences.last(key));
     }
 
     let mut tally = Tally::new();
@@ -191,10 +212,11 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "sealed")
 }
 
-/// Seals the sample again and again, under other keys: no packet number may serve twice under those of the file.
+/// Measures sealing the sample repeatedly. Uses throwaway keys, because packet numbers must not repeat under the file's
+/// keys.
 fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
     let bursts: Vec<&[Record]> = sample.bursts().collect();
-    speed::tell("sealed under throwaway keys", size, || {
+    speed::measure("sealed under throwaway keys", size, || {
         let mut round = Round::default();
         for burst in &bursts {
             let laid_out = sealer.lay_out(burst);
@@ -208,13 +230,13 @@ fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Optio
     })
 }
 
-/// Has all associations begin at a number.
+/// Sets the first packet number of all associations.
 fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
     for sa in &mut associations {
         let last = sa.sak.last_pn();
         if first > last {
             let sci = sa.header.sci;
-            bail!("--start-pn {first}: SA {sci} has no `ssci`, so its numbers end at {last}");
+            bail!("--start-pn {first}: the last number of SA {sci} is {last}; with ssci and salt it has 64 bits");
         }
         sa.first = first;
     }
@@ -253,7 +275,7 @@ fn open(args: &Open) -> Result<ExitCode> {
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "opened")
 }
 
-/// The frames to open of a burst of records, with their times.
+/// Selects the frames to open from a burst of records, with their times, and counts the others.
 fn incoming<'a>(records: &'a [Record], tally: &mut Tally<Unopened>) -> (Vec<Duration>, Vec<Incoming<'a>>) {
     let mut frames = Vec::with_capacity(records.len());
     for record in records {
@@ -265,14 +287,14 @@ fn incoming<'a>(records: &'a [Record], tally: &mut Tally<Unopened>) -> (Vec<Dura
     frames.into_iter().unzip()
 }
 
-/// Opens the sample again and again.
+/// Measures opening the sample repeatedly.
 fn opening_speed(opener: &mut Opener, sample: &Sample, size: u16) -> Result<Option<String>> {
     let mut ignored = Tally::new();
     let bursts: Vec<Vec<Incoming<'_>>> =
         sample.bursts().map(|records| incoming(records, &mut ignored).1).collect();
-    speed::tell("opened", size, || {
+    speed::measure("opened", size, || {
         let mut round = Round::default();
-        opener.forget();
+        opener.reset();
         for burst in &bursts {
             for plain in opener.open(burst)?.into_iter().flatten() {
                 round.count(plain.len());

@@ -1,10 +1,10 @@
-//! Why frames are not sealed or opened.
+//! The report's causes: why frames were not sealed or opened.
 
 use super::transform::{Dropped, Unsealed};
 use crate::captures::tally::{Cause, Kind};
 
 const CLIPPED: &str = "clipped by the capture";
-const OTHER_LINK: &str = "of a link type that is not Ethernet";
+const OTHER_LINK: &str = "not Ethernet";
 
 impl Cause for Unsealed {
     const ALL: &'static [Self] = &[
@@ -19,12 +19,12 @@ impl Cause for Unsealed {
 
     fn name(self) -> &'static str {
         match self {
-            Self::NoFrame => "not whole frames",
-            Self::Uncontrolled => "of key agreement (EAPOL)",
-            Self::Unprotected => "that no SA protects",
-            Self::NoNumbers => "whose SAs have no packet numbers left",
+            Self::NoFrame => "shorter than an Ethernet header",
+            Self::Uncontrolled => "EAPOL (key agreement)",
+            Self::Unprotected => "not protected by any SA",
+            Self::NoNumbers => "without packet numbers left",
             Self::Clipped => CLIPPED,
-            Self::TooLong => "longer than any frame",
+            Self::TooLong => "longer than any Ethernet frame",
             Self::OtherLink => OTHER_LINK,
         }
     }
@@ -41,14 +41,14 @@ impl Cause for Unsealed {
     }
 }
 
-/// Why a frame is not opened.
+/// Why a frame was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unopened {
-    /// It has no SecTAG.
+    /// The frame has no SecTAG.
     Untagged,
-    /// The capture holds only the beginning of it.
+    /// The capture contains only the start of the frame.
     Clipped,
-    /// It is no Ethernet frame.
+    /// The link type is not Ethernet.
     OtherLink,
     Dropped(Dropped),
 }
@@ -74,7 +74,7 @@ impl Cause for Unopened {
             Self::Dropped(Dropped::Late) => "late or replayed",
             Self::Dropped(Dropped::BadTag) => "with a bad SecTAG",
             Self::Dropped(Dropped::UnknownSci) => "of unknown SCI",
-            Self::Dropped(Dropped::NotUsingSa) => "of an AN without SA",
+            Self::Dropped(Dropped::NotUsingSa) => "of an AN without an SA",
         }
     }
 

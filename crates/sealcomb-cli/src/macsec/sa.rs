@@ -1,25 +1,25 @@
-//! Secure associations as an SA file describes them.
+//! Secure associations from an SA file.
 
 use anyhow::Result;
 use sealcomb_macsec::{Header, Sak};
 use sealcomb_numbers::Fingerprint;
 
-/// A key of a channel, in one direction of traffic (IEEE 802.1AE-2018, 7.1.3).
+/// A secure association: one key of a secure channel, for one direction of traffic (IEEE 802.1AE-2018, 7.1.3).
 pub(crate) struct Sa {
     pub(crate) header: Header,
     pub(crate) sak: Sak,
-    /// Of the key and its transmitter.
+    /// The fingerprint of the key and its transmitter.
     pub(crate) fingerprint: Fingerprint,
-    /// Source address of the frames that it protects; `None` for all.
+    /// The source address of the frames that the association protects; `None` for all frames.
     pub(crate) source: Option<[u8; 6]>,
-    /// The first packet number to send, 1 or more.
+    /// The sender's first packet number, at least 1.
     pub(crate) first: u64,
-    /// How many numbers a frame may be late.
+    /// The receiver's replay window: by how many numbers a frame may be late.
     pub(crate) window: usize,
 }
 
 impl Sa {
-    /// An association of the same kind to measure with, whose key nobody else has: numbers may come again under it.
+    /// Returns an equal association with a random key, for measurements. Packet numbers may repeat under it.
     pub(crate) fn throwaway(&self) -> Result<Self> {
         let mut key = vec![0; self.sak.key_bytes()];
         sealcomb_random::fill(&mut key)?;

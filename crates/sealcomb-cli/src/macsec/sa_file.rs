@@ -1,22 +1,22 @@
-//! The TOML file that lists secure associations of MACsec.
+//! The TOML file of MACsec secure associations.
 //!
 //! ```toml
-//! keys-are-public = true            # optional: of a demonstration; no warning that others can read them
+//! keys-are-public = true      # optional, for demonstrations: no warning that other users can read the keys
 //!
 //! [[sa]]
-//! sci = "0200000000010001"          # secure channel: MAC address and port of its transmitter, in hex
-//! an = 0                            # association number, 0 to 3
-//! key = "000102…"                   # the SAK: 16 or 32 bytes in hex
-//! source = "020000000001"           # optional: frames from this address are protected; without it, all
-//! encrypt = true                    # optional: false leaves the frames readable, and protects them all the same
-//! send-sci = "always"               # optional: always; end-station, from the source address; never
-//! pn = 1                            # optional: the sender's first packet number
-//! window = 0                        # optional: how many numbers a frame may be late
-//! ssci = 1                          # extended packet numbers (GCM-AES-XPN-*): the transmitter's short number,
-//! salt = "…"                        # and the 12 bytes of the key's salt
+//! sci = "0200000000010001"    # secure channel: MAC address and port of its transmitter, in hex
+//! an = 0                      # association number, 0 to 3
+//! key = "000102…"             # the SAK: 16 or 32 bytes in hex
+//! source = "020000000001"     # optional: source address of the frames to protect (default: all)
+//! encrypt = true              # optional: false authenticates frames without encrypting them (default: true)
+//! send-sci = "always"         # optional: always, end-station (SCI from the source address) or never (default: always)
+//! pn = 1                      # optional: the sender's first packet number (default: 1)
+//! window = 0                  # optional: by how many numbers a frame may be late, 0 to 65536 (default: 0)
+//! ssci = 1                    # only for extended packet numbers (GCM-AES-XPN-*): the transmitter's SSCI
+//! salt = "…"                  # only with ssci: the key's salt, 12 bytes in hex
 //! ```
 //!
-//! A frame is sealed under the first association that protects it and still has numbers.
+//! A frame is sealed under the first association that protects it and has packet numbers left.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +27,8 @@ use sealcomb_numbers::Fingerprint;
 use super::sa::Sa;
 use crate::captures::fields::{Document, Fault, Fields, toml};
 
-/// Reads the file's text: its associations, and whether it calls its keys public. Errors are one line that begins with
-/// `name` and the number of the line at fault.
+/// Parses the file's text. Returns its associations and whether it declares its keys public. Errors are one line that
+/// begins with `name` and the line number.
 pub(crate) fn parse(name: &str, text: &str) -> Result<(Vec<Sa>, bool)> {
     sa_file(text).map_err(|fault| fault.in_file(name, text.as_bytes()))
 }
@@ -46,18 +46,18 @@ fn sa_file(text: &str) -> Result<(Vec<Sa>, bool), Fault> {
 
 fn array<const N: usize>(entry: &Fields<'_>, name: &'static str, taker: &str) -> Result<[u8; N], Fault> {
     let field = entry.require(name)?;
-    field.bytes(taker, &[N])?.try_into().map_err(|_| field.fault("its length is wrong"))
+    field.bytes(taker, &[N])?.try_into().map_err(|_| field.fault("wrong length"))
 }
 
 fn sci(entry: &Fields<'_>) -> Result<Sci, Fault> {
-    Ok(Sci(array(entry, "sci", "a channel")?))
+    Ok(Sci(array(entry, "sci", "a secure channel")?))
 }
 
 fn an(entry: &Fields<'_>) -> Result<u8, Fault> {
     Ok(entry.require("an")?.number(0..=3)? as u8)
 }
 
-/// What the nonces of the association have of the transmitter: the SCI, or the SSCI with extended numbers.
+/// Returns the part of the nonces that identifies the transmitter: the SCI, or the SSCI with extended packet numbers.
 fn transmitter(entry: &Fields<'_>) -> Result<Vec<u8>, Fault> {
     match ssci(entry)? {
         None => Ok(sci(entry)?.0.to_vec()),
@@ -70,21 +70,21 @@ fn ssci(entry: &Fields<'_>) -> Result<Option<u32>, Fault> {
     Ok(ssci.map(|ssci| ssci as u32))
 }
 
-/// The receiver finds the association by its channel and number.
+/// Rejects duplicate pairs of SCI and AN, by which the receiver finds an association.
 fn refuse_shared_numbers(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {
         if let Some(other) = seen.insert((sci(entry)?, an(entry)?), i + 1) {
-            let what = format!("the SA that comes as no. {other} has the same number in the same channel");
+            let what = format!("SA number {other} in this file has the same SCI and AN");
             return Err(entry.require("an")?.fault(what));
         }
     }
     Ok(())
 }
 
-/// Several transmitters may have one key, but none may have it twice, nor two of them the same short number: nonces
-/// would come twice. Nor may a key serve with both lengths of numbers, nor with two salts, which can make the short
-/// numbers of two transmitters equal.
+/// Rejects associations whose nonces can repeat. Several transmitters may share a key, but a transmitter must not use it
+/// in two associations, and two transmitters under one key need different SSCIs. A key must have either 32-bit or
+/// extended packet numbers, and only one salt: two salts could make the SSCIs of two transmitters equal.
 fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     let mut lengths = HashMap::new();
@@ -93,19 +93,20 @@ fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
         let field = entry.require("key")?;
         let key = field.hex()?;
         if !seen.insert((key.clone(), transmitter(entry)?)) {
-            return Err(
-                field.fault("this key is used twice by one transmitter; every SA of a channel needs its own")
-            );
+            return Err(field.fault(
+                "duplicate key of one transmitter; every SA of a channel needs its own key, and every \
+                 transmitter its own ssci",
+            ));
         }
         if let Some(salt) = entry.get("salt") {
             let bytes = salt.hex()?;
             if salts.insert(key.clone(), bytes.clone()).is_some_and(|other| other != bytes) {
-                return Err(salt.fault("its key has another salt in this file; a salt belongs to its key"));
+                return Err(salt.fault("another SA with this key has a different salt; a key has one salt"));
             }
         }
         let is_extended = ssci(entry)?.is_some();
         if lengths.insert(key, is_extended).is_some_and(|other| other != is_extended) {
-            return Err(field.fault("this key is used with extended packet numbers and without"));
+            return Err(field.fault("another SA uses this key with packet numbers of the other length"));
         }
     }
     Ok(())
@@ -126,7 +127,7 @@ fn association(entry: &Fields<'_>) -> Result<Sa, Fault> {
     if form == SciForm::EndStation && sci != Sci::new(sci.address(), 1) {
         return Err(entry
             .require("send-sci")?
-            .fault("an end station's channel has port 1, so its sci ends in 0001"));
+            .fault("end-station requires port 1, that is, an sci that ends in 0001"));
     }
     Ok(Sa {
         header: Header {
@@ -148,10 +149,10 @@ fn sak(entry: &Fields<'_>) -> Result<Sak, Fault> {
     let key = field.bytes("a SAK", &[16, 32])?;
     let sak = match ssci(entry)? {
         None => {
-            entry.refuse("salt", "it goes with ssci, for extended packet numbers")?;
+            entry.refuse("salt", "requires ssci (extended packet numbers)")?;
             Sak::new(&key, sci(entry)?)
         }
-        Some(ssci) => Sak::extended(&key, ssci, array(entry, "salt", "an extended packet number's key")?),
+        Some(ssci) => Sak::extended(&key, ssci, array(entry, "salt", "GCM-AES-XPN")?),
     };
     sak.map_err(|error| field.fault(error))
 }

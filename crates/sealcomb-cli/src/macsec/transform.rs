@@ -1,4 +1,4 @@
-//! Sealing and opening bursts of Ethernet frames.
+//! Seals and opens bursts of Ethernet frames.
 
 use std::borrow::Cow;
 
@@ -12,40 +12,41 @@ use super::sa::Sa;
 use crate::captures::capture::Record;
 use crate::captures::sequences::{self, Wanted};
 
-/// The longest frame that is sealed or opened: above any that Ethernet has.
-const FRAME_BYTES: usize = 1 << 16;
-/// Destination and source.
+/// Maximum size of a frame to seal, above any that Ethernet allows.
+const MAX_FRAME_BYTES: usize = 1 << 16;
+/// Size of destination and source address together.
 const ADDRESS_BYTES: usize = 12;
-/// These and the EtherType.
+/// Size of an Ethernet header: addresses and EtherType.
 const HEADER_BYTES: usize = 14;
-/// Of IEEE 802.1Q and 802.1ad, and what was used before the latter.
+/// EtherTypes of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
 const VLAN_TAGS: [[u8; 2]; 4] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00], [0x92, 0x00]];
 const VLAN_TAG_BYTES: usize = 4;
-/// Of key agreement and port access control: it goes through the uncontrolled port, never protected (IEEE 802.1X).
+/// EtherType of key agreement and port access control (IEEE 802.1X). Such frames use the uncontrolled port and are never
+/// protected.
 const EAPOL: [u8; 2] = [0x88, 0x8e];
 
-/// The sending end of an association.
+/// The sender of an association.
 struct Sender {
     sa: Sa,
     numbers: Numbers,
 }
 
-/// Why a frame is not sealed.
+/// Why a frame was not sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unsealed {
-    /// It is shorter than an Ethernet header.
+    /// The frame is shorter than an Ethernet header.
     NoFrame,
-    /// It is longer than any frame.
+    /// The frame is longer than any Ethernet frame.
     TooLong,
-    /// The capture holds only the beginning of it.
+    /// The capture contains only the start of the frame.
     Clipped,
-    /// It is no Ethernet frame.
+    /// The link type is not Ethernet.
     OtherLink,
-    /// It belongs to the uncontrolled port.
+    /// The frame belongs to the uncontrolled port.
     Uncontrolled,
-    /// No association protects it.
+    /// No association protects the frame.
     Unprotected,
-    /// Those that do have no numbers left.
+    /// The associations that protect the frame have no packet numbers left.
     NoNumbers,
 }
 
@@ -56,25 +57,26 @@ pub(crate) struct Used {
     pub(crate) numbers: sequences::Used,
 }
 
-/// Turns frames into sealed ones.
+/// Seals frames.
 pub(crate) struct Sealer {
     senders: Vec<Sender>,
 }
 
 impl Sealer {
-    /// Packet numbers begin where the associations say.
+    /// A sealer whose packet numbers start at the associations' first ones.
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         let sender = |sa: Sa| Sender { numbers: Numbers::new(sa.first, sa.sak.last_pn()), sa };
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
-    /// Of each association.
+    /// The fingerprints of all associations' keys and transmitters.
     pub(crate) fn fingerprints(&self) -> Vec<sealcomb_numbers::Fingerprint> {
         self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
     }
 
-    /// Has each association go on after the number that its key has used last, `None` if it used none.
-    pub(crate) fn go_on(&mut self, last: impl Fn(sealcomb_numbers::Fingerprint) -> Option<u64>) {
+    /// Makes each association continue after the last number used under its key, which `last` returns. An association
+    /// whose first number is higher still starts there.
+    pub(crate) fn resume(&mut self, last: impl Fn(sealcomb_numbers::Fingerprint) -> Option<u64>) {
         for Sender { sa, numbers } in &mut self.senders {
             if let Some(last) = last(sa.fingerprint) {
                 numbers.resume_after(last);
@@ -82,7 +84,8 @@ impl Sealer {
         }
     }
 
-    /// The numbers taken so far, which must be kept before a frame is sealed under them.
+    /// The last number taken so far, for each association. These numbers must be stored before frames are sealed under
+    /// them.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = Wanted> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (_, number) = numbers.used()?;
@@ -90,7 +93,7 @@ impl Sealer {
         })
     }
 
-    /// The packet numbers used so far, by association; those that sealed nothing are left out.
+    /// The packet numbers used so far by each association that has sealed frames.
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (first, last) = numbers.used()?;
@@ -99,12 +102,12 @@ impl Sealer {
         })
     }
 
-    /// Gives each frame of a burst its association and number.
+    /// Assigns an association and a packet number to each frame of a burst.
     pub(crate) fn lay_out(&mut self, burst: &[Record]) -> Vec<Result<LaidOut, Unsealed>> {
         burst.iter().map(|record| self.lay_out_frame(record)).collect()
     }
 
-    /// One sealed frame for each that was laid out, in order, or why there is none.
+    /// Seals a burst. Returns each sealed frame or the reason why it was not sealed, in order.
     pub(crate) fn seal(
         &self,
         mut frames: Vec<Result<LaidOut, Unsealed>>,
@@ -118,12 +121,12 @@ impl Sealer {
         Ok(frames.into_iter().map(|frame| Ok(frame?.frame)).collect())
     }
 
-    /// Takes the next number of the first association that protects the frame and has one.
+    /// Takes the next number of the first association that protects the frame and has numbers left.
     fn lay_out_frame(&mut self, record: &Record) -> Result<LaidOut, Unsealed> {
         if !matches!(record.link, DataLink::ETHERNET) {
             return Err(Unsealed::OtherLink);
         }
-        if record.original > FRAME_BYTES {
+        if record.original > MAX_FRAME_BYTES {
             return Err(Unsealed::TooLong);
         }
         let frame = &record.frame[..];
@@ -134,8 +137,8 @@ impl Sealer {
             return Err(Unsealed::Uncontrolled);
         }
         if record.is_clipped() {
-            let is_ours = self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame));
-            return Err(if is_ours { Unsealed::Clipped } else { Unsealed::Unprotected });
+            let is_protected = self.senders.iter().any(|Sender { sa, .. }| protects(sa, frame));
+            return Err(if is_protected { Unsealed::Clipped } else { Unsealed::Unprotected });
         }
         let mut why = Unsealed::Unprotected;
         for (i, Sender { sa, numbers }) in self.senders.iter_mut().enumerate() {
@@ -152,8 +155,9 @@ impl Sealer {
     }
 }
 
-/// A frame that is laid out and not sealed yet.
+/// A sealed frame's buffer with addresses and user data in place, before sealing.
 pub(crate) struct LaidOut {
+    /// Index of the sender.
     sender: usize,
     pn: u64,
     frame: Vec<u8>,
@@ -163,43 +167,43 @@ fn protects(sa: &Sa, frame: &[u8]) -> bool {
     sa.source.is_none_or(|source| frame[6..12] == source)
 }
 
-/// The receiving end of an association.
+/// The receiver of an association.
 struct Receiver {
     sa: Sa,
     window: Window,
 }
 
 impl Receiver {
-    /// A frame may be as late as the window is long. One that comes twice is dropped, which the standard lets happen
-    /// within the window (10.6.5): no sender seals two frames with one number.
     fn new(sa: Sa) -> Self {
         Self { window: Self::window(&sa), sa }
     }
 
+    /// A new replay window. Frames may be late by up to its size. Unlike the standard, which accepts duplicates within
+    /// the window (10.6.5), it rejects them: no sender seals two frames with one number.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window.max(1), sa.first)
     }
 }
 
-/// Why a received frame is dropped, with the names of IEEE 802.1AE-2018, 10.7.9.
+/// Why a received frame is dropped, by the counters of IEEE 802.1AE-2018, 10.7.9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
-    /// `InPktsBadTag`: its SecTAG or its length is invalid.
+    /// `InPktsBadTag`: the SecTAG or the frame's length is invalid.
     BadTag,
-    /// `InPktsNoSCI`: no association is of its channel.
+    /// `InPktsNoSCI`: no association belongs to the frame's channel.
     UnknownSci,
-    /// `InPktsNotUsingSA`: its channel has no association of this number.
+    /// `InPktsNotUsingSA`: the channel has no association with the frame's AN.
     NotUsingSa,
-    /// `InPktsLate`: its packet number is below the window, or came before.
+    /// `InPktsLate`: the packet number is below the window or was received before.
     Late,
-    /// `InPktsNotValid`: its ICV is wrong.
+    /// `InPktsNotValid`: the ICV is wrong.
     NotValid,
 }
 
-/// A frame with a SecTAG, on its way in.
+/// A received frame with a SecTAG.
 pub(crate) struct Incoming<'a> {
-    /// Without the VLAN tags that come before the SecTAG: they were put there after the frame was sealed, as it is
-    /// where MACsec runs on a VLAN's interface.
+    /// The frame without VLAN tags that precede the SecTAG. They were added after sealing, for example by MACsec on a
+    /// VLAN interface.
     frame: Cow<'a, [u8]>,
     vlan_tags: &'a [u8],
     tag: Option<SecTag>,
@@ -228,7 +232,8 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Where the SecTAG is if there is one: behind the addresses and the VLAN tags. `None`: the frame ends before.
+/// Returns the offset of the EtherType after the addresses and VLAN tags, where a SecTAG begins. `None`: the frame ends
+/// before.
 fn tag_at(frame: &[u8]) -> Option<usize> {
     let mut at = ADDRESS_BYTES;
     loop {
@@ -240,15 +245,16 @@ fn tag_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// A received frame whose association is known.
+/// A received frame whose association has been found.
 struct Received {
+    /// Index of the receiver.
     receiver: usize,
     tag: SecTag,
     pn: u64,
     frame: Vec<u8>,
 }
 
-/// Turns sealed frames back.
+/// Opens frames.
 pub(crate) struct Opener {
     receivers: Vec<Receiver>,
 }
@@ -258,14 +264,14 @@ impl Opener {
         Self { receivers: associations.into_iter().map(Receiver::new).collect() }
     }
 
-    /// Forgets which frames have come, so that those of a measurement can come again.
-    pub(crate) fn forget(&mut self) {
+    /// Resets all replay windows, so that a measurement can open the same frames again.
+    pub(crate) fn reset(&mut self) {
         for Receiver { sa, window } in &mut self.receivers {
             *window = Receiver::window(sa);
         }
     }
 
-    /// The frame that was protected in each of the burst, in order, or why there is none.
+    /// Opens a burst. Returns each original frame or the reason why it is dropped, in order.
     pub(crate) fn open(&mut self, burst: &[Incoming<'_>]) -> Result<Vec<Result<Vec<u8>, Dropped>>> {
         let mut received: Vec<Result<Received, Dropped>> =
             burst.iter().map(|incoming| self.look_up(incoming)).collect();
@@ -314,7 +320,8 @@ impl Opener {
         Ok(Received { receiver, tag, pn, frame: incoming.frame.to_vec() })
     }
 
-    /// A frame that does not say whose it is comes from the only peer, if there is a single one.
+    /// Returns the channel of a frame. A frame that does not identify its channel belongs to the only peer that omits the
+    /// SCI. `None`: there is no such peer, or more than one.
     fn channel(&self, tag: &SecTag) -> Option<Sci> {
         match tag.channel {
             Channel::Sci(sci) => Some(sci),
@@ -335,7 +342,7 @@ impl Opener {
         if !is_verified {
             return Err(Dropped::NotValid);
         }
-        // Only now: a forged frame must not move the window.
+        // After verification, as a forged frame must not move the window.
         if !self.receivers[received.receiver].window.accept(received.pn) {
             return Err(Dropped::Late);
         }

@@ -1,4 +1,4 @@
-//! A folder with the numbers of keys, a file for each.
+//! Directories that contain the last numbers of keys, one file per key.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -8,46 +8,46 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use sealcomb_numbers::Fingerprint;
 
-use super::{file, unkept};
+use super::{file, not_stored};
 
-/// Where `sealcomb` keeps the state of this user: below `$XDG_STATE_HOME`, or `~/.local/state`.
+/// Returns the user's state directory: `sealcomb` in `$XDG_STATE_HOME` or in `~/.local/state`.
 pub(super) fn of_user() -> Option<PathBuf> {
-    // The XDG Base Directory Specification has paths ignored that are not absolute.
+    // The XDG Base Directory Specification requires relative paths to be ignored.
     let set = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || std::env::home_dir().filter(|home| home.is_absolute());
     Some(set.or_else(|| Some(home()?.join(".local/state")))?.join("sealcomb"))
 }
 
-/// A folder that is there and nobody else's.
+/// A directory that exists and that only this user can write.
 pub(super) struct Folder {
-    /// Without symbolic links.
+    /// Canonical, without symbolic links.
     path: PathBuf,
-    /// What the files hold. Nobody else may change them while this run has its locks.
+    /// The content of the files. While this run holds its locks, no other run changes them.
     last: BTreeMap<Fingerprint, u64>,
 }
 
 impl Folder {
-    /// Makes the folder if it is not there, for this user alone.
+    /// Opens the directory. If it does not exist, creates it with mode 700.
     pub(super) fn prepare(path: &Path) -> Result<Self> {
-        let fault = |error: io::Error| unkept(path, &error.kind());
+        let fault = |error: io::Error| not_stored(path, &error.kind());
         if path.is_file() {
             bail!(
-                "{0}: numbers are kept in a folder, and this is a file; if an earlier version kept numbers in it, \
-                 move it into a folder: mkdir -m 700 {0}.d && mv {0} {0}.d/earlier.sequence, then --state {0}.d",
+                "{0}: is a file; expected a directory. If an earlier version stored numbers in it, move it into a \
+                 directory: run mkdir -m 700 {0}.d && mv {0} {0}.d/earlier.sequence, then use --state {0}.d",
                 path.display()
             );
         }
         if path.is_symlink() && !path.exists() {
-            return Err(unkept(path, &"it is a symbolic link that leads nowhere"));
+            return Err(not_stored(path, &"dangling symbolic link"));
         }
         create(path).map_err(fault)?;
         let path = path.canonicalize().map_err(fault)?;
-        let metadata = fs::metadata(&path).map_err(|error| unkept(&path, &error.kind()))?;
+        let metadata = fs::metadata(&path).map_err(|error| not_stored(&path, &error.kind()))?;
         if !metadata.is_dir() {
-            return Err(unkept(&path, &"it is not a folder"));
+            return Err(not_stored(&path, &"not a directory"));
         }
-        if let Some(why) = file::mistrust(&metadata) {
-            return Err(unkept(&path, &why));
+        if let Some(why) = file::distrust(&metadata) {
+            return Err(not_stored(&path, &why));
         }
         Ok(Self { path, last: BTreeMap::new() })
     }
@@ -56,7 +56,7 @@ impl Folder {
         &self.path
     }
 
-    /// Whether files can be made in it.
+    /// Whether files can be created in the directory.
     pub(super) fn is_writable(&self) -> bool {
         tempfile::tempfile_in(&self.path).is_ok()
     }
@@ -71,7 +71,7 @@ impl Folder {
         Ok(&self.last)
     }
 
-    /// Files of an earlier version, which had the numbers of many keys in one.
+    /// Files of early versions, which contain the numbers of several keys.
     pub(super) fn earlier_files(&self) -> Result<Vec<PathBuf>> {
         let listed = || -> io::Result<Vec<PathBuf>> {
             let paths = fs::read_dir(&self.path)?.map(|entry| Ok(entry?.path()));
@@ -79,21 +79,21 @@ impl Folder {
             paths.retain(|path| path.extension().is_some_and(|extension| extension == "sequence"));
             Ok(paths)
         };
-        listed().map_err(|error| unkept(&self.path, &error.kind()))
+        listed().map_err(|error| not_stored(&self.path, &error.kind()))
     }
 
-    /// Replaces the files of keys. They are on the disk when this returns.
+    /// Replaces the files of keys. They are on disk when this returns.
     pub(super) fn write(&mut self, numbers: &BTreeMap<Fingerprint, u64>) -> Result<()> {
         for (key, number) in numbers {
             let path = self.file(*key);
-            // Where locks do nothing, as on some network file systems, another run may have come in between.
+            // Detects concurrent runs on file systems without working locks, such as some network file systems.
             if file::read_one(&path, *key)? != self.last.get(key).copied() {
-                return Err(unkept(&path, &"something else changed it during this run"));
+                return Err(not_stored(&path, &"another process changed it during this run"));
             }
             file::replace(&path, &self.path, *key, *number)?;
             self.last.insert(*key, *number);
         }
-        file::sync_folder(&self.path).map_err(|error| unkept(&self.path, &error.kind()))
+        file::sync_folder(&self.path).map_err(|error| not_stored(&self.path, &error.kind()))
     }
 
     fn file(&self, key: Fingerprint) -> PathBuf {
@@ -101,7 +101,7 @@ impl Folder {
     }
 }
 
-/// Makes a folder and those above it. They are on the disk when this returns.
+/// Creates a directory and its parents. They are on disk when this returns.
 fn create(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -112,16 +112,16 @@ fn create(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(path) {
-        // Another run was faster.
+        // Another run created it in the meantime.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         created => created?,
     }
     file::sync_folder(parent)
 }
 
-/// Locks keys in folders, always in the same order, so that two runs never wait for each other. A lock is a file of
-/// its own: a key's file is replaced at each writing, and a lock would go with the old one. Keys share 256 locks,
-/// because a process may not have many more files open.
+/// Locks keys in directories, always in the same order to prevent deadlocks. Locks are separate files: a key's file is
+/// replaced by each write, which would invalidate a lock on it. Keys share 256 locks per directory, because processes
+/// have a limit on open files.
 pub(super) fn lock(
     folders: &[Folder],
     keys: &[Fingerprint],
@@ -134,13 +134,13 @@ pub(super) fn lock(
         .collect();
     names
         .iter()
-        .map(|name| lock_one(name, &mut waiting).map_err(|error| unkept(name, &error.kind())))
+        .map(|name| lock_one(name, &mut waiting).map_err(|error| not_stored(name, &error.kind())))
         .collect()
 }
 
 fn lock_one(path: &Path, waiting: &mut Option<impl FnOnce(&Path)>) -> io::Result<File> {
     loop {
-        // To open a pipe would wait for somebody who reads from it.
+        // Opening a named pipe would block until another process reads from it.
         if fs::symlink_metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -155,7 +155,7 @@ fn lock_one(path: &Path, waiting: &mut Option<impl FnOnce(&Path)>) -> io::Result
             }
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Somebody may have removed or replaced it in between: then others lock another file.
+        // If the file was removed or replaced in the meantime, other runs lock another one.
         if is_same(&file, path)? {
             return Ok(file);
         }
@@ -168,12 +168,12 @@ fn is_same(file: &File, path: &Path) -> io::Result<bool> {
     let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        there => Ok(identity(there?) == identity(file.metadata()?)),
+        metadata => Ok(identity(metadata?) == identity(file.metadata()?)),
     }
 }
 
 #[cfg(not(unix))]
-#[allow(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
+#[allow(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
 fn is_same(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
