@@ -1,4 +1,4 @@
-//! `sealcomb list` and what the command says of itself.
+//! `sealcomb list`, `--help`, `--version`, and invalid arguments.
 #![allow(missing_docs, unreachable_pub, dead_code)]
 
 mod run;
@@ -33,9 +33,9 @@ fn cells<'a>(list: &'a str, id: &str) -> Vec<&'a str> {
     row.split(['│', '┆', '|']).map(str::trim).filter(|cell| !cell.is_empty()).collect()
 }
 
-/// As the papers' tables of modes print it, and SP 800-38A for what they leave out.
+/// The expected values are from the papers' tables of modes, and from SP 800-38A for modes that they omit.
 #[test]
-fn every_algorithm_is_listed_with_how_it_is_built() {
+fn every_algorithm_is_listed_with_its_properties() {
     for arguments in [&["list"][..], &["list", "--markdown"]] {
         let run = sealcomb(arguments);
         for (id, parallel, inverse_free, online) in [
@@ -61,7 +61,7 @@ fn the_lists_are_no_wider_than_a_terminal() {
 }
 
 #[test]
-fn every_mode_is_listed_with_its_status_and_the_reason_for_it() {
+fn every_mode_is_listed_with_its_status_and_reason() {
     let run = sealcomb(&["list"]);
     let words: Vec<&str> = run.stdout.split(|c: char| c.is_whitespace() || c == '│').collect();
     for algorithm in ALGORITHMS {
@@ -88,7 +88,7 @@ fn a_forced_backend_is_in_use() {
 }
 
 #[test]
-fn a_backend_of_no_name_is_refused() {
+fn an_unknown_backend_is_refused() {
     for command in
         [&["list"] as &[&str], &["list", "--markdown"], &["study", "--quick"], &["vectors", "no-such-file"]]
     {
@@ -97,13 +97,13 @@ fn a_backend_of_no_name_is_refused() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_mistake() {
+fn a_closed_standard_output_is_not_an_error() {
     let run = sealcomb_unread(&["list"]);
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
 
 #[test]
-fn help_has_examples_and_the_exit_statuses() {
+fn help_contains_examples_and_exit_statuses() {
     let run = sealcomb(&["--help"]);
     assert_eq!(run.status, 0);
     for word in ["sealcomb study --quick", "sealcomb vectors", "Exit status"] {
@@ -118,11 +118,11 @@ fn the_version_is_the_packages() {
 }
 
 #[test]
-fn a_command_of_no_name_is_refused_in_one_line() {
+fn an_unknown_command_is_refused_in_one_line() {
     sealcomb(&["stduy"]).assert_refused(&["stduy"]);
 }
 
 #[test]
-fn no_command_is_refused() {
+fn a_missing_command_is_refused() {
     assert_eq!(sealcomb::<&str>(&[]).status, 2);
 }

@@ -29,7 +29,7 @@ const ECB: &str = r#"{
   ]
 }"#;
 
-/// The designers' test cases 1 and 2.
+/// Test cases 1 and 2 of the GCM specification.
 const GCM: &str = r#"{
   "algorithm": "aes128-gcm", "tests": [
     {"id": 1, "key": "00000000000000000000000000000000", "nonce": "000000000000000000000000", "aad": "", "msg": "",
@@ -40,7 +40,7 @@ const GCM: &str = r#"{
   ]
 }"#;
 
-/// Published test vectors of Serpent with keys of 128 and 192 bits.
+/// Published test vectors of Serpent with 128-bit and 192-bit keys.
 const SERPENT: &str = r#"{
   "algorithm": "serpent", "block_bytes": 16, "key_bytes": [16, 24], "tests": [
     {"id": 1, "key": "00000000000000000000000000000000", "pt": "d29d576fcea3a3a7ed9099f29273d78e",
@@ -55,7 +55,7 @@ fn check(content: &str) -> Run {
     sealcomb(&["vectors".as_ref(), path.as_os_str()])
 }
 
-/// The two numbers of the last line.
+/// The numbers of passed and failed checks, from the last line.
 fn totals(run: &Run) -> (usize, usize) {
     let last = run.stdout.lines().last().unwrap();
     let (passed, failed) = last.split_once(" passed, ").unwrap();
@@ -73,7 +73,7 @@ fn right_answers_pass_for_a_block_cipher_a_cipher_a_mac_and_an_aead() {
 }
 
 #[test]
-fn the_answers_of_the_models_pass_for_every_algorithm() {
+fn answers_of_the_reference_models_pass_for_every_algorithm() {
     let folder = tempfile::tempdir().unwrap();
     let mut arguments = vec!["vectors".into()];
     for algorithm in ALGORITHMS {
@@ -103,23 +103,23 @@ fn a_wrong_tag_fails_with_status_1_and_names_the_test() {
     assert!(run.stdout.contains("test two"), "{}", run.stdout);
 }
 
-/// A file of the folder `testvectors`.
+/// The path of a file in `testvectors`.
 fn published(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../testvectors", name].iter().collect()
 }
 
-/// Sealing and opening, alone and in batches, in place and elsewhere.
+/// Ways of processing a message: sealing and opening as a single message, in a batch in place, and out of place.
 const WAYS: usize = 6;
 
 #[test]
-fn a_wrong_tag_among_many_right_ones_is_blamed_alone_and_once_for_each_way_of_a_backend() {
+fn a_single_wrong_tag_fails_once_per_backend_and_way_of_processing() {
     let right = fs::read_to_string(published("aes128-gcm.json")).unwrap();
     let wrong = right.replace("\"tag\": \"077931", "\"tag\": \"077932");
     assert_ne!(wrong, right);
     for backend in Backend::available() {
         let (_folder, path) = file("answers.json", &wrong);
         let run = sealcomb_on(backend.name(), &["vectors".as_ref(), path.as_os_str()]);
-        // Where a batch forged its tag anyway, nothing is said of it.
+        // A way that forges this tag anyway does not fail.
         let failed = totals(&run).1;
         assert!(run.status == 1 && (3..=WAYS).contains(&failed), "{}", run.stdout);
         let failures: Vec<&str> = run.stdout.lines().filter(|line| line.starts_with("  failed: ")).collect();
@@ -130,7 +130,7 @@ fn a_wrong_tag_among_many_right_ones_is_blamed_alone_and_once_for_each_way_of_a_
 }
 
 #[test]
-fn a_forced_backend_is_the_only_one_that_is_checked() {
+fn only_a_forced_backend_is_checked() {
     let (_folder, path) = file("answers.json", &GCM.replace("0388dace", "0388dacf"));
     for backend in Backend::available() {
         let run = sealcomb_on(backend.name(), &["vectors".as_ref(), path.as_os_str()]);
@@ -146,7 +146,7 @@ fn a_forced_backend_is_the_only_one_that_is_checked() {
 }
 
 #[test]
-fn a_forced_backend_that_is_not_there_is_refused_with_the_reason() {
+fn an_unavailable_forced_backend_is_refused_with_the_reason() {
     let (_folder, path) = file("answers.json", GCM);
     let refused = |backend| sealcomb_on(backend, &["vectors".as_ref(), path.as_os_str()]);
     refused("nonsense").assert_refused(&["SEALCOMB_BACKEND", "no backend has this name", "portable, "]);
@@ -157,12 +157,12 @@ fn a_forced_backend_that_is_not_there_is_refused_with_the_reason() {
 }
 
 #[test]
-fn backends_that_are_skipped_are_told_with_the_reason() {
+fn skipped_backends_are_printed_with_the_reason() {
     let run = check(GCM);
-    let told: Vec<&str> = run.stdout.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
+    let printed: Vec<&str> = run.stdout.lines().filter_map(|line| line.strip_prefix("skipped: ")).collect();
     let skipped: Vec<String> =
         Backend::names().filter_map(|name| Backend::named(name).err()).map(|why| why.to_string()).collect();
-    assert_eq!(told, skipped);
+    assert_eq!(printed, skipped);
 }
 
 #[test]
@@ -209,17 +209,17 @@ fn a_key_of_a_wrong_length_is_refused_with_its_test() {
 }
 
 #[test]
-fn a_message_that_is_longer_than_its_ciphertext_is_refused() {
+fn a_message_longer_than_its_ciphertext_is_refused() {
     check(&ECB.replace("6bc1bee2", "6bc1bee2ff")).assert_refused(&["answers.json", "test 1"]);
 }
 
 #[test]
-fn a_file_without_tests_proves_nothing_and_is_refused() {
+fn a_file_without_tests_is_refused() {
     check(r#"{"algorithm": "aes128-gcm", "tests": []}"#).assert_refused(&["answers.json", "no tests"]);
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     sealcomb(&["vectors", "no-such-file.json"]).assert_refused(&["no-such-file.json"]);
 }
 
@@ -232,6 +232,6 @@ fn a_bad_file_is_refused_before_good_ones_are_run() {
 }
 
 #[test]
-fn without_a_file_there_is_nothing_to_do() {
+fn vectors_requires_a_file() {
     sealcomb(&["vectors"]).assert_refused(&["FILE"]);
 }

@@ -150,7 +150,9 @@ fn encrypt(packets: &mut [Outgoing<'_>]) -> Result<(), SealError> {
     let inputs: ArrayVec<PacketInputs, AT_ONCE> =
         packets.iter().map(|packet| PacketInputs::new(packet.suite, packet.sequence, packet.esp)).collect();
     let mut jobs: ArrayVec<SealJob<'_>, AT_ONCE> = ArrayVec::new();
-    for (Outgoing { suite, esp, .. }, PacketInputs { nonce, additional_data }) in packets.iter_mut().zip(&inputs) {
+    for (Outgoing { suite, esp, .. }, PacketInputs { nonce, additional_data }) in
+        packets.iter_mut().zip(&inputs)
+    {
         let layout = suite.layout();
         let icv_at = esp.len() - layout.icv;
         let (covered, icv) = esp.split_at_mut(icv_at);

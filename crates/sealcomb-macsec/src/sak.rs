@@ -25,7 +25,9 @@ pub enum SakError {
 impl fmt::Display for SakError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::KeyLength => f.write_str("wrong length of SAK; GCM-AES-128 takes 16 bytes, GCM-AES-256 takes 32"),
+            Self::KeyLength => {
+                f.write_str("wrong length of SAK; GCM-AES-128 takes 16 bytes, GCM-AES-256 takes 32")
+            }
             Self::Library(error) => error.fmt(f),
         }
     }

@@ -94,7 +94,8 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn require(&self, name: &'static str) -> Result<Field<'a>, Fault> {
-        self.get(name).ok_or_else(|| Fault { at: self.at, what: format!("missing field `{name}` in this SA") })
+        self.get(name)
+            .ok_or_else(|| Fault { at: self.at, what: format!("missing field `{name}` in this SA") })
     }
 
     pub(crate) fn refuse(&self, name: &'static str, why: &str) -> Result<(), Fault> {
@@ -140,11 +141,7 @@ impl<'a> Field<'a> {
             _ => None,
         };
         number.filter(|number| range.contains(number)).ok_or_else(|| {
-            self.fault(format!(
-                "expected a number from {} to {}, without quotes",
-                range.start(),
-                range.end()
-            ))
+            self.fault(format!("expected a number from {} to {}, without quotes", range.start(), range.end()))
         })
     }
 

@@ -127,7 +127,8 @@ impl Section {
         };
         let Raw { interface: id, units, captured, original } = packet.context(REACHES_BEYOND)?;
         let interface = usize::try_from(id).ok().and_then(|id| self.interfaces.get(id));
-        let interface = interface.with_context(|| format!("corrupt: no description of its interface {id}"))?;
+        let interface =
+            interface.with_context(|| format!("corrupt: no description of its interface {id}"))?;
         let data = content.bytes(captured).context(REACHES_BEYOND)?;
         content.pad();
         let fcs = if kind == ENHANCED_PACKET_BLOCK { fcs_of_packet(content) } else { None };

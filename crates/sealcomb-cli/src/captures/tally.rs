@@ -141,7 +141,8 @@ impl<C: Cause> fmt::Display for Report<'_, C> {
             let counts = tally.counted().filter(|(cause, count)| {
                 cause.kind().is_dropped() == is_dropped && (*count > 0 || cause.is_usual())
             });
-            let counts: Vec<String> = counts.map(|(cause, count)| format!("{count} {}", cause.name())).collect();
+            let counts: Vec<String> =
+                counts.map(|(cause, count)| format!("{count} {}", cause.name())).collect();
             if !counts.is_empty() {
                 write!(f, "\n{title}: {}", counts.join(", "))?;
             }
@@ -212,10 +213,7 @@ mod tests {
         let mut tally = Tally::new();
         tally.done(100);
         let report = tally.report("opened", "packets");
-        assert_eq!(
-            report,
-            "opened 1 packets (100 bytes)\nskipped: 0 foreign\ndropped: 0 dummies, 0 forged"
-        );
+        assert_eq!(report, "opened 1 packets (100 bytes)\nskipped: 0 foreign\ndropped: 0 dummies, 0 forged");
         tally.add(Why::Clipped, 3);
         assert!(tally.report("opened", "packets").contains("skipped: 0 foreign, 3 clipped\n"));
     }

@@ -48,11 +48,7 @@ fn random_key(key: &Key) -> Result<Key> {
     let mut bytes = vec![0; algorithm.key_bytes];
     sealcomb_random::fill(&mut bytes)?;
     let random = Key::new(algorithm, &bytes)?;
-    Ok(if random.tag_bytes() == key.tag_bytes() {
-        random
-    } else {
-        random.with_tag_bytes(key.tag_bytes())?
-    })
+    Ok(if random.tag_bytes() == key.tag_bytes() { random } else { random.with_tag_bytes(key.tag_bytes())? })
 }
 
 fn random_auth(auth: &Auth) -> Result<Auth> {

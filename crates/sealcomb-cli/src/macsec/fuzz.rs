@@ -40,8 +40,8 @@ thread_local! {
     };
 }
 
-/// Seals and opens frames of a capture and returns which causes occurred in each direction. Every frame must be handled
-/// or have a cause, and none may open.
+/// Lays out the frames of a capture for sealing, and opens them. Returns which causes occurred in each direction. Every
+/// frame must be handled or have a cause, and none may open.
 pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let mut sealed = Tally::<Unsealed>::new();

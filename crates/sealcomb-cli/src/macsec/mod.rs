@@ -236,7 +236,9 @@ fn starting_at(first: u64, mut associations: Vec<Sa>) -> Result<Vec<Sa>> {
         let last = sa.sak.last_pn();
         if first > last {
             let sci = sa.header.sci;
-            bail!("--start-pn {first}: the last number of SA {sci} is {last}; with ssci and salt it has 64 bits");
+            bail!(
+                "--start-pn {first}: the last number of SA {sci} is {last}; with ssci and salt it has 64 bits"
+            );
         }
         sa.first = first;
     }

@@ -178,8 +178,8 @@ impl Receiver {
         Self { window: Self::window(&sa), sa }
     }
 
-    /// A new replay window. Frames may be late by up to its size. Unlike the standard, which accepts duplicates within
-    /// the window (10.6.5), it rejects them: no sender seals two frames with one number.
+    /// A new replay window. Frames may be late by up to its size. It rejects duplicates, which the standard permits within
+    /// the window (10.6.5), because no sender seals two frames with one number.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window.max(1), sa.first)
     }

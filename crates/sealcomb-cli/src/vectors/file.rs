@@ -92,10 +92,7 @@ impl RawTest {
         let Self { id, key: Bytes(key), nonce, aad, tweak, msg, pt, ct, tag } = self;
         let name = if pt.is_some() { format!("{name}{}-ecb", 8 * key.len()) } else { name.to_owned() };
         let Ok(algorithm) = Algorithm::by_id(&name) else {
-            bail!(
-                "unknown algorithm \"{name}\"; `sealcomb list` prints all of them{}",
-                did_you_mean(&name)
-            );
+            bail!("unknown algorithm \"{name}\"; `sealcomb list` prints all of them{}", did_you_mean(&name));
         };
         let msg = msg.or(pt);
         let need = |field: Option<Bytes>, name: &str| match field {

@@ -1,10 +1,10 @@
-//! ESP wherever it is: behind options and extension headers, in UDP, and where it cannot be opened.
+//! Finding ESP: after options and extension headers, in UDP, and in tunnels, where it cannot be opened.
 
 use crate::files::{ETHERNET, Frame, RAW};
 use crate::packets::*;
 use crate::run::{esp, opened, sealed};
 
-/// The ESP packets without their outer header.
+/// Seals packets and removes the outer headers.
 fn bodies(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     sealed(packets).into_iter().map(|packet| packet[20..].to_vec()).collect()
 }
@@ -14,14 +14,14 @@ fn extension(next: u8) -> [u8; 8] {
 }
 
 #[test]
-fn esp_is_found_behind_options_and_extension_headers() {
+fn esp_is_found_after_options_and_extension_headers() {
     const DESTINATION_OPTIONS: u8 = 60;
     const ROUTING: u8 = 43;
     const FRAGMENT: u8 = 44;
     let inner: Vec<_> = (0..6).map(|i| plain(4, i)).collect();
     let body = bodies(&inner);
     let headers = [extension(DESTINATION_OPTIONS), extension(ROUTING), [ESP, 0, 0, 0, 0, 0, 0, 0]].concat();
-    // A fragment that is the whole packet.
+    // An atomic fragment, which contains the whole packet.
     let atomic = [[ESP, 0, 0, 0, 0, 0, 0, 7].as_slice(), &body[4]].concat();
     let outer = [
         ip4(ESP, &body[0]),
@@ -35,7 +35,7 @@ fn esp_is_found_behind_options_and_extension_headers() {
 }
 
 #[test]
-fn esp_in_udp_opens_beside_bare_esp_and_key_exchange_is_not_ours() {
+fn esp_opens_with_and_without_udp_and_key_exchange_is_skipped() {
     let inner: Vec<_> = (0..6).map(|i| plain(6, i)).collect();
     let body = bodies(&inner);
     let mut no_length = udp(4500, 4500, &body[4]);
@@ -60,7 +60,7 @@ fn esp_in_udp_opens_beside_bare_esp_and_key_exchange_is_not_ours() {
 }
 
 #[test]
-fn esp_that_cannot_be_opened_where_it_is_is_lost() {
+fn esp_in_tunnels_and_tcp_is_counted_as_lost() {
     const GRE: u8 = 47;
     const IP_IN_IP: u8 = 4;
     let [packet] = &sealed(&[plain(4, 9)])[..] else { panic!("one") };
@@ -89,9 +89,9 @@ fn esp_that_cannot_be_opened_where_it_is_is_lost() {
     let mut frames = tunneled.map(Frame::whole).to_vec();
     frames.push(Frame::whole(packet.clone()));
     let outcome = esp("open", RAW, &frames);
-    outcome.assert_lost("13 ESP in another tunnel");
+    outcome.assert_lost("13 ESP inside another tunnel");
     assert_eq!(outcome.packets.len(), 1);
-    // Tunnels that carry something else.
+    // Tunnels that carry other protocols.
     let other = plain(4, 9);
     let frames = [
         ip4(IP_IN_IP, &other),
@@ -113,28 +113,28 @@ fn esp_that_cannot_be_opened_where_it_is_is_lost() {
 }
 
 #[test]
-fn what_announces_esp_and_has_none_is_lost() {
-    let mut lying = udp(4500, 4500, &[1, 2, 3, 4, 5]);
-    lying[5] = 200;
+fn packets_that_declare_esp_but_contain_none_are_lost() {
+    let mut wrong_length = udp(4500, 4500, &[1, 2, 3, 4, 5]);
+    wrong_length[5] = 200;
     let bad = [
         ip4(ESP, &[]),
         ip4(ESP, &[1, 2, 3]),
         ip4(UDP, &udp(4500, 4500, &[1, 2, 3])),
-        ip4(UDP, &lying),
+        ip4(UDP, &wrong_length),
         ip4(UDP, &[17, 148]),
-        // An extension header that is longer than the packet.
+        // An extension header longer than the packet.
         ip6(HOP_BY_HOP, &[ESP, 200, 0, 0, 0, 0, 0, 0]),
     ];
     let mut frames = bad.map(Frame::whole).to_vec();
     frames.extend(sealed(&[plain(4, 9)]).into_iter().map(Frame::whole));
-    esp("open", RAW, &frames).assert_lost("6 too short for ESP or with malformed headers before it");
-    // There is a sequence number, which the SPI has an association for, and no room for an ICV.
+    esp("open", RAW, &frames).assert_lost("6 too short for ESP or malformed before the ESP header");
+    // A known SPI and a sequence number, but no room for an ICV.
     let short = ip4(ESP, &[0, 0, 0x10, 1, 0, 0, 0, 1, 9]);
     esp("open", RAW, &[Frame::whole(short)]).assert_lost("nothing was opened, 1 malformed");
 }
 
 #[test]
-fn vlan_tags_before_the_outer_header_are_passed() {
+fn vlan_tags_before_the_outer_header_are_skipped() {
     let inner = [plain(4, 5), plain(6, 5)];
     let tags: [&[u8]; 2] = [&[0x81, 0, 0, 5], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6]];
     let framed = |(packet, tags): (Vec<u8>, &[u8])| Frame::whole(ethernet(tags, TYPE_V4, &packet));

@@ -3,11 +3,11 @@
 pub(crate) const ETHERNET: u32 = 1;
 pub(crate) const RAW: u32 = 101;
 
-/// A frame as a capture has it.
+/// A frame of a capture.
 #[derive(Clone)]
 pub(crate) struct Frame {
     pub(crate) bytes: Vec<u8>,
-    /// How many it had.
+    /// The original length in bytes.
     pub(crate) original: usize,
     pub(crate) seconds: u32,
 }
@@ -17,13 +17,13 @@ impl Frame {
         Self { original: bytes.len(), bytes, seconds: 1_700_000_000 }
     }
 
-    /// The first bytes of a frame.
+    /// The first `len` bytes of a frame.
     pub(crate) fn clipped(bytes: &[u8], len: usize) -> Self {
         Self { original: bytes.len(), ..Self::whole(bytes[..len].to_vec()) }
     }
 }
 
-/// In which order the bytes of numbers are.
+/// A byte order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
     Little,
@@ -44,7 +44,7 @@ impl Order {
     }
 }
 
-/// A pcap file of `link`, the whole field of the file's header.
+/// A pcap file. `link` is the whole field of the file's header, including the FCS bits.
 pub(crate) fn pcap(link: u32, frames: &[Frame]) -> Vec<u8> {
     pcap_in(Order::Little, false, link, frames)
 }

@@ -1,4 +1,4 @@
-//! IP fragments are reassembled, and those that cannot be are lost.
+//! Reassembly of IP fragments. Incomplete packets are lost.
 
 use fastrand::Rng;
 
@@ -6,7 +6,7 @@ use crate::files::{Frame, RAW};
 use crate::packets::*;
 use crate::run::{esp, opened, sealed};
 
-/// The packet in fragments whose payload has up to `size` bytes, a multiple of 8.
+/// Splits a packet into fragments with a payload of up to `size` bytes, a multiple of 8.
 fn fragments(packet: &[u8], size: usize, identification: u16) -> Vec<Vec<u8>> {
     let is_v4 = packet[0] >> 4 == 4;
     let (header, payload) = packet.split_at(if is_v4 { 20 } else { 40 });
@@ -25,7 +25,7 @@ fn fragments(packet: &[u8], size: usize, identification: u16) -> Vec<Vec<u8>> {
     payload.chunks(size).enumerate().map(fragment).collect()
 }
 
-/// ESP in IPv4, in IPv6 and in UDP, and what it opens to.
+/// Inner packets, and ESP packets that contain them in IPv4, IPv6 and UDP.
 fn packets(count: usize) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let inner: Vec<_> = (0..count).map(|i| plain(if i % 2 == 0 { 4 } else { 6 }, 300 + i)).collect();
     let outer = sealed(&inner).into_iter().enumerate().map(|(i, packet)| match i % 4 {
@@ -57,7 +57,7 @@ fn fragments_in_any_order_are_reassembled() {
 }
 
 #[test]
-fn fragments_whose_others_are_not_there_are_lost() {
+fn fragments_of_incomplete_packets_are_lost() {
     let (inner, outer) = packets(4);
     for missing in 0..3 {
         let mut frames = vec![Frame::whole(sealed(&[plain(4, 1)]).remove(0))];
@@ -70,14 +70,14 @@ fn fragments_whose_others_are_not_there_are_lost() {
             frames.extend(pieces.into_iter().map(Frame::whole));
         }
         let outcome = esp("open", RAW, &frames);
-        // The bare one has the sequence number of the first of the others, which never opened.
+        // The whole packet has the sequence number of the first fragmented one, which never opened.
         outcome.assert_lost(&format!("{expected} IP fragments of incomplete packets"));
         assert_eq!(outcome.packets, [plain(4, 1)]);
     }
 }
 
 #[test]
-fn fragments_of_what_is_certainly_not_esp_are_not_ours() {
+fn fragments_that_are_certainly_not_esp_are_skipped() {
     let dns = ip4(UDP, &udp(53, 53, &[1; 400]));
     let web = ip6(TCP, &tcp(443, 60_000, &[1; 400]));
     let echo = ip4(1, &[8; 400]);
@@ -87,14 +87,14 @@ fn fragments_of_what_is_certainly_not_esp_are_not_ours() {
         fragments.pop();
         pieces.extend(fragments);
     }
-    // Whole ones too.
+    // Complete packets too.
     pieces.extend(fragments(&dns, 160, 9));
     pieces.push(sealed(&[plain(4, 1)]).remove(0));
     let outcome = esp("open", RAW, &pieces.into_iter().map(Frame::whole).collect::<Vec<_>>());
     outcome.assert_well();
     assert_eq!(outcome.count("not ESP"), 7);
 
-    // Without their first fragment nobody knows the port.
+    // The port is in the first fragment, which is missing.
     let mut unknown = fragments(&dns, 160, 1);
     unknown.remove(0);
     let outcome = esp("open", RAW, &unknown.into_iter().map(Frame::whole).collect::<Vec<_>>());
@@ -106,13 +106,13 @@ fn fragments_that_contradict_each_other_are_lost() {
     let (_, outer) = packets(1);
     let mut pieces = fragments(&outer[0], 160, 1);
     let end = pieces.pop().unwrap();
-    // Two ends, and a fragment that lies behind the longest packet.
+    // Two last fragments, and one beyond the maximum packet length.
     let other_end = fragments(&outer[0], 80, 1).pop().unwrap();
     let beyond = ip4_with(ESP, 0x1fff, &[], &[0; 100]);
     let odd = ip4_with(ESP, 0x2000, &[], &[0; 9]);
     pieces.extend([end, beyond, odd]);
     let outcome = esp("open", RAW, &pieces.iter().cloned().map(Frame::whole).collect::<Vec<_>>());
-    outcome.assert_lost("2 too short for ESP or with malformed headers before it");
+    outcome.assert_lost("2 too short for ESP or malformed before the ESP header");
     assert_eq!(outcome.packets.len(), 1);
     let short_end = ip4_with(ESP, 20, &[], &[0; 8]);
     let frames = [short_end, other_end].map(|mut fragment| {
@@ -121,11 +121,11 @@ fn fragments_that_contradict_each_other_are_lost() {
     });
     let outcome = esp("open", RAW, &frames);
     assert_eq!(outcome.status, 1);
-    assert_eq!(outcome.count("too short for ESP or with malformed headers before it"), 1);
+    assert_eq!(outcome.count("too short for ESP or malformed before the ESP header"), 1);
 }
 
 #[test]
-fn a_number_that_comes_again_much_later_is_that_of_another_packet() {
+fn an_identification_reused_after_the_timeout_belongs_to_another_packet() {
     let (inner, outer) = packets(2);
     let first = fragments(&outer[0], 320, 1);
     let second = sealed(&inner).remove(1);
@@ -140,7 +140,7 @@ fn a_number_that_comes_again_much_later_is_that_of_another_packet() {
 }
 
 #[test]
-fn the_number_of_packets_that_wait_for_fragments_is_bounded() {
+fn the_number_of_incomplete_packets_is_bounded() {
     let (_, outer) = packets(1);
     let one = &fragments(&outer[0], 160, 0)[0];
     let mut frames = Vec::new();
@@ -154,7 +154,7 @@ fn the_number_of_packets_that_wait_for_fragments_is_bounded() {
 }
 
 #[test]
-fn fragments_are_sealed_as_the_packets_that_they_are() {
+fn sealing_does_not_reassemble_fragments() {
     let pieces = [fragments(&plain(4, 900), 160, 1), fragments(&plain(6, 900), 160, 2)].concat();
     assert_eq!(opened(&sealed(&pieces)), pieces);
 }

@@ -1,5 +1,4 @@
-//! Frames as files have them: in every format and byte order, with frame check sequences, and with whatever a file
-//! says beside them.
+//! Reading frames: every format and byte order, frame check sequences, and arbitrary options and blocks.
 
 use std::slice::from_ref;
 
@@ -44,7 +43,7 @@ fn every_format_and_byte_order_is_read() {
 }
 
 #[test]
-fn a_simple_packet_is_as_long_as_its_interface_lets_it_be() {
+fn a_simple_packet_is_limited_by_its_interfaces_snap_length() {
     let order = Order::Little;
     let mut file = [section(order, &[]), interface(order, RAW as u16, 100, &[])].concat();
     file.extend(simple(order, &Frame::whole(plain(4, 1))));
@@ -53,7 +52,7 @@ fn a_simple_packet_is_as_long_as_its_interface_lets_it_be() {
 }
 
 #[test]
-fn an_original_length_that_is_too_small_does_not_shorten_the_frame() {
+fn a_too_small_original_length_does_not_shorten_the_frame() {
     let order = Order::Little;
     let mut file = [section(order, &[]), interface(order, RAW as u16, 0, &[])].concat();
     for original in [0, 1, 10] {
@@ -64,7 +63,7 @@ fn an_original_length_that_is_too_small_does_not_shorten_the_frame() {
     assert_eq!(outcome.packets.len(), 3);
 }
 
-/// Options of which none concerns packets, most of them against the rules.
+/// Options that do not affect packets, most of them invalid.
 fn options(rng: &mut Rng, order: Order) -> Vec<u8> {
     let mut options = Vec::new();
     for _ in 0..rng.usize(0..4) {
@@ -85,7 +84,7 @@ fn options(rng: &mut Rng, order: Order) -> Vec<u8> {
 }
 
 #[test]
-fn nothing_that_packets_do_not_need_makes_them_unreadable() {
+fn irrelevant_options_and_blocks_do_not_make_packets_unreadable() {
     let mut rng = Rng::with_seed(5);
     let mut file = Vec::new();
     for _ in 0..200 {
@@ -105,7 +104,7 @@ fn nothing_that_packets_do_not_need_makes_them_unreadable() {
 }
 
 #[test]
-fn lengths_that_contradict_each_other_are_refused() {
+fn contradictory_lengths_are_refused() {
     let order = Order::Little;
     let good = [section(order, &[]), interface(order, RAW as u16, 0, &[])].concat();
     let mut differ = enhanced(order, 0, &whole()[0], &[]);
@@ -114,13 +113,13 @@ fn lengths_that_contradict_each_other_are_refused() {
     let mut beyond = enhanced(order, 0, &whole()[0], &[]);
     beyond[20..24].copy_from_slice(&1000_u32.to_le_bytes());
     let short = block(order, 6, &[0; 8]);
-    let stranger = enhanced(order, 1, &whole()[0], &[]);
+    let no_interface = enhanced(order, 1, &whole()[0], &[]);
     for (bad, what) in [
-        (differ, "two lengths differ"),
-        (beyond, "a field reaches beyond its block"),
-        (short, "a field reaches beyond its block"),
-        (stranger, "its interface is not described"),
-        (block(order, 1, &[0; 4]), "a field reaches beyond its block"),
+        (differ, "the two lengths of the block differ"),
+        (beyond, "a field extends beyond the end of its block"),
+        (short, "a field extends beyond the end of its block"),
+        (no_interface, "no description of its interface 1"),
+        (block(order, 1, &[0; 4]), "a field extends beyond the end of its block"),
     ] {
         let outcome = esp_capture("seal", &[&good[..], &bad].concat(), 1);
         assert_eq!(outcome.status, 2);
@@ -128,12 +127,12 @@ fn lengths_that_contradict_each_other_are_refused() {
     }
 }
 
-/// The frame with a check sequence of this many bytes, which are no part of any packet.
+/// The frame with a check sequence of this many bytes.
 fn with_fcs(frame: &[u8], bytes: usize) -> Vec<u8> {
     [frame, &vec![0xfc; bytes]].concat()
 }
 
-/// Files that say that their frames end in a check sequence of 4 bytes.
+/// Files that declare a frame check sequence of 4 bytes, in all ways of the formats.
 fn files_with_fcs(frames: &[Frame]) -> Vec<Vec<u8>> {
     let mut files = vec![pcap(0x2400_0001, frames), pcap_in(Order::Big, true, 0x2400_0001, frames)];
     for order in ORDERS {
@@ -143,7 +142,7 @@ fn files_with_fcs(frames: &[Frame]) -> Vec<Vec<u8>> {
             file.extend(frames.iter().flat_map(|frame| enhanced(order, 0, frame, &[])));
             files.push(file);
         }
-        // Each packet says it itself, whatever the interface says.
+        // Each packet declares it, which overrides the interface.
         for of_interface in [&[][..], &option(order, 13, &[2])] {
             let flags = option(order, 2, &order.u32(4 << 5 | 1));
             let mut file = [section(order, &[]), interface(order, 1, 0, of_interface)].concat();
@@ -155,7 +154,7 @@ fn files_with_fcs(frames: &[Frame]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_frame_check_sequence_that_the_capture_announces_is_left_off() {
+fn a_declared_frame_check_sequence_is_removed() {
     let frames: Vec<Vec<u8>> =
         packets().iter().map(|packet| ethernet(&[], ether_type(packet), packet)).collect();
     let plain: Vec<Frame> = frames.iter().cloned().map(Frame::whole).collect();
@@ -167,7 +166,7 @@ fn a_frame_check_sequence_that_the_capture_announces_is_left_off() {
     for file in files_with_fcs(&with(&frames)) {
         let outcome = macsec("seal", &file);
         outcome.assert_well();
-        assert!(outcome.stdout.contains("\nremoved: the frame check sequences of 3 frames\n"));
+        assert!(outcome.stdout.contains("\nremoved: frame check sequences of 3 frames\n"));
         assert_eq!((outcome.link, outcome.packets), (ETHERNET, expected.packets.clone()));
     }
     for file in files_with_fcs(&with(&expected.packets)) {
@@ -178,7 +177,7 @@ fn a_frame_check_sequence_that_the_capture_announces_is_left_off() {
 }
 
 #[test]
-fn a_frame_is_whole_if_the_capture_clipped_its_check_sequence_alone() {
+fn a_frame_is_whole_if_only_its_check_sequence_is_clipped() {
     let frame = ethernet(&[], TYPE_V4, &plain(4, 100));
     let with_fcs = with_fcs(&frame, 4);
     let frames: Vec<Frame> = (0..6).map(|cut| Frame::clipped(&with_fcs, with_fcs.len() - cut)).collect();
@@ -190,13 +189,13 @@ fn a_frame_is_whole_if_the_capture_clipped_its_check_sequence_alone() {
 }
 
 #[test]
-fn a_check_sequence_is_no_part_of_a_packet_that_is_as_long_as_its_frame() {
+fn a_check_sequence_is_not_part_of_a_packet_without_a_length() {
     let packet = plain(4, 1000);
     let frame = ethernet(&[], TYPE_V4, &without_length(packet.clone()));
     for file in files_with_fcs(&[Frame::whole(with_fcs(&frame, 4))]) {
         assert_eq!(opened(&esp_capture("seal", &file, 1).packets), from_ref(&packet));
     }
-    // Bits of the field that announce nothing.
+    // Bits of the field that declare no frame check sequence.
     for link in [0x2000_0001, 0x0400_0001, 0x0001_0001] {
         let outcome = esp("seal", link, &[Frame::whole(frame.clone())]);
         outcome.assert_well();

@@ -1,4 +1,4 @@
-//! How long a packet is: what its header says, or else its frame.
+//! Packet lengths: from the header, or else from the frame.
 
 use std::slice::from_ref;
 
@@ -11,7 +11,7 @@ fn framed(packet: &[u8]) -> Frame {
 }
 
 #[test]
-fn a_packet_without_length_in_its_header_has_that_of_its_frame() {
+fn a_packet_without_a_length_extends_to_the_end_of_its_frame() {
     let segment = tcp(4000, 443, &[5; 2400]);
     let hop_by_hop = [&[TCP, 0, 1, 4, 0, 0, 0, 0], &segment[..]].concat();
     for whole in [
@@ -37,14 +37,14 @@ fn a_packet_without_length_in_its_header_has_that_of_its_frame() {
 }
 
 #[test]
-fn an_outer_packet_without_length_in_its_header_opens() {
+fn an_outer_packet_without_a_length_opens() {
     let sealed = crate::run::sealed(&[plain(4, 900), plain(6, 900)]);
     let captured: Vec<_> = sealed.into_iter().map(without_length).collect();
     assert_eq!(opened(&captured), [plain(4, 900), plain(6, 900)]);
 }
 
 #[test]
-fn padding_is_no_part_of_a_packet() {
+fn ethernet_padding_is_not_part_of_a_packet() {
     for packet in [plain(4, 3), ip6(TCP, &[]), ip6(NO_NEXT_HEADER, &[]), ip6(UDP, &udp(1, 2, &[]))] {
         let mut frame = framed(&packet);
         frame.bytes.resize(frame.bytes.len().max(60), 0);
@@ -56,7 +56,7 @@ fn padding_is_no_part_of_a_packet() {
 }
 
 #[test]
-fn packets_that_are_longer_than_ip_are_too_long() {
+fn packets_beyond_the_maximum_ip_length_are_too_long() {
     let jumbo_option = [&[TCP, 0, 0xc2, 4][..], &70_008_u32.to_be_bytes(), &vec![3; 70_000]].concat();
     let jumbogram = ip6(HOP_BY_HOP, &jumbo_option);
     let long = without_length(ip4(TCP, &vec![3; 70_000]));
@@ -70,14 +70,14 @@ fn packets_that_are_longer_than_ip_are_too_long() {
 }
 
 #[test]
-fn a_jumbogram_that_is_no_longer_than_other_packets_is_malformed() {
+fn a_short_jumbogram_is_malformed() {
     let option = [&[TCP, 0, 0xc2, 4][..], &600_u32.to_be_bytes(), &[3; 592]].concat();
     let frames = [without_length(ip6(HOP_BY_HOP, &option)), plain(4, 10)].map(Frame::whole);
     esp("seal", RAW, &frames).assert_lost("1 with malformed headers");
 }
 
 #[test]
-fn what_the_capture_clipped_is_never_taken_for_a_whole_packet() {
+fn a_clipped_packet_is_never_treated_as_complete() {
     let options = ip4_with(TCP, 0, &[1; 40], &tcp(1, 2, &[5; 100]));
     let no_length = without_length(plain(4, 100));
     let no_length_v6 = without_length(plain(6, 100));
@@ -101,28 +101,28 @@ fn a_frame_that_ends_within_its_headers_is_malformed() {
         let outcome = esp("seal", ETHERNET, &[&frames[..], &[good]].concat());
         outcome.assert_lost(&format!("{} with malformed headers", headers - 1));
     }
-    // Nothing is in an empty frame.
+    // An empty frame contains no packet.
     esp("seal", ETHERNET, &[Frame::whole(vec![]), framed(&plain(4, 1))]).assert_well();
 }
 
 #[test]
-fn headers_that_make_no_sense_are_malformed() {
+fn invalid_headers_are_malformed() {
     let bad = [
         [&[0x44], &plain(4, 0)[1..]].concat(),
         [&[0x75], &plain(4, 0)[1..]].concat(),
         [&[0x45, 0, 0, 19], &plain(4, 0)[4..]].concat(),
     ];
     let frames = bad.map(|packet| Frame::whole(ethernet(&[], TYPE_V4, &packet)));
-    // A hop-by-hop header is announced, and there is no room for one.
+    // Declares a hop-by-hop header but has no room for one.
     let bare = Frame::whole(ethernet(&[], TYPE_V6, &[&ip6(HOP_BY_HOP, &[])[..], &[0; 6]].concat()));
     let outcome = esp("seal", ETHERNET, &[&frames[..], &[bare, framed(&plain(4, 1))]].concat());
     outcome.assert_lost("4 with malformed headers");
 }
 
 #[test]
-fn a_frame_longer_than_ethernet_has_is_not_sealed_as_macsec() {
+fn a_frame_beyond_the_maximum_ethernet_length_is_not_sealed_as_macsec() {
     let long = Frame::whole(ethernet(&[], TYPE_V4, &vec![7; 70_000]));
     let longer = Frame::whole(ethernet(&[], TYPE_V4, &vec![7; 200_000]));
     let outcome = macsec("seal", ETHERNET, &[long, longer, framed(&plain(4, 1))]);
-    outcome.assert_lost("2 longer than any frame");
+    outcome.assert_lost("2 longer than any Ethernet frame");
 }

@@ -1,4 +1,4 @@
-//! From link-layer headers to IP packets, and nothing that has one counted as not IP.
+//! Finding IP packets after link-layer headers. No frame that contains an IP packet is counted as not IP.
 
 use crate::files::{ETHERNET, Frame, Order, RAW, enhanced, interface, section};
 use crate::packets::*;
@@ -10,7 +10,7 @@ const LINUX_SLL: u32 = 113;
 const LINUX_SLL2: u32 = 276;
 
 #[test]
-fn every_header_leads_to_the_packet() {
+fn the_packet_is_found_after_every_header() {
     let [v4, v6] = [plain(4, 100), plain(6, 100)];
     let tag = [0x81, 0, 0, 5];
     let service_tag = [0x88, 0xa8, 0, 6];
@@ -54,7 +54,7 @@ fn every_header_leads_to_the_packet() {
 }
 
 #[test]
-fn what_is_certainly_not_ip_is_passed_over() {
+fn frames_that_are_certainly_not_ip_are_skipped() {
     let bridge = [&[0x42, 0x42, 3][..], &[0; 35]].concat();
     let frames = [
         ethernet(&[], 0x0806, &[0; 46]),
@@ -93,11 +93,11 @@ fn each_interface_has_its_own_link_type() {
     outcome.assert_well();
     assert_eq!(opened(&outcome.packets), vec![packet; 4]);
 
-    // One that is not read takes no other down.
+    // An unsupported interface does not affect the others.
     file.extend(interface(order, USER, 0, &[]));
     file.extend(enhanced(order, 3, &frames[0], &[]));
     file.extend(enhanced(order, 0, &frames[0], &[]));
     let outcome = esp_capture("seal", &file, 6);
-    outcome.assert_lost("1 of a link type that is not read");
+    outcome.assert_lost("1 of an unsupported link type");
     assert_eq!(outcome.packets.len(), 5);
 }

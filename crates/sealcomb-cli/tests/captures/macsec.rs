@@ -1,4 +1,4 @@
-//! MACsec frames behind VLAN tags, and frames that are not whole.
+//! MACsec frames with VLAN tags, and incomplete frames.
 
 use std::slice::from_ref;
 
@@ -30,7 +30,7 @@ const TAGS: [&[u8]; 5] = [
 ];
 
 #[test]
-fn vlan_tags_before_a_sectag_stay_where_they_are() {
+fn vlan_tags_before_a_sectag_are_left_in_place() {
     let plain = frames();
     let sealed = sealed(&plain);
     for tags in TAGS {
@@ -43,7 +43,7 @@ fn vlan_tags_before_a_sectag_stay_where_they_are() {
 }
 
 #[test]
-fn vlan_tags_of_a_frame_that_is_sealed_are_encrypted() {
+fn vlan_tags_of_a_frame_to_seal_are_encrypted() {
     for tags in TAGS {
         let tagged: Vec<_> = frames().iter().map(|frame| with_tags(frame, tags)).collect();
         let sealed = sealed(&tagged);
@@ -70,7 +70,7 @@ fn a_clipped_frame_is_never_sealed_or_opened() {
 }
 
 #[test]
-fn a_clipped_frame_that_is_not_ours_is_no_loss() {
+fn a_clipped_frame_that_needs_no_handling_is_not_a_loss() {
     let arp = ethernet(TAGS[0], 0x0806, &[0; 46]);
     let eapol = ethernet(&[], 0x888e, &[0; 46]);
     let good = Frame::whole(sealed(&frames()[..1]).remove(0));
@@ -84,34 +84,35 @@ fn a_clipped_frame_that_is_not_ours_is_no_loss() {
     let frames = [Frame::clipped(&arp, 30), Frame::whole(ours)];
     let outcome = on_capture(["macsec", "seal"], &narrow, &crate::files::pcap(ETHERNET, &frames), 2);
     outcome.assert_well();
-    assert_eq!(outcome.count("that no SA protects"), 1);
+    assert_eq!(outcome.count("not protected by any SA"), 1);
 }
 
 #[test]
-fn short_frames_are_told_from_others() {
+fn short_frames_are_counted() {
     let whole = frames().remove(0);
     let runts: Vec<Frame> = (0..14).map(|len| Frame::whole(whole[..len].to_vec())).collect();
     let good = Frame::whole(whole);
-    macsec("seal", ETHERNET, &[&runts[..], &[good]].concat()).assert_lost("14 not whole frames");
+    macsec("seal", ETHERNET, &[&runts[..], &[good]].concat())
+        .assert_lost("14 shorter than an Ethernet header");
     let good = Frame::whole(sealed(&frames()[..1]).remove(0));
     let outcome = macsec("open", ETHERNET, &[&runts[..], &[good]].concat());
     outcome.assert_well();
     assert_eq!(outcome.count("not MACsec"), 14);
-    // Behind the EtherType of MACsec there must be a SecTAG and an ICV.
+    // After MACsec's EtherType there must be a SecTAG and an ICV.
     let sealed = sealed(&frames()[..1]).remove(0);
     let cut: Vec<Frame> = (14..44).map(|len| Frame::whole(sealed[..len].to_vec())).collect();
     macsec("open", ETHERNET, &cut).assert_lost("nothing was opened, 30 with a bad SecTAG");
 }
 
 #[test]
-fn an_interface_that_is_not_ethernet_takes_no_other_down() {
+fn an_interface_that_is_not_ethernet_does_not_affect_others() {
     let order = Order::Big;
     let mut file = [section(order, &[]), interface(order, RAW as u16, 0, &[])].concat();
     file.extend(interface(order, 1, 0, &[]));
     file.extend(enhanced(order, 1, &Frame::whole(frames().remove(3)), &[]));
     file.extend(enhanced(order, 0, &Frame::whole(plain(4, 9)), &[]));
     let outcome = on_capture(["macsec", "seal"], MACSEC, &file, 2);
-    outcome.assert_lost("1 of a link type that is not Ethernet");
+    outcome.assert_lost("1 not Ethernet");
     let outcome = on_capture(["macsec", "open"], MACSEC, &file, 2);
-    outcome.assert_lost("nothing was opened, 1 of a link type that is not Ethernet");
+    outcome.assert_lost("nothing was opened, 1 not Ethernet");
 }

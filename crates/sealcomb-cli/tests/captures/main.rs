@@ -1,4 +1,5 @@
-//! Captures of every shape: each packet is handled, or counted under a named cause, which the exit status tells.
+//! `sealcomb esp` and `sealcomb macsec` on captures of every kind: each packet is handled or counted under a cause, and
+//! the exit status reports losses.
 
 mod carried;
 mod files;

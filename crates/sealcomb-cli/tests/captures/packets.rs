@@ -10,7 +10,7 @@ pub(crate) const TYPE_V4: u16 = 0x0800;
 pub(crate) const TYPE_V6: u16 = 0x86dd;
 pub(crate) const TYPE_MACSEC: u16 = 0x88e5;
 
-/// An IPv4 packet; options in whole words.
+/// An IPv4 packet. The length of the options is a multiple of 4.
 pub(crate) fn ip4_with(protocol: u8, fragment: u16, options: &[u8], payload: &[u8]) -> Vec<u8> {
     let header_bytes = 20 + options.len();
     let mut packet = vec![0x40 | (header_bytes / 4) as u8, 0];
@@ -47,7 +47,7 @@ pub(crate) fn ip6(next: u8, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The packet as it is captured where the network card writes lengths.
+/// The packet with a length of 0 in its header, as captured before segmentation offload.
 pub(crate) fn without_length(mut packet: Vec<u8>) -> Vec<u8> {
     let at = if packet[0] >> 4 == 4 { 2 } else { 4 };
     packet[at..at + 2].fill(0);
@@ -64,7 +64,7 @@ pub(crate) fn tcp(source: u16, destination: u16, payload: &[u8]) -> Vec<u8> {
     [header.concat().as_slice(), payload].concat()
 }
 
-/// An ordinary packet, of IPv4 or IPv6.
+/// A TCP packet in IPv4 or IPv6.
 pub(crate) fn plain(version: u8, payload_bytes: usize) -> Vec<u8> {
     let payload = tcp(4000, 443, &vec![7; payload_bytes]);
     if version == 4 { ip4(TCP, &payload) } else { ip6(TCP, &payload) }
@@ -74,7 +74,7 @@ pub(crate) fn ether_type(packet: &[u8]) -> u16 {
     if packet[0] >> 4 == 4 { TYPE_V4 } else { TYPE_V6 }
 }
 
-/// An Ethernet frame, `tags` before its EtherType.
+/// An Ethernet frame, with VLAN `tags` before its EtherType.
 pub(crate) fn ethernet(tags: &[u8], ether_type: u16, payload: &[u8]) -> Vec<u8> {
     [&[2, 9, 9, 9, 9, 9, 2, 0, 0, 0, 0, 1], tags, &ether_type.to_be_bytes(), payload].concat()
 }

@@ -1,4 +1,4 @@
-//! Running the command on captures in memory.
+//! Runs the command on captures in memory.
 
 use std::fs;
 use std::path::PathBuf;
@@ -25,50 +25,52 @@ an = 1
 key = \"000102030405060708090a0b0c0d0e0f\"
 ";
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) status: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// The link type of the output, and what it has.
+    /// The link type of the output.
     pub(crate) link: u32,
+    /// The packets of the output.
     pub(crate) packets: Vec<Vec<u8>>,
 }
 
 impl Outcome {
-    /// That each packet of the capture was handled or is none of ours.
+    /// Asserts that nothing was lost.
     pub(crate) fn assert_well(&self) {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{}", self.stdout);
     }
 
-    /// That some were not, and that the causes are these.
+    /// Asserts that packets were lost for exactly these causes.
     pub(crate) fn assert_lost(&self, causes: &str) {
         assert_eq!(self.status, 1, "{}{}", self.stdout, self.stderr);
         let last = self.stdout.lines().last().unwrap();
         assert_eq!(last, format!("exit status 1: {causes}"), "{}", self.stdout);
     }
 
-    /// How many packets the report has under a cause; 0 if it does not name it.
+    /// The report's number of packets under a cause; 0 if it does not contain the cause.
     pub(crate) fn count(&self, cause: &str) -> usize {
         let counts = self.counts();
         counts.iter().find(|(_, name)| name == cause).map_or(0, |(count, _)| *count)
     }
 
-    /// All counts of the report and what they are of.
+    /// All counts of the report with their causes.
     fn counts(&self) -> Vec<(usize, String)> {
-        let titles = ["passed over: ", "dropped: "];
+        let titles = ["skipped: ", "dropped: "];
         let lines =
             self.stdout.lines().filter_map(|line| titles.iter().find_map(|title| line.strip_prefix(title)));
         let done = self.stdout.lines().next().unwrap().split_once(' ').unwrap().1;
-        let told = lines.flat_map(|line| line.split(", ")).chain([done]);
-        told.map(|told| {
-            let (count, name) = told.split_once(' ').unwrap();
-            (count.parse().unwrap(), name.to_owned())
-        })
-        .collect()
+        let entries = lines.flat_map(|line| line.split(", ")).chain([done]);
+        entries
+            .map(|entry| {
+                let (count, name) = entry.split_once(' ').unwrap();
+                (count.parse().unwrap(), name.to_owned())
+            })
+            .collect()
     }
 
-    /// How many packets the report accounts for.
+    /// The number of packets that the report accounts for.
     fn total(&self) -> usize {
         let counted: usize = self.counts().iter().map(|(count, _)| count).sum();
         let reassembled = self.stdout.lines().find_map(|line| line.strip_prefix("reassembled: "));
@@ -79,7 +81,7 @@ impl Outcome {
     }
 }
 
-/// Runs `sealcomb COMMAND DIRECTION` on a capture of `count` packets, all of which the report must account for.
+/// Runs `sealcomb COMMAND DIRECTION` on a capture of `count` packets. The report must account for all of them.
 pub(crate) fn on_capture(words: [&str; 2], sa: &str, capture: &[u8], count: usize) -> Outcome {
     let folder = TempDir::new().unwrap();
     let [input, output, sa_file] = ["in", "out.pcap", "sa.toml"].map(|name| folder.path().join(name));
@@ -103,7 +105,7 @@ pub(crate) fn on_capture(words: [&str; 2], sa: &str, capture: &[u8], count: usiz
     outcome
 }
 
-/// A pcap file that the command wrote. It says of each packet that it is whole.
+/// Reads a pcap file that the command wrote. None of its packets is clipped.
 fn read(path: &PathBuf) -> (u32, Vec<Vec<u8>>) {
     let bytes = fs::read(path).unwrap();
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
@@ -129,7 +131,7 @@ pub(crate) fn macsec(direction: &str, link: u32, frames: &[Frame]) -> Outcome {
     on_capture(["macsec", direction], MACSEC, &pcap(link, frames), frames.len())
 }
 
-/// ESP packets with an outer header of IPv4 around these packets.
+/// Seals packets with an IPv4 outer header. None may be lost.
 pub(crate) fn sealed(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let frames: Vec<Frame> = packets.iter().cloned().map(Frame::whole).collect();
     let outcome = esp("seal", crate::files::RAW, &frames);
@@ -137,7 +139,7 @@ pub(crate) fn sealed(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     outcome.packets
 }
 
-/// What these packets open to, if all goes well.
+/// Opens packets. None may be lost.
 pub(crate) fn opened(packets: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let frames: Vec<Frame> = packets.iter().cloned().map(Frame::whole).collect();
     let outcome = esp("open", crate::files::RAW, &frames);

@@ -1,4 +1,4 @@
-//! Bad input ends with status 2, one line that names the place, and no output.
+//! Bad input leads to status 2, a one-line error with the position, and no output.
 
 use std::fs;
 use std::path::Path;
@@ -32,13 +32,9 @@ fn a_corrupt_capture_is_refused() {
     for (at, bytes, what) in [
         (0, [1, 2, 3, 4], "neither a pcap nor a pcapng file"),
         (20, [0x9f, 0, 0, 0], "link type 159"),
-        (28, [0xff; 4], "record 1, at byte 24: its time"),
-        (
-            32,
-            [0xff; 4],
-            "record 1, at byte 24: it says that it has 4294967295 bytes, and up to 67108864 are read",
-        ),
-        (36, [1, 0, 0, 0], "record 1, at byte 24: more bytes"),
+        (28, [0xff; 4], "record 1, at byte 24: corrupt: the fraction of its timestamp"),
+        (32, [0xff; 4], "record 1, at byte 24: length of 4294967295 bytes; at most 67108864 are supported"),
+        (36, [1, 0, 0, 0], "record 1, at byte 24: corrupt: 110 bytes captured of a packet of 1"),
     ] {
         let mut corrupt = whole.clone();
         corrupt[at..at + 4].copy_from_slice(&bytes);
@@ -62,7 +58,7 @@ fn a_missing_input_is_refused() {
 fn an_unwritable_output_is_refused() {
     let bench = Bench::with_sa(&gcm());
     for (output, what) in [
-        (bench.path("no-such-folder/out.pcap").as_path(), "no-such-folder/out.pcap: there is no such folder"),
+        (bench.path("no-such-folder/out.pcap").as_path(), "no-such-folder/out.pcap: no such directory"),
         (bench.folder(), "not a regular file"),
         (Path::new("/dev/null"), "/dev/null: not a regular file"),
     ] {
@@ -72,64 +68,64 @@ fn an_unwritable_output_is_refused() {
 }
 
 #[test]
-fn a_failure_leaves_an_earlier_output_as_it_was() {
+fn a_failure_leaves_an_earlier_output_unchanged() {
     let bench = Bench::with_sa(&gcm());
     let (input, output) = (bench.path("corrupt.pcap"), bench.path("out.pcap"));
     let mut whole = fs::read(mixed()).unwrap();
-    whole[36..40].fill(0); // the first packet is longer than it was
+    whole[36..40].fill(0); // an original length below the captured length
     fs::write(&input, whole).unwrap();
     fs::write(&output, "earlier").unwrap();
     bench.fail("seal", &input, &output);
     assert_eq!(fs::read_to_string(output).unwrap(), "earlier");
 }
 
-/// In [`gcm`] the lines are `[[sa]]`, spi, source, destination, cipher, key, salt; in [`cbc`] auth and auth-key follow
+/// The lines of [`gcm`] are `[[sa]]`, spi, source, destination, cipher, key, salt. In [`cbc`], auth and auth-key follow
 /// the key.
 #[test]
-fn a_wrong_sa_file_is_refused_with_the_line_of_the_mistake() {
+fn an_invalid_sa_file_is_refused_with_the_line_number() {
     let (gcm, cbc) = (gcm(), cbc());
-    let twin = gcm.replace("0x1001", "0x1002").replace("070e15", "070e16");
+    let second = gcm.replace("0x1001", "0x1002").replace("070e15", "070e16");
     for (text, number, what) in [
-        (String::new(), 1, "no [[sa]]"),
-        ("sa = []".into(), 1, "no [[sa]]"),
-        ("[[sa]\n".into(), 1, "not TOML"),
+        (String::new(), 1, "no [[sa]] table"),
+        ("sa = []".into(), 1, "no [[sa]] table"),
+        ("[[sa]\n".into(), 1, "not valid TOML"),
         (gcm.replace("0x1001", "255"), 2, "reserved"),
-        (gcm.replace("0x1001", "0x1_0000_0000"), 2, "`spi`: it must be a number from 0 to 4294967295"),
-        (gcm.replace("0x1001", "\"0x1001\""), 2, "`spi`: it must be a number"),
+        (gcm.replace("0x1001", "0x1_0000_0000"), 2, "`spi`: expected a number from 0 to 4294967295"),
+        (gcm.replace("0x1001", "\"0x1001\""), 2, "`spi`: expected a number"),
         (format!("[sa]\n{}", gcm.replace("[[sa]]\n", "")), 1, "[[sa]] with double brackets"),
         (gcm.replace("203.0.113.2", "2001:db8::2"), 4, "different IP versions"),
-        (gcm.replace("203.0.113.2", "203.0.113.256"), 4, "`destination`: this is not an IP address"),
-        (gcm.replace("aes-gcm", "rot13"), 5, "`cipher`: it is none of aes-gcm, aes-ccm, aes-cbc, aes-ctr"),
+        (gcm.replace("203.0.113.2", "203.0.113.256"), 4, "`destination`: expected an IP address"),
+        (gcm.replace("aes-gcm", "rot13"), 5, "`cipher`: expected one of aes-gcm, aes-ccm, aes-cbc, aes-ctr"),
         (gcm.replace("070e15", "070e"), 6, "key of 15 bytes"),
-        (gcm.replace("070e15", "070e1x"), 6, "`key`: it must be hex digits"),
-        (gcm.replace("\"07", "07").replace("70\"", "70"), 6, "not TOML"),
+        (gcm.replace("070e15", "070e1x"), 6, "`key`: expected only hex digits"),
+        (gcm.replace("\"07", "07").replace("70\"", "70"), 6, "not valid TOML"),
         (gcm.replace("cafebabe", "cafeba"), 7, "salt of 3 bytes"),
-        (gcm.replace("salt", "sallt"), 7, "no field of this name here; there are spi, source"),
-        (gcm.replace("salt = \"cafebabe\"", ""), 1, "lacks `salt`"),
-        (format!("{gcm}icv = 13"), 8, "`icv`: it may be 8, 12 or 16"),
-        (format!("{gcm}window = 31"), 8, "`window`: it must be a number from 32 to 65536"),
-        (format!("{gcm}sequence = 0"), 8, "`sequence`: it must be a number from 1 to 4294967295"),
-        (format!("{gcm}sequence = 4294967296"), 8, "`sequence`: it must be a number from 1 to 4294967295"),
+        (gcm.replace("salt", "sallt"), 7, "unknown field; expected one of spi, source"),
+        (gcm.replace("salt = \"cafebabe\"", ""), 1, "missing field `salt`"),
+        (format!("{gcm}icv = 13"), 8, "`icv`: expected 8, 12 or 16"),
+        (format!("{gcm}window = 31"), 8, "`window`: expected a number from 32 to 65536"),
+        (format!("{gcm}sequence = 0"), 8, "`sequence`: expected a number from 1 to 4294967295"),
+        (format!("{gcm}sequence = 4294967296"), 8, "`sequence`: expected a number from 1 to 4294967295"),
         (format!("{gcm}esn = true\nsequence = 0"), 9, "a number from 1 to 18446744073709551615"),
-        (format!("{gcm}esn = 1"), 8, "`esn`: it must be true or false"),
-        (format!("{gcm}match = \"192.0.2.0/33\""), 8, "`match`: this is not a network"),
-        (format!("{gcm}auth = \"aes-cmac-96\""), 8, "authenticates by itself"),
-        (cbc.replace("auth = \"hmac-sha-256-128\"", ""), 1, "lacks `auth`"),
+        (format!("{gcm}esn = 1"), 8, "`esn`: expected true or false"),
+        (format!("{gcm}match = \"192.0.2.0/33\""), 8, "`match`: expected a network"),
+        (format!("{gcm}auth = \"aes-cmac-96\""), 8, "authenticates packets itself"),
+        (cbc.replace("auth = \"hmac-sha-256-128\"", ""), 1, "missing field `auth`"),
         (cbc.replace("hmac-sha-256-128", "aes-cmac-96"), 8, "auth-key of 32 bytes"),
-        (format!("{cbc}icv = 16"), 9, "follows from auth"),
-        (format!("{cbc}salt = \"cafebabe\""), 9, "takes none"),
+        (format!("{cbc}icv = 16"), 9, "follows from `auth`"),
+        (format!("{cbc}salt = \"cafebabe\""), 9, "takes no salt"),
         (
-            format!("{gcm}{}", twin.replace("0x1002", "0x1001")),
+            format!("{gcm}{}", second.replace("0x1002", "0x1001")),
             9,
-            "the SA that comes as no. 1 has the same SPI",
+            "SA number 1 in this file has the same SPI",
         ),
-        (format!("{gcm}{}", gcm.replace("0x1001", "0x1002")), 13, "used twice"),
-        (format!("{gcm}{}", twin.replace("cafebabe", "cafe")), 14, "salt of 2 bytes"),
+        (format!("{gcm}{}", gcm.replace("0x1001", "0x1002")), 13, "duplicate key"),
+        (format!("{gcm}{}", second.replace("cafebabe", "cafe")), 14, "salt of 2 bytes"),
     ] {
         let bench = Bench::with_sa(&text);
         let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
         assert!(line.contains(&format!("sa.toml:{number}: ")) && line.contains(what), "{text}\n{line}");
     }
-    let both = Bench::with_sa(&format!("{gcm}{twin}"));
-    assert_eq!(both.seal(&mixed(), &[]).0.len(), PACKETS, "the file that the faults were put in is good");
+    let both = Bench::with_sa(&format!("{gcm}{second}"));
+    assert_eq!(both.seal(&mixed(), &[]).0.len(), PACKETS, "the unmodified file is valid");
 }

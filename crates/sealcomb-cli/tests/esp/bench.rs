@@ -1,4 +1,4 @@
-//! Running the command in a folder of its own.
+//! Runs the command in a temporary directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 use crate::captures::{Packet, mixed, read, write};
 
-/// A folder for the files of one test, with an SA file that others cannot read.
+/// A directory for the files of one test, with an SA file that only the user can read.
 pub(crate) struct Bench {
     folder: TempDir,
     backend: Option<String>,
 }
 
-/// How a run ended.
+/// The result of a run.
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) report: Report,
@@ -31,12 +31,13 @@ impl Run {
         }
     }
 
-    /// That all went well, without a word on standard error (nor a progress bar, away from a terminal).
+    /// Asserts status 0 and an empty standard error. There is no progress bar without a terminal.
     pub(crate) fn assert_well(&self) {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{}", self.report.0);
     }
 
-    /// That something was lost: status 1, which the summary's last line tells too, and one warning; `what` in both.
+    /// Asserts that packets were lost: status 1, which is also in the report's last line, and one warning. Both contain
+    /// `what`.
     pub(crate) fn assert_lost(&self, what: &str) {
         let Self { status, report: Report(report), stderr } = self;
         assert_eq!(*status, 1, "{report}{stderr}");
@@ -46,7 +47,7 @@ impl Run {
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 
-    /// That it was refused: status 2, one line, no report. The line.
+    /// Asserts a failure: status 2, one line on standard error, no report. Returns the line.
     pub(crate) fn assert_refused(self) -> String {
         assert_eq!((self.status, self.report.0.as_str()), (2, ""), "{}", self.stderr);
         assert_eq!(self.stderr.lines().count(), 1, "{}", self.stderr);
@@ -69,7 +70,7 @@ impl Bench {
             .unwrap();
     }
 
-    /// Has later calls use a backend.
+    /// Makes later runs use a backend.
     pub(crate) fn force(&mut self, backend: &str) {
         self.backend = Some(backend.into());
     }
@@ -82,7 +83,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// The command, ready to run.
+    /// The command to run.
     pub(crate) fn command(&self, direction: &str, input: &Path, output: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sealcomb"));
         command
@@ -99,7 +100,7 @@ impl Bench {
         Run::of(self.command(direction, input, output).args(more).output().unwrap())
     }
 
-    /// Seals a capture, well or with losses.
+    /// Seals a capture. Packets may be lost.
     pub(crate) fn try_seal(&self, input: &Path, more: &[&str]) -> (Vec<Packet>, Run) {
         let output = self.path("sealed.pcap");
         let run = self.run("seal", input, &output, more);
@@ -107,7 +108,7 @@ impl Bench {
         (read(&output), run)
     }
 
-    /// Opens packets, which first become a raw IP capture; well or with losses.
+    /// Writes packets to a raw IP capture and opens it. Packets may be lost.
     pub(crate) fn try_open(&self, packets: &[Packet], more: &[&str]) -> (Vec<Packet>, Run) {
         let (input, output) = (self.path("to-open.pcap"), self.path("opened.pcap"));
         write(&input, DataLink::RAW, packets);
@@ -116,39 +117,39 @@ impl Bench {
         (read(&output), run)
     }
 
-    /// Seals a capture.
+    /// Seals a capture. No packet may be lost.
     pub(crate) fn seal(&self, input: &Path, more: &[&str]) -> (Vec<Packet>, Report) {
         let (packets, run) = self.try_seal(input, more);
         run.assert_well();
         (packets, run.report)
     }
 
-    /// Where the command keeps sequence numbers.
+    /// The command's state directory.
     pub(crate) fn state(&self) -> PathBuf {
         self.path("state/sealcomb")
     }
 
-    /// The files with sequence numbers, one for each key.
+    /// The state files, one per key.
     pub(crate) fn state_files(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.state()) else { return Vec::new() };
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
     }
 
-    /// Seals the shipped capture from sequence number 1, whatever was sealed before.
-    pub(crate) fn seal_anew(&self, more: &[&str]) -> Vec<Packet> {
+    /// Seals `mixed.pcap` from sequence number 1, regardless of earlier runs.
+    pub(crate) fn seal_from_1(&self, more: &[&str]) -> Vec<Packet> {
         let _ = fs::remove_dir_all(self.state());
         self.seal(&mixed(), more).0
     }
 
-    /// Opens packets.
+    /// Opens packets. None may be lost.
     pub(crate) fn open(&self, packets: &[Packet], more: &[&str]) -> (Vec<Packet>, Report) {
         let (packets, run) = self.try_open(packets, more);
         run.assert_well();
         (packets, run.report)
     }
 
-    /// Does what must be refused, with nothing left behind but used-up sequence numbers. The line.
+    /// Runs a command that must fail without leaving files other than state. Returns the error line.
     pub(crate) fn fail(&self, direction: &str, input: &Path, output: &Path) -> String {
         let before = self.listing();
         let line = self.run(direction, input, output, &[]).assert_refused();
@@ -164,11 +165,11 @@ impl Bench {
     }
 }
 
-/// What the command printed.
+/// The report that the command printed.
 pub(crate) struct Report(pub(crate) String);
 
 impl Report {
-    /// The number that stands before `what`.
+    /// The number that precedes `what`.
     pub(crate) fn count(&self, what: &str) -> usize {
         let (before, _) =
             self.0.split_once(&format!(" {what}")).unwrap_or_else(|| panic!("{what} in {}", self.0));

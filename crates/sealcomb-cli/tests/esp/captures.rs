@@ -1,4 +1,4 @@
-//! Reading and writing captures without the command.
+//! Reads and writes captures without the command.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,22 +7,22 @@ use std::time::Duration;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapReader, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
-/// Its time and its bytes.
+/// The time and the bytes of a packet.
 pub(crate) type Packet = (Duration, Vec<u8>);
 
-/// IP packets in the shipped capture.
+/// Number of IP packets in `mixed.pcap`.
 pub(crate) const PACKETS: usize = 3098;
 
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures")
 }
 
-/// The shipped capture.
+/// The path of `mixed.pcap`.
 pub(crate) fn mixed() -> PathBuf {
     folder().join("mixed.pcap")
 }
 
-/// Its IP packets. The frames have 14 bytes of Ethernet header and no padding.
+/// The IP packets of `mixed.pcap`. Its frames have 14 bytes of Ethernet header and no padding.
 pub(crate) fn inner_packets() -> Vec<Packet> {
     let (_, frames) = frames(&mixed());
     let packets: Vec<Packet> = frames

@@ -1,14 +1,14 @@
-//! Forged, replayed and misplaced packets are dropped, and nothing else.
+//! Forged, replayed and misplaced packets are dropped, and no others.
 
 use crate::bench::Bench;
 use crate::captures::{PACKETS, Packet, inner_packets, mixed};
 use crate::suites::{CMAC, HMAC, IPV4, association, cbc, gcm, narrow_gcm};
 
-/// Where the sequence number begins behind an IPv4 header.
+/// Offset of the sequence number after an IPv4 header.
 const SEQUENCE: usize = 24;
 
 #[test]
-fn a_flipped_bit_anywhere_drops_that_packet_alone() {
+fn a_flipped_bit_anywhere_drops_only_that_packet() {
     for sa in [
         gcm(),
         association(IPV4, "aes-ccm", 16, "salt = \"cafeba\""),
@@ -22,7 +22,7 @@ fn a_flipped_bit_anywhere_drops_that_packet_alone() {
         let mut expected = Vec::new();
         for (i, ((_, esp), inner)) in sealed.iter_mut().zip(inner_packets()).enumerate() {
             if i % 5 == 3 {
-                // Sequence number (upwards, or it would be a replay), IV, body and ICV in turn.
+                // Alternately the sequence number (upward, to avoid a replay), the IV, the body and the ICV.
                 let last = esp.len() - 1;
                 let at = [SEQUENCE + 3, SEQUENCE + 4 + i % 8, 44 + i % (last - 60), last - i % 12][i / 5 % 4];
                 esp[at] ^= 1;
@@ -37,7 +37,7 @@ fn a_flipped_bit_anywhere_drops_that_packet_alone() {
 }
 
 #[test]
-fn another_salt_drops_everything() {
+fn another_salt_drops_every_packet() {
     let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
     let (opened, run) = Bench::with_sa(&gcm().replace("cafebabe", "cafebabf")).try_open(&sealed, &[]);
     assert_eq!(opened.len(), 0);
@@ -45,7 +45,7 @@ fn another_salt_drops_everything() {
 }
 
 #[test]
-fn another_spi_drops_everything() {
+fn another_spi_drops_every_packet() {
     let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
     let (opened, run) = Bench::with_sa(&gcm().replace("0x1001", "0x1002")).try_open(&sealed, &[]);
     assert_eq!(opened.len(), 0);
@@ -53,14 +53,14 @@ fn another_spi_drops_everything() {
 }
 
 #[test]
-fn what_is_not_esp_is_passed_over() {
+fn other_protocols_are_skipped() {
     let (opened, run) = Bench::with_sa(&gcm()).try_open(&inner_packets(), &[]);
     assert_eq!((opened.len(), run.report.count("not ESP")), (0, PACKETS));
     run.assert_lost("nothing was opened");
 }
 
 #[test]
-fn a_packet_of_impossible_length_is_malformed() {
+fn a_packet_of_an_impossible_length_is_malformed() {
     let bench = Bench::with_sa(&cbc());
     let (mut sealed, _) = bench.seal(&mixed(), &[]);
     let esp = &mut sealed[10].1;
@@ -73,7 +73,7 @@ fn a_packet_of_impossible_length_is_malformed() {
 }
 
 #[test]
-fn replayed_packets_are_dropped_whether_far_away_or_in_the_same_burst() {
+fn replayed_packets_are_dropped_within_and_across_bursts() {
     let bench = Bench::with_sa(&gcm());
     let (sealed, _) = bench.seal(&mixed(), &[]);
     let each_twice: Vec<Packet> = sealed.iter().flat_map(|packet| [packet.clone(), packet.clone()]).collect();
@@ -86,12 +86,12 @@ fn replayed_packets_are_dropped_whether_far_away_or_in_the_same_burst() {
 }
 
 #[test]
-fn the_window_is_as_long_as_the_association_says() {
+fn the_window_has_the_associations_size() {
     for (line, size) in [("", 64), ("window = 32", 32), ("window = 200", 200)] {
         let bench = Bench::with_sa(&(gcm() + line));
         let (mut sealed, _) = bench.seal(&mixed(), &[]);
         let first = sealed.remove(0);
-        // Sequence number 1 behind number `size`, the last chance, then one place later.
+        // Sequence number 1 after number `size` is the latest accepted. One position later it is dropped.
         sealed.insert(size - 1, first.clone());
         assert_eq!(bench.open(&sealed, &[]).1.count("replayed"), 0, "{line}");
         sealed.remove(size - 1);
@@ -113,7 +113,7 @@ fn a_forged_sequence_number_does_not_move_the_window() {
 }
 
 #[test]
-fn an_inner_packet_that_the_association_does_not_protect_is_dropped() {
+fn an_inner_packet_outside_the_selector_is_dropped() {
     let (sealed, _) = Bench::with_sa(&gcm()).seal(&mixed(), &[]);
     let (opened, run) = Bench::with_sa(&narrow_gcm()).try_open(&sealed, &[]);
     assert!(!opened.is_empty());

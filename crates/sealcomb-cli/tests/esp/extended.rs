@@ -1,4 +1,4 @@
-//! Extended sequence numbers (RFC 4303, section 2.2.1): 64 bits, of which packets carry the low half.
+//! Extended sequence numbers (RFC 4303, section 2.2.1): 64-bit numbers, of which packets carry the low half.
 
 use crate::bench::Bench;
 use crate::captures::{PACKETS, Packet, inner_packets, mixed};
@@ -29,7 +29,7 @@ fn low(packet: &Packet) -> u32 {
 }
 
 #[test]
-fn the_low_half_is_sent_and_the_high_half_goes_up_when_it_starts_again() {
+fn the_low_half_is_sent_and_the_high_half_increments_when_it_wraps() {
     for sa in suites() {
         for start in [1, SUBSPACE - 1000, 7 * SUBSPACE - 3097, u64::MAX - 3097] {
             let bench = extended(&sa, start);
@@ -44,7 +44,7 @@ fn the_low_half_is_sent_and_the_high_half_goes_up_when_it_starts_again() {
 }
 
 #[test]
-fn packets_are_as_long_as_without() {
+fn packets_have_the_same_length_with_and_without_esn() {
     for sa in suites() {
         let (short, _) = Bench::with_sa(&sa).seal(&mixed(), &[]);
         let (long, _) = extended(&sa, 1).seal(&mixed(), &[]);
@@ -56,7 +56,7 @@ fn packets_are_as_long_as_without() {
 fn the_icv_covers_the_high_half() {
     for sa in suites() {
         let (sealed, _) = extended(&sa, 5 * SUBSPACE + 1).seal(&mixed(), &[]);
-        // Another high half, and none.
+        // Another high half, and no high half.
         for other in [extended(&sa, 6 * SUBSPACE + 1), extended(&sa, 1), Bench::with_sa(&sa)] {
             let (opened, run) = other.try_open(&sealed, &[]);
             assert!(opened.is_empty());
@@ -68,11 +68,11 @@ fn the_icv_covers_the_high_half() {
 }
 
 #[test]
-fn packets_that_come_late_over_the_border_open_and_once_only() {
+fn late_packets_across_a_multiple_of_2_to_the_32_open_once() {
     let sa = &suites()[0];
     let bench = extended(sa, SUBSPACE - 1500);
     let (mut sealed, _) = bench.seal(&mixed(), &[]);
-    // Each run of 60 packets backwards: all of them stay within the window of 64.
+    // Reverses each run of 60 packets, which keeps them within the window of 64.
     sealed.chunks_mut(60).for_each(<[Packet]>::reverse);
     let mut expected = inner_packets();
     expected.chunks_mut(60).for_each(<[Packet]>::reverse);
@@ -86,20 +86,20 @@ fn packets_that_come_late_over_the_border_open_and_once_only() {
 }
 
 #[test]
-fn runs_go_on_beyond_32_bits() {
+fn later_runs_continue_beyond_32_bits() {
     let bench = extended(&suites()[0], SUBSPACE - 2000);
     let (_, report) = bench.seal(&mixed(), &[]);
     assert!(report.0.contains("sequence numbers 4294965296 to 4294968393\n"), "{}", report.0);
     let (sealed, report) = bench.seal(&mixed(), &[]);
     assert!(report.0.contains("sequence numbers 4294968394 to 4294971491\n"), "{}", report.0);
     assert!(bench.open(&sealed, &["--start-sequence", "4294968394"]).0 == inner_packets());
-    // IVs have all 64 bits.
+    // IVs contain all 64 bits.
     let iv = |packet: &Packet| u64::from_be_bytes(packet.1[28..36].try_into().unwrap());
     assert_eq!((iv(&sealed[0]), iv(&sealed[3097])), (4_294_968_394, 4_294_971_491));
 }
 
 #[test]
-fn the_last_of_64_bits_is_used_and_then_no_other() {
+fn the_last_64_bit_number_is_used_once() {
     let bench = extended(&suites()[0], u64::MAX - 3097);
     bench.seal(&mixed(), &[]);
     let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));

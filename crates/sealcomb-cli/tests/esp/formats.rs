@@ -1,4 +1,4 @@
-//! Captures of unusual content: times far away, huge blocks, other byte orders.
+//! Unusual captures: extreme times, huge blocks, other byte orders.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn read_pcapng(path: &std::path::Path) -> Vec<Packet> {
 }
 
 #[test]
-fn a_time_that_pcap_cannot_hold_becomes_the_nearest_that_it_can() {
+fn times_out_of_pcaps_range_are_clamped() {
     let bench = Bench::with_sa(&gcm());
     let mut packets: Vec<Packet> = inner_packets()[..4].to_vec();
     packets[1].0 = LAST_OF_PCAP;
@@ -81,13 +81,17 @@ fn a_time_that_pcap_cannot_hold_becomes_the_nearest_that_it_can() {
     let output = bench.path("sealed.pcap");
     let run = bench.run("seal", &input, &output, &[]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert!(run.stderr.contains("sealed.pcap: the times of 2 packets do not fit"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("sealed.pcap: 2 timestamps are out of range and were clamped"),
+        "{}",
+        run.stderr
+    );
     let times: Vec<Duration> = read(&output).iter().map(|(time, _)| *time).collect();
     assert_eq!(times, [packets[0].0, LAST_OF_PCAP, LAST_OF_PCAP, LAST_OF_PCAP]);
 }
 
 #[test]
-fn pcapng_holds_every_time_of_pcapng_there_and_back() {
+fn pcapng_preserves_every_time_of_pcapng() {
     let bench = Bench::with_sa(&gcm());
     let mut packets: Vec<Packet> = inner_packets()[..4].to_vec();
     packets[0].0 = Duration::ZERO;
@@ -108,10 +112,10 @@ fn huge_blocks_do_not_end_the_run() {
     let packets: Vec<Packet> = inner_packets()[..3].to_vec();
     let mut file = PcapNg::new(Endianness::Little);
     file.packet(packets[0].0.as_nanos() as u64, &packets[0].1);
-    // A packet of 9 MB, which no IP packet can be: behind the one that its header declares comes padding.
+    // A record of 9 MB: an IP packet of the declared length, followed by padding.
     let padded = [&packets[1].1[..], &vec![0; 9_000_000]].concat();
     file.packet(packets[1].0.as_nanos() as u64, &padded);
-    // Not a packet, and longer than any that is read.
+    // A block without a packet, longer than the maximum for packets.
     let block = UnknownBlock::new(0xbad, 70_000_000 + 12, vec![0; 70_000_000].leak());
     file.0.write_pcapng_block(block).unwrap();
     file.packet(packets[2].0.as_nanos() as u64, &packets[2].1);
@@ -122,7 +126,7 @@ fn huge_blocks_do_not_end_the_run() {
 }
 
 #[test]
-fn a_packet_block_that_is_too_long_to_be_read_is_refused_with_the_limit() {
+fn a_too_long_packet_block_is_refused_with_the_limit() {
     let bench = Bench::with_sa(&gcm());
     let mut file = PcapNg::of(Endianness::Little, &inner_packets()[..1]).0.into_inner();
     let at = file.len();
@@ -130,8 +134,7 @@ fn a_packet_block_that_is_too_long_to_be_read_is_refused_with_the_limit() {
     let input = bench.path("long.pcapng");
     fs::write(&input, file).unwrap();
     let line = bench.fail("seal", &input, &bench.path("out.pcap"));
-    let what =
-        format!("record 2, at byte {at}: it says that it has 67108868 bytes, and up to 67108864 are read");
+    let what = format!("record 2, at byte {at}: length of 67108868 bytes; at most 67108864 are supported");
     assert!(line.contains(&what) && !line.contains("corrupt:"), "{line}");
 }
 

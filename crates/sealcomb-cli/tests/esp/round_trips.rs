@@ -1,4 +1,4 @@
-//! What is sealed opens to the same packets, bit for bit.
+//! Sealed packets open to the original packets, bit for bit.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::bench::Bench;
 use crate::captures::{PACKETS, Packet, folder, inner_packets, mixed, write};
 use crate::suites::{CMAC, HMAC, IPV4, IPV6, association, cbc, gcm, narrow_gcm};
 
-/// Seals the shipped capture, checks the outer shape of the ESP packets, opens them.
+/// Seals the capture, checks the format of the ESP packets, and opens them.
 fn round_trip(tunnel: &str, cipher: &str, key_bytes: u8, rest: &str, iv_bytes: usize, icv_bytes: usize) {
     let bench = Bench::with_sa(&association(tunnel, cipher, key_bytes, rest));
     let inner = inner_packets();
@@ -32,14 +32,14 @@ fn round_trip(tunnel: &str, cipher: &str, key_bytes: u8, rest: &str, iv_bytes: u
     }
 
     let (opened, report) = bench.open(&sealed, &[]);
-    assert!(opened == inner, "opened to something else");
+    assert!(opened == inner, "opened to other packets");
     for what in ["forged", "replayed", "malformed", "of unknown SPI", "not ESP"] {
         assert_eq!(report.count(what), 0, "{what}");
     }
 }
 
 #[test]
-fn aes_gcm_gives_back_every_packet() {
+fn aes_gcm_restores_every_packet() {
     for key_bytes in [16, 24, 32] {
         for icv in [8, 12, 16] {
             round_trip(IPV4, "aes-gcm", key_bytes, &format!("salt = \"cafebabe\"\nicv = {icv}"), 8, icv);
@@ -48,7 +48,7 @@ fn aes_gcm_gives_back_every_packet() {
 }
 
 #[test]
-fn aes_ccm_gives_back_every_packet() {
+fn aes_ccm_restores_every_packet() {
     for key_bytes in [16, 24, 32] {
         for icv in [8, 12, 16] {
             round_trip(IPV6, "aes-ccm", key_bytes, &format!("salt = \"cafeba\"\nicv = {icv}"), 8, icv);
@@ -57,7 +57,7 @@ fn aes_ccm_gives_back_every_packet() {
 }
 
 #[test]
-fn aes_cbc_gives_back_every_packet() {
+fn aes_cbc_restores_every_packet() {
     for key_bytes in [16, 24, 32] {
         round_trip(IPV4, "aes-cbc", key_bytes, HMAC, 16, 16);
         round_trip(IPV6, "aes-cbc", key_bytes, CMAC, 16, 12);
@@ -65,7 +65,7 @@ fn aes_cbc_gives_back_every_packet() {
 }
 
 #[test]
-fn aes_ctr_gives_back_every_packet() {
+fn aes_ctr_restores_every_packet() {
     for key_bytes in [16, 24, 32] {
         round_trip(IPV6, "aes-ctr", key_bytes, &format!("salt = \"cafebabe\"\n{HMAC}"), 8, 16);
         round_trip(IPV4, "aes-ctr", key_bytes, &format!("salt = \"cafebabe\"\n{CMAC}"), 8, 12);
@@ -73,7 +73,7 @@ fn aes_ctr_gives_back_every_packet() {
 }
 
 #[test]
-fn bursts_of_mixed_associations_give_back_every_packet() {
+fn bursts_of_mixed_associations_restore_every_packet() {
     let bench = Bench::with_sa(&fs::read_to_string(folder().join("sa.toml")).unwrap());
     for burst in ["1", "31", "300"] {
         let (sealed, _) = bench.seal(&mixed(), &["--burst", burst]);
@@ -90,8 +90,8 @@ fn every_backend_opens_what_another_sealed() {
         bench.force(backend.name());
         assert!(bench.open(&sealed, &[]).0 == inner_packets(), "{}", backend.name());
         let (other, report) = bench.seal(&mixed(), &["--start-sequence", "1"]);
-        assert!(report.0.contains(&format!("on the backend {};", backend.name())), "{}", report.0);
-        // CBC packets have IVs of their own each time.
+        assert!(report.0.contains(&format!("backend {},", backend.name())), "{}", report.0);
+        // CBC's IVs are random.
         let is_cbc = |esp: &[u8]| esp[0] >> 4 == 6;
         let differ = sealed.iter().zip(&other).filter(|(a, b)| a != b && !is_cbc(&a.1)).count();
         assert_eq!(differ, 0, "{}", backend.name());
@@ -101,14 +101,14 @@ fn every_backend_opens_what_another_sealed() {
 #[test]
 fn the_burst_size_does_not_change_the_packets() {
     let bench = Bench::with_sa(&gcm());
-    let one_by_one = bench.seal_anew(&["--burst", "1"]);
+    let one_by_one = bench.seal_from_1(&["--burst", "1"]);
     for burst in ["7", "32", "1000"] {
-        assert!(bench.seal_anew(&["--burst", burst]) == one_by_one, "bursts of {burst}");
+        assert!(bench.seal_from_1(&["--burst", burst]) == one_by_one, "bursts of {burst}");
     }
 }
 
 #[test]
-fn cbc_ivs_never_come_twice_even_in_another_run() {
+fn cbc_ivs_never_repeat_even_in_another_run() {
     let bench = Bench::with_sa(&cbc());
     let mut ivs: Vec<Vec<u8>> = Vec::new();
     for _ in 0..2 {
@@ -120,13 +120,13 @@ fn cbc_ivs_never_come_twice_even_in_another_run() {
 }
 
 #[test]
-fn a_pcapng_capture_of_cooked_frames_serves_as_well() {
+fn a_pcapng_capture_of_cooked_frames_round_trips() {
     let bench = Bench::with_sa(&gcm());
     let cooked = folder().join("cooked.pcapng");
     let mut reader = PcapNgReader::new(File::open(&cooked).unwrap()).unwrap();
     let mut inner = Vec::new();
     while let Some(block) = reader.next_block() {
-        // The capture has nanoseconds, which is what this reader takes all times for.
+        // This reader assumes nanoseconds, which is the capture's resolution.
         let Block::EnhancedPacket(packet) = block.unwrap() else { continue };
         if matches!(packet.data[14..16], [0x08, 0x00] | [0x86, 0xdd]) {
             inner.push((packet.timestamp, packet.data[16..].to_vec()));
@@ -177,17 +177,17 @@ fn an_empty_capture_becomes_an_empty_one() {
 }
 
 #[test]
-fn packets_that_no_association_protects_are_counted() {
+fn unprotected_packets_are_counted() {
     let (sealed, report) = Bench::with_sa(&narrow_gcm()).seal(&mixed(), &[]);
     let is_protected = |packet: &[u8]| packet[0] >> 4 == 4 && packet[16..20] == [192, 0, 2, 1];
     let protected = inner_packets().iter().filter(|(_, packet)| is_protected(packet)).count();
     assert!(protected > 0);
     assert_eq!(sealed.len(), protected);
-    assert_eq!(report.count("that no SA protects"), PACKETS - protected);
+    assert_eq!(report.count("not protected by any SA"), PACKETS - protected);
 }
 
 #[test]
-fn packets_that_the_capture_clipped_are_counted() {
+fn clipped_packets_are_counted() {
     let bench = Bench::with_sa(&gcm());
     let input = bench.path("clipped.pcap");
     let whole = inner_packets();
@@ -200,7 +200,7 @@ fn packets_that_the_capture_clipped_are_counted() {
 }
 
 #[test]
-fn a_packet_that_would_outgrow_ip_is_counted() {
+fn a_packet_too_long_for_the_tunnel_is_counted() {
     let bench = Bench::with_sa(&gcm());
     let input = bench.path("huge.pcap");
     let udp = |payload: &[u8]| {

@@ -1,4 +1,4 @@
-//! What is secret stays so: keys in SA files that are wrong, files with keys and files with decrypted traffic.
+//! Secrets do not leak: keys from invalid SA files, files with keys, and files with decrypted traffic.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::bench::Bench;
 use crate::captures::mixed;
 use crate::suites::{HMAC, IPV4, association, cbc, gcm};
 
-/// Keys that can be told from all that an error may say, in the shapes that TOML tells apart: hex with and without
-/// letters, what looks like a name, like an octal number, like a number with an exponent.
+/// Keys that do not occur in any error message, one for each token type of TOML: hex with and without letters, a name, an
+/// octal-like number, a prefixed number, a number with an exponent.
 const SECRETS: [&str; 6] = [
     "d3adb33fcafef00d5eadbea7defaced1",
     "31415926535897932384626433832795",
@@ -20,7 +20,7 @@ const SECRETS: [&str; 6] = [
     "271828182845904523e5360287471352",
 ];
 
-/// Parts of SA files that a secret may stand in place of, or beside.
+/// Parts of SA files that a secret replaces or precedes.
 const PLACES: [&str; 22] = [
     "[[sa]]",
     "spi",
@@ -46,7 +46,7 @@ const PLACES: [&str; 22] = [
     "07",
 ];
 
-/// How a secret is written.
+/// Formats a secret in one of 14 ways.
 fn written(secret: &str, how: usize) -> String {
     match how {
         0 => secret.into(),
@@ -66,15 +66,15 @@ fn written(secret: &str, how: usize) -> String {
     }
 }
 
-fn assert_hidden(secret: &str, said: &str, file: &str) {
+/// Asserts that an output contains no 8 consecutive characters of a secret.
+fn assert_hidden(secret: &str, output: &str, file: &str) {
     for piece in secret.as_bytes().windows(8) {
         let piece = std::str::from_utf8(piece).unwrap();
-        assert!(!said.contains(piece), "{piece} is in: {said}\nof the file:\n{file}");
+        assert!(!output.contains(piece), "{piece} is in: {output}\nof the file:\n{file}");
     }
 }
 
-/// A file with a secret at some place, broken in others. The files of [`crate::suites`] have keys of their own, which
-/// are secrets too.
+/// A secret and an SA file that contains it at a random position, with random deletions.
 fn broken_file() -> impl Strategy<Value = (&'static str, String)> {
     let other =
         association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{HMAC}")).replace("1001", "1002");
@@ -89,10 +89,10 @@ fn broken_file() -> impl Strategy<Value = (&'static str, String)> {
         any::<bool>(),
         deletions,
     )
-        .prop_map(|(mut file, secret, place, how, which, beside, deletions)| {
+        .prop_map(|(mut file, secret, place, how, which, insert, deletions)| {
             let found: Vec<usize> = file.match_indices(place).map(|(at, _)| at).collect();
             let at = if found.is_empty() { which.index(file.len()) } else { found[which.index(found.len())] };
-            let replaced = if beside || found.is_empty() { 0 } else { place.len() };
+            let replaced = if insert || found.is_empty() { 0 } else { place.len() };
             file.replace_range(at..at + replaced, &written(secret, how));
             for (index, len) in deletions {
                 let at = index.index(file.len());
@@ -105,16 +105,16 @@ fn broken_file() -> impl Strategy<Value = (&'static str, String)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn no_piece_of_a_key_is_in_what_the_command_says_of_a_wrong_sa_file((secret, file) in broken_file()) {
+    fn errors_in_an_sa_file_never_quote_a_key((secret, file) in broken_file()) {
         let bench = Bench::with_sa(&file);
         let input = bench.path("empty.pcap");
         crate::captures::write(&input, pcap_file::DataLink::RAW, &[]);
         for direction in ["seal", "open"] {
             let run = bench.run(direction, &input, &bench.path("out.pcap"), &["--burst", "1"]);
-            let said = format!("{}{}", run.report.0, run.stderr);
-            assert_hidden(secret, &said, &file);
+            let output = format!("{}{}", run.report.0, run.stderr);
+            assert_hidden(secret, &output, &file);
             for key in ["070e151c232a31383f464d545b626970", "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9"] {
-                assert_hidden(key, &said, &file);
+                assert_hidden(key, &output, &file);
             }
             if run.status == 2 {
                 let name = bench.path("sa.toml");
@@ -126,32 +126,35 @@ proptest! {
 }
 
 #[test]
-fn a_misplaced_key_is_told_by_its_line_and_its_field() {
+fn a_misplaced_key_is_reported_by_line_and_field() {
     const KEY: &str = "4a1f0e5bd1b1c5a7f3e2d4c69788a9ba";
     let key = "070e151c232a31383f464d545b626970";
     let quoted = format!("\"{key}\"");
     let digits = "12345678901234567890123456789012";
     for (file, line, what) in [
-        (gcm().replace(&quoted, KEY), 6, "not TOML"),
-        (gcm().replace(&quoted, digits), 6, "`key`: its value must stand in double quotes"),
-        (gcm().replace("aes-gcm", KEY), 5, "`cipher`: it is none of"),
-        (gcm().replace("203.0.113.1", KEY), 3, "`source`: this is not an IP address"),
-        (gcm().replace("0x1001", digits), 2, "`spi`: it must be a number"),
-        (gcm().replace("0x1001", &format!("\"{KEY}\"")), 2, "`spi`: it must be a number"),
-        (gcm() + &format!("icv = {digits}"), 8, "`icv`: it may be"),
-        (gcm() + &format!("window = 0x{KEY}"), 8, "`window`: it must be a number"),
-        (gcm() + &format!("{KEY} = 1"), 8, "no field of this name"),
-        (gcm().replace("key = ", ""), 6, "not TOML"),
+        (gcm().replace(&quoted, KEY), 6, "not valid TOML"),
+        (gcm().replace(&quoted, digits), 6, "`key`: expected a string in double quotes"),
+        (gcm().replace("aes-gcm", KEY), 5, "`cipher`: expected one of"),
+        (gcm().replace("203.0.113.1", KEY), 3, "`source`: expected an IP address"),
+        (gcm().replace("0x1001", digits), 2, "`spi`: expected a number"),
+        (gcm().replace("0x1001", &format!("\"{KEY}\"")), 2, "`spi`: expected a number"),
+        (gcm() + &format!("icv = {digits}"), 8, "`icv`: expected 8"),
+        (gcm() + &format!("window = 0x{KEY}"), 8, "`window`: expected a number"),
+        (gcm() + &format!("{KEY} = 1"), 8, "unknown field"),
+        (gcm().replace("key = ", ""), 6, "not valid TOML"),
         (gcm().replace("cafebabe", KEY), 7, "`salt`: salt of 16 bytes; this cipher takes 4"),
-        (gcm() + &format!("match = \"{KEY}\""), 8, "`match`: this is not a network"),
-        (gcm().replace("[[sa]]", &format!("[[{KEY}]]")), 1, "no field of this name"),
-        (cbc().replace("hmac-sha-256-128", KEY), 7, "`auth`: it is none of"),
+        (gcm() + &format!("match = \"{KEY}\""), 8, "`match`: expected a network"),
+        (gcm().replace("[[sa]]", &format!("[[{KEY}]]")), 1, "unknown field"),
+        (cbc().replace("hmac-sha-256-128", KEY), 7, "`auth`: expected one of"),
     ] {
         let bench = Bench::with_sa(&file);
-        let said = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
-        assert!(said.contains(&format!("sa.toml:{line}: ")) && said.contains(what), "{what}\n{file}\n{said}");
+        let error = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
+        assert!(
+            error.contains(&format!("sa.toml:{line}: ")) && error.contains(what),
+            "{what}\n{file}\n{error}"
+        );
         for secret in [KEY, key, digits] {
-            assert_hidden(secret, &said, &file);
+            assert_hidden(secret, &error, &file);
         }
     }
 }
@@ -172,22 +175,22 @@ mod permissions {
     }
 
     #[test]
-    fn decrypted_traffic_is_its_owners_alone() {
+    fn only_the_owner_can_read_decrypted_traffic() {
         let bench = Bench::with_sa(&gcm());
         let (sealed, _) = bench.seal(&mixed(), &[]);
         bench.open(&sealed, &[]);
         assert_eq!(mode(&bench.path("opened.pcap")), 0o600);
-        // Even where a file of this name was everybody's.
+        // Even if it replaces a file that everyone can access.
         set_mode(&bench.path("opened.pcap"), 0o666);
         bench.open(&sealed, &[]);
         assert_eq!(mode(&bench.path("opened.pcap")), 0o600);
-        // Nor does the state tell others how much was sent.
+        // The state, which reveals how much was sent, is private too.
         assert!(bench.state_files().iter().all(|path| mode(path) == 0o600));
         assert_eq!(mode(&bench.state()), 0o700);
     }
 
     #[test]
-    fn sealed_traffic_is_whose_the_umask_says() {
+    fn the_umask_applies_to_sealed_traffic() {
         let bench = Bench::with_sa(&gcm());
         bench.seal(&mixed(), &[]);
         fs::write(bench.path("ordinary"), "").unwrap();
@@ -195,7 +198,7 @@ mod permissions {
     }
 
     #[test]
-    fn an_sa_file_that_others_can_read_gets_a_warning() {
+    fn an_sa_file_that_other_users_can_read_causes_a_warning() {
         let bench = Bench::with_sa(&gcm());
         for (bits, is_warned) in
             [(0o600, false), (0o400, false), (0o640, true), (0o604, true), (0o644, true), (0o620, false)]
@@ -203,14 +206,14 @@ mod permissions {
             set_mode(&bench.path("sa.toml"), bits);
             let (_, run) = bench.try_seal(&mixed(), &[]);
             assert_eq!(run.status, 0);
-            let warning = "sa.toml: others than its owner can read its keys: chmod 600 ";
+            let warning = "sa.toml: other users can read its keys; run chmod 600 ";
             assert_eq!(run.stderr.contains(warning), is_warned, "{bits:o}: {}", run.stderr);
             assert_eq!(run.stderr.lines().count(), usize::from(is_warned));
         }
     }
 
     #[test]
-    fn public_keys_get_no_warning() {
+    fn public_keys_cause_no_warning() {
         let bench = Bench::with_sa(&format!("keys-are-public = true\n{}", gcm()));
         set_mode(&bench.path("sa.toml"), 0o644);
         bench.seal(&mixed(), &["--start-sequence", "1"]);

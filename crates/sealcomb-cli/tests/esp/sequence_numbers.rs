@@ -1,4 +1,4 @@
-//! Sequence numbers, of which the nonces of the counter modes are made, never come twice.
+//! Sequence numbers never repeat under one key: counter modes build their nonces from them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,22 +10,23 @@ use crate::bench::Bench;
 use crate::captures::{PACKETS, Packet, inner_packets, mixed, read};
 use crate::suites::{CMAC, HMAC, IPV4, association, gcm};
 
-/// Of a packet in an IPv4 tunnel.
+/// The sequence number of a packet in an IPv4 tunnel.
 fn sequence(packet: &Packet) -> u32 {
     u32::from_be_bytes(packet.1[24..28].try_into().unwrap())
 }
 
-/// Of a packet in an IPv4 tunnel and a counter mode.
+/// The IV of a packet in an IPv4 tunnel, in a counter mode.
 fn iv(packet: &Packet) -> u64 {
     u64::from_be_bytes(packet.1[28..36].try_into().unwrap())
 }
 
+/// The first and the last sequence number.
 fn numbers(packets: &[Packet]) -> (u32, u32) {
     (sequence(&packets[0]), sequence(packets.last().unwrap()))
 }
 
 #[test]
-fn they_begin_where_the_association_says() {
+fn numbers_start_at_the_associations_first() {
     let bench = Bench::with_sa(&(gcm() + "sequence = 70000"));
     let (sealed, report) = bench.seal(&mixed(), &[]);
     assert_eq!(numbers(&sealed), (70_000, 73_097));
@@ -34,7 +35,7 @@ fn they_begin_where_the_association_says() {
 }
 
 #[test]
-fn sealing_again_never_makes_a_nonce_anew() {
+fn sealing_again_never_repeats_a_nonce() {
     for sa in [
         gcm(),
         association(IPV4, "aes-ccm", 16, "salt = \"cafeba\""),
@@ -45,7 +46,7 @@ fn sealing_again_never_makes_a_nonce_anew() {
         let mut ivs = HashSet::new();
         for run in 0..3 {
             let (sealed, _) = bench.seal(&mixed(), &[]);
-            assert_eq!(numbers(&sealed), (run * 3098 + 1, (run + 1) * 3098), "no number is left out either");
+            assert_eq!(numbers(&sealed), (run * 3098 + 1, (run + 1) * 3098), "no number is skipped");
             ivs.extend(sealed.iter().map(iv));
         }
         assert_eq!(ivs.len(), 3 * PACKETS, "{sa}");
@@ -53,11 +54,11 @@ fn sealing_again_never_makes_a_nonce_anew() {
 }
 
 #[test]
-fn measuring_the_speed_takes_none_of_them() {
+fn measuring_the_speed_uses_no_numbers() {
     let bench = Bench::with_sa(&gcm());
     let (_, report) = bench.seal(&mixed(), &[]);
     assert!(
-        report.0.contains("packets sealed under throwaway keys again and again in bursts of 32"),
+        report.0.contains("packets repeatedly sealed under throwaway keys, in bursts of 32"),
         "{}",
         report.0
     );
@@ -66,7 +67,7 @@ fn measuring_the_speed_takes_none_of_them() {
 }
 
 #[test]
-fn they_go_on_for_the_key_whatever_else_is_changed() {
+fn numbers_continue_for_a_key_whatever_else_changes() {
     let bench = Bench::with_sa(&gcm());
     let (first, _) = bench.seal(&mixed(), &[]);
     let mut from = sequence(first.last().unwrap());
@@ -74,7 +75,7 @@ fn they_go_on_for_the_key_whatever_else_is_changed() {
         gcm().replace("0x1001", "0x2002"),
         gcm().replace("cafebabe", "cafebabf"),
         gcm() + "sequence = 5",
-        // GCM's and CTR's counter blocks are alike, so one key must not give both the same numbers.
+        // GCM and CTR share the format of counter blocks, so a key must not use a number in both.
         association(IPV4, "aes-ctr", 16, &format!("salt = \"cafebabe\"\n{HMAC}")),
         gcm() + "esn = true",
         gcm(),
@@ -84,13 +85,13 @@ fn they_go_on_for_the_key_whatever_else_is_changed() {
         assert_eq!(sequence(&sealed[0]), from + 1, "{changed}");
         from = sequence(sealed.last().unwrap());
     }
-    // A number further on is taken.
+    // A higher first number takes effect.
     bench.write_sa(&(gcm() + "sequence = 1000000"));
     assert_eq!(sequence(&bench.seal(&mixed(), &[]).0[0]), 1_000_000);
 }
 
 #[test]
-fn a_new_key_begins_anew_and_an_old_one_that_comes_back_does_not() {
+fn a_new_key_starts_at_1_and_an_old_key_continues() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
     bench.write_sa(&gcm().replace("070e15", "080e15"));
@@ -100,7 +101,7 @@ fn a_new_key_begins_anew_and_an_old_one_that_comes_back_does_not() {
 }
 
 #[test]
-fn the_state_says_nothing_of_the_key() {
+fn the_state_does_not_reveal_the_key() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
     let [file] = &bench.state_files()[..] else { panic!("one key, one file") };
@@ -114,7 +115,7 @@ fn the_state_says_nothing_of_the_key() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_to_the_sa_file_finds_its_state() {
+fn a_link_to_the_sa_file_shares_its_state() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
     fs::create_dir(bench.path("elsewhere")).unwrap();
@@ -129,23 +130,26 @@ fn a_link_to_the_sa_file_finds_its_state() {
 }
 
 #[test]
-fn a_start_that_is_given_is_taken_and_leaves_the_state_alone() {
+fn start_sequence_takes_effect_and_stores_no_state() {
     let bench = Bench::with_sa(&gcm());
     let start = ["--start-sequence", "77"];
     for _ in 0..2 {
         let (sealed, run) = bench.try_seal(&mixed(), &start);
         assert_eq!((run.status, numbers(&sealed)), (0, (77, 3174)));
-        assert!(run.stderr.contains("must never serve twice under one key"), "{}", run.stderr);
+        assert!(run.stderr.contains("never use the same number twice under one key"), "{}", run.stderr);
     }
     assert!(!bench.state().exists());
     let output = bench.path("out.pcap");
     let line = bench.run("seal", &mixed(), &output, &["--start-sequence", "4294967296"]).assert_refused();
-    assert!(line.contains("--start-sequence 4294967296: SA 0x1001 has no `esn = true`"), "{line}");
+    assert!(
+        line.contains("--start-sequence 4294967296: the last number of SA 0x1001 is 4294967295"),
+        "{line}"
+    );
     bench.run("seal", &mixed(), &output, &["--start-sequence", "0"]).assert_refused();
 }
 
 #[test]
-fn the_last_one_is_used_and_then_no_other() {
+fn the_last_32_bit_number_is_used_once() {
     // The capture's 3098 packets end at 2^32 - 1.
     let bench = Bench::with_sa(&(gcm() + "sequence = 4294964198"));
     let (sealed, _) = bench.seal(&mixed(), &[]);
@@ -165,11 +169,11 @@ fn the_last_one_is_used_and_then_no_other() {
 }
 
 #[test]
-fn what_a_failed_run_has_used_is_used_up() {
+fn numbers_of_a_failed_run_count_as_used() {
     let bench = Bench::with_sa(&gcm());
     let mut capture = fs::read(mixed()).unwrap();
     let len = capture.len();
-    // The last record says that it is longer than the packet was.
+    // The captured length of the last record exceeds its original length.
     capture.truncate(len - 4);
     capture.extend([0xff; 4]);
     let input = bench.path("corrupt.pcap");
@@ -180,7 +184,7 @@ fn what_a_failed_run_has_used_is_used_up() {
     assert!(sequence(&sealed[0]) > 3098);
 }
 
-/// A run that reads its capture from a pipe, has got its first packets and goes on when it gets more.
+/// Starts a run that reads its capture from a pipe, and writes the first packets to it. Returns the rest of the capture.
 #[cfg(unix)]
 fn waiting_run(bench: &Bench, output: &str, packets: usize) -> (Child, Vec<u8>) {
     let capture = fs::read(mixed()).unwrap();
@@ -235,9 +239,9 @@ fn a_second_run_waits_for_the_first() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut said = vec![0; 30];
-    second.stderr.as_mut().unwrap().read_exact(&mut said).unwrap();
-    assert!(String::from_utf8_lossy(&said).starts_with("sealcomb: warning: waiting for"), "{said:?}");
+    let mut warning = vec![0; 30];
+    second.stderr.as_mut().unwrap().read_exact(&mut warning).unwrap();
+    assert!(String::from_utf8_lossy(&warning).starts_with("sealcomb: warning: waiting for"), "{warning:?}");
     assert!(!bench.path("second.pcap").exists());
     first.stdin.take().unwrap().write_all(&rest).unwrap();
     assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
@@ -246,7 +250,7 @@ fn a_second_run_waits_for_the_first() {
 }
 
 #[test]
-fn many_runs_at_once_share_no_number() {
+fn concurrent_runs_share_no_number() {
     let bench = Bench::with_sa(&gcm());
     let outputs: Vec<_> = (0..6).map(|i| bench.path(&format!("{i}.pcap"))).collect();
     let spawn = |output: &PathBuf| {
@@ -263,16 +267,16 @@ fn many_runs_at_once_share_no_number() {
 }
 
 #[test]
-fn a_state_that_cannot_be_kept_is_refused_with_what_to_do() {
+fn a_state_that_cannot_be_stored_is_refused_with_advice() {
     let output = |bench: &Bench| bench.path("out.pcap");
-    let assert_told = |line: &str| {
+    let assert_advice = |line: &str| {
         assert!(line.contains("--state DIR") && line.contains("--start-sequence N"), "{line}");
     };
 
     let bench = Bench::with_sa(&gcm());
     fs::write(bench.path("state"), "").unwrap();
-    assert_told(&bench.fail("seal", &mixed(), &output(&bench)));
-    // Another place will do, with folders above it that are not there.
+    assert_advice(&bench.fail("seal", &mixed(), &output(&bench)));
+    // Another directory works, even if its parents do not exist.
     let place = bench.path("var/lib/numbers");
     let place = place.to_str().unwrap();
     for from in [1, 3099] {
@@ -282,14 +286,14 @@ fn a_state_that_cannot_be_kept_is_refused_with_what_to_do() {
     let nowhere = ["--state", nowhere.to_str().unwrap()];
     let line = bench.run("seal", &mixed(), &output(&bench), &nowhere).assert_refused();
     assert!(line.contains("state/numbers"), "{line}");
-    assert_told(&line);
+    assert_advice(&line);
     let both = ["--state", place, "--start-sequence", "1"];
     bench.run("seal", &mixed(), &output(&bench), &both).assert_refused();
 }
 
 #[cfg(unix)]
 #[test]
-fn numbers_of_an_sa_file_from_a_pipe_are_kept_too() {
+fn numbers_of_an_sa_file_from_a_pipe_are_stored_too() {
     let bench = Bench::with_sa(&gcm());
     let output = bench.path("out.pcap");
     for first in [1, 3099] {
@@ -309,7 +313,7 @@ fn numbers_of_an_sa_file_from_a_pipe_are_kept_too() {
 }
 
 #[test]
-fn a_damaged_state_is_refused_and_never_taken_for_none() {
+fn a_damaged_state_is_refused_and_never_ignored() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
     let file = bench.state_files().remove(0);
@@ -323,6 +327,6 @@ fn a_damaged_state_is_refused_and_never_taken_for_none() {
     ] {
         fs::write(&file, &damaged).unwrap();
         let line = bench.fail("seal", &mixed(), &bench.path("out.pcap"));
-        assert!(line.contains(".json: not a state file"), "{damaged}\n{line}");
+        assert!(line.contains(".json: damaged"), "{damaged}\n{line}");
     }
 }

@@ -1,4 +1,4 @@
-//! SA files that make no sense are refused, with the line at fault.
+//! Invalid SA files are refused, with the line number.
 
 use crate::bench::{Bench, ONE, plain};
 
@@ -10,17 +10,17 @@ fn refused(sa_file: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_field_that_is_wrong_is_told_by_its_line() {
+fn an_invalid_field_is_reported_with_its_line() {
     for (from, to, line, what) in [
-        ("sci = \"02", "sci = \"", ":3:", "`sci`: sci of 7 bytes; a channel takes 8"),
-        ("an = 1", "an = 4", ":4:", "`an`: it must be a number from 0 to 3"),
+        ("sci = \"02", "sci = \"", ":3:", "`sci`: sci of 7 bytes; a secure channel takes 8"),
+        ("an = 1", "an = 4", ":4:", "`an`: expected a number from 0 to 3"),
         ("0001020304", "01020304", ":5:", "`key`: key of 15 bytes; a SAK takes 16 or 32"),
-        ("an = 1", "an = 1\nssci = 1", ":2:", "lacks `salt`"),
-        ("an = 1", "an = 1\nsalt = \"00\"", ":5:", "goes with ssci"),
+        ("an = 1", "an = 1\nssci = 1", ":2:", "missing field `salt`"),
+        ("an = 1", "an = 1\nsalt = \"00\"", ":5:", "requires ssci"),
         ("an = 1", "an = 1\nssci = 1\nsalt = \"00\"", ":6:", "takes 12"),
-        ("an = 1", "an = 1\nsend-sci = \"often\"", ":5:", "none of always, end-station, never"),
-        ("an = 1", "an = 1\npn = 4294967296", ":5:", "`pn`: it must be a number from 1 to 4294967295"),
-        ("an = 1", "an = 1\nspi = 1", ":5:", "no field of this name"),
+        ("an = 1", "an = 1\nsend-sci = \"often\"", ":5:", "expected one of always, end-station, never"),
+        ("an = 1", "an = 1\npn = 4294967296", ":5:", "`pn`: expected a number from 1 to 4294967295"),
+        ("an = 1", "an = 1\nspi = 1", ":5:", "unknown field"),
         ("an = 1", "an = 1\nsource = \"0200\"", ":5:", "a MAC address takes 6"),
     ] {
         refused(&ONE.replace(from, to), &[line, what]);
@@ -30,22 +30,22 @@ fn a_field_that_is_wrong_is_told_by_its_line() {
 }
 
 #[test]
-fn nonces_that_would_come_twice_are_refused() {
+fn associations_with_repeating_nonces_are_refused() {
     let other = ONE.replace("keys-are-public = true\n", "");
-    refused(&format!("{ONE}{other}"), &["same number in the same channel"]);
-    refused(&format!("{ONE}{}", other.replace("an = 1", "an = 2")), &["used twice by one transmitter"]);
-    // Two transmitters may share a key, but not a short number.
+    refused(&format!("{ONE}{other}"), &["same SCI and AN"]);
+    refused(&format!("{ONE}{}", other.replace("an = 1", "an = 2")), &["duplicate key of one transmitter"]);
+    // Two transmitters may share a key, but not an SSCI.
     let extended = "ssci = 1\nsalt = \"000102030405060708090a0b\"\n";
     let second = other.replace("0001\"", "0002\"");
-    refused(&format!("{ONE}{extended}{second}{extended}"), &["used twice by one transmitter"]);
+    refused(&format!("{ONE}{extended}{second}{extended}"), &["duplicate key of one transmitter"]);
     let salted = second.clone() + &extended.replace("ssci = 1", "ssci = 2").replace("0a0b", "0a0c");
-    refused(&format!("{ONE}{extended}{salted}"), &["a salt belongs to its key"]);
-    refused(&format!("{ONE}{extended}{second}"), &["with extended packet numbers and without"]);
+    refused(&format!("{ONE}{extended}{salted}"), &["a key has one salt"]);
+    refused(&format!("{ONE}{extended}{second}"), &["packet numbers of the other length"]);
     Bench::new(&format!("{ONE}{second}")).seal(&plain()[..1]);
 }
 
 #[test]
-fn a_number_that_the_suite_does_not_have_is_refused() {
+fn a_packet_number_beyond_the_suites_range_is_refused() {
     let (_, run) = Bench::new(ONE).try_run("seal", &plain()[..1], &["--start-pn", "4294967296"]);
     run.assert_refused(&["--start-pn", "02:00:00:00:00:01/0001"]);
 }

@@ -1,4 +1,4 @@
-//! An SA file and captures in a folder of their own.
+//! Runs the command with an SA file and captures in a temporary directory.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use pcap_file::{DataLink, TsResolution};
 use tempfile::TempDir;
 
 #[path = "../run/mod.rs"]
-#[allow(dead_code, unreachable_pub, reason = "it is for other tests, too")]
+#[allow(dead_code, unreachable_pub, reason = "shared with other tests")]
 mod run;
 pub(crate) use run::Run;
 
-/// Its time and its bytes.
+/// The time and the bytes of a frame.
 pub(crate) type Frame = (Duration, Vec<u8>);
 
-/// One association, GCM-AES-128, for all frames.
+/// An SA file with one association, GCM-AES-128, for all frames.
 pub(crate) const ONE: &str = "keys-are-public = true
 [[sa]]
 sci = \"0200000000010001\"
@@ -32,7 +32,7 @@ fn captures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures")
 }
 
-/// The frames of the shipped capture.
+/// The frames of `mixed.pcap`.
 pub(crate) fn plain() -> Vec<Frame> {
     read(&captures().join("mixed.pcap"))
 }
@@ -77,7 +77,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// `seal` or `open`: what it wrote, if it did, and how it went.
+    /// Runs `seal` or `open`. Returns the frames written, if any, and the result of the run.
     pub(crate) fn try_run(&self, direction: &str, frames: &[Frame], options: &[&str]) -> (Vec<Frame>, Run) {
         self.try_run_on(DataLink::ETHERNET, direction, frames, options)
     }
@@ -98,7 +98,7 @@ impl Bench {
         (if output.exists() { read(&output) } else { Vec::new() }, run)
     }
 
-    /// The same, where all must go well.
+    /// Runs `seal` or `open`, which must succeed without warnings. Returns the frames written.
     pub(crate) fn run(&self, direction: &str, frames: &[Frame], options: &[&str]) -> Vec<Frame> {
         let (frames, run) = self.try_run(direction, frames, options);
         assert_eq!(run.status, 0, "{}{}", run.stdout, run.stderr);
@@ -112,7 +112,7 @@ impl Bench {
 }
 
 impl Run {
-    /// That the exit status is 1, and that the summary gives these reasons.
+    /// Asserts that the exit status is 1, with these reasons in the report.
     pub(crate) fn assert_lost(&self, reasons: &str) {
         assert_eq!(self.status, 1, "{}{}", self.stdout, self.stderr);
         assert!(self.stdout.ends_with(&format!("exit status 1: {reasons}\n")), "{}", self.stdout);

@@ -1,21 +1,21 @@
-//! Forged, replayed, late and malformed frames are dropped, and nothing else.
+//! Forged, replayed, late and malformed frames are dropped, and no others.
 
 use crate::bench::{Bench, Frame, ONE, plain};
 
-/// Where the packet number begins.
+/// Offset of the packet number.
 const PN: usize = 16;
-/// Where the user data begin, with the SCI before them.
+/// Offset of the user data in frames with an SCI.
 const DATA: usize = 28;
 
 #[test]
-fn a_flipped_bit_anywhere_drops_that_frame_alone() {
+fn a_flipped_bit_anywhere_drops_only_that_frame() {
     for line in ["", "encrypt = false\n", "ssci = 1\nsalt = \"000102030405060708090a0b\"\n"] {
         let bench = Bench::new(&format!("{ONE}{line}"));
         let mut sealed = bench.seal(&plain());
         let mut expected = Vec::new();
         for (i, ((_, frame), plain)) in sealed.iter_mut().zip(plain()).enumerate() {
             if i % 5 == 3 {
-                // An address, the packet number (upwards), user data, the ICV.
+                // Alternately an address, the packet number (upward), the user data and the ICV.
                 let last = frame.len() - 1;
                 let at = [i % 12, PN, DATA + i % (last - 60), last - i % 16][i / 5 % 4];
                 frame[at] ^= 1;
@@ -30,7 +30,7 @@ fn a_flipped_bit_anywhere_drops_that_frame_alone() {
 }
 
 #[test]
-fn replayed_frames_are_dropped_whether_far_away_or_in_the_same_burst() {
+fn replayed_frames_are_dropped_within_and_across_bursts() {
     for line in ["", "window = 100\n"] {
         let bench = Bench::new(&format!("{ONE}{line}"));
         let sealed = bench.seal(&plain());
@@ -45,13 +45,13 @@ fn replayed_frames_are_dropped_whether_far_away_or_in_the_same_burst() {
 }
 
 #[test]
-fn a_frame_may_be_as_late_as_the_window_is_long() {
+fn a_frame_may_be_late_by_the_size_of_the_window() {
     for (line, window) in [("", 0), ("window = 1\n", 1), ("window = 64\n", 64)] {
         let bench = Bench::new(&format!("{ONE}{line}"));
         let mut sealed = bench.seal(&plain());
         let first = sealed.remove(0);
         if window > 0 {
-            // Number 1 behind number `window`: the last chance.
+            // Number 1 after number `window` is the latest accepted.
             sealed.insert(window - 1, first.clone());
             assert_eq!(bench.run("open", &sealed, &[]).len(), 3100, "{line}");
             sealed.remove(window - 1);
@@ -74,17 +74,17 @@ fn a_forged_packet_number_does_not_move_the_window() {
 }
 
 #[test]
-fn bad_sectags_are_counted_and_other_protocols_passed_over() {
+fn bad_sectags_are_counted_and_other_protocols_are_skipped() {
     let bench = Bench::new(ONE);
     let mut sealed = bench.seal(&plain()[..6]);
     sealed[0].1[14] |= 0x80; // the version
-    sealed[1].1[14] |= 0x40; // ES beside SC
+    sealed[1].1[14] |= 0x40; // both ES and SC
     sealed[2].1[15] = 63; // SL
     sealed[3].1.truncate(30);
     sealed[4].1[PN..PN + 4].fill(0);
     sealed[5].1[12] = 8; // the EtherType
     let (opened, run) = bench.try_run("open", &sealed, &[]);
     assert_eq!(opened.len(), 0);
-    assert!(run.stdout.contains("passed over: 1 not MACsec"), "{}", run.stdout);
+    assert!(run.stdout.contains("skipped: 1 not MACsec"), "{}", run.stdout);
     run.assert_lost("nothing was opened, 5 with a bad SecTAG");
 }

@@ -1,4 +1,4 @@
-//! `sealcomb macsec` on the captures that this repository ships.
+//! `sealcomb macsec` on this repository's captures.
 
 mod bad_input;
 mod bench;

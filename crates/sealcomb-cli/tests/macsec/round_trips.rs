@@ -1,11 +1,11 @@
-//! What is sealed opens to what it was.
+//! Sealed frames open to the original frames, bit for bit.
 
 use pcap_file::DataLink;
 
 use crate::bench::{Bench, Frame, ONE, demonstration, plain};
 
 #[test]
-fn all_frames_come_back_with_every_cipher_suite() {
+fn every_cipher_suite_restores_all_frames() {
     let bench = Bench::new(&demonstration());
     let mut frames = plain();
     for (i, (_, frame)) in frames.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0) {
@@ -17,14 +17,14 @@ fn all_frames_come_back_with_every_cipher_suite() {
         for ((_, sealed), (_, frame)) in sealed.iter().zip(&frames) {
             assert_eq!(sealed[..14], [&frame[..12], &[0x88, 0xe5]].concat());
             let is_encrypted = sealed[14] & 0x0c == 0x0c;
-            assert_eq!(is_encrypted, frame[11] != 3, "integrity alone for one source");
+            assert_eq!(is_encrypted, frame[11] != 3, "one source is not encrypted");
         }
         assert!(bench.run("open", &sealed, &["--burst", burst]) == frames);
     }
 }
 
 #[test]
-fn a_sealed_frame_is_longer_by_its_sectag_and_icv() {
+fn sealing_adds_a_sectag_and_an_icv() {
     let frames = plain();
     for (line, bytes) in [("", 32), ("send-sci = \"never\"\n", 24)] {
         let bench = Bench::new(&format!("{ONE}{line}"));
@@ -35,7 +35,7 @@ fn a_sealed_frame_is_longer_by_its_sectag_and_icv() {
 }
 
 #[test]
-fn an_end_station_seals_its_own_frames_alone() {
+fn an_end_station_seals_only_its_own_frames() {
     let source = &plain()[0].1[6..12];
     let sa = ONE.replace("020000000001", &hex::encode(source)) + "send-sci = \"end-station\"\n";
     let bench = Bench::new(&sa);
@@ -46,14 +46,14 @@ fn an_end_station_seals_its_own_frames_alone() {
 }
 
 #[test]
-fn key_agreement_is_passed_over() {
+fn key_agreement_frames_are_skipped() {
     let bench = Bench::new(ONE);
     let mut frames = plain();
     frames.truncate(10);
     frames[4].1[12..14].copy_from_slice(&[0x88, 0x8e]);
     let (sealed, run) = bench.try_run("seal", &frames, &["--start-pn", "1"]);
     assert_eq!((run.status, sealed.len()), (0, 9));
-    assert!(run.stdout.contains("1 of key agreement (EAPOL)"), "{}", run.stdout);
+    assert!(run.stdout.contains("1 EAPOL (key agreement)"), "{}", run.stdout);
 }
 
 #[test]
@@ -64,12 +64,12 @@ fn a_capture_without_ethernet_is_refused() {
 }
 
 #[test]
-fn opening_with_a_wrong_key_salt_or_channel_gives_nothing() {
+fn opening_with_a_wrong_key_salt_or_channel_drops_every_frame() {
     let extended = format!("{ONE}ssci = 1\nsalt = \"000102030405060708090a0b\"\n");
     for (sealing, opening, why) in [
         (ONE, ONE.replace("0d0e0f", "0d0e0e"), "not valid"),
         (ONE, ONE.replace("0001\"", "0002\""), "of unknown SCI"),
-        (ONE, ONE.replace("an = 1", "an = 2"), "of an AN without SA"),
+        (ONE, ONE.replace("an = 1", "an = 2"), "of an AN without an SA"),
         (&extended, extended.replace("0a0b", "0a0c"), "not valid"),
         (&extended, extended.replace("ssci = 1", "ssci = 2"), "not valid"),
     ] {

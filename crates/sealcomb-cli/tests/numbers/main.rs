@@ -1,4 +1,4 @@
-//! No sequence or packet number ever serves twice under one key, wherever the SA file and the state lie.
+//! No sequence or packet number ever repeats under one key, wherever the SA file and the state are.
 
 mod model;
 #[cfg(unix)]

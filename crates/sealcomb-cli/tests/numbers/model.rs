@@ -1,4 +1,4 @@
-//! All situations at once, in random order: whatever happens, no number comes twice.
+//! A random sequence of all situations, in which no number may repeat.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::world::{Owner, State, World, capture, feed};
 
 const STEPS: usize = 60;
 
-/// A set of owners for one SA file.
+/// A random set of owners for one SA file.
 fn owners(rng: &mut Rng) -> Vec<Owner> {
     let esp = [Owner::esp(1), Owner::esp(2), Owner::esp(3)];
     let macsec = [Owner::macsec(1, 1), Owner::macsec(1, 2), Owner::macsec(2, 1)];
@@ -20,7 +20,7 @@ fn owners(rng: &mut Rng) -> Vec<Owner> {
     owners
 }
 
-/// An SA file for them: new, a copy, or a link.
+/// Creates an SA file for the owners: a new one, a copy, or a link.
 fn sa(world: &World, rng: &mut Rng, owners: &[Owner], step: usize) -> PathBuf {
     let original = world.write_sa(&format!("{step}/sa.toml"), owners, rng.u8(0..4));
     let other = world.path(format!("{}.toml", rng.u8(..)));
@@ -50,7 +50,7 @@ fn state(world: &World, rng: &mut Rng) -> State {
     }
 }
 
-/// What is wrong with the state during a run.
+/// All state files, in all directories.
 fn state_files(world: &World) -> Vec<PathBuf> {
     let folders = [world.state(), world.path("a"), world.path("b")];
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
@@ -60,8 +60,7 @@ fn state_files(world: &World) -> Vec<PathBuf> {
     paths
 }
 
-/// Breaks a state file, lets `run` run, and repairs it. A file that a run must have read and could not may not have
-/// been replaced.
+/// Breaks a random state file, calls `run`, and restores the file.
 fn with_a_broken_state(world: &mut World, rng: &mut Rng, run: impl FnOnce(&mut World)) {
     let files = state_files(world);
     let Some(file) = rng.choice(files) else { return run(world) };
@@ -80,7 +79,7 @@ fn with_a_broken_state(world: &mut World, rng: &mut Rng, run: impl FnOnce(&mut W
 }
 
 #[test]
-fn no_number_comes_twice_whatever_happens() {
+fn no_number_ever_repeats() {
     let seed =
         std::env::var("SEALCOMB_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     eprintln!("SEALCOMB_SEED={seed}");
@@ -98,7 +97,7 @@ fn no_number_comes_twice_whatever_happens() {
                 let outcome = world.seal(&owners, &sa, &state, count);
                 assert!(outcome.status == Some(0) || outcome.status == Some(2), "{}", outcome.stderr);
             }),
-            // Killed at any moment.
+            // Killed at a random moment.
             5 => {
                 let (mut command, output) = world.command(protocol, &sa, &state, "/dev/stdin".as_ref());
                 let mut child = command.args(["--burst", "1"]).spawn().unwrap();
@@ -109,7 +108,7 @@ fn no_number_comes_twice_whatever_happens() {
                 child.kill().unwrap();
                 world.finish(child, &output, &owners);
             }
-            // Several at once.
+            // Concurrent runs.
             6 => {
                 let mut children = Vec::new();
                 for _ in 0..3 {
@@ -122,7 +121,7 @@ fn no_number_comes_twice_whatever_happens() {
                     assert_eq!(world.finish(child, &output, &owners).status, Some(0));
                 }
             }
-            // No byte can be written.
+            // A full disk.
             _ => {
                 #[cfg(unix)]
                 {

@@ -1,4 +1,4 @@
-//! Each situation on its own, for ESP and for MACsec.
+//! One test per situation, for ESP and MACsec.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -20,14 +20,14 @@ fn numbers(first: u64, count: u64) -> Vec<u64> {
     (first..first + count).collect()
 }
 
-/// Seals three packets, whose numbers must follow the last one's.
+/// Seals three packets, whose numbers must follow `last`.
 fn seal_after(world: &mut World, owner: Owner, sa: &Path, state: &State, last: u64) {
     let outcome = world.seal(&[owner], sa, state, 3);
     outcome.assert_well();
     assert_eq!(outcome.numbers.iter().map(|(_, number)| *number).collect::<Vec<_>>(), numbers(last + 1, 3));
 }
 
-/// The only key's state file.
+/// The state file, of which there must be exactly one.
 fn state_file(folder: &Path) -> PathBuf {
     let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|e| e == "json")).collect();
@@ -40,7 +40,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn every_path_to_a_key_leads_to_its_numbers() {
+fn every_path_to_a_key_shares_its_numbers() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("a/sa.toml", &[owner], 0);
@@ -61,7 +61,7 @@ fn every_path_to_a_key_leads_to_its_numbers() {
 }
 
 #[test]
-fn another_state_folder_does_not_begin_anew() {
+fn another_state_directory_does_not_restart_numbers() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -69,7 +69,7 @@ fn another_state_folder_does_not_begin_anew() {
         for (i, state) in [&State::Xdg, &a, &b, &State::Xdg, &State::Home, &a].into_iter().enumerate() {
             seal_after(&mut world, owner, &sa, state, 3 * i as u64);
         }
-        // A named folder is enough where the user's cannot be had.
+        // A named directory suffices if the user's state directory is unavailable.
         fs::remove_dir_all(world.path("home")).unwrap();
         fs::write(world.path("home"), "").unwrap();
         seal_after(&mut world, owner, &sa, &a, 18);
@@ -77,7 +77,7 @@ fn another_state_folder_does_not_begin_anew() {
 }
 
 #[test]
-fn transmitters_and_protocols_under_one_key_have_numbers_of_their_own() {
+fn transmitters_and_protocols_under_one_key_have_separate_numbers() {
     let mut world = World::new();
     for owner in [Owner::esp(1), Owner::macsec(1, 1), Owner::macsec(1, 2)] {
         let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -86,21 +86,21 @@ fn transmitters_and_protocols_under_one_key_have_numbers_of_their_own() {
 }
 
 #[test]
-fn numbers_beside_the_sa_file_and_in_earlier_state_files_are_honored() {
+fn state_files_of_early_versions_are_honored() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
-        // What an earlier version wrote has the same content, of many keys.
+        // Early versions wrote the same format, with many keys per file.
         let state = fs::read_to_string(state_file(&world.state())).unwrap();
         fs::remove_dir_all(world.state()).unwrap();
-        let beside = world.path("sa.toml.sequence");
-        fs::write(&beside, state.replace(": 3", ": 70000")).unwrap();
+        let next_to_sa = world.path("sa.toml.sequence");
+        fs::write(&next_to_sa, state.replace(": 3", ": 70000")).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 70_000);
-        fs::remove_file(&beside).unwrap();
+        fs::remove_file(&next_to_sa).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 70_003);
 
-        // A file that `--state` used to name says how to go on, and then does.
+        // A file that an early version took as `--state` is refused with instructions, which work.
         let earlier = world.path("numbers");
         fs::write(&earlier, state.replace(": 3", ": 90000")).unwrap();
         let outcome = world.seal(&[owner], &sa, &State::Named(earlier.clone()), 3);
@@ -111,13 +111,13 @@ fn numbers_beside_the_sa_file_and_in_earlier_state_files_are_honored() {
         fs::rename(&earlier, folder.join("earlier.sequence")).unwrap();
         seal_after(&mut world, owner, &sa, &State::Named(folder), 90_000);
 
-        fs::write(&beside, "damaged").unwrap();
-        world.seal(&[owner], &sa, &State::Xdg, 1).assert_refused(&["sa.toml.sequence", "take new keys"]);
+        fs::write(&next_to_sa, "damaged").unwrap();
+        world.seal(&[owner], &sa, &State::Xdg, 1).assert_refused(&["sa.toml.sequence", "use new keys"]);
     }
 }
 
 #[test]
-fn a_state_that_is_no_file_of_the_keys_is_refused() {
+fn invalid_state_files_are_refused() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -142,40 +142,44 @@ fn a_state_that_is_no_file_of_the_keys_is_refused() {
             ["", &good[..good.len() / 2], &good.replace(": 3", ": -3"), "{\"about\": \"\", \"last\": {}}"]
         {
             fs::write(&file, damaged).unwrap();
-            refused(&mut world, &["take new keys"]);
+            refused(&mut world, &["use new keys"]);
         }
-        // That of another key.
+        // A file with another key's number as well.
         fs::write(&file, good.replace(": 3", ": 3, \"00000000000000000000000000000000\": 1")).unwrap();
-        refused(&mut world, &["take new keys"]);
+        refused(&mut world, &["use new keys"]);
         fs::write(&file, &good).unwrap();
         set_mode(&file, 0o622);
-        refused(&mut world, &["others than its owner can write it"]);
+        refused(&mut world, &["other users can write it"]);
         set_mode(&file, 0o600);
-        // Nor is a lock that is no file waited for.
+        // A lock that is not a regular file is refused without waiting.
         let mut paths = fs::read_dir(world.state()).unwrap().map(|entry| entry.unwrap().path());
         let lock = paths.find(|path| path.extension().is_some_and(|e| e == "lock")).unwrap();
         fs::remove_file(&lock).unwrap();
         assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
-        refused(&mut world, &[".lock: cannot be kept"]);
+        refused(&mut world, &[".lock: cannot store sequence numbers"]);
         fs::remove_file(&lock).unwrap();
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
 }
 
 #[test]
-fn a_state_folder_that_is_none_or_that_others_can_write_is_refused() {
+fn invalid_or_shared_state_directories_are_refused() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
         symlink(world.path("nowhere"), world.path("link")).unwrap();
         let link = State::Named(world.path("link"));
-        world.seal(&[owner], &sa, &link, 1).assert_refused(&["link", "leads nowhere", "--state DIR"]);
+        world.seal(&[owner], &sa, &link, 1).assert_refused(&[
+            "link",
+            "dangling symbolic link",
+            "--state DIR",
+        ]);
         world.seal(&[owner], &sa, &State::Named("/dev/null".into()), 1).assert_refused(&["/dev/null"]);
         fs::create_dir(world.path("nowhere")).unwrap();
         set_mode(&world.path("nowhere"), 0o777);
-        world.seal(&[owner], &sa, &link, 1).assert_refused(&["others than its owner can write it"]);
+        world.seal(&[owner], &sa, &link, 1).assert_refused(&["other users can write it"]);
         set_mode(&world.path("nowhere"), 0o700);
-        // The link leads somewhere now, and to the same numbers.
+        // The link is no longer dangling, and its target shares the numbers.
         seal_after(&mut world, owner, &sa, &link, 0);
         let direct = State::Named(world.path("nowhere"));
         seal_after(&mut world, owner, &sa, &direct, 3);
@@ -183,7 +187,7 @@ fn a_state_folder_that_is_none_or_that_others_can_write_is_refused() {
 }
 
 #[test]
-fn what_the_command_makes_is_the_users_alone() {
+fn only_the_user_can_access_the_state() {
     let mut world = World::new();
     let sa = world.write_sa("sa.toml", &[Owner::esp(1)], 0);
     seal_after(&mut world, Owner::esp(1), &sa, &State::Home, 0);
@@ -203,12 +207,7 @@ fn the_sa_file_of_another_user_is_refused_unless_its_keys_are_public() {
         std::os::unix::fs::chown(&sa, Some(12_345), None).unwrap();
         for state in [State::Xdg, State::Named(world.path("a"))] {
             let outcome = world.seal(&[owner], &sa, &state, 1);
-            outcome.assert_refused(&[
-                "sa.toml",
-                "belongs to user 12345",
-                "this is user 0",
-                "keys of your own",
-            ]);
+            outcome.assert_refused(&["sa.toml", "owned by user 12345", "this is user 0", "keys of your own"]);
         }
         let text = fs::read_to_string(&sa).unwrap();
         fs::write(&sa, format!("keys-are-public = true\n{text}")).unwrap();
@@ -229,14 +228,14 @@ fn the_state_of_another_user_is_refused() {
         for path in [state_file(&world.state()), world.state()] {
             std::os::unix::fs::chown(&path, Some(12_345), None).unwrap();
             let outcome = world.seal(&[owner], &sa, &State::Xdg, 1);
-            outcome.assert_refused(&["belongs to user 12345", "this is user 0"]);
+            outcome.assert_refused(&["owned by user 12345", "this is user 0"]);
             std::os::unix::fs::chown(&path, Some(0), None).unwrap();
         }
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
 }
 
-/// A command of a user who may not write everywhere, whose files these are.
+/// Makes a command run without root privileges, as a user who owns the world's files.
 fn without_privileges(world: &World, command: &mut Command) {
     if is_root() {
         let status = Command::new("chown").args(["-R", "12345:12345"]).arg(world.path(".")).status().unwrap();
@@ -252,15 +251,15 @@ fn a_state_that_cannot_be_written_is_refused() {
         let sa = world.write_sa("sa.toml", &[owner], 0);
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
         set_mode(&world.state(), 0o500);
-        // Another user may not open what standard input is here.
+        // An unprivileged user may not open this process's standard input.
         let input = world.path("in.pcap");
         fs::write(&input, crate::world::capture(&[owner], 1)).unwrap();
         let before = fs::metadata(state_file(&world.state())).unwrap().mtime_nsec();
         let (mut command, output) = world.command(owner.protocol, &sa, &State::Xdg, &input);
         without_privileges(&world, &mut command);
         let outcome = world.run(command, &output, &[owner], 1);
-        outcome.assert_refused(&["cannot be kept (permission denied)", "--state DIR"]);
-        // With a folder of its own the run knows all the same what was used.
+        outcome.assert_refused(&["cannot store sequence numbers (permission denied)", "--state DIR"]);
+        // A run with a named directory still reads the numbers used before.
         let named = State::Named(world.path("a"));
         let (mut command, output) = world.command(owner.protocol, &sa, &named, &input);
         without_privileges(&world, &mut command);
@@ -271,7 +270,7 @@ fn a_state_that_cannot_be_written_is_refused() {
     }
 }
 
-/// A command that cannot write a byte to any file: as on a full disk, with the error of a limit.
+/// A command that cannot write to any file because of a file size limit of 0, which simulates a full disk.
 pub(crate) fn on_a_full_disk(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""]).arg(command.get_program());
@@ -294,13 +293,13 @@ fn a_full_disk_is_refused_and_loses_no_number() {
         seal_after(&mut world, owner, &sa, &State::Xdg, 0);
         let (command, output) = world.command(owner.protocol, &sa, &State::Xdg, "/dev/stdin".as_ref());
         let outcome = world.run(on_a_full_disk(&command), &output, &[owner], 1);
-        outcome.assert_refused(&[".json: cannot be kept", "--state DIR"]);
+        outcome.assert_refused(&[".json: cannot store sequence numbers", "--state DIR"]);
         seal_after(&mut world, owner, &sa, &State::Xdg, 3);
     }
 }
 
 #[test]
-fn a_file_system_without_room_is_refused_and_loses_no_number() {
+fn a_full_file_system_is_refused_and_loses_no_number() {
     let mut world = World::new();
     let owner = Owner::esp(1);
     let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -326,11 +325,11 @@ fn a_file_system_without_room_is_refused_and_loses_no_number() {
     confined.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let outcome = world.run(confined, &output, &[owner], 1);
     assert_eq!((outcome.status, outcome.numbers.len()), (Some(2), 0), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("cannot be kept"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("cannot store sequence numbers"), "{}", outcome.stderr);
     seal_after(&mut world, owner, &sa, &State::Xdg, 0);
 }
 
-/// A run that has sealed the first of its packets and waits for more.
+/// Starts a run that has sealed its first packets and waits for more. Returns its output and the rest of the capture.
 fn waiting_run(world: &mut World, owner: Owner, sa: &Path) -> (Child, PathBuf, Vec<u8>) {
     let (mut command, output) = world.command(owner.protocol, sa, &State::Xdg, "/dev/stdin".as_ref());
     let mut child = command.args(["--burst", "1"]).spawn().unwrap();
@@ -338,7 +337,7 @@ fn waiting_run(world: &mut World, owner: Owner, sa: &Path) -> (Child, PathBuf, V
     let (begin, rest) = capture.split_at(100 * 90);
     std::io::Write::write_all(child.stdin.as_mut().unwrap(), begin).unwrap();
     while !has_state_file(&world.state()) {
-        assert!(child.try_wait().unwrap().is_none(), "it ended without a number");
+        assert!(child.try_wait().unwrap().is_none(), "the run ended without a number");
         sleep(Duration::from_millis(10));
     }
     (child, output, rest.to_vec())
@@ -350,7 +349,7 @@ fn has_state_file(folder: &Path) -> bool {
 }
 
 #[test]
-fn a_run_that_is_killed_has_used_up_what_it_reserved() {
+fn reserved_numbers_of_a_killed_run_count_as_used() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -364,7 +363,7 @@ fn a_run_that_is_killed_has_used_up_what_it_reserved() {
 }
 
 #[test]
-fn a_run_notices_that_another_one_took_its_numbers_where_locks_do_nothing() {
+fn a_run_detects_a_concurrent_one_even_without_working_locks() {
     for owner in BOTH {
         let mut world = World::new();
         let sa = world.write_sa("sa.toml", &[owner], 0);
@@ -379,7 +378,7 @@ fn a_run_notices_that_another_one_took_its_numbers_where_locks_do_nothing() {
         let second = world.seal(&[owner], &sa, &State::Xdg, 5);
         second.assert_well();
         feed(&mut child, &rest);
-        world.finish(child, &output, &[owner]).assert_refused(&["something else changed it"]);
+        world.finish(child, &output, &[owner]).assert_refused(&["another process changed it"]);
         let third = world.seal(&[owner], &sa, &State::Xdg, 5);
         third.assert_well();
         assert!(third.numbers[0].1 > second.numbers[4].1);
@@ -387,7 +386,7 @@ fn a_run_notices_that_another_one_took_its_numbers_where_locks_do_nothing() {
 }
 
 #[test]
-fn many_runs_at_once_by_many_paths_share_no_number() {
+fn concurrent_runs_by_different_paths_share_no_number() {
     for owner in BOTH {
         let mut world = World::new();
         let paths: Vec<_> = (0..4).map(|i| world.write_sa(&format!("{i}/sa.toml"), &[owner], i)).collect();

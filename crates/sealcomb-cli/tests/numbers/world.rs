@@ -1,4 +1,4 @@
-//! A user's files, runs of the command among them, and every number that came out.
+//! A user's files, runs of the command on them, and all numbers used so far.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Which command seals.
+/// The subcommand that seals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Protocol {
     Esp,
     Macsec,
 }
 
-/// What numbers belong to: a key, and for MACsec its transmitter.
+/// The owner of a number range: a key, and for MACsec also its transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
     pub(crate) protocol: Protocol,
@@ -32,7 +32,7 @@ impl Owner {
         Self { protocol: Protocol::Macsec, key, transmitter }
     }
 
-    /// Its `[[sa]]`. What `variant` changes makes no other key of it.
+    /// The owner's `[[sa]]` table. `variant` changes fields other than the key.
     fn association(self, variant: u8) -> String {
         let Self { protocol, key, transmitter } = self;
         let bytes = hex::encode([key; 16]);
@@ -74,11 +74,11 @@ pub(crate) fn capture(owners: &[Owner], count: usize) -> Vec<u8> {
     capture
 }
 
-/// A run: which SA file, where the state, and what came of it.
+/// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) status: Option<i32>,
     pub(crate) stderr: String,
-    /// Numbers of the packets that were sealed.
+    /// The numbers of the sealed packets.
     pub(crate) numbers: Vec<(Owner, u64)>,
 }
 
@@ -87,7 +87,7 @@ impl Outcome {
         assert_eq!(self.status, Some(0), "{}", self.stderr);
     }
 
-    /// That it ended with status 2, sealed nothing, and said why in one line with these words.
+    /// Asserts that the run failed with status 2, sealed nothing, and printed one line that contains these words.
     pub(crate) fn assert_refused(&self, words: &[&str]) {
         assert_eq!((self.status, self.numbers.len()), (Some(2), 0), "{}", self.stderr);
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
@@ -97,12 +97,12 @@ impl Outcome {
     }
 }
 
-/// Where a run keeps its numbers.
+/// Where a run stores its numbers.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
-    /// In the user's state folder, which `$XDG_STATE_HOME` names.
+    /// The user's state directory, by `$XDG_STATE_HOME`.
     Xdg,
-    /// There too, which `$HOME` leads to.
+    /// The user's state directory, by `$HOME`.
     Home,
     /// `--state` with this path.
     Named(PathBuf),
@@ -124,12 +124,12 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// The user's state folder.
+    /// The user's state directory.
     pub(crate) fn state(&self) -> PathBuf {
         self.path("home/.local/state/sealcomb")
     }
 
-    /// Writes an SA file that others cannot read.
+    /// Writes an SA file that only the user can read.
     pub(crate) fn write_sa(&self, name: &str, owners: &[Owner], variant: u8) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -139,7 +139,7 @@ impl World {
         path
     }
 
-    /// A command that seals standard input or `input`, ready to be started, and its output.
+    /// A command that seals `input`, and the path of its output.
     pub(crate) fn command(
         &mut self,
         protocol: Protocol,
@@ -172,7 +172,7 @@ impl World {
         self.run(command, &output, owners, count)
     }
 
-    /// Lets a command have its packets and end.
+    /// Runs a command with `count` packets per owner on standard input.
     pub(crate) fn run(
         &mut self,
         mut command: Command,
@@ -185,32 +185,32 @@ impl World {
         self.finish(child, output, owners)
     }
 
-    /// What became of a run. Fails if a number came before.
+    /// Waits for a run to end. Panics if it used a number that was used before.
     pub(crate) fn finish(&mut self, child: Child, output: &Path, owners: &[Owner]) -> Outcome {
         let ended = child.wait_with_output().unwrap();
         let mut numbers = Vec::new();
-        // A run that was killed leaves what it wrote so far under another name.
+        // A killed run leaves its output under a temporary name.
         for entry in fs::read_dir(output.parent().unwrap()).unwrap() {
             numbers.extend(sealed(&fs::read(entry.unwrap().path()).unwrap(), owners));
         }
         for number in &numbers {
-            assert!(self.seen.insert(*number), "{number:?} came twice");
+            assert!(self.seen.insert(*number), "{number:?} was used twice");
         }
         Outcome { status: ended.status.code(), stderr: String::from_utf8(ended.stderr).unwrap(), numbers }
     }
 
-    /// How many numbers came out in all.
+    /// The number of all sequence and packet numbers used so far.
     pub(crate) fn count(&self) -> usize {
         self.seen.len()
     }
 }
 
-/// Writes to a run's standard input, as long as it reads.
+/// Writes to a run's standard input. Ignores errors if the run has ended.
 pub(crate) fn feed(child: &mut Child, bytes: &[u8]) {
     let _ = child.stdin.take().unwrap().write_all(bytes);
 }
 
-/// The numbers of sealed packets, as far as the capture goes.
+/// The numbers of the sealed packets in a capture, which may be truncated.
 fn sealed(capture: &[u8], owners: &[Owner]) -> Vec<(Owner, u64)> {
     let by_spi: BTreeMap<u32, Owner> = owners
         .iter()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// What a run of the command gave.
+/// The result of a run of the command.
 pub struct Run {
     pub status: i32,
     pub stdout: String,
@@ -12,7 +12,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// That the command refused with status 2 and one line on standard error, which has all these words in it.
+    /// Asserts that the command failed with status 2 and one line on standard error that contains all these words.
     pub fn assert_refused(&self, words: &[&str]) {
         assert_eq!(self.status, 2, "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stderr.trim_end().lines().count(), 1, "{}", self.stderr);
@@ -38,7 +38,7 @@ pub fn sealcomb_with<S: AsRef<std::ffi::OsStr>>(variable: &str, value: &Path, ar
     finish(command().env(variable, value).args(arguments))
 }
 
-/// Runs `sealcomb` with these arguments and nobody who reads what it prints.
+/// Runs `sealcomb` with these arguments and a standard output that is closed.
 pub fn sealcomb_unread(arguments: &[&str]) -> Run {
     let mut child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -46,7 +46,7 @@ pub fn sealcomb_unread(arguments: &[&str]) -> Run {
     Run { status: status.code().unwrap(), stdout: String::new(), stderr: String::from_utf8(stderr).unwrap() }
 }
 
-/// A file of this content in a folder of its own.
+/// Writes a file with this content in its own directory.
 pub fn file(name: &str, content: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -54,7 +54,7 @@ pub fn file(name: &str, content: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// How many entries a folder has, hidden ones too.
+/// The number of entries of a directory, including hidden ones.
 pub fn entries(folder: &Path) -> usize {
     std::fs::read_dir(folder).unwrap().count()
 }

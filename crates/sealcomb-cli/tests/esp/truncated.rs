@@ -1,4 +1,4 @@
-//! A capture that ends within a packet serves up to there.
+//! A truncated capture is used up to its last complete packet.
 
 use std::fs;
 use std::path::Path;
@@ -7,23 +7,23 @@ use crate::bench::Bench;
 use crate::captures::{Packet, folder, inner_packets, mixed};
 use crate::suites::gcm;
 
-/// Seals the first bytes of a capture, which end within what begins at byte `at`, after `records` packets.
+/// Seals the first `len` bytes of a capture. They end within the record at byte `at`, after `records` packets.
 fn seal_cut(bench: &Bench, whole: &[u8], len: usize, at: usize, records: usize) -> Vec<Packet> {
     let input = bench.path("cut.pcap");
     fs::write(&input, &whole[..len]).unwrap();
     let (sealed, run) = bench.try_seal(&input, &[]);
     assert_eq!(run.status, 1, "{len} bytes");
     let warning = format!(
-        "sealcomb: warning: {}: the file ends within what begins at byte {at}, after packet {records}: it was cut off\n",
+        "sealcomb: warning: {}: the capture is truncated after packet {records}: the record at byte {at} is incomplete\n",
         input.display()
     );
     assert!(run.stderr.starts_with(&warning), "{len} bytes: {}", run.stderr);
-    assert!(run.report.0.ends_with("the capture was cut off\n"), "{}", run.report.0);
+    assert!(run.report.0.ends_with("the capture is truncated\n"), "{}", run.report.0);
     assert_eq!(run.stderr.lines().count(), if sealed.is_empty() { 2 } else { 1 }, "{}", run.stderr);
     sealed
 }
 
-/// Where the records of a pcap file begin, and where the last one ends.
+/// The offsets of a pcap file's records, and the end of the last one.
 fn records(pcap: &[u8]) -> Vec<usize> {
     let mut places = vec![24];
     while let Some(len) = pcap.get(places.last().unwrap() + 8..).and_then(|rest| rest.first_chunk()) {
@@ -33,7 +33,7 @@ fn records(pcap: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn a_pcap_capture_serves_up_to_its_last_whole_packet() {
+fn a_truncated_pcap_capture_is_used_up_to_its_last_complete_packet() {
     let bench = Bench::with_sa(&gcm());
     let whole = fs::read(mixed()).unwrap();
     let places = records(&whole);
@@ -42,7 +42,7 @@ fn a_pcap_capture_serves_up_to_its_last_whole_packet() {
         let (begin, end) = (places[number], places[number + 1]);
         for len in [begin + 1, begin + 15, begin + 16, end - 1] {
             let sealed = seal_cut(&bench, &whole, len, begin, number);
-            // The two packets that are not IP are the last ones but these.
+            // The two packets that are not IP are missing.
             let inner = &inner_packets()[..sealed.len()];
             assert!(sealed.len() <= number && sealed.len() + 2 >= number, "{number}: {}", sealed.len());
             if !sealed.is_empty() {
@@ -53,7 +53,7 @@ fn a_pcap_capture_serves_up_to_its_last_whole_packet() {
 }
 
 #[test]
-fn a_capture_that_ends_between_packets_is_whole() {
+fn a_capture_that_ends_between_packets_is_complete() {
     let bench = Bench::with_sa(&gcm());
     let whole = fs::read(mixed()).unwrap();
     let input = bench.path("short.pcap");
@@ -61,7 +61,7 @@ fn a_capture_that_ends_between_packets_is_whole() {
     bench.try_seal(&input, &[]).1.assert_well();
 }
 
-/// The blocks of a little-endian pcapng file: where each begins, and its type.
+/// The offset and the type of each block of a little-endian pcapng file.
 fn blocks(pcapng: &[u8]) -> Vec<(usize, u32)> {
     let number = |at: usize| u32::from_le_bytes(pcapng[at..at + 4].try_into().unwrap());
     let mut blocks = Vec::new();
@@ -74,7 +74,7 @@ fn blocks(pcapng: &[u8]) -> Vec<(usize, u32)> {
 }
 
 #[test]
-fn a_pcapng_capture_serves_up_to_its_last_whole_packet() {
+fn a_truncated_pcapng_capture_is_used_up_to_its_last_complete_packet() {
     let bench = Bench::with_sa(&gcm());
     let whole = fs::read(folder().join("cooked.pcapng")).unwrap();
     let blocks = blocks(&whole);
@@ -87,28 +87,28 @@ fn a_pcapng_capture_serves_up_to_its_last_whole_packet() {
             assert!(sealed.len() + 2 >= number, "{number}: {}", sealed.len());
         }
     }
-    // What comes behind the packets matters as little.
+    // A truncated block after the last packet does not matter either.
     let (last, kind) = *blocks.last().unwrap();
     assert_ne!(kind, 6);
     assert_eq!(seal_cut(&bench, &whole, whole.len() - 1, last, 120).len(), 118);
 }
 
 #[test]
-fn what_opens_of_a_capture_that_was_cut_off_is_kept() {
+fn opened_packets_of_a_truncated_capture_are_written() {
     let bench = Bench::with_sa(&gcm());
     bench.seal(&mixed(), &[]);
     let whole = fs::read(bench.path("sealed.pcap")).unwrap();
     let (input, output) = (bench.path("cut.pcap"), bench.path("opened.pcap"));
     fs::write(&input, &whole[..whole.len() - 1]).unwrap();
     let run = bench.run("open", &input, &output, &[]);
-    run.assert_lost("cut off");
+    run.assert_lost("truncated");
     assert!(run.stderr.contains("after packet 3097"), "{}", run.stderr);
     let inner = inner_packets();
     assert!(crate::captures::read(&output) == inner[..inner.len() - 1]);
 }
 
 #[test]
-fn the_study_takes_a_trace_that_was_cut_off() {
+fn study_accepts_a_truncated_trace() {
     let bench = Bench::with_sa(&gcm());
     let whole = fs::read(mixed()).unwrap();
     let input = bench.path("cut.pcap");
@@ -119,5 +119,5 @@ fn the_study_takes_a_trace_that_was_cut_off() {
         .output()
         .unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
-    assert!(run.status.success() && stderr.contains("cut off"), "{stderr}");
+    assert!(run.status.success() && stderr.contains("truncated"), "{stderr}");
 }
