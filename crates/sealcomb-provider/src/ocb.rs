@@ -109,8 +109,7 @@ impl Ocb {
     fn set_tag(&mut self, param: &Param) -> Option<()> {
         let bytes = param.octet_size()?;
         if !param.has_data() {
-            // The tag size affects the whole message. OpenSSL would use the old size for the nonce and the new one
-            // for the tag.
+            // The tag size affects the whole message. OpenSSL would use one size for the nonce, the other for the tag.
             if bytes > TAG_BYTES || (matches!(self.state, Iv::Running(_)) && bytes != self.tag_bytes) {
                 return None;
             }

@@ -1,9 +1,9 @@
-/* OpenSSL's own vectors (the data files of its evp_test) through the provider: AES in GCM, CCM, OCB, SIV, GCM-SIV, and CMAC; in one piece
- * and, GCM and OCB, in pieces of every kind. Ends with the number of vectors that passed and of those that were left out.
+/* Runs OpenSSL's test vectors (the data files of its evp_test) with the provider: AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV and CMAC, in one piece
+ * and, for GCM and OCB, in pieces of several sizes. Prints how many vectors passed, were skipped, and failed.
  *
- * Before those, long messages in pieces beside OpenSSL's own ciphers.
+ * First compares long messages in pieces with OpenSSL's default provider.
  *
- * usage: evp [FILE...] (with the provider in OPENSSL_MODULES)
+ * usage: evp [FILE...] (OPENSSL_MODULES names the folder with the provider)
  */
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -26,7 +26,7 @@ static struct {
     int aads;
 } vector;
 
-static size_t passed, left_out, failed;
+static size_t passed, skipped, failed;
 
 static void free_field(field *f) {
     free(f->data);
@@ -57,7 +57,7 @@ static void set(field *f, const char *value) {
     }
 }
 
-/* Seals or opens in pieces of at most `piece` bytes. Returns whether OpenSSL took it all, and gave what is expected. */
+/* Seals or opens in pieces of at most `piece` bytes. Returns whether all calls succeed with the expected results. */
 static int run_cipher(const EVP_CIPHER *cipher, int encrypts, size_t piece, int in_place) {
     const field *in = encrypts ? &vector.plain : &vector.sealed, *expected = encrypts ? &vector.sealed : &vector.plain;
     int mode = EVP_CIPHER_get_mode(cipher), written, good = 0;
@@ -85,7 +85,7 @@ static int run_cipher(const EVP_CIPHER *cipher, int encrypts, size_t piece, int 
         if (!EVP_CipherUpdate(ctx, out + done, &written, from + at, (int)count)) goto end;
         at += count;
         done += (size_t)written;
-        /* OCB gives out whole blocks, others what they got. */
+        /* OCB returns whole blocks, the others as many bytes as they get. */
         if (done != (mode == EVP_CIPH_OCB_MODE ? at / 16 * 16 : at)) goto end;
         if (count == 0) break;
     }
@@ -120,7 +120,7 @@ static int check_cipher(void) {
     return good;
 }
 
-/* OCB and GCM of a long message in random pieces, additional data among them, as OpenSSL's own provider has them; copied in the middle. */
+/* Compares a long message in random pieces, with additional data in between and copied contexts, with OpenSSL's default provider. */
 static int agrees(const char *name, int encrypts, size_t tag_bytes, unsigned *seed) {
     static unsigned char in[9000], out[2][9000 + 32], tag[2][16], key[32], iv[12];
     unsigned start = *seed;
@@ -156,7 +156,7 @@ static int agrees(const char *name, int encrypts, size_t tag_bytes, unsigned *se
             if (!EVP_CipherFinal_ex(ctx, out[ours] + done, &written)) return 0;
             if (!EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, (int)tag_bytes, tag[ours])) return 0;
         } else {
-            /* There is no tag that it could be. */
+            /* An arbitrary tag, which must not verify. */
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, (int)tag_bytes, in);
             if (EVP_CipherFinal_ex(ctx, out[ours] + done, &written)) return 0;
             written = 0;
@@ -172,8 +172,8 @@ static int agrees(const char *name, int encrypts, size_t tag_bytes, unsigned *se
     return memcmp(out[0], out[1], bytes) == 0 && memcmp(tag[0], tag[1], tag_bytes) == 0;
 }
 
-/* Additional data behind the beginning of the message are refused where the tag would not cover them. */
-static int refuses_late_data(const char *name) {
+/* Additional data after the start of the message is rejected, as the tag would not cover it. */
+static int rejects_late_data(const char *name) {
     static unsigned char key[32], iv[12], data[16];
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, name, "provider=sealcomb");
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -185,8 +185,8 @@ static int refuses_late_data(const char *name) {
     return good;
 }
 
-/* In OCB the tag's length can't change once the message has begun. */
-static int refuses_another_tag(void) {
+/* OCB's tag size cannot change after the start of the message. */
+static int rejects_new_tag_size(void) {
     static unsigned char key[16], iv[12], data[32];
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-OCB", "provider=sealcomb");
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -198,7 +198,7 @@ static int refuses_another_tag(void) {
     return good;
 }
 
-/* GCM-SIV, which OpenSSL has from version 3.2 on: what did not verify stays refused until the next IV, and no IV seals twice. */
+/* GCM-SIV, which OpenSSL has since version 3.2: after a failed verification all calls fail until the next IV, and no IV seals twice. */
 static int keeps_states_of_gcm_siv(void) {
     static unsigned char key[16], iv[12], plain[40], sealed[40], out[40], tag[16], wrong[16];
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-GCM-SIV", "provider=sealcomb");
@@ -207,12 +207,12 @@ static int keeps_states_of_gcm_siv(void) {
     for (int bytes = 0; bytes <= 40; bytes += 40) {
         good = good && EVP_EncryptInit_ex2(ctx, cipher, key, iv, NULL) && EVP_EncryptUpdate(ctx, sealed, &n, plain, bytes) &&
                EVP_EncryptFinal_ex(ctx, out, &n) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag);
-        /* Neither another message under the IV, nor its tag for what is opened. */
+        /* Neither a second message under the IV, nor the previous tag for a message to open. */
         good = good && EVP_EncryptInit_ex2(ctx, NULL, key, NULL, NULL) && !EVP_EncryptUpdate(ctx, out, &n, plain, 40) &&
                !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, out);
         good = good && EVP_DecryptInit_ex2(ctx, NULL, NULL, iv, NULL) && EVP_DecryptUpdate(ctx, out, &n, sealed, bytes) == (bytes == 0) &&
                !EVP_DecryptFinal_ex(ctx, out, &n);
-        /* The right tag comes too late. */
+        /* The right tag after a failed verification. */
         good = good && EVP_DecryptInit_ex2(ctx, NULL, NULL, iv, NULL) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, wrong) &&
                EVP_DecryptUpdate(ctx, out, &n, sealed, bytes) == (bytes == 0) && !EVP_DecryptFinal_ex(ctx, out, &n) &&
                EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) && !EVP_DecryptUpdate(ctx, out, &n, sealed, 40) &&
@@ -233,21 +233,21 @@ static size_t check_pieces(void) {
         const char *name = names[i % 4];
         size_t tag_bytes = strstr(name, "OCB") == NULL || i % 8 < 4 ? 16 : 1 + (size_t)i / 8 % 16;
         if (!agrees(name, i % 3 > 0, tag_bytes, &seed)) {
-            fprintf(stderr, "%s: in pieces not as OpenSSL has it, message %d\n", name, i);
+            fprintf(stderr, "%s: message %d in pieces differs from OpenSSL\n", name, i);
             exit(1);
         }
         count++;
     }
-    if (!refuses_late_data("AES-128-GCM") || !refuses_late_data("AES-128-GCM-SIV") || !refuses_late_data("AES-128-CCM")) {
-        fprintf(stderr, "late additional data are taken\n");
+    if (!rejects_late_data("AES-128-GCM") || !rejects_late_data("AES-128-GCM-SIV") || !rejects_late_data("AES-128-CCM")) {
+        fprintf(stderr, "additional data after the start of the message is accepted\n");
         exit(1);
     }
     if (!keeps_states_of_gcm_siv()) {
-        fprintf(stderr, "GCM-SIV goes on where it must not\n");
+        fprintf(stderr, "GCM-SIV continues after a failed verification or a used IV\n");
         exit(1);
     }
-    if (!refuses_another_tag()) {
-        fprintf(stderr, "a tag of another length is taken\n");
+    if (!rejects_new_tag_size()) {
+        fprintf(stderr, "OCB accepts another tag size within a message\n");
         exit(1);
     }
     return count;
@@ -283,17 +283,17 @@ static void check(const char *file, int line) {
     if (result == 0) fprintf(stderr, "%s, before line %d: %s failed\n", file, line, vector.cipher);
     passed += result == 1;
     failed += result == 0;
-    left_out += result == -1 && (vector.tag.given || strcmp(vector.mac, "CMAC") == 0);
+    skipped += result == -1 && (vector.tag.given || strcmp(vector.mac, "CMAC") == 0);
     clear();
 }
 
 int main(int count, char **names) {
     static char text[1 << 20];
     if (OSSL_PROVIDER_load(NULL, "sealcomb") == NULL || OSSL_PROVIDER_load(NULL, "default") == NULL) {
-        fprintf(stderr, "the provider cannot be loaded\n");
+        fprintf(stderr, "cannot load the providers; OPENSSL_MODULES must name the folder with sealcomb.so\n");
         return 1;
     }
-    printf("%zu long messages in pieces as OpenSSL has them\n", check_pieces());
+    printf("%zu long messages in pieces agree with OpenSSL\n", check_pieces());
     for (int i = 1; i < count; i++) {
         FILE *file = fopen(names[i], "r");
         if (file == NULL) {
@@ -325,6 +325,6 @@ int main(int count, char **names) {
         check(names[i], -1);
         fclose(file);
     }
-    printf("%zu of OpenSSL's vectors passed, %zu left out, %zu failed\n", passed, left_out, failed);
+    printf("%zu of OpenSSL's vectors passed, %zu skipped, %zu failed\n", passed, skipped, failed);
     return failed > 0 || (count > 1 && passed < 200);
 }

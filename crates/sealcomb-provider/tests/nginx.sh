@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Debian's nginx with the provider serves files to curl with the provider, and takes what curl uploads, by TLS 1.2 and 1.3 with each kind
-# of cipher suite; both as their packages are, and only by OpenSSL's configuration. With a backend that nobody has, neither can: so it is
-# the provider which seals and opens.
+# Tests the provider in Debian's unmodified nginx and curl, enabled only by OpenSSL's configuration: downloads and uploads a file by TLS 1.2
+# and 1.3 with each kind of cipher suite. With an unknown SEALCOMB_BACKEND every connection must fail, which proves that the provider
+# is in use.
 # usage: nginx.sh NGINX FOLDER-WITH-sealcomb.so
 set -euo pipefail
 
@@ -24,7 +24,7 @@ trap 'stop; rm -rf "$folder"' EXIT
 cd "$folder"
 mkdir logs www
 
-# The manual's configuration.
+# The configuration in docs/c.md.
 awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' "$manual" >openssl.cnf
 
 openssl req -x509 -newkey rsa:2048 -nodes -keyout rsa.key -out rsa.pem -days 2 -subj /CN=localhost \
@@ -35,7 +35,7 @@ cat rsa.pem ec.pem >trusted.pem
 head -c 3000000 /dev/urandom >www/file
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 
-# Workers have no environment but what is named. They run as who started the test: the folder is theirs alone.
+# nginx passes only listed environment variables to its workers. They run as the current user, who owns the folder.
 cat >nginx.conf <<CONF
 user $(id -un) $(id -gn);
 worker_processes 2;
@@ -66,7 +66,7 @@ http {
 }
 CONF
 
-# serve [VARIABLE=VALUE...]: nginx listens when it has gone into the background.
+# serve [VARIABLE=VALUE...]: starts nginx, which listens once it has moved to the background.
 serve() {
     env OPENSSL_CONF="$folder/openssl.cnf" "$@" "$nginx" -p "$folder" -c nginx.conf -e logs/error.log || {
         cat logs/error.log >&2
@@ -74,7 +74,7 @@ serve() {
     }
 }
 
-# get CONFIGURATION OPTION...: the file.
+# get CONFIGURATION OPTION...: downloads the file and compares it.
 get() {
     local configuration=$1
     shift
@@ -104,7 +104,7 @@ for suite in "${SUITES[@]}"; do
     read -ra options <<<"$suite"
     get openssl.cnf "${options[@]}" || { cat curl.log logs/error.log >&2; exit 1; }
     put "${options[@]}"
-    # Against OpenSSL's own.
+    # curl with OpenSSL's default provider.
     get /dev/null "${options[@]}" || { cat curl.log logs/error.log >&2; exit 1; }
     if SEALCOMB_BACKEND=none get openssl.cnf "${options[@]}"; then
         echo "${options[-1]}: curl did not use the provider" >&2
@@ -114,7 +114,7 @@ for suite in "${SUITES[@]}"; do
 done
 stop
 
-# What the provider has no cipher for goes on.
+# Cipher suites that the provider does not implement still work.
 serve SEALCOMB_BACKEND=none
 get /dev/null --tlsv1.2 --tls-max 1.2 --ciphers ECDHE-RSA-AES128-SHA || { cat curl.log logs/error.log >&2; exit 1; }
 for suite in "${SUITES[@]}"; do
@@ -124,4 +124,4 @@ for suite in "${SUITES[@]}"; do
         exit 1
     fi
 done
-echo "nginx and curl by the provider, and by nothing else"
+echo "nginx and curl use the provider for all tested cipher suites"

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Stand between a client and a server of TLS 1.2, and look at the records that pass.
+"""Forward a TLS 1.2 connection and check its records.
 
 usage: proxy.py SERVER-PORT [--change TO]
 
-Prints the port on which it takes one client. Ends with the connection, and prints how many
-protected records went each way. Exit status 1 if two records of one way have the same explicit
-nonce: with GCM and CCM the first 8 bytes of a record are the part of the nonce that must never come
-twice. With --change, one bit of a record of application data to the `client` or to the `server` is
-changed, in its text.
+Prints the port on which it accepts one client. When the connection ends, prints the number of
+protected records in each direction. Exits with status 1 if two records in one direction have the
+same explicit nonce: the first 8 bytes of a GCM or CCM record, which must never repeat. With
+--change, flips one bit in the text of an application data record to the `client` or `server`.
 """
 
 import argparse
@@ -20,7 +19,7 @@ CHANGE_CIPHER_SPEC, APPLICATION_DATA = 20, 23
 
 
 def read(source: socket.socket, count: int) -> bytes:
-    """So many bytes, or fewer if the connection ends."""
+    """Read `count` bytes, or fewer if the connection ends."""
     result = b""
     while len(result) < count:
         part = source.recv(count - len(result))
@@ -31,7 +30,7 @@ def read(source: socket.socket, count: int) -> bytes:
 
 
 def forward(source: socket.socket, to: socket.socket, nonces: list[bytes], change: bool) -> None:
-    """Passes records on until the connection ends, and notes the nonces of those that are protected."""
+    """Forward records until the connection ends, and collect the nonces of protected ones."""
     protected = False
     try:
         while len(header := read(source, HEADER)) == HEADER:
@@ -45,14 +44,14 @@ def forward(source: socket.socket, to: socket.socket, nonces: list[bytes], chang
             to.sendall(header + record)
         to.shutdown(socket.SHUT_WR)
     except OSError:
-        # Whoever has found the change hangs up.
+        # The peer that detects the changed record closes the connection.
         pass
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Look at the records of a connection of TLS 1.2.")
-    parser.add_argument("port", type=int, help="the server's port")
-    parser.add_argument("--change", choices=["client", "server"], help="who gets a changed record")
+    parser = argparse.ArgumentParser(description="Forward a TLS 1.2 connection and check its records.")
+    parser.add_argument("port", type=int, help="port of the server")
+    parser.add_argument("--change", choices=["client", "server"], help="receiver of a changed record")
     arguments = parser.parse_args()
     listener = socket.create_server(("127.0.0.1", 0))
     listener.settimeout(60)
@@ -72,7 +71,7 @@ def main() -> int:
         print(f"{len(nonces)} protected records to the {to}")
         if len(set(nonces)) < len(nonces):
             print(
-                f"{len(nonces) - len(set(nonces))} explicit nonces to the {to} came before", file=sys.stderr
+                f"{len(nonces) - len(set(nonces))} repeated explicit nonces to the {to}", file=sys.stderr
             )
             return 1
     return 0

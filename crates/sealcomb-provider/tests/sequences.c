@@ -1,14 +1,16 @@
-/* Random sequences of calls, made to this provider and to OpenSSL's own, and compared call by call: what each call returns, the bytes and
- * lengths that it gives out, IVs and tags.
+/* Differential test of the provider against OpenSSL's default provider: makes random sequences of calls to both, and compares return values,
+ * output bytes and lengths, IVs and tags after each call.
  *
- * Where they may differ is written down: each difference has a name, is allowed only in the state that the name says, and is counted. This
- * provider refuses there what OpenSSL does, but for the last two. After a difference both begin anew.
+ * DIFFERENCES lists all permitted differences. Each has a name, is permitted only in the state that the name describes, and is counted. In all
+ * but the last two, this provider rejects a call that OpenSSL accepts. After a difference, both sides start with new contexts.
  *
- * Monitors fail on an IV that encrypts twice under a key, be it given, counted or random, and on a tag that opens what it shouldn't.
+ * Monitors fail if an IV (set, counted or random) encrypts twice under a key, and if a message opens with a wrong tag.
  *
- * usage: sequences COUNT [NUMBER] (the seed in SEALCOMB_SEED; with NUMBER, only that sequence, and all its calls are printed)
+ * usage: sequences COUNT [NUMBER]
+ *
+ * Runs COUNT sequences; with NUMBER, only that one, printing all of its calls. SEALCOMB_SEED is the seed, by default 1.
  */
-/* For EVP_CIPHER_CTX_iv. */
+/* Required for EVP_CIPHER_CTX_iv. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -21,23 +23,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THEIRS, OURS, MOST = 20000, ROOM = MOST + 64, CALLS = 24 };
+enum { THEIRS, OURS, MAX_BYTES = 20000, BUFFER = MAX_BYTES + 64, CALLS = 24 };
 
-/* The differences that are allowed. */
+/* The permitted differences. */
 #define DIFFERENCES(X) \
-    X(KEY_WITHIN, "refused: going on with a message after its key has changed (OpenSSL: counter or offset of zeros)") \
-    X(DIRECTION_WITHIN, "refused: going on with a message in the other direction") \
-    X(AFTER_FORGED, "refused: going on with a message that did not verify") \
-    X(STALE_TAG, "refused: the tag of another message, or none") \
-    X(HELD_BYTES, "OCB, refused: going on after an init within a block (OpenSSL forgets the block's bytes)") \
-    X(TAG_LENGTH_WITHIN, "OCB, refused: another tag length within a message") \
-    X(CCM_LENGTHS, "CCM, refused: lengths that changed after the key (OpenSSL uses those from before, and cuts the IV)") \
-    X(CCM_AAD, "CCM, refused: additional data in pieces (OpenSSL authenticates the last one)") \
-    X(CCM_USED_IV, "CCM, refused: a second message under an IV") \
-    X(SIV_LATE, "SIV, refused: associated data behind the message") \
-    X(MAC_ENDED, "CMAC, refused: going on with a message that has ended") \
-    X(EMPTY, "CCM and SIV, taken: the end of a message without a byte") \
-    X(DUPLICATE, "SIV and CMAC, taken: a copy of a context without a key")
+    X(KEY_WITHIN, "rejected: continuing a message after a key change (OpenSSL continues with a counter or offset of zeros)") \
+    X(DIRECTION_WITHIN, "rejected: continuing a message in the other direction") \
+    X(AFTER_FORGED, "rejected: continuing a message after a failed verification") \
+    X(STALE_TAG, "rejected: using the tag of another message, or none") \
+    X(HELD_BYTES, "OCB, rejected: continuing after an init within a block (OpenSSL discards the partial block)") \
+    X(TAG_LENGTH_WITHIN, "OCB, rejected: changing the tag size within a message") \
+    X(CCM_LENGTHS, "CCM, rejected: IV or tag size changed after setting the key (OpenSSL uses the old sizes and truncates the IV)") \
+    X(CCM_AAD, "CCM, rejected: additional data in pieces (OpenSSL authenticates only the last one)") \
+    X(CCM_USED_IV, "CCM, rejected: a second message under an IV") \
+    X(SIV_LATE, "SIV, rejected: associated data after the message") \
+    X(MAC_ENDED, "CMAC, rejected: continuing a message that has ended") \
+    X(EMPTY, "CCM and SIV, accepted: an empty message without any piece") \
+    X(DUPLICATE, "SIV and CMAC, accepted: copying a context without a key")
 
 enum difference {
 #define NAME(name, text) name,
@@ -54,7 +56,7 @@ static const char *const texts[] = {
 
 static unsigned long long differed[NONE], operations, messages, opened, forged, random_ivs, counted_ivs, records;
 
-/* ---- random numbers */
+/* ---- Random numbers. */
 
 static uint64_t state;
 
@@ -71,18 +73,18 @@ static void fill(unsigned char *bytes, size_t count) {
     for (size_t i = 0; i < count; i++) bytes[i] = (unsigned char)draw();
 }
 
-/* Sizes: mostly small, with the borders of blocks and of what a call takes at once among them, rarely large. */
+/* Returns a random size in bytes: mostly small, often at a boundary of blocks or chunks, rarely large. */
 static int size(void) {
-    static const int borders[] = {0, 1, 15, 16, 17, 31, 32, 63, 64, 65, 127, 128, 129, 255, 256, 512, 1024, 8191, 8192, 8208};
+    static const int boundaries[] = {0, 1, 15, 16, 17, 31, 32, 63, 64, 65, 127, 128, 129, 255, 256, 512, 1024, 8191, 8192, 8208};
     switch (below(12)) {
     case 0: return below(3000);
-    case 1: case 2: case 3: case 4: return borders[below(below(4) ? 14 : 20)];
-    case 5: return below(24) ? below(300) : below(MOST);
+    case 1: case 2: case 3: case 4: return boundaries[below(below(4) ? 14 : 20)];
+    case 5: return below(24) ? below(300) : below(MAX_BYTES);
     default: return below(80);
     }
 }
 
-/* ---- what was done, for who reads a failure */
+/* ---- The journal of calls, printed after a failure. */
 
 static char journal[1 << 16];
 static size_t written;
@@ -106,15 +108,15 @@ static void fail(const char *format, ...) {
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
     va_end(arguments);
-    fprintf(stderr, "\nagain: SEALCOMB_SEED=%llu sequences 0 %llu\n", (unsigned long long)seed, number);
+    fprintf(stderr, "\nto reproduce: SEALCOMB_SEED=%llu sequences 0 %llu\n", (unsigned long long)seed, number);
     exit(1);
 }
 
-/* ---- ciphers */
+/* ---- Ciphers. */
 
 enum mode { GCM, CCM, OCB, SIV };
 
-/* What OpenSSL's own provider knows of a context. */
+/* The IV state of a context in OpenSSL's default provider. */
 enum phase { UNSET, BUFFERED, RUNNING, FINISHED };
 
 static struct {
@@ -123,25 +125,26 @@ static struct {
     enum mode mode;
     int key_bytes, encrypts, has_key, iv_bytes, tag_bytes;
     enum phase phase;
-    /* Why this provider may refuse the next piece or the end. */
+    /* Why this provider may reject the next piece or the end; NONE if it may not. */
     enum difference broken;
-    /* A tag was given for the next end; a tag was computed, and belongs to the last message; SET_TAG has overwritten OpenSSL's. */
+    /* A tag was set for the next end; the last message's tag was computed; SET_TAG has overwritten OpenSSL's computed tag. */
     int expects_tag, has_tag, spoiled_tag;
-    /* Bytes of the IV that both have: none after a random one. */
+    /* Leading bytes of the IV buffer that are equal on both sides: 0 after a random IV. */
     int same_iv_bytes;
     int counts, drawn, tls, ended, failed, monitored;
-    /* Bytes that OCB keeps. */
+    /* OCB: buffered bytes of the message and of the additional data. */
     int held, held_aad;
-    /* CCM: the length that was told, whether a length or the tag's has changed since the key came, additional data, a message that ended. */
-    int told, length, stale_lengths, has_aad, sealed;
-    /* The message so far, for who opens it by another way. */
-    unsigned char message[MOST], sealed_message[MOST], aad[MOST];
+    /* CCM: whether the message length was set, the length, whether IV or tag size changed since the key was set, whether there is
+     * additional data, whether a message was encrypted. */
+    int has_length, length, stale_lengths, has_aad, sealed;
+    /* The message so far, to open it with another context. */
+    unsigned char message[MAX_BYTES], sealed_message[MAX_BYTES], aad[MAX_BYTES];
     int message_bytes, aad_bytes, complete;
 } it;
 
 static unsigned char keys[3][64], key_now[64], iv_now[128];
 
-/* IVs that encrypted, with their keys. */
+/* The IVs that have encrypted, with their keys. */
 static struct { unsigned char key[64], iv[128]; int iv_bytes; } used[256];
 static int used_count;
 
@@ -149,41 +152,41 @@ static const char *const names[4][3] = {{"AES-128-GCM", "AES-192-GCM", "AES-256-
                                         {"AES-128-OCB", "AES-192-OCB", "AES-256-OCB"}, {"AES-128-SIV", "AES-192-SIV", "AES-256-SIV"}};
 static EVP_CIPHER *fetched[4][3][2];
 
-static void forget_message(void) {
+static void clear_message(void) {
     it.message_bytes = it.aad_bytes = 0;
     it.complete = 1;
 }
 
-/* New contexts, in one direction. */
-static void begin_anew(int encrypts) {
+/* Replaces both contexts by new ones. */
+static void restart(int encrypts) {
     note("  new contexts, %s\n", encrypts ? "encrypting" : "decrypting");
     for (int p = 0; p < 2; p++) {
         EVP_CIPHER_CTX_free(it.ctx[p]);
         it.ctx[p] = EVP_CIPHER_CTX_new();
-        if (!EVP_CipherInit_ex2(it.ctx[p], it.cipher[p], NULL, NULL, encrypts, NULL)) fail("no context");
+        if (!EVP_CipherInit_ex2(it.ctx[p], it.cipher[p], NULL, NULL, encrypts, NULL)) fail("cannot create a context");
     }
     it.encrypts = encrypts;
     it.has_key = it.expects_tag = it.has_tag = it.spoiled_tag = it.counts = it.drawn = it.tls = it.ended = 0;
-    it.held = it.held_aad = it.stale_lengths = it.has_aad = it.sealed = it.told = it.failed = it.monitored = 0;
+    it.held = it.held_aad = it.stale_lengths = it.has_aad = it.sealed = it.has_length = it.failed = it.monitored = 0;
     it.phase = UNSET;
     it.broken = NONE;
     it.iv_bytes = it.mode == CCM ? 7 : it.mode == SIV ? 0 : 12;
     it.tag_bytes = it.mode == CCM ? 12 : 16;
     it.same_iv_bytes = 128;
-    forget_message();
+    clear_message();
 }
 
 static void differs(enum difference which) {
-    note("  allowed: %s\n", texts[which]);
+    note("  permitted difference: %s\n", texts[which]);
     differed[which]++;
-    begin_anew(below(2));
+    restart(below(2));
 }
 
-/* An IV is about to encrypt, by this provider and, as `theirs` says, by OpenSSL's own. */
+/* Records that an IV encrypts with this provider and, if `theirs`, with OpenSSL's. Fails if it already did and OpenSSL would not. */
 static void monitor(const unsigned char *iv, int bytes, int theirs) {
     for (int i = 0; i < used_count; i++) {
         if (used[i].iv_bytes == bytes && memcmp(used[i].iv, iv, (size_t)bytes) == 0 && memcmp(used[i].key, key_now, sizeof key_now) == 0) {
-            if (!theirs) fail("an IV encrypts a second time under its key, and OpenSSL would not");
+            if (!theirs) fail("an IV encrypts a second time under its key; OpenSSL would reject it");
             return;
         }
     }
@@ -197,18 +200,18 @@ static int read_iv(int p, unsigned char *iv) {
     return EVP_CIPHER_CTX_get_updated_iv(it.ctx[p], iv, (size_t)it.iv_bytes);
 }
 
-static void tell_length(int count);
+static void set_length(int count);
 
-/* What a new IV ends. */
+/* Updates the state for a new IV. */
 static void new_iv(void) {
     it.phase = BUFFERED;
     if (it.same_iv_bytes < it.iv_bytes) it.same_iv_bytes = it.iv_bytes;
     it.broken = NONE;
     it.drawn = it.held = it.held_aad = it.ended = it.failed = it.has_aad = it.sealed = it.has_tag = it.monitored = 0;
-    forget_message();
+    clear_message();
 }
 
-/* Of a call that only one of them took, whether that may be. Returns what both of them say, or -1 after an allowed difference. */
+/* Compares return values. Returns the common value, or -1 if this provider rejects what OpenSSL accepts and `refused` permits that. */
 static int outcome(const char *what, int theirs, int ours, enum difference refused) {
     if (theirs == ours) return theirs;
     if (theirs > 0 && ours <= 0 && refused != NONE) {
@@ -224,13 +227,13 @@ static void init(int with_key, int with_iv, int encrypts) {
     int r[2], turns = encrypts != it.encrypts;
     const unsigned char *key = keys[below(3)];
     fill(iv, sizeof iv);
-    /* Few different ones, so that some come twice. */
+    /* Sometimes one of three IVs, so that some repeat. */
     if (below(4) == 0) memset(iv, below(3), sizeof iv);
-    /* OpenSSL's OCB and CCM take the direction along with the key, and its CCM refuses an IV that has another length than before. */
+    /* OpenSSL's OCB and CCM set the direction only with the key. */
     if (turns && (it.mode == OCB || it.mode == CCM)) with_key = 1;
     note("  init %s%s%s\n", encrypts ? "encrypt" : "decrypt", with_key ? ", key" : "", with_iv ? ", IV" : "");
     for (int p = 0; p < 2; p++) r[p] = EVP_CipherInit_ex2(it.ctx[p], NULL, with_key ? key : NULL, with_iv ? iv : NULL, encrypts, NULL);
-    if (outcome("init", r[0], r[1], NONE) <= 0) return begin_anew(encrypts);
+    if (outcome("init", r[0], r[1], NONE) <= 0) return restart(encrypts);
     if (it.mode == OCB && it.phase == RUNNING && (it.held || it.held_aad)) it.broken = HELD_BYTES;
     if (turns) {
         if (it.mode == SIV ? it.ended : it.phase == RUNNING || it.sealed) it.broken = DIRECTION_WITHIN;
@@ -249,11 +252,11 @@ static void init(int with_key, int with_iv, int encrypts) {
         it.has_tag = it.stale_lengths = 0;
         if (it.mode == SIV) new_iv();
     }
-    /* OpenSSL's CCM would take the nonce and the length of the message before. */
-    if (it.mode == CCM && with_iv && it.told && it.has_key) tell_length(size());
+    /* OpenSSL's CCM would use the previous message's nonce and length. */
+    if (it.mode == CCM && with_iv && it.has_length && it.has_key) set_length(size());
 }
 
-/* What this provider may refuse of a message. */
+/* Returns why this provider may reject a piece or the end of a message; NONE if it may not. */
 static enum difference refusal(void) {
     if (it.broken != NONE) return it.broken;
     if (it.mode == CCM && it.stale_lengths) return CCM_LENGTHS;
@@ -261,12 +264,12 @@ static enum difference refusal(void) {
     return NONE;
 }
 
-/* A message begins, if it hasn't. */
+/* Begins a message, unless one is in progress. */
 static void start(void) {
     if (it.phase == UNSET && it.mode == GCM) {
         unsigned char iv[2][128], zero[128] = {0};
-        if (!read_iv(THEIRS, iv[0]) || !read_iv(OURS, iv[1])) fail("a random IV can't be read");
-        if (memcmp(iv[1], zero, (size_t)it.iv_bytes) == 0 || memcmp(iv[0], iv[1], (size_t)it.iv_bytes) == 0) fail("no random IV");
+        if (!read_iv(THEIRS, iv[0]) || !read_iv(OURS, iv[1])) fail("cannot read the random IV");
+        if (memcmp(iv[1], zero, (size_t)it.iv_bytes) == 0 || memcmp(iv[0], iv[1], (size_t)it.iv_bytes) == 0) fail("the IV is not random");
         memcpy(iv_now, iv[1], sizeof iv_now);
         new_iv();
         it.drawn = 1;
@@ -276,15 +279,15 @@ static void start(void) {
     if (it.phase == BUFFERED) it.phase = RUNNING;
 }
 
-/* Something was encrypted, or a tag computed. */
-static void encrypts_now(int theirs) {
+/* Records that the current IV has encrypted data or computed a tag. */
+static void record_encryption(int theirs) {
     if (!it.encrypts || it.monitored || it.mode == SIV) return;
     monitor(iv_now, it.iv_bytes, theirs);
     it.monitored = 1;
 }
 
 static void add_aad(void) {
-    static unsigned char bytes[MOST];
+    static unsigned char bytes[MAX_BYTES];
     int count = size(), r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
     fill(bytes, (size_t)count);
@@ -303,37 +306,36 @@ static void add_aad(void) {
     if (it.mode == GCM || it.mode == OCB) start();
     if (it.mode == OCB) it.held_aad = (it.held_aad + count) % 16;
     it.has_aad |= count > 0;
-    if (it.aad_bytes + count > MOST) it.complete = 0;
+    if (it.aad_bytes + count > MAX_BYTES) it.complete = 0;
     else {
         memcpy(it.aad + it.aad_bytes, bytes, (size_t)count);
         it.aad_bytes += count;
     }
 }
 
-static void tell_length(int count) {
+static void set_length(int count) {
     int r[2], n[2];
     note("  length %d\n", count);
     for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], NULL, &n[p], NULL, count);
     if (outcome("length", r[0], r[1], refusal()) <= 0) return;
     it.length = count;
-    it.told = 1;
+    it.has_length = 1;
     it.has_aad = 0;
     it.phase = RUNNING;
 }
 
 static void add_data(void) {
-    static unsigned char in[ROOM], out[ROOM], arena[3 * ROOM];
-    int count = it.mode == CCM && it.told && below(8) ? it.length : size(), r[2], n[2] = {-7, -7};
+    static unsigned char in[BUFFER], out[BUFFER], arena[3 * BUFFER];
+    int count = it.mode == CCM && it.has_length && below(8) ? it.length : size(), r[2], n[2] = {-7, -7};
     int place = below(4), cipher = it.mode == GCM && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
-    /* After an empty piece by EVP_Cipher, OpenSSL's GCM pads the additional data, and takes more. */
+    /* After an empty piece by EVP_Cipher, OpenSSL's GCM pads the additional data and then accepts more. */
     if (count == 0) cipher = 0;
-    unsigned char *from = arena + ROOM, *to = from;
-    if (place == 0) to = from - ROOM;
+    unsigned char *from = arena + BUFFER, *to = from;
+    if (place == 0) to = from - BUFFER;
     if (place == 1) to = from + 1 + below(40);
     if (place == 2) to = from - 1 - below(40);
     fill(in, (size_t)count);
-    /* What opens, sometimes. */
     memcpy(from, in, (size_t)count);
     note("  data %d, to %+ld%s\n", count, (long)(to - from), cipher ? " by EVP_Cipher" : "");
     if (cipher) {
@@ -355,28 +357,28 @@ static void add_data(void) {
         it.ended = 1;
     }
     if (!both) {
-        /* OpenSSL's context is of no use after a wrong length, nor after what did not verify. */
-        if (it.mode == CCM && it.has_key && (it.phase == RUNNING || it.phase == BUFFERED)) begin_anew(below(2));
+        /* OpenSSL's context is unusable after a wrong length or a failed verification. */
+        if (it.mode == CCM && it.has_key && (it.phase == RUNNING || it.phase == BUFFERED)) restart(below(2));
         return;
     }
     if (n[0] != n[1]) fail("data: OpenSSL writes %d, sealcomb %d bytes", n[0], n[1]);
     if (count == 0 && it.mode != OCB && !cipher && it.mode != CCM) return;
     if (it.mode != SIV) start();
-    if (count > 0 || it.mode == CCM) encrypts_now(1);
+    if (count > 0 || it.mode == CCM) record_encryption(1);
     if (!it.drawn && memcmp(out, to, (size_t)n[0]) != 0) fail("data: the outputs differ");
     if (it.mode == OCB) it.held = (it.held + count) % 16;
     if (it.mode == CCM || (it.mode == SIV && count > 0)) {
         it.ended = 1;
         it.sealed = it.encrypts;
-        it.has_tag = it.told = it.encrypts;
+        it.has_tag = it.has_length = it.encrypts;
         if (!it.encrypts) {
             opened++;
-            it.expects_tag = it.told = 0;
+            it.expects_tag = it.has_length = 0;
             it.phase = FINISHED;
         }
         messages++;
     }
-    if (it.message_bytes + count > MOST) it.complete = 0;
+    if (it.message_bytes + count > MAX_BYTES) it.complete = 0;
     else {
         memcpy(it.message + it.message_bytes, in, (size_t)count);
         memcpy(it.sealed_message + it.message_bytes, to, (size_t)count);
@@ -384,9 +386,9 @@ static void add_data(void) {
     }
 }
 
-/* A message under a random IV opens with the IV that this provider tells. */
+/* Checks that a message under a random IV opens with the IV that this provider returns. */
 static void check_drawn(void) {
-    static unsigned char plain[MOST], tag[16];
+    static unsigned char plain[MAX_BYTES], tag[16];
     int n;
     if (!it.complete || !EVP_CIPHER_CTX_ctrl(it.ctx[OURS], EVP_CTRL_AEAD_GET_TAG, 16, tag)) return;
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -396,7 +398,7 @@ static void check_drawn(void) {
                EVP_DecryptUpdate(ctx, plain, &n, it.sealed_message, it.message_bytes) && EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, 16, tag) &&
                EVP_DecryptFinal_ex(ctx, plain, &n) && memcmp(plain, it.message, (size_t)it.message_bytes) == 0;
     EVP_CIPHER_CTX_free(ctx);
-    if (!good) fail("a message under a random IV does not open under the IV that was told");
+    if (!good) fail("a message under a random IV does not open with the IV returned");
 }
 
 static void get_tag(int bytes) {
@@ -407,13 +409,13 @@ static void get_tag(int bytes) {
     if (outcome("get tag", r[0], r[1], it.has_tag ? NONE : STALE_TAG) <= 0) return;
     if (!it.drawn && !it.spoiled_tag && memcmp(tag[0], tag[1], (size_t)bytes) != 0) fail("the tags differ");
     if (it.mode == CCM) {
-        it.has_tag = it.sealed = it.told = 0;
+        it.has_tag = it.sealed = it.has_length = 0;
         it.phase = FINISHED;
     }
 }
 
 static void finish(void) {
-    static unsigned char out[2][ROOM];
+    static unsigned char out[2][BUFFER];
     int r[2], n[2] = {-7, -7}, cipher = it.mode == GCM && below(6) == 0;
     if (it.mode == SIV && !it.has_key) return;
     note("  final%s\n", cipher ? " by EVP_Cipher" : "");
@@ -424,7 +426,7 @@ static void finish(void) {
         for (int p = 0; p < 2; p++) r[p] = EVP_CipherFinal_ex(it.ctx[p], out[p], &n[p]);
     }
     enum difference refused = refusal();
-    /* OpenSSL 3.0's CCM has nothing to say at the end, and its SIV no empty message. */
+    /* OpenSSL 3.0's CCM does not verify at the end, and its SIV does not support empty messages. */
     if (it.mode == CCM) {
         if (r[1] && !it.ended) return differs(EMPTY);
         if (r[0] && !r[1]) return differs(refused == NONE ? STALE_TAG : refused);
@@ -433,9 +435,9 @@ static void finish(void) {
     if (it.mode == SIV) {
         if (r[1] && !r[0] && !it.ended) return differs(EMPTY);
         if (outcome("final", r[0], r[1], refused) < 0) return;
-        if (r[1] && it.failed) fail("the end of what did not verify succeeds");
-        /* What this provider has tried to open, OpenSSL has not. */
-        if (!it.ended && !r[0]) begin_anew(below(2));
+        if (r[1] && it.failed) fail("the end succeeds after a failed verification");
+        /* This provider has tried to open the message; OpenSSL has not. */
+        if (!it.ended && !r[0]) restart(below(2));
         return;
     }
     if (refused == NONE && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
@@ -452,7 +454,7 @@ static void finish(void) {
         return;
     }
     start();
-    encrypts_now(1);
+    record_encryption(1);
     if (n[0] != n[1] || (!it.drawn && memcmp(out[0], out[1], (size_t)n[0]) != 0)) fail("final: the outputs differ");
     it.phase = FINISHED;
     it.held = it.held_aad = 0;
@@ -464,9 +466,9 @@ static void finish(void) {
     if (it.encrypts && below(2)) get_tag(it.mode == OCB ? it.tag_bytes : 16);
 }
 
-/* The tag that the message has here, from a context that encrypts the plaintext which this one has decrypted. */
+/* Computes the right tag of the GCM message in progress by encrypting the decrypted plaintext again. Returns 0 if that is impossible. */
 static int right_tag(unsigned char *tag) {
-    static unsigned char out[ROOM];
+    static unsigned char out[BUFFER];
     int n;
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     int good = it.complete && it.mode == GCM && it.phase == RUNNING && !it.tls && it.broken == NONE &&
@@ -486,7 +488,7 @@ static void set_tag(void) {
     if (it.mode == GCM && below(8) == 0) with_data = 0;
     fill(tag, sizeof tag);
     int right = with_data && below(2) && right_tag(tag);
-    note("  set %s, %d bytes\n", right ? "the right tag" : with_data ? "a tag" : "the tag's length", bytes);
+    note("  set %s, %d bytes\n", right ? "the right tag" : with_data ? "a tag" : "the tag size", bytes);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_TAG, bytes, with_data ? tag : NULL);
     int changes = !with_data && bytes != it.tag_bytes;
     if (it.mode == GCM && it.encrypts && with_data && bytes <= 16) it.spoiled_tag = 1;
@@ -505,8 +507,8 @@ static void set_iv_length(void) {
     if (outcome("IV length", r[0], r[1], NONE) <= 0 || bytes == it.iv_bytes) return;
     it.iv_bytes = bytes;
     if (it.mode == CCM) {
-        /* OpenSSL 3.0 keeps an IV that has another length now; later ones don't. */
-        begin_anew(it.encrypts);
+        /* OpenSSL 3.0 keeps the IV although its length is now wrong; later versions do not. */
+        restart(it.encrypts);
         it.iv_bytes = bytes;
         for (int p = 0; p < 2; p++) EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IVLEN, bytes, NULL);
         return;
@@ -527,14 +529,14 @@ static void compare_iv(void) {
         r[p] = original ? EVP_CIPHER_CTX_get_original_iv(it.ctx[p], iv[p], (size_t)it.iv_bytes) : read_iv(p, iv[p]);
     }
     if (outcome("get the IV", r[0], r[1], NONE) <= 0) return;
-    /* Bytes of a random IV stay behind a shorter one, and come back with a greater length. */
+    /* The end of a random IV stays in the buffer after a shorter one is set, and reappears with a greater length. */
     if (!it.drawn && it.phase != UNSET && it.iv_bytes <= it.same_iv_bytes && memcmp(iv[0], iv[1], (size_t)it.iv_bytes) != 0) fail("the IVs differ");
     if (it.iv_bytes > 16 || it.mode == CCM) return;
     for (int p = 0; p < 2; p++) inside[p] = EVP_CIPHER_CTX_iv(it.ctx[p]);
-    if (inside[1] == NULL || memcmp(inside[1], iv[1], (size_t)it.iv_bytes) != 0) fail("EVP_CIPHER_CTX_iv has another IV");
+    if (inside[1] == NULL || memcmp(inside[1], iv[1], (size_t)it.iv_bytes) != 0) fail("EVP_CIPHER_CTX_iv returns another IV");
 }
 
-/* The same IV for both, after one of random bytes. */
+/* Sets the same IV on both sides, after random bytes made them differ. */
 static void restore_iv(const unsigned char *iv) {
     int r[2];
     note("  restore an IV\n");
@@ -550,15 +552,15 @@ static void fix_iv(void) {
     int bytes = below(3) ? 4 : below(it.iv_bytes + 1), r[2];
     fill(fixed, sizeof fixed);
     if (below(3) == 0) return restore_iv(fixed);
-    /* OpenSSL 3.0 takes more than there is of an IV. */
+    /* OpenSSL 3.0 accepts a fixed part longer than the IV. */
     if (bytes > it.iv_bytes) return;
     note("  fix %d bytes of the IV\n", bytes);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, bytes, fixed);
     if (outcome("fix the IV", r[0], r[1], NONE) <= 0) return;
     for (int p = 0; p < 2; p++) {
-        if (!read_iv(p, iv[p]) || memcmp(iv[p], fixed, (size_t)bytes) != 0) fail("the fixed part of the IV is not there");
+        if (!read_iv(p, iv[p]) || memcmp(iv[p], fixed, (size_t)bytes) != 0) fail("the IV lacks its fixed part");
     }
-    if (it.encrypts && memcmp(iv[0] + bytes, iv[1] + bytes, (size_t)(it.iv_bytes - bytes)) == 0) fail("no random part of the IV");
+    if (it.encrypts && memcmp(iv[0] + bytes, iv[1] + bytes, (size_t)(it.iv_bytes - bytes)) == 0) fail("the rest of the IV is not random");
     restore_iv(iv[OURS]);
 }
 
@@ -566,13 +568,13 @@ static void generate_iv(void) {
     static const int wanted[] = {8, 8, 8, 1, 4, 12, 16, 0, -1, 128};
     unsigned char part[2][128] = {{0}, {0}}, iv[128];
     int bytes = wanted[below(10)], r[2];
-    /* OpenSSL would count up what stands before a short IV. */
+    /* With an IV of under 8 bytes, OpenSSL would increment bytes before it. */
     if (it.iv_bytes < 8 || it.iv_bytes > it.same_iv_bytes) return;
-    note("  the next IV, %d bytes\n", bytes);
+    note("  generate an IV, %d bytes\n", bytes);
     int known = read_iv(OURS, iv);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_IV_GEN, bytes, part[p]);
-    if (outcome("the next IV", r[0], r[1], NONE) <= 0) return;
-    if (memcmp(part[0], part[1], sizeof part[0]) != 0 || !known) fail("the next IVs differ");
+    if (outcome("generate an IV", r[0], r[1], NONE) <= 0) return;
+    if (memcmp(part[0], part[1], sizeof part[0]) != 0 || !known) fail("the generated IVs differ");
     new_iv();
     it.phase = RUNNING;
     memcpy(iv_now, iv, sizeof iv_now);
@@ -584,41 +586,41 @@ static void set_counter(void) {
     int bytes = below(2) && it.iv_bytes >= 8 ? 8 : below(it.iv_bytes + 1), r[2];
     if (it.iv_bytes > it.same_iv_bytes) return;
     fill(part, sizeof part);
-    note("  the counter, %d bytes\n", bytes);
+    note("  set the counter, %d bytes\n", bytes);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_GCM_SET_IV_INV, bytes, part);
-    if (outcome("the counter", r[0], r[1], NONE) <= 0) return;
+    if (outcome("set the counter", r[0], r[1], NONE) <= 0) return;
     new_iv();
     it.phase = RUNNING;
     memset(iv_now, 0, sizeof iv_now);
-    if (!read_iv(OURS, iv_now)) fail("the IV can't be read");
+    if (!read_iv(OURS, iv_now)) fail("cannot read the IV");
 }
 
-/* A record of TLS: its header, and the record, in place. */
+/* Processes a TLS record: sets its header, then encrypts or decrypts it in place. */
 static void record(void) {
-    static unsigned char buffer[2][ROOM];
+    static unsigned char buffer[2][BUFFER];
     unsigned char header[13], explicit_iv[8];
     int tag_bytes = it.mode == GCM ? 16 : it.tag_bytes, text = size(), r[2], n[2] = {-7, -7};
     if (it.mode == CCM && (it.stale_lengths || it.iv_bytes != 12)) return;
     if (it.mode == GCM && (it.iv_bytes < 12 || it.iv_bytes > it.same_iv_bytes)) return;
     int count = 8 + text + tag_bytes;
-    if (count > MOST) return;
+    if (count > MAX_BYTES) return;
     fill(header, sizeof header);
-    int told = below(10) ? 8 + text + (it.encrypts ? 0 : tag_bytes) : below(30);
-    header[11] = (unsigned char)(told >> 8);
-    header[12] = (unsigned char)told;
+    int length = below(10) ? 8 + text + (it.encrypts ? 0 : tag_bytes) : below(30);
+    header[11] = (unsigned char)(length >> 8);
+    header[12] = (unsigned char)length;
     if (it.mode == CCM) {
         unsigned char fixed[4] = {1, 2, 3, 4};
         for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_SET_IV_FIXED, 4, fixed);
         if (outcome("the fixed IV", r[0], r[1], NONE) <= 0) return;
     }
-    note("  record with %d bytes, told %d\n", text, told);
+    note("  record of %d bytes, header length %d\n", text, length);
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_ctrl(it.ctx[p], EVP_CTRL_AEAD_TLS1_AAD, 13, header);
-    if (outcome("header", r[0], r[1], NONE) <= 0 && below(2)) return begin_anew(below(2));
+    if (outcome("header", r[0], r[1], NONE) <= 0 && below(2)) return restart(below(2));
     fill(buffer[0], (size_t)count);
     memcpy(buffer[1], buffer[0], (size_t)count);
     int known = it.mode == GCM && read_iv(OURS, iv_now);
     if (below(12) == 0) {
-        static unsigned char other[ROOM];
+        static unsigned char other[BUFFER];
         for (int p = 0; p < 2; p++) r[p] = EVP_CipherUpdate(it.ctx[p], other, &n[p], buffer[p], count);
         note("  not in place\n");
     } else {
@@ -636,9 +638,9 @@ static void record(void) {
             monitor(iv_now, it.iv_bytes, 1);
         }
         records++;
-        if (!it.encrypts) fail("a random record verifies");
-        /* And it opens again, unless a byte of it is changed. */
-        if (it.mode == GCM && told == 8 + text) {
+        if (!it.encrypts) fail("a random record opens");
+        /* The record must open again, unless a bit is flipped. */
+        if (it.mode == GCM && length == 8 + text) {
             EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
             int change = below(2), got;
             header[11] = (unsigned char)(count >> 8);
@@ -649,7 +651,7 @@ static void record(void) {
             EVP_DecryptInit_ex2(ctx, NULL, key_now, NULL, NULL);
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IV_FIXED, -1, iv_now);
             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_TLS1_AAD, 13, header);
-            if (EVP_DecryptUpdate(ctx, buffer[1], &got, buffer[1], count) != !change) fail("a record %s", change ? "that was changed opens" : "does not open");
+            if (EVP_DecryptUpdate(ctx, buffer[1], &got, buffer[1], count) != !change) fail("%s", change ? "a modified record opens" : "a record does not open");
             EVP_CIPHER_CTX_free(ctx);
         }
     }
@@ -658,15 +660,15 @@ static void record(void) {
         it.broken = NONE;
         it.has_tag = it.expects_tag = 0;
     } else {
-        /* OpenSSL's CCM takes all that follows as records with this header. */
-        begin_anew(it.encrypts);
+        /* OpenSSL's CCM treats all following data as records with this header. */
+        restart(it.encrypts);
     }
 }
 
 static void duplicate(void) {
     EVP_CIPHER_CTX *copy[2] = {EVP_CIPHER_CTX_new(), EVP_CIPHER_CTX_new()};
     int r[2], swap = below(2);
-    note("  copy, and go on with %s\n", swap ? "the copy" : "what was copied");
+    note("  copy, and continue with the %s\n", swap ? "copy" : "original");
     for (int p = 0; p < 2; p++) r[p] = EVP_CIPHER_CTX_copy(copy[p], it.ctx[p]);
     if (r[0] && swap) {
         for (int p = 0; p < 2; p++) {
@@ -680,21 +682,22 @@ static void duplicate(void) {
     (void)outcome("copy", r[0], r[1], NONE);
 }
 
-/* A message that OpenSSL has sealed, in pieces: it opens here too, unless a bit of its tag, of the message or of the additional data is changed. */
+/* Seals a message with OpenSSL and opens it with both providers, in pieces. It must open, unless a bit of the tag, the ciphertext or the
+ * additional data is flipped. */
 static void open_sealed(void) {
-    static unsigned char plain[ROOM], sealed[ROOM], aad[300], out[2][ROOM], tag[16];
+    static unsigned char plain[BUFFER], sealed[BUFFER], aad[300], out[2][BUFFER], tag[16];
     unsigned char iv[128];
     int count = size(), aad_count = below(sizeof aad), iv_bytes = it.mode == CCM ? 7 + below(7) : it.mode == OCB ? 1 + below(15) : 1 + below(20);
     int tag_bytes = it.mode == CCM ? 4 + 2 * below(7) : it.mode == OCB ? 1 + below(16) : 16, n, last, good = 1;
     int in_pieces = it.mode == GCM || it.mode == OCB, change = below(4), whole = it.mode == CCM || it.mode == SIV;
     if (it.mode == SIV && count == 0) count = 1;
-    /* So that none opens by chance. */
+    /* Longer tags, so that no modified message opens by chance. */
     if (change == 0 && tag_bytes < 8) tag_bytes = 8;
     memcpy(key_now, keys[below(3)], sizeof key_now);
     fill(iv, sizeof iv);
     fill(plain, (size_t)count);
     fill(aad, sizeof aad);
-    note("  opens %d bytes with %d of aad, IV of %d, tag of %d%s\n", count, aad_count, iv_bytes, tag_bytes, change ? "" : ", changed");
+    note("  open %d bytes with %d of aad, IV of %d, tag of %d%s\n", count, aad_count, iv_bytes, tag_bytes, change ? "" : ", modified");
     for (int encrypts = 1; encrypts >= 0; encrypts--) {
         for (int p = 0; p < (encrypts ? 1 : 2); p++) {
             EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
@@ -704,10 +707,10 @@ static void open_sealed(void) {
             if (!encrypts) good &= EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, tag_bytes, tag);
             good &= EVP_CipherInit_ex2(ctx, NULL, key_now, iv, encrypts, NULL);
             if (it.mode == CCM) good &= EVP_CipherUpdate(ctx, NULL, &n, NULL, count);
-            if (!good) fail("what opens is not taken");
+            if (!good) fail("cannot set up a message to open");
             for (int at = 0; at < aad_count;) {
                 int piece = in_pieces && below(3) ? below(aad_count - at + 1) : aad_count - at;
-                if (!EVP_CipherUpdate(ctx, NULL, &n, aad + at, piece)) fail("additional data are not taken");
+                if (!EVP_CipherUpdate(ctx, NULL, &n, aad + at, piece)) fail("additional data is rejected");
                 at += piece;
             }
             int done = 0;
@@ -718,20 +721,20 @@ static void open_sealed(void) {
                 at += piece;
                 if (below(5) == 0) {
                     EVP_CIPHER_CTX *copy = EVP_CIPHER_CTX_new();
-                    if (!EVP_CIPHER_CTX_copy(copy, ctx)) fail("a context within a message is not copied");
+                    if (!EVP_CIPHER_CTX_copy(copy, ctx)) fail("cannot copy a context within a message");
                     EVP_CIPHER_CTX_free(ctx);
                     ctx = copy;
                 }
                 if (count == 0) break;
             }
             last = 0;
-            /* OpenSSL 3.0's CCM has no verdict at the end. */
+            /* OpenSSL 3.0's CCM always returns 1 at the end. */
             int verdict = EVP_CipherFinal_ex(ctx, out[p] + done, &last);
-            if (p == OURS && verdict > 0 && !good) fail("the end succeeds after a piece that did not");
+            if (p == OURS && verdict > 0 && !good) fail("the end succeeds after a failed piece");
             good &= verdict;
             done += last;
             if (encrypts) {
-                if (!good || done != count || !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, tag_bytes, tag)) fail("OpenSSL does not seal");
+                if (!good || done != count || !EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, tag_bytes, tag)) fail("OpenSSL cannot seal");
                 memcpy(sealed, out[p], (size_t)count);
                 if (change == 0) {
                     int bit = below(8 * (tag_bytes + count + aad_count));
@@ -740,16 +743,16 @@ static void open_sealed(void) {
                     else aad[bit / 8 - tag_bytes - count] ^= (unsigned char)(1 << bit % 8);
                 }
             } else if (good != (change != 0)) {
-                fail("%s: a message %s", p == OURS ? "sealcomb" : "OpenSSL", good ? "that was changed opens" : "does not open");
+                fail("%s: a message %s", p == OURS ? "sealcomb" : "OpenSSL", good ? "opens although it was modified" : "does not open");
             } else if (good && (done != count || memcmp(out[p], plain, (size_t)count) != 0)) {
-                fail("%s opens another message", p == OURS ? "sealcomb" : "OpenSSL");
+                fail("%s returns another message", p == OURS ? "sealcomb" : "OpenSSL");
             }
             EVP_CIPHER_CTX_free(ctx);
         }
     }
     if (change) opened++;
     else forged++;
-    begin_anew(below(2));
+    restart(below(2));
 }
 
 static void compare_lengths(void) {
@@ -770,7 +773,7 @@ static void cipher_sequence(void) {
     for (int i = 0; i < 3; i++) fill(keys[i], sizeof keys[i]);
     used_count = 0;
     note("%s\n", names[it.mode][n]);
-    begin_anew(below(2));
+    restart(below(2));
     if (below(8)) init(1, below(8) > 0, it.encrypts);
     for (int i = 0, calls = 1 + below(CALLS); i < calls; i++) {
         operations++;
@@ -795,16 +798,16 @@ static void cipher_sequence(void) {
         case 25: if (it.mode == GCM || it.mode == CCM) record(); break;
         case 26: compare_lengths(); break;
         case 27: open_sealed(); break;
-        default: if (it.mode == CCM && it.has_key) tell_length(size()); else add_data(); break;
+        default: if (it.mode == CCM && it.has_key) set_length(size()); else add_data(); break;
         }
     }
 }
 
-/* ---- MACs: CMAC, and OpenSSL's own GMAC over either provider's GCM */
+/* ---- MACs: CMAC, and OpenSSL's GMAC with either provider's GCM. */
 
 static void mac_sequence(void) {
     static const char *const ciphers[2][3] = {{"AES-128-CBC", "AES-192-CBC", "AES-256-CBC"}, {"AES-128-GCM", "AES-192-GCM", "AES-256-GCM"}};
-    static unsigned char data[MOST];
+    static unsigned char data[MAX_BYTES];
     int gmac = below(2), n = below(3), has_key = 0, ended = 0, ready = 0;
     static EVP_MAC *macs[2][2];
     EVP_MAC_CTX *ctx[2];
@@ -915,11 +918,11 @@ static void sequence(void) {
 }
 
 int main(int count, char **arguments) {
-    const char *told = getenv("SEALCOMB_SEED");
+    const char *text = getenv("SEALCOMB_SEED");
     unsigned long long sequences = count > 1 ? strtoull(arguments[1], NULL, 10) : 1000;
-    seed = told != NULL ? strtoull(told, NULL, 10) : 1;
+    seed = text != NULL ? strtoull(text, NULL, 10) : 1;
     if (OSSL_PROVIDER_load(NULL, "sealcomb") == NULL || OSSL_PROVIDER_load(NULL, "default") == NULL) {
-        fprintf(stderr, "the provider cannot be loaded\n");
+        fprintf(stderr, "cannot load the providers; OPENSSL_MODULES must name the folder with sealcomb.so\n");
         return 1;
     }
     for (int mode = 0; mode < 4; mode++) {
@@ -935,9 +938,9 @@ int main(int count, char **arguments) {
     } else {
         for (number = 0; number < sequences; number++) sequence();
     }
-    printf("%llu sequences of %llu calls from seed %llu beside OpenSSL %s:\n", sequences, operations, (unsigned long long)seed,
+    printf("%llu sequences with %llu calls, seed %llu, compared with OpenSSL %s:\n", sequences, operations, (unsigned long long)seed,
            OpenSSL_version(OPENSSL_VERSION_STRING));
-    printf("  %llu messages ended alike; %llu opened, %llu forged; %llu records; %llu random and %llu counted IVs\n", messages, opened,
+    printf("  %llu messages agree; %llu opened, %llu forged; %llu records; %llu random and %llu counted IVs\n", messages, opened,
            forged, records, random_ivs, counted_ivs);
     for (int i = 0; i < NONE; i++) printf("  %8llu times %s\n", differed[i], texts[i]);
     return 0;

@@ -1,10 +1,10 @@
-//! Random sequences of calls beside OpenSSL's own provider: `sequences.c`, with a number of sequences that takes
-//! seconds. `./dev capi` runs more of them.
+//! Runs `sequences.c`, which compares random sequences of calls with OpenSSL's default provider, for some seconds.
+//! `./dev capi` runs ten times as many sequences.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The library that this test was built with, under the name by which OpenSSL loads it, in a folder of its own.
+/// Copies the library of this build to a folder, under the name by which OpenSSL loads it. Returns the folder.
 fn modules(target: &Path) -> PathBuf {
     let folder = target.join("modules");
     std::fs::create_dir_all(&folder).unwrap();
@@ -24,7 +24,7 @@ fn sequences_of_calls_do_what_they_do_with_openssls_own_provider() {
         .args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-lcrypto", "-o"])
         .arg(&program)
         .status();
-    assert!(compiled.expect("there is no gcc").success());
+    assert!(compiled.expect("gcc is required").success());
     let output =
         Command::new(&program).arg("100000").env("OPENSSL_MODULES", modules(&target)).output().unwrap();
     println!("{}", String::from_utf8_lossy(&output.stdout));

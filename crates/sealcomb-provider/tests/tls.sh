@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# TLS between OpenSSL's own server and client, where the provider seals, where it opens, and where it does both. In TLS 1.2, no explicit
-# nonce comes twice, and a record of which a bit was changed is refused.
+# Tests TLS between OpenSSL's s_server and s_client, with the provider in the server, the client, or both. In TLS 1.2, no explicit nonce may
+# repeat, and a record with a flipped bit must be rejected.
 # usage: tls.sh FOLDER-WITH-sealcomb.so
 set -euo pipefail
 
@@ -13,7 +13,7 @@ server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
 cd "$folder"
 
-# The manual's configuration.
+# The configuration in docs/c.md.
 awk '/^```ini$/ { on = 1; next } /^```$/ { on = 0 } on' "$manual" >ours.cnf
 : >theirs.cnf
 
@@ -21,7 +21,7 @@ openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 
     -addext subjectAltName=DNS:localhost 2>/dev/null
 head -c 3000000 /dev/urandom >file
 
-# serve CONFIGURATION OPTION...: on a port that is free, for one test.
+# serve CONFIGURATION OPTION...: starts s_server on a free port.
 serve() {
     local configuration=$1 i
     shift
@@ -43,7 +43,7 @@ stop() {
     server=
 }
 
-# fetch CONFIGURATION OPTION...: the file, by s_client.
+# fetch CONFIGURATION OPTION...: downloads the file with s_client and compares it.
 fetch() {
     local configuration=$1
     shift
@@ -52,7 +52,7 @@ fetch() {
             -verify_return_error "$@" 2>client.log | tail -c 3000000 | cmp - file
 }
 
-# through_proxy OPTION...: what follows goes by a proxy that looks at the records.
+# through_proxy OPTION...: starts the proxy in front of the server; later connections use it.
 through_proxy() {
     local i
     : >proxy.log
@@ -67,8 +67,8 @@ through_proxy() {
     return 1
 }
 
-# The provider's nonces, and what it says of changed records.
-look_at_records() {
+# check_records SERVER CLIENT RECEIVER OPTION...: checks the nonces, and that RECEIVER rejects a changed record.
+check_records() {
     local of_server=$1 of_client=$2 to=$3
     shift 3
     serve "$of_server.cnf" "$@"
@@ -79,12 +79,12 @@ look_at_records() {
         cat proxy.log >&2
         return 1
     fi
-    # 3 MB are nearly 200 records.
+    # The 3 MB file takes nearly 200 records.
     [[ $(sed -n 's/ protected records to the client$//p' proxy.log) -gt 150 ]]
     serve "$of_server.cnf" "$@"
     through_proxy --change "$to"
     if fetch "$of_client.cnf" "$@" 2>/dev/null; then
-        echo "$*: a changed record to the $to was taken" >&2
+        echo "$*: the $to accepted a changed record" >&2
         return 1
     fi
     sleep 0.2
@@ -109,12 +109,12 @@ done
 
 for suite in "-cipher ECDHE-RSA-AES128-GCM-SHA256" "-cipher AES256-GCM-SHA384" "-cipher AES128-CCM" "-cipher AES256-CCM8:@SECLEVEL=0"; do
     read -ra options <<<"-tls1_2 $suite"
-    look_at_records ours theirs server "${options[@]}"
-    look_at_records theirs ours client "${options[@]}"
-    echo "${options[-1]}: nonces are unique, and changed records are refused"
+    check_records ours theirs server "${options[@]}"
+    check_records theirs ours client "${options[@]}"
+    echo "${options[-1]}: nonces are unique, and changed records are rejected"
 done
 
-# That it is the provider which does it: with a backend that nobody has, it has no keys, and there is no handshake.
+# With an unknown backend the provider cannot create keys, so the handshake must fail: this proves that it is in use.
 serve theirs.cnf -tls1_3 -ciphersuites TLS_AES_128_GCM_SHA256
 if SEALCOMB_BACKEND=none fetch ours.cnf -tls1_3 2>/dev/null; then
     echo "the provider was not used" >&2
@@ -122,4 +122,4 @@ if SEALCOMB_BACKEND=none fetch ours.cnf -tls1_3 2>/dev/null; then
 fi
 stop
 
-echo "TLS by the provider"
+echo "TLS: passed"
