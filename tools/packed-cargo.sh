@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the library as `cargo publish` would, unpacks it away from the repository, and runs cargo there.
+# Packages the library as `cargo publish` would, unpacks it outside of the repository, and runs Cargo there.
 # usage: packed-cargo.sh COMMAND [ARGUMENT...]   for example: packed-cargo.sh test --release --all-features
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -11,13 +11,13 @@ TARGET=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 FOLDER=$(mktemp -d)
 trap 'rm -rf "$FOLDER"' EXIT
 
-# Into an empty folder, so that there is one crate whatever its version is.
+# The folder must be empty, so that *.crate matches one file regardless of the version.
 rm -rf "$TARGET/package"
 cargo package --quiet --package sealcomb --no-verify --allow-dirty --target-dir "$TARGET"
 tar --extract --strip-components 1 --directory "$FOLDER" --file "$TARGET"/package/*.crate
 
 if (cd "$FOLDER" && find . -type f -printf '%P\n') | grep -Evx "$ALLOWED"; then
-    echo "these files do not belong into the packed crate" >&2
+    echo "the packed crate contains unexpected files, listed above" >&2
     exit 1
 fi
 for file in "${REQUIRED[@]}"; do
@@ -25,7 +25,7 @@ for file in "${REQUIRED[@]}"; do
 done
 echo "$(find "$FOLDER" -type f | wc -l) files, $(du --bytes "$TARGET"/package/*.crate | cut -f 1) bytes packed"
 
-# A build folder of its own, from which the crate as it was unpacked the last time is removed.
+# A separate target folder. The previously unpacked crate is removed from it, as its path has changed.
 cd "$FOLDER"
 export CARGO_TARGET_DIR=$TARGET/packed
 [[ ! -d $CARGO_TARGET_DIR ]] || cargo clean --quiet --package sealcomb

@@ -3,12 +3,14 @@
 
 usage: arm.py PROGRAM [ARGUMENT...]
 
-EMULATE_CPU is one of QEMU's models, as `qemu-aarch64-static -cpu help` lists them: max by default.
-EMULATE_HIDE names features, separated by commas, that the CPU is to lack. QEMU has no model without AES,
-but there are such CPUs, and a program knows of a feature only what Linux tells it: a word beside the
-arguments on its stack, from which the features' bits are taken before its first instruction. The
-instructions themselves still work; that nothing outside the kernels has them is check_assembly.py's
-business. The environment is the program's too, and its exit status is this one's.
+EMULATE_CPU   QEMU's CPU model (default max); `qemu-aarch64-static -cpu help` lists them
+EMULATE_HIDE  features to hide, separated by commas: aes, pmull, sha1, sha2, sha3, sha512
+
+QEMU has no CPU model without AES. Programs detect features by the word AT_HWCAP, which Linux puts on
+their stack; before the program's first instruction, this script clears the hidden features' bits in
+it. The instructions still execute: check_assembly.py checks that only kernels contain them.
+
+The program inherits the environment, and its exit status is returned.
 """
 
 import os
@@ -25,16 +27,16 @@ QEMU = "qemu-aarch64-static"
 BITS = {"aes": 3, "pmull": 4, "sha1": 5, "sha2": 6, "sha3": 17, "sha512": 21}
 AT_HWCAP = 16
 STACK_POINTER = 31
-PATIENCE = 60
+TIMEOUT_S = 60
 
 
 class Debugger:
-    """QEMU's gdb stub, as far as it is needed: https://sourceware.org/gdb/current/onlinedocs/gdb/Remote-Protocol.html"""
+    """A client of QEMU's gdb stub: https://sourceware.org/gdb/current/onlinedocs/gdb/Remote-Protocol.html"""
 
     def __init__(self, path: Path):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(PATIENCE)
-        until = time.monotonic() + PATIENCE
+        self.socket.settimeout(TIMEOUT_S)
+        until = time.monotonic() + TIMEOUT_S
         while True:
             try:
                 self.socket.connect(str(path))
@@ -44,37 +46,37 @@ class Debugger:
                     raise
                 time.sleep(0.01)
 
-    def ask(self, command: str) -> str:
+    def request(self, command: str) -> str:
         self.socket.sendall(b"$%s#%02x" % (command.encode(), sum(command.encode()) % 256))
         answer = b""
         while not (found := re.search(rb"\$([^#]*)#..", answer)):
             piece = self.socket.recv(4096)
             if not piece:
-                raise ConnectionError(f"QEMU hung up at {command}")
+                raise ConnectionError(f"QEMU closed the connection after the command {command}")
             answer += piece
         self.socket.sendall(b"+")
         if found[1].startswith(b"E"):
-            raise ValueError(f"QEMU answers {found[1].decode()} to {command}")
+            raise ValueError(f"QEMU returned error {found[1].decode()} for the command {command}")
         return found[1].decode()
 
     def detach(self) -> None:
-        """Let the program run. QEMU would wait at its end for somebody who still listens."""
-        self.ask("D")
+        """Let the program run. A debugger still attached would make QEMU wait when the program ends."""
+        self.request("D")
         self.socket.close()
 
     def register(self, number: int) -> int:
-        registers = bytes.fromhex(self.ask("g"))
+        registers = bytes.fromhex(self.request("g"))
         return int.from_bytes(registers[8 * number :][:8], "little")
 
     def word(self, address: int) -> int:
-        return int.from_bytes(bytes.fromhex(self.ask(f"m{address:x},8")), "little")
+        return int.from_bytes(bytes.fromhex(self.request(f"m{address:x},8")), "little")
 
     def set_word(self, address: int, value: int) -> None:
-        self.ask(f"M{address:x},8:{value.to_bytes(8, 'little').hex()}")
+        self.request(f"M{address:x},8:{value.to_bytes(8, 'little').hex()}")
 
 
 def hide(debugger: Debugger, features: list[str]) -> None:
-    """Take features out of the word of the auxiliary vector that tells of them."""
+    """Clear features in AT_HWCAP of the program's auxiliary vector."""
     stack = debugger.register(STACK_POINTER)
     arguments = debugger.word(stack)
     at = stack + 8 * (1 + arguments + 1)
@@ -83,7 +85,7 @@ def hide(debugger: Debugger, features: list[str]) -> None:
     at += 8
     while debugger.word(at) != AT_HWCAP:
         if debugger.word(at) == 0:
-            raise ValueError("the program is told nothing of its CPU")
+            raise ValueError("the auxiliary vector has no AT_HWCAP")
         at += 16
     bits = debugger.word(at + 8)
     for feature in features:
@@ -99,7 +101,10 @@ def main() -> int:
     command = [QEMU, "-cpu", os.environ.get("EMULATE_CPU", "max")]
     features = [feature for feature in os.environ.get("EMULATE_HIDE", "").split(",") if feature]
     if unknown := [feature for feature in features if feature not in BITS]:
-        print(f"arm: cannot hide {', '.join(unknown)}", file=sys.stderr)
+        print(
+            f"arm: EMULATE_HIDE: cannot hide {', '.join(unknown)}; expected {', '.join(BITS)}",
+            file=sys.stderr,
+        )
         return 2
     if not features:
         return subprocess.run([*command, *program], check=False).returncode
@@ -117,5 +122,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     status = main()
-    # As a shell gives it, where a signal ended the program.
+    # After a signal, the status that a shell would return.
     sys.exit(status if status >= 0 else 128 - status)

@@ -1,6 +1,5 @@
-// Output, byte by byte, through port 0xE9, which Bochs copies to its standard output. Control
-// bytes tell the host side what follows: 0x1C standard output, 0x1D standard error, 0x1E and three
-// digits the exit code.
+// Output through port 0xE9, which Bochs copies to its standard output. Control bytes precede the data:
+// 0x1C for standard output, 0x1D for standard error, 0x1E for the exit code in three digits.
 #include "machine.h"
 
 static const uint16_t OUTPUT_PORT = 0xe9;

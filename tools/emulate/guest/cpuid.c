@@ -1,13 +1,13 @@
-// A system that saves less than the CPU has, and a CPU that does not tell of its AVX-512.
+// Restricts the vector state that the operating system enables, and hides AVX-512 from CPUID.
 #include "machine.h"
 
 enum { OSXSAVE = 1 << 18 }; // of CR4
 enum { ZMM_STATE = 0xe0 };  // of XCR0
 
-// AVX-512's parts, where leaf 7 tells of them.
+// AVX-512's feature bits in leaf 7.
 enum { LEAF7_EBX = (int)0xdc230000, LEAF7_ECX = 0x5842, LEAF7_EDX = 0x0080010c, LEAF7_1_EAX = 0x20 };
 
-struct registers { // as entry.S pushes them
+struct registers { // in the order in which entry.S pushes them
     uint64_t r11, r10, r9, r8, rdi, rsi, rbx, rdx, rcx, rax;
 };
 
@@ -20,17 +20,17 @@ void limit_saved_state(uint64_t saved) {
 }
 
 void cpuid_without_avx512(struct registers *r) {
-    uint32_t leaf = r->rax, part = r->rcx, eax, ebx, ecx, edx;
-    __asm__ volatile("cpuid" : "=a"(eax), "=b"(ebx), "=c"(ecx), "=d"(edx) : "a"(leaf), "c"(part));
-    if (leaf == 7 && part == 0) {
+    uint32_t leaf = r->rax, subleaf = r->rcx, eax, ebx, ecx, edx;
+    __asm__ volatile("cpuid" : "=a"(eax), "=b"(ebx), "=c"(ecx), "=d"(edx) : "a"(leaf), "c"(subleaf));
+    if (leaf == 7 && subleaf == 0) {
         ebx &= ~LEAF7_EBX;
         ecx &= ~LEAF7_ECX;
         edx &= ~LEAF7_EDX;
-    } else if (leaf == 7 && part == 1) {
+    } else if (leaf == 7 && subleaf == 1) {
         eax &= ~LEAF7_1_EAX;
-    } else if (leaf == 0xd && part == 0) {
+    } else if (leaf == 0xd && subleaf == 0) {
         eax &= ~ZMM_STATE;
-    } else if (leaf == 0xd && part < 32 && 1u << part & ZMM_STATE) {
+    } else if (leaf == 0xd && subleaf < 32 && 1u << subleaf & ZMM_STATE) {
         eax = ebx = ecx = edx = 0;
     }
     r->rax = eax;

@@ -1,4 +1,4 @@
-// Reading the primary ATA disk by programmed I/O, 28-bit sector numbers.
+// Reads the primary ATA disk by programmed I/O with 28-bit sector numbers.
 #include "machine.h"
 
 enum { DATA = 0x1f0, COUNT = 0x1f2, LOW = 0x1f3, MIDDLE = 0x1f4, HIGH = 0x1f5, DRIVE = 0x1f6, COMMAND = 0x1f7 };

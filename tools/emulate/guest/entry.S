@@ -1,5 +1,5 @@
-# Entry points of the guest kernel: start, system calls, exceptions. It is built with
-# -mgeneral-regs-only, so the program's vector and mask registers stay as they are.
+# Entry points of the guest kernel: start, system calls, exceptions. The kernel is compiled with
+# -mgeneral-regs-only, so it never changes the program's vector and mask registers.
 
     .section .text.start, "ax"
     .globl start
@@ -12,7 +12,7 @@ start:                                  # from rom.S, in 64-bit mode
     fninit
     call kernel
 
-# void run(uint64_t instruction, uint64_t stack): start the program with a clean register file
+# void run(uint64_t instruction, uint64_t stack): starts the program with cleared registers
     .globl run
 run:
     movq %rsi, %rsp
@@ -26,7 +26,7 @@ run:
     jmp *%rcx
 
 # SYSCALL leaves the return address in RCX and the flags in R11. The program runs at privilege
-# level 0 like the kernel, so the way back is a plain jump.
+# level 0 like the kernel, so a plain jump returns to it.
     .globl system_call_entry
 system_call_entry:
     movq %rsp, program_stack(%rip)
@@ -69,7 +69,7 @@ system_call_entry:
     movq program_stack(%rip), %rsp
     jmp *%rcx
 
-# The interrupt that ../emulate writes over the program's CPUID instructions where AVX-512 is to be hidden.
+# The interrupt by which emulate.py replaces the program's CPUID instructions to hide AVX-512.
     .globl cpuid_entry
 cpuid_entry:
     pushq %rax
@@ -99,8 +99,8 @@ cpuid_entry:
     popq %rax
     iretq
 
-# Exceptions, all fatal, on a stack of their own. Each stub is 16 bytes and makes the frame uniform:
-# vector, error code (0 where the CPU pushes none), then what the CPU pushed.
+# Exceptions, all fatal, on a separate stack. Each stub is 16 bytes and makes the frame uniform:
+# vector, error code (0 if the CPU pushes none), then the CPU's frame.
     .macro stub vector, has_error
     .balign 16
     .if \has_error == 0

@@ -1,4 +1,4 @@
-// Start: descriptor tables, then the program from the disk, laid out in memory as execve does it.
+// Startup: descriptor tables, then the program, loaded from disk as execve would.
 #include "machine.h"
 
 #include <elf.h>
@@ -29,7 +29,7 @@ static struct gate gates[VECTORS + 1];
 static uint64_t descriptors[7];
 static uint32_t task_state[26];
 
-struct trap { // as entry.S pushes it
+struct trap { // in the order in which entry.S pushes it
     uint64_t r9, r8, rdi, rsi, rdx, rcx, rbx, rax, vector, error, rip, cs, rflags, rsp, ss;
 };
 
@@ -81,7 +81,7 @@ static void load_descriptor_tables(void) {
 static const struct parameters *read_parameters(void) {
     struct parameters *parameters = (struct parameters *)PARAMETERS;
     read_disk(0, PARAMETERS_SIZE / SECTOR, parameters);
-    if (parameters->magic != PARAMETERS_MAGIC) die("no parameter block", parameters->magic);
+    if (parameters->magic != PARAMETERS_MAGIC) die("invalid magic number of the parameter block:", parameters->magic);
     read_disk(PARAMETERS_SIZE / SECTOR, (parameters->image_bytes + SECTOR - 1) / SECTOR, (void *)IMAGE);
     return parameters;
 }
@@ -91,7 +91,7 @@ struct program {
 };
 
 static struct program load_segments(const Elf64_Ehdr *file) {
-    if (*(const uint32_t *)file->e_ident != 0x464c457f) die("no ELF image", *(const uint32_t *)file->e_ident);
+    if (*(const uint32_t *)file->e_ident != 0x464c457f) die("not an ELF file; magic number", *(const uint32_t *)file->e_ident);
     struct program program = {.base = file->e_type == ET_DYN ? PIE_BASE : 0};
     program.entry = program.base + file->e_entry;
     program.header_size = file->e_phentsize;
@@ -99,10 +99,10 @@ static struct program load_segments(const Elf64_Ehdr *file) {
     const Elf64_Phdr *headers = (const Elf64_Phdr *)(IMAGE + file->e_phoff);
     for (int i = 0; i < file->e_phnum; i++) {
         const Elf64_Phdr *header = &headers[i];
-        if (header->p_type == PT_INTERP) die("dynamically linked: build with +crt-static", i);
+        if (header->p_type == PT_INTERP) die("program is dynamically linked: build it with +crt-static; segment", i);
         if (header->p_type != PT_LOAD) continue;
         uint64_t start = header->p_vaddr + program.base, end = start + header->p_memsz;
-        if (start < PARAMETERS + PARAMETERS_SIZE || end > PROGRAM_END) die("segment outside the program's memory", start);
+        if (start < PARAMETERS + PARAMETERS_SIZE || end > PROGRAM_END) die("segment outside of the program's memory at", start);
         memcpy((void *)start, (const void *)(IMAGE + header->p_offset), header->p_filesz);
         memset((void *)(start + header->p_filesz), 0, header->p_memsz - header->p_filesz);
         if (end > program.end) program.end = end;
@@ -136,7 +136,7 @@ static uint64_t *push_strings(uint64_t *at, const char **strings, uint64_t count
     return at;
 }
 
-// Argument count, arguments, environment and auxiliary vector, as the ABI has them at entry.
+// Builds the initial stack of the ABI: argument count, arguments, environment and auxiliary vector.
 static uint64_t build_stack(const struct parameters *parameters, const struct program *program) {
     static uint8_t random[16];
     for (size_t i = 0; i < sizeof random; i++) random[i] = random_byte();

@@ -1,5 +1,5 @@
-// The bare machine: memory map, ports, model-specific registers, and what the parts of the guest
-// kernel offer each other. Everything runs at privilege level 0 with memory identity-mapped.
+// The machine: memory map, ports and model-specific registers; and the functions shared by the files of
+// the guest kernel. Everything runs at privilege level 0 with identity-mapped memory.
 #ifndef MACHINE_H
 #define MACHINE_H
 
@@ -9,20 +9,20 @@
 #define PAGE 4096UL
 #define SECTOR 512UL
 
-// Where things lie. The kernel itself is at 1 MiB (kernel.ld).
+// Memory map. The kernel itself is at 1 MiB (kernel.ld).
 #define PARAMETERS 0x00180000UL       // struct parameters and its strings: disk sectors 0..1023
 #define PARAMETERS_SIZE 0x00080000UL
-#define PIE_BASE 0x00400000UL         // position-independent programs are loaded here
-#define PROGRAM_END 0x10000000UL      // no segment of a program reaches beyond
-#define PAGE_TABLES 0x1e000000UL      // 512 page tables of 4 KiB pages: the first GiB
+#define PIE_BASE 0x00400000UL         // load address of position-independent programs
+#define PROGRAM_END 0x10000000UL      // end of a program's segments
+#define PAGE_TABLES 0x1e000000UL      // 512 page tables of 4 KiB pages for the first GiB
 #define PAGE_TABLES_END 0x1e200000UL
 #define IMAGE 0x20000000UL            // the ELF file as read from disk: sectors 1024..
 #define STACK_TOP (IMAGE - PAGE)
 #define STACK_SIZE 0x00800000UL
 #define BRK_SIZE 0x04000000UL
 
-// What the host side (../emulate) writes at the start of the disk; the argument strings and then
-// the environment strings follow it, each ended by a zero byte.
+// The block that emulate.py writes to the start of the disk, followed by the argument strings and the
+// environment strings, each terminated by a zero byte.
 #define PARAMETERS_MAGIC 0x31424d4f434c4145UL
 struct parameters {
     uint64_t magic;
@@ -30,7 +30,7 @@ struct parameters {
     uint64_t memory_bytes;
     uint64_t argument_count;
     uint64_t environment_count;
-    uint64_t saved; // XCR0 at most; 0 for a system without XSAVE
+    uint64_t saved; // mask for XCR0; 0 for a system without XSAVE
     char strings[];
 };
 

@@ -1,5 +1,5 @@
-// Memory: 4 KiB pages over the first GiB, so that PROT_NONE, read-only data, the stack's guard and
-// null pointers fault as they do under Linux; and a first-fit list of free page ranges.
+// Memory: 4 KiB pages for the first GiB, so that PROT_NONE, read-only data, the stack's guard page and
+// null pointers fault as under Linux; and a first-fit list of free page ranges.
 #include "machine.h"
 
 #include <sys/mman.h>
@@ -8,7 +8,7 @@ enum { PRESENT = 1, WRITABLE = 2 };
 enum { RANGES = 4096 };
 
 static uint64_t *const page_tables = (uint64_t *)PAGE_TABLES;
-static uint64_t *const first_directory = (uint64_t *)0x3000; // as rom.S laid it out
+static uint64_t *const first_directory = (uint64_t *)0x3000; // set up by rom.S
 static struct { uint64_t low, high; } ranges[RANGES];
 static int range_count;
 
@@ -60,7 +60,7 @@ void give_pages(uint64_t low, uint64_t high) {
     }
 }
 
-// Zeroed and writable; 0 where there is none.
+// Allocates zeroed, writable pages; returns 0 if there is no range large enough.
 uint64_t take_pages(uint64_t bytes) {
     for (int i = 0; i < range_count; i++) {
         if (ranges[i].high - ranges[i].low < bytes) continue;

@@ -1,6 +1,6 @@
-# A 64 KiB boot ROM in place of a BIOS: reset vector, 64-bit mode, vector state on, the guest kernel
-# (which is part of the ROM) copied to 1 MiB, jump there. Fit for any 64-bit CPU model: CR4, EFER
-# and XCR0 get only what CPUID offers.
+# A 64 KiB boot ROM that replaces the BIOS: enters 64-bit mode, enables the vector state, copies the guest
+# kernel from the ROM to 1 MiB and jumps to it. It runs on any 64-bit CPU model: CR4, EFER and XCR0 get
+# only the bits that CPUID reports.
     .section .text, "ax"
     .code16
 start16:
@@ -42,12 +42,12 @@ map_page:
     movl $0x1000, %eax
     movl %eax, %cr3
 
-    # CR4, collected in ESI: PAE, PGE, OSFXSR, OSXMMEXCPT; OSXSAVE and FSGSBASE where there are.
+    # CR4, built in ESI: PAE, PGE, OSFXSR, OSXMMEXCPT; OSXSAVE and FSGSBASE if supported.
     movl $((1<<5)|(1<<7)|(1<<9)|(1<<10)), %esi
     movl $1, %eax
     cpuid
     movl %ecx, %ebp
-    btl $26, %ebp                       # XSAVE; EBP is looked at again below
+    btl $26, %ebp                       # XSAVE; EBP is tested again below
     jnc no_xsave
     btsl $18, %esi
 no_xsave:
@@ -64,7 +64,7 @@ no_xsave:
 no_fsgsbase:
     movl %esi, %cr4
 
-    # EFER: system calls, long mode, and no-execute where there is.
+    # EFER: system calls, long mode, and no-execute if supported.
     movl $0x80000001, %eax
     cpuid
     movl %edx, %edi
@@ -79,7 +79,7 @@ no_nx:
     movl $0x80010033, %eax              # CR0: PG, WP, NE, ET, MP, PE; EM and TS off
     movl %eax, %cr0
 
-    # XCR0: what there is of x87, SSE, AVX and the three AVX-512 states.
+    # XCR0: the supported states among x87, SSE, AVX and the three of AVX-512.
     btl $26, %ebp
     jnc no_xcr0
     movl $0xd, %eax
@@ -93,7 +93,7 @@ no_xcr0:
     ljmpl $0x18, $(0xffff0000 + start64 - start16)
 
     .code64
-start64:                                # the kernel to 1 MiB, zeroes from its end to 0x180000
+start64:                                # copy the kernel to 1 MiB, zero from its end to 0x180000
     movl $0xffff0000 + 0x1000, %esi
     movl $0x100000, %edi
     movl $0xe000, %ecx

@@ -1,6 +1,6 @@
-// The system calls that a single-threaded static glibc program, Rust's std and libtest make. There
-// are no files but the random devices, no threads (clone answers EAGAIN, on which libtest runs a
-// test in the main thread) and no signals. The clock counts one nanosecond an instruction.
+// The system calls that a single-threaded static program with glibc, Rust's std and libtest makes. The
+// only files are the random devices. There are no signals and no threads: clone returns EAGAIN, and
+// libtest then runs the test in the main thread. The clock advances by one nanosecond per instruction.
 #include "machine.h"
 
 #include <asm/prctl.h>
@@ -17,7 +17,7 @@
 
 #include <sys/mman.h>
 
-struct registers { // as entry.S pushes them
+struct registers { // in the order in which entry.S pushes them
     uint64_t rax, rdi, rsi, rdx, r10, r8, r9, rbx, rbp, r12, r13, r14, r15, rip, rflags;
 };
 
@@ -30,7 +30,7 @@ static int is_open[FILES];
 
 void start_brk(uint64_t address) { brk_start = brk_now = address; }
 
-// xorshift64: the same bytes on every run.
+// xorshift64: deterministic.
 uint8_t random_byte(void) {
     random_state ^= random_state << 13;
     random_state ^= random_state >> 7;
@@ -119,21 +119,21 @@ static int64_t set_segment_base(uint64_t which, uint64_t address) {
     return 0;
 }
 
-static int64_t tell_time(struct timespec *to) {
+static int64_t get_time(struct timespec *to) {
     uint64_t now = read_tsc();
     to->tv_sec = now / 1000000000;
     to->tv_nsec = now % 1000000000;
     return 0;
 }
 
-static int64_t tell_limit(uint64_t resource, struct rlimit *to) {
+static int64_t get_limit(uint64_t resource, struct rlimit *to) {
     if (!to) return 0;
     to->rlim_cur = resource == RLIMIT_STACK ? STACK_SIZE : RLIM_INFINITY;
     to->rlim_max = RLIM_INFINITY;
     return 0;
 }
 
-static int64_t tell_name(struct utsname *to) {
+static int64_t get_name(struct utsname *to) {
     memset(to, 0, sizeof *to);
     memcpy(to->sysname, "Linux", 6);
     memcpy(to->nodename, "emulated", 9);
@@ -154,7 +154,7 @@ static int64_t wait_or_wake(const uint32_t *word, uint64_t operation, uint32_t e
     if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET) return 0;
     if (*word != expected) return -EAGAIN;
     if (timeout) return -ETIMEDOUT;
-    die("the only thread waits for ever, futex", (uint64_t)word);
+    die("deadlock: the only thread waits for the futex at", (uint64_t)word);
 }
 
 static void __attribute__((noreturn)) raise_signal(uint64_t signal) {
@@ -232,22 +232,22 @@ static int64_t serve(const struct registers *r) {
     case SYS_sched_setaffinity:
     case SYS_set_robust_list: return 0;
     case SYS_sched_getaffinity: *(uint64_t *)c = 1; return 8;
-    case SYS_getrlimit: return tell_limit(a, (struct rlimit *)b);
-    case SYS_prlimit64: return tell_limit(b, (struct rlimit *)d);
-    case SYS_uname: return tell_name((struct utsname *)a);
+    case SYS_getrlimit: return get_limit(a, (struct rlimit *)b);
+    case SYS_prlimit64: return get_limit(b, (struct rlimit *)d);
+    case SYS_uname: return get_name((struct utsname *)a);
     case SYS_getrandom: return fill_random((uint8_t *)a, b);
 
-    case SYS_clock_gettime: return tell_time((struct timespec *)b);
+    case SYS_clock_gettime: return get_time((struct timespec *)b);
     case SYS_clock_getres: *(struct timespec *)b = (struct timespec){.tv_nsec = 1}; return 0;
     case SYS_nanosleep:
     case SYS_clock_nanosleep: return 0;
 
-    // The callers have another way.
+    // The callers have a fallback.
     case SYS_mremap:
     case SYS_statx:
     case SYS_rseq: return -ENOSYS;
     default:
-        say("emulate: no such system call here: 0x");
+        say("emulate: unsupported system call 0x");
         say_hex(r->rax);
         say("\n");
         return -ENOSYS;
