@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs Cargo for the library and its checks, building static release binaries with readable symbols. The emulator, valgrind,
-# the tracer and the machine code checks share this build.
+# Runs Cargo for the library and its checks, building static release binaries with readable symbols. The emulator,
+# valgrind, the tracer and the machine code checks share this build.
 # usage: static-cargo.sh test --test NAME [ARGUMENT...]
 #        static-cargo.sh build --example NAME [ARGUMENT...]
 # STATIC_TARGET=aarch64-unknown-linux-gnu builds for Arm with Debian's cross compiler and runs under QEMU.

@@ -49,7 +49,8 @@ install_capi() {
         <(nm --dynamic --defined-only "$CAPI_PREFIX/lib/libsealcomb.so" | awk '$2 == "T" { print $3 }' | sort)
 }
 
-# test_capi NAME CC CXX OPTION...: builds the C tests and the examples with these compilers and CMake options, and runs them.
+# test_capi NAME CC CXX OPTION...: builds the C tests and the examples with these compilers and CMake options, and
+# runs them.
 test_capi() {
     local build=$CAPI/tests/$1
     CC=$2 CXX=$3 cmake -S crates/sealcomb-capi/tests -B "$build" -DCMAKE_PREFIX_PATH="$CAPI_PREFIX" "${@:4}" >"$CAPI/cmake.log" || {

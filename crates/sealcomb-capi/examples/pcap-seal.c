@@ -4,12 +4,12 @@
  *     pcap-seal seal KEYFILE IN.pcap OUT.pcap
  *     pcap-seal open KEYFILE IN.pcap OUT.pcap
  *
- * A sealed packet consists of its nonce (12 bytes), the ciphertext and the tag (16 bytes). Its timestamp, length on the wire
- * and link type stay readable and are authenticated. The nonce is 8 random bytes per capture and the packet's number, so that
- * captures under one key do not share nonces; GCM-SIV tolerates a repetition.
+ * A sealed packet consists of its nonce (12 bytes), the ciphertext and the tag (16 bytes). Its timestamp, length
+ * on the wire and link type stay readable and are authenticated. The nonce is 8 random bytes per capture and the
+ * packet's number, so that captures under one key do not share nonces; GCM-SIV tolerates a repetition.
  *
- * Opening omits forged packets, prints their number and exits with status 1. Other errors exit with status 2. IN may also be
- * pcapng: libpcap reads and writes the captures.
+ * Opening omits forged packets, prints their number and exits with status 1. Other errors exit with status 2. IN
+ * may also be pcapng: libpcap reads and writes the captures.
  */
 #define _DEFAULT_SOURCE 1
 #include <sealcomb.h>

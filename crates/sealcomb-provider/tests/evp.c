@@ -1,5 +1,6 @@
-/* Runs OpenSSL's test vectors (the data files of its evp_test) with the provider: AES-GCM, -CCM, -OCB, -SIV, -GCM-SIV and CMAC, in one piece
- * and, for GCM and OCB, in pieces of several sizes. Prints how many vectors passed, were skipped, and failed.
+/* Runs OpenSSL's test vectors (the data files of its evp_test) with the provider: AES-GCM, -CCM, -OCB, -SIV,
+ * -GCM-SIV and CMAC, in one piece and, for GCM and OCB, in pieces of several sizes. Prints how many vectors
+ * passed, were skipped, and failed.
  *
  * First compares long messages in pieces with OpenSSL's default provider.
  *
@@ -120,7 +121,8 @@ static int check_cipher(void) {
     return good;
 }
 
-/* Compares a long message in random pieces, with additional data in between and copied contexts, with OpenSSL's default provider. */
+/* Compares a long message in random pieces, with additional data in between and copied contexts, with OpenSSL's
+ * default provider. */
 static int agrees(const char *name, int encrypts, size_t tag_bytes, unsigned *seed) {
     static unsigned char in[9000], out[2][9000 + 32], tag[2][16], key[32], iv[12];
     unsigned start = *seed;
@@ -198,7 +200,8 @@ static int rejects_new_tag_size(void) {
     return good;
 }
 
-/* GCM-SIV, which OpenSSL has since version 3.2: after a failed verification all calls fail until the next IV, and no IV seals twice. */
+/* GCM-SIV, which OpenSSL has since version 3.2: after a failed verification all calls fail until the next IV, and
+ * no IV seals twice. */
 static int keeps_states_of_gcm_siv(void) {
     static unsigned char key[16], iv[12], plain[40], sealed[40], out[40], tag[16], wrong[16];
     EVP_CIPHER *cipher = EVP_CIPHER_fetch(NULL, "AES-128-GCM-SIV", "provider=sealcomb");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests the provider in Debian's unmodified nginx and curl, enabled only by OpenSSL's configuration: downloads and uploads a file by TLS 1.2
-# and 1.3 with each kind of cipher suite. With an unknown SEALCOMB_BACKEND every connection must fail, which proves that the provider
-# is in use.
+# Tests the provider in Debian's unmodified nginx and curl, enabled only by OpenSSL's configuration: downloads and
+# uploads a file by TLS 1.2 and 1.3 with each kind of cipher suite. With an unknown SEALCOMB_BACKEND every connection
+# must fail, which proves that the provider is in use.
 # usage: nginx.sh NGINX FOLDER-WITH-sealcomb.so
 set -euo pipefail
 

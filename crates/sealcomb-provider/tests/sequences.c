@@ -1,14 +1,17 @@
-/* Differential test of the provider against OpenSSL's default provider: makes random sequences of calls to both, and compares return values,
- * output bytes and lengths, IVs and tags after each call.
+/* Differential test of the provider against OpenSSL's default provider: makes random sequences of calls to both,
+ * and compares return values, output bytes and lengths, IVs and tags after each call.
  *
- * DIFFERENCES lists all permitted differences. Each has a name, is permitted only in the state that the name describes, and is counted. In all
- * but the last two, this provider rejects a call that OpenSSL accepts. After a difference, both sides start with new contexts.
+ * DIFFERENCES lists all permitted differences. Each has a name, is permitted only in the state that the name
+ * describes, and is counted. In all but the last two, this provider rejects a call that OpenSSL accepts. After a
+ * difference, both sides start with new contexts.
  *
- * Monitors fail if an IV (set, counted or random) encrypts twice under a key, and if a message opens with a wrong tag.
+ * Monitors fail if an IV (set, counted or random) encrypts twice under a key, and if a message opens with a wrong
+ * tag.
  *
  * usage: sequences COUNT [NUMBER]
  *
- * Runs COUNT sequences; with NUMBER, only that one, printing all of its calls. SEALCOMB_SEED is the seed, by default 1.
+ * Runs COUNT sequences; with NUMBER, only that one, printing all of its calls. SEALCOMB_SEED is the seed, by
+ * default 1.
  */
 /* Required for EVP_CIPHER_CTX_iv. */
 #define OPENSSL_SUPPRESS_DEPRECATED
@@ -127,15 +130,16 @@ static struct {
     enum phase phase;
     /* Why this provider may reject the next piece or the end; NONE if it may not. */
     enum difference broken;
-    /* A tag was set for the next end; the last message's tag was computed; SET_TAG has overwritten OpenSSL's computed tag. */
+    /* A tag was set for the next end; the last message's tag was computed; SET_TAG has overwritten OpenSSL's
+     * computed tag. */
     int expects_tag, has_tag, spoiled_tag;
     /* Leading bytes of the IV buffer that are equal on both sides: 0 after a random IV. */
     int same_iv_bytes;
     int counts, drawn, tls, ended, failed, monitored;
     /* OCB: buffered bytes of the message and of the additional data. */
     int held, held_aad;
-    /* CCM: whether the message length was set, the length, whether IV or tag size changed since the key was set, whether there is
-     * additional data, whether a message was encrypted. */
+    /* CCM: whether the message length was set, the length, whether IV or tag size changed since the key was set,
+     * whether there is additional data, whether a message was encrypted. */
     int has_length, length, stale_lengths, has_aad, sealed;
     /* The message so far, to open it with another context. */
     unsigned char message[MAX_BYTES], sealed_message[MAX_BYTES], aad[MAX_BYTES];
@@ -182,7 +186,8 @@ static void differs(enum difference which) {
     restart(below(2));
 }
 
-/* Records that an IV encrypts with this provider and, if `theirs`, with OpenSSL's. Fails if it already did and OpenSSL would not. */
+/* Records that an IV encrypts with this provider and, if `theirs`, with OpenSSL's. Fails if it already did and
+ * OpenSSL would not. */
 static void monitor(const unsigned char *iv, int bytes, int theirs) {
     for (int i = 0; i < used_count; i++) {
         if (used[i].iv_bytes == bytes && memcmp(used[i].iv, iv, (size_t)bytes) == 0 && memcmp(used[i].key, key_now, sizeof key_now) == 0) {
@@ -211,7 +216,8 @@ static void new_iv(void) {
     clear_message();
 }
 
-/* Compares return values. Returns the common value, or -1 if this provider rejects what OpenSSL accepts and `refused` permits that. */
+/* Compares return values. Returns the common value, or -1 if this provider rejects what OpenSSL accepts and
+ * `refused` permits that. */
 static int outcome(const char *what, int theirs, int ours, enum difference refused) {
     if (theirs == ours) return theirs;
     if (theirs > 0 && ours <= 0 && refused != NONE) {
@@ -466,7 +472,8 @@ static void finish(void) {
     if (it.encrypts && below(2)) get_tag(it.mode == OCB ? it.tag_bytes : 16);
 }
 
-/* Computes the right tag of the GCM message in progress by encrypting the decrypted plaintext again. Returns 0 if that is impossible. */
+/* Computes the right tag of the GCM message in progress by encrypting the decrypted plaintext again. Returns 0 if
+ * that is impossible. */
 static int right_tag(unsigned char *tag) {
     static unsigned char out[BUFFER];
     int n;
@@ -682,8 +689,8 @@ static void duplicate(void) {
     (void)outcome("copy", r[0], r[1], NONE);
 }
 
-/* Seals a message with OpenSSL and opens it with both providers, in pieces. It must open, unless a bit of the tag, the ciphertext or the
- * additional data is flipped. */
+/* Seals a message with OpenSSL and opens it with both providers, in pieces. It must open, unless a bit of the tag,
+ * the ciphertext or the additional data is flipped. */
 static void open_sealed(void) {
     static unsigned char plain[BUFFER], sealed[BUFFER], aad[300], out[2][BUFFER], tag[16];
     unsigned char iv[128];

@@ -1,6 +1,6 @@
-/* Measures the cost of a message through EVP, with this provider and with OpenSSL's: a new IV, 12 bytes of additional data, the message in
- * one call, the end and the tag, under one key. Reports the minimum of 91 short, interleaved rounds, so that other processes disturb few
- * of them.
+/* Measures the cost of a message through EVP, with this provider and with OpenSSL's: a new IV, 12 bytes of
+ * additional data, the message in one call, the end and the tag, under one key. Reports the minimum of 91 short,
+ * interleaved rounds, so that other processes disturb few of them.
  *
  * `openssl speed` instead passes many pieces of one endless message, which few programs do.
  */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests TLS between OpenSSL's s_server and s_client, with the provider in the server, the client, or both. In TLS 1.2, no explicit nonce may
-# repeat, and a record with a flipped bit must be rejected.
+# Tests TLS between OpenSSL's s_server and s_client, with the provider in the server, the client, or both. In TLS 1.2,
+# no explicit nonce may repeat, and a record with a flipped bit must be rejected.
 # usage: tls.sh FOLDER-WITH-sealcomb.so
 set -euo pipefail
 

@@ -1,6 +1,7 @@
-/* Checks that a batch does not allocate, and uses no more stack than documented. The program replaces malloc and related
- * functions to count calls, and fills a thread's stack with a pattern to see how much was written. It covers every backend
- * and algorithm, batches below, at and above the flight size, and short, long and mixed messages. */
+/* Checks that a batch does not allocate, and uses no more stack than documented. The program replaces malloc and
+ * related functions to count calls, and fills a thread's stack with a pattern to see how much was written. It
+ * covers every backend and algorithm, batches below, at and above the flight size, and short, long and mixed
+ * messages. */
 #include "test.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* Checks batch equivalence: each job of a batch yields the result of a single call, and a forged job affects no other. */
+/* Checks batch equivalence: each job of a batch yields the result of a single call, and a forged job affects no
+ * other. */
 #include "test.h"
 
 enum { MAX_JOBS = 300, LENGTHS = 12 };
@@ -59,7 +60,8 @@ static sealcomb_job job_of(message *m, const sealcomb_key *key, const uint8_t *i
     return job;
 }
 
-/* Seals and opens `count` messages with keys of `kinds` algorithms. Every `forge`th message or tag is modified; 0: none. */
+/* Seals and opens `count` messages with keys of `kinds` algorithms. Every `forge`th message or tag is modified; 0:
+ * none. */
 static void check_batch(size_t count, size_t kinds, size_t forge, bool in_place, uint64_t seed) {
     static sealcomb_job jobs[MAX_JOBS];
     uint64_t random = seed;
@@ -151,8 +153,8 @@ static void check_parts(size_t count, const char *id) {
     sealcomb_key_free(key);
 }
 
-/* Batches whose pieces exceed the space of a flight: many jobs that each need much of it, and one that needs more than all
- * of it. */
+/* Batches whose pieces exceed the space of a flight: many jobs that each need much of it, and one that needs more
+ * than all of it. */
 static void check_long_parts(void) {
     enum { JOBS = 20, LONG = 10000 };
     static uint8_t aad[LONG], tags[JOBS][16], expected[JOBS][16];
@@ -233,8 +235,8 @@ static void check_strings(void) {
     sealcomb_key_free(key);
 }
 
-/* Output sizes and bytes written, in place and with separate buffers, for algorithms whose ciphertexts may be longer than
- * the messages. */
+/* Output sizes and bytes written, in place and with separate buffers, for algorithms whose ciphertexts may be
+ * longer than the messages. */
 static void check_room(const char *id) {
     const sealcomb_algorithm *alg = algorithm(id);
     sealcomb_key *key = new_key(id);

@@ -1,5 +1,5 @@
-/* Known-answer tests: seals and opens the vectors of every file whose algorithm this build has, one by one and as one batch
- * per file, and opens them with one bit of the tag flipped.
+/* Known-answer tests: seals and opens the vectors of every file whose algorithm this build has, one by one and as
+ * one batch per file, and opens them with one bit of the tag flipped.
  *
  * usage: known_answers FILE.json...
  */
@@ -29,8 +29,8 @@ static bool take(reader *json, char expected) {
     return true;
 }
 
-/* Consumes a value: a string without its quotes, a number, or a list as text. Escapes are not decoded; the fields used
- * have none. */
+/* Consumes a value: a string without its quotes, a number, or a list as text. Escapes are not decoded; the fields
+ * used have none. */
 static char *take_value(reader *json) {
     skip_space(json);
     const char *from = json->at, *to;
