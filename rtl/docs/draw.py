@@ -1,25 +1,26 @@
 #!/usr/bin/env python3
-"""Draws the figures of the hardware's documents, NAME.svg: of NAME.txt a datapath, of NAME.json a timing.
+"""Draws the figures of the hardware documents: datapaths from NAME.txt and waveforms from NAME.json, as
+NAME.svg.
 
 usage: draw.py [--check] [FILE ...]
 
-Without FILE all of rtl/docs/figures. --check writes nothing, and fails if a picture is not what its source
-says.
+--check  write nothing; fail if a figure differs from its source
+FILE     only these; by default all of rtl/docs/figures
 
-A datapath is lines of words, in units of a grid:
-    box NAME X Y W H LABEL       a block with its corner at X Y; | in a label begins a new line
-    pipe NAME X Y W H LABEL      a block with the stripes of a pipeline
-    store NAME X Y W H LABEL     a memory
-    xor NAME X Y                 an exclusive or around X Y
-    mux NAME X Y LABEL           a choice around X Y
-    pin NAME X Y LABEL           a port
-    wire A.SIDE B.SIDE [via N] [LABEL]   an arrow between the middles of two sides (top, bottom, left,
-                                 right), with bends where needed (their line at N); SIDE+N and SIDE-N move
-                                 the end along it
+A datapath has one item per line, in grid units:
+    box NAME X Y W H LABEL       block with its top left corner at X Y; | starts a new line in a label
+    pipe NAME X Y W H LABEL      block with pipeline stripes
+    store NAME X Y W H LABEL     memory
+    xor NAME X Y                 XOR centered at X Y
+    mux NAME X Y LABEL           multiplexer centered at X Y
+    pin NAME X Y LABEL           port
+    wire A.SIDE B.SIDE [via N] [LABEL]   arrow between the middles of two sides (top, bottom, left, right),
+                                 with bends as needed, at coordinate N if given; SIDE+N and SIDE-N shift an
+                                 end along its side
     note X Y TEXT
-    # a comment
+    # comment
 
-A timing diagram is WaveDrom's WaveJSON, as far as these documents need it:
+A waveform is the subset of WaveDrom's WaveJSON that these documents need:
 {"signal": [{"name", "wave", "data"}], "foot"}, with p 0 1 x = 2 3 4 5 . | in waves.
 """
 
@@ -132,7 +133,7 @@ class Datapath:
         self.reach(float(x) * GRID + 6 * len(" ".join(words)), float(y) * GRID)
 
     def end(self, where: str) -> tuple[float, float, bool]:
-        """A point, and whether its wire leaves upright."""
+        """Returns the point of a wire's end, and whether the wire leaves it vertically."""
         name, side = where.split(".", 1)
         shift = 0.0
         for sign in "+-":
@@ -185,7 +186,7 @@ class Datapath:
 
 
 def timing(source: str) -> str:
-    """A timing diagram from WaveJSON."""
+    """Draws a waveform from WaveJSON."""
     drawing = json.loads(source)
     step, row, left, height = 26, 30, 110, 18
     parts: list[str] = []
@@ -233,9 +234,12 @@ def timing(source: str) -> str:
                     if state != "x" and data:
                         parts.append(text((x1 + x2) / 2, top + 13, data.pop(0), kind="s"))
             clock = stop
+    width = left + step * clocks + 16
     if "foot" in drawing:
-        parts.append(text(left, bottom + 16, drawing["foot"]["text"], "start", "s"))
-    return picture(left + step * clocks + 16, bottom + 28, parts)
+        foot = drawing["foot"]["text"]
+        parts.append(text(16, bottom + 16, foot, "start", "s"))
+        width = max(width, 32 + 5.2 * len(foot))
+    return picture(width, bottom + 28, parts)
 
 
 def drawn(source: Path) -> str:
@@ -257,7 +261,7 @@ def main() -> int:
         svg = drawn(source)
         if arguments.check:
             if not target.exists() or target.read_text() != svg:
-                print(f"{target} is not what {source.name} says: run {Path(__file__).name}")
+                print(f"{target} differs from {source.name}: run {Path(__file__).name}")
                 stale += 1
         else:
             target.write_text(svg)

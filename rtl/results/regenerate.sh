@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures everything that results/*.json say, and puts it into the README and the pages. Hours on two cores: place
-# and route takes most of it. Netlists that are there already, in target/rtl-syn, are taken.
+# Measures all of results/*.json and updates the tables of the README and the pages. Takes hours on two cores, mostly for
+# place and route. Existing netlists in target/rtl-syn are reused.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/../.venv/bin:$PATH
