@@ -1,7 +1,9 @@
-// byte_packer, with four bytes a beat: every byte that goes in comes out, at its place in its frame, and nothing else;
-// beats are full but for a frame's last; a frame's last beat says what its last piece said; what is offered stays.
+// Properties of byte_packer, with four bytes per beat:
+//   - Every input byte is output once, at its position in its frame, and nothing else is.
+//   - Beats are full except for a frame's last one, which carries the flags of the frame's last piece.
+//   - An offered output is stable until taken.
 //
-// Any byte of any piece is followed, from the clock of `choose` on.
+// One symbolic byte is tracked, from the clock of `choose` on.
 module byte_packer_properties (
     input logic clk,
     input logic rst,
@@ -46,12 +48,12 @@ module byte_packer_properties (
     logic waiting = 1'b0;
     logic [39:0] offered;
     logic take, give;
-    logic [4:0] held;  // bytes that went in and have not come out
+    logic [4:0] held;  // bytes accepted and not yet output
     logic [2:0] out_bytes;
     logic chosen = 1'b0;
-    logic [4:0] ahead;  // held bytes before the followed one
+    logic [4:0] ahead;  // held bytes that precede the tracked one
     logic [7:0] value;
-    logic ends;  // the followed byte is of a frame's last piece, and its last
+    logic ends;  // the tracked byte is the last one of a frame's last piece
     logic bad;
     logic [1:0] user;
 
@@ -90,14 +92,14 @@ module byte_packer_properties (
         end
     end
 
-    // Pieces and the residue, as they should be: bytes in the residue, and of the pieces that are planned and turned.
+    // Model of pieces and residue: bytes in the residue, and in the planned and the turned piece.
     logic [2:0] residue_bytes;
     logic [2:0] planned_bytes;
     logic [2:0] turned_bytes;
     logic planned_last;
     logic turned_last;
 
-    // Bytes in the residue behind a piece of so many, and whether these are the end of a frame.
+    // Bytes in the residue after a piece of this size, and whether they end a frame.
     function automatic logic [2:0] behind(input logic [2:0] residue, input logic rest, input logic taken,
                                           input logic [2:0] bytes, input logic last);
         logic [3:0] total;
@@ -111,8 +113,8 @@ module byte_packer_properties (
         overflows = taken && !rest && last && {1'b0, residue} + {1'b0, bytes} > 4'd4;
     endfunction
 
-    logic [2:0] residue_then;  // when the turned piece is laid
-    logic [2:0] residue_last;  // when the planned one is, too
+    logic [2:0] residue_then;  // once the turned piece is placed
+    logic [2:0] residue_last;  // once the planned piece is placed, too
     logic rest_then;
     logic rest_last;
     assign residue_then = behind(
@@ -142,7 +144,7 @@ module byte_packer_properties (
         end
     end
 
-    // Where the followed byte is: in the output, in the residue, in the piece that is turned, or in the one planned.
+    // Position of the tracked byte: in the output, the residue, the turned piece or the planned piece.
     logic [4:0] in_output;
     logic [4:0] in_turned;
     logic [4:0] in_planned;
@@ -177,17 +179,17 @@ module byte_packer_properties (
             end
             if (follows) begin
                 assert (m_axis_tdata[8*ahead[1:0]+:8] == value);
-                // The end of a frame is the last byte of its last beat.
+                // A frame ends with the last byte of its last beat.
                 assert (ends == (m_axis_tlast && ahead + 5'd1 == 5'(out_bytes)));
                 if (ends) assert (m_axis_tbad == bad && m_axis_tuser == user);
             end
-            // For the induction: where things are.
+            // Inductive invariants: where the bytes are.
             assert (residue_bytes < 3'd4 && {1'b0, packer.count} == residue_last);
             assert (packer.turned.rest || residue_bytes == '0 || !packer.turned.take || turned_bytes != '0);
             assert (held == in_output + 5'(residue_bytes) + in_turned + in_planned);
             if (packer.planned.take) assert (planned_bytes != '0 && planned_bytes <= 3'd4);
             if (packer.turned.take) assert (turned_bytes != '0 && turned_bytes <= 3'd4);
-            // The end of a frame that did not fit is given right behind the beat that it did not fit into.
+            // The end of a frame that did not fit into a beat is output directly after that beat.
             assert (packer.planned.rest == rest_then && packer.rest == rest_last);
             if (packer.turned.rest) assert (residue_bytes != '0 && m_axis_tvalid && !m_axis_tlast);
             if (packer.planned.rest && packer.planned.take) assert (!planned_last && planned_bytes < 3'd4);

@@ -1,11 +1,14 @@
-// copa_issue with a static key (0), with a key wave (1) and with a key per block (2), between neighbours that keep to their
-// handshakes. Each packet takes its places in the upper layer, each exactly once: one for each AD block, one for each message
-// block, for a credit, and one at least; V, V_AFTER clocks after the last AD block; Sigma, behind the message, or opening
-// SIGMA_AFTER clocks after the tag. Never two in one place. Packets do not mix; a slot's load waits for a gap between
-// them, but no packet overtakes it. The pipes have the key of what enters, and it stays while a reserved place needs it.
-// With willing neighbours something happens in the end.
+// Properties of copa_issue, with a static key (KEYS = 0), a key wavefront (1) and a key per block (2), in an
+// environment that follows the handshakes:
+//   - Each packet enters the upper layer exactly once per AD block and per message block, at least one, each
+//     of which takes a credit; once for V, V_AFTER clocks after the last AD block; and once for Sigma, after
+//     the message when sealing and SIGMA_AFTER clocks after the tag when opening. Two entries never coincide.
+//   - Packets do not mix. Loading a slot waits for a gap between packets, but no packet overtakes it.
+//   - The pipes hold the key of each entry, as long as a reserved entry needs it.
+//   - Progress: if the environment allows it, something eventually moves.
 //
-// What the places carry beside kind, slot and key is left to the tests, and so is the slot of V and of an opened Sigma.
+// Apart from kind, slot and key, the contents of the entries are left to the tests, as is the slot of V and
+// of an opened packet's Sigma.
 module copa_issue_properties (
     input logic clk,
     input logic rst,
@@ -136,7 +139,7 @@ module copa_issue_checks #(
     logic keyed_first;  // a packet whose key enters in this clock
     assign keyed_first = schedule.state == NEW_KEY && !schedule.is_load;
 
-    // ---- The packet at hand: what it still has to take.
+    // ---- The current packet: entries to come.
 
     logic begun = 1'b0;
     logic open;
@@ -145,27 +148,27 @@ module copa_issue_checks #(
     logic [12:0] ad_left = '0;
     logic [12:0] message_left = '0;
     logic message_begun;
-    logic hollow = 1'b0;  // its message block is none of the stream's
+    logic hollow = 1'b0;  // the message block does not come from the stream
     logic tag_left = 1'b0;
     logic sigma_left = 1'b0;  // sealing
-    logic load_left = 1'b0;  // a slot's load
+    logic load_left = 1'b0;  // load of a slot
     logic tag_read;
     assign tag_read = give && ad_left == '0 && message_left == '0;
 
-    // ---- What must enter the upper layer in this clock: places follow their issue by one clock.
+    // ---- Entries due in the upper layer in this clock, one clock after their issue.
 
     logic due_ad = 1'b0, due_message = 1'b0, due_sigma = 1'b0;
-    logic due_last_sigma = 1'b0;  // of a packet behind which another one began
-    logic due_ad_end;  // V counts from this place
+    logic due_last_sigma = 1'b0;  // of a packet that another one already follows
+    logic due_ad_end;  // V is timed from this entry
     logic [3:0] due_slot;
-    logic [V_AFTER-1:0] v_due = '0;  // bit i: V is due i clocks from now
-    logic [SIGMA_AFTER-1:0] sigma_due = '0;  // likewise Sigma, opening, but at its issue
+    logic [V_AFTER-1:0] v_due = '0;  // bit i: V is due in i clocks
+    logic [SIGMA_AFTER-1:0] sigma_due = '0;  // bit i: Sigma of an opened packet is issued in i clocks
 
     logic sigma_now, zero_now;
     assign sigma_now = upper_valid && kind == copa_pkg::SIGMA && !due_sigma && !due_last_sigma;
     assign zero_now  = upper_valid && kind == copa_pkg::ZERO;
 
-    // ---- The pipes' key.
+    // ---- Key of the pipes.
 
     logic known;
     logic [3:0] owner;
@@ -197,7 +200,7 @@ module copa_issue_checks #(
         .loading(schedule.in_pipes.loading)
     );
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic load_before = 1'b0;
     logic [3:0] key_slot_before;
@@ -210,7 +213,7 @@ module copa_issue_checks #(
         command_open, command_error, command_slot, command_ad_blocks, command_message_blocks
     };
 
-    // Somebody could go on, but for the schedule.
+    // The environment allows progress.
     always_comb begin
         can_go = wanted || (command_valid && packet_room && !(loading && command_slot == loading_slot));
         if (ad_left != '0 || tag_left) can_go = block_valid;
@@ -220,7 +223,7 @@ module copa_issue_checks #(
         goes = granted || (command_valid && command_ready) || give || take || schedule.issue;
     end
 
-    // How far the last reserved place is, and then how long the pipes' key must stay.
+    // Distance of the last reserved entry, and then how long the key of the pipes must stay.
     logic [5:0] last_v, last_sigma;
     always_comb begin
         last_v = '0;
@@ -291,20 +294,20 @@ module copa_issue_checks #(
         if (granted) packet_slot <= loading_slot;
     end
 
-    logic under_way;  // a packet has places to come
+    logic under_way;  // a packet has entries to come
     assign under_way = ad_left != '0 || message_left != '0 || tag_left || sigma_left || v_due != '0
         || sigma_due != '0 || due_ad || due_message || due_sigma;
 
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What the neighbours keep to. A slot in use is not loaded, and one load follows the other.
+            // Environment assumptions. A slot in use is not loaded, and loads do not overlap.
             if (was_wanted) assume (wanted && loading_slot == wanted_before);
             if (wanted) assume (loading && !load_left && !(under_way && packet_slot == loading_slot));
             if (was_command) assume (command_valid && command_now == command_before);
             if (command_open) assume (command_message_blocks != '0);
 
-            // Each place once, and nothing else.
+            // Each entry exactly once, and no others.
             assert (upper_valid || !(due_ad || due_message || due_sigma || due_last_sigma || v_due[0]));
             assert ($onehot0({due_ad, due_message, due_sigma, due_last_sigma, v_due[0]}));
             if (upper_valid) begin
@@ -321,7 +324,7 @@ module copa_issue_checks #(
                 if (due_last_sigma) assert (kind == copa_pkg::SIGMA && slot == due_slot);
             end
 
-            // One packet after the other, with as many blocks and credits as it has.
+            // Packets follow each other, each with its number of blocks and credits.
             if (give) assert (ad_left != '0 || message_left != '0 || tag_left);
             if (take) assert (ad_left == '0 && message_left != '0 && credit && give == !hollow);
             if (give && ad_left == '0 && message_left != '0) assert (take);
@@ -329,11 +332,11 @@ module copa_issue_checks #(
                 assert (ad_left == '0 && message_left == '0 && !tag_left && (!load_left || zero_now));
             assert (packet_valid == (command_valid && command_ready));
             if (packet_valid) assert (packet_room && packet_barren == command_error);
-            // A load that waits is not overtaken.
+            // A waiting load is not overtaken.
             assert (!granted || (wanted && !packet_valid));
             assert (!wanted || !packet_valid);
 
-            // The key of what enters, which the pipes take a clock ahead, and as long as it is needed.
+            // The key of each entry, which the pipes receive a clock earlier, for as long as it is needed.
             assert (load_before == key_now);
             if (upper_valid) assert (slot == key_slot_before);
             if (KEYS != 2) begin
@@ -343,11 +346,11 @@ module copa_issue_checks #(
             end
             if (KEYS == 0 && key_now) assert (kind == copa_pkg::KEY);
 
-            // Whoever can go on is nearer to it in every clock.
+            // Bounded progress: the distance to the next step decreases in every clock.
             if (can_go && !goes) assert (distance != '0);
             if (was_stuck && can_go && !goes) assert (distance < distance_before);
 
-            // For the induction: the packet in the schedule.
+            // Inductive invariants: the packet in the schedule.
             assert (schedule.state <= IN_TAG && (KEYS == 0 || schedule.state != NEW_KEY));
             assert (schedule.v_places == {(due_ad || due_message) && due_ad_end, v_due[V_AFTER-1:1]});
             assert (schedule.sigma_places == sigma_due);
@@ -372,7 +375,7 @@ module copa_issue_checks #(
                 if (ad_left != '0) assert (schedule.ad_left == ad_left && !message_begun);
                 if (ad_left != '0) assert (schedule.last_ad == (ad_left == 13'd1));
             end
-            // And the pipes' key.
+            // Inductive invariants: the key of the pipes.
             if (schedule.fresh)
                 assert (schedule.state != IDLE && schedule.state != IN_SIGMA && schedule.state != IN_TAG);
             if (schedule.fresh) assert (v_due >> 1 == '0 && sigma_due == '0 && !due_ad && !due_message);

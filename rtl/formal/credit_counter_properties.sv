@@ -1,4 +1,4 @@
-// credit_counter: no credit is made or lost, and one is there exactly when it says so.
+// Properties of credit_counter: credits are conserved, and one is available exactly when the output reports it.
 module credit_counter_properties (
     input logic clk,
     input logic rst,
@@ -21,7 +21,7 @@ module credit_counter_properties (
     );
 
     logic begun = 1'b0;
-    logic [2:0] away = '0;  // credits under way, counted here
+    logic [2:0] away = '0;  // credits in flight, counted by the model
 
     always_ff @(posedge clk) begin
         begun <= 1'b1;
@@ -32,7 +32,7 @@ module credit_counter_properties (
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What users keep to.
+            // Environment assumptions.
             assume (!take || available);
             assume (!give || away != '0);
             assert (away <= CREDITS);

@@ -1,5 +1,5 @@
-// How every core uses the two: a pipeline of fixed latency that never stalls, between a credit_counter and a
-// stream_fifo. The FIFO never refuses what the pipeline brings, and credits are conserved.
+// Properties of the combination that every core uses: a fixed-latency pipeline that never stalls, between a
+// credit_counter and a stream_fifo. The FIFO never refuses an output of the pipeline, and credits are conserved.
 module credit_pipe_properties (
     input logic clk,
     input logic rst,
@@ -58,7 +58,7 @@ module credit_pipe_properties (
             assert (!pipe[LATENCY-1] || s_ready);
             assert (5'(credits.count) + under_way + (5'(DEPTH) - 5'(space)) == DEPTH);
             assert (home == (under_way == '0 && space == DEPTH));
-            // For the induction.
+            // Inductive invariants.
             assert (available == (credits.count != '0));
             assert (s_ready == (space != '0));
             assert (under_way <= 5'(space));

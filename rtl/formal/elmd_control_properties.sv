@@ -1,10 +1,13 @@
-// elmd_control with one static key (0), with a key wave and six rounds (1), and with a key per block (2), between neighbours
-// that keep to their handshakes. Each packet takes its places in the encryption pipe, each exactly once and in this order:
-// the nonce, its AD blocks, its message blocks (one at least), the tag; a refused packet takes the tag's only. Blocks of the
-// stream, credits and verdicts are used up with them, no more and no fewer. A key that is loaded gets its one place
-// (six rounds: two) in a gap between packets; packets of other slots go on until it is wanted, none overtakes it then, and
-// its own wait for it. A key comes to the pipes no earlier than they allow, and stays while packets need it. With willing
-// neighbours something happens in the end.
+// Properties of elmd_control, with one static key (KEYS = 0), a key wavefront and six rounds (1), and a key
+// per block (2), in an environment that follows the handshakes:
+//   - Each packet enters the encryption pipe exactly once, in this order: nonce, AD blocks, message blocks
+//     (at least one), tag. A refused packet enters only its tag. Stream blocks, credits and verdicts are
+//     consumed exactly then.
+//   - A loaded key gets its single entry (two with six rounds) in a gap between packets. Packets of other
+//     slots proceed until the entry is requested; then none overtakes it. Packets of the loaded slot wait for
+//     it.
+//   - A key enters the pipes no earlier than they allow, and stays as long as packets need it.
+//   - Progress: if the environment allows it, something eventually moves.
 module elmd_control_properties (
     input logic clk,
     input logic rst,
@@ -149,7 +152,7 @@ module elmd_control_checks #(
         .l_slot
     );
 
-    // ---- The packet at hand: what it still has to take.
+    // ---- The current packet: entries to come.
 
     logic begun = 1'b0;
     logic open;
@@ -157,7 +160,7 @@ module elmd_control_checks #(
     logic nonce_left = 1'b0;
     logic [12:0] ad_left = '0;
     logic [12:0] message_left = '0;
-    logic empty = 1'b0;  // its message block is none of the stream's
+    logic empty = 1'b0;  // the message block does not come from the stream
     logic tag_left = 1'b0;
     logic refused;
     logic accept;
@@ -169,24 +172,24 @@ module elmd_control_checks #(
     assign is_tag = enter && enter_kind == TAG_BLOCK;
     assign is_key = enter && enter_kind == KEY_BLOCK;
 
-    // ---- The load under way.
+    // ---- The current load.
 
     logic loading = 1'b0;
     logic [3:0] loading_slot;
-    logic key_wanted = 1'b0;  // its place is to come
-    logic key_out = 1'b0;  // what comes of it is on its way
-    logic again;  // six rounds: it was the second time
+    logic key_wanted = 1'b0;  // its entry is to come
+    logic key_out = 1'b0;  // its result is in flight
+    logic again;  // six rounds: this was the second entry
 
-    // ---- Whose key is in the pipes.
+    // ---- Key in the pipes.
 
     logic known = 1'b0;
-    logic stale;  // it has been loaded anew
+    logic stale;  // its slot has been reloaded
     logic [3:0] owner;
     logic [4:0] since_enter = '1;
     logic [4:0] since_new_key = '1;
     logic [4:0] since_load = '1;
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic was_key = 1'b0, was_command = 1'b0, was_held = 1'b0, was_verdict = 1'b0, was_stuck = 1'b0;
     logic [3:0] key_before;
@@ -277,10 +280,10 @@ module elmd_control_checks #(
         end
     end
 
-    logic body_left;  // blocks of the packet's stream
+    logic body_left;  // stream blocks of the packet
     assign body_left = ad_left != '0 || (message_left != '0 ? !empty : tag_left && open && !refused);
 
-    // What the next load or key must keep away from, and for how long.
+    // Event from which the next load or key must keep its distance, and for how long.
     logic [4:0] last, key_stays;
     assign last = KEYS != 0 ? since_new_key : since_enter < since_load ? since_enter : since_load;
     always_comb begin
@@ -292,7 +295,7 @@ module elmd_control_checks #(
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What the neighbours keep to.
+            // Environment assumptions.
             if (was_key) assume (s_key_tvalid && s_key_slot == key_before);
             if (was_command) assume (command_valid && command_now == command_before);
             if (was_held) assume (held && {held_kind, held_last} == held_before);
@@ -301,7 +304,7 @@ module elmd_control_checks #(
             assume (s_key_slot < SLOTS);
             if (!command_error) assume (command_slot < SLOTS);
             if (command_open) assume (command_message_blocks != '0);
-            // The block that is held is the packet's next.
+            // The held block is the packet's next.
             if (held && body_left) begin
                 assume (held_kind == (ad_left != '0 ? AD_BLOCK :
                         message_left != '0 ? MESSAGE_BLOCK : TAG_BLOCK));
@@ -311,7 +314,7 @@ module elmd_control_checks #(
             if (load) assume (!tag_left || refused || packet_slot != s_key_slot);
             if (load && accept) assume (command_error || command_slot != s_key_slot);
 
-            // Each place once, in its order.
+            // Each entry exactly once, in order.
             if (is_nonce) assert (nonce_left);
             if (is_ad) assert (!nonce_left && ad_left != '0);
             if (is_message) assert (!nonce_left && ad_left == '0 && message_left != '0 && take == !empty);
@@ -321,11 +324,11 @@ module elmd_control_checks #(
             if (accept || is_key)
                 assert (!nonce_left && ad_left == '0 && message_left == '0 && (!tag_left || is_tag));
 
-            // Its mask.
+            // Mask of the entry.
             if (is_key) assert (!mask_opening && !mask_seven);
             if (enter && !is_key && !refused) assert (mask_opening == (open && (is_message || is_tag)));
 
-            // What is used up with them.
+            // What entries consume.
             if (take) assert (enter && held && body_left);
             assert (credit_take == (is_message || is_tag));
             if (credit_take) assert (credit);
@@ -337,7 +340,7 @@ module elmd_control_checks #(
             if (loading && command_slot == loading_slot) assert (!accept);
             if (KEYS == 0) assert (!(accept && (loading || s_key_tvalid)));
 
-            // The key of what enters.
+            // Key of the entry.
             if (KEYS == 1) begin
                 if (enter && !is_key && !refused) assert (enter_new_key || (known && owner == enter_slot));
                 if (is_nonce) assert (enter_new_key || !stale);
@@ -349,11 +352,11 @@ module elmd_control_checks #(
                 if (enter) assert (since_load > IN_FLIGHT);
             end
 
-            // Whoever can go on is nearer to it in every clock.
+            // Bounded progress: the wait decreases in every clock.
             if (can_go && !goes) assert (control.wait_clocks != '0);
             if (was_stuck && can_go && !goes) assert (5'(control.wait_clocks) < wait_before);
 
-            // For the induction: the packet in the control.
+            // Inductive invariants: the packet in the control.
             assert (control.state <= KEY);
             assert (nonce_left == (control.state == NONCE));
             assert ((control.state == BODY) == (!nonce_left && body_left));
@@ -368,7 +371,7 @@ module elmd_control_checks #(
             if (tag_left && !refused) assert (control.message_empty == empty);
             if (nonce_left) assert (control.ad_empty == (ad_left == '0));
             if (tag_left && !refused) assert (control.in_message == (!nonce_left && ad_left == '0));
-            // The load.
+            // Inductive invariants: the load.
             assert (control.making == loading);
             assert (loading == (key_wanted || key_out) && !(key_wanted && key_out));
             assert (key_wanted == (control.wanted || control.state == KEY));
@@ -377,7 +380,7 @@ module elmd_control_checks #(
             if (loading) assert (making_slot == loading_slot && control.second == again);
             if (control.state == KEY || control.state == KEY_MASK) assert (control.slot == loading_slot);
             if (loading && tag_left) assert (KEYS != 0 && (packet_slot != loading_slot || refused));
-            // And the pipes' key.
+            // Inductive invariants: the key of the pipes.
             assert (5'(control.wait_clocks) == key_stays);
             assert (control.settled == (control.wait_clocks == '0));
             assert (since_enter != '0 && since_new_key != '0 && since_load != '0);

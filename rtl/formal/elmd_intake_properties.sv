@@ -1,5 +1,6 @@
-// elmd_intake: every block that goes in is held until it is taken, once, whole or padded, and says rightly whether it is the
-// last of its kind; one that is taken makes room for the next in the same clock.
+// Properties of elmd_intake: every input block is held until it is taken, once, whole or padded, with a
+// correct flag for the last block of AD or message. Taking a block frees its place for the next in the same
+// clock.
 module elmd_intake_properties (
     input logic clk,
     input logic rst,
@@ -58,7 +59,7 @@ module elmd_intake_properties (
         if (!begun) assume (rst);
         if (begun && !rst) begin
             assume (!take || held);
-            // Bytes behind the block's end are 0, as packet_front gives them.
+            // Bytes beyond the block's end are 0, as packet_front outputs them.
             if (block_valid) assume (block_bytes != '0 && block_bytes <= 5'd16);
             for (int i = 0; i < 16; i = i + 1) if (i >= block_bytes) assume (block[8*(15-i)+:8] == '0);
 
@@ -66,7 +67,7 @@ module elmd_intake_properties (
             assert (block_ready == (!held || take));
             if (held) assert (held_block == value && held_kind == kind);
             if (held) assert (held_last == (last || block_kind != kind));
-            // For the induction.
+            // Inductive invariants.
             if (held) assert (intake.packet_last == last);
             cover (held && take && enter && held_last);
         end

@@ -1,11 +1,16 @@
-// eme2_issue with a static key (0), with a key wave (1) and with a key per block (2), between neighbours that keep to their
-// handshakes. Each message takes its places in the pipes, each exactly once: its tweak blocks, one without a tweak; its full
-// blocks and the partial one, each for a place of the store; mp, MP_AFTER clocks after the last; mm, MIXED clocks after it, if
-// there is a partial one; the later groups' when the mixing has them. Never two in one place. Messages do not mix, none
-// is lost, and they are mixed in their order. The pipes have the key of what enters, and it stays while a reserved
-// place needs it. With willing neighbours something happens in the end, unless later groups are still to begin.
+// Properties of eme2_issue, with a static key (KEYS = 0), a key wavefront (1) and a key per block (2), in an
+// environment that follows the handshakes:
+//   - Each message enters the pipes exactly once per tweak block (once without a tweak), and per full and
+//     partial block, each of which takes a place of the store; for mp, MP_AFTER clocks after the last; for
+//     mm, MIXED clocks after mp, if there is a partial block; and for each further group, when mixing has its
+//     start. Two entries never coincide.
+//   - Messages do not mix, none is lost, and they are mixed in order.
+//   - The pipes hold the key of each entry, as long as a reserved entry needs it.
+//   - Progress: if the environment allows it, something eventually moves, unless further groups are still to
+//     begin.
 //
-// What the places carry beside kind, slot and key is left to the tests, and so are the slots of mp, mm and later groups.
+// Apart from kind, slot and key, the contents of the entries are left to the tests, as are the slots of mp,
+// mm and the further groups.
 module eme2_issue_properties (
     input logic clk,
     input logic rst,
@@ -77,8 +82,8 @@ module eme2_issue_checks #(
     logic [127:0] upper_block, upper_beside;
     logic [eme2_pkg::SIDE-1:0] upper_side;
 
-    logic [MIXED-1:0] mm_due = '0;  // bit i: mm is issued i clocks from now
-    logic [4:0] groups_left = '0;  // later groups that have not begun
+    logic [MIXED-1:0] mm_due = '0;  // bit i: mm is issued in i clocks
+    logic [4:0] groups_left = '0;  // further groups that have not begun
     logic [MIXING-1:0] start_mixing;
     assign start_mixing = MIXING'({groups_left - 5'd1, 8'd0});
 
@@ -137,7 +142,7 @@ module eme2_issue_checks #(
     localparam logic [2:0] IN_MESSAGE = 3'd3;
     localparam logic [2:0] IN_PARTIAL = 3'd4;
 
-    logic enters;  // a command that is no error
+    logic enters;  // a legal command
     logic begins;
     logic give;
     logic new_key, key_now;
@@ -151,7 +156,7 @@ module eme2_issue_checks #(
     assign slot = upper_side[MIXING-1-:4];
     assign key_now = upper_valid && new_key;
 
-    // ---- The next message, and the one at hand: what it still has to take.
+    // ---- The next message, and the current one: entries to come.
 
     logic begun = 1'b0;
     logic next = 1'b0;
@@ -160,12 +165,12 @@ module eme2_issue_checks #(
     logic [3:0] next_partial;
 
     logic [3:0] packet_slot;
-    logic hollow = 1'b0;  // its tweak block is none of the stream's
-    logic hollow_left = 1'b0;  // and has not been seen
+    logic hollow = 1'b0;  // the tweak block does not come from the stream
+    logic hollow_left = 1'b0;  // and has not entered yet
     logic [12:0] tweaks_left = '0;
     logic [12:0] blocks_left = '0;
     logic [4:0] groups;
-    logic partial = 1'b0;  // there is one
+    logic partial = 1'b0;  // the message has a partial block
     logic partial_left = 1'b0;
     logic in_tweak, in_message, in_partial, ended;
     assign in_tweak = tweaks_left != '0;
@@ -173,7 +178,7 @@ module eme2_issue_checks #(
     assign in_partial = !in_tweak && !in_message && partial_left;
     assign ended = give && (in_partial || (in_message && blocks_left == 13'd1 && !partial));
 
-    // ---- What must enter the pipes in this clock: places follow their issue by one clock.
+    // ---- Entries due in the pipes in this clock, one clock after their issue.
 
     logic due_tweak = 1'b0, due_message = 1'b0, due_partial = 1'b0, due_mp = 1'b0, due_mm = 1'b0;
     logic due_start = 1'b0;
@@ -182,15 +187,15 @@ module eme2_issue_checks #(
     logic [MP_AFTER-1:0] mp_due = '0;
     assign hollow_now = upper_valid && kind == eme2_pkg::TWEAK && !due_tweak;
 
-    // ---- Mixing: clocks until the messages before are mixed, and since the last one's end.
+    // ---- Mixing: clocks until the preceding messages are mixed, and since the end of the last one.
 
     logic [6:0] until_mixed = '0;
     logic [5:0] since_end = '1;
-    logic end_partial;  // it had a partial block
+    logic end_partial;  // that one had a partial block
     logic [3:0] sum_time;
     assign sum_time = schedule.sum_time;
 
-    // ---- The pipes' key.
+    // ---- Key of the pipes.
 
     logic known;
     logic [3:0] owner;
@@ -220,7 +225,7 @@ module eme2_issue_checks #(
         .loading(schedule.in_pipes.loading)
     );
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic load_before = 1'b0;
     logic [3:0] key_slot_before;
@@ -232,7 +237,7 @@ module eme2_issue_checks #(
         command_error, command_slot, command_ad_blocks, command_message_blocks, command_last_message_bytes
     };
 
-    // The schedule could go on, but for reserved places, the order of mixing and the key.
+    // Progress is possible except for reserved entries, the mixing order and the key.
     always_comb begin
         can_go = next;
         if (hollow_left && !hollow_now) can_go = 1'b1;
@@ -332,7 +337,7 @@ module eme2_issue_checks #(
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What the neighbours keep to. A slot in use is not loaded.
+            // Environment assumptions. A slot in use is not loaded.
             if (was_command) assume (command_valid && command_now == command_before);
             assume (command_last_message_bytes != '0 && command_last_message_bytes <= 5'd16);
             assume (command_message_blocks > 13'(command_last_message_bytes != 5'd16));
@@ -340,10 +345,10 @@ module eme2_issue_checks #(
             if (loading && next) assume (loading_slot != next_slot);
             if (loading && (at_hand || reserved)) assume (loading_slot != packet_slot);
             if (loading && schedule.state != IDLE) assume (loading_slot != packet_slot);
-            // A later group begins when the message is mixed.
+            // A further group begins once the message is mixed.
             if (start_valid) assume (groups_left != '0 && since_end >= (end_partial ? MIXED_PARTIAL : MIXED));
 
-            // Each place once, and nothing else.
+            // Each entry exactly once, and no others.
             assert ($onehot0({due_tweak, due_message, due_partial, due_mp, due_mm, due_start}));
             assert (upper_valid || !(due_tweak || due_message || due_partial || due_mp || due_mm ||
                     due_start));
@@ -359,7 +364,7 @@ module eme2_issue_checks #(
                 if (due_tweak || due_message || due_partial) assert (slot == due_slot);
             end
 
-            // One message after the other, with as many blocks as it has, each for a place of the store.
+            // Messages follow each other, each with its number of blocks and places in the store.
             if (give) assert (at_hand);
             if (give && !in_tweak) assert (!hollow_left || hollow_now);
             assert (take == (give && !in_tweak));
@@ -370,10 +375,10 @@ module eme2_issue_checks #(
             if (packet_valid) assert (packet_room && !next && packet_barren == command_error);
             if (command_valid && packet_room && !next && !loading) assert (packet_valid);
 
-            // In their order: this one is mixed after those before.
+            // Order of mixing: this message after the preceding ones.
             if (ended) assert (until_mixed < (partial ? MIXED_PARTIAL : MIXED) && groups_left == '0);
 
-            // The key of what enters, which the pipes take a clock ahead, and as long as it is needed.
+            // The key of each entry, which the pipes receive a clock earlier, for as long as it is needed.
             assert (load_before == key_now);
             if (upper_valid) assert (slot == key_slot_before);
             if (KEYS != 2) begin
@@ -383,11 +388,11 @@ module eme2_issue_checks #(
             end
             if (KEYS == 0 && key_now) assert (kind == eme2_pkg::KEY);
 
-            // Whoever can go on is nearer to it in every clock.
+            // Bounded progress: the distance to the next step decreases in every clock.
             if (can_go && !goes) assert (distance != '0);
             if (was_stuck && can_go && !goes) assert (distance < distance_before);
 
-            // For the induction: the messages in the schedule.
+            // Inductive invariants: the messages in the schedule.
             assert (schedule.state <= IN_PARTIAL && (KEYS == 0 || schedule.state != NEW_KEY));
             assert (schedule.none_reserved == (schedule.mp_places == '0 && schedule.mm_places == '0 &&
                     !schedule.starting));
@@ -429,7 +434,7 @@ module eme2_issue_checks #(
             for (int i = 0; i < MP_AFTER; i = i + 1) begin
                 if (mp_due[i]) assert (since_end <= MP_AFTER - i);
             end
-            // And the pipes' key.
+            // Inductive invariants: the key of the pipes.
             if (schedule.fresh) assert (schedule.state == NEW_KEY || schedule.state == IN_TWEAK);
             if (schedule.fresh) assert (!reserved && !due_tweak && !due_message && !due_partial && !key_now);
             if (schedule.fresh) assert (KEYS != 2 && since_load >= WAVE);

@@ -1,6 +1,8 @@
-// encrypt_turns with a static key (0), with a key wave (1) and with a key per block (2): never two in the pipe's one place; nobody enters who did not
-// call; what enters finds its own key in the pipe; no key is replaced that a packet still needs; keys come no faster than
-// the pipe takes them; and who calls has its turn in the end.
+// Properties of encrypt_turns, with a static key (KEYS = 0), a key wavefront (1) and a key per block (2):
+//   - At most one call enters the pipe per clock, and only a requested one.
+//   - A call finds its own key in the pipe. No key is replaced while a packet needs it, and keys come no
+//     faster than the pipe accepts them.
+//   - Every request is eventually granted.
 module encrypt_turns_properties (
     input logic clk,
     input logic rst,
@@ -99,7 +101,7 @@ module encrypt_turns_checks #(
         .forget_slot
     );
 
-    // ---- Opened packets whose verifying call has not entered; all have one slot, which is proved below.
+    // ---- Opened packets whose verifying call has not entered. All have the same slot, which is proved below.
 
     logic begun = 1'b0;
     logic [2:0] pending = '0;
@@ -107,16 +109,16 @@ module encrypt_turns_checks #(
     assign verify_starts  = step_done && step_verifies;
     assign verify_pending = pending != '0;
 
-    // ---- The pipe: whose key it holds, and how long ago a block or a key came in.
+    // ---- The pipe: the slot of its key, and clocks since the last block and the last key.
 
     logic known = 1'b0;
     logic [3:0] owner;
     logic [2:0] since_enter = '1;
     logic [2:0] since_load = '1;
-    logic [2:0] last;  // since what the next load must keep away from
+    logic [2:0] last;  // clocks since the event that delays the next load
     assign last = KEYS == 0 && since_enter < since_load ? since_enter : since_load;
 
-    // ---- The clock before: who called and did not have its turn.
+    // ---- Values of the previous clock: requests that were not granted.
 
     logic was_step = 1'b0, was_key = 1'b0, was_nonce = 1'b0;
     logic was_step_call = 1'b0;
@@ -124,9 +126,9 @@ module encrypt_turns_checks #(
     logic [3:0] key_before, nonce_before;
     logic [3:0] wait_before;
 
-    logic steps;  // a step calls, and may have its turn
-    logic [3:0] wanted;  // the slot of who calls
-    logic [3:0] to_wait;  // clocks until its turn, at most
+    logic steps;  // a step requests the pipe, and no other call does
+    logic [3:0] wanted;  // slot of the request
+    logic [3:0] to_wait;  // maximum clocks until it is granted
     assign steps = step_valid && (step_encrypts || step_verifies) && !key_call && !nonce_call;
     assign wanted = key_call ? key_slot : nonce_call ? nonce_slot : step_slot;
     assign to_wait = (turns.pipe_holds.may_load ? 4'd0 : 4'(turns.pipe_holds.left))
@@ -161,7 +163,7 @@ module encrypt_turns_checks #(
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // Callers wait; a step happens when it may.
+            // Environment assumptions: requests are stable, and a step happens only if it may.
             if (was_step) assume (step_valid && {step_encrypts, step_verifies, step_slot} == step_before);
             if (was_key) assume (key_call && key_slot == key_before);
             assume (!step_valid || busy);
@@ -171,7 +173,7 @@ module encrypt_turns_checks #(
             assume (!verify || verify_pending);
             assume (!verify_starts || pending != '1);
             if (KEYS != 2) assume (!(key_call && nonce_call));
-            // A slot that is in use is not loaded.
+            // A slot in use is not loaded.
             if (forget) begin
                 assume (!key_call);
                 assume (!nonce_call || nonce_slot != forget_slot);
@@ -193,18 +195,18 @@ module encrypt_turns_checks #(
         end
     end
 
-    // ---- Whose key the pipe holds.
+    // ---- Key of the pipe.
 
     if (KEYS != 2) begin : g_held
         always_comb begin
             if (begun && !rst) begin
-                // Its own key, which comes at the latest with it.
+                // The key of a call enters at the latest with it.
                 if (enter && !load) assert (known && owner == slot);
                 if (verify) assert (!load);
                 if (verify_starts) assert (load ? slot == step_slot : known && owner == step_slot);
                 if (verify_starts && verify_pending) assert (step_slot == verify_slot);
 
-                // A key that is needed stays.
+                // A key that is still needed stays.
                 if (load) assert (!verify_pending);
                 if (load && busy) assert (step_valid && slot == step_slot);
                 if (load && known) assert (slot != owner || (KEYS == 1 && key_called));
@@ -216,14 +218,14 @@ module encrypt_turns_checks #(
                     assert (since_load >= WAVE);
                 end
 
-                // Who calls, and is not kept waiting by packets, is nearer to its turn in every clock.
+                // Bounded progress: the wait of a request that no packet delays decreases in every clock.
                 if (was_key) assert (key_called || to_wait < wait_before);
                 if (was_nonce && nonce_call && nonce_slot == nonce_before && !key_call && !verify && !busy)
                     assert (nonce_called || to_wait < wait_before);
                 if (was_step_call && steps && !verify)
                     assert (step_free || step_holds || to_wait < wait_before);
 
-                // For the induction.
+                // Inductive invariants.
                 assert (turns.pipe_holds.held == known);
                 if (known) assert (turns.pipe_holds.slot == owner);
                 if (verify_pending) assert (known && owner == verify_slot);

@@ -1,15 +1,18 @@
-// engine_front for OCB that seals (0) or opens (1), for GCM that does both (2), and with the tag beside the
-// stream and what either of them needs when it opens (3). Whatever comes in, each command is
-// taken once, announced in that clock, and not while its key is being loaded. It gives its internal beats once, in order
-// and complete, with the stream's bytes (any one, which `byte_at` says), and zeros once the stream has ended too early;
-// they say rightly whether command or stream was wrong. The beats up to tlast, no more and no fewer, are used up for it,
-// so that the next packet starts with its own first beat. Internal beats come in every clock in which they can, and in no
-// other: not without what the packet needs, a tag beside the stream included, not while held, not without credits.
+// Properties of engine_front for four configurations: OCB that seals (0), OCB that opens (1), GCM that does
+// both (2), and TAG_BESIDE with everything that either of them needs to open (3). For every input:
+//   - Each command is taken once, announced in that clock, and not while its key is being loaded.
+//   - Its internal beats are output once, complete and in order, with the bytes of the stream (a symbolic
+//     byte, selected by `byte_at`), and with zeros after a stream that ended too early. Their error flag is
+//     correct.
+//   - Exactly the beats up to tlast are consumed, so the next packet starts with its own first beat.
+//   - Internal beats are output in every clock in which they can be, and in no other: not without what the
+//     packet needs, including a tag on s_tag, not while held, not without credits.
 //
-// Lengths and widths are those of the engines, but there are only two slots, and the FIFO, which has a proof of its own,
-// holds two commands. One more stands in front of it, and two behind it: the next one, and the one whose beats are given.
+// Lengths and widths are those of the engines, but there are only two slots, and the FIFO, proved separately,
+// holds two commands. One more command precedes it and two follow it: the next one, and the one that outputs
+// its beats.
 //
-// ONLY leaves one of the four in the model.
+// ONLY keeps only that configuration in the model.
 module engine_front_properties #(
     parameter int ONLY = -1
 ) (
@@ -214,7 +217,7 @@ module engine_front_checks #(
         .beat_tag
     );
 
-    // ---- The command that is offered.
+    // ---- The offered command.
 
     logic enter, refused, waits_for_key;
     logic [95:0] nonce_in_order;
@@ -229,52 +232,52 @@ module engine_front_checks #(
         nonce_in_order[95-:NONCE_BITS]
     };
 
-    // ---- Commands that entered and have beats to come, in order.
+    // ---- Commands taken whose beats are to come, in order.
 
     logic begun = 1'b0;
     logic [2:0] packets = '0;
-    logic step_in;  // the FIFO takes one in this clock
+    logic step_in;  // the FIFO takes a command in this clock
     assign step_in = front.plan.commands.push;
-    logic [2:0] stepped = '0;  // whether one stepped into the FIFO one, two, three clocks before
+    logic [2:0] stepped = '0;  // whether the FIFO took one in each of the last three clocks
     logic [WIDTH-1:0] queue[0:4];
     logic [WIDTH-1:0] oldest;
     assign oldest = queue[0];
 
-    // ---- The oldest one: what it still has to give.
+    // ---- The oldest command: beats to come.
 
     logic illegal, open, slot;
     logic [15:0] ad, message;
     logic [NONCE_BITS-1:0] nonce;
-    logic [3:0] parts;  // which still have beats: AD, message, tag, none
-    logic [9:0] index = '0;  // of the next beat in its part
+    logic [3:0] parts;  // parts with beats to come: AD, message, tag, none
+    logic [9:0] index = '0;  // of the next beat within its part
     logic [1:0] lane = '0;
-    logic started = 1'b0;  // some internal beat of it was given
+    logic started = 1'b0;  // an internal beat was output
     logic misfit = 1'b0;
-    logic is_read = 1'b0;  // its tlast came
-    logic over = 1'b0;  // the one before has given all its beats, but its tlast has not come
-    logic owed = 1'b0;  // the tag of an illegal command's packet has not come
+    logic is_read = 1'b0;  // its tlast was received
+    logic over = 1'b0;  // the preceding command has output all its beats, but its tlast was not received
+    logic owed = 1'b0;  // the tag for the packet of an illegal command was not received
     logic has_stream;
     assign {illegal, open, slot, ad, message, nonce} = oldest;
     assign has_stream = (open && TAG_BESIDE == 0) || ad != '0 || message != '0;
 
-    // A part and those behind it.
+    // A part and those following it.
     function automatic logic [3:0] parts_from(input logic [1:0] part);
         parts_from = part == AD ? 4'b1111 : part == MESSAGE ? 4'b0111 : part == TAG ? 4'b0011 : 4'b0001;
     endfunction
 
-    // GHASH's blocks.
+    // Number of GHASH blocks.
     function automatic logic [13:0] blocks_of(input logic [15:0] ad_bytes, input logic [15:0] message_bytes);
         blocks_of = 14'((17'(ad_bytes) + 17'd63) / 64 * 4 + (17'(message_bytes) + 17'd15) / 16 + 17'd1);
     endfunction
 
-    // The plan's commands, as bits.
+    // Commands in the plan, as bit vectors.
     logic [WIDTH+3:0] plan_entered, plan_head, plan_next, plan_packet;
     assign plan_entered = front.plan.entered;
     assign plan_head   = front.plan.head;
     assign plan_next   = front.plan.next;
     assign plan_packet = front.plan.packet;
 
-    // How a command waits in the plan.
+    // Encoding of a command that waits in the plan.
     function automatic logic [WIDTH+3:0] waiting(input logic [WIDTH-1:0] entered_command);
         logic [15:0] ad_bytes, message_bytes;
         {ad_bytes, message_bytes} = entered_command[NONCE_BITS+:32];
@@ -290,7 +293,7 @@ module engine_front_checks #(
         };
     endfunction
 
-    // The same, with the kind of its first beat.
+    // Encoding of a waiting command together with the kind of its first beat.
     function automatic logic [WIDTH+5:0] first_and(input logic [WIDTH-1:0] entered_command);
         logic [3:0] parts_here;
         parts_here = parts_of(entered_command);
@@ -301,7 +304,7 @@ module engine_front_checks #(
         if (parts_here[3]) first_and[WIDTH+5:WIDTH+4] = AD;
     endfunction
 
-    // What a beat of so many bytes is filled with, as the plan says it.
+    // Encoding of a beat's fill level in the plan, for this number of bytes.
     function automatic logic [14:0] fill_of(input logic [6:0] count);
         fill_of[6:0] = count;
         for (int i = 0; i < 4; i = i + 1) begin
@@ -310,7 +313,7 @@ module engine_front_checks #(
         end
     endfunction
 
-    // A command's parts.
+    // Parts of a command.
     function automatic logic [3:0] parts_of(input logic [WIDTH-1:0] entered_command);
         logic has_tag, tail;
         logic [15:0] ad_bytes, message_bytes;
@@ -324,10 +327,10 @@ module engine_front_checks #(
         if (parts_of == '0) parts_of = 4'b0001;
     endfunction
 
-    // ---- Its next internal beat, and what is left behind it.
+    // ---- The command's next internal beat, and the parts after it.
 
     logic [1:0] kind;
-    logic [15:0] part_end;  // its part's last byte
+    logic [15:0] part_end;  // last byte of the part
     logic [6:0] bytes;
     logic [63:0] keep;
     logic [3:0] parts_after;
@@ -345,9 +348,9 @@ module engine_front_checks #(
         for (int i = 0; i < 64; i = i + 1) keep[i] = i < bytes;
     end
 
-    // ---- What moves in this clock, and what should.
+    // ---- Transfers of this clock, and the expected ones.
 
-    logic surplus;  // beats come that are too many, or a refused command's
+    logic surplus;  // the stream has excess beats, or those of a refused command
     logic wants, wants_tag, may, goes, beat, wrong, plan_valid;
     assign plan_valid = front.plan.valid;
     assign surplus = over || (packets != '0 && started && kind == NONE && !is_read);
@@ -358,7 +361,7 @@ module engine_front_checks #(
     assign beat = s_axis_tvalid && s_axis_tready;
     assign wrong = beat && (s_axis_tuser != kind || s_axis_tkeep != keep || s_axis_tlast != stream_last);
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic was_emit = 1'b0, was_prepare = 1'b0, was_command = 1'b0;
     logic [96:0] prepare_before;
@@ -366,8 +369,8 @@ module engine_front_checks #(
     logic [WIDTH+25:0] beat_before;
     logic was_emit_2 = 1'b0, error_before, error_before_2;
     logic [127:0] tag_before;
-    logic [7:0] data_before;  // of the byte, which is any one
-    logic [5:0] place_before;  // where it is among the bytes of beat_data
+    logic [7:0] data_before;  // the symbolic byte
+    logic [5:0] place_before;  // its position in beat_data
     assign command_now = {s_cmd_open, s_cmd_slot, s_cmd_nonce, s_cmd_ad_bytes, s_cmd_message_bytes};
 
     always_ff @(posedge clk) begin
@@ -428,18 +431,18 @@ module engine_front_checks #(
         if (enter && packets == 3'(emit && last)) parts <= parts_of(command);
     end
 
-    // ---- Where the commands are: in the plan, behind it, at the FIFO's output, in its memory, in front of it.
+    // ---- Where the commands are: in the plan, after it, at the FIFO's output, in its memory, or before it.
 
     logic next_valid, head_valid, entered_valid;
     logic [2:0]
         second_at,
         head_at,
         memory_at,
-        entered_at;  // of which the first in each of these places is in the queue
+        entered_at;  // queue index of the first command in each of these places
     logic [1:0] stored;
     logic [WIDTH-1:0] second;
     logic [3:0] second_parts;
-    logic second_tag;  // a beat of its own for it
+    logic second_tag;  // the tag takes a beat
     logic [1:0] second_kind;
     logic [15:0] second_end, second_message;
     assign next_valid = front.plan.next_valid;
@@ -471,7 +474,7 @@ module engine_front_checks #(
             if (was_prepare && !waits_for_key)
                 assert (prepare_valid && {prepare_slot, prepare_nonce} == prepare_before);
 
-            // Beats in, and internal beats.
+            // Stream beats and internal beats.
             assert (emit == (goes && (!wants || s_axis_tvalid)));
             assert (s_axis_tready == (surplus || (goes && wants && step)));
             assert (s_tag_tready == (owed || (may && wants_tag && (!wants || s_axis_tvalid))));
@@ -503,12 +506,12 @@ module engine_front_checks #(
                 assert (beat_index % 11'(1 << beat_ones) == 10'((1 << beat_ones) - 1));
             end
             if (was_emit_2) assert (beat_error == error_before_2);
-            // A command steps into the FIFO in the clock after it entered, or when that has room, and its beats may come four
-            // clocks later.
+            // A command enters the FIFO in the clock after it was taken, or once the FIFO has room; its beats
+            // may follow four clocks later.
             assert (plan_valid || entered_at <= 3'(stepped[0]) + 3'(stepped[1]) + 3'(stepped[2]));
             assert (step_in == (entered_valid && front.plan.commands.space != '0));
 
-            // For the induction: where things are.
+            // Inductive invariants: where the commands are.
             assert (front.plan.commands.space == 2'(COMMANDS) - stored - 2'(head_valid));
             assert (front.plan.commands.s_ready == (front.plan.commands.space != '0));
             assert (stored <= COMMANDS - 2'(head_valid) && packets == entered_at + 3'(entered_valid));

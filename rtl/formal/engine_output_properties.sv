@@ -1,5 +1,5 @@
-// engine_output behind any engine that keeps to its credits: none of its FIFOs is given more than it holds, the verdicts'
-// included, no credit is made or lost, and what is offered stays.
+// Properties of engine_output with an engine that respects its credits: no FIFO overflows, including that of the
+// verdicts; credits are conserved; an offered output is stable until taken.
 module engine_output_properties (
     input logic clk,
     input logic rst,
@@ -60,12 +60,12 @@ module engine_output_properties (
         .m_tag_tuser
     );
 
-    // ---- The engine, as far as it matters here.
+    // ---- Model of the engine.
 
     logic begun = 1'b0;
-    logic [2:0] beats_away = '0;  // taken and not given yet
+    logic [2:0] beats_away = '0;  // taken and not yet output
     logic [2:0] packets_away = '0;
-    logic [2:0] ends = '0;  // opened packets' last beats that were given, and whose end was not
+    logic [2:0] ends = '0;  // last beats of opened packets that were output, before the end of their packet
     logic end_given, end_done;
     assign end_given = beat_valid && beat_last && beat_open;
     assign end_done  = done_valid && done_open && done_has_message;
@@ -96,9 +96,9 @@ module engine_output_properties (
     // ---- Last beats of opened packets in the FIFO: in its memory, and at its output.
 
     logic [2:0] ends_inside, beats_inside, tags_inside;
-    logic [1:0] end_at;  // which places of the memory have one
-    logic end_fetched;  // the register behind it has
-    logic first, second;  // the places that count
+    logic [1:0] end_at;  // memory entries that are one
+    logic end_fetched;  // the output register of the memory holds one
+    logic first, second;  // memory entries that are valid
     logic [1:0] in_memory, tags_in_memory;
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
         assign end_at[i] = out.beats.memory[i][520];
@@ -114,13 +114,13 @@ module engine_output_properties (
         3'(first && end_at[out.beats.read_at[0]]) +
         3'(second && end_at[!out.beats.read_at[0]]);
 
-    logic verdict_push;  // in the clock after the packet's end
+    logic verdict_push;  // one clock after the end of the packet
     assign verdict_push = out.compared_valid && out.compared_open && out.compared_has_message;
 
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What engines keep to.
+            // Environment assumptions.
             assume (!take_beat || credit_beat);
             assume (!take_packet || credit_packet);
             assume (!beat_valid || beats_away != '0);
@@ -136,7 +136,7 @@ module engine_output_properties (
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
             if (m_axis_tvalid && out.waits) assert (out.verdicts.m_valid);
-            // For the induction: where things are.
+            // Inductive invariants: where the beats are.
             assert (credit_beat == (out.beat_credits.count != '0));
             assert (credit_packet == (out.packet_credits.count != '0));
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH);

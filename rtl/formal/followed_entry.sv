@@ -1,5 +1,5 @@
-// What holds of every queue: any entry that goes in comes out once, unchanged and in its place; what is offered stays. One
-// entry of the stream, any one, is followed by `chosen`.
+// Properties of every queue: each entry comes out once, unchanged and in order, and an offered output is
+// stable until taken. One symbolic entry is tracked, from `choose` on.
 module followed_entry #(
     parameter int DEPTH = 4
 ) (
@@ -8,16 +8,16 @@ module followed_entry #(
     input logic push,
     input logic [7:0] in_data,
     input logic valid,
-    input logic pop,  // of what is valid
+    input logic pop,  // the entry at the output is taken
     input logic [7:0] out_data,
     input logic choose,
-    output logic begun,  // there has been a reset
-    output logic [2:0] held,  // entries in the queue, counted here
-    output logic chosen,  // the entry is in the queue
+    output logic begun,  // reset has happened
+    output logic [2:0] held,  // entries in the queue, counted by the model
+    output logic chosen,  // the tracked entry is in the queue
     output logic [7:0] value,
     output logic [2:0] ahead  // entries that leave before it
 );
-    logic waiting = 1'b0;  // out_data was offered and not taken in the clock before
+    logic waiting = 1'b0;  // out_data was offered and not taken in the previous clock
     logic [7:0] offered;
 
     initial begin

@@ -1,5 +1,6 @@
-// Whose key the pipes hold behind a mode's issue, seen from what enters them: with one static key (KEYS = 0) and with a key
-// wave (1). A key comes no earlier than the pipes allow and then is settled, and the issue's own record says the same.
+// Slot of the key in the pipes after a mode's issue stage, derived from what enters: with one static key
+// (KEYS = 0) and with a key wavefront (1). A key comes no earlier than the pipes allow, and the issue stage's
+// record agrees.
 module followed_key #(
     parameter int KEYS = 1,
     parameter int PIPE = 11,
@@ -9,15 +10,15 @@ module followed_key #(
     input logic rst,
     input logic begun,
     input logic enter,
-    input logic load,  // a new key, with what enters
+    input logic load,  // a new key, together with the entry
     input logic [3:0] slot,
     input logic forget,
     input logic [3:0] forget_slot,
-    output logic known,  // as it was before this clock
+    output logic known,  // as of before this clock
     output logic [3:0] owner,
     output logic [5:0] since_enter,
     output logic [5:0] since_load,
-    // The record: pipe_key, and the clocks that it counts.
+    // The issue stage's record: pipe_key, and the clocks it counts.
     input logic held,
     input logic [3:0] held_slot,
     input logic may_load,
@@ -44,7 +45,7 @@ module followed_key #(
         end
     end
 
-    logic [5:0] stays;  // so long yet
+    logic [5:0] stays;  // remaining clocks of the minimum distance
     always_comb begin
         stays = '0;
         if (KEYS == 0 && since_enter < PIPE) stays = 6'(PIPE) - since_enter;

@@ -1,6 +1,6 @@
-// gcm_sequence: each packet that is taken gives its steps, each once and in order, and no other step comes; each has the
-// counter block, the bytes and the sizes of its place; what is offered stays. The next packet's first step follows the
-// last one's at once.
+// Properties of gcm_sequence: each packet outputs its steps, each once and in order, and there are no other
+// steps. Each step has the counter block, bytes and sizes of its position. An offered step is stable until
+// taken. The first step of the next packet directly follows the last step of the current one.
 module gcm_sequence_properties (
     input logic clk,
     input logic rst,
@@ -60,10 +60,10 @@ module gcm_sequence_properties (
         .step_size
     );
 
-    // ---- The packet at hand, and which of its steps is next.
+    // ---- The current packet, and its next step.
 
     logic begun = 1'b0;
-    logic left = 1'b0;  // it has steps to come
+    logic left = 1'b0;  // steps are to come
     logic open, refused;
     logic [3:0] slot;
     logic [95:0] nonce;
@@ -137,7 +137,7 @@ module gcm_sequence_properties (
                 if (kind == TAG) assert (step_size == {ad, message});
                 if (kind == AD || kind == MESSAGE) assert (step_size == 32'(message_end));
                 if (step_first && !refused) assert (step_size == 32'(message_end));
-                // For the induction.
+                // Inductive invariants.
                 if (at < message_end) begin
                     assert (sequencer.left == 13'((at < ad_end ? ad_end : message_end) - at));
                     assert (sequencer.part_last == (sequencer.left == 13'd1));

@@ -1,8 +1,8 @@
-// The loading of ghash, as in the engines with four lanes: when a load has ended every power of the slot has been written
-// anew, in each lane's table, from the key that was offered on, and nothing of other slots has been written. So a key of
-// zeros leaves nothing of the key before.
+// Properties of key loading in ghash, with four lanes as in the engines: at the end of a load, every power of
+// the slot has been rewritten in each lane's table, from the key that was offered, and no other slot has been
+// written. Loading a key of zeros therefore leaves nothing of the previous key.
 //
-// One power of one slot, any one, is followed.
+// One symbolic power of one symbolic slot is tracked.
 module ghash_properties (
     input logic clk,
     input logic rst,
@@ -48,12 +48,12 @@ module ghash_properties (
     logic begun = 1'b0;
     logic [1:0] slot_before;
     logic [3:0] followed_before;
-    logic loads = 1'b0;  // a load is under way,
+    logic loads = 1'b0;  // a load is in progress,
     logic [1:0] of_slot;  // of this slot,
     logic [127:0] key;  // with this key
-    logic [LANES-1:0] written = '0;  // the followed power, since the last load of its slot began
+    logic [LANES-1:0] written = '0;  // per lane: the tracked power was written since the last load of its slot began
     logic take;
-    logic makes;  // the product of the newest power and H is under way
+    logic makes;  // the product of the newest power and H is in flight
     logic [3:0] which;
     logic last_power;
     assign last_power = which == hash.TOP_POWER;
@@ -90,14 +90,14 @@ module ghash_properties (
                 assert (!writes || (loads && at[5:4] == of_slot));
                 if (writes && at[3:0] == '0) assert (hash.g_power[l].powers.write_block == key);
                 if (loads && of_slot == slot) begin
-                    // Written in order; the newest in this clock, or before.
+                    // Powers are written in order, the newest in this clock or earlier.
                     assert (written[l] == (followed < which || (followed == which && !hash.store)));
                 end
             end
         end
     end
 
-    logic ended = 1'b0;  // a load of the slot, since reset
+    logic ended = 1'b0;  // a load of the slot has ended since reset
     always_ff @(posedge clk) begin
         if (rst || (take && load_slot == slot)) ended <= 1'b0;
         else if (loads && of_slot == slot && hash.store && last_power) ended <= 1'b1;
@@ -109,7 +109,7 @@ module ghash_properties (
         if (begun && !rst) begin
             assert (load_ready == !loads);
             if (ended) assert (written == '1);
-            // For the induction: the newest power is stored, or waits, or is multiplied.
+            // Inductive invariants: the newest power is being stored, waits, or is being multiplied.
             if (loads) begin
                 assert (hash.loading_slot == of_slot);
                 assert ($onehot(
@@ -125,7 +125,7 @@ module ghash_properties (
     end
 endmodule
 
-// Any product: what is proven has nothing to do with it.
+// Unconstrained multiplier: the proof does not depend on products.
 module gf128_multiply #(
     parameter int STAGES = 4
 ) (

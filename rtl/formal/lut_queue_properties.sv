@@ -1,4 +1,4 @@
-// lut_queue, filled no further than it reaches: what holds of every queue.
+// Properties of lut_queue, filled only within its depth: those of every queue (followed_entry).
 module lut_queue_properties (
     input logic clk,
     input logic rst,
@@ -52,11 +52,11 @@ module lut_queue_properties (
 
     always_comb begin
         if (begun && !rst) begin
-            // What users keep to.
+            // Environment assumptions.
             assume (!push || held != DEPTH);
             assume (!pop || valid);
             assert (valid == (held != '0));
-            // For the induction: where things are.
+            // Inductive invariants: where the entries are.
             assert (stored == held);
             if (chosen) assert (queue.memory[2'(queue.read_at+ahead)] == value);
         end

@@ -1,7 +1,9 @@
-// macsec_keys: no slot in use, and none with a frame in flight, is overwritten; what is written is the key that was
-// offered and not refused; a key comes into use once; zeroise ends all use at once, and writes zeros over every slot before it says that it is done.
+// Properties of macsec_keys:
+//   - No slot that is in use or has a frame in flight is overwritten.
+//   - A key that is written was offered and not refused, and comes into use once.
+//   - Zeroization (`zeroise`) ends all use at once, and writes zeros to every slot before it reports completion.
 //
-// One slot, any one, is followed: `followed`.
+// One symbolic slot is tracked: `followed`.
 module macsec_keys_properties (
     input logic clk,
     input logic rst,
@@ -55,15 +57,15 @@ module macsec_keys_properties (
 
     logic begun = 1'b0;
     logic [1:0] followed_before;
-    logic [7:0] flight = '0;  // frames that have begun and not ended
-    logic [7:0] behind = '0;  // of these, up to the last of the followed slot
-    logic [127:0] offered;  // the followed slot's newest key
-    logic clean = 1'b0;  // since zeroise the followed slot has got its zeros
+    logic [7:0] flight = '0;  // frames in flight
+    logic [7:0] behind = '0;  // of these, those up to the last of the tracked slot
+    logic [127:0] offered;  // newest key of the tracked slot
+    logic clean = 1'b0;  // zeros were written to the tracked slot since the last zeroization
     logic zeroised_before = 1'b0;
     logic zeroising_before = 1'b0;
     logic [3:0] was_in_use = '0;
     logic [3:0] was_in_use_before = '0;
-    logic had_use = 1'b0;  // under its newest key
+    logic had_use = 1'b0;  // its newest key has been in use
     logic busy;
 
     always_ff @(posedge clk) begin
@@ -96,15 +98,15 @@ module macsec_keys_properties (
     logic [2:0] state;
     assign state = keys.state;
 
-    // The followed slot will be written, or is.
+    // The tracked slot is being written, or will be.
     assign busy = (state != 3'd0) && (keys.overwriting || m_key_slot == followed);
 
     always_comb begin
         if (!begun) assume (rst);
         if (begun) begin
             assume (followed == followed_before);
-            // Frames begin under slots in use, or a clock or two later, end if there are any, and are not too many for the
-            // engine.
+            // Environment assumptions: frames begin under slots in use, at most two clocks late, end only if
+            // in flight, and are at most as many as the engine holds.
             assume (!began || ((in_use[began_slot] || was_in_use[began_slot] || was_in_use_before[began_slot])
                     && flight < 8'd100));
             assume (!ended || flight != '0);
@@ -116,7 +118,7 @@ module macsec_keys_properties (
             if (zeroised_before) assert (in_use == '0);
             if (zeroising_before && !zeroising) assert (clean);
             if (s_key_tvalid && s_key_tready && in_use[s_key_slot]) assert (refused);
-            // For the induction: where things are.
+            // Inductive invariants: where the key is.
             assert (state <= WRITE);
             assert (keys.in_flight == flight && behind <= flight && keys.ahead <= flight);
             assert (!in_use[followed] || !keys.keyed[followed]);

@@ -1,8 +1,9 @@
-// ocb3_sequence: each packet that is taken gives its steps, each once and in order, and no other step comes; each has the
-// bytes of its place, and reads the multiple of L that its number wants; what is offered stays. Offset_0 is used once
-// by each legal packet. With willing neighbours the steps come one a clock.
+// Properties of ocb3_sequence: each packet outputs its steps, each once and in order, and there are no other
+// steps. Each step has the bytes of its position, and reads the multiple of L for its number. An offered step
+// is stable until taken. Each legal packet uses Offset_0 once. If the environment allows it, there is one
+// step per clock.
 //
-// One packet, any one, is followed by `chosen`. What comes before it is counted.
+// One symbolic packet is tracked, from `choose` on, with a count of the steps ahead of it.
 module ocb3_sequence_properties (
     input logic clk,
     input logic rst,
@@ -62,7 +63,7 @@ module ocb3_sequence_properties (
         .step_offset
     );
 
-    // ---- All packets: their steps, and those that have not used their Offset_0.
+    // ---- All packets: steps to come, and packets that have not used their Offset_0.
 
     logic begun = 1'b0;
     logic [14:0] steps_left = '0;
@@ -71,7 +72,7 @@ module ocb3_sequence_properties (
     assign command_steps =
         command_error ? 14'd1 : 14'(command_ad_blocks) + 14'(command_message_blocks) + 14'd1;
 
-    // ---- The chosen one: what comes before it, and how far it is.
+    // ---- The tracked packet: what is ahead of it, and its progress.
 
     logic chosen = 1'b0;
     logic [1:0] ahead;
@@ -84,7 +85,7 @@ module ocb3_sequence_properties (
     assign ad_end = refused ? 14'd0 : 14'(ad_blocks);
     assign message_end = refused ? 14'd0 : ad_end + 14'(message_blocks);
 
-    // Its step of a number: {kind, bytes, last}.
+    // Expected step of this number: {kind, bytes, last}.
     function automatic logic [8:0] expected(input logic [13:0] number);
         expected = {TAG, 5'd16, 1'b0};
         if (refused) expected = {ILLEGAL, 5'd16, 1'b0};
@@ -94,10 +95,10 @@ module ocb3_sequence_properties (
         else if (number < message_end) expected = {FULL, 5'd16, 1'b0};
     endfunction
 
-    // Where its steps are: the first clock's next one, and whether the second and third clock's are its own.
+    // Position of its steps: the next one in the first stage, and whether the second and third hold one of them.
     logic in_front = 1'b0, in_next = 1'b0, in_step = 1'b0;
     logic [13:0] front_at;
-    logic [13:0] part_at;  // in its part, from 1
+    logic [13:0] part_at;  // within its part, from 1
     logic front_moves;
     assign front_moves = sequencer.advance && in_front;
     assign part_at = front_at < ad_end ? front_at + 14'd1 : front_at - ad_end + 14'd1;
@@ -155,7 +156,7 @@ module ocb3_sequence_properties (
         end
     end
 
-    logic [14:0] front_steps;  // that the first clock still has to give
+    logic [14:0] front_steps;  // steps that the first stage still outputs
     assign front_steps = !sequencer.active ? 15'd0 : sequencer.illegal ? 15'd1 :
         15'(sequencer.ad_left) + 15'(sequencer.message_left) + 15'd1;
 
@@ -179,7 +180,7 @@ module ocb3_sequence_properties (
             assert (busy == (steps_left != '0));
             if (was_step) assert (step_valid && step_now == step_before);
             if (start_used) assert (start_valid);
-            // One a clock, unless Offset_0 is missing.
+            // One step per clock, unless Offset_0 is missing.
             if ((step_done || !step_valid) && (start_valid || starts_left == '0)) assert (sequencer.advance);
 
             if (chosen && ahead == '0 && step_valid) begin
@@ -189,7 +190,7 @@ module ocb3_sequence_properties (
                 assert (step_barren == (refused || (!open && message_end == '0)));
                 assert (step_message == (!refused && message_blocks != '0));
             end
-            // L_* (0) for a ragged block, L_$ (1) for the tag, L_ntz (2 and on) for a whole one.
+            // Index 0 is L_* for a partial block, 1 is L_$ for the tag, 2 and up are L_ntz for whole blocks.
             if (in_front && sequencer.advance && !refused) begin
                 assert (table_read && table_slot == slot);
                 if (front_at == message_end)
@@ -204,7 +205,7 @@ module ocb3_sequence_properties (
                         end
             end
 
-            // For the induction.
+            // Inductive invariants.
             assert (steps_left == front_steps + 15'(sequencer.next_valid) + 15'(step_valid));
             if (sequencer.active) begin
                 assert (sequencer.ad_left <= 13'd4096 && sequencer.message_left <= 13'd4096);

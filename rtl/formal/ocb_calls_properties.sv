@@ -1,8 +1,12 @@
-// ocb_calls between a pipeline of beats that keeps to `hold`, two that ask one call at a time, and the FIFO of the tags'
-// calls: never two in one place; every call that was wanted enters once, with its own block, and none without being
-// wanted; none is overtaken by a kind behind it; and while calls wait that beats are held for, one enters within four
-// clocks; without TAGS_HOLD a tag's call is such when it has waited eight. Beats are held only if in the clock before more of them waited
-// than places were free on the way.
+// Properties of ocb_calls, with a pipeline of beats that respects `hold`, two requesters with one call at a
+// time, and the FIFO of the tags' calls:
+//   - Two calls never coincide. Every requested call enters once, with its own block, and no other call
+//     enters.
+//   - No call is overtaken by one of lower priority.
+//   - While calls wait for which beats are held, one enters within four clocks. Without TAGS_HOLD a tag's
+//     call is one of these after waiting eight clocks.
+//   - Beats are held only if, in the previous clock, more of these calls waited than entries were free in the
+//     pipeline.
 module ocb_calls_properties (
     input logic clk,
     input logic rst,
@@ -58,7 +62,7 @@ module ocb_calls_checks #(
     logic [3:0] finish_stored;
     logic [2:0] call;
     logic [3:1] uses = '0;
-    logic given;  // a beat, in this clock
+    logic given;  // a beat in this clock
     assign given = beat && !hold;
 
     ocb_calls #(
@@ -103,20 +107,20 @@ module ocb_calls_checks #(
         .stored(finish_stored)
     );
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic begun = 1'b0;
-    logic was_make = 1'b0, was_ktop = 1'b0, was_finish = 1'b0;  // wanted, and did not enter
-    logic [3:0] waited = '0;  // clocks that a tag's call did not enter in, up to eight
-    logic hasty;  // calls wait that beats are held for
-    logic none_entered = 1'b0;  // though there were such
+    logic was_make = 1'b0, was_ktop = 1'b0, was_finish = 1'b0;  // requested and not granted
+    logic [3:0] waited = '0;  // clocks that a tag's call has waited, up to eight
+    logic hasty;  // calls wait for which beats are held
+    logic none_entered = 1'b0;  // although there were such calls
     logic [1:0] make_before;
     logic [129:0] ktop_before, finish_before;
     logic [2:0] acks_before;
     logic [127:0] block_before;
-    logic entered_before = 1'b0;  // this clock's `call` is that of the clock before
-    logic [2:0] distance, distance_before;  // of the next place that no beat needs
-    logic too_many = 1'b0;  // calls for the places on the way, in the clock before
+    logic entered_before = 1'b0;  // `call` of this clock is that of the previous clock
+    logic [2:0] distance, distance_before;  // to the next entry that no beat uses
+    logic too_many = 1'b0;  // more calls than entries in the pipeline, in the previous clock
     logic [3:0] places;
     logic [3:0] waiting;
     logic [3:0] in_memory;
@@ -148,7 +152,7 @@ module ocb_calls_checks #(
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // Who wants a call waits for it; the tags' calls have credits.
+            // Environment assumptions: requests are stable, and the tags' calls have credits.
             if (was_make) assume (make && make_slot == make_before);
             if (was_ktop) assume (ktop_valid && {ktop_slot, ktop_block} == ktop_before);
             assume (!finish_ask || finish_stored != DEPTH);
@@ -163,13 +167,13 @@ module ocb_calls_checks #(
             if (make) assert (!ktop_ack && !finish_ack);
             if (ktop_valid) assert (!finish_ack);
             if (was_finish) assert (finish_valid && {finish_slot, finish_block} == finish_before);
-            // A free place is used, and one comes nearer in every clock.
+            // A free entry is used, and the distance to one decreases in every clock.
             if (make || ktop_valid || finish_valid) begin
                 if (distance == '0) assert (make_ack || ktop_ack || finish_ack);
             end
             if (none_entered) assert (distance < distance_before);
             if (hold) assert (too_many);
-            // For the induction.
+            // Inductive invariants.
             assert (calls.g_hold.waited == waited && waited <= 4'd8 && (finish_valid || waited == '0));
             assert (in_memory <= DEPTH && finish_stored <= DEPTH);
             assert (finish_calls.waiting == in_memory && finish_calls.some == (in_memory != '0));

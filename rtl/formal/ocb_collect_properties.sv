@@ -1,6 +1,6 @@
-// ocb_collect: every message beat gives one beat, cut to its bytes, and every packet's last beat one finish, two clocks later,
-// with its flags, the sum of the packet's AD, and the sum of its message, padded; nothing else gives one, and nothing of
-// one packet gets into the next.
+// Properties of ocb_collect: every message beat outputs one beat, cut to its bytes. Every packet's last beat
+// outputs one finish two clocks later, with its flags, the sum of the packet's AD, and the padded sum of its
+// message. There are no other outputs, and packets do not mix.
 module ocb_collect_properties (
     input logic clk,
     input logic rst,
@@ -67,11 +67,11 @@ module ocb_collect_properties (
         .finish_error
     );
 
-    // ---- The packet so far, with the beat at hand.
+    // ---- The packet so far, including the current beat.
 
     logic begun = 1'b0;
-    logic under_way = 1'b0;  // a packet has begun, and has not ended
-    logic has_message = 1'b0;  // and had message
+    logic under_way = 1'b0;  // a packet has begun and not ended
+    logic has_message = 1'b0;  // the packet has had a message beat
     logic [127:0] hash, hash_next, sum, sum_next;
     logic [511:0] data;
     logic message, final_beat;
@@ -95,7 +95,7 @@ module ocb_collect_properties (
         end
     end
 
-    // Its sums as they will be in the next clock.
+    // Sums of the module as of the next clock.
     logic [127:0] next_hash, next_sum;
     always_comb begin
         next_hash = collect.hash;
@@ -107,7 +107,7 @@ module ocb_collect_properties (
         end
     end
 
-    // ---- What is to come out, one clock and two clocks later.
+    // ---- Expected outputs, one and two clocks later.
 
     logic message_1 = 1'b0, final_1 = 1'b0, final_2 = 1'b0, known_1 = 1'b0, known_2 = 1'b0;
     logic [511:0] data_1;
@@ -156,7 +156,7 @@ module ocb_collect_properties (
         if (in_valid) begin
             assume (in_start == !under_way);
             assume (in_bytes <= 7'd64);
-            // AD, then message, then what else there is.
+            // Order of a packet: AD, message, other beats.
             if (in_kind == MESSAGE) assume (in_first == !has_message);
             if (in_kind == AD) assume (!has_message);
             if (in_kind != MESSAGE && in_kind != AD) assume (in_final);
@@ -172,7 +172,7 @@ module ocb_collect_properties (
                 assert (finish_input == (base_2 ^ (finish_open ? sum_2 : '0)));
             end
             if (under_way && !has_message) assert (sum == '0);
-            // For the induction: the sums lie one clock behind.
+            // Inductive invariants: the sums of the module are one clock late.
             assert (collect.valid_1 || (!message_1 && !final_1));
             assert (!collect.valid_1 || known_1);
             assert (!under_way || known_1);

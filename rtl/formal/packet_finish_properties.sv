@@ -1,5 +1,6 @@
-// packet_finish, between queues: every packet gives one beat on m_tag, and its last beat, if it has one, leaves exactly
-// once and with the same verdict; what is offered stays; with willing receivers something always moves.
+// Properties of packet_finish, between queues: every packet outputs one beat on m_tag, and its last beat, if
+// it has one, leaves exactly once with the same verdict. An offered output is stable until taken. With ready
+// receivers there is always progress.
 module packet_finish_properties (
     input logic clk,
     input logic rst,
@@ -54,7 +55,7 @@ module packet_finish_properties (
         .m_tag_tuser
     );
 
-    // ---- The clock before: what a queue offered and was not taken stays, and so must what is offered here.
+    // ---- Values of the previous clock. What a queue offers is stable until taken, and so must be the outputs.
 
     logic begun = 1'b0;
     logic was_packet = 1'b0, was_verdict = 1'b0, was_result = 1'b0, was_beat = 1'b0;
@@ -68,12 +69,12 @@ module packet_finish_properties (
     assign axis_now = {m_axis_tlast, m_axis_tuser, m_axis_tkeep, m_axis_tdata};
     assign tag_now  = {m_tag_tuser, m_tag_tdata};
 
-    // ---- What the oldest packet has given so far.
+    // ---- Outputs of the oldest packet so far.
 
-    logic last_out = 1'b0;  // its last beat was used up
+    logic last_out = 1'b0;  // its last beat was consumed
     logic tag_out = 1'b0;  // its m_tag beat was taken
-    logic end_user;  // with which verdict the last beat left
-    logic end_shown = 1'b0;  // it did leave, and was not an empty one
+    logic end_user;  // verdict of the last beat
+    logic end_shown = 1'b0;  // the last beat was output and not empty
     logic ends, tags;  // in this clock
     assign ends = beat_valid && beat_ready && beat_last;
     assign tags = m_tag_tvalid && m_tag_tready;
@@ -106,9 +107,9 @@ module packet_finish_properties (
         end
     end
 
-    logic bad;  // what m_tag says of the oldest packet
-    logic judged;  // verdict and result of the oldest packet are there
-    logic all_there;  // and its last beat
+    logic bad;  // verdict of the oldest packet on m_tag
+    logic judged;  // verdict and result of the oldest packet are available
+    logic all_there;  // its last beat, too
     assign bad = m_tag_tuser[1:0] != '0;
     assign judged = packet_valid && verdict_valid && (packet_barren || result_valid);
     assign all_there = judged && (packet_barren || (beat_valid && beat_last));
@@ -116,7 +117,7 @@ module packet_finish_properties (
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // Queues keep what they offer.
+            // Environment assumptions: queues keep what they offer.
             if (was_packet) assume (packet_valid && packet_before == {packet_barren, packet_padded});
             if (was_verdict) assume (verdict_valid && verdict_before == verdict_error);
             if (was_result) assume (result_valid && result_before == {result_failed, result_tag});
@@ -125,7 +126,7 @@ module packet_finish_properties (
 
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
-            // Once each, and nothing is left of a packet that goes.
+            // Each output once, and nothing remains of a packet that leaves.
             if (ends) assert (packet_valid && !packet_barren && !last_out);
             if (tags) assert (packet_valid && verdict_valid && !tag_out);
             if (packet_pop) begin
@@ -135,15 +136,15 @@ module packet_finish_properties (
             end
             assert (result_pop == (packet_pop && !packet_barren));
             if (result_pop) assert (result_valid);
-            // One verdict, on both ports; no tag with an error.
+            // Both ports have the same verdict, and no tag with an error.
             if (m_axis_tvalid && m_axis_tlast) assert (m_axis_tuser == bad);
             if (m_axis_tvalid && !m_axis_tlast) assert (!m_axis_tuser);
             if (end_shown && m_tag_tvalid) assert (end_user == bad);
             if (m_tag_tvalid && m_tag_tuser[1]) assert (m_tag_tdata == '0 && m_tag_tuser == 3'b010);
             if (m_axis_tvalid) assert (m_axis_tkeep != '0 && (m_axis_tlast || m_axis_tkeep == '1));
-            // With all that it waits for, the oldest packet goes on.
+            // With all its inputs available, the oldest packet leaves.
             if (all_there && m_axis_tready && m_tag_tready && !last_out) assert (packet_pop);
-            // For the induction.
+            // Inductive invariants.
             assert (finish.last_gone == last_out && finish.tag_gone == tag_out);
             if (last_out) assert (judged && !packet_barren && !tag_out);
             if (tag_out) assert (judged && !last_out);

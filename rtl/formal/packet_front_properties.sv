@@ -1,9 +1,11 @@
-// packet_front: whatever comes in, each command is presented once, gives as many blocks as it says, of the right kinds
-// in the right order and with the stream's bytes, and gets one verdict, which is an error exactly if the command or its
-// stream was wrong; and the beats up to tlast, no more and no fewer, are used up for it, so that the next packet starts
-// with its own first beat. With willing neighbours something always moves.
+// Properties of packet_front, for every input:
+//   - Each command is presented once, and outputs its number of blocks, of the right kinds, in the right
+//     order and with the bytes of the stream. It gets one verdict, which is an error exactly if the command
+//     or its stream was wrong.
+//   - Exactly the beats up to tlast are consumed, so the next packet starts with its own first beat.
+//   - If the environment allows it, there is always progress.
 //
-// One command, any one, is followed by `chosen`. What comes before it is counted as it enters and leaves.
+// One symbolic command is tracked, from `choose` on, with a count of what is ahead of it.
 module packet_front_properties (
     input logic clk,
     input logic rst,
@@ -80,7 +82,7 @@ module packet_front_properties (
         .verdict_error
     );
 
-    // ---- What moves in this clock.
+    // ---- Transfers of this clock.
 
     logic enter, take, beat, give, judge;
     assign enter = s_cmd_tvalid && s_cmd_tready;
@@ -89,7 +91,7 @@ module packet_front_properties (
     assign give  = block_valid && block_ready;
     assign judge = verdict_valid && verdict_ready;
 
-    // ---- What the entering command means, said in another way than in packet_front.
+    // ---- Meaning of the command taken, formulated differently than in packet_front.
 
     logic known, legal, has_beats;
     assign known = s_cmd_slot == 4'd0 ? slot_loaded[0] : s_cmd_slot == 4'd1 ? slot_loaded[1] : 1'b0;
@@ -97,21 +99,21 @@ module packet_front_properties (
         (s_cmd_open ? s_cmd_message_bytes % 16 == 0 : s_cmd_message_bytes >= LEAST);
     assign has_beats = s_cmd_open || s_cmd_ad_bytes != '0 || s_cmd_message_bytes != '0;
 
-    // ---- Commands, blocks' ends, verdicts and streams' ends that are still to come.
+    // ---- Commands, last blocks, verdicts and ends of streams to come.
 
     logic [2:0] untaken = '0;
     logic [2:0] unfinished = '0;
     logic [2:0] unjudged = '0;
     logic [2:0] unread = '0;
 
-    // ---- The chosen command: its lengths, what comes before it, and how far it is.
+    // ---- The tracked command: its lengths, what is ahead of it, and its progress.
 
     logic chosen = 1'b0;
     logic is_legal, is_open, has_blocks;
     logic [15:0] ad, message;
     logic [2:0] takes_before, ends_before, verdicts_before, streams_before;
     logic is_taken, is_given, is_judged, is_read;
-    logic is_started;  // it has left packet_front's first half
+    logic is_started;  // it has left the first half of packet_front
     logic misfit;
     logic [13:0] given;  // its blocks so far
     logic [13:0] ad_end, message_end, total;
@@ -123,7 +125,7 @@ module packet_front_properties (
     assign last_message = message == '0 ? 5'd0 : 5'(1 + (message - 1) % 16);
     assign total = message_end + 14'(is_open);
 
-    // Its next block, and whether the beat at hand is as it should be.
+    // Expected next block, and whether the current beat matches.
     logic mine, reading, fits, last;
     logic [1:0] kind;
     logic [4:0] bytes;
@@ -144,7 +146,7 @@ module packet_front_properties (
     end
     assign fits = s_axis_tuser == kind && s_axis_tkeep == keep && s_axis_tlast == last;
 
-    // ---- The clock before.
+    // ---- Values of the previous clock.
 
     logic begun = 1'b0;
     logic was_command = 1'b0, was_block = 1'b0, was_verdict = 1'b0, was_beat = 1'b0;
@@ -152,7 +154,7 @@ module packet_front_properties (
     logic [135:0] block_before, block_now;
     logic error_before;
     logic [146:0] beat_before, beat_now;
-    logic [2:0] still = '0;  // clocks without any movement, though all neighbours are willing
+    logic [2:0] still = '0;  // clocks without a transfer, although the environment allows one
     assign command_now = {command_open, command_slot, command_ad_blocks, command_message_blocks,
                           command_last_ad_bytes, command_last_message_bytes, command_padded, command_error};
     assign block_now = {block_last, block_kind, block_bytes, block};
@@ -232,7 +234,7 @@ module packet_front_properties (
 
     always_comb begin
         if (!begun) assume (rst);
-        // Parts of up to four blocks; a longer one only counts on.
+        // Environment assumptions: parts of up to four blocks. Longer ones only count further.
         assume (s_cmd_ad_bytes < 16'd64 && s_cmd_message_bytes < 16'd64);
         if (was_beat) assume (s_axis_tvalid && beat_now == beat_before);
         if (begun && !rst) begin
@@ -241,7 +243,7 @@ module packet_front_properties (
             if (was_verdict) assert (verdict_valid && verdict_error == error_before);
             assert (still <= 3'd3);
 
-            // Nothing without cause.
+            // No output without a cause.
             if (take) assert (untaken != '0);
             if (give) assert (unfinished != '0);
             if (judge) assert (unjudged != '0);
@@ -258,10 +260,10 @@ module packet_front_properties (
                     assert (given < total);
                     assert (block_kind == kind && block_last == last && block_bytes == bytes);
                     assert (block == expected);
-                    // Block and beat go together, until tlast has come too early.
+                    // Blocks and beats correspond, until tlast has come too early.
                     if (!is_read) assert (beat && streams_before == '0);
                 end
-                // A beat of it that gives no block is one too many, or the command was refused.
+                // A beat without a block is an excess one, or its command was refused.
                 if (reading && beat) assert ((mine && give) || is_given);
                 if (judge && verdicts_before == '0 && !is_judged) begin
                     assert (is_taken && is_given);
@@ -269,7 +271,7 @@ module packet_front_properties (
                 end
             end
 
-            // For the induction: where things are.
+            // Inductive invariants: where the commands are.
             assert (!front.taken || front.held);
             assert (!(front.active && (front.barren || front.swallow)));
             if (front.active) begin
@@ -307,7 +309,7 @@ module packet_front_properties (
                     assert (!is_judged && is_given == !has_blocks && is_read == (total == '0));
                     assert (given == '0 && !misfit);
                 end else if (!is_judged && !(verdict_valid && verdicts_before == '0)) begin
-                    // Its blocks are being given, or its verdict still has to wait.
+                    // The command outputs blocks, or its verdict still has to wait.
                     assert (verdicts_before == 3'(verdict_valid));
                     assert (streams_before == '0 || (is_read && !has_blocks));
                     assert (has_blocks ? front.active : front.barren);

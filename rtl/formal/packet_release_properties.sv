@@ -1,7 +1,8 @@
-// packet_release: of any packet either all beats leave, unchanged, once and in order, or none; none of one that may not be
-// used or did not fit; nothing before the last beat came; what is offered stays.
+// Properties of packet_release: either all beats of a packet leave, unchanged, once and in order, or none.
+// None leaves of a packet that is marked bad or did not fit, and none before the packet's last beat has
+// arrived. An offered output is stable until taken.
 //
-// One beat, any one, is followed by `chosen`, with how many beats must leave before it.
+// One symbolic beat is tracked, from `choose` on, with the number of beats ahead of it.
 module packet_release_properties (
     input logic clk,
     input logic rst,
@@ -39,18 +40,18 @@ module packet_release_properties (
     );
 
     logic begun = 1'b0;
-    logic waiting = 1'b0;  // a beat was offered and not taken in the clock before
+    logic waiting = 1'b0;  // a beat was offered and not taken in the previous clock
     logic [9:0] offered;
     logic [9:0] in, out;
     logic push, pop;
 
-    // Counted here: beats that may leave, beats of the packet that is coming in, whether it is too long.
+    // Model: beats that may leave, beats of the incoming packet, and whether that is too long.
     logic [3:0] released = '0;
     logic [2:0] coming = '0;
     logic spilt = 1'b0;
     logic full_once;
 
-    // The beat that is followed: how many beats leave before it, and whether its packet is still coming in.
+    // The tracked beat: beats ahead of it, and whether its packet is still incoming.
     logic chosen = 1'b0;
     logic pending;
     logic [9:0] value;
@@ -76,7 +77,7 @@ module packet_release_properties (
             if (pop) ahead <= ahead - 1'b1;
             if (chosen && !pending && pop && ahead == '0) chosen <= 1'b0;
             if (full_once) begin
-                // No more than fits: the whole packet is dropped.
+                // The packet does not fit: all of it is dropped.
                 coming <= '0;
                 spilt  <= 1'b1;
                 if (pending) chosen <= 1'b0;
@@ -102,12 +103,12 @@ module packet_release_properties (
         end
     end
 
-    // too_long comes once for each packet, in the clock after it was found.
+    // too_long is high once per packet, in the clock after detection.
     logic spilt_before = 1'b0;
     always_ff @(posedge clk) spilt_before <= full_once && !rst;
 
     logic [2:0] stored;
-    logic [2:0] in_memory;  // of the released ones
+    logic [2:0] in_memory;  // released beats
     logic [2:0] place;
     assign stored = release_stage.write_at - release_stage.read_at;
     assign in_memory = release_stage.release_at - release_stage.read_at;
@@ -121,10 +122,10 @@ module packet_release_properties (
             if (chosen && !pending && ahead == '0 && m_axis_tvalid) assert (out == value);
             if (chosen && !pending) assert (ahead < released);
             if (chosen && pending) assert (ahead >= released && ahead < released + 4'(coming));
-            // A receiver that takes everything is never stuck, nor is the sender.
+            // Progress: neither a receiver that is always ready nor the sender gets stuck.
             if (!s_axis_tready && !full_once) assert (released != '0);
             assert (too_long == (release_stage.dropping && spilt_before));
-            // For the induction: where things are.
+            // Inductive invariants: where the beats are.
             assert (release_stage.dropping == spilt);
             assert (!spilt || (coming == '0 && in_memory == '0));
             assert (stored <= DEPTH && coming <= DEPTH && in_memory <= DEPTH);

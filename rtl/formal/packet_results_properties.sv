@@ -1,5 +1,5 @@
-// packet_results behind any mode that keeps to its credits: none of its FIFOs is given more than it holds, the verdicts'
-// included, no credit is made or lost, and what is offered stays.
+// Properties of packet_results with any mode that respects its credits: no FIFO overflows, including those of the
+// verdicts; credits are conserved; an offered output is stable until taken.
 module packet_results_properties (
     input logic clk,
     input logic rst,
@@ -65,13 +65,13 @@ module packet_results_properties (
         .m_tag_tuser
     );
 
-    // ---- The mode, as far as it matters here.
+    // ---- Model of the mode.
 
     logic begun = 1'b0;
-    logic [2:0] beats_away = '0;  // taken and not pushed yet
+    logic [2:0] beats_away = '0;  // taken and not yet pushed
     logic [2:0] packets_away = '0;
-    logic [2:0] ends = '0;  // opened packets' last beats that were pushed, and whose verdict was not
-    logic [2:0] opens = '0;  // opened packets' results that were pushed, and whose verdict was not
+    logic [2:0] ends = '0;  // last beats of opened packets that were pushed before their verdict
+    logic [2:0] opens = '0;  // results of opened packets that were pushed before their verdict
     logic end_push, open_push;
     assign end_push  = beat_push && beat_last && beat_open;
     assign open_push = result_push && result_open;
@@ -101,11 +101,11 @@ module packet_results_properties (
         end
     end
 
-    // ---- What is in the FIFOs; of two of them, in memory and at the output, what belongs to opened packets.
+    // ---- Contents of the FIFOs. For two of them, entries of opened packets in memory and at the output.
 
     logic [2:0] beats_inside, tags_inside, holds_inside, verdicts_inside, ends_inside, opens_inside;
-    logic [1:0] end_at, open_at;  // which places of the memories have one
-    logic beat_at, tag_at;  // where the memories are read
+    logic [1:0] end_at, open_at;  // memory entries that belong to one
+    logic beat_at, tag_at;  // read addresses of the memories
     for (genvar i = 0; i < DEPTH; i = i + 1) begin : g_place
         assign end_at[i]  = results.beats.memory[i][2:1] == 2'b11;
         assign open_at[i] = results.tags.memory[i][1];
@@ -126,7 +126,7 @@ module packet_results_properties (
     always_comb begin
         if (!begun) assume (rst);
         if (begun && !rst) begin
-            // What modes keep to.
+            // Environment assumptions.
             assume (!beat_take || beat_available);
             assume (!packet_take || packet_available);
             assume (!beat_push || beats_away != '0);
@@ -142,10 +142,10 @@ module packet_results_properties (
             assert (3'(results.packet_credits.count) + packets_away + tags_inside == DEPTH);
             if (was_axis) assert (m_axis_tvalid && axis_now == axis_before);
             if (was_tag) assert (m_tag_tvalid && tag_now == tag_before);
-            // A bad verdict on either port comes from one that was given.
+            // A verdict is available for each opened packet at the outputs.
             if (m_axis_tvalid && m_axis_tlast && results.open) assert (results.holds.m_valid);
             if (m_tag_tvalid && results.tag_open) assert (results.verdicts.m_valid);
-            // For the induction: where things are.
+            // Inductive invariants: where the entries are.
             assert (beat_available == (results.beat_credits.count != '0));
             assert (packet_available == (results.packet_credits.count != '0));
             assert (beats_away <= DEPTH && packets_away <= DEPTH && ends <= DEPTH && opens <= DEPTH);

@@ -1,4 +1,5 @@
-// ram_fifo, whose writer holds credits: what holds of every queue, and its counts are right.
+// Properties of ram_fifo, with a writer that holds credits: those of every queue (followed_entry), and
+// correct counts.
 module ram_fifo_properties (
     input logic clk,
     input logic rst,
@@ -31,7 +32,7 @@ module ram_fifo_properties (
     logic [2:0] in_memory;
     assign in_memory = fifo.write_at - fifo.read_at;
 
-    logic [2:0] outside;  // of the memory
+    logic [2:0] outside;  // entries outside the memory
     assign outside = 3'(fifo.fetched) + 3'(m_valid);
 
     logic pop;
@@ -61,11 +62,11 @@ module ram_fifo_properties (
 
     always_comb begin
         if (begun && !rst) begin
-            // What the writer's credits see to.
+            // Environment assumptions: the writer's credits.
             assume (!s_valid || held != DEPTH);
             assert (stored == held);
             assert (popped == pop);
-            // For the induction: where things are.
+            // Inductive invariants: where the entries are.
             assert (in_memory <= DEPTH && fifo.waiting == in_memory && fifo.some == (in_memory != '0));
             assert (in_memory + 3'(fifo.fetched) + 3'(m_valid) == held);
             if (chosen && ahead >= outside) assert (fifo.memory[2'(fifo.read_at+ahead-outside)] == value);

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Proves the properties of parts: each NAME_properties.sv here, and that its covers are reached.
+"""Proves the properties in each NAME_properties.sv, and checks that their covers are reachable.
 
 usage: run.py [--faults N | --sample-faults N] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
-NAME: only these, e.g. `stream_fifo`. SymbiYosys does the work, with k-induction, the native yosys of the
-Python package pyosys, and yices. Each proof must also find the faults that its mutations put into the part:
-there must be a counterexample, so that no proof holds for lack of anything to prove. A run can be limited to
-a sample of the faults, which the seed draws. The times are CPU seconds.
+NAME  only these proofs, e.g. `stream_fifo`
+
+Uses SymbiYosys with k-induction, the native yosys of the Python package pyosys, and yices. Each proof must
+also fail, with a counterexample, on each of its planted faults, which shows that it is not vacuous. The seed
+selects the sample if only some faults are planted. Times are CPU seconds.
 """
 
 import argparse
@@ -25,9 +26,9 @@ from seeds import add_seed, announced  # noqa: E402
 
 FORMAL = Path(__file__).resolve().parent
 RTL = FORMAL.parent
-TOOLS = Path(sys.executable).parent  # where pip puts commands
+TOOLS = Path(sys.executable).parent  # commands installed by pip
 
-# What SymbiYosys calls `yosys`, with `-ql LOG SCRIPT`.
+# The command `yosys` that SymbiYosys calls with `-ql LOG SCRIPT`.
 YOSYS = f"""#!{sys.executable}
 import sys
 from pyosys import libyosys
@@ -40,17 +41,17 @@ libyosys.run_pass(f"tee -q -o {{log}} script {{script}}", libyosys.Design())
 
 @dataclass(frozen=True)
 class Proof:
-    """Properties of some parts, and faults: what a source says, what it says instead, and which instance
-    shows it, if not the first."""
+    """Properties of some modules, with planted faults: source text, replacement, and the instance that finds
+    the fault, if not the first."""
 
     sources: tuple[str, ...]  # under rtl/
-    depth: int  # of the induction
-    cover: int  # clocks within which each cover, and each fault, is reached
+    depth: int  # induction depth
+    cover: int  # clocks within which each cover is reached and each fault is found
     mutations: tuple[tuple[str, str] | tuple[str, str, int], ...]
-    # Likewise, to make long pipes short for the covers and the faults; the proof is that of the long ones.
+    # Replacements that shorten long pipes for covers and faults. The proof itself uses the long ones.
     shrunk: tuple[tuple[str, str], ...] = ()
-    # How many instances, with other parameters, the properties have. Each is proven alone, by the parameter
-    # ONLY, since a solver takes several times as long for all together.
+    # Number of instances of the properties, with different parameters. Each is proved separately, selected by the
+    # parameter ONLY, since proving all together takes several times as long.
     instances: int = 0
 
 
@@ -506,7 +507,7 @@ read_slang --top {top} {options} {names}
 
 
 def make_tools(folder: Path) -> Path:
-    """A folder with the commands by the names that SymbiYosys and its parts call each other by."""
+    """Creates a folder of commands under the names that SymbiYosys and its tools expect."""
     folder.mkdir(parents=True, exist_ok=True)
     yosys = folder / "yosys"
     yosys.write_text(YOSYS)
@@ -520,12 +521,12 @@ def make_tools(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Task:
-    """A proof, or what shows that it proves something: the ways to its covers, the search for a fault."""
+    """A proof, the search for its covers, or the search for one of its faults."""
 
     name: str
-    mode: str  # SymbiYosys's
-    fault: int | None = None  # which of its mutations
-    only: int | None = None  # which of its instances
+    mode: str  # of SymbiYosys
+    fault: int | None = None  # index of the mutation
+    only: int | None = None  # index of the instance
 
     def label(self) -> str:
         what = self.mode if self.fault is None else f"fault{self.fault}"
@@ -539,13 +540,13 @@ class Task:
 
 
 def changed(task: Task, folder: Path) -> list[Path]:
-    """Copies of the sources, shrunk, and with the fault in the one where it belongs."""
+    """Writes copies of the sources, with shortened pipes and the task's fault; returns their paths."""
     proof = PROOFS[task.name]
     changes = proof.shrunk if task.fault is None else (*proof.shrunk, proof.mutations[task.fault][:2])
     texts = {source: (RTL / source).read_text() for source in proof.sources}
     for before, after in changes:
         if sum(text.count(before) for text in texts.values()) != 1:
-            sys.exit(f"not once in {proof.sources}: {before}")
+            sys.exit(f"fault's text must occur exactly once in {proof.sources}: {before}")
         texts = {source: text.replace(before, after) for source, text in texts.items()}
     folder.mkdir(parents=True, exist_ok=True)
     copies = []
@@ -556,7 +557,7 @@ def changed(task: Task, folder: Path) -> list[Path]:
 
 
 def run(task: Task, build: Path, environment: dict[str, str]) -> bool:
-    """Whether the proof holds, its covers are reached, or the fault is found."""
+    """Returns whether the proof holds, its covers are reached, or the fault is found."""
     proof = PROOFS[task.name]
     top = f"{task.name}_properties"
     script = build / f"{task.label()}.sby"
@@ -568,7 +569,7 @@ def run(task: Task, build: Path, environment: dict[str, str]) -> bool:
     script.write_text(
         SCRIPT.format(
             mode=task.mode,
-            # A way to a cover need not carry what only assertions read: that takes most of the solver's time.
+            # Covers do not need the logic that only assertions read, which takes most of the solver's time.
             also="chformal -assert -remove\n" if task.mode == "cover" else "",
             depth=proof.depth if task.mode == "prove" else proof.cover,
             top=top,
@@ -586,7 +587,7 @@ def run(task: Task, build: Path, environment: dict[str, str]) -> bool:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     said = log.read_text()
-    # Anything else, be it no verdict at all, is a failure.
+    # Any other result, including none, is a failure.
     verdict = "DONE (PASS, rc=0)" if task.fault is None else "DONE (FAIL, rc=2)"
     good = said.count(verdict) == 1 and (process.returncode == 0) == (task.fault is None)
     print(f"{task.says(good)} ({usage.ru_utime + usage.ru_stime:.1f} s)", flush=True)
@@ -602,7 +603,7 @@ def faults_of(name: str) -> list[Task]:
 
 
 def drawn(faults: list[Task], each: int | None, together: int | None, seed: int) -> list[Task]:
-    """The faults to plant: at most `each` of every proof, or `together` of all, or else every one."""
+    """Returns the faults to plant: at most `each` per proof, `together` in total, or all of them."""
     rng = random.Random(seed)
     if together is not None:
         return rng.sample(faults, min(together, len(faults)))
@@ -616,14 +617,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="(default: one a processor)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="(default: one per processor)")
     parser.add_argument("--build", type=Path, default=RTL.parent / "target" / "rtl-formal")
     sample = parser.add_mutually_exclusive_group()
     sample.add_argument(
-        "--faults", type=int, metavar="N", help="plant N random faults in each part (default: all)"
+        "--faults", type=int, metavar="N", help="plant N random faults per proof (default: all)"
     )
     sample.add_argument(
-        "--sample-faults", type=int, metavar="N", help="plant N random faults, of all parts together"
+        "--sample-faults", type=int, metavar="N", help="plant N random faults in total"
     )
     add_seed(parser)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *PROOFS])

@@ -1,9 +1,10 @@
-// slot_loader, of an engine that opens: the loads come one after another, each is written once with the key that was offered,
-// asks for its constant once and until that is granted, and only then its slot counts as loaded. The key's walk to the last
-// round key always ends. A key is refused, and counted, if and only if packets in the engine use its slot, which stays as it
-// is; so nothing of a slot is written, nor does it stop being loaded, while a packet in the engine uses it.
+// Properties of slot_loader, for an engine that opens:
+//   - Loads do not overlap. Each writes the offered key once, requests its constant once until that is
+//     granted, and only then its slot counts as loaded. Computing the last round key always ends.
+//   - A key is refused, and counted, if and only if packets in the engine use its slot. The slot then stays
+//     unchanged: no slot is written or loses its loaded state while a packet in the engine uses it.
 //
-// One slot, any one, is followed: `followed`.
+// One symbolic slot is tracked: `followed`.
 module slot_loader_properties (
     input logic clk,
     input logic rst,
@@ -52,24 +53,24 @@ module slot_loader_properties (
         .made
     );
 
-    // ---- How far the load is, as seen from outside.
+    // ---- Progress of the load, as seen from outside.
 
     localparam logic [2:0] NONE = 3'd0;
     localparam logic [2:0] TAKEN = 3'd1;
-    localparam logic [2:0] JUDGED = 3'd2;  // refused, or written
+    localparam logic [2:0] JUDGED = 3'd2;  // refused or written
     localparam logic [2:0] WALKS = 3'd3;
-    localparam logic [2:0] ASKS = 3'd4;  // its last round key is written too
-    localparam logic [2:0] WAITS = 3'd5;  // for the constant, which was granted
+    localparam logic [2:0] ASKS = 3'd4;  // its last round key has been written, too
+    localparam logic [2:0] WAITS = 3'd5;  // for the constant, which has been granted
 
     logic begun = 1'b0;
     logic [2:0] phase = NONE;
     logic [1:0] slot;
     logic [127:0] offered;
-    logic usable = 1'b0;  // the followed slot's newest load has ended
-    logic [7:0] flight = '0;  // packets in the engine that use the followed slot
-    logic began_before = 1'b0;  // one of them in the clock before
+    logic usable = 1'b0;  // the newest load of the tracked slot has ended
+    logic [7:0] flight = '0;  // packets in the engine that use the tracked slot
+    logic began_before = 1'b0;  // one of them began in the previous clock
     logic ended_before = 1'b0;
-    logic used_before = 1'b0;  // some packet used the followed slot then, or did until the clock before
+    logic used_before = 1'b0;  // a packet used the tracked slot in that clock, or until the clock before it
     logic [31:0] refusals = '0;
     logic [7:0] counted;
     logic begins_followed;
@@ -120,10 +121,10 @@ module slot_loader_properties (
         if (!begun) assume (rst);
         if (begun) assume (followed == followed_before);
         if (begun && !rst) begin
-            // What engines keep to: they grant what is asked, and answer once what they granted.
+            // Environment assumptions: engines grant only requests, and answer each grant once.
             assume (!make_ack || make);
             assume (!made || phase == WAITS);
-            // No command is taken for a slot that is being loaded, which engine_front's proof says.
+            // Environment assumption, proved for engine_front: no command is taken for a slot being loaded.
             assume (!begins || !loading || begins_slot != loading_slot);
             assume (!ends_followed || flight != '0);
             assume (flight < 8'd200);
@@ -150,11 +151,11 @@ module slot_loader_properties (
             if (loading) assert (loading_slot == slot && key == offered);
             assert (loaded[followed] == usable);
             if (loading && phase > JUDGED) assert (!loaded[loading_slot]);
-            // The walk: always at one place, and further than in the clock before.
+            // Computing the last round key: in one round at a time, and further than in the previous clock.
             if (phase == WALKS) assert ($onehot({write_last, loader.g_aes.g_walk.walk.made}));
             if (phase == WALKS && walking_before)
                 assert (write_last || loader.g_aes.g_walk.walk.made > walk_before);
-            // For the induction.
+            // Inductive invariants.
             if (phase != WALKS) assert (!write_last && loader.g_aes.g_walk.walk.made == '0);
             assert (loader.taken == (phase == TAKEN) && loader.asked == (phase == JUDGED) && phase <= WAITS);
             if (loading && phase > JUDGED && slot == followed) assert (!usable);

@@ -1,4 +1,4 @@
-// stream_fifo: what holds of every queue, and its counts are right.
+// Properties of stream_fifo: those of every queue (followed_entry), and correct counts.
 module stream_fifo_properties (
     input logic clk,
     input logic rst,
@@ -60,7 +60,7 @@ module stream_fifo_properties (
             assert (space == 3'(DEPTH) - held);
             assert (s_ready == (held != DEPTH));
             assert (popped == pop);
-            // For the induction: where things are.
+            // Inductive invariants: where the entries are.
             assert (fifo.stored + 3'(m_valid) == held);
             if (chosen && !(ahead == '0 && m_valid))
                 assert (fifo.memory[2'(fifo.read_at+ahead-3'(m_valid))] == value);
