@@ -51,7 +51,7 @@ module ghash_properties (
     logic loads = 1'b0;  // a load is in progress,
     logic [1:0] of_slot;  // of this slot,
     logic [127:0] key;  // with this key
-    logic [LANES-1:0] written = '0;  // per lane: the tracked power was written since the last load of its slot began
+    logic [LANES-1:0] written = '0;  // per lane: the tracked power was written in the last load of its slot
     logic take;
     logic makes;  // the product of the newest power and H is in flight
     logic [3:0] which;

@@ -50,8 +50,8 @@ class Proof:
     mutations: tuple[tuple[str, str] | tuple[str, str, int], ...]
     # Replacements that shorten long pipes for covers and faults. The proof itself uses the long ones.
     shrunk: tuple[tuple[str, str], ...] = ()
-    # Number of instances of the properties, with different parameters. Each is proved separately, selected by the
-    # parameter ONLY, since proving all together takes several times as long.
+    # Number of instances of the properties, with different parameters. Each is proved separately, selected by
+    # the parameter ONLY, since proving all together takes several times as long.
     instances: int = 0
 
 

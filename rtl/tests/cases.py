@@ -1,4 +1,4 @@
-"""Cases for cocotb: modules and the tests that they must pass, on Icarus or Verilator, several at a time."""
+"""Runs cocotb test modules on DUTs, with Icarus or Verilator, several at a time."""
 
 import argparse
 import hashlib
@@ -19,7 +19,7 @@ TIMESCALE = ("1ns", "1ps")
 
 @dataclass(frozen=True)
 class Case:
-    """A module with parameters, and the Python module of tests that it must pass."""
+    """A DUT with parameters, and the Python module with its tests."""
 
     name: str
     top: str
@@ -29,40 +29,40 @@ class Case:
     environment: dict[str, str] = field(default_factory=dict)
 
     def folder(self, build: Path) -> Path:
-        """Where the case's log and results go."""
+        """The folder of the case's log and results."""
         return build / self.name.replace(" ", "_")
 
 
 @dataclass(frozen=True)
 class Simulator:
-    """A simulator, and how it compiles an image."""
+    """A simulator, and its options for compiling an image."""
 
     name: str
     runner: Callable[[], Runner]
     version: Callable[[], str]
     arguments: tuple[str, ...]
-    sources: tuple[Path, ...] = ()  # in addition to the case's
-    plusargs: Callable[[int], Sequence[str]] = lambda _: ()  # by the seed
+    sources: tuple[Path, ...] = ()  # added to those of the case
+    plusargs: Callable[[int], Sequence[str]] = lambda _: ()  # of the simulation, from the seed
 
     def image(self, case: Case, build: Path) -> Path:
-        """The folder of an image. Cases with the same module and parameters share it."""
+        """The folder of the compiled image, shared by cases with the same DUT and parameters."""
         words = [case.top, *(f"{name}={value}" for name, value in case.parameters.items())]
         return build / self.name / "_".join(words)
 
 
 def listed(filelist: str) -> tuple[Path, ...]:
-    """The files of a list under rtl/filelists."""
+    """Returns the files of a list under rtl/filelists."""
     return tuple(RTL / file for file in (RTL / "filelists" / filelist).read_text().split())
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count(), help="cases run at a time (default: one a processor)"
+        "--jobs", type=int, default=os.cpu_count(), help="cases run at a time (default: one per processor)"
     )
 
 
 def build_once(folder: Path, sources: Sequence[Path], options: object, build: Callable[[], None]) -> None:
-    """Builds into a folder unless it has what was built of the same sources with the same options."""
+    """Builds into a folder, unless it was already built from the same sources with the same options."""
     digest = hashlib.sha256(repr(options).encode())
     for source in sources:
         text = source.read_bytes()
@@ -79,7 +79,7 @@ def build_once(folder: Path, sources: Sequence[Path], options: object, build: Ca
 
 
 def build_image(simulator: Simulator, case: Case, build: Path) -> str:
-    """What there is to say about a failure; nothing if there is an image."""
+    """Compiles the image of a case. Returns the error, or an empty string."""
     folder = simulator.image(case, build)
     log = folder / "log"
     sources = (*simulator.sources, *case.sources)
@@ -99,14 +99,14 @@ def build_image(simulator: Simulator, case: Case, build: Path) -> str:
     options = (simulator.version(), simulator.arguments, TIMESCALE, case.top, case.parameters)
     try:
         build_once(folder, sources, options, compile_sources)
-    # The runner ends the program when the compiler fails.
+    # The runner raises SystemExit if the compiler fails.
     except (RuntimeError, SystemExit) as error:
         return f"{error}\n{log.read_text()[-4000:]}"
     return ""
 
 
 def run(simulator: Simulator, case: Case, build: Path, seed: int) -> str:
-    """What there is to say about a failure; nothing if all tests passed."""
+    """Runs the tests of a case. Returns the error, or an empty string if all passed."""
     folder = case.folder(build)
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "log"
@@ -131,8 +131,8 @@ def run(simulator: Simulator, case: Case, build: Path, seed: int) -> str:
 
 
 def run_all(simulator: Simulator, cases: Sequence[Case], build: Path, jobs: int, seed: int) -> int:
-    """Runs the cases; how many failed."""
-    # The runner hands this search path on to the simulator.
+    """Runs the cases. Returns the number of failures."""
+    # The runner passes this search path on to the simulator.
     sys.path[:0] = dict.fromkeys(str(case.test.parent) for case in cases)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     build = build.resolve()

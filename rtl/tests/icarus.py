@@ -1,4 +1,4 @@
-"""Icarus, which knows unknown values, and compiles in seconds."""
+"""Icarus: simulates unknown values, and compiles in seconds."""
 
 import functools
 import subprocess

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Tests every building block of the hardware on its own, on Icarus.
-
-The AES pipes with their parameters, GF(2^128), GHASH, Serpent, and what the packets come in by.
+"""Tests the building blocks of the hardware separately, on Icarus: AES pipes, GF(2^128), GHASH, Serpent, and
+packet_front.
 
 usage: run_blocks.py [--all] [--seed SEED] [--jobs JOBS] [--build FOLDER] [NAME ...]
 
-NAME: run only the cases whose name contains one of them, e.g. `aes_decrypt ROUNDS=6`'s `aes_decrypt`.
+NAME  run only the cases whose name contains one of these, e.g. `aes_decrypt`
 """
 
 import argparse
@@ -23,7 +22,7 @@ from seeds import add_seed, announced  # noqa: E402
 TESTS = RTL / "tests"
 BLOCKS = TESTS / "blocks"
 
-# The AES pipes' parameters. Each pair of values is in the short run, each combination in the long one.
+# Parameters of the AES pipes. The short run covers all pairs of values, the long run all combinations.
 PIPES = {
     "ROUNDS": (10, 6),
     "KEYS": (1, 0, 2),
@@ -33,7 +32,7 @@ PIPES = {
 
 
 def sources(top: str) -> tuple[Path, ...]:
-    """Packages first; what is not used does no harm."""
+    """Returns the sources, packages first; they may include unused ones."""
     if (TESTS / "tops" / f"{top}.sv").exists():
         return RTL / "gf128/gf128_pkg.sv", TESTS / "tops" / f"{top}.sv"
     if top.startswith(("serpent", "packet")):
@@ -49,12 +48,12 @@ def case(top: str, test: str, **parameters: int) -> Case:
 
 
 def pairs(combination: tuple) -> set:
-    """The pairs of values that are in a combination, each with its place."""
+    """Returns all pairs of (position, value) in a combination."""
     return set(itertools.combinations(enumerate(combination), 2))
 
 
 def covering(factors: tuple[tuple, ...]) -> list[tuple]:
-    """Few combinations that have each pair of values, greedily: always the one with most new pairs."""
+    """Returns few combinations that cover all pairs of values, chosen greedily by the most new pairs."""
     combinations = list(itertools.product(*factors))
     missing = set().union(*map(pairs, combinations))
     chosen = []
@@ -65,7 +64,7 @@ def covering(factors: tuple[tuple, ...]) -> list[tuple]:
 
 
 def cases(everything: bool):
-    # The longest first.
+    # Longest first.
     for stages in (2, 4) if everything else (4,):
         yield case("ghash4", "ghash_test", SLOTS=16, STAGES=stages)
     for stages, slots in ((1, 16), (2, 16), (3, 16), (4, 16), (4, 1)):
@@ -99,7 +98,7 @@ def cases(everything: bool):
 
 
 def refused(build: Path) -> int:
-    """Parameters that no pipe has must not elaborate; how many do."""
+    """Checks that unsupported parameters do not elaborate. Returns the number of failures."""
     failed = 0
     for bad in ("ROUNDS=8", "KEYS=3", "SBOX=3", "SPLIT=2"):
         command = ["iverilog", "-g2012", "-s", "aes_encrypt", f"-Paes_encrypt.{bad}"]
@@ -112,7 +111,7 @@ def refused(build: Path) -> int:
 
 
 def rebuilt(build: Path) -> int:
-    """An image must be built again when a source or an option has changed, and only then; how many fail."""
+    """Checks that an image is rebuilt exactly when a source or option changes. Returns 1 on failure."""
     folder = build / "rebuilt"
     source = folder / "source.sv"
     (folder / "stamp").unlink(missing_ok=True)
@@ -124,7 +123,7 @@ def rebuilt(build: Path) -> int:
         build_once(folder, (source,), option, lambda change=(text, option): builds.append(change))
     good = builds == list(dict.fromkeys(changes))
     print(
-        f"{'ok' if good else 'FAILED':6} an image is built again when its source or an option has changed",
+        f"{'ok' if good else 'FAILED':6} an image is rebuilt when its source or an option changes",
         flush=True,
     )
     return int(not good)

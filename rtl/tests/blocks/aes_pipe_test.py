@@ -1,10 +1,10 @@
-"""aes_encrypt and aes_decrypt: known answers, and random blocks and keys against an independent model.
+"""Tests of aes_encrypt and aes_decrypt: known answers, and random blocks and keys against a model.
 
-Blocks go in with and without pauses; keys change at every distance that KEYS allows, the smallest most of
-all. Each result must come exactly LATENCY clocks after its block, with what was sent along.
+Blocks enter with and without pauses. Keys change at every distance that KEYS allows, most often the smallest.
+Each result must leave exactly LATENCY clocks after its block, with its side-band data.
 
-DUT, ROUNDS, KEYS, AHEAD, SPLIT come from the environment. With AHEAD=1 a key goes in one clock before its
-block, and all else stays the same.
+The environment contains DUT, ROUNDS, KEYS, AHEAD and SPLIT. With AHEAD=1 a key enters one clock before its
+block.
 """
 
 import os
@@ -24,7 +24,7 @@ BLOCKS = int(os.environ.get("BLOCKS", "80"))
 OPEN = os.environ.get("DUT") == "aes_decrypt"
 LATENCY = (2 if SPLIT else 1) * ROUNDS + 1 + AHEAD  # from the clock of the key
 
-# FIPS 197 appendices B and C.1: key, plain text, cipher text; and the state that they print after round 6.
+# FIPS 197 appendices B and C.1: key, plaintext, ciphertext, and the printed state after round 6.
 KNOWN = [
     (
         "2b7e151628aed2a6abf7158809cf4f3c",
@@ -48,12 +48,12 @@ def expected(key: bytes, block: bytes) -> bytes:
 
 
 def port_key(key: bytes) -> int:
-    """What in_key wants: the key, or the last round key for decryption."""
+    """Returns the value of in_key: the key, or the last round key for decryption."""
     return int.from_bytes(aes_model.round_keys(key, ROUNDS)[-1] if OPEN else key, "big")
 
 
 class Pipe:
-    """Drives the pipe clock by clock and checks every output against what is due in that clock."""
+    """Drives the pipe clock by clock and checks every output against the one due in that clock."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -61,7 +61,7 @@ class Pipe:
         self.due = {}
         self.checked = 0
         self.key = None
-        self.waiting = (0, 0, 0)  # what goes in one clock behind its key
+        self.waiting = (0, 0, 0)  # enters one clock after its key
         self.random = random.Random(f"{cocotb.RANDOM_SEED} {OPEN} {ROUNDS} {KEYS} {SPLIT}")
 
     async def start(self):
@@ -73,12 +73,12 @@ class Pipe:
         self.forget()
 
     def forget(self):
-        """What went in until the end of a reset must not come out."""
+        """Resets the pipe: inputs before the end of the reset must not come out."""
         self.due.clear()
         self.waiting = (0, 0, 0)
 
     async def clock(self, block=None, key=None, valid=None, new_key=0, result=None):
-        """One clock; inputs without a meaning are random."""
+        """Advances one clock. Unused inputs are random."""
         rng = self.random
         dut = self.dut
         user = rng.getrandbits(8)
@@ -115,7 +115,7 @@ class Pipe:
         assert not self.due
 
     async def send(self, block, key=None, result=None):
-        """A block, with a new key if one is given."""
+        """Enters a block, with a new key if one is given."""
         if key is not None:
             self.key = key
         if KEYS == 0 and key is not None:
@@ -160,7 +160,7 @@ async def random_blocks(dut):
             new_key = rng.random() < 0.7
         key = rng.randbytes(16) if new_key else None
         if KEYS == 1 and new_key and rng.random() < 0.2:
-            # A new key with no block.
+            # A new key without a block.
             pipe.key = key
             await pipe.clock(key=key, new_key=1)
             since_key = 1
@@ -177,7 +177,7 @@ async def random_blocks(dut):
 
 @cocotb.test(skip=KEYS != 1)
 async def every_key_distance(dut):
-    """Blocks without a pause, keys at each distance from the least to where one key is in the pipe alone."""
+    """Blocks without pauses, and key changes at each distance up to that with a single key in the pipe."""
     pipe = Pipe(dut)
     await pipe.start()
     for distance in (ROUNDS, ROUNDS, ROUNDS, *range(ROUNDS, LATENCY + 2)):

@@ -1,6 +1,6 @@
 """GF(2^128), x^128 = x^7 + x^2 + x + 1, from its definition.
 
-An element is an integer, bit i the coefficient of x^i.
+An element is an integer with bit i as the coefficient of x^i.
 """
 
 
@@ -20,13 +20,13 @@ def reversed_bits(a: int) -> int:
 
 
 def gcm_multiply(a: bytes, b: bytes) -> bytes:
-    """In GCM's order: the first bit of byte 0 is the coefficient of x^0 (SP 800-38D section 6.3)."""
+    """Multiplies in GCM's bit order: the first bit of byte 0 is the coefficient of x^0 (SP 800-38D, 6.3)."""
     product = multiply(*(reversed_bits(int.from_bytes(x, "big")) for x in (a, b)))
     return reversed_bits(product).to_bytes(16, "big")
 
 
 def ghash(key: bytes, blocks: list[bytes]) -> bytes:
-    """SP 800-38D section 6.4."""
+    """Returns GHASH (SP 800-38D section 6.4)."""
     y = bytes(16)
     for block in blocks:
         y = gcm_multiply(bytes(p ^ q for p, q in zip(y, block, strict=True)), key)

@@ -1,6 +1,6 @@
-"""The functions of gf128_pkg, and gf128_multiply, against the field's definition.
+"""Tests of the functions of gf128_pkg and of gf128_multiply against the field's definition.
 
-DUT and STAGES come from the environment.
+The environment contains DUT and STAGES.
 """
 
 import os
@@ -48,11 +48,11 @@ async def constant_multiples(dut):
 
 @cocotb.test(skip=DUT != "gf128_multiply")
 async def products(dut):
-    """A product every clock, each exactly STAGES clocks after its operands."""
+    """One product per clock, each exactly STAGES clocks after its operands."""
     Clock(dut.clk, 10, "ns").start()
     await FallingEdge(dut.clk)
     due = {}
-    # SP 800-38D's own example: test case 2 of the GCM submission, H times the first block of cipher text.
+    # Test case 2 of the GCM submission: H times the first block of ciphertext.
     pairs = [(0x66E94BD4EF8A2C3B884CFA59CA342B2E, 0x0388DACE60B6A392F328C2B971B2FE78)]
     known = {0: 0x5E2EC746917062882C85B0685353DEB7}
     single = [1 << i for i in range(128)]

@@ -1,10 +1,10 @@
-"""ghash (one block a clock) and ghash4 (four), against known answers and the definition.
+"""Tests of ghash (one block per clock) and ghash4 (four) against known answers and the definition.
 
-Packets of random lengths go in back to back or with pauses, each with the key of a random slot, while other
-slots are loaded. Each hash must come exactly STAGES + 4 clocks after its packet's last beat, with ghash4,
-whose powers are in block RAM, one more.
+Packets of random lengths enter back to back or with pauses, each with the key of a random slot, while other
+slots are loaded. Each hash must leave exactly STAGES + 4 clocks after its packet's last beat; with ghash4,
+whose powers are in block RAM, one clock later.
 
-DUT, STAGES and SLOTS come from the environment.
+The environment contains DUT, STAGES and SLOTS.
 """
 
 import os
@@ -22,7 +22,7 @@ LANES = 4 if DUT == "ghash4" else 1
 LATENCY = STAGES + (5 if LANES == 4 else 4)
 PACKETS = int(os.environ.get("PACKETS", "20" if LANES == 4 else "40"))
 
-# The GCM submission's test cases 2 and 4: H, the blocks of AD, cipher text and lengths, GHASH.
+# The GCM submission's test cases 2 and 4: H; the blocks of AD, ciphertext and lengths; GHASH.
 KNOWN = [
     (
         "66e94bd4ef8a2c3b884cfa59ca342b2e",
@@ -63,7 +63,7 @@ class Unit:
         self.dut.rst.value = 0
 
     async def clock(self, beat=None):
-        """One clock: a beat is (first, after, slot, blocks)."""
+        """Advances one clock. A beat is (first, after, slot, blocks)."""
         dut = self.dut
         rng = self.random
         first, after, slot, blocks = beat or (
@@ -93,7 +93,7 @@ class Unit:
             self.loading = None
 
     def load(self, slot, key):
-        """Starts loading; `keys` has the slot when it is done."""
+        """Starts loading a slot, which is added to `keys` when done."""
         assert self.dut.load_ready.value
         self.keys.pop(slot, None)
         self.dut.load_valid.value = 1
@@ -103,7 +103,7 @@ class Unit:
 
     async def loaded(self, slot, key):
         self.load(slot, key)
-        # The clock that takes the key.
+        # The clock in which the key is taken.
         await self.clock()
         for _ in range(LANES * STAGES * LATENCY + 4):
             if not self.loading:
@@ -118,7 +118,7 @@ class Unit:
             while rng.random() < pauses:
                 await self.clock()
             here = blocks[at : at + LANES]
-            # Lanes beyond the last block hold anything.
+            # Lanes after the last block are random.
             here = b"".join(here) + rng.randbytes(16 * (LANES - len(here)))
             if at == beats[-1]:
                 self.due[self.clocks + LATENCY] = wanted or gf128_model.ghash(self.keys[slot], blocks)
@@ -140,7 +140,7 @@ async def known_answers(dut):
         data = bytes.fromhex(text)
         blocks = [data[i : i + 16] for i in range(0, len(data), 16)]
         await unit.packet(slot, blocks, wanted=bytes.fromhex(wanted))
-        # Zeros in front change nothing.
+        # Leading zero blocks change nothing.
         await unit.packet(slot, [bytes(16)] * 3 + blocks, wanted=bytes.fromhex(wanted))
     await unit.drain()
     assert unit.checked == 2 * len(KNOWN)
@@ -152,7 +152,7 @@ async def every_short_length_back_to_back(dut):
     await unit.start()
     await unit.loaded(SLOTS - 1, unit.random.randbytes(16))
     most = 2 * LANES * STAGES + LANES + 2
-    # Four lanes are slow to simulate: every third length there.
+    # Four lanes simulate slowly: every third length only.
     lengths = range(1, most, 3 if LANES == 4 else 1)
     for length in lengths:
         await unit.packet(SLOTS - 1, [unit.random.randbytes(16) for _ in range(length)])
@@ -169,7 +169,7 @@ async def random_packets(dut):
         await unit.loaded(slot, rng.randbytes(16))
     for _ in range(PACKETS):
         if not unit.loading and len(unit.keys) == min(SLOTS, 3) and SLOTS > 3 and rng.random() < 0.3:
-            # Another slot, or anew one that is no longer in flight, is loaded in the pauses of what follows.
+            # Load another slot, or reload one no longer in flight, during the pauses of the next packets.
             free = [slot for slot in range(SLOTS) if slot not in unit.used[-12:]]
             unit.keys.pop(rng.choice(list(unit.keys)))
             unit.load(rng.choice(free), rng.randbytes(16))
@@ -184,13 +184,13 @@ async def random_packets(dut):
 
 
 @cocotb.test()
-async def reset_in_mid_packet(dut):
-    """A reset of one clock, so long after the first beats: nothing of them is in the hashes after it."""
+async def reset_in_the_middle_of_a_packet(dut):
+    """A one-clock reset, this long after the first beats: they must not affect later hashes."""
     unit = Unit(dut)
     await unit.start()
     rng = unit.random
     await unit.loaded(0, rng.randbytes(16))
-    # Four lanes are slow to simulate: there only the clock in which the first product is summed up.
+    # Four lanes simulate slowly: only the clock in which the first product is added.
     for clocks in [STAGES + 3] if LANES == 4 else range(STAGES + 7):
         await unit.packet(0, [rng.randbytes(16) for _ in range(3 * LANES)])
         unit.load(0, rng.randbytes(16))

@@ -1,8 +1,8 @@
-"""packet_front: random commands, streams that fit and streams that do not, pauses everywhere.
+"""Tests of packet_front: random commands, streams that match and streams that do not, pauses everywhere.
 
-Expected are: one command and one verdict for each command given, in order; as many blocks as the command
-says; the stream's bytes when it fits; an error when it does not, and the next packet whole. With no pauses,
-packets of two beats or more leave no clock without one.
+Expected: one command and one verdict for each command given, in order; the command's number of blocks; the
+bytes of a stream that matches; an error for one that does not, with the next packet intact. Without pauses,
+packets of two or more beats leave no idle clock.
 """
 
 import random
@@ -19,7 +19,7 @@ MESSAGE, AD, TAG = 0, 1, 2
 
 @dataclass
 class Packet:
-    """A command, the beats sent for it, and what must come of it."""
+    """A command, the beats sent for it, and the expected result."""
 
     open: bool
     slot: int
@@ -82,7 +82,7 @@ def spoil(rng: random.Random, packet: Packet, beats: list) -> None:
 
 
 def swap(data: bytes) -> int:
-    """A block as the mode sees it: byte 0 is high."""
+    """Returns a block in the order of the mode: byte 0 highest."""
     return int.from_bytes(data.ljust(BEAT, b"\0"), "big")
 
 

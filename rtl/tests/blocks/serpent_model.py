@@ -1,4 +1,4 @@
-"""Serpent by the book: tables, one nibble at a time. An independent model for the tests of rtl/serpent."""
+"""Serpent as specified: tables, one nibble at a time. An independent model for the tests of rtl/serpent."""
 
 BOXES = [
     [3, 8, 15, 1, 10, 6, 5, 11, 14, 13, 4, 2, 7, 0, 9, 12],
@@ -45,7 +45,7 @@ def linear_transform(x: list) -> list:
 
 
 def prekeys(key: bytes) -> list:
-    """w[-8] .. w[131]: the padded key, then what the recurrence makes of it."""
+    """Returns w[-8] .. w[131]: the padded key, and the words derived by the recurrence."""
     if len(key) < 32:
         key = (key + b"\1").ljust(32, b"\0")
     w = words(key)
@@ -66,5 +66,5 @@ def encrypt(key: bytes, block: bytes) -> bytes:
 
 
 def last_prekeys(key: bytes) -> bytes:
-    """w[124] .. w[131], little-endian: what decryption starts from."""
+    """Returns w[124] .. w[131], little-endian, the start of decryption."""
     return data(prekeys(key)[-8:])

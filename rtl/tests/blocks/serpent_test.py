@@ -1,11 +1,11 @@
-"""serpent_encrypt, serpent_decrypt and serpent_last_prekey against known answers and an independent model.
+"""Tests of serpent_encrypt, serpent_decrypt and serpent_last_prekey against known answers and an independent
+model.
 
-Known answers are every test of testvectors/serpent.json, the published ones included. Blocks go in without
-a pause or with pauses, keys change at every distance that KEYS allows: 33 clocks and a few more for the
-wavefront, every block with a key per block. The latency is exact: each result must come LATENCY = 33
-clocks after its block.
+The known answers are all of testvectors/serpent.json, which include the published ones. Blocks enter with and
+without pauses. Keys change at every distance that KEYS allows: 33 clocks and a few more for the wavefront,
+every block with a key per block. Each result must leave exactly LATENCY = 33 clocks after its block.
 
-DUT: serpent_encrypt, serpent_decrypt or serpent_last_prekey; KEYS: 0, 1 or 2 (both in the environment).
+The environment contains DUT (serpent_encrypt, serpent_decrypt or serpent_last_prekey) and KEYS (0, 1 or 2).
 """
 
 import json
@@ -38,7 +38,7 @@ def port_key(key: bytes) -> int:
 
 
 class Bench:
-    """Feeds one line a clock, (key or None, block or None), and keeps what came out and when."""
+    """Feeds one line per clock, (key or None, block or None), and records the outputs with their clocks."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -74,12 +74,12 @@ class Bench:
 
 
 def make_lines(rng, jobs: list) -> tuple:
-    """jobs: (key, inputs and outputs) in runs of one key. The lines, and what must come out when."""
+    """Returns input lines, and expected outputs with clocks, for jobs of (key, inputs and outputs)."""
     lines, expected = [], {}
     for key, pairs, gap in jobs:
         start = len(lines)
         if KEYS == 0:
-            # All in flight must be out before the load, and the load must be done before the first block.
+            # The pipe must be empty before the load, and the load complete before the first block.
             lines += (
                 [(None, False, None)] * LATENCY + [(key, True, None)] + [(None, False, None)] * (LATENCY - 1)
             )

@@ -1,5 +1,5 @@
-// Stands in for engine/cipher_lanes.sv where only clocks are counted: the same ports and latency, no cipher.
-// An engine's clocks do not depend on what its lanes compute, and this simulates a hundred times as fast.
+// Model of engine/cipher_lanes.sv for clock counts: same ports and latency, no cipher. An engine's clock
+// counts do not depend on the values in its lanes, and this model simulates a hundred times as fast.
 module cipher_lanes #(
     parameter int CIPHER = 0,
     parameter int INVERSE = 0,

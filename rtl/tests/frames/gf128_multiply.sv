@@ -1,4 +1,4 @@
-// Stands in for gf128/gf128_multiply.sv where only clocks are counted: the same ports and latency, no product.
+// Model of gf128/gf128_multiply.sv for clock counts: same ports and latency, no product.
 module gf128_multiply #(
     parameter int STAGES = 4
 ) (

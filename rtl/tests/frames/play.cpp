@@ -1,15 +1,16 @@
-// Plays frames through an engine without a pause, and says in which clocks they went in and came out. Built by run_frames.py
-// with MODEL (the class), HEADER (its header) and TAG_BESIDE.
+// Sends frames through an engine without pauses, and reports their clocks. Built by run_frames.py with MODEL (the class),
+// HEADER (its header) and TAG_BESIDE.
 //
-// A line of standard input is a case: opening, fresh, loads, size, ad, before, measured. It plays `before` frames, those
-// measured, and as many as before: frames of `ad` bytes of additional data and `size` bytes of message. If that is long, those
-// before and behind are short: they are there because the engine works ahead.
-//   opening  0 seals, 1 opens, with a tag behind each message, or with TAG_BESIDE on its own port all the time
-//   fresh    0: one slot, and nonces that count; 1: another slot for each frame, and random nonces
-//   loads    1: keys for two other slots are offered all the time
-// The answer is a line: clocks that `measured` frames took, from first beat to first beat, behind the first `before`;
-// keys loaded, and clocks meanwhile; of the first frame clocks from its first beat in to its first beat out, and from its
-// last beat in to its tag.
+// Each line of standard input is a case: opening, fresh, loads, size, ad, before, measured. It sends `before` frames, the
+// `measured` ones, and `before` frames again, with `ad` bytes of additional data and `size` bytes of message. If these are
+// long, the frames before and after are short; they are needed because the engine works ahead.
+//   opening  0: seal; 1: open, with a tag after each message, or with TAG_BESIDE always available on s_tag
+//   fresh    0: one slot and counter nonces; 1: a different slot for each frame and random nonces
+//   loads    1: keys for two other slots are offered continuously
+//
+// Each output line has: clocks of the `measured` frames, from first beat to first beat, after the first `before` frames;
+// keys loaded in the run, and its clocks; latency of the first frame from its first beat in to its first beat out, and
+// from its last beat in to its tag.
 #include HEADER
 #include <cstdint>
 #include <cstdio>
@@ -26,7 +27,7 @@ enum Part { MESSAGE, AD, TAG };
 
 struct Beat {
     Part part;
-    int bytes;  // of its part from this beat on
+    int bytes;  // remaining in its part, from this beat on
 };
 
 struct Case {
@@ -37,7 +38,7 @@ struct Frame {
     long first_in = -1, last_in = -1, first_out = -1, tag = -1;
 };
 
-// The frames of a case, and their beats.
+// Frames of a case, and their beats.
 class Sequence {
   public:
     explicit Sequence(const Case &wanted)
@@ -45,7 +46,7 @@ class Sequence {
 
     const Case wanted;
 
-    // The first that is measured; behind short ones it takes some of the case's own until they are through.
+    // First measured frame. After short frames, some frames of the case pass before the pipes hold only these.
     size_t first() const { return wanted.before + (is_long() ? 12 : 0); }
     size_t count() const { return first() + wanted.measured + 1 + wanted.before; }
     bool is_short(size_t frame) const {
@@ -180,7 +181,7 @@ class Bench {
         model->s_cmd_message_bytes = sequence.is_short(frame) ? BEAT : wanted.size;
         model->s_cmd_slot = wanted.fresh ? frame % 11 : 3;
         for (int i = 0; i < 3; i++) model->s_cmd_nonce[i] = wanted.fresh ? random() : 0;
-        // The nonce's last byte is its highest on the port.
+        // On the port, the last byte of the nonce is the highest.
         if (!wanted.fresh) model->s_cmd_nonce[2] = __builtin_bswap32(static_cast<uint32_t>(frame));
     }
 

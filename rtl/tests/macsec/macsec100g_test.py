@@ -1,4 +1,5 @@
-"""macsec100g: set by its registers, its two sides understand each other and scapy, and count alike."""
+"""Tests of macsec100g, set through its registers: its two sides interoperate with each other and with scapy,
+and their counters match."""
 
 import random
 import tomllib
@@ -27,7 +28,7 @@ SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 SLVERR = 2
 PORTS = ("controlled", "uncontrolled", "line")
 
-# A 100G MAC with 512 bits at 322 MHz. Frames have no FCS here: its time is added to that of the gap.
+# A 100G MAC with 512 bits at 322 MHz. Frames have no FCS here: its time is added to the gap.
 MAC_PERIOD_PS = 3104
 BITS_PER_PS = 0.1
 BESIDE_BYTES = 8 + 4 + 12  # preamble, FCS and gap
@@ -105,7 +106,7 @@ class Core:
         await self.command("set_sa")
 
     async def counted(self, slot: int, receive: bool) -> dict[str, int]:
-        """All that `read` copies."""
+        """Returns all values that `read` copies."""
         await self.select(slot, receive)
         await self.command("read")
         names = ("pn", "frames", "octets", "not_valid", "late")
@@ -115,14 +116,14 @@ class Core:
         }
 
     async def loop(self) -> None:
-        """The line's other end sends all back."""
+        """Loops the line back: the peer returns all frames."""
         while True:
             frame = await self.sinks["line"].recv()
             await self.sources["line"].send(AxiStreamFrame(bytes(frame.tdata), tuser=int(frame.tuser) << 1))
 
 
 @cocotb.test()
-async def both_sides_understand_each_other(dut: HierarchyObject) -> None:
+async def both_sides_interoperate(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
@@ -173,7 +174,7 @@ async def both_sides_understand_each_other(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def registers_answer_as_their_table_says(dut: HierarchyObject) -> None:
+async def registers_match_their_table(dut: HierarchyObject) -> None:
     core = Core(dut)
     await core.reset()
     for i, (name, register) in enumerate(REGISTERS.items()):
@@ -190,7 +191,7 @@ async def registers_answer_as_their_table_says(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
+async def zeroization_and_refused_keys_are_reported(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
@@ -199,7 +200,7 @@ async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
     await core.use(association, False)
     await core.load(association, False)
     assert await core.read("out_key_refused") == 1
-    # A key that is on its way while zeroise comes is overwritten too.
+    # A key in flight during zeroization is overwritten, too.
     dut.s_key_receive.value = 1
     dut.s_key_slot.value = 7
     dut.s_key_key.value = int.from_bytes(association.key, "little")
@@ -215,7 +216,7 @@ async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
         assert int(side.in_use.value) == 0
         for slot in range(16):
             assert int(side.engine.g_gcm.engine.keys.memory[slot].value) == 0
-    # Without a new key nothing comes into use, and nothing leaves.
+    # Without a new key no association comes into use, and nothing leaves.
     await core.use(association, False)
     assert await core.read("status", "in_use") == 0
     frame = some_frame(rng, association.sci[:6])
@@ -231,7 +232,7 @@ async def zeroise_and_refused_keys_are_told(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def an_association_that_reaches_the_threshold_is_told(dut: HierarchyObject) -> None:
+async def reaching_the_threshold_is_reported(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
@@ -257,15 +258,15 @@ async def an_association_that_reaches_the_threshold_is_told(dut: HierarchyObject
 
 
 @cocotb.test()
-async def a_line_is_full_each_way(dut: HierarchyObject) -> None:
-    """At a MAC's clock frames leave, and then are taken from a MAC, as fast as 100 Gbit/s carries them."""
+async def line_rate_in_each_direction(dut: HierarchyObject) -> None:
+    """At a MAC's clock, frames leave, and are accepted from a MAC, at 100 Gbit/s line rate."""
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut, ("controlled", "uncontrolled"), MAC_PERIOD_PS)
     to_line = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_line"), dut.clk, dut.rst)
     from_line = EthMacRx(
         MacBus.from_prefix(dut, "s_line"), dut.clk, dut.rst, ifg=BESIDE_BYTES - 8, speed=BITS_PER_PS * 1e12
     )
-    # The model begins with X, and asks at once for the ready that depends on what is offered.
+    # The MAC model starts with X, and immediately reads the ready signal that depends on its outputs.
     dut.s_line_tdata.value = 0
     dut.s_line_tuser.value = 0
     await core.reset()
@@ -273,7 +274,7 @@ async def a_line_is_full_each_way(dut: HierarchyObject) -> None:
     for receive in (False, True):
         await core.load(association, receive)
         await core.use(association, receive)
-    # The frames that a measurement begins and ends with are alike, and so equally long on their way.
+    # A measurement starts and ends with frames of equal size, which have equal latency.
     sizes = [rng.choice([*range(48, 200), 576, 1502]) for _ in range(LINE_FRAMES)]
     for i in (LINE_FRAMES // 4, LINE_FRAMES - 1):
         sizes[i] = 128
@@ -295,7 +296,7 @@ async def a_line_is_full_each_way(dut: HierarchyObject) -> None:
 
 
 def assert_full(frames: list[AxiStreamFrame], on_line: list[AxiStreamFrame]) -> None:
-    """From a frame like the last one to the last; the frames before it fill the pipes."""
+    """Checks line rate from a frame as long as the last one to the last. Earlier frames fill the pipes."""
     begin = next(i for i in range(len(frames) // 5, len(frames)) if len(on_line[i]) == len(on_line[-1]))
     took = frames[-1].sim_time_end - frames[begin].sim_time_end
     wanted = sum(len(frame) + BESIDE_BYTES for frame in on_line[begin + 1 :]) * 8 / BITS_PER_PS

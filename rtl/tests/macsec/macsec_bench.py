@@ -1,4 +1,4 @@
-"""What the benches of the MACsec cores have in common: associations as scapy knows them, settings, pauses."""
+"""Shared code of the MACsec testbenches: scapy associations, settings, pauses."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from cocotb.clock import Clock
 from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, RisingEdge
 
-logging.getLogger("scapy").setLevel(logging.ERROR)  # It warns of interfaces, of which it needs none.
+logging.getLogger("scapy").setLevel(logging.ERROR)  # it warns about missing interfaces, which are not needed
 from scapy.contrib.macsec import MACsecSA  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 from scapy.utils import RawPcapReader, RawPcapWriter  # noqa: E402
@@ -21,13 +21,13 @@ FRAMES = int(os.environ.get("MACSEC_FRAMES", "40"))
 SCIS = [bytes.fromhex(f"02000000000{i}000{i}") for i in range(4)]
 PERIOD_NS = 4
 ICV_BYTES = 16
-TCI, SL, PN, SCI, DATA = 14, 15, 16, 20, 28  # where they begin in a frame
+TCI, SL, PN, SCI, DATA = 14, 15, 16, 20, 28  # offsets in a frame
 SETTINGS = ("channel", "sa", "slot", "use", "extended", "sci", "pn", "base", "window")
 
 
 @dataclass
 class Association:
-    """A key of a channel; with `ssci` its packet numbers are extended."""
+    """A key of a channel. With `ssci` its packet numbers are extended."""
 
     channel: int
     sci: bytes
@@ -43,7 +43,7 @@ class Association:
 
     @property
     def base(self) -> int:
-        """Of the nonces."""
+        """The nonce base."""
         start = self.sci + bytes(4) if self.ssci is None else self.ssci + bytes(8)
         return int.from_bytes(start) ^ (0 if self.ssci is None else int.from_bytes(self.salt))
 
@@ -67,7 +67,7 @@ def key(i: int) -> bytes:
 
 
 def sealed_by(end: MACsecSA, frame: bytes) -> bytes:
-    """The frame under the end's number, which goes up."""
+    """Returns the frame sealed with the end's packet number, which is incremented."""
     sealed = bytes(end.encrypt(end.encap(Ether(frame))))
     end.pn += 1
     return sealed
@@ -78,11 +78,11 @@ def flipped(frame: bytes, at: int, bit: int = 0) -> bytes:
 
 
 def some_frame(rng: random.Random, source: bytes, data_bytes: int | None = None) -> bytes:
-    """A frame with so many bytes behind the addresses, or about as many as beats and blocks make special."""
+    """Returns a frame with this many bytes after the addresses; by default around beat and block limits."""
     if data_bytes is None:
         near = rng.choice((2, 20, 36, 47, 48, 52, 60, 64, 100, 112, 116, 128, 164, 180, 192, 256))
         data_bytes = max(2, near + rng.randint(-2, 2))
-    # Not one of EtherType MACsec, nor below 1536, which scapy takes for a length.
+    # Neither the EtherType of MACsec nor one below 1536, which scapy interprets as a length.
     return rng.randbytes(6) + source + b"\x08\x00" + rng.randbytes(data_bytes - 2)
 
 
@@ -92,7 +92,7 @@ def pauses(rng: random.Random, share: float) -> Iterator[bool]:
 
 
 class Bench:
-    """A core, reset, with nothing set."""
+    """A core after reset, without settings."""
 
     def __init__(self, dut: HierarchyObject) -> None:
         self.dut = dut
@@ -124,7 +124,7 @@ class Bench:
                 self.counts[name] = self.counts.get(name, 0) + int(getattr(self.dut, name).value)
 
     async def load(self, slot: int, key: bytes) -> None:
-        """Offers a key until it is taken."""
+        """Loads a key, and returns once it is taken."""
         self.dut.s_key_slot.value = slot
         self.dut.s_key_key.value = int.from_bytes(key, "little")
         self.dut.s_key_tvalid.value = 1
@@ -133,7 +133,7 @@ class Bench:
             await RisingEdge(self.dut.clk)
         self.dut.s_key_tvalid.value = 0
         await ClockCycles(self.dut.clk, 1)
-        # The next one is taken when this one is with the engine.
+        # The next key is taken once the engine has this one.
         while not self.dut.s_key_tready.value:
             await RisingEdge(self.dut.clk)
 
@@ -148,7 +148,7 @@ class Bench:
         await ClockCycles(self.dut.clk, 1)
 
     async def use(self, association: Association, window: int = 0, with_key: bool = True) -> None:
-        """Brings an association and its channel into use, on the receiving side with a window."""
+        """Puts an association and its channel into use, with a window on the receiving side."""
         if with_key:
             await self.load(association.slot, association.key)
         values = {
@@ -170,7 +170,7 @@ class Bench:
         return int(getattr(self.dut, f"read_{name}").value)
 
 
-# What cores and the command `sealcomb macsec` exchange (see run_macsec.py), by the channel's number.
+# Associations whose frames the cores exchange with `sealcomb macsec` (see run_macsec.py), by channel.
 EXCHANGED = [
     Association(0, bytes.fromhex("0200000000000000"), 1, bytes(range(16))),
     Association(1, bytes.fromhex("0200000000010001"), 2, bytes(range(16, 32)), pn=0xFFFF_0000),
@@ -187,7 +187,7 @@ EXCHANGED = [
 
 
 def sa_file() -> str:
-    """The associations as the command reads them."""
+    """Returns the associations as a configuration of `sealcomb macsec`."""
     lines = ["keys-are-public = true"]
     for association in EXCHANGED:
         lines += [
@@ -205,7 +205,7 @@ def sa_file() -> str:
 
 
 def some_frames(count: int, seed: int) -> list[bytes]:
-    """Frames of all exchanged associations, in turn."""
+    """Returns frames of the exchanged associations, in rotation."""
     rng = random.Random(seed)
     return [some_frame(rng, EXCHANGED[i % len(EXCHANGED)].sci[:6]) for i in range(count)]
 
@@ -221,8 +221,8 @@ def write_capture(path: Path, frames: list[bytes]) -> None:
             writer.write(frame)
 
 
-async def clocks_a_frame(dut: HierarchyObject, frames: int, stream: str = "m_axis") -> float:
-    """Between the ends of two frames that leave, for each of those between them."""
+async def clocks_per_frame(dut: HierarchyObject, frames: int, stream: str = "m_axis") -> float:
+    """Returns the average clocks between the ends of frames on an output stream."""
     valid, ready, ending = (getattr(dut, f"{stream}_{name}") for name in ("tvalid", "tready", "tlast"))
     ends: list[int] = []
     clock = 0
@@ -232,6 +232,6 @@ async def clocks_a_frame(dut: HierarchyObject, frames: int, stream: str = "m_axi
         if valid.value and ready.value and ending.value:
             ends.append(clock)
         assert clock < 100 * frames
-    # The pipes are full, of frames that come later too.
+    # Exclude the frames that fill and drain the pipes.
     first, last = frames // 3, frames - 1 - frames // 4
     return (ends[last] - ends[first]) / (last - first)

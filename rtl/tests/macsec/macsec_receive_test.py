@@ -1,4 +1,5 @@
-"""macsec_receive: opens what scapy seals, gives nothing of what is forged, late, replayed or malformed."""
+"""Tests of macsec_receive: it opens frames sealed by scapy, and outputs nothing of forged, late, replayed or
+malformed ones."""
 
 import os
 import random
@@ -19,7 +20,7 @@ from macsec_bench import (
     Association,
     Bench,
     Ether,
-    clocks_a_frame,
+    clocks_per_frame,
     flipped,
     key,
     pauses,
@@ -28,7 +29,7 @@ from macsec_bench import (
     some_frame,
 )
 
-FOLDER = os.environ.get("MACSEC_FOLDER")  # of what the command has sealed for run_macsec.py
+FOLDER = os.environ.get("MACSEC_FOLDER")  # frames that `sealcomb macsec` sealed for run_macsec.py
 SALT = bytes.fromhex("e630e81a48de86a21c66fa6d")
 
 
@@ -40,7 +41,7 @@ class Receive(Bench):
         self.uncontrolled = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_bypass"), dut.clk, dut.rst)
 
     async def send(self, frame: bytes, user: int = 0) -> None:
-        """`user` has the bit of a bad frame lowest."""
+        """Sends a frame. Bit 0 of `user` marks it as bad."""
         await self.line.send(AxiStreamFrame(frame, tuser=user))
 
     async def receive(self) -> AxiStreamFrame:
@@ -53,7 +54,7 @@ class Receive(Bench):
 
 
 @cocotb.test()
-async def frames_of_all_lengths_open_and_forged_ones_do_not(dut: HierarchyObject) -> None:
+async def opens_all_lengths_and_rejects_forgeries(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -72,7 +73,7 @@ async def frames_of_all_lengths_open_and_forged_ones_do_not(dut: HierarchyObject
         user = rng.randrange(2)
         sealed = sealed_by(ends[channel], frame)
         if rng.random() < 0.3:
-            # An address, user data, or the ICV.
+            # Address, user data or ICV.
             at = rng.choice(
                 (rng.randrange(12), rng.randrange(DATA, len(sealed)), len(sealed) - 1 - rng.randrange(16))
             )
@@ -96,7 +97,7 @@ async def frames_of_all_lengths_open_and_forged_ones_do_not(dut: HierarchyObject
 
 
 @cocotb.test(skip=FOLDER is None)
-async def what_the_library_seals_opens(dut: HierarchyObject) -> None:
+async def opens_frames_sealed_by_the_library(dut: HierarchyObject) -> None:
     bench = Receive(dut)
     await bench.reset()
     for association in EXCHANGED:
@@ -108,7 +109,7 @@ async def what_the_library_seals_opens(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
+async def rejects_replayed_and_late_numbers(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -117,7 +118,7 @@ async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
     end = association.other_end()
     plain = [some_frame(rng, SCIS[0][:6]) for _ in range(4)]
     sealed = [sealed_by(end, frame) for frame in plain]
-    # Each twice in a row, so that the second comes before the first is verified; then the first again.
+    # Each frame twice in a row: the second arrives before the first is verified. Then the first again.
     for frame in sealed:
         await bench.send(frame)
         await bench.send(frame)
@@ -127,7 +128,7 @@ async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
     await bench.expect_nothing()
     assert await bench.read(association.slot, "late") == 5
     assert await bench.read(association.slot, "pn") == 5
-    # A forged number does not move the lowest.
+    # A forged packet number does not raise the lowest acceptable one.
     await bench.send(flipped(sealed_by(end, plain[0]), PN, 6))
     await bench.send(sealed_by(end, plain[1]))
     assert bytes((await bench.receive()).tdata) == plain[1]
@@ -135,11 +136,11 @@ async def a_number_comes_once_and_not_late(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def the_window_is_as_long_as_it_is_set(dut: HierarchyObject) -> None:
+async def window_has_the_configured_length(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
-    start = 2**33 - 3  # across the border of the low half
+    start = 2**33 - 3  # crosses 2^32
     association = Association(1, SCIS[1], 0, key(1), pn=start, ssci=bytes([0, 0, 0, 7]), salt=SALT)
     await bench.use(association, window=8)
     end = association.other_end()
@@ -157,7 +158,7 @@ async def the_window_is_as_long_as_it_is_set(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -> None:
+async def invalid_sectags_are_dropped_and_counted(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -168,8 +169,8 @@ async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -
     sealed = sealed_by(end, plain)
     bad = [
         flipped(sealed, TCI, 7),  # version
-        flipped(sealed, TCI, 6),  # ES beside SC
-        flipped(sealed, TCI, 4),  # SCB beside SC
+        flipped(sealed, TCI, 6),  # ES with SC
+        flipped(sealed, TCI, 4),  # SCB with SC
         flipped(sealed, TCI, 3),  # C without E
         flipped(sealed, TCI, 2),  # E without C
         flipped(sealed, SL, 5),  # the length of a short frame
@@ -187,7 +188,7 @@ async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -
     await bench.send(flipped(sealed, TCI, 1))
     await bench.expect_nothing()
     assert (bench.counts["count_no_sci"], bench.counts["count_no_sa"]) == (1, 1)
-    # A frame that the MAC found bad, then the sound one, then a filled one.
+    # A frame marked bad by the MAC, then the valid one, then a padded one.
     await bench.send(sealed, 1)
     await bench.send(sealed)
     assert bytes((await bench.receive()).tdata) == plain
@@ -198,7 +199,7 @@ async def what_is_no_valid_sectag_is_dropped_and_counted(dut: HierarchyObject) -
 
 
 @cocotb.test()
-async def a_source_address_names_the_channel_of_an_end_station(dut: HierarchyObject) -> None:
+async def source_address_selects_the_channel_of_an_end_station(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -219,7 +220,7 @@ async def a_source_address_names_the_channel_of_an_end_station(dut: HierarchyObj
 
 
 @cocotb.test()
-async def other_protocols_go_to_the_uncontrolled_port(dut: HierarchyObject) -> None:
+async def other_protocols_leave_on_the_uncontrolled_port(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -243,12 +244,12 @@ async def other_protocols_go_to_the_uncontrolled_port(dut: HierarchyObject) -> N
 
 
 @cocotb.test()
-async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
+async def rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     associations = [Association(2, SCIS[2], an, key(an)) for an in range(3)]
-    # A receiver has the next key before the sender uses it.
+    # The receiver gets the next key before the sender uses it.
     for association in associations[:2]:
         await bench.use(association)
     ends = [association.other_end() for association in associations]
@@ -263,7 +264,7 @@ async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
+async def counters_start_at_0_with_each_key(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -278,14 +279,14 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
         assert [await bench.read(association.slot, name) for name in names] == [0, 0, 0, 0]
         end = association.other_end()
         sealed = [sealed_by(end, some_frame(rng, SCIS[0][:6], 100)) for _ in range(2)]
-        # Late when it comes, and late when it is verified; forged ones.
+        # Late on arrival, late at verification, and forged frames.
         for frame in (sealed[0], sealed[0], flipped(sealed[1], DATA), flipped(sealed[1], DATA, 1), sealed[1]):
             await bench.send(frame)
         for _ in sealed:
             await bench.receive()
         await bench.send(sealed[0])
         await bench.expect_nothing()
-        # They stay when the use ends, so that they can be read then.
+        # Counters remain readable after the use ends.
         await bench.set("sa", slot=association.slot, use=0)
         await bench.load(association.slot, key(7))
         assert [await bench.read(association.slot, name) for name in names] == [2, 200, 2, 2]
@@ -293,15 +294,15 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def a_late_frame_counts_for_the_key_that_it_came_under(dut: HierarchyObject) -> None:
-    """Though it waits behind others until the association has its next key."""
+async def late_frame_counts_for_the_key_it_arrived_under(dut: HierarchyObject) -> None:
+    """Although it waits behind other frames until the association has its next key."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
     association = Association(0, SCIS[0], 0, key(0), pn=5)
     await bench.use(association)
     late = Association(0, SCIS[0], 0, key(0)).other_end()
-    # Bad SecTAGs: while the first one is being dropped no more wait behind it than these, and then ours.
+    # Frames with bad SecTAGs: while the first is dropped, the others queue, followed by the late frame.
     bad = 16
     for data_bytes in (200 * 64, *(50 for _ in range(bad - 1))):
         sealed = sealed_by(late, some_frame(rng, SCIS[0][:6], data_bytes))
@@ -315,13 +316,13 @@ async def a_late_frame_counts_for_the_key_that_it_came_under(dut: HierarchyObjec
     await bench.set("sa", slot=association.slot, use=0)
     assert await bench.read(association.slot, "late") == 1
     await bench.use(Association(0, SCIS[0], 0, key(1)))
-    assert dut.c_valid.value and not dut.c_ready.value  # it waits still
+    assert dut.c_valid.value and not dut.c_ready.value  # it is still waiting
     await ClockCycles(dut.clk, 400)
     assert await bench.read(association.slot, "late") == 0
 
 
 @cocotb.test()
-async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
+async def clocks_per_frame_match_the_header(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Receive(dut)
     await bench.reset()
@@ -332,4 +333,4 @@ async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) ->
     for data_bytes, clocks in ((48, 3), (49, 3), (64, 3), (65, 3), (128, 4), (129, 4)):
         for _ in range(frames):
             await bench.send(sealed_by(end, some_frame(rng, SCIS[0][:6], data_bytes)))
-        assert await clocks_a_frame(dut, frames) == clocks, data_bytes
+        assert await clocks_per_frame(dut, frames) == clocks, data_bytes

@@ -1,4 +1,4 @@
-"""macsec_transmit: every frame on the line is, bit for bit, what scapy makes of the same one."""
+"""Tests of macsec_transmit: every frame on the line is identical to the one that scapy seals."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from macsec_bench import (
     SCIS,
     Association,
     Bench,
-    clocks_a_frame,
+    clocks_per_frame,
     key,
     pauses,
     sealed_by,
@@ -23,7 +23,7 @@ from macsec_bench import (
     write_capture,
 )
 
-FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # of what run_macsec.py has the command open
+FOLDER = Path(os.environ.get("MACSEC_FOLDER", "."))  # frames that run_macsec.py passes to `sealcomb macsec`
 
 
 class Transmit(Bench):
@@ -45,7 +45,7 @@ class Transmit(Bench):
 
 
 @cocotb.test()
-async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -> None:
+async def seals_all_lengths_like_scapy(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -80,7 +80,7 @@ async def frames_of_all_lengths_are_sealed_as_scapy_does(dut: HierarchyObject) -
 
 
 @cocotb.test()
-async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
+async def rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -104,7 +104,7 @@ async def a_rekey_under_traffic_loses_no_frame(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) -> None:
+async def sends_nothing_without_association_or_numbers(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -112,12 +112,12 @@ async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) ->
     await bench.send(0, frame)
     await bench.expect_nothing()
     assert bench.counts["count_no_sa"] == 1
-    # Without key it does not come into use.
+    # Without a key it does not come into use.
     await bench.use(Association(0, SCIS[0], 0, key(0)), with_key=False)
     await bench.send(0, frame)
     await bench.expect_nothing()
     assert bench.counts["count_no_sa"] == 2
-    # The last number of 32 bits, and none after it.
+    # The last 32-bit packet number, and none after it.
     last = Association(0, SCIS[0], 0, key(0), pn=0xFFFF_FFFF)
     await bench.use(last)
     end = last.other_end()
@@ -134,7 +134,7 @@ async def without_association_or_numbers_nothing_leaves(dut: HierarchyObject) ->
 
 
 @cocotb.test()
-async def the_uncontrolled_port_goes_in_between_as_it_is(dut: HierarchyObject) -> None:
+async def uncontrolled_frames_pass_unchanged(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -156,7 +156,7 @@ async def the_uncontrolled_port_goes_in_between_as_it_is(dut: HierarchyObject) -
 
 
 @cocotb.test()
-async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
+async def slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -171,7 +171,7 @@ async def a_slot_in_use_keeps_its_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
+async def key_comes_into_use_once(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -180,7 +180,7 @@ async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
     end = association.other_end()
     frame = some_frame(rng, SCIS[0][:6])
     for _ in range(2):
-        # Once more, in use: nothing changes.
+        # Set again while in use: nothing changes.
         await bench.use(association, with_key=False)
         await bench.send(0, frame)
         assert bytes((await bench.receive()).tdata) == sealed_by(end, frame)
@@ -192,7 +192,7 @@ async def a_key_comes_into_use_once(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
+async def counters_start_at_0_with_each_key(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -208,7 +208,7 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
         for _ in range(3):
             await bench.send(0, some_frame(rng, SCIS[0][:6], 100))
             await bench.receive()
-        # They stay when the use ends, so that they can be read then.
+        # Counters remain readable after the use ends.
         await bench.set("sa", slot=association.slot, use=0)
         await bench.load(association.slot, key(7))
         assert await bench.read(association.slot, "frames") == 3
@@ -218,7 +218,7 @@ async def counters_begin_at_0_under_each_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
+async def zeroization_leaves_no_key(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -236,7 +236,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     while dut.zeroising.value:
         await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 100)
-    # What was under way is sealed with the key that it had, what came later not at all.
+    # Frames in flight are sealed with their key; later frames are not sent.
     sealed = 0
     while not bench.line.empty():
         assert bytes(bench.line.recv_nowait().tdata) == sealed_by(end, frame)
@@ -247,7 +247,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
     await ClockCycles(dut.clk, 30)
     for slot in range(16):
         assert int(dut.engine.g_gcm.engine.keys.memory[slot].value) == 0
-    # The slot works again with a new key.
+    # With a new key the slot works again.
     await bench.use(Association(2, SCIS[2], 1, key(8)))
     fresh = Association(2, SCIS[2], 1, key(8)).other_end()
     await bench.send(2, frame)
@@ -255,7 +255,7 @@ async def zeroise_leaves_no_key(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) -> None:
+async def clocks_per_frame_match_the_header(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Transmit(dut)
     await bench.reset()
@@ -264,4 +264,4 @@ async def a_frame_costs_the_clocks_that_the_header_says(dut: HierarchyObject) ->
     for data_bytes, clocks in ((48, 2), (49, 3), (64, 3), (65, 3), (112, 3), (113, 4)):
         for _ in range(frames):
             await bench.send(0, some_frame(rng, SCIS[0][:6], data_bytes))
-        assert await clocks_a_frame(dut, frames) == clocks, data_bytes
+        assert await clocks_per_frame(dut, frames) == clocks, data_bytes

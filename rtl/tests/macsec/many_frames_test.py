@@ -1,7 +1,7 @@
-"""Many random frames through macsec100g and back, under keys that change, among all that a line may bring.
+"""Sends many random frames through macsec100g and back, with rekeys and line errors.
 
-In each round every channel gets the key of its next AN while its frames are on their way. Of what leaves
-some comes back as it is, and some changed, twice, late, with a bad SecTAG, for nobody, or spoiled by the MAC.
+In each round every channel gets the key of its next AN while its frames are in flight. Sent frames return
+unchanged, modified, twice, late, with a bad SecTAG, for an unknown association, or marked bad by the MAC.
 """
 
 import random
@@ -32,7 +32,7 @@ ROUND = 200
 CHANNELS = 4
 RECENT = 12
 COUNTERS = ("in_bad_tag", "in_no_sci", "in_no_sa", "in_untagged")
-# What happens on the line, and how often.
+# Events on the line, and their weights.
 EVENTS = {
     "nothing": 60,
     "forged": 10,
@@ -55,18 +55,18 @@ class Sealed:
 
 @dataclass
 class Keyed:
-    """An association, and what is known of it at its ends."""
+    """An association, and its expected state at both ends."""
 
     association: Association
     window: int
     end: MACsecSA
     lowest: int
     opened: int = 0
-    refused: int = 0  # late or not valid: which of them depends on how far the frames before are
+    refused: int = 0  # late or not valid, depending on the progress of earlier frames
     recent: deque[Sealed] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def opens(self, number: int) -> bool:
-        """Whether an unchanged frame of this number is opened, coming next."""
+        """Returns whether an unmodified frame with this number would be accepted next."""
         if number < self.lowest:
             self.refused += 1
             return False
@@ -79,7 +79,7 @@ def keyed(rng: random.Random, channel: int, an: int, sci: bytes) -> Keyed:
     association = Association(channel, sci, an, rng.randbytes(16))
     if rng.random() < 0.5:
         association.ssci, association.salt = rng.randbytes(4), SALT
-        # Soon across the border of the low half.
+        # Crosses 2^32 soon.
         association.pn = (rng.randrange(1, 2**31) << 32) - rng.randrange(1, ROUND // CHANNELS)
     else:
         association.pn = rng.choice((1, rng.randrange(1, 2**32 - 10 * ROUND)))
@@ -87,7 +87,7 @@ def keyed(rng: random.Random, channel: int, an: int, sci: bytes) -> Keyed:
 
 
 class Line:
-    """The line's other end, and what it must lead to."""
+    """The line's peer, and the expected results."""
 
     def __init__(self, core: Core, rng: random.Random) -> None:
         self.core = core
@@ -109,14 +109,14 @@ class Line:
         await self.put(sealed.sealed)
 
     async def release(self, now: int | None = None) -> None:
-        """What was held back until now; all without."""
+        """Sends the frames held back up to a point; by default all."""
         due = [entry for entry in self.held if now is None or entry[1] <= now]
         self.held = [entry for entry in self.held if entry not in due]
         for one, _, sealed in due:
             await self.put_sealed(one, sealed)
 
     async def turn(self, now: int) -> None:
-        """Takes a frame that leaves, checks it, and lets something come back."""
+        """Checks a sent frame, and returns something in response."""
         out = await with_timeout(self.core.sinks["line"].recv(), 40, "us")
         got = bytes(out.tdata)
         one = self.channels[out.tid][got[TCI] & 3]
@@ -145,7 +145,7 @@ class Line:
             self.counters["in_no_sci"] += 1
             await self.put(flipped(whole, rng.randrange(SCI, DATA), rng.randrange(8)))
         elif event == "no_sa":
-            # In use are the sender's AN and at most the next or the one before.
+            # Only the sender's AN, and the next or previous one, are in use.
             self.counters["in_no_sa"] += 1
             await self.put(flipped(whole, TCI, 1))
         elif event == "spoiled":
@@ -162,7 +162,7 @@ class Line:
 
 
 async def begin(core: Core, line: Line, one: Keyed) -> None:
-    """Receiving before sending, so that no frame is lost."""
+    """Puts the next key into use, on the receiving side first, so that no frame is lost."""
     line.channels[one.association.channel][one.association.an] = one
     for receive in (True, False):
         await core.load(one.association, receive)
@@ -176,7 +176,7 @@ async def next_keys(core: Core, line: Line, scis: list[bytes]) -> None:
 
 
 async def end_oldest(core: Core, line: Line) -> None:
-    """Ends the use of each channel's older association, whose counters must be right."""
+    """Takes the older association of each channel out of use, and checks its counters."""
     for known in line.channels:
         an = next(iter(known))
         one = known.pop(an)
@@ -226,4 +226,4 @@ async def many_frames(dut: HierarchyObject) -> None:
         await end_oldest(core, line)
     for name, value in line.counters.items():
         assert await core.read(name) == value, name
-    dut._log.warning("%d changes of keys; events: %s", changes, line.events)
+    dut._log.warning("%d rekeys; events: %s", changes, line.events)

@@ -1,7 +1,7 @@
-"""The cipher suites of macsec100g: with AES pyca's, with Serpent by the book.
+"""Reference models of macsec100g's cipher suites: pyca for AES, for Serpent models from the specifications.
 
-GCM is that of SP 800-38D, OCB3 that of RFC 7253, with nonces of 12 bytes and tags of 16. The models of
-Serpent and GF(2^128) are those of the tests of rtl/serpent and rtl/gf128.
+GCM follows SP 800-38D and OCB3 RFC 7253, with 12-byte nonces and 16-byte tags. The models of Serpent and
+GF(2^128) are shared with the tests of rtl/serpent and rtl/gf128.
 """
 
 import json
@@ -21,7 +21,7 @@ Seal = Callable[[bytes, bytes, bytes, bytes], bytes]  # key, nonce, additional d
 
 
 def blocks(data: bytes) -> list[bytes]:
-    """The last one may be shorter."""
+    """Splits data into blocks. The last one may be partial."""
     return [data[at : at + BLOCK] for at in range(0, len(data), BLOCK)]
 
 
@@ -48,7 +48,7 @@ def ocb3(encipher: Encipher, nonce: bytes, additional: bytes, message: bytes) ->
     l_dollar = doubled(l_star)
 
     def next_offset(offset: bytes, i: int) -> bytes:
-        """Of block i, from 1: L_ntz(i) is added."""
+        """Advances the offset to block i, from 1, by L_ntz(i)."""
         l_i = doubled(l_dollar)
         while i % 2 == 0:
             l_i, i = doubled(l_i), i // 2
@@ -97,7 +97,7 @@ class Suite:
     vectors: str  # known answers in testvectors/
 
 
-# By the parameter SUITE.
+# Index: parameter SUITE.
 SUITES = (
     Suite(16, with_aes(AESGCM), "aes128-gcm"),
     Suite(16, with_aes(AESOCB3), "aes128-ocb3-t128"),
@@ -107,7 +107,7 @@ SUITES = (
 
 
 def wrong_answers(suite: Suite, count: int) -> list[int]:
-    """Which of the first known answers the model does not give."""
+    """Returns the first known answers that the model fails."""
     tests = json.loads((VECTORS / f"{suite.vectors}.json").read_text())["tests"]
     wrong = []
     for test in tests[:count]:

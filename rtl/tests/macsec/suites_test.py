@@ -1,6 +1,6 @@
-"""macsec100g with each cipher suite, and with many channels: what it seals, opens and refuses.
+"""Tests of macsec100g with each cipher suite, and with many channels: sealing, opening, rejecting.
 
-SUITE and CHANNELS, as the core has them, are in the environment.
+The environment contains the core's SUITE and CHANNELS.
 """
 
 import os
@@ -13,20 +13,34 @@ from cocotb.handle import HierarchyObject
 from cocotb.triggers import ClockCycles, with_timeout
 from cocotbext.axi import AxiStreamFrame
 from macsec100g_test import SALT, Core
-from macsec_bench import DATA, ICV_BYTES, Association, clocks_a_frame, flipped, some_frame
+from macsec_bench import DATA, ICV_BYTES, Association, clocks_per_frame, flipped, some_frame
 from suites import SUITES, wrong_answers
 
 SUITE = int(os.environ["SUITE"])
 OCB3_AES = 1
 CHANNELS = int(os.environ["CHANNELS"])
 SHORT_BYTES = 48
-LENGTHS = (2, 16, 47, 48, 49, 64, 65, 80, 112, 113, 128, 192, 200)  # of user data, around blocks and beats
+LENGTHS = (
+    2,
+    16,
+    47,
+    48,
+    49,
+    64,
+    65,
+    80,
+    112,
+    113,
+    128,
+    192,
+    200,
+)  # bytes of user data, around block and beat limits
 MEASURED = 24  # frames
 KNOWN_ANSWERS = 12
 
 
 class End:
-    """An association's other end, by the standard (9.3 to 9.9, 14.7) and the suite's model."""
+    """The peer of an association, according to the standard (9.3 to 9.9, 14.7) and the suite's model."""
 
     def __init__(self, association: Association) -> None:
         self.association = association
@@ -35,7 +49,7 @@ class End:
     def sealed(self, frame: bytes) -> bytes:
         one = self.association
         data = frame[12:]
-        # SC, E and C; the length of short ones.
+        # SC, E and C; the length of short frames.
         tag = b"\x88\xe5" + bytes([0x2C | one.an, len(data) if len(data) < SHORT_BYTES else 0])
         header = frame[:12] + tag + (self.pn & 0xFFFF_FFFF).to_bytes(4) + one.sci
         nonce = (one.base ^ self.pn).to_bytes(12)
@@ -44,7 +58,7 @@ class End:
 
 
 def associations(rng: random.Random) -> list[Association]:
-    """Of the first, a middle and the last channel; one with extended numbers, soon across 2^32."""
+    """Returns one association of the first, a middle and the last channel; one of them soon crosses 2^32."""
     key_bytes = SUITES[SUITE].key_bytes
     made = [
         Association(channel, bytes([2, 0, 0, 0, 0, channel, 0, 1]), an, rng.randbytes(key_bytes), pn)
@@ -67,7 +81,7 @@ async def begun(dut: HierarchyObject, rng: random.Random) -> tuple[Core, list[As
 
 
 @cocotb.test()
-async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyObject) -> None:
+async def seals_like_the_reference_and_rejects_forgeries(dut: HierarchyObject) -> None:
     assert wrong_answers(SUITES[SUITE], KNOWN_ANSWERS) == []
     rng = random.Random(cocotb.RANDOM_SEED)
     core, made = await begun(dut, rng)
@@ -85,7 +99,7 @@ async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyO
         sealed = bytes(got.tdata)
         assert sealed.hex() == ends[which].sealed(frame).hex()
         assert got.tid == one.channel
-        # An address, the user data or the ICV, in turn for each association.
+        # Address, user data or ICV, in rotation for each association.
         end = len(sealed) - ICV_BYTES
         places = (range(12), range(DATA, end), range(end, len(sealed)))
         forged = flipped(sealed, rng.choice(places[i // len(made) % 3]), rng.randrange(8))
@@ -105,9 +119,9 @@ async def frames_are_sealed_as_by_others_and_forged_ones_refused(dut: HierarchyO
         assert await core.counted(one.slot, False) == counts | {"not_valid": 0}
 
 
-# To write over many slots takes Icarus an hour.
+# Overwriting many slots takes Icarus an hour.
 @cocotb.test(skip=CHANNELS > 4)
-async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject) -> None:
+async def slot_takes_its_next_key_and_zeroization_leaves_none(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     core, made = await begun(dut, rng)
     last = made[-1]
@@ -134,7 +148,7 @@ async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject)
     else:
         sealing, opening = dut.transmit.engine.g_ocb.engine, dut.receive.engine.g_ocb.engine
         kept = [(sealing.g_encrypt.keys, 0), (sealing.g_aux.keys, 0), (opening.g_aux.keys, 0)]
-        # What decryption begins with, of the key of zeros.
+        # Start of decryption for the key of zeros.
         if SUITE >= 2:
             first = int.from_bytes(serpent_model.last_prekeys(zeros), "little")
         else:
@@ -147,14 +161,14 @@ async def a_slot_gets_its_next_key_and_zeroise_leaves_none(dut: HierarchyObject)
 
 
 @cocotb.test(skip=SUITE != OCB3_AES)
-async def a_frame_costs_the_clocks_that_the_headers_say(dut: HierarchyObject) -> None:
-    """Each side's; the line brings what was sealed back. With GCM the two sides' own tests say so."""
+async def clocks_per_frame_match_the_headers(dut: HierarchyObject) -> None:
+    """Clock counts of both sides, with sealed frames looped back. The sides' own tests cover GCM."""
     rng = random.Random(cocotb.RANDOM_SEED)
     core = Core(dut)
     await core.reset()
     sci = bytes.fromhex("0200000000000001")
     for an, (data_bytes, sending, receiving) in enumerate(((48, 2, 3), (65, 3, 4), (113, 4, 4))):
-        # Numbers that differ in their low six bits alone, so that OCB3 asks for one Ktop.
+        # Packet numbers that differ only in the low six bits, so that OCB3 needs one Ktop.
         association = Association(0, sci, an, rng.randbytes(SUITES[SUITE].key_bytes), 64)
         for receive in (True, False):
             await core.load(association, receive)
@@ -162,10 +176,10 @@ async def a_frame_costs_the_clocks_that_the_headers_say(dut: HierarchyObject) ->
         for _ in range(MEASURED):
             frame = some_frame(rng, sci[:6], data_bytes)
             core.sources["controlled"].send_nowait(AxiStreamFrame(frame, tid=0, tuser=0))
-        assert await clocks_a_frame(dut, MEASURED, "m_line") == sending, data_bytes
+        assert await clocks_per_frame(dut, MEASURED, "m_line") == sending, data_bytes
         for _ in range(MEASURED):
             sealed = await with_timeout(core.sinks["line"].recv(), 40, "us")
             core.sources["line"].send_nowait(AxiStreamFrame(bytes(sealed.tdata), tuser=0))
-        assert await clocks_a_frame(dut, MEASURED, "m_controlled") == receiving, data_bytes
+        assert await clocks_per_frame(dut, MEASURED, "m_controlled") == receiving, data_bytes
         for _ in range(MEASURED):
             await core.sinks["controlled"].recv()

@@ -1,6 +1,6 @@
-"""tshark reads the frames that macsec_transmit put on the line.
+"""Checks with tshark the frames that macsec_transmit put on the line.
 
-All versions find each SecTAG and ICV. From 4.4 on they decrypt too, if the packet numbers have 32 bits.
+All versions dissect SecTAG and ICV. From 4.4 they also decrypt frames with 32-bit packet numbers.
 """
 
 import subprocess
@@ -9,7 +9,7 @@ from pathlib import Path
 from macsec_bench import EXCHANGED, ICV_BYTES, Association, read_capture
 
 TCI_OF_ALL = 0b001011  # SC, E, C
-SHORT_BYTES = 48  # user data of fewer bytes say so in the SecTAG
+SHORT_BYTES = 48  # fewer bytes of user data are encoded in the SecTAG
 NUMBERS = ("TCI", "AN", "SL", "PN", "SCI.port_identifier")
 SECTAG = (*(f"macsec.{name}" for name in NUMBERS), "macsec.SCI.system_identifier", "macsec.ICV")
 DECRYPTED = "macsec.decrypted_data"
@@ -26,19 +26,19 @@ class Tshark:
         return answer.stdout
 
     def fields(self, capture: Path, names: tuple[str, ...], *options: str) -> list[list[str]]:
-        """What the frames have in these fields, a row for each frame."""
+        """Returns these fields, one row per frame."""
         wanted = [word for name in names for word in ("-e", name)]
         answer = self._run("-r", str(capture), *options, "-T", "fields", *wanted)
         return [row.split("\t") for row in answer.splitlines()]
 
     def with_key(self, key: bytes) -> tuple[str, str]:
-        # 4.4 takes one key, later ones a table of them.
+        # 4.4 takes one key, later versions a table.
         one = "macsec.psk:" in self._run("-G", "currentprefs")
         return ("-o", f"macsec.psk:{key.hex()}" if one else f'uat:psk_config_data:{key.hex()},"sealcomb"')
 
 
 def sectag(association: Association, nth: int, plain: bytes, sealed: bytes) -> list[int | str]:
-    """What SECTAG's fields are in the association's nth frame."""
+    """Returns the expected SECTAG fields of the association's nth frame."""
     octets = len(plain) - 12
     return [
         TCI_OF_ALL,
@@ -52,7 +52,7 @@ def sectag(association: Association, nth: int, plain: bytes, sealed: bytes) -> l
 
 
 def tshark_reads(command: str, folder: Path) -> bool:
-    """Compares line.pcap, whose associations take turns, with plain.pcap."""
+    """Compares line.pcap, with its associations in rotation, with plain.pcap."""
     tshark = Tshark(command)
     line = folder / "line.pcap"
     plain = read_capture(folder / "plain.pcap")
@@ -66,14 +66,14 @@ def tshark_reads(command: str, folder: Path) -> bool:
         [*(int(value, 0) for value in row[:numbers]), *row[numbers:]] for row in tshark.fields(line, SECTAG)
     ]
     good = found == expected and tshark.fields(line, ("_ws.malformed",)) == [[""]] * len(plain)
-    told = f"tshark {tshark.version} finds the SecTAGs and ICVs of {len(plain)} frames"
+    summary = f"tshark {tshark.version} dissects SecTAGs and ICVs of {len(plain)} frames"
     if not tshark.decrypts:
-        told += "; it has no keys for MACsec, which 4.4 has"
+        summary += "; MACsec keys require 4.4"
     for channel, association in enumerate(EXCHANGED):
         if tshark.decrypts and association.ssci is None:
             data = [frame[12:].hex() if i % turns == channel else "" for i, frame in enumerate(plain)]
             rows = tshark.fields(line, (DECRYPTED,), *tshark.with_key(association.key))
             good = good and rows == [[octets] for octets in data]
-            told += f", decrypts {sum(map(bool, data))} of channel {channel}"
-    print(f"{'ok' if good else 'FAILED':6} {told}")
+            summary += f", decrypts {sum(map(bool, data))} of channel {channel}"
+    print(f"{'ok' if good else 'FAILED':6} {summary}")
     return good

@@ -1,8 +1,8 @@
-"""Any top with the streams of rtl/README.md, against files of known answers.
+"""Tests of any top with the ports of rtl/README.md against files of known answers.
 
-Keys, commands, packets, outputs and tags each pause at random. Sound packets come between ones that do not
-verify, ones whose stream does not fit the command, and illegal commands; the core is reset in mid-packet.
-Expected values come from the files alone. The environment says which top (see run_streams.py): TOP.
+Keys, commands, packets, outputs and tags pause at random. Valid packets are mixed with ones that do not
+verify, ones whose stream does not match the command, and illegal commands. The core is reset in the middle of
+a packet. Expected values come only from the files. The environment contains TOP (see run_streams.py).
 """
 
 import itertools
@@ -21,7 +21,7 @@ from cocotbext.axi.stream import define_stream
 from tops import TOPS, Top
 
 TOP: Top = TOPS[os.environ["TOP"]]
-PACKETS = int(os.environ.get("STREAM_PACKETS", "32"))  # answers for each test
+PACKETS = int(os.environ.get("STREAM_PACKETS", "32"))  # answers per test
 VECTORS = Path(__file__).resolve().parents[3] / "testvectors"
 MESSAGE, AD, TAG = 0, 1, 2
 LONGEST = 200  # bytes; Icarus is slow
@@ -42,7 +42,7 @@ CommandBus, CommandTransaction, CommandSource, _, _ = define_stream(
 
 @dataclass
 class Answer:
-    """A known answer, with the flag apart from the ciphertext."""
+    """A known answer, with the flag separated from the ciphertext."""
 
     key: bytes
     nonce: bytes
@@ -82,7 +82,7 @@ def read_answers() -> list[Answer]:
 
 @dataclass
 class Packet:
-    """What goes in, and what must come out."""
+    """A packet: inputs and expected outputs."""
 
     open: bool
     slot: int
@@ -92,7 +92,7 @@ class Packet:
     padded: bool
     tag: bytes | None
     fault: str | None = None
-    # Expected; of a packet that is not sound only the verdict.
+    # Expected outputs; only the verdict if the packet is not valid.
     output: bytes | None = None
     out_tag: bytes = bytes(16)
     user: int = 0
@@ -148,7 +148,7 @@ class Beat:
 
 
 class Bench:
-    """A top with all of its streams."""
+    """A top with drivers for all of its streams."""
 
     def __init__(self, dut, rng: random.Random):
         self.dut, self.rng = dut, rng
@@ -158,7 +158,7 @@ class Bench:
         self.input = AxiStreamSource(AxiStreamBus.from_prefix(dut, "s_axis"), dut.clk, dut.rst)
         self.output = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_axis"), dut.clk, dut.rst)
         self.tags = AxiStreamSink(AxiStreamBus.from_prefix(dut, "m_tag"), dut.clk, dut.rst)
-        # It would print each packet that a reset cuts short.
+        # Otherwise it prints each packet that a reset interrupts.
         self.input.log.setLevel(logging.ERROR)
         self.streams = (self.keys, self.commands, self.input, self.output, self.tags)
         self.width = len(dut.s_axis_tdata) // 8
@@ -234,7 +234,7 @@ class Bench:
         return sum(-(-len(part) // self.width) for part in parts) >= least
 
     async def receive(self, packet: Packet) -> None:
-        """Takes a packet's verdict and output, and checks them."""
+        """Receives the verdict and output of a packet, and checks them."""
         what = f"{packet}"
         verdict = await with_timeout(self.tags.recv(), 60, "us")
         user = verdict.tuser if isinstance(verdict.tuser, int) else verdict.tuser[-1]
@@ -243,7 +243,7 @@ class Bench:
         assert user == packet.user, f"m_tag_tuser {user}: {what}"
         assert bytes(verdict.tdata) == packet.out_tag, f"m_tag_tdata {bytes(verdict.tdata).hex()}: {what}"
         if packet.output is None:
-            # It may have output or not. What it has comes before the next packet's, and is marked.
+            # Output is optional. If present, it precedes the next packet's and is marked bad.
             return
         while packet.output:
             frame = await with_timeout(self.output.recv(compact=False), 60, "us")
@@ -253,11 +253,11 @@ class Bench:
             self.unsound -= 1
         if packet.output:
             assert gather(frame, self.width) == packet.output, what
-            # What did not verify before this packet can have no output any more.
+            # Earlier packets that did not verify have no further output.
             self.unsound = 0
 
     async def play(self, packets: list[Packet]) -> None:
-        """Sends packets back to back, and checks all that comes out."""
+        """Sends packets back to back, and checks all outputs."""
         for packet in packets:
             await self.send(packet)
         self.unsound = 0
@@ -268,7 +268,7 @@ class Bench:
         await self.rest()
 
     async def rest(self) -> None:
-        """Nothing but bad ends of unsound packets may come out any more."""
+        """Checks that only ends of bad packets remain to be output."""
         for stream in (self.output, self.tags):
             stream.clear_pause_generator()
             stream.pause = False
@@ -281,7 +281,7 @@ class Bench:
 
 
 def gather(frame: AxiStreamFrame, width: int) -> bytes:
-    """A frame's bytes; all beats but the last are full."""
+    """Returns the bytes of a frame. All beats except the last must be full."""
     kept = sum(frame.tkeep)
     assert frame.tkeep == [1] * kept + [0] * (len(frame.tkeep) - kept), "m_axis_tkeep has gaps"
     assert len(frame.tkeep) - kept < width, "a beat without bytes on m_axis"
@@ -289,7 +289,7 @@ def gather(frame: AxiStreamFrame, width: int) -> bytes:
 
 
 def groups(answers: list[Answer], rng: random.Random, count: int, together: int):
-    """Random answers, some together, with the slots of their keys; the last slot stays empty."""
+    """Returns random answers with the slots of their keys. The last slot stays empty."""
     while count > 0:
         group = rng.choices(answers, k=min(count, together))
         keys = list(dict.fromkeys(answer.key for answer in group))
@@ -299,8 +299,8 @@ def groups(answers: list[Answer], rng: random.Random, count: int, together: int)
 
 
 @cocotb.test()
-async def sound_and_forged_packets(dut):
-    """Packets back to back, with pauses on every stream and without."""
+async def valid_and_forged_packets(dut):
+    """Back-to-back packets, with and without pauses on every stream."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()
@@ -317,10 +317,10 @@ async def sound_and_forged_packets(dut):
 
 
 def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
-    """A packet of the answer that the core must refuse."""
+    """Returns a packet made from the answer that the core must reject."""
     makes = [opening]
-    # An opened packet has two beats, of which "early" leaves one out. An empty one has none when
-    # sealed: no kind or keep could be wrong, and beats that are late are the next packet's.
+    # "early" drops one of an opened packet's two beats. Sealing an empty packet takes no beat, so neither
+    # kind nor keep can be wrong, and excess beats belong to the next packet.
     has_beats = bool(answer.ad or answer.message)
     if fault != "early" and (has_beats or fault not in ("kind", "keep", "late")):
         makes.append(sealing)
@@ -336,11 +336,11 @@ def spoilt(answer: Answer, slot: int, fault: str, rng: random.Random) -> Packet:
 
 @cocotb.test()
 async def errors(dut):
-    """Each error is reported, and the next packet is right."""
+    """Each error is reported, and the next packet is correct."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()
-    # Of two beats at least, so that one can be missing.
+    # At least two beats, so that one can be missing.
     answers = [answer for answer in read_answers() if bench.has_beats(opening(answer, 0), least=2)]
     answers.sort(key=lambda answer: len(answer.message))
     faults = ["early", "late", "kind", "keep", "unloaded"] + ["illegal"] * bool(TOP.illegal)
@@ -359,8 +359,8 @@ async def errors(dut):
 
 
 @cocotb.test()
-async def reset_in_mid_packet(dut):
-    """A reset forgets everything but what comes after it."""
+async def reset_in_the_middle_of_a_packet(dut):
+    """A reset discards all earlier inputs."""
     rng = random.Random(cocotb.RANDOM_SEED)
     bench = Bench(dut, rng)
     await bench.reset()

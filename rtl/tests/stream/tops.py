@@ -1,4 +1,4 @@
-"""The tops that the stream tests know. A new one is an entry of TOPS."""
+"""Tops of the stream tests. To add one, add an entry to TOPS."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,18 +10,18 @@ def as_it_is(data: bytes) -> bytes:
 
 @dataclass
 class Top:
-    """A top, and how a file of known answers looks on its wires."""
+    """A top, and the mapping of known answers to its ports."""
 
     module: str
     filelist: str
     vectors: tuple[str, ...]  # file names under testvectors/
     parameters: dict[str, int] = field(default_factory=dict)
-    nonce: Callable[[bytes], bytes] = as_it_is  # what s_cmd_nonce carries; what is missing is zero
-    key: Callable[[bytes], bytes] = as_it_is  # what s_key_key carries
-    nonce_bytes: int | None = None  # tests with other nonces are left out; None: any
-    flagged: bool = False  # ciphertexts end with a byte that tells whether the last block was padded
+    nonce: Callable[[bytes], bytes] = as_it_is  # value of s_cmd_nonce, zero-extended
+    key: Callable[[bytes], bytes] = as_it_is  # value of s_key_key
+    nonce_bytes: int | None = None  # answers with other nonces are skipped; None: any
+    flagged: bool = False  # the ciphertext ends with a flag byte: last block padded
     slots: int = 16
-    # Lengths that must be refused: open, bytes of additional data, bytes of the message part.
+    # Lengths that must be rejected: open, bytes of additional data, bytes of the message part.
     illegal: tuple[tuple[bool, int, int], ...] = ()
 
 

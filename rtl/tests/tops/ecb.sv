@@ -1,9 +1,9 @@
-// AES-128 ECB behind the contract's ports: the least that a top can be. It tests the shared parts and the test benches
-// themselves, and shows how they fit together; it is no mode that anyone should use.
+// AES-128 ECB with the ports of a mode core: a minimal top that tests the shared parts and the testbenches.
+// Do not use it as a mode.
 //
-// Whole blocks, no additional data, no tag. Latency from s_axis to m_axis: LATENCY of the pipes and two clocks of the
-// FIFO. Throughput: a block a clock. A slot's key is ready some 12 clocks after its handshake, and no other key is
-// taken and no command begins until then.
+// Whole blocks, no additional data, no tag. Latency from s_axis to m_axis: LATENCY of the pipes plus two
+// clocks of the FIFO. Throughput: one block per clock. A slot is ready about 12 clocks after its key's
+// handshake; until then no other key is taken and no command starts.
 module ecb #(
     parameter int SLOTS = 16,
     parameter int FIFO  = 32
@@ -47,7 +47,7 @@ module ecb #(
 
     logic [SLOTS-1:0] slot_loaded;
 
-    // ---- Keys: the last round key is made when a slot is loaded.
+    // ---- Keys: the last round key is computed when a slot is loaded.
 
     logic [127:0] keys[0:15];
     logic [127:0] last_keys[0:15];
@@ -88,7 +88,7 @@ module ecb #(
         end
     end
 
-    // ---- Packets in: one at a time, since a block needs its packet's slot.
+    // ---- Input: one packet at a time, since a block needs its packet's slot.
 
     logic command_valid;
     logic command_ready;
@@ -171,7 +171,7 @@ module ecb #(
         else running <= (command_valid && command_ready) || (running && !verdict_valid);
     end
 
-    // ---- The pipes. They have the same latency, and at most one of them takes a block in a clock.
+    // ---- Pipes: equal latency; at most one of them takes a block per clock.
 
     logic seal_out_valid;
     logic open_out_valid;
@@ -210,8 +210,8 @@ module ecb #(
         .out_user(open_last)
     );
 
-    // ---- Out. A packet's verdict was known long before its last block leaves a pipe; two FIFOs keep the order of
-    // those that are still to be said on m_tag, and of those of packets with blocks.
+    // ---- Output. A packet's verdict is known long before its last block leaves a pipe. Two FIFOs hold the
+    // verdicts that are still to be sent on m_tag, and those of packets with blocks.
 
     logic verdict_stored;
     logic last_verdict;
@@ -278,7 +278,7 @@ module ecb #(
     assign m_axis_tdata = bytes_pkg::swap128(out_block);
     assign m_axis_tkeep = 16'hffff;
 
-    // Verdicts may wait for m_tag for as long as they like: no command is taken when there is no room for another.
+    // Verdicts may wait for m_tag indefinitely: no command is taken without room for its verdict.
     stream_fifo #(
         .WIDTH(1),
         .DEPTH(32)

@@ -1,4 +1,4 @@
-// The functions of gf128_pkg as ports, for their test.
+// Ports for testing the functions of gf128_pkg.
 module gf128_functions (
     input  logic [127:0] in,
     output logic [127:0] double_be,
