@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A sealed link between two network namespaces on this machine, with a key management entity at each end.
+"""Demonstrate sealcomb-link between two network namespaces on this machine, with a key management entity at each end.
 
 usage: demo.py [--binaries FOLDER] [--seconds N]
 
     host a: 10.99.0.1 ── sealcomb-link ═══ ESP in UDP ═══ sealcomb-link ── 10.99.0.2 :host b
                               │           192.0.2.0/24           │
-                         sealcomb-kme    (the same stream)   sealcomb-kme
+                         sealcomb-kme   (shared key stream)  sealcomb-kme
 
-The key changes every second, of the KMEs; each step says what it does. Needs root, `cargo build -p sealcomb-link
--p sealcomb-kme`, and no network. Where there can be no namespaces, it says so and that is all.
+The link rekeys every second with keys from the KMEs. Requires root and `cargo build -p sealcomb-link -p sealcomb-kme`,
+but no network access. Prints the reason and exits with status 0 if network namespaces are unavailable.
 """
 
 import argparse
@@ -27,8 +27,16 @@ def say(what: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binaries", type=Path, default=HERE.parents[1] / "target/debug", metavar="FOLDER")
-    parser.add_argument("--seconds", type=float, default=3, metavar="N")
+    parser.add_argument(
+        "--binaries",
+        type=Path,
+        default=HERE.parents[1] / "target/debug",
+        metavar="FOLDER",
+        help="folder of the commands (default: target/debug)",
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=3, metavar="N", help="pause between the two pings (default: 3)"
+    )
     arguments = parser.parse_args()
     binaries = arguments.binaries.resolve()
     if reason := net.why_not():
@@ -36,11 +44,11 @@ def main() -> int:
         return 0
     with net.folder() as folder, net.hosts() as hosts:
         a = hosts[0]
-        say("certificates, and two entities that share a key stream")
+        say("create certificates and start two KMEs that share a key stream")
         kmes = net.Kmes(binaries / "sealcomb-kme", hosts, folder)
         for i in (0, 1):
             kmes.start(i)
-        say("the configuration of host a; host b's is its mirror image")
+        say("configuration of host a; that of host b mirrors it")
         tables = '[rekey]\nevery = "1s"'
         links = [
             net.Link(binaries / "sealcomb-link", host, folder, net.config(i, kmes.keys(i), tables=tables))
@@ -51,16 +59,16 @@ def main() -> int:
             link.start()
         for link in links:
             net.until("a key", link.is_up)
-        say("through the tunnel")
+        say("ping through the tunnel")
         print(a.run("ping", "-c", "3", "-i", "0.3", net.TUNNEL_V4[1]).strip())
-        say(f"{arguments.seconds:g} seconds later")
+        say(f"ping again {arguments.seconds:g} seconds later, after further rekeys")
         time.sleep(arguments.seconds)
         print(a.run("ping", "-q", "-c", "3", "-i", "0.3", net.TUNNEL_V6[1]).strip())
-        say("sealcomb-link status, at host a")
+        say("sealcomb-link status on host a")
         print(a.run(str(links[0].binary), "status", str(links[0].config)).strip())
         changes = links[0].status()["key_changes"]
         lost = links[0].counters()["out_sent"] - links[1].counters()["in_delivered"]
-        print(f"\n{changes} keys, {lost} packets lost")
+        print(f"\n{changes} keys used, {lost} packets lost")
         return 0 if changes > 1 and lost == 0 else 1
 
 

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# Recipes for the live link.
+# Recipes for sealcomb-link.
 
-word link "" "run_suite link" "The live link: its tests in network namespaces, and the demonstration."
-word link-long "" "run_suite link-long" "The link's long tests: 10 000 rekeys, 100 000 forged and replayed packets, an hour's soak."
+word link "" "run_suite link" "sealcomb-link: tests in network namespaces, and the demonstration."
+word link-long "" "run_suite link-long" "sealcomb-link: long tests (10 000 rekeys, 100 000 forged and replayed packets, a one-hour soak)."
 
-# Both run the commands that the tests of their crates have built.
+# Both use the commands that `build_tests` has built.
 
 # test_link [--long]
 test_link() {

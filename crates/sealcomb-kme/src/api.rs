@@ -1,4 +1,4 @@
-//! The interface of ETSI GS QKD 014 v1.1.1: section 5 has the methods, section 6 the data formats.
+//! The REST interface of ETSI GS QKD 014 v1.1.1: methods (section 5) and data formats (section 6).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +20,10 @@ use crate::config::Config;
 use crate::stream::{Delivered, NamedKey, Saes, Stream};
 use crate::tls::Caller;
 
-/// Bits of the shortest and the longest key.
+/// Minimum and maximum key size in bits.
 const SIZES: (u64, u64) = (64, 1024);
 
-/// An entity with its part of the stream.
+/// A KME.
 pub struct Entity {
     config: Config,
     state: Mutex<EntityState>,
@@ -32,15 +32,15 @@ pub struct Entity {
 struct EntityState {
     stream: Stream,
     delivered: Delivered,
-    /// Keys in store, and since when.
+    /// Number of stored keys at the time `since`.
     stored: f64,
     since: Instant,
-    /// What `repeat` gives again.
+    /// The key that the fault `repeat` delivers.
     last: Option<(Uuid, String)>,
 }
 
 impl Entity {
-    /// With a full store.
+    /// Creates a KME with a full key store.
     pub fn new(config: Config) -> Arc<Self> {
         let state = EntityState {
             stream: Stream::new(&config.stream),
@@ -61,7 +61,7 @@ impl Entity {
         state
     }
 
-    /// An answer with status 200.
+    /// Builds a response of status 200, truncated if the fault `garbled` is set.
     fn answer(&self, body: &impl Serialize) -> Response {
         if self.config.faults.garbled {
             let mut text = serde_json::to_string(body).unwrap_or_default();
@@ -71,7 +71,7 @@ impl Entity {
         Json(body).into_response()
     }
 
-    /// The methods.
+    /// Returns the routes of the methods.
     pub fn router(self: Arc<Self>) -> Router {
         Router::new()
             .route("/api/v1/keys/{sae}/status", get(status))
@@ -111,7 +111,7 @@ struct KeyRequest {
     additional_slave_sae_ids: Vec<String>,
     #[serde(default)]
     extension_mandatory: Vec<Map<String, Value>>,
-    // What is optional may be passed over (section 6.2).
+    // Optional extensions may be ignored (section 6.2).
 }
 
 #[derive(Deserialize)]
@@ -138,7 +138,7 @@ struct ContainedKey {
     key: String,
 }
 
-/// Written as text.
+/// A key ID, serialized as a string.
 #[derive(Clone, Copy)]
 struct Name(Uuid);
 
@@ -148,7 +148,7 @@ impl Serialize for Name {
     }
 }
 
-/// Section 6.5.
+/// The body of an error response (section 6.5).
 #[derive(Serialize)]
 struct ErrorBody {
     message: String,
@@ -166,18 +166,18 @@ fn bad(message: impl Into<String>) -> Refusal {
     Refusal(StatusCode::BAD_REQUEST, message.into())
 }
 
-/// Section 5: whoever asks must be an SAE of this entity, and `other` one of either.
+/// Checks that the caller is an SAE of this KME, and that `other` is an SAE of either KME (section 5).
 fn check(entity: &Entity, caller: &Caller, other: &str) -> Result<(), Refusal> {
     let Config { saes, peer_saes, .. } = &entity.config;
     if !saes.contains(&caller.sae) {
-        return Err(Refusal(StatusCode::UNAUTHORIZED, "this entity has no such SAE".into()));
+        return Err(Refusal(StatusCode::UNAUTHORIZED, "the caller is not an SAE of this KME".into()));
     }
     let is_known = saes.iter().chain(peer_saes).any(|sae| sae == other);
-    if is_known { Ok(()) } else { Err(bad("there is no such SAE at the other end")) }
+    if is_known { Ok(()) } else { Err(bad("unknown peer SAE")) }
 }
 
-/// The faults that all methods share.
-async fn stumble(entity: &Entity) -> Result<(), Refusal> {
+/// Injects the faults that all methods share: a delay, or status 503.
+async fn inject_faults(entity: &Entity) -> Result<(), Refusal> {
     if let Some(delay) = entity.config.faults.delay {
         tokio::time::sleep(delay).await;
     }
@@ -194,10 +194,10 @@ async fn status(
     ConnectInfo(caller): ConnectInfo<Caller>,
     Path(slave): Path<String>,
 ) -> Result<Response, Refusal> {
-    stumble(&entity).await?;
+    inject_faults(&entity).await?;
     check(&entity, &caller, &slave)?;
     let config = &entity.config;
-    #[allow(clippy::cast_sign_loss, reason = "a store is never below 0")]
+    #[allow(clippy::cast_sign_loss, reason = "the count is never negative")]
     let stored_key_count = entity.state().stored as u64;
     Ok(entity.answer(&Status {
         source_kme_id: &config.id,
@@ -242,7 +242,7 @@ async fn enc_keys(
     Path(slave): Path<String>,
     request: KeyRequest,
 ) -> Result<Response, Refusal> {
-    stumble(&entity).await?;
+    inject_faults(&entity).await?;
     check(&entity, &caller, &slave)?;
     let config = &entity.config;
     let number = request.number.unwrap_or(1);
@@ -251,12 +251,13 @@ async fn enc_keys(
         return Err(bad("not all extension_mandatory parameters are supported"));
     }
     if !request.additional_slave_sae_ids.is_empty() {
-        return Err(bad("additional_slave_SAE_IDs: none are supported, as max_SAE_ID_count says"));
+        return Err(bad("additional_slave_SAE_IDs are not supported: max_SAE_ID_count is 0"));
     }
     if number == 0 || number > config.max_per_request {
         return Err(bad(format!("number must be from 1 to {}", config.max_per_request)));
     }
     if !size.is_multiple_of(8) {
+        // The example message of the standard.
         return Err(bad("size shall be a multiple of 8"));
     }
     if size < SIZES.0 || size > SIZES.1 {
@@ -266,10 +267,10 @@ async fn enc_keys(
         return Ok(entity.answer(&KeyContainer { keys: Vec::new() }));
     }
     let mut state = entity.state();
-    #[allow(clippy::cast_precision_loss, reason = "a request is for few keys")]
+    #[allow(clippy::cast_precision_loss, reason = "requests are for few keys")]
     let wanted = number as f64;
     if state.stored < wanted {
-        return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, "not enough keys are in store".into()));
+        return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, "not enough keys in the store".into()));
     }
     state.stored -= wanted;
     let saes = Saes { master: &caller.sae, slave: &slave };
@@ -286,7 +287,7 @@ async fn enc_keys(
     Ok(entity.answer(&KeyContainer { keys }))
 }
 
-/// Base64 of a key. A wrong one has its first bit flipped.
+/// Encodes a key in base64. Flips its first bit if `is_wrong`.
 fn encode(key: &[u8], is_wrong: bool) -> String {
     let mut key = zeroize::Zeroizing::new(key.to_vec());
     if let (true, Some(first)) = (is_wrong, key.first_mut()) {
@@ -297,12 +298,13 @@ fn encode(key: &[u8], is_wrong: bool) -> String {
 
 // ---- Section 5.3
 
-/// Section 5.3 tells those for whom a key is not from those who ask for one that is not there.
+/// Returns the refusal for a key that was not found: 401 if it was issued for another SAE, 400 if it does not exist
+/// (section 5.3).
 fn not_found(config: &Config, stream: &Stream, id: Uuid, caller: &str) -> Refusal {
     let all = || config.saes.iter().chain(&config.peer_saes);
     let is_for = |slave: &str| all().any(|master| stream.find(id, Saes { master, slave }).is_some());
     if all().any(|slave| slave != caller && is_for(slave)) {
-        Refusal(StatusCode::UNAUTHORIZED, "a key is for another SAE".into())
+        Refusal(StatusCode::UNAUTHORIZED, "a key was issued for another SAE".into())
     } else {
         bad("one or more keys specified are not found on KME")
     }
@@ -340,20 +342,20 @@ async fn dec_keys(
     Path(master): Path<String>,
     ids: Vec<KeyIdOf>,
 ) -> Result<Response, Refusal> {
-    stumble(&entity).await?;
+    inject_faults(&entity).await?;
     check(&entity, &caller, &master)?;
     let config = &entity.config;
     if config.faults.empty {
         return Ok(entity.answer(&KeyContainer { keys: Vec::new() }));
     }
     if ids.is_empty() || ids.len() as u64 > config.max_per_request {
-        return Err(bad(format!("key_IDs must have 1 to {}", config.max_per_request)));
+        return Err(bad(format!("key_IDs must have 1 to {} entries", config.max_per_request)));
     }
     let mut state = entity.state();
     let saes = Saes { master: &master, slave: &caller.sae };
     let mut found = Vec::with_capacity(ids.len());
     let mut asked = HashSet::new();
-    // All of them or none (section 5.3).
+    // All keys are delivered, or none (section 5.3).
     for KeyIdOf { key_id } in &ids {
         let id = Uuid::try_parse(key_id).map_err(|_| bad("a key_ID is not a UUID"))?;
         let is_new = asked.insert(id) && (config.faults.repeat || !state.delivered.contains(id));

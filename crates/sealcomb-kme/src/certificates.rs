@@ -1,4 +1,4 @@
-//! Certificates for demonstrations and tests.
+//! Creation of certificates for tests and demonstrations.
 
 use std::fs;
 use std::io::Write;
@@ -11,11 +11,12 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-/// Writes a new authority's certificate `ca.pem`, and for each name `NAME.pem` and `NAME.key.pem`, into a folder. Entities
-/// are reached under `addresses`, names or IP addresses. The authority's key is forgotten.
+/// Creates a certificate authority and writes its certificate `ca.pem`, and `NAME.pem` and `NAME.key.pem` for each name, to a
+/// folder. The certificates of `entities` (KMEs) are valid for `addresses`, which are DNS names or IP addresses. The
+/// authority's private key is discarded.
 ///
 /// # Errors
-/// The system's.
+/// An invalid address, or an error of the operating system.
 pub fn write(folder: &Path, entities: &[String], saes: &[String], addresses: &[String]) -> Result<()> {
     fs::create_dir_all(folder)?;
     let mut params = CertificateParams::new(Vec::new())?;
@@ -48,7 +49,7 @@ fn named(name: &str) -> DistinguishedName {
     names
 }
 
-/// For its owner's eyes only.
+/// Writes a file that only its owner may read (mode 0600 when created).
 fn write_secret(path: &Path, contents: &[u8]) -> Result<()> {
     let mut options = fs::OpenOptions::new();
     let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);

@@ -1,4 +1,4 @@
-//! The configuration of an entity.
+//! The configuration file of a KME.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -9,24 +9,24 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-/// What goes wrong on purpose.
-#[allow(clippy::struct_excessive_bools, reason = "each is a fault of its own")]
+/// Faults to inject.
+#[allow(clippy::struct_excessive_bools, reason = "the faults are independent")]
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+#[expect(clippy::struct_excessive_bools, reason = "the faults are independent")]
 pub struct Faults {
-    /// Before each answer.
+    /// Delay before each response.
     #[serde(with = "humantime_serde")]
     pub delay: Option<Duration>,
-    /// Each answer is that there is none.
+    /// Answers every request with status 503.
     pub unavailable: bool,
-    /// Keys are not those of the stream.
+    /// Flips a bit of every key.
     pub wrong: bool,
-    /// The first key comes again and again.
+    /// Delivers the first key again and again.
     pub repeat: bool,
-    /// Key containers have no keys in them.
+    /// Returns empty key containers.
     pub empty: bool,
-    /// Each answer with status 200 is cut off in the middle.
+    /// Truncates each response of status 200 to half its length.
     pub garbled: bool,
 }
 
@@ -70,43 +70,43 @@ fn default_rate() -> u32 {
     1000
 }
 
-/// All that an entity is told.
+/// The complete configuration of a KME.
 pub struct Config {
-    /// Its name.
+    /// The KME's ID.
     pub id: String,
-    /// That of the entity at the other end.
+    /// The ID of the KME at the other end of the QKD link.
     pub peer_id: String,
-    /// Where it listens.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Certificates of who may sign an SAE's, PEM.
+    /// The CA certificates that may sign SAE certificates, in PEM.
     pub ca: Vec<u8>,
-    /// Its own, PEM.
+    /// The KME's certificate, in PEM.
     pub cert: Vec<u8>,
-    /// And the key to it, PEM.
+    /// The private key of `cert`, in PEM.
     pub key: Zeroizing<Vec<u8>>,
-    /// The secret of the key stream, the same at both entities.
+    /// The secret of the key stream. Must be equal at both KMEs.
     pub stream: Zeroizing<Vec<u8>>,
-    /// Who may ask here.
+    /// The SAEs of this KME, which may send requests to it.
     pub saes: Vec<String>,
-    /// Who may ask at the other end.
+    /// The SAEs of the peer KME.
     pub peer_saes: Vec<String>,
-    /// Bits of a key where nobody says how many.
+    /// Default key size in bits.
     pub key_size: u64,
-    /// Keys at once.
+    /// Maximum number of keys per request.
     pub max_per_request: u64,
-    /// Keys that fit into the store.
+    /// Capacity of the key store.
     pub capacity: u32,
-    /// Keys that come into it each second.
+    /// Keys added to the store per second.
     pub rate: u32,
-    /// What goes wrong on purpose.
+    /// Faults to inject.
     pub faults: Faults,
 }
 
 impl Config {
-    /// Reads the file at `path` and those that it names.
+    /// Reads the file at `path` and the files that it refers to.
     ///
     /// # Errors
-    /// The first that is wrong.
+    /// The first error found.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let file: File = toml::from_str(&text).with_context(|| path.display().to_string())?;
@@ -114,8 +114,8 @@ impl Config {
         let read = |name: &Path| fs::read(folder.join(name)).with_context(|| name.display().to_string());
         let stream = Zeroizing::new(read(&file.stream)?);
         let stream =
-            Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream` holds no hex digits")?);
-        ensure!(stream.len() >= 32, "`stream`: the file must hold 32 bytes or more");
+            Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream`: the file is not valid hex")?);
+        ensure!(stream.len() >= 32, "`stream`: the file has {} bytes; at least 32 are required", stream.len());
         Ok(Self {
             ca: read(&file.ca)?,
             cert: read(&file.cert)?,

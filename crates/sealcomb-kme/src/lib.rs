@@ -1,8 +1,8 @@
-//! `sealcomb-kme`: a key management entity of ETSI GS QKD 014 v1.1.1, for tests and demonstrations.
+//! `sealcomb-kme`: a key management entity (KME) of ETSI GS QKD 014 v1.1.1, for tests and demonstrations.
 //!
-//! Two instances that are given the same secret share a key stream, as the two ends of a QKD link do: what one gives out
-//! by `enc_keys`, the other has for `dec_keys`. There is no quantum in it. It keeps the interface's limits and errors,
-//! delivers each key once, and does wrong what its configuration tells it to.
+//! Two instances with the same secret share a key stream, like the two ends of a QKD link: the keys that one delivers by
+//! `enc_keys` are available from the other by `dec_keys`. The keys are pseudo-random; no quantum channel is involved. The
+//! KME enforces the limits of the interface, returns its errors, delivers each key once, and can inject faults.
 #![forbid(unsafe_code)]
 
 pub mod api;
@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use config::Config;
 
-/// A key management entity of ETSI GS QKD 014, for tests and demonstrations.
+/// Key management entity of ETSI GS QKD 014, for tests and demonstrations
 #[derive(Parser)]
 #[command(name = "sealcomb-kme", version)]
 struct Cli {
@@ -32,28 +32,28 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Be an entity, until SIGTERM
+    /// Run a KME until SIGTERM
     Run {
-        /// Configuration, in TOML
+        /// Configuration file, in TOML
         config: PathBuf,
     },
-    /// Make an authority and certificates of it
+    /// Create a certificate authority, and certificates of KMEs and SAEs
     Certificates {
-        /// Where to write them
+        /// Output folder
         folder: PathBuf,
-        /// Name of an entity
+        /// Name of a KME; may be repeated
         #[arg(long, value_name = "NAME")]
         kme: Vec<String>,
-        /// Name of a secure application entity
+        /// Name of a secure application entity (SAE); may be repeated
         #[arg(long, value_name = "NAME")]
         sae: Vec<String>,
-        /// Name or IP address under which entities are reached
+        /// DNS name or IP address of the KMEs; may be repeated
         #[arg(long, value_name = "ADDRESS")]
         address: Vec<String>,
     },
 }
 
-/// Runs the command with the arguments of this process.
+/// Parses the command line and runs the command.
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run { config } => Config::read(&config).and_then(run),
@@ -75,7 +75,7 @@ fn run(config: Config) -> Result<()> {
     runtime.block_on(async {
         let listener = TcpListener::bind(config.listen)
             .await
-            .with_context(|| format!("listening on {}", config.listen))?;
+            .with_context(|| format!("cannot listen on {}", config.listen))?;
         println!("{} on {}", config.id, listener.local_addr()?);
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
@@ -85,10 +85,10 @@ fn run(config: Config) -> Result<()> {
     })
 }
 
-/// Answers on a socket for as long as it is polled.
+/// Serves a KME on a listener until it is canceled.
 ///
 /// # Errors
-/// Where certificates or the key are none.
+/// An invalid certificate or private key.
 pub async fn serve(config: Config, listener: TcpListener) -> Result<()> {
     let acceptor = tls::acceptor(&config)?;
     let connections = tls::Connections::new(listener, acceptor)?;
@@ -97,10 +97,10 @@ pub async fn serve(config: Config, listener: TcpListener) -> Result<()> {
     Ok(())
 }
 
-/// What tests need to reach an entity in their own process: it listens on a free port of the loopback.
+/// Starts a KME as a task of this process, on a free loopback port, for tests. Returns its address.
 ///
 /// # Errors
-/// As [`serve`], or the system's.
+/// An error of the operating system.
 pub async fn spawn(config: Config) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

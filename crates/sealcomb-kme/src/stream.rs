@@ -1,13 +1,13 @@
-//! The key stream that two entities share, as the two ends of a QKD link do.
+//! The key stream that two KMEs share, like the two ends of a QKD link.
 //!
 //! ```text
 //! names = HKDF-Extract("sealcomb-kme", stream secret)
-//! id    = index (5 bytes), bytes of the key (1 byte), first 10 bytes of HKDF-Expand(names, "id" …)
+//! id    = index (5 bytes), key size in bytes (1 byte), first 10 bytes of HKDF-Expand(names, "id" …)
 //! key   = HKDF-Expand(names, "key" …)                   …: index, bytes, master SAE, 0, slave SAE
 //! ```
 //!
-//! A real pair would tell each other which keys have gone to whom. Here the identifier says it: whoever has the stream's
-//! secret can tell an identifier that was given out for two SAEs from one that was made up.
+//! Real KMEs exchange the IDs of delivered keys and the SAEs that they are for. Here the ID itself is a MAC over the two
+//! SAEs: with the stream secret, a KME can verify that an ID was issued for them.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,44 +17,44 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 const INDEX_BYTES: usize = 5;
-/// Where the identifier's last part begins.
+/// Offset of the authentication tag in an ID.
 const TAG_AT: usize = INDEX_BYTES + 1;
 
-/// A key and its name.
+/// A key and its ID.
 pub struct NamedKey {
-    /// A UUID of version 8.
+    /// The key ID, a UUID of version 8.
     pub id: Uuid,
     /// The key.
     pub key: Zeroizing<Vec<u8>>,
 }
 
-/// The master and the slave of a key.
+/// The master and slave SAEs of a key.
 #[derive(Clone, Copy)]
 pub struct Saes<'a> {
-    /// Who asked for the key.
+    /// The SAE that requested the key.
     pub master: &'a str,
-    /// For whom.
+    /// The SAE that the key is shared with.
     pub slave: &'a str,
 }
 
-/// The keys that two entities have in common.
+/// The key stream of a KME.
 pub struct Stream {
     hkdf: Hkdf<Sha256>,
     next: u64,
 }
 
 impl Stream {
-    /// Keys from the common secret on, from a place that nobody else is at.
+    /// Creates a stream from the shared secret. It starts at a random index, so that instances do not issue equal keys.
     ///
     /// # Panics
-    /// Where the system has no random numbers.
+    /// If the operating system's random number generator fails.
     pub fn new(secret: &[u8]) -> Self {
         let mut next = [0; 8];
-        sealcomb_random::fill(&mut next).expect("the system has random numbers");
+        sealcomb_random::fill(&mut next).expect("the system's random number generator works");
         Self { hkdf: Hkdf::new(Some(b"sealcomb-kme"), secret), next: u64::from_be_bytes(next) }
     }
 
-    /// The next key, of 1 to 255 bytes.
+    /// Issues the next key, of 1 to 255 bytes.
     pub fn issue(&mut self, saes: Saes<'_>, bytes: u8) -> NamedKey {
         let index = self.next.to_be_bytes();
         self.next = self.next.wrapping_add(1);
@@ -64,7 +64,7 @@ impl Stream {
         NamedKey { id: self.id(head, saes), key: self.key(head, saes) }
     }
 
-    /// The key of this name, if it was issued for these two.
+    /// Returns the key of this ID, or `None` if it was not issued for these SAEs.
     pub fn find(&self, id: Uuid, saes: Saes<'_>) -> Option<NamedKey> {
         let head = *id.as_bytes().first_chunk()?;
         (self.id(head, saes) == id && head[INDEX_BYTES] > 0)
@@ -86,11 +86,11 @@ impl Stream {
 
     fn expand(&self, label: &[u8], head: [u8; TAG_AT], Saes { master, slave }: Saes<'_>, out: &mut [u8]) {
         let info = [label, &head, master.as_bytes(), &[0], slave.as_bytes()];
-        self.hkdf.expand_multi_info(&info, out).expect("255 bytes or fewer");
+        self.hkdf.expand_multi_info(&info, out).expect("at most 255 bytes");
     }
 }
 
-/// Names of keys that were delivered, the latest of them.
+/// The IDs of the most recently delivered keys, at most 2^20.
 #[derive(Default)]
 pub struct Delivered {
     order: VecDeque<Uuid>,
@@ -98,15 +98,15 @@ pub struct Delivered {
 }
 
 impl Delivered {
-    const REMEMBERED: usize = 1 << 20;
+    const MAX: usize = 1 << 20;
 
-    /// Takes note of a delivery; `false`: it was delivered before.
+    /// Records a delivery. Returns `false` if the key was delivered before.
     pub fn insert(&mut self, id: Uuid) -> bool {
         if !self.all.insert(id) {
             return false;
         }
         self.order.push_back(id);
-        if self.order.len() > Self::REMEMBERED
+        if self.order.len() > Self::MAX
             && let Some(oldest) = self.order.pop_front()
         {
             self.all.remove(&oldest);
@@ -114,7 +114,7 @@ impl Delivered {
         true
     }
 
-    /// Whether it was delivered before.
+    /// Returns whether the key was delivered before.
     pub fn contains(&self, id: Uuid) -> bool {
         self.all.contains(&id)
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_good_for_its_two_saes_only() {
+    fn an_id_is_valid_only_for_its_two_saes() {
         let mut stream = Stream::new(&[1; 32]);
         let issued = stream.issue(SAES, 32);
         for saes in [Saes { master: "bob", slave: "alice" }, Saes { master: "alic", slave: "ebob" }] {

@@ -1,4 +1,4 @@
-//! Mutual TLS: connections of those who have a certificate, with the name in it.
+//! Mutual TLS: clients are identified by the common name in their certificates.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,29 +19,29 @@ use tokio_rustls::server::TlsStream;
 
 use crate::config::Config;
 
-/// Who is at the other end of a connection.
+/// The client of a connection.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The common name in the certificate.
+    /// The SAE ID: the common name in the client's certificate.
     pub sae: String,
-    /// From where.
+    /// The client's address.
     pub address: SocketAddr,
 }
 
-/// TLS as an entity wants it: who has no certificate of its authority does not come in.
+/// Builds a TLS acceptor that rejects clients without a certificate from the configured CA.
 ///
 /// # Errors
-/// Where the configured certificates or the key are none.
+/// An invalid certificate or private key.
 pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&config.ca) {
-        roots.add(certificate.context("`ca`")?)?;
+        roots.add(certificate.context("`ca`: invalid certificate")?)?;
     }
     let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
     let chain =
-        CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`")?;
-    let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`")?;
+        CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`: invalid certificate")?;
+    let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`: invalid private key")?;
     let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(clients)
@@ -49,37 +49,38 @@ pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 
-/// Connections whose handshake is done. Handshakes go on side by side, so that a slow one holds nobody up.
+/// A listener of connections with completed handshakes. Handshakes run concurrently, so that a slow client does not block
+/// others.
 pub struct Connections {
     ready: mpsc::Receiver<(TlsStream<TcpStream>, Caller)>,
     local: SocketAddr,
 }
 
 impl Connections {
-    /// From this socket.
+    /// Starts accepting connections from `listener`.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the operating system.
     pub fn new(listener: TcpListener, acceptor: TlsAcceptor) -> io::Result<Self> {
-        const WAITING: usize = 64;
-        /// At a time. Others wait in the system's queue.
-        const HANDSHAKES: usize = 64;
+        const MAX_READY: usize = 64;
+        /// Maximum number of concurrent handshakes. Further connections wait in the kernel's queue.
+        const MAX_HANDSHAKES: usize = 64;
         let local = listener.local_addr()?;
-        let (sender, ready) = mpsc::channel(WAITING);
-        let places = Arc::new(Semaphore::new(HANDSHAKES));
+        let (sender, ready) = mpsc::channel(MAX_READY);
+        let permits = Arc::new(Semaphore::new(MAX_HANDSHAKES));
         tokio::spawn(async move {
-            while let Ok(place) = places.clone().acquire_owned().await {
+            while let Ok(permit) = permits.clone().acquire_owned().await {
                 match listener.accept().await {
                     Ok((stream, address)) => {
                         let (acceptor, sender) = (acceptor.clone(), sender.clone());
                         tokio::spawn(async move {
-                            if let Some(connection) = shake_hands(acceptor, stream, address).await {
+                            if let Some(connection) = handshake(acceptor, stream, address).await {
                                 let _ = sender.send(connection).await;
                             }
-                            drop(place);
+                            drop(permit);
                         });
                     }
-                    // Too many open files, and the like.
+                    // A resource shortage such as too many open files: retry later.
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
@@ -88,14 +89,14 @@ impl Connections {
     }
 }
 
-async fn shake_hands(
+async fn handshake(
     acceptor: TlsAcceptor,
     stream: TcpStream,
     address: SocketAddr,
 ) -> Option<(TlsStream<TcpStream>, Caller)> {
-    const PATIENCE: Duration = Duration::from_secs(5);
+    const TIMEOUT: Duration = Duration::from_secs(5);
     stream.set_nodelay(true).ok()?;
-    let stream = tokio::time::timeout(PATIENCE, acceptor.accept(stream)).await.ok()?.ok()?;
+    let stream = tokio::time::timeout(TIMEOUT, acceptor.accept(stream)).await.ok()?.ok()?;
     let certificate = stream.get_ref().1.peer_certificates()?.first()?;
     let sae = common_name(certificate)?;
     Some((stream, Caller { sae, address }))

@@ -1,4 +1,4 @@
-//! The command as a process. Its interface is tested with real clients, beside the code and by the link's tests.
+//! Tests of the `sealcomb-kme` command. The tests of `sealcomb-link` test its REST interface with real clients.
 
 use std::process::{Command, Output};
 
@@ -17,9 +17,9 @@ fn help_lists_the_subcommands() {
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_named() {
+fn a_missing_configuration_is_named() {
     let output = kme(&["run", "/no/such/kme.toml"]);
-    let complaint = String::from_utf8(output.stderr).expect("text");
+    let message = String::from_utf8(output.stderr).expect("text");
     assert!(!output.status.success());
-    assert!(complaint.contains("/no/such/kme.toml"), "{complaint}");
+    assert!(message.contains("/no/such/kme.toml"), "{message}");
 }

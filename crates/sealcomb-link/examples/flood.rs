@@ -1,18 +1,19 @@
-//! Sends UDP datagrams as fast as the system takes them, for `tests/net/speed`.
+//! Sends UDP datagrams as fast as possible, for `tests/net/speed.py`.
 //!
 //! usage: flood ADDRESS LENGTHS SECONDS
 //!
-//! LENGTHS are bytes of IPv4 packets: one number, or `mix` for those of the Internet as docs/performance.md has it, cut
-//! off at 1400 bytes. Prints how many were sent, and their bytes.
+//! LENGTHS is the size of the IPv4 packets in bytes, or `mix` for the Internet mix of docs/performance.md, limited to 1400
+//! bytes. Prints the number of packets sent and their total size in bytes.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-/// Of IPv4 and UDP.
+/// Size in bytes of the IPv4 and UDP headers.
 const HEADERS: usize = 28;
-const LONGEST: usize = 1400;
+/// Maximum packet size in bytes.
+const MAX: usize = 1400;
 
-/// 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, 19 % between; always the same ones.
+/// Returns a fixed pseudo-random sequence of packet sizes: 44 % of 40 to 99 bytes, 37 % of 1400, 19 % of 100 to 1399.
 fn mix() -> Vec<usize> {
     let mut state = 1_u64;
     let mut dice = move |from: u64, to: u64| {
@@ -21,7 +22,7 @@ fn mix() -> Vec<usize> {
     };
     let mut one = || match dice(0, 100) {
         0..44 => dice(40, 100),
-        44..81 => LONGEST,
+        44..81 => MAX,
         _ => dice(100, 1400),
     };
     (0..4096).map(|_| one()).collect()
@@ -36,13 +37,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let time = Duration::from_secs_f64(seconds.parse()?);
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     socket.connect(address)?;
-    let payload = [0; LONGEST];
+    let payload = [0; MAX];
     let (mut packets, mut bytes) = (0_u64, 0_u64);
     let start = Instant::now();
     while start.elapsed() < time {
         for length in lengths.iter().cycle().skip(packets as usize % lengths.len()).take(64) {
-            // That a queue is full on the way is the point of it.
-            let _ = socket.send(&payload[..length.saturating_sub(HEADERS).min(LONGEST)]);
+            // Errors are ignored: the purpose is to fill every queue.
+            let _ = socket.send(&payload[..length.saturating_sub(HEADERS).min(MAX)]);
             packets += 1;
             bytes += *length as u64;
         }

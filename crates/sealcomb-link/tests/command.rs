@@ -1,4 +1,4 @@
-//! The command as a process. Its link is tested in network namespaces, by `tests/net/run.py`.
+//! Tests of the `sealcomb-link` command. `tests/net/run.py` tests running links in network namespaces.
 
 use std::process::{Command, Output};
 
@@ -17,11 +17,11 @@ fn help_has_an_example_of_each_subcommand() {
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_named_and_status_2() {
+fn a_missing_configuration_is_named_with_status_2() {
     for subcommand in ["run", "check", "status"] {
         let output = link(&[subcommand, "/no/such/link.toml"]);
-        let complaint = String::from_utf8(output.stderr).expect("text");
-        assert_eq!(output.status.code(), Some(2), "{complaint}");
-        assert!(complaint.contains("/no/such/link.toml"), "{complaint}");
+        let message = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("/no/such/link.toml"), "{message}");
     }
 }

@@ -1,4 +1,4 @@
-//! The command `sealcomb-kme`.
+//! The `sealcomb-kme` command.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The command `sealcomb-link`.
+//! The `sealcomb-link` command.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;

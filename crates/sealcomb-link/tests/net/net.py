@@ -1,4 +1,4 @@
-"""Two hosts with a wire between them, made of network namespaces, and links on them."""
+"""Hosts, wires, links and KMEs in network namespaces, for tests, measurements and the demonstration."""
 
 import contextlib
 import json
@@ -23,13 +23,13 @@ def ip(*words: str) -> None:
 
 
 def why_not() -> str | None:
-    """Why there can be no namespaces here, or None."""
+    """Return the reason why network namespaces are unavailable, or None if they are available."""
     if os.geteuid() != 0:
-        return "network namespaces take root"
+        return "network namespaces require root"
     if not shutil.which("ip"):
-        return "there is no command ip (Debian package iproute2)"
+        return "the command `ip` is missing (Debian package iproute2)"
     if not Path("/dev/net/tun").exists():
-        return "there is no /dev/net/tun"
+        return "/dev/net/tun does not exist"
     name = f"sclink-{secrets.token_hex(3)}"
     try:
         ip("netns", "add", name)
@@ -43,7 +43,7 @@ def why_not() -> str | None:
 
 
 def until(what: str, holds: Callable[[], object], patience: float = PATIENCE) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds; raise AssertionError after `patience` seconds."""
     end = time.monotonic() + patience
     while not holds():
         if time.monotonic() > end:
@@ -52,7 +52,7 @@ def until(what: str, holds: Callable[[], object], patience: float = PATIENCE) ->
 
 
 class Host:
-    """A namespace, its address on the wire, and what runs in it."""
+    """A network namespace and the processes started in it."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -85,7 +85,7 @@ class Host:
 
 @contextlib.contextmanager
 def hosts(mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
-    """Two hosts with a wire between them."""
+    """Create two hosts with a wire between them."""
     a = Host(0)
     try:
         b = Host(1)
@@ -106,7 +106,7 @@ def hosts(mtu: int = 1500) -> Iterator[tuple[Host, Host]]:
 
 @contextlib.contextmanager
 def routed_hosts(mtu: int) -> Iterator[tuple[Host, Host]]:
-    """Two hosts with a router between them, whose wire to the second carries no more than `mtu`."""
+    """Create two hosts with a router between them. The wire from the router to the second host has this MTU."""
     with contextlib.ExitStack() as stack:
         a, b, router = [Host(number) for number in range(3)]
         for host in (a, b, router):
@@ -132,7 +132,7 @@ class Link:
     """One end of a link, on a host."""
 
     def __init__(self, binary: Path, host: Host, folder: Path, config: str, under: Sequence[str] = ()) -> None:
-        """`under` is a command that runs it, like `taskset`."""
+        """Write the configuration. `under` is a command prefix, such as `taskset -c 0`."""
         self.binary, self.host, self.under = binary, host, under
         self.config = folder / f"link-{'ab'[host.number]}.toml"
         self.log = folder / f"link-{'ab'[host.number]}.log"
@@ -148,7 +148,7 @@ class Link:
 
     def kill(self, number: int = signal.SIGKILL) -> None:
         assert self.process is not None
-        # `ip netns exec` becomes the command.
+        # `ip netns exec` execs the command, so this is its process.
         self.process.send_signal(number)
         self.process.wait(PATIENCE)
 
@@ -175,7 +175,7 @@ def config(
     ports: tuple[int, int] = (4500, 4500),
     peer: str | None = None,
 ) -> str:
-    """The configuration of an end; `keys` is the table [keys]."""
+    """Return the configuration of an end. `keys` is its table [keys]."""
     ours, theirs = WIRE[version][number], peer or WIRE[version][1 - number]
     bracket = (lambda address: f"[{address}]") if version == 6 else (lambda address: address)
     role = "master" if number == 0 else "slave"
@@ -199,7 +199,7 @@ FILE_KEYS = '[keys]\nfile = "link.key"\n'
 
 @contextlib.contextmanager
 def folder() -> Iterator[Path]:
-    """A folder with secrets in it that nobody else has."""
+    """Create a temporary folder with a random control key and link key."""
     with tempfile.TemporaryDirectory(prefix="sclink-") as name:
         path = Path(name)
         (path / "control.key").write_text(secrets.token_hex(32))
@@ -232,7 +232,7 @@ class Kmes:
         )
         process = self.hosts[number].start(str(self.binary), "run", str(config_), stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        assert process.stdout.readline().startswith("kme-"), "the entity does not start"
+        assert process.stdout.readline().startswith("kme-"), "the KME did not start"
         self.processes[number] = process
 
     def kill(self, number: int) -> None:
@@ -242,7 +242,7 @@ class Kmes:
         process.wait()
 
     def keys(self, number: int) -> str:
-        """The table [keys] of a link's configuration."""
+        """Return the table [keys] of a link's configuration."""
         sae, peer = self.SAES[number], self.SAES[1 - number]
         return (
             f'[keys.etsi014]\nurl = "https://127.0.0.1:8443"\nsae = "{sae}"\npeer-sae = "{peer}"\n'

@@ -1,9 +1,9 @@
-"""An end of a link that shares nothing with sealcomb: docs/link.md in Python, ESP by scapy.
+"""An independent slave: the protocol of docs/link.md in Python, with scapy's ESP. It shares no code with sealcomb.
 
 usage: peer.py MASTER_ADDRESS OUR_ADDRESS SUITE ESN CONTROL_KEY_FILE KEY_FILE
 
-It is the slave. Whatever ICMP echo request comes through the link is answered; each answer goes out under the newest
-key that was confirmed. At the end of its standard input it tells in JSON what it has seen.
+Answers ICMP echo requests that arrive through the link, under the newest confirmed key. At the end of standard input,
+prints its counts in JSON.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from scapy.layers.ipsec import ESP, SecurityAssociation
 MARKER = bytes(4)
 TAG = 32
 PORT = 4500
-# Of scapy: names, bytes of the cipher's key with its salt, bytes of the integrity key.
+# scapy's names of cipher and integrity algorithm, bytes of the cipher's key with salt, bytes of the integrity key.
 SUITES = {
     "aes128-gcm": ("AES-GCM", "NULL", 20, 0),
     "aes256-gcm": ("AES-GCM", "NULL", 36, 0),
@@ -46,7 +46,7 @@ def expand(root: bytes, info: bytes, length: int = 32) -> bytes:
 
 
 class Epoch:
-    """The keys that follow from what both ends said."""
+    """The proofs and keys of an exchange."""
 
     def __init__(self, root: bytes, key: bytes, suite: str, boots: bytes, offer: dict, nonce: bytes, spi: int) -> None:
         epoch = extract(expand(root, b"mix"), key)
@@ -68,7 +68,7 @@ class Epoch:
         self.proofs = {
             m: expand(epoch, b"proof of " + m.encode() + b"\0" + agreed) for m in ("accept", "confirm", "done")
         }
-        # The slave's nonce and SPI are not there when the master makes an offer.
+        # The slave has not chosen its nonce and SPI when the master makes an offer.
         self.proofs["offer"] = expand(epoch, b"proof of offer\0" + context(bytes(32), 0))
         crypt, auth, crypt_bytes, auth_bytes = SUITES[suite]
         self.sas = {}
@@ -158,7 +158,7 @@ class Peer:
     def open(self, datagram: bytes) -> None:
         packet = IP(src="192.0.2.1", dst="192.0.2.2") / UDP(sport=PORT, dport=PORT) / ESP(datagram)
         sa = self.receiving[int.from_bytes(datagram[:4])]
-        inner = sa.decrypt(IP(bytes(packet)))  # raises where the ICV is wrong
+        inner = sa.decrypt(IP(bytes(packet)))  # raises if the ICV is wrong
         self.seen["opened"] += 1
         if ICMP in inner and inner[ICMP].type == 8 and self.sending:
             answer = IP(src=inner.dst, dst=inner.src) / ICMP(bytes(inner[ICMP]))
@@ -169,7 +169,7 @@ class Peer:
 
 
 def keys_of(control: list[bytes], suite: str, control_key: bytes, key: bytes) -> dict[int, bytes]:
-    """Of control messages that were overheard, by one who has the secrets: the cipher's key of each SPI."""
+    """Derive the cipher keys by SPI from recorded control messages and the secrets."""
     root = extract(b"sealcomb-link 2", control_key)
     offers, found = {}, {}
     for datagram in control:

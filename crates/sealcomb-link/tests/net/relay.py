@@ -1,15 +1,15 @@
-"""A bad wire: passes datagrams on between two ends, and loses, doubles, delays, forges and repeats some.
+"""A faulty wire: forwards datagrams between two ends, and drops, duplicates, delays, forges and replays some.
 
 usage: relay.py OURS A_ADDRESS A_PORT B_ADDRESS B_PORT
 
-Listens on port 4600 for A and 4601 for B. Commands come on standard input as lines of JSON; each is answered by a
-line with what has been counted so far:
+Listens on port 4600 for A and 4601 for B. Reads commands from standard input, one JSON object per line, and answers each
+with a line of the counts so far:
 
-    {"loss": 0.01, "double": 0.01, "delay": 0.01}   probabilities from now on
-    {"loss_control": 0.5}                           of control messages alone
-    {"forge": 1000, "replay": 1000}                 that many datagrams to each end, among the others
-    {"replay_control": 1000}                        control messages of all the past, to the end that they were for
-    {}                                              only the counts
+    {"loss": 0.01, "double": 0.01, "delay": 0.01}   set probabilities
+    {"loss_control": 0.5}                           set the loss probability of control messages
+    {"forge": 1000, "replay": 1000}                 send that many forged and replayed datagrams to each end
+    {"replay_control": 1000}                        replay control messages of the whole run to their receivers
+    {}                                              only print the counts
 """
 
 import json
@@ -19,7 +19,7 @@ import socket
 import sys
 from collections import Counter, deque
 
-KEPT = 4000
+MAX_RECORDED = 4000
 MARKER = bytes(4)
 DELAYED = 16
 
@@ -31,7 +31,7 @@ class End:
         self.socket.bind((ours, port))
         self.socket.setblocking(False)
         self.theirs = theirs
-        self.esp: deque[bytes] = deque(maxlen=KEPT)
+        self.esp: deque[bytes] = deque(maxlen=MAX_RECORDED)
         self.control: list[bytes] = []
         self.held: deque[bytes] = deque()
 
@@ -46,7 +46,7 @@ counts: Counter[str] = Counter()
 chances = {"loss": 0.0, "double": 0.0, "delay": 0.0, "loss_control": 0.0}
 
 
-def passed_on(datagram: bytes, to: End) -> None:
+def forward(datagram: bytes, to: End) -> None:
     is_control = datagram[:4] == MARKER
     counts["control" if is_control else "esp"] += 1
     (to.control if is_control else to.esp).append(datagram)
@@ -66,13 +66,13 @@ def passed_on(datagram: bytes, to: End) -> None:
 
 
 def forged(datagram: bytes) -> bytes:
-    """Another datagram, which nobody sealed."""
+    """Return a modified or random datagram."""
     kind = random.randrange(4)
     if kind == 0:
         return random.randbytes(random.randrange(1, 1400))
     changed = bytearray(datagram)
     if kind == 1:
-        # A number far ahead must not move the window.
+        # A sequence number far ahead must not move the window.
         changed[4:8] = random.randbytes(4)
     elif kind == 2:
         del changed[random.randrange(len(changed)) :]
@@ -82,7 +82,7 @@ def forged(datagram: bytes) -> bytes:
     return bytes(changed)
 
 
-def obey(command: dict, ends: tuple[End, End]) -> None:
+def execute(command: dict, ends: tuple[End, End]) -> None:
     for name, value in command.items():
         if name in chances:
             chances[name] = value
@@ -111,7 +111,7 @@ def main() -> None:
                 line = sys.stdin.readline()
                 if not line:
                     return
-                obey(json.loads(line), ends)
+                execute(json.loads(line), ends)
                 print(json.dumps(counts), flush=True)
                 continue
             here, there = key.data
@@ -120,7 +120,7 @@ def main() -> None:
                     datagram = here.socket.recv(65536)
                 except (BlockingIOError, ConnectionError):
                     break
-                passed_on(datagram, there)
+                forward(datagram, there)
         for end in ends:
             while end.held and chances["delay"] == 0:
                 end.send(end.held.popleft())

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tests of sealcomb-link in network namespaces, which they make themselves: two hosts, a wire, two KMEs.
+"""Test sealcomb-link in network namespaces: two hosts, a wire, and two KMEs.
 
 usage: run.py [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
 
-Where there can be no namespaces, as in most CI, it says so and that is all. Without --long it takes a few minutes;
-with it, 10 000 rekeys, 100 000 forged and replayed packets and an hour's soak come on top. A soak takes as
-long as --soak says, and with --rate only so much of the machine.
+Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and a one-hour soak. --soak sets the
+duration of the soak, and --rate limits its throughput. Prints the reason and exits with status 0 if network namespaces
+are unavailable, as in most CI systems.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def tool(name: str, *words: str) -> list[str]:
 
 
 class Tool:
-    """A program of this folder on a host, which tells in JSON what it saw when its standard input ends."""
+    """A script of this folder running on a host. It prints a JSON summary when its standard input ends."""
 
     def __init__(self, host: Host, name: str, *words: str, ready: bool = True) -> None:
         self.process = host.start(
@@ -62,7 +62,7 @@ class Tool:
     def line(self) -> str:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, "it has ended"
+        assert line, "the script has ended"
         return line
 
     def command(self, **words: object) -> dict:
@@ -75,7 +75,7 @@ class Tool:
 
 
 class OnALink(unittest.TestCase):
-    """Two hosts; links and what else a test starts on them end with it."""
+    """A test with two hosts. Everything that it starts on them is stopped at its end."""
 
     def setUp(self) -> None:
         self.folder = self.enterContext(net.folder())
@@ -88,7 +88,7 @@ class OnALink(unittest.TestCase):
     def links(
         self, keys: str | tuple[str, str] = FILE_KEYS, under: Sequence[str] = (), **options: object
     ) -> tuple[Link, Link]:
-        """Both ends, with keys in use."""
+        """Start both ends and wait until they have keys."""
         both = (keys, keys) if isinstance(keys, str) else keys
         made = [self.link(i, net.config(i, both[i], **options), under).start() for i in (0, 1)]
         self.wait_for(*made)
@@ -105,7 +105,7 @@ class OnALink(unittest.TestCase):
         return kmes
 
     def relay(self) -> Tool:
-        """A bad wire: the master's other end is port 4600 of host b, the slave's port 4601 of its own host."""
+        """Start a faulty wire on host b: port 4600 is the master's peer, port 4601 the slave's."""
         return Tool(self.b, "relay.py", "192.0.2.2", "192.0.2.1", "4500", "192.0.2.2", "4500")
 
     def links_over_relay(self, **options: object) -> tuple[Link, Link]:
@@ -115,7 +115,7 @@ class OnALink(unittest.TestCase):
         return a, b
 
     def sniffer(self) -> Tool:
-        """All packets on the wire, each for itself."""
+        """Record all packets on the wire, with segmentation offload disabled."""
         for host in self.hosts:
             host.run("ip", "link", "set", "wire", "gso_max_segs", "1")
         return Tool(self.a, "traffic.py", "sniff", "wire")
@@ -125,11 +125,11 @@ class OnALink(unittest.TestCase):
         for address in addresses:
             self.a.run(*tool("traffic.py", "transfer", address, str(count)), timeout=300)
         echo.process.kill()
-        # The next one takes the same port.
+        # The next echo server uses the same port.
         echo.process.wait()
 
     def datagrams(self, sender: Host, receiver: Host, count: int, rate: int, address: str = "") -> dict:
-        """Numbered datagrams from one host to another; what came."""
+        """Send numbered datagrams from one host to another; return the receiver's counts."""
         seconds = count / rate + 3
         sink = Tool(receiver, "traffic.py", "sink", str(seconds))
         to = address or TUNNEL_V4[receiver.number]
@@ -137,7 +137,7 @@ class OnALink(unittest.TestCase):
         return sink.end()
 
     def assert_nothing_lost(self, sender: Link, receiver: Link) -> None:
-        """All that one end sent, the other delivered, and all numbers add up."""
+        """Assert that one end delivered all that the other sent, and that all counters add up."""
         until("counters at rest", lambda: self.rest(sender, receiver) == (0, 0, 0), 5)
         counts = receiver.counters()
         dropped = {name: n for name, n in counts.items() if name.startswith("in_dropped") and n}
@@ -150,7 +150,7 @@ class OnALink(unittest.TestCase):
 
 
 class Data(OnALink):
-    def test_streams_come_whole_both_ways_under_changing_keys(self) -> None:
+    def test_streams_are_intact_in_both_directions_across_rekeys(self) -> None:
         a, b = self.links(tables=FAST)
         self.transfer(60_000_000, TUNNEL_V4[1], TUNNEL_V6[1])
         self.assertGreater(a.status()["key_changes"], 3)
@@ -183,7 +183,7 @@ class Data(OnALink):
         for class_ in ("0xb8", "0x2a"):
             self.a.run("ping", "-q", "-c", "3", "-i", "0.05", "-Q", class_, TUNNEL_V4[1])
         classes = sniffer.end()["classes"]
-        # Both directions: the answers have the class of the questions.
+        # Both directions: echo replies have the class of their requests.
         self.assertEqual((classes.get(str(0xB8)), classes.get(str(0x2A))), (6, 6), classes)
 
     def test_a_packet_that_is_too_long_is_answered(self) -> None:
@@ -196,18 +196,18 @@ class Data(OnALink):
         )  # fmt: skip
         self.assertRegex(done.stdout + done.stderr, rf"mtu ?= ?{mtu}|Frag needed", done.stdout)
         self.assertGreaterEqual(a.counters()["out_dropped_too_long"], 1)
-        # TCP finds out by the same way, and what fits is carried.
+        # Path MTU discovery works for TCP too, and packets of the MTU pass.
         self.transfer(1_000_000, TUNNEL_V4[1])
         self.a.run("ping", "-c", "1", "-M", "do", "-s", str(mtu - 28), TUNNEL_V4[1])
         self.assert_nothing_lost(a, b)
 
-    def test_a_path_that_carries_less_than_it_should_is_discovered(self) -> None:
+    def test_a_smaller_path_mtu_than_configured_is_discovered(self) -> None:
         for version in (4, 6):
             with self.subTest(version), net.routed_hosts(1400) as self.hosts:
                 self.a, self.b = self.hosts
                 a, b = self.links(version=version, tables=FAST)
                 self.assertGreater(a.status()["inner_mtu"], 1400)
-                # The first is lost on the way; the others are told so before they are sealed.
+                # The first packet is lost on the path; later ones are answered with ICMP before they are sealed.
                 done = subprocess.run(
                     self.a.command("ping", "-c", "5", "-i", "0.5", "-W", "1", "-M", "do", "-s", "1370", TUNNEL_V4[1]),
                     capture_output=True, text=True, check=False,
@@ -228,30 +228,30 @@ class Peer(OnALink):
         peer = Tool(self.b, "peer.py", "192.0.2.1", "192.0.2.2", suite, esn, *files, ready=False)
         self.wait_for(a)
         self.a.run("ping", "-q", "-c", "20", "-i", "0.05", TUNNEL_V4[1])
-        # ping does not wait for the last of them if the peer, which is slow, has something else to do.
+        # ping does not wait for the last replies if the peer, which is slow, is busy.
         until("all answers", lambda: a.counters()["in_delivered"] >= 20)
         seen = peer.end()
         self.assertEqual(seen["answered"], 20)
-        # The system asks for IPv6 routers too, when it likes.
+        # The system also sends IPv6 router solicitations.
         self.assertGreaterEqual(seen["opened"], 20)
         self.assertGreater(seen["confirm"], 5)
         counts = a.counters()
         self.assertEqual(counts["in_delivered"], 20)
         self.assertEqual({n for name, n in counts.items() if name.startswith("in_dropped")}, {0})
 
-    def test_scapy_is_the_other_end_gcm(self) -> None:
+    def test_scapy_is_the_peer_gcm(self) -> None:
         self.speak("aes256-gcm", "true")
 
-    def test_scapy_is_the_other_end_gcm_with_short_numbers(self) -> None:
+    def test_scapy_is_the_peer_gcm_with_short_numbers(self) -> None:
         self.speak("aes128-gcm", "false")
 
-    def test_scapy_is_the_other_end_ccm(self) -> None:
+    def test_scapy_is_the_peer_ccm(self) -> None:
         self.speak("aes128-ccm", "false")
 
-    def test_scapy_is_the_other_end_cbc_and_hmac(self) -> None:
+    def test_scapy_is_the_peer_cbc_and_hmac(self) -> None:
         self.speak("aes256-cbc-hmac-sha256", "true")
 
-    def test_scapy_is_the_other_end_ctr_and_hmac(self) -> None:
+    def test_scapy_is_the_peer_ctr_and_hmac(self) -> None:
         self.speak("aes128-ctr-hmac-sha256", "false")
 
 
@@ -269,25 +269,25 @@ class Keys(OnALink):
         self.assertGreaterEqual(a.counters()["out_sent"], sent)
         self.assertLess(len(b.status()["receiving"]), 80, "old keys go")
 
-    def test_what_either_end_sends_changes_the_key_once(self) -> None:
-        """Also what the slave sends, of which the master knows nothing."""
+    def test_a_soft_limit_at_either_end_causes_one_rekey(self) -> None:
+        """The soft limit of packets applies to both directions: the slave requests the rekey for its own."""
         packets, sent = 1000, 20_000
         tables = f'[rekey]\nevery = "1h"\npackets = {packets}\n[limits]\nage = "2h"\npackets = {2 * packets}\n'
         a, b = self.links(tables=tables)
         for sender, receiver, link in ((self.a, self.b, a), (self.b, self.a, b)):
             with self.subTest(link.config.stem):
                 before = a.status()["key_changes"]
-                # What the system itself sends before there is a key.
+                # Packets that the system itself sent before there was a key.
                 dropped = link.counters()["out_dropped_no_key"]
                 came = self.datagrams(sender, receiver, sent, 5000)
                 self.assertEqual(came, {"numbers": sent, "doubled": 0, "foreign": 0})
                 changes = a.status()["key_changes"] - before
-                # Some packets go under the old key before the new one is there, never twice as many.
+                # More packets may follow under the old key before the new one is in use, but fewer than twice as many.
                 self.assertGreater(changes, sent / packets / 2)
                 self.assertLessEqual(changes, sent / packets + 1)
                 self.assertEqual(link.counters()["out_dropped_no_key"], dropped)
 
-    def test_kmes_give_the_keys(self) -> None:
+    def test_kmes_as_key_sources(self) -> None:
         kmes = self.kmes()
         a, b = self.links((kmes.keys(0), kmes.keys(1)), tables=FAST)
         came = self.datagrams(self.b, self.a, 10_000, 5000)
@@ -331,7 +331,7 @@ class Keys(OnALink):
                 self.a.run("ping", "-q", "-c", "1", TUNNEL_V4[1])
                 for i in (0, 1):
                     kmes.kill(i)
-                # What was fetched ahead serves first.
+                # Keys fetched in advance are used up first.
                 self.datagrams(self.a, self.b, 3000, 1000)
                 sent = a.status()["sending"][what]
                 self.assertLessEqual(sent, hard)
@@ -362,7 +362,7 @@ class Keys(OnALink):
                 for i in (0, 1):
                     kmes.kill(i)
 
-    def test_entities_without_a_common_stream_have_no_common_key(self) -> None:
+    def test_kmes_without_a_common_stream_have_no_common_key(self) -> None:
         kmes = self.kmes()
         kmes.kill(1)
         (self.folder / "other.key").write_text("00" * 32)
@@ -374,7 +374,7 @@ class Keys(OnALink):
         self.assertIn("keys specified are not found on KME", made[1].log.read_text())
         self.assertFalse(made[0].is_up() or made[1].is_up())
 
-    def test_an_entity_of_few_keys_a_request_is_enough(self) -> None:
+    def test_a_kme_with_a_small_request_limit_suffices(self) -> None:
         for limit in (1, 3):
             with self.subTest(limit):
                 kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
@@ -388,12 +388,12 @@ class Keys(OnALink):
                 for i in (0, 1):
                     kmes.kill(i)
 
-    def test_an_entity_without_keys_is_named_once_and_counted(self) -> None:
+    def test_a_kme_without_keys_is_logged_once_and_counted(self) -> None:
         kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
         for i in (0, 1):
             kmes.start(i, "empty = true" if i == 0 else "")
         made = [self.link(i, net.config(i, kmes.keys(i), tables=FAST)).start() for i in (0, 1)]
-        until("a trouble", lambda: made[0].status()["key_source_empty"] >= 4)
+        until("failures", lambda: made[0].status()["key_source_empty"] >= 4)
         self.assertEqual(made[0].log.read_text().count("the KME returned no keys"), 1)
         self.assertLess(made[0].status()["key_source_empty"], 20)
         self.assertIn("no keys", " ".join(made[0].status()["troubles"]))
@@ -401,9 +401,9 @@ class Keys(OnALink):
         kmes.start(0)
         self.wait_for(*made)
         self.assertIn("delivers keys again", made[0].log.read_text())
-        until("no trouble", lambda: made[0].status()["troubles"] == [])
+        until("no problem", lambda: made[0].status()["troubles"] == [])
 
-    def test_a_slow_entity_holds_up_no_packet(self) -> None:
+    def test_a_slow_kme_delays_no_packet(self) -> None:
         kmes = self.kmes()
         a, b = self.links((kmes.keys(0), kmes.keys(1)), tables=FAST)
         kmes.kill(1)
@@ -413,9 +413,9 @@ class Keys(OnALink):
 
 
 class Conformance(OnALink):
-    def test_qkdsec_finds_nothing_wrong_with_the_entity(self) -> None:
+    def test_the_kme_passes_qkdsec_except_for_one_check(self) -> None:
         kmes = Kmes(OPTIONS.binaries / "sealcomb-kme", self.hosts, self.folder)
-        # The probe wants the key back from the entity that it asked, so its SAE is its own slave.
+        # The probe fetches the key from the KME that it requested it from, so its SAE is its own slave.
         kmes.start(0)
         probe = (
             "import sys; from qkdsec.client import ETSI014Client; from qkdsec.doctor import format_json, run_all\n"
@@ -428,12 +428,12 @@ class Conformance(OnALink):
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         other = {r["name"]: r["summary"] for r in report["results"] if r["status"] != "pass"}
-        # It expects 404 for an unknown key. The standard has no 404: the refusals of this method are 400, 401 and 503,
-        # and that keys are not found is among the examples of 400 (v1.1.1, section 5.3).
+        # The probe expects 404 for an unknown key. The standard does not define 404: the error codes of this method are
+        # 400, 401 and 503, and a key that is not found is among the examples of 400 (v1.1.1, section 5.3).
         self.assertEqual(list(other), ["error_contract_404"], other)
         self.assertIn("HTTP 400", other["error_contract_404"])
 
-    def test_an_entity_refuses_what_it_must(self) -> None:
+    def test_the_kme_refuses_invalid_requests(self) -> None:
         kmes = self.kmes()
         alice = self.asks(0, "alice")
         bob = self.asks(1, "bob")
@@ -450,14 +450,14 @@ class Conformance(OnALink):
             self.assertEqual(bob("alice/dec_keys", wrong)[0], 400, wrong)
         for master in ("alice", "bob"):
             self.assertEqual(alice(f"{master}/dec_keys", {"key_IDs": ids})[0], 401, "they are for bob")
-        self.assertEqual(bob("bob/dec_keys", {"key_IDs": ids})[0], 400, "they are of alice")
+        self.assertEqual(bob("bob/dec_keys", {"key_IDs": ids})[0], 400, "alice is their master")
         self.assertEqual(bob("alice/dec_keys", {"key_IDs": ids}), (200, given))
         self.assertEqual(bob("alice/dec_keys", {"key_IDs": ids})[0], 400, "each key once")
         for wrong in ({"number": 0}, {"number": 1000}, {"size": 129}, {"size": 8192}, {"size": "x"},
                       {"extension_mandatory": [{"a": 1}]}, {"additional_slave_SAE_IDs": ["carol"]}):  # fmt: skip
             self.assertEqual(alice("bob/enc_keys", wrong)[0], 400, wrong)
         self.assertEqual(alice("carol/status")[0], 400)
-        self.assertEqual(self.asks(0, "bob")("alice/status")[0], 401, "bob's entity is the other one")
+        self.assertEqual(self.asks(0, "bob")("alice/status")[0], 401, "bob's KME is the other one")
         kmes.kill(0)
         kmes.start(0, extra="capacity = 3\nrate = 0")
         self.assertEqual(alice("bob/enc_keys", {"number": 3})[0], 200)
@@ -467,7 +467,7 @@ class Conformance(OnALink):
             self.asks(0, None)("bob/status")
 
     def asks(self, number: int, sae: str | None) -> Callable[..., tuple[int, dict]]:
-        """Ask an entity as an SAE, with curl."""
+        """Return a function that sends requests to a KME as this SAE, with curl."""
 
         def ask(method: str, body: dict | None = None) -> tuple[int, dict]:
             words = ["curl", "-sS", "--cacert", f"{self.folder}/ca.pem", "-w", "\n%{http_code}"]
@@ -483,7 +483,7 @@ class Conformance(OnALink):
 
 
 class Faults(OnALink):
-    def test_a_bad_wire_and_an_attacker_on_it(self) -> None:
+    def test_a_faulty_wire_with_an_attacker(self) -> None:
         relay = self.relay()
         a, b = self.links_over_relay(tables=FAST)
         relay.command(loss=0.01, double=0.01, delay=0.01, loss_control=0.2)
@@ -498,7 +498,7 @@ class Faults(OnALink):
             time.sleep(0.3)
         source.wait()
         came = sink.end()
-        self.assertEqual((came["doubled"], came["foreign"]), (0, 0), "something opened that should not")
+        self.assertEqual((came["doubled"], came["foreign"]), (0, 0), "a forged or replayed packet was accepted")
         counts = relay.command(loss=0, double=0, delay=0, loss_control=0)
         lost_or_held = counts["lost"] + 16
         sent = 4000 * (seconds - 4)
@@ -511,7 +511,7 @@ class Faults(OnALink):
         self.assertGreater(a.status()["control_ignored"] + b.status()["control_ignored"], 0)
         self.assertEqual(self.datagrams(self.a, self.b, 1000, 2000)["numbers"], 1000)
 
-    def test_an_end_that_is_killed_comes_back_by_itself(self) -> None:
+    def test_a_killed_end_recovers_after_a_restart(self) -> None:
         a, b = self.links(tables=FAST)
         sniffer = self.sniffer()
         for dead, alive in ((a, b), (b, a)):
@@ -522,13 +522,13 @@ class Faults(OnALink):
             until("traffic", lambda: not self.pings_fail(), 5)
             self.assertLess(time.monotonic() - start, 10)
         seen = sniffer.end()
-        self.assertEqual((seen["clear"], seen["repeated"]), (0, 0), "the same file, and never the same key")
+        self.assertEqual((seen["clear"], seen["repeated"]), (0, 0), "a key file never yields the same key twice")
         self.assertGreater(seen["esp"], 0)
 
     def test_the_clock_may_jump(self) -> None:
         libraries = list(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
         if not libraries:
-            self.skipTest("there is no libfaketime (Debian package faketime)")
+            self.skipTest("libfaketime is missing (Debian package faketime)")
         clock = self.folder / "clock"
         clock.write_text("+0")
         under = ["env", f"LD_PRELOAD={libraries[0]}", f"FAKETIME_TIMESTAMP_FILE={clock}", "FAKETIME_NO_CACHE=1",
@@ -540,13 +540,13 @@ class Faults(OnALink):
             changes = a.status()["key_changes"]
             self.assertEqual(self.datagrams(self.a, self.b, 2000, 2000)["numbers"], 2000)
             self.assertGreater(a.status()["key_changes"], changes + 3)
-            # What the log says of the time shows that they noticed.
+            # The timestamps in the log show that the processes see the other time.
             a.process.send_signal(signal.SIGHUP)
             hour = time.strftime("T%H:", time.gmtime(time.time() + int(jump)))
             until("another hour in the log", lambda hour=hour: hour in a.log.read_text().splitlines()[-1])
         self.assert_nothing_lost(a, b)
 
-    def test_an_end_that_is_gone_is_noticed(self) -> None:
+    def test_a_silent_peer_is_reported(self) -> None:
         a, b = self.links()
         b.kill()
         until("silence", lambda: not a.status()["met"])
@@ -557,7 +557,7 @@ class Faults(OnALink):
         until("the peer", lambda: a.status()["met"] and not a.status()["troubles"])
         self.assertIn("answers again", a.log.read_text())
 
-    def test_ends_that_cannot_work_together_say_why(self) -> None:
+    def test_incompatible_configurations_are_explained(self) -> None:
         (self.folder / "other.key").write_text("00" * 32)
         for change, line in (
             (("control.key", "other.key"), "check that `control-key`"),
@@ -573,7 +573,7 @@ class Faults(OnALink):
                     link.kill(signal.SIGTERM)
                     link.log.unlink()
 
-    def test_a_link_whose_device_is_deleted_ends_and_says_so(self) -> None:
+    def test_deleting_the_device_ends_the_link_with_a_reason(self) -> None:
         a, _ = self.links()
         self.a.run("ip", "link", "del", "seal")
         a.process.wait(10)
@@ -585,7 +585,7 @@ class Faults(OnALink):
         command = self.a.command("ping", "-q", "-c", "1", "-W", "1", TUNNEL_V4[1])
         return subprocess.run(command, capture_output=True, check=False).returncode != 0
 
-    def test_nothing_goes_in_the_clear_while_there_is_no_key(self) -> None:
+    def test_nothing_is_sent_in_the_clear_without_a_key(self) -> None:
         a = self.link(0, net.config(0, FILE_KEYS)).start()
         until("the device", lambda: "master" in a.log.read_text())
         sniffer = self.sniffer()
@@ -600,15 +600,15 @@ class Faults(OnALink):
 
 
 class Wire(OnALink):
-    def test_tshark_reads_with_the_keys_what_is_on_the_wire(self) -> None:
+    def test_tshark_decrypts_the_wire_with_the_keys(self) -> None:
         if not shutil.which("tshark"):
-            self.skipTest("there is no tshark")
+            self.skipTest("tshark is missing")
         suite = "aes256-gcm"
         self.links(suite=suite, extra="esn = false", tables=FAST)
         time.sleep(0.5)
         self.a.run("ip", "link", "set", "wire", "gso_max_segs", "1")
         pcap = self.folder / "wire.pcap"
-        # From before the first offer that counts to behind the last datagram.
+        # tshark captures from before the first recorded offer until after the last datagram.
         tshark = self.a.start("tshark", "-q", "-i", "wire", "-w", str(pcap), stderr=subprocess.PIPE, text=True)
         until("tshark", pcap.exists)
         time.sleep(1)
@@ -630,14 +630,14 @@ class Wire(OnALink):
             "-Y", "udp.dstport == 5002", "-T", "fields", "-e", "data.data",
         )  # fmt: skip
         numbers = {int(line[:16], 16) for line in read.split() if bytes.fromhex(line)[8:26] == traffic.MARKER}
-        self.assertGreater(len(numbers), 150, "those under keys whose exchange was seen")
+        self.assertGreater(len(numbers), 150, "datagrams under keys whose exchange was recorded")
 
     def secret(self, name: str) -> bytes:
         return bytes.fromhex((self.folder / name).read_text())
 
 
 class Operation(OnALink):
-    def test_it_answers_what_it_is_asked(self) -> None:
+    def test_status_metrics_and_check(self) -> None:
         a, _ = self.links(tables=FAST)
         metrics = self.a.run(PYTHON, "-c", "import urllib.request as r; "
                              "print(r.urlopen('http://127.0.0.1:9469/metrics').read().decode())")  # fmt: skip
@@ -647,7 +647,7 @@ class Operation(OnALink):
         self.assertRegex(table, r"sending: key \d+, SPI 0x[0-9a-f]{8}")
         self.assertIn("no errors", self.a.run(str(a.binary), "check", str(a.config)))
 
-    def test_it_is_nobody_once_it_runs(self) -> None:
+    def test_it_drops_root_and_all_capabilities(self) -> None:
         a, _ = self.links(extra='user = "nobody"', tables=FAST)
         self.transfer(100_000, TUNNEL_V4[1])
         status = Path(f"/proc/{a.process.pid}/status").read_text()
@@ -656,7 +656,7 @@ class Operation(OnALink):
         capabilities = re.findall(r"Cap(?:Prm|Eff):\s+(\w+)", status)
         self.assertEqual(capabilities, ["0" * 16] * 2)
 
-    def test_signals_reload_and_end_it(self) -> None:
+    def test_sighup_reloads_and_sigterm_stops(self) -> None:
         a, b = self.links(tables='[rekey]\nevery = "1h"\n[limits]\nage = "2h"\n')
         a.config.write_text(net.config(0, FILE_KEYS, tables=FAST))
         a.process.send_signal(signal.SIGHUP)
@@ -676,19 +676,19 @@ class Operation(OnALink):
         a.process.send_signal(signal.SIGHUP)
         until("the names", lambda: "requires a restart: suite, window" in a.log.read_text())
 
-    def test_it_ends_at_once_in_the_middle_of_a_change_of_keys(self) -> None:
+    def test_it_stops_at_once_during_a_rekey(self) -> None:
         kmes = self.kmes()
         a, b = self.links((kmes.keys(0), kmes.keys(1)), tables=FAST)
         kmes.kill(1)
         kmes.start(1, 'delay = "900ms"')
         changes = a.status()["key_changes"]
         time.sleep(1)
-        self.assertLess(a.status()["key_changes"], changes + 5, "the other end waits for its entity")
+        self.assertLess(a.status()["key_changes"], changes + 5, "the slave waits for its KME")
         for link in (a, b):
-            self.ends_at_once(link)
+            self.stops_at_once(link)
 
-    def test_it_ends_at_once_while_it_looks_for_a_name(self) -> None:
-        # A name server that says nothing.
+    def test_it_stops_at_once_during_a_dns_lookup(self) -> None:
+        # A name server that never answers.
         server = Path("/etc/netns") / self.a.name / "resolv.conf"
         server.parent.mkdir(parents=True)
         self.addCleanup(shutil.rmtree, server.parent)
@@ -705,9 +705,9 @@ class Operation(OnALink):
         b = self.link(1, net.config(1, kmes.keys(1), tables=FAST)).start()
         self.assertEqual(mute.stdout.readline(), "asked\n")
         for link in (a, b):
-            self.ends_at_once(link)
+            self.stops_at_once(link)
 
-    def ends_at_once(self, link: Link) -> None:
+    def stops_at_once(self, link: Link) -> None:
         start = time.monotonic()
         link.kill(signal.SIGTERM)
         self.assertEqual(link.process.returncode, 0)
@@ -727,7 +727,7 @@ class Operation(OnALink):
 
 class Soak(OnALink):
     def test_counters_add_up_and_memory_stays(self) -> None:
-        # A machine that is busy with something else must not make a key's age end it.
+        # The generous age limit keeps the link alive on a busy machine.
         a, b = self.links(tables='[rekey]\nevery = "1s"\n[limits]\nage = "10m"\n')
         sent = 50_000_000
         seconds = OPTIONS.soak or (3600 if OPTIONS.long else 6)
@@ -736,7 +736,7 @@ class Soak(OnALink):
             statm = [Path(f"/proc/{link.process.pid}/statm").read_text() for link in (a, b)]
             return [int(text.split()[1]) for text in statm]
 
-        # Buffers grow to what the longest burst takes, by either family.
+        # Let the buffers grow to the size of the longest burst, with IPv4 and IPv6.
         for address in (TUNNEL_V4[1], TUNNEL_V6[1]) * 3:
             self.transfer(sent, address)
         before = resident()
@@ -747,8 +747,8 @@ class Soak(OnALink):
             time.sleep(max(0, start + transfers * sent * 8e-6 / OPTIONS.rate - time.monotonic()))
         after = resident()
         print(
-            f"{time.monotonic() - start:.0f} s, {transfers * sent / 1e9:.2f} GB there and back, "
-            f"{a.status()['key_changes']} keys, pages {before} and then {after} ... ",
+            f"{time.monotonic() - start:.0f} s, {transfers * sent / 1e9:.2f} GB in each direction, "
+            f"{a.status()['key_changes']} keys, resident pages {before} before and {after} after ... ",
             end="",
         )
         for first, last in zip(before, after, strict=True):
@@ -760,11 +760,11 @@ class Soak(OnALink):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binaries", type=Path, metavar="FOLDER")
-    parser.add_argument("--long", action="store_true")
-    parser.add_argument("--soak", type=float, metavar="SECONDS")
-    parser.add_argument("--rate", type=float, metavar="MBIT", help="megabits a second each way")
-    parser.add_argument("tests", nargs="*", metavar="TEST")
+    parser.add_argument("--binaries", type=Path, metavar="FOLDER", help="folder of the commands (default: target/debug)")
+    parser.add_argument("--long", action="store_true", help="run the long tests too")
+    parser.add_argument("--soak", type=float, metavar="SECONDS", help="duration of the soak")
+    parser.add_argument("--rate", type=float, metavar="MBIT", help="throughput of the soak in Mbit/s in each direction")
+    parser.add_argument("tests", nargs="*", metavar="TEST", help="tests to run, such as Keys.test_kmes_as_key_sources")
     arguments = parser.parse_args(namespace=OPTIONS)
     arguments.binaries = arguments.binaries.resolve()
     if reason := net.why_not():

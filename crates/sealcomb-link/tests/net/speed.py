@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""How fast a link is, beside other tunnels in user space, in one run.
+"""Measure sealcomb-link and other user-space tunnels in one run.
 
 usage: speed.py [--binaries FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]... [--cycles]
 
-Every tunnel is between two network namespaces of its own, from the beginning to the end; all but the one that is
-measured are stopped. Rounds go over them in turn, and each number is the median of the rounds. On core 0 is the end
-that sends, with the source of the packets; on core 1 is the end that receives, and no reader: the kernel counts at the
-socket what it throws away. The CPU time of both ends is measured, with that of the kernel on their behalf: what a core
-carries is a second divided by the time that the busier end takes for a packet.
+Every tunnel connects its own two network namespaces for the whole run; all but the one being measured are stopped
+(SIGSTOP). Each round measures all tunnels in turn, and each result is the median of the rounds. The sending end and the
+packet source share core 0. The receiving end has core 1. Nothing reads the delivered packets; the kernel counts them as
+drops of the socket. The CPU time of both ends is measured, including kernel time on their behalf. The packet rate of one
+core is the reciprocal of the time per packet of the busier end.
 
-Beside sealcomb-link, `boringtun-cli` and `wireguard` (wireguard-go) are measured if the folder of peers has them;
-OpenVPN and strongSwan, both without the kernel's help, where they are installed; and for the round trip socat, a tunnel
-that does nothing to a packet, and the wire itself. TCP is iperf3's. --cycles tells instead where the time goes, of 1400
-bytes, from perf.
+Compared are `boringtun-cli` and `wireguard` (wireguard-go) if the folder of peers contains them; OpenVPN and strongSwan,
+both without kernel acceleration, if they are installed; socat, a tunnel without cryptography; and the bare wire. TCP
+throughput is measured with iperf3. --cycles prints the distribution of CPU time with packets of 1400 bytes instead, from
+perf.
 """
 
 import argparse
@@ -40,7 +40,7 @@ import traffic  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey  # noqa: E402
 
 LENGTHS = ("64", "576", "1400", "mix")
-SOCAT = "socat, nothing sealed"
+SOCAT = "socat, no cryptography"
 WIRE = "no tunnel"
 
 
@@ -49,7 +49,7 @@ def pinned(core: int, *words: str) -> list[str]:
 
 
 class Tunnel:
-    """Two hosts and the processes that join them, one of which is each end."""
+    """Two hosts, and the processes that are the two ends of the tunnel."""
 
     def __init__(self, hosts: tuple[net.Host, net.Host], ends: list[subprocess.Popen]) -> None:
         self.hosts, self.ends = hosts, ends
@@ -64,12 +64,12 @@ class Tunnel:
             end.send_signal(number)
 
     def cpu_seconds(self) -> list[float]:
-        """Of each end so far."""
+        """Return the CPU time of each end so far."""
         threads = [Path(f"/proc/{end.pid}/task").glob("*/schedstat") for end in self.ends]
         return [sum(int(thread.read_text().split()[0]) for thread in some) / 1e9 for some in threads]
 
     def delivered(self) -> int:
-        """Datagrams that came to the port that nobody reads."""
+        """Return the number of datagrams that arrived at the port of `hole`, which never reads them."""
         port = f":{traffic.UDP_PORT:04X}"
         lines = Path(f"/proc/{self.hole.pid}/net/udp").read_text().splitlines()[1:]
         return next(int(line.split()[-1]) for line in lines if line.split()[1].endswith(port))
@@ -96,7 +96,7 @@ def answers(name: str) -> bool:
 
 
 def ask(name: str, settings: dict[str, object]) -> None:
-    """Over the socket that all WireGuards in user space have."""
+    """Configure a user-space WireGuard over its UAPI socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(f"/var/run/wireguard/{name}.sock")
         lines = "".join(f"{key}={value}\n" for key, value in settings.items())
@@ -140,7 +140,7 @@ def comes_through(tunnel: Tunnel) -> bool:
 
 
 def certificate(folder: Path, name: str) -> str:
-    """Makes a key and its certificate; returns the certificate's fingerprint."""
+    """Create a key and a self-signed certificate; return the certificate's fingerprint."""
     made = folder / f"{name}.crt"
     request = ["openssl", "req", "-x509", "-nodes", "-subj", f"/CN={name}", "-days", "2", "-newkey", "ec", "-pkeyopt",
                "ec_paramgen_curve:P-256", "-keyout", str(folder / f"{name}.key"), "-out", str(made)]  # fmt: skip
@@ -151,7 +151,7 @@ def certificate(folder: Path, name: str) -> str:
 
 @contextlib.contextmanager
 def openvpn() -> Iterator[Tunnel]:
-    """Without its kernel module; a key for all of the time, as the others have."""
+    """Start OpenVPN without its kernel module and without rekeying."""
     with net.folder() as folder, net.hosts() as hosts:
         fingerprints = [certificate(folder, name) for name in "ab"]
         ends = []
@@ -190,7 +190,7 @@ LIBIPSEC = CHARON.parent / "plugins/libstrongswan-kernel-libipsec.so"
 
 @contextlib.contextmanager
 def strongswan() -> Iterator[Tunnel]:
-    """With its ESP in user space, libipsec."""
+    """Start strongSwan with its user-space ESP, libipsec."""
     with net.folder() as folder, net.hosts() as hosts:
         secret = secrets.token_hex(32)
         ends = []
@@ -225,7 +225,7 @@ def strongswan() -> Iterator[Tunnel]:
             }} }}
             secrets {{ ike {{ secret = 0x{secret} }} }}""")
             host.run("ip", "addr", "add", f"{net.TUNNEL_V4[i]}/32", "dev", "lo")
-            # Each has a /run of its own, where it leaves its process number.
+            # charon writes its PID file to /run, so each instance needs its own.
             command = " ".join(["mount -t tmpfs none /run && exec", *pinned(i, str(CHARON))])
             environment = os.environ | {"STRONGSWAN_CONF": str(settings)}
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -235,9 +235,9 @@ def strongswan() -> Iterator[Tunnel]:
         vici = f"unix://{folder}/a.vici"
         hosts[0].run("swanctl", "--initiate", "--child", "link", "--uri", vici, timeout=net.PATIENCE)
         for host in hosts:
-            # It reads no more than the 1400 bytes that its device has in the beginning.
+            # The MTU stays at its initial 1400 bytes: libipsec reads no longer packets.
             host.run("ip", "link", "set", "ipsec0", "txqueuelen", "2000")
-            assert not host.run("ip", "xfrm", "state"), "the kernel has associations"
+            assert not host.run("ip", "xfrm", "state"), "strongSwan uses the kernel's ESP"
         tunnel = Tunnel(hosts, ends)
         net.until("strongSwan's answer", lambda: comes_through(tunnel))
         yield tunnel
@@ -266,7 +266,7 @@ def wire() -> Iterator[Tunnel]:
 
 
 def flood(tunnel: Tunnel, binaries: Path, lengths: str, seconds: float) -> tuple[float, float, list[float]]:
-    """Packets a second that arrived, bytes of a packet, nanoseconds that each end took for one."""
+    """Return packets per second received, mean packet size in bytes, and nanoseconds per packet of each end."""
     to = f"{net.TUNNEL_V4[1]}:{traffic.UDP_PORT}"
     before, used_before = tunnel.delivered(), tunnel.cpu_seconds()
     out = tunnel.hosts[0].run(*pinned(0, str(binaries / "examples/flood"), to, lengths, str(seconds)))
@@ -286,11 +286,11 @@ def measure(tunnel: Tunnel, binaries: Path, seconds: float) -> dict[str, float]:
         rate, length, costs = flood(tunnel, binaries, lengths, seconds)
         if costs:
             one_core = 1e9 / max(costs)
-            found[f"{lengths}: 1000 packets/s of a core"] = one_core / 1e3
-            found[f"{lengths}: Gbit/s of a core"] = one_core * length * 8 / 1e9
+            found[f"{lengths}: 1000 packets/s per core"] = one_core / 1e3
+            found[f"{lengths}: Gbit/s per core"] = one_core * length * 8 / 1e9
         for i, cost in enumerate(costs):
-            found[f"{lengths}: ns of the end that {('sends', 'receives')[i]}"] = cost
-        found[f"{lengths}: 1000 packets/s that came"] = rate / 1e3
+            found[f"{lengths}: ns per packet, {('sender', 'receiver')[i]}"] = cost
+        found[f"{lengths}: 1000 packets/s received"] = rate / 1e3
     server = b.start(*pinned(1, "iperf3", "-s", "-1"), stdout=subprocess.DEVNULL)
     time.sleep(0.2)
     client = pinned(0, "iperf3", "-J", "-c", to, "-t", str(max(1, round(seconds))))
@@ -302,14 +302,14 @@ def measure(tunnel: Tunnel, binaries: Path, seconds: float) -> dict[str, float]:
 
 
 def round_trip(tunnel: Tunnel) -> float:
-    """The median of ping's, at low load."""
+    """Return the median round-trip time of ping in microseconds, at low load."""
     out = tunnel.hosts[0].run(*pinned(0, "ping", "-c", "150", "-i", "0.002", net.TUNNEL_V4[1]))
     return statistics.median(float(found) * 1000 for found in re.findall(r"time=([\d.]+)", out))
 
 
 def where_time_goes(tunnel: Tunnel, binaries: Path, seconds: float) -> None:
-    """Shares of the CPU time of each end, by the system call or else the crate that a sample fell in."""
-    shares = ("cipher", "TUN", "UDP", "the link itself", "waiting", "other")
+    """Print the distribution of each end's CPU time, by the system call or the crate of each sample."""
+    shares = ("cipher", "TUN", "UDP", "link", "waiting", "other")
     print("| end | " + " | ".join(shares) + " |\n|---|" + "---:|" * len(shares))
     with tempfile.TemporaryDirectory() as folder:
         files = [f"{folder}/{i}" for i in range(2)]
@@ -325,7 +325,7 @@ def where_time_goes(tunnel: Tunnel, binaries: Path, seconds: float) -> None:
         for perf in perfs:
             perf.send_signal(signal.SIGINT)
             perf.wait()
-        for name, file in zip(("sends", "receives"), files, strict=True):
+        for name, file in zip(("sender", "receiver"), files, strict=True):
             script = subprocess.run(
                 ["perf", "script", "-i", file, "-F", "ip,sym,dso"], capture_output=True, text=True, check=True
             )
@@ -342,14 +342,14 @@ def share(sample: str) -> str:
     leaf = sample.strip().splitlines()[0]
     if "kernel" in leaf:
         return "other"
-    return "cipher" if re.search(r"\bsealcomb::|\bsha2::|\bhmac::", leaf) else "the link itself"
+    return "cipher" if re.search(r"\bsealcomb::|\bsha2::|\bhmac::", leaf) else "link"
 
 
 Maker = Callable[[], contextlib.AbstractContextManager[Tunnel]]
 
 
 def others(peers: Path | None) -> dict[str, Maker]:
-    """What there is to compare with."""
+    """Return the available tunnels to compare with, by name."""
     tunnels: dict[str, Maker] = {}
     for name, options in (("boringtun-cli", ["-f", "--disable-drop-privileges"]), ("wireguard", ["-f"])):
         if peers and (binary := peers.resolve() / name).exists():
@@ -366,12 +366,18 @@ def others(peers: Path | None) -> dict[str, Maker]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binaries", type=Path, default=HERE.parents[3] / "target/release", metavar="FOLDER")
-    parser.add_argument("--peers", type=Path, metavar="FOLDER")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N")
-    parser.add_argument("--seconds", type=float, default=1, metavar="N")
-    parser.add_argument("--only", action="append", metavar="NAME")
-    parser.add_argument("--cycles", action="store_true")
+    parser.add_argument(
+        "--binaries",
+        type=Path,
+        default=HERE.parents[3] / "target/release",
+        metavar="FOLDER",
+        help="folder of sealcomb-link and examples/flood (default: target/release)",
+    )
+    parser.add_argument("--peers", type=Path, metavar="FOLDER", help="folder of boringtun-cli and wireguard")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds (default: 3)")
+    parser.add_argument("--seconds", type=float, default=1, metavar="N", help="seconds per measurement (default: 1)")
+    parser.add_argument("--only", action="append", metavar="NAME", help="measure only this tunnel; may be repeated")
+    parser.add_argument("--cycles", action="store_true", help="print the distribution of CPU time instead")
     arguments = parser.parse_args()
     if reason := net.why_not():
         print(f"skipped: {reason}")
@@ -379,7 +385,7 @@ def main() -> int:
     binaries = arguments.binaries.resolve()
     tunnels: dict[str, Maker] = {
         "sealcomb-link, aes256-gcm": lambda: sealcomb(binaries, "aes256-gcm", "1h"),
-        "sealcomb-link, aes256-gcm, a key each 100 ms": lambda: sealcomb(binaries, "aes256-gcm", "100ms"),
+        "sealcomb-link, aes256-gcm, rekey every 100 ms": lambda: sealcomb(binaries, "aes256-gcm", "100ms"),
         "sealcomb-link, aes128-gcm": lambda: sealcomb(binaries, "aes128-gcm", "1h"),
         "sealcomb-link, aes128-ccm": lambda: sealcomb(binaries, "aes128-ccm", "1h"),
     }

@@ -1,11 +1,11 @@
-"""Traffic for tests of a link.
+"""Generate and observe traffic for tests of a link.
 
-usage: traffic.py echo                       give back what TCP connections bring, on port 5001
-       traffic.py transfer ADDRESS BYTES     send random bytes to `echo`; what comes back must be the same
-       traffic.py sink SECONDS               count the numbered datagrams that come to port 5002, as JSON
-       traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE a second
-       traffic.py hole                       have port 5002 open until killed, and read nothing
-       traffic.py sniff INTERFACE            until standard input ends: frames on an interface, as JSON
+usage: traffic.py echo                       echo TCP connections on port 5001
+       traffic.py transfer ADDRESS BYTES     send random bytes to `echo` and check that they are returned unchanged
+       traffic.py sink SECONDS               receive numbered datagrams on port 5002; print counts as JSON
+       traffic.py source ADDRESS COUNT RATE  send numbered datagrams, RATE per second
+       traffic.py hole                       keep port 5002 open until killed, without reading
+       traffic.py sniff INTERFACE            record frames until standard input ends; print a summary as JSON
 """
 
 import json
@@ -18,7 +18,7 @@ import time
 from collections import Counter
 
 TCP_PORT, UDP_PORT = 5001, 5002
-# No sealed packet has it but by an accident of probability 2^-120.
+# Plaintext marker. It occurs in a sealed packet only with a probability of about 2^-120.
 MARKER = b"never-in-the-clear"
 ALL = 3  # ETH_P_ALL
 ESP_PORT = 4500
@@ -54,7 +54,7 @@ def transfer(address: str, count: str) -> None:
         while more := connection.recv(1 << 16):
             back += more
         sender.join()
-    assert bytes(back) == data, f"{len(back)} of {len(data)} bytes came back, or others"
+    assert bytes(back) == data, f"sent {len(data)} bytes; {len(back)} returned, or they differ"
 
 
 def sink(seconds: str) -> None:
@@ -132,7 +132,7 @@ def sniff(interface: str) -> None:
                             control.append(datagram[8:].hex())
                         else:
                             counts["esp"] += 1
-                            # SPI, number and IV: the counter modes' nonce follows from it and the key.
+                            # SPI, sequence number and IV determine the nonce under a key in counter modes.
                             nonces[frame[26:30] + datagram[8:24]] += 1
                             classes[frame[15]] += 1
         repeated = sum(count - 1 for count in nonces.values())
