@@ -235,7 +235,7 @@ def strongswan() -> Iterator[Tunnel]:
         vici = f"unix://{folder}/a.vici"
         hosts[0].run("swanctl", "--initiate", "--child", "link", "--uri", vici, timeout=net.PATIENCE)
         for host in hosts:
-            # The MTU stays at its initial 1400 bytes: libipsec reads no longer packets.
+            # The MTU stays at its initial 1400 bytes, the longest packet that libipsec reads.
             host.run("ip", "link", "set", "ipsec0", "txqueuelen", "2000")
             assert not host.run("ip", "xfrm", "state"), "strongSwan uses the kernel's ESP"
         tunnel = Tunnel(hosts, ends)
