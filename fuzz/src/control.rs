@@ -199,7 +199,7 @@ impl Wire {
             b'w' if rest.is_empty() => {
                 for which in 0..2 {
                     if let Some(generation) = self.done[which].sending {
-                        self.ends[which].worn(generation, self.now);
+                        self.ends[which].soft_limit_reached(generation, self.now);
                         self.act(which);
                     }
                 }
@@ -364,7 +364,7 @@ impl Wire {
                 let found = (!self.source_is_empty).then(|| key(&id).key);
                 self.ends[which].fetched(&id, found);
             }
-            Action::Tell(_) => {}
+            Action::Report(_) => {}
         }
     }
 
@@ -389,7 +389,7 @@ impl Wire {
                 seen.proof = hex::encode(accept.proof.0);
             }
             Say::Confirm { proof, .. } | Say::Done { proof, .. } => seen.proof = hex::encode(proof.0),
-            Say::Refuse { .. } | Say::Worn { .. } => {}
+            Say::Refuse { .. } | Say::SoftLimit { .. } => {}
         }
         is_challenge
     }

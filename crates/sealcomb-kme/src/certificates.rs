@@ -11,9 +11,9 @@ use rcgen::{
     KeyPair, KeyUsagePurpose,
 };
 
-/// Creates a certificate authority and writes its certificate `ca.pem`, and `NAME.pem` and `NAME.key.pem` for each name, to a
-/// folder. The certificates of `entities` (KMEs) are valid for `addresses`, which are DNS names or IP addresses. The
-/// authority's private key is discarded.
+/// Creates a certificate authority and writes its certificate `ca.pem`, and `NAME.pem` and `NAME.key.pem` for each
+/// name, to a folder. The certificates of `entities` (KMEs) are valid for `addresses`, which are DNS names or IP
+/// addresses. The authority's private key is discarded.
 ///
 /// # Errors
 /// An invalid address, or an error of the operating system.

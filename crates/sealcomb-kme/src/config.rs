@@ -115,7 +115,11 @@ impl Config {
         let stream = Zeroizing::new(read(&file.stream)?);
         let stream =
             Zeroizing::new(hex::decode(stream.trim_ascii()).context("`stream`: the file is not valid hex")?);
-        ensure!(stream.len() >= 32, "`stream`: the file has {} bytes; at least 32 are required", stream.len());
+        ensure!(
+            stream.len() >= 32,
+            "`stream`: the file has {} bytes; at least 32 are required",
+            stream.len()
+        );
         Ok(Self {
             ca: read(&file.ca)?,
             cert: read(&file.cert)?,

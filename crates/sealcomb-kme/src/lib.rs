@@ -1,8 +1,9 @@
 //! `sealcomb-kme`: a key management entity (KME) of ETSI GS QKD 014 v1.1.1, for tests and demonstrations.
 //!
-//! Two instances with the same secret share a key stream, like the two ends of a QKD link: the keys that one delivers by
-//! `enc_keys` are available from the other by `dec_keys`. The keys are pseudo-random; no quantum channel is involved. The
-//! KME enforces the limits of the interface, returns its errors, delivers each key once, and can inject faults.
+//! Two instances with the same secret share a key stream, like the two ends of a QKD link: the keys that one delivers
+//! by `enc_keys` are available from the other by `dec_keys`. The keys are pseudo-random; no quantum channel is
+//! involved. The KME enforces the limits of the interface, returns its errors, delivers each key once, and can inject
+//! faults.
 #![forbid(unsafe_code)]
 
 pub mod api;

@@ -6,8 +6,8 @@
 //! key   = HKDF-Expand(names, "key" …)                   …: index, bytes, master SAE, 0, slave SAE
 //! ```
 //!
-//! Real KMEs exchange the IDs of delivered keys and the SAEs that they are for. Here the ID itself is a MAC over the two
-//! SAEs: with the stream secret, a KME can verify that an ID was issued for them.
+//! Real KMEs exchange the IDs of delivered keys and the SAEs that they are for. Here the ID itself is a MAC over the
+//! two SAEs: with the stream secret, a KME can verify that an ID was issued for them.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -44,7 +44,8 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream from the shared secret. It starts at a random index, so that instances do not issue equal keys.
+    /// Creates a stream from the shared secret. It starts at a random index, so that instances do not issue equal
+    /// keys.
     ///
     /// # Panics
     /// If the operating system's random number generator fails.

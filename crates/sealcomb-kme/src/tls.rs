@@ -39,8 +39,9 @@ pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
         roots.add(certificate.context("`ca`: invalid certificate")?)?;
     }
     let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build()?;
-    let chain =
-        CertificateDer::pem_slice_iter(&config.cert).collect::<Result<Vec<_>, _>>().context("`cert`: invalid certificate")?;
+    let chain = CertificateDer::pem_slice_iter(&config.cert)
+        .collect::<Result<Vec<_>, _>>()
+        .context("`cert`: invalid certificate")?;
     let key = PrivateKeyDer::from_pem_slice(&config.key).context("`key`: invalid private key")?;
     let server = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -49,8 +50,8 @@ pub fn acceptor(config: &Config) -> Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(server)))
 }
 
-/// A listener of connections with completed handshakes. Handshakes run concurrently, so that a slow client does not block
-/// others.
+/// A listener of connections with completed handshakes. Handshakes run concurrently, so that a slow client does not
+/// block others.
 pub struct Connections {
     ready: mpsc::Receiver<(TlsStream<TcpStream>, Caller)>,
     local: SocketAddr,

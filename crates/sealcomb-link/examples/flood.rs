@@ -2,8 +2,8 @@
 //!
 //! usage: flood ADDRESS LENGTHS SECONDS
 //!
-//! LENGTHS is the size of the IPv4 packets in bytes, or `mix` for the Internet mix of docs/performance.md, limited to 1400
-//! bytes. Prints the number of packets sent and their total size in bytes.
+//! LENGTHS is the size of the IPv4 packets in bytes, or `mix` for the Internet mix of docs/performance.md, limited to
+//! 1400 bytes. Prints the number of packets sent and their total size in bytes.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

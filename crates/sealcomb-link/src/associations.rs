@@ -65,7 +65,8 @@ impl OutboundSa {
         }
     }
 
-    /// Issues sequence numbers for packets of these lengths, in order. Stops at the first packet that exceeds a hard limit.
+    /// Issues sequence numbers for packets of these lengths, in order. Stops at the first packet that exceeds a hard
+    /// limit.
     pub fn number(&self, lengths: impl Iterator<Item = usize>, now: Instant, mut take: impl FnMut(Sequence)) {
         if now >= self.until {
             return;
@@ -101,7 +102,8 @@ impl OutboundSa {
         packets >= self.soft_packets || bytes >= self.soft_bytes
     }
 
-    /// Returns whether a hard limit is reached: the age, or a limit of packets or bytes that a packet was refused for.
+    /// Returns whether a hard limit is reached: the age, or a limit of packets or bytes that a packet was refused
+    /// for.
     pub fn is_past_hard_limit(&self, now: Instant) -> bool {
         now >= self.until || self.exhausted.load(Ordering::Relaxed)
     }
@@ -234,12 +236,13 @@ impl Associations {
         let ended = retiring.iter().filter(|(_, at)| *at <= now).map(|(generation, _)| *generation).max();
         retiring.retain(|(_, at)| *at > now);
         drop(retiring);
-        let is_past_hard_limit =
-            |inbound: &InboundSa| ended.is_some_and(|ended| inbound.generation < ended) || inbound.until <= now;
+        let is_past_hard_limit = |inbound: &InboundSa| {
+            ended.is_some_and(|ended| inbound.generation < ended) || inbound.until <= now
+        };
         if self.receiving().values().any(|inbound| is_past_hard_limit(inbound)) {
             self.change(|receiving| receiving.retain(|_, inbound| !is_past_hard_limit(inbound)));
         }
-        // Its limit already prevents sending; this drops the key. The delay lets batches in flight finish.
+        // The limit already prevents sending; this drops the key. The delay lets batches in flight finish.
         let long_ago = |outbound: &Arc<OutboundSa>| now >= outbound.until + Duration::from_secs(1);
         if self.sending().as_ref().is_some_and(long_ago) {
             *self.sending.write().unwrap_or_else(PoisonError::into_inner) = None;
@@ -326,11 +329,7 @@ mod tests {
         let config = config("bytes = 1000", false);
         let now = Instant::now();
         let outbound = OutboundSa::new(association(&config, 1, 300), &config, now);
-        assert_eq!(
-            numbers(&outbound, &[600, 401, 1], now),
-            [1],
-            "no packet overtakes a refused one"
-        );
+        assert_eq!(numbers(&outbound, &[600, 401, 1], now), [1], "no packet overtakes a refused one");
         assert!(outbound.is_past_hard_limit(now));
         assert_eq!(numbers(&outbound, &[400], now), [2], "a refused packet uses up no number");
         assert_eq!(numbers(&outbound, &[1], now), [0; 0]);

@@ -43,7 +43,8 @@ counters! {
     out_sent_bytes,
     /// Packets dropped because there was no key, or the key was past a hard limit.
     out_dropped_no_key,
-    /// Packets dropped because they exceed the path MTU. Packets found too long before sealing are answered with ICMP.
+    /// Packets dropped because they exceed the path MTU. Packets found too long before sealing are answered with
+    /// ICMP.
     out_dropped_too_long,
     /// Packets dropped because they are neither IPv4 nor IPv6.
     out_dropped_not_ip,
@@ -71,8 +72,8 @@ counters! {
     in_dropped_expired,
     /// Dummy packets (RFC 4303, section 2.6), which are dropped.
     in_dropped_dummy,
-    /// Packets dropped because they are marked as having experienced congestion while the inner packet does not support
-    /// ECN (RFC 6040).
+    /// Packets dropped because they are marked as having experienced congestion while the inner packet does not
+    /// support ECN (RFC 6040).
     in_dropped_congestion,
     /// Packets that the TUN device did not accept.
     in_dropped_undelivered,

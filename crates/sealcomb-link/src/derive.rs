@@ -12,8 +12,8 @@
 //! proof[m]    = HKDF-Expand(epoch, "proof of " m, 0, context)       m: "offer", "accept", "confirm" or "done"
 //! ```
 //!
-//! HKDF is that of RFC 5869 over SHA-256. An end's SPI is the one that it receives under. The slave's nonce and SPI are
-//! zero in the proof of an offer, since the slave has not chosen them yet.
+//! HKDF is that of RFC 5869 over SHA-256. An end's SPI is the one that it receives under. The slave's nonce and SPI
+//! are zero in the proof of an offer, since the slave has not chosen them yet.
 //!
 //! Both nonces are regenerated for each exchange. The keys of an association are therefore fresh even if the source
 //! repeats a key.

@@ -110,14 +110,17 @@ impl Keying {
                 _ = interrupt.recv() => return Ok(()),
             }
             let now = Instant::now();
-            if let Some(outbound) = self.associations.sending().filter(|outbound| outbound.is_past_soft_limit()) {
-                machine.worn(outbound.generation, now);
+            if let Some(outbound) =
+                self.associations.sending().filter(|outbound| outbound.is_past_soft_limit())
+            {
+                machine.soft_limit_reached(outbound.generation, now);
             }
             machine.tick(now);
             self.execute(&mut machine, &ids_sender, now);
             wanted.send_if_modified(|wanted| std::mem::replace(wanted, machine.wants(ahead)) != *wanted);
             self.associations.expire(now);
-            let has_key = self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
+            let has_key =
+                self.associations.sending().is_some_and(|outbound| !outbound.is_past_hard_limit(now));
             self.log.key(has_key, self.had_key, self.started, now);
             self.had_key |= has_key;
             self.counters.note(machine.heard(), self.log.troubles());
@@ -171,7 +174,7 @@ impl Keying {
                 Action::Retire(generation) => associations.retire(generation, now + config.overlap),
                 // The channel has room: the previous fetch is complete.
                 Action::Fetch(id) => drop(ids.try_send(id)),
-                Action::Tell(event) => {
+                Action::Report(event) => {
                     log.event(event, now);
                     match event {
                         Event::Refused(_, Refusal::Disagree) => count(&counters.disagreements),

@@ -282,7 +282,8 @@ impl KmeClient {
     }
 }
 
-/// Formats an error with all its causes, which reqwest's `Display` omits, and without the URL, which may contain a user name.
+/// Formats an error with all its causes, which reqwest's `Display` omits, and without the URL, which may contain a
+/// user name.
 fn describe(error: reqwest::Error) -> String {
     format!("{:#}", anyhow::Error::from(error.without_url()))
 }
@@ -306,8 +307,10 @@ async fn read_body(method: &str, mut answer: Response) -> Answer<Zeroizing<Vec<u
     let mut body = Zeroizing::new(Vec::with_capacity(MAX_RESPONSE_BYTES));
     loop {
         match answer.chunk().await {
-            Ok(Some(chunk)) if chunk.len() <= MAX_RESPONSE_BYTES - body.len() => body.extend_from_slice(&chunk),
-            Ok(Some(_)) => return {
+            Ok(Some(chunk)) if chunk.len() <= MAX_RESPONSE_BYTES - body.len() => {
+                body.extend_from_slice(&chunk)
+            }
+            Ok(Some(_)) => {
                 return malformed(format!("{method}: the response exceeds {MAX_RESPONSE_BYTES} bytes"));
             }
             Ok(None) => return Ok(body),
@@ -333,8 +336,8 @@ mod tests {
         exchange(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", answer, 1).await.0
     }
 
-    /// Requests `count` keys from a server with these responses to `status` and `enc_keys`. Returns the result, and the
-    /// request of `enc_keys`, which is empty if there was none.
+    /// Requests `count` keys from a server with these responses to `status` and `enc_keys`. Returns the result, and
+    /// the request of `enc_keys`, which is empty if there was none.
     async fn exchange(status: &[u8], answer: &[u8], count: usize) -> (Answer<Vec<SourceKey>>, String) {
         install_tls();
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();

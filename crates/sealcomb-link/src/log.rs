@@ -1,5 +1,5 @@
-//! The log of the link's problems. Each problem is logged once when it begins, with its cause and a remedy, and once when
-//! it is resolved.
+//! The log of the link's problems. Each problem is logged once when it begins, with its cause and a remedy, and once
+//! when it is resolved.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -147,8 +147,8 @@ impl Log {
             }
             Event::OtherSuite(theirs, extended) => {
                 let text = format!(
-                    "offers refused: the master has `suite` {} and `esn` {extended}, this end has `suite` {} and `esn` \
-                     {}; make them equal at both ends",
+                    "offers refused: the master has `suite` {} and `esn` {extended}, this end has `suite` {} and \
+                     `esn` {}; make them equal at both ends",
                     theirs.unwrap_or("(unknown to this version)"),
                     self.transform.id,
                     self.extended,
@@ -171,8 +171,8 @@ impl Log {
                 "no messages arrive; check that it is running and that UDP passes in both directions".into()
             }
             Silence::Forged => {
-                "its messages fail authentication; check that `control-key` and the version of sealcomb-link are equal at \
-                 both ends"
+                "its messages fail authentication; check that `control-key` and the version of sealcomb-link are \
+                 equal at both ends"
                     .into()
             }
             Silence::SameRole => {
@@ -186,12 +186,12 @@ impl Log {
     fn refusal(&self, why: Refusal) -> &'static str {
         match (why, self.role) {
             (Refusal::NoKey, Role::Master) => {
-                "offer refused: the slave's source does not have the key, see the slave's log; the current key stays in \
-                 use, and other keys will be offered"
+                "offer refused: the slave's source does not have the key, see the slave's log; the current key stays \
+                 in use, and other keys will be offered"
             }
             (Refusal::NoKey, Role::Slave) => {
-                "offer refused: the source does not have the offered key; check that both sources belong together, and \
-                 that `sae` and `peer-sae` are swapped at the peer"
+                "offer refused: the source does not have the offered key; check that both sources belong together, \
+                 and that `sae` and `peer-sae` are swapped at the peer"
             }
             (Refusal::Repeated, _) => {
                 "offer refused: the slave's source had delivered the key before; another will be offered"
@@ -200,8 +200,8 @@ impl Log {
                 "offers refused: the ends have different algorithms; make `suite` and `esn` equal at both ends"
             }
             (Refusal::Disagree, _) => {
-                "offer refused: the two sources have different keys of this ID; the current key stays in use, and other \
-                 keys will be offered; check that both sources belong together"
+                "offer refused: the two sources have different keys of this ID; the current key stays in use, and \
+                 other keys will be offered; check that both sources belong together"
             }
             (Refusal::Outdated, _) => "offer refused: the slave no longer has it; another will be made",
         }

@@ -16,8 +16,8 @@ use crate::associations::Associations;
 use crate::config::{Config, Role};
 use crate::control::Control;
 use crate::counters::{Counters, Counts};
-use crate::listener::LimitedListener;
 use crate::keys;
+use crate::listener::LimitedListener;
 
 /// The counters and the state of the control task.
 #[derive(Debug, Default)]
@@ -227,7 +227,9 @@ pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
     let listen = config.listen.context("the configuration lacks `listen`, which serves the status")?;
     keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let report = runtime.block_on(fetch(listen)).with_context(|| format!("no answer from the link at {listen}; check that it is running"))?;
+    let report = runtime
+        .block_on(fetch(listen))
+        .with_context(|| format!("no answer from the link at {listen}; check that it is running"))?;
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {

@@ -70,8 +70,8 @@ pub(crate) async fn supply(
     }
 }
 
-/// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only an error, when the other end of a channel is
-/// gone.
+/// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only an error, when the other end of a channel
+/// is gone.
 pub(crate) async fn fetch(
     source: SharedSource,
     mut ids: mpsc::Receiver<String>,
@@ -144,8 +144,8 @@ mod tests {
         Arc::new(Mutex::new(Arc::new(Source::new(&Keys::Etsi014(etsi014)).unwrap())))
     }
 
-    /// Runs `supply` for `time` or until it has delivered `wanted` keys. Unless `uses`, every key counts as a repeated one.
-    /// Returns the number of keys and the errors.
+    /// Runs `supply` for `time` or until it has delivered `wanted` keys. Unless `uses`, every key counts as a
+    /// repeated one. Returns the number of keys and the errors.
     async fn supplied(
         source: SharedSource,
         wanted: usize,

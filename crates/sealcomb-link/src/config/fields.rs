@@ -116,12 +116,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reads an array of strings and parses each as `T`.
-    pub(crate) fn list<T: FromStr>(
-        &mut self,
-        name: &'static str,
-        what: &str,
-        errors: &mut Errors,
-    ) -> Vec<T> {
+    pub(crate) fn list<T: FromStr>(&mut self, name: &'static str, what: &str, errors: &mut Errors) -> Vec<T> {
         let Some(value) = self.get(name) else { return Vec::new() };
         let DeValue::Array(values) = value.get_ref() else {
             errors.add(value.span().start, format_args!("`{name}` must be an array in square brackets"));
@@ -174,12 +169,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Reports a required field that is missing. If the field is present but invalid, its error was reported before.
-    pub(crate) fn require<T>(
-        &self,
-        name: &'static str,
-        value: Option<T>,
-        errors: &mut Errors,
-    ) -> Option<T> {
+    pub(crate) fn require<T>(&self, name: &'static str, value: Option<T>, errors: &mut Errors) -> Option<T> {
         if value.is_none() && !self.has(name) {
             errors.add(self.at, format_args!("{} lacks the required field `{name}`", self.name));
         }

@@ -159,7 +159,8 @@ pub struct Config {
     pub user: Option<String>,
 }
 
-/// Returns the size in bytes of the longest inner packet that fits into an outer IPv4 or IPv6 packet of `path_mtu` bytes.
+/// Returns the size in bytes of the longest inner packet that fits into an outer IPv4 or IPv6 packet of `path_mtu`
+/// bytes.
 pub(crate) fn inner_mtu(layout: Layout, is_v4: bool, path_mtu: u16) -> usize {
     let headers = if is_v4 { 20 + 8 } else { 40 + 8 };
     layout.max_inner_bytes(usize::from(path_mtu).saturating_sub(headers)).unwrap_or(0)
@@ -213,7 +214,8 @@ impl Config {
     }
 }
 
-/// Parses a configuration. Relative paths in it are resolved against `folder`; `name` is the file name in error messages.
+/// Parses a configuration. Relative paths in it are resolved against `folder`; `name` is the file name in error
+/// messages.
 ///
 /// # Errors
 /// All errors found, one line each. They never quote the text.
@@ -271,10 +273,7 @@ impl Reader<'_> {
         let overlap = self.duration(&mut root, "overlap").unwrap_or(Duration::from_secs(2));
         let listen = root.parsed::<SocketAddr>("listen", ADDRESS, self.errors);
         if listen.is_some_and(|listen| !listen.ip().is_loopback() || listen.port() == 0) {
-            self.errors.add(
-                root.place("listen"),
-                "`listen` must be a loopback address with a nonzero port",
-            );
+            self.errors.add(root.place("listen"), "`listen` must be a loopback address with a nonzero port");
         }
         let user = root.text("user", self.errors).map(|(name, _)| name.to_owned());
         let tun = root.table("tun", self.errors);
@@ -320,7 +319,7 @@ impl Reader<'_> {
                 self.errors.add(
                     root.place(name),
                     format_args!(
-                        "`{name}`: the port must be nonzero, and at most 65536 - `workers`: worker i uses this port + i"
+                        "`{name}`: the port must be from 1 to 65536 - `workers`, since worker i uses port + i"
                     ),
                 );
             }
@@ -328,7 +327,8 @@ impl Reader<'_> {
             let is_unspecified = name == "peer" && ip.is_unspecified();
             let is_group = ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST);
             if is_unspecified || is_group {
-                self.errors.add(root.place(name), format_args!("`{name}` must be the address of a single host"));
+                self.errors
+                    .add(root.place(name), format_args!("`{name}` must be the address of a single host"));
             }
         }
         let (Some(local), Some(peer)) = (local, peer) else { return };
@@ -396,9 +396,7 @@ impl Reader<'_> {
             if is_short {
                 self.errors.add(
                     root.place(if root.has("limits") { "limits" } else { "rekey" }),
-                    format_args!(
-                        "[limits]: `{name}` must be greater than its soft limit in [rekey]"
-                    ),
+                    format_args!("[limits]: `{name}` must be greater than its soft limit in [rekey]"),
                 );
             }
         }

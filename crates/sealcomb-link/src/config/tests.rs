@@ -65,7 +65,10 @@ every = "1ms"
 fn missing_required_fields_are_reported() {
     let Err(lines) = parse("link.toml", "esn = true\n", Path::new(".")) else { panic!() };
     for name in ["role", "local", "peer", "suite", "control-key", "tun", "keys"] {
-        assert!(lines.iter().any(|line| line.contains(&format!("lacks the required field `{name}`"))), "{name}");
+        assert!(
+            lines.iter().any(|line| line.contains(&format!("lacks the required field `{name}`"))),
+            "{name}"
+        );
     }
 }
 

@@ -67,7 +67,7 @@ impl End {
     }
 
     pub(super) fn report(&mut self, event: Event) {
-        self.actions.push(Action::Tell(event));
+        self.actions.push(Action::Report(event));
     }
 
     /// Returns whether a key may be used: it is not a repeated one, or the source may repeat keys.
@@ -79,7 +79,8 @@ impl End {
         is_new
     }
 
-    /// Derives the key material of an offer before the slave has chosen its nonce and SPI, for the proof in the offer.
+    /// Derives the key material of an offer before the slave has chosen its nonce and SPI, for the proof in the
+    /// offer.
     pub(super) fn offered(&self, key: &[u8], offer: &Offer) -> Epoch {
         self.agreed(key, offer, Bytes32::default(), 0)
     }

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Offer, Refusal, Say};
-use super::{Action, Retransmit, SaParameters, Event, MAX_NEXT_KEYS, SourceKey};
+use super::{Action, Event, MAX_NEXT_KEYS, Retransmit, SaParameters, SourceKey};
 use crate::config::Role;
 use crate::derive::{Secret, Step};
 
 /// Pause after the first of several refusals in a row. It doubles each time, up to [`MAX_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 pub(super) const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// Minimum interval between two offers, whatever the peer sends. Each offer consumes a key of the source. It is half the
-/// shortest configurable rekey interval.
+/// Minimum interval between two offers, whatever the peer sends. Each offer consumes a key of the source. It is half
+/// the shortest configurable rekey interval.
 const MIN_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The state of the exchange.
@@ -70,7 +70,7 @@ impl Master {
     }
 
     /// Handles a soft limit that this end's key of this generation has reached.
-    pub(super) fn worn(&mut self, end: &End, generation: u64, now: Instant) {
+    pub(super) fn soft_limit_reached(&mut self, end: &End, generation: u64, now: Instant) {
         let is_being_replaced = matches!(self.exchange, Exchange::Offered { .. });
         if generation == end.generation && !is_being_replaced {
             self.change_now(now);
@@ -150,7 +150,8 @@ impl Master {
         end.report(Event::Changed(epoch));
         let proof = Bytes32(*keys.proof(Step::Confirm));
         let done = keys.proof(Step::Done);
-        self.exchange = Exchange::Confirming { epoch, generation, proof, done, retransmit: Retransmit::new(now) };
+        self.exchange =
+            Exchange::Confirming { epoch, generation, proof, done, retransmit: Retransmit::new(now) };
         // The interval runs from offer to offer, so that the duration of the exchange does not add up.
         let Schedule { every, due, .. } = self.schedule;
         self.schedule.due = (due + every).max(now + every / 2);

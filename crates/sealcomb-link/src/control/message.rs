@@ -4,8 +4,8 @@
 //! 00 00 00 00 │ HMAC-SHA-256 of the text, 32 bytes │ text, JSON
 //! ```
 //!
-//! Control messages share the port with ESP. The four zero bytes distinguish them, since no SPI is 0 (RFC 3948, section
-//! 2.2).
+//! Control messages share the port with ESP. The four zero bytes distinguish them, since no SPI is 0 (RFC 3948,
+//! section 2.2).
 
 use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ pub(super) type Tag = [u8; 32];
 /// Maximum size of a control message in bytes, including marker and tag.
 pub const LONGEST: usize = 1200;
 
-/// Returns whether a key ID is valid: 1 to 64 printable ASCII characters that need no escaping in JSON, so that an offer's
-/// key IDs fit into a datagram.
+/// Returns whether a key ID is valid: 1 to 64 printable ASCII characters that need no escaping in JSON, so that an
+/// offer's key IDs fit into a datagram.
 pub fn is_key_name(id: &str) -> bool {
     const MAX_NAME_BYTES: usize = 64;
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
@@ -91,7 +91,8 @@ pub enum Say {
         proof: Bytes32,
     },
     /// Slave to master: the slave has reached a soft limit of the key and requests another.
-    Worn {
+    #[serde(rename = "worn")]
+    SoftLimit {
         /// The epoch of the key.
         epoch: u64,
     },
@@ -181,8 +182,8 @@ impl Codec {
         Self::read_with(&self.receiving, datagram)
     }
 
-    /// Decodes a datagram from an end of this end's own role: a misconfigured peer, or this end itself if its message was
-    /// reflected.
+    /// Decodes a datagram from an end of this end's own role: a misconfigured peer, or this end itself if its message
+    /// was reflected.
     pub fn read_own(&self, datagram: &[u8]) -> Option<Message> {
         Self::read_with(&self.sending, datagram)
     }

@@ -1,5 +1,5 @@
-//! The rekey protocol as a state machine. It has no clock, sockets or threads: the caller passes in the time and datagrams,
-//! and executes the resulting [`Action`]s.
+//! The rekey protocol as a state machine. It has no clock, sockets or threads: the caller passes in the time and
+//! datagrams, and executes the resulting [`Action`]s.
 //!
 //! ```text
 //!  master                                          slave
@@ -17,11 +17,13 @@
 //!    │ ◄─────────────────────────────── worn ─────── │   soft limit reached: the master makes an offer
 //! ```
 //!
-//! Unanswered messages are retransmitted. Every offer and confirmation is answered, so neither end waits forever. Writing a
-//! message requires the control key; changing the key that an end sends or receives under also requires the source's key:
+//! Unanswered messages are retransmitted. Every offer and confirmation is answered, so neither end waits forever.
+//! Writing a message requires the control key; changing the key that an end sends or receives under also requires the
+//! source's key:
 //!
-//! - A message is accepted only if its HMAC verifies, both boot IDs are current, and it is not a copy. A boot ID becomes
-//!   current by answering a challenge.
+//! - A message is accepted only if its HMAC verifies, it is not a copy, and both boot IDs are current. The exceptions
+//!   are `hello`, which any boot may send, and `welcome`, which must answer the outstanding challenge and makes its
+//!   sender's boot ID current.
 //! - Associations begin and end only on valid proofs. Unproven state (the peer's boot ID, an offer whose key is being
 //!   fetched, a refusal) is replaced by the next message of its type and never restricts later messages.
 //! - A repeated message has no effect: each step is taken once per epoch and pair of nonces.
@@ -88,13 +90,13 @@ pub enum Action {
     SendUnder(SaParameters),
     /// Remove the receiving association of this generation: the peer will never send under it.
     Forget(u64),
-    /// Retire the receiving associations of earlier generations after the overlap: the peer no longer sends under them, but
-    /// packets may be in flight.
+    /// Retire the receiving associations of earlier generations after the overlap: the peer no longer sends under
+    /// them, but packets may be in flight.
     Retire(u64),
     /// Fetch the key of this ID from the source (slave only). At most one fetch is outstanding.
     Fetch(String),
     /// Report an event to the log and the counters.
-    Tell(Event),
+    Report(Event),
 }
 
 /// A change in the state of the peer or of the key exchange.
@@ -112,8 +114,8 @@ pub enum Event {
     Changed(u64),
     /// The slave refused the offer of this epoch, or the master rejected the answer to it.
     Refused(u64, Refusal),
-    /// The master offered another suite or ESN setting (slave only): its suite if this version supports it, and whether its
-    /// sequence numbers have 64 bits.
+    /// The master offered another suite or ESN setting (slave only): its suite if this version supports it, and
+    /// whether its sequence numbers have 64 bits.
     OtherSuite(Option<&'static str>, bool),
     /// The source delivered a key that it had delivered before.
     Repeated,
@@ -152,7 +154,7 @@ pub struct Control {
     end: End,
     presence: Presence,
     side: Side,
-    /// Tags of accepted messages, to detect copies.
+    /// Tags of authentic messages, to detect copies.
     read: Recent<Tag>,
 }
 
@@ -221,17 +223,17 @@ impl Control {
         }
     }
 
-    /// Reports that this end's key of this generation has reached its soft limit. The master rekeys; the slave requests it.
-    /// Has no effect for other generations than the current one.
-    pub fn worn(&mut self, generation: u64, now: Instant) {
+    /// Reports that this end's key of this generation has reached its soft limit. The master rekeys; the slave
+    /// requests it. Has no effect for other generations than the current one.
+    pub fn soft_limit_reached(&mut self, generation: u64, now: Instant) {
         match &mut self.side {
-            Side::Master(master) => master.worn(&self.end, generation, now),
-            Side::Slave(slave) => slave.worn(&mut self.end, generation, now),
+            Side::Master(master) => master.soft_limit_reached(&self.end, generation, now),
+            Side::Slave(slave) => slave.soft_limit_reached(&mut self.end, generation, now),
         }
     }
 
-    /// Adds a key of the source to those to be offered (master only). Returns `false`, and discards the key, if it is a
-    /// repeated one.
+    /// Adds a key of the source to those to be offered (master only). Returns `false`, and discards the key, if it is
+    /// a repeated one.
     pub fn add_key(&mut self, key: SourceKey) -> bool {
         let is_new = self.end.is_new(&key.key);
         if is_new {
@@ -257,8 +259,8 @@ impl Control {
         }
     }
 
-    /// Processes a datagram that begins like a control message. It is accepted only if its HMAC verifies, both boot IDs are
-    /// current, and it is not a copy. Returns whether it was accepted.
+    /// Processes a datagram that begins like a control message. It is accepted only if its HMAC verifies, it is not a
+    /// copy, and both boot IDs are current; a `welcome` makes its sender's current. Returns whether it was accepted.
     pub fn receive(&mut self, datagram: &[u8], now: Instant) -> bool {
         let Some(tag) = message::tag(datagram) else { return false };
         if self.read.contains(tag) {
@@ -314,7 +316,7 @@ impl Control {
             (Side::Master(master), Say::Accept(accept)) => master.accepted(end, &accept, now),
             (Side::Master(master), Say::Refuse { epoch, why }) => master.refused(end, epoch, why, now),
             (Side::Master(master), Say::Done { epoch, proof }) => master.done(end, epoch, proof),
-            (Side::Master(master), Say::Worn { epoch }) => master.peer_soft_limit_reached(epoch, now),
+            (Side::Master(master), Say::SoftLimit { epoch }) => master.peer_soft_limit_reached(epoch, now),
             (Side::Slave(slave), Say::Offer(offer)) => slave.offered(end, offer),
             (Side::Slave(slave), Say::Confirm { epoch, proof }) => slave.confirmed(end, epoch, proof),
             _ => {}

@@ -1,14 +1,14 @@
 //! Peer discovery and liveness.
 //!
-//! Each end sends a fresh random challenge every second and accepts the boot ID that answers it. Every authentic challenge
-//! is answered unless it is a copy. Answers need no memory, and they are not rate-limited: with a limit, an attacker could
-//! exhaust it with copies of old challenges and block new ones.
+//! Each end sends a fresh random challenge every second and accepts the boot ID that answers it. Every authentic
+//! challenge is answered unless it is a copy. Answers need no memory, and they are not rate-limited: with a limit, an
+//! attacker could exhaust it with copies of old challenges and block new ones.
 
 use std::time::{Duration, Instant};
 
 use super::end::{End, random};
 use super::message::{Id, Say};
-use super::{Retransmit, Control, Event, FIRST_WAIT};
+use super::{Control, Event, FIRST_WAIT, Retransmit};
 
 /// Interval from an answer to the next challenge.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -83,8 +83,8 @@ impl Presence {
         end.send(Id::default(), Say::Hello { challenge: self.challenge });
     }
 
-    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID. The challenge also gives the
-    /// peer this end's boot ID.
+    /// Sends a challenge ahead of schedule, because a message arrived from an unknown boot ID. The challenge also
+    /// gives the peer this end's boot ID.
     pub(super) fn probe(&mut self, end: &mut End, now: Instant) {
         if self.asked.is_none_or(|asked| now >= asked + FIRST_WAIT) {
             self.ask(end, now);

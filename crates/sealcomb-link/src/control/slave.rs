@@ -7,14 +7,14 @@ use zeroize::Zeroizing;
 
 use super::end::{End, is_same, random};
 use super::message::{Accept, Bytes32, Id, Offer, Refusal, Say, is_key_name};
-use super::{Action, Retransmit, SaParameters, Event, MAX_NEXT_KEYS, SourceKey};
+use super::{Action, Event, MAX_NEXT_KEYS, Retransmit, SaParameters, SourceKey};
 use crate::config::Role;
 use crate::derive::{Epoch, Step};
 
 /// Maximum number of fetched keys that await their offer.
 const MAX_FETCHED_KEYS: usize = 64;
-/// Maximum number of accepted but unconfirmed receiving associations. An honest master causes at most two: the one that it
-/// sends under, and the next.
+/// Maximum number of accepted but unconfirmed receiving associations. A master that follows the protocol causes at most two: the one
+/// that it sends under, and the next.
 pub(super) const MAX_PENDING: usize = 4;
 
 /// The latest offer with a valid proof, and the answer to it.
@@ -34,7 +34,7 @@ struct Following {
     generation: u64,
     done: Bytes32,
     /// The timer of `worn`, which is sent from the soft limit until the next key.
-    worn: Option<Retransmit>,
+    soft_limit_notice: Option<Retransmit>,
 }
 
 #[derive(Default)]
@@ -53,12 +53,13 @@ pub(super) struct Slave {
 
 impl Slave {
     /// Handles a soft limit that this end's key of this generation has reached.
-    pub(super) fn worn(&mut self, end: &mut End, generation: u64, now: Instant) {
-        if let Some(Following { epoch, generation: ours, worn: worn @ None, .. }) = &mut self.following
+    pub(super) fn soft_limit_reached(&mut self, end: &mut End, generation: u64, now: Instant) {
+        if let Some(Following { epoch, generation: ours, soft_limit_notice: notice @ None, .. }) =
+            &mut self.following
             && *ours == generation
         {
-            *worn = Some(Retransmit::new(now));
-            end.send_to_peer(Say::Worn { epoch: *epoch });
+            *notice = Some(Retransmit::new(now));
+            end.send_to_peer(Say::SoftLimit { epoch: *epoch });
         }
     }
 
@@ -69,10 +70,10 @@ impl Slave {
     }
 
     pub(super) fn tick(&mut self, end: &mut End, now: Instant) {
-        if let Some(Following { epoch, worn: Some(retransmit), .. }) = &mut self.following
+        if let Some(Following { epoch, soft_limit_notice: Some(retransmit), .. }) = &mut self.following
             && retransmit.is_due(now)
         {
-            end.send_to_peer(Say::Worn { epoch: *epoch });
+            end.send_to_peer(Say::SoftLimit { epoch: *epoch });
         }
     }
 
@@ -100,7 +101,8 @@ impl Slave {
             refuse(end, offer.epoch, Refusal::NoKey);
             return;
         }
-        self.ahead = offer.next_keys.iter().take(MAX_NEXT_KEYS).filter(|id| is_key_name(id)).cloned().collect();
+        self.ahead =
+            offer.next_keys.iter().take(MAX_NEXT_KEYS).filter(|id| is_key_name(id)).cloned().collect();
         let is_there = has(end, &offer.key);
         self.awaited = Some(offer);
         if is_there {
@@ -201,7 +203,7 @@ impl Slave {
         };
         let (generation, spi, suite) = (*generation, offer.spi, keys.suite(Role::Slave));
         let done = Bytes32(*keys.proof(Step::Done));
-        self.following = Some(Following { from: *from, epoch, generation, done, worn: None });
+        self.following = Some(Following { from: *from, epoch, generation, done, soft_limit_notice: None });
         self.pending.clear();
         end.actions.push(Action::SendUnder(SaParameters { generation, epoch, spi, suite }));
         end.actions.push(Action::Retire(generation));

@@ -184,12 +184,12 @@ impl World {
                 installed.retired = installed.retired.max(generation);
             }
             Action::Fetch(id) => self.asked.push((self.now, id)),
-            Action::Tell(event) => installed.events.push(event),
+            Action::Report(event) => installed.events.push(event),
         }
     }
 
-    /// Asserts make before break: each end sends under an association that its peer receives under and has not retired,
-    /// unless the peer has restarted since.
+    /// Asserts make before break: each end sends under an association that its peer receives under and has not
+    /// retired, unless the peer has restarted since.
     fn check(&self) {
         for (here, there) in [(0, 1), (1, 0)] {
             let Some(sending) = &self.installed[here].sending else { continue };
@@ -270,7 +270,7 @@ fn a_soft_limit_at_either_end_causes_one_rekey() {
         for _ in 0..40 {
             // The link reports it repeatedly, even while the new key is being installed.
             let now = world.now;
-            world.ends[which].worn(generation, now);
+            world.ends[which].soft_limit_reached(generation, now);
             world.run(1, good_wire);
         }
         assert_eq!(world.epochs(), [Some(before + 1); 2]);
@@ -285,7 +285,7 @@ fn a_slave_at_its_soft_limit_requests_a_key_until_there_is_an_offer() {
     world.run(3000, good_wire);
     let before = world.epochs()[1].unwrap();
     let now = world.now;
-    world.ends[1].worn(world.generation(1), now);
+    world.ends[1].soft_limit_reached(world.generation(1), now);
     world.run(1000, || (0, 1));
     assert_eq!(world.epochs(), [Some(before); 2], "nothing arrives");
     world.run(1100, good_wire);
@@ -306,11 +306,11 @@ fn a_soft_limit_of_another_than_the_current_key_is_ignored() {
     for which in 0..2 {
         let present = world.generation(which);
         for generation in [0, present - 1, present + 1, u64::MAX] {
-            world.ends[which].worn(generation, now);
+            world.ends[which].soft_limit_reached(generation, now);
         }
     }
-    world.ends[1].end.send_to_peer(Say::Worn { epoch: before[0].unwrap() - 1 });
-    world.ends[0].end.send_to_peer(Say::Worn { epoch: before[0].unwrap() });
+    world.ends[1].end.send_to_peer(Say::SoftLimit { epoch: before[0].unwrap() - 1 });
+    world.ends[0].end.send_to_peer(Say::SoftLimit { epoch: before[0].unwrap() });
     world.run(1000, good_wire);
     assert_eq!(world.epochs(), before);
 }
@@ -348,7 +348,7 @@ fn effect(action: &Action) -> String {
         Action::Forget(generation) => format!("forgetting {generation}"),
         Action::Retire(generation) => format!("retiring all before {generation}"),
         Action::Fetch(id) => format!("asking for {id}"),
-        Action::Tell(event) => format!("{event:?}"),
+        Action::Report(event) => format!("{event:?}"),
     }
 }
 
@@ -363,7 +363,7 @@ fn whatever_comes_again_changes_nothing() {
             world.restart(0);
             world.run(1000, good_wire);
             let (now, generation) = (world.now, world.generation(1));
-            world.ends[1].worn(generation, now);
+            world.ends[1].soft_limit_reached(generation, now);
             world.run(1000, good_wire);
             // Let every recorded datagram arrive.
             while !world.wire.is_empty() {
@@ -448,7 +448,7 @@ fn a_repeated_key_is_not_offered() {
     assert!(master.add_key(key.clone()));
     assert!(!master.add_key(SourceKey { id: "two".into(), ..key }));
     assert_eq!(master.wants(4), 3);
-    assert!(matches!(master.actions().last(), Some(Action::Tell(Event::Repeated))));
+    assert!(matches!(master.actions().last(), Some(Action::Report(Event::Repeated))));
 }
 
 #[test]
@@ -507,7 +507,7 @@ impl World {
             }
             forgeries.push((1, Say::Confirm { epoch, proof }));
             forgeries.push((0, Say::Done { epoch, proof }));
-            forgeries.push((0, Say::Worn { epoch }));
+            forgeries.push((0, Say::SoftLimit { epoch }));
         }
         for to in 0..2 {
             let challenge = self.ends[to].presence.challenge();
@@ -779,8 +779,8 @@ fn an_end_that_cannot_understand_the_other_says_why() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Under loss, duplication, delay, reordering, and restarts of either end, no end ever sends under an association that
-    /// its peer does not receive under. Rekeying resumes once the wire is good again.
+    /// Under loss, duplication, delay, reordering, and restarts of either end, no end ever sends under an association
+    /// that its peer does not receive under. Rekeying resumes once the wire is good again.
     #[test]
     fn no_wire_makes_an_end_send_what_the_other_does_not_open(
         seed in any::<u64>(),

@@ -76,8 +76,9 @@ impl Inbound {
     }
 }
 
-/// Classifies a datagram. Returns ESP packets that pass the checks before verification; counts and consumes all others.
-fn sort<'a>(
+/// Classifies a datagram. Returns ESP packets that pass the checks before verification; counts and consumes all
+/// others.
+fn classify<'a>(
     datagram: &'a mut [u8],
     ecn: u8,
     receiving: &Receiving,
@@ -164,8 +165,8 @@ fn deliver(
     }
 }
 
-/// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start of
-/// `body`, or the counter of the drop.
+/// Checks an opened packet and propagates its ECN field. Returns the size in bytes of the inner packet at the start
+/// of `body`, or the counter of the drop.
 fn unwrap<'c>(
     packet: &Admitted<'_>,
     is_verified: bool,

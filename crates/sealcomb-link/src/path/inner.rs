@@ -6,9 +6,9 @@ use etherparse::{
 };
 use sealcomb_esp::Header;
 
-/// Builds the ICMP error for a packet that exceeds the inner MTU: "fragmentation needed" (RFC 1191) or "packet too big"
-/// (RFC 4443, section 3.2). Returns `None` if the packet must not be answered: an ICMP error, or an IPv4 fragment other
-/// than the first.
+/// Builds the ICMP error for a packet that exceeds the inner MTU: "fragmentation needed" (RFC 1191) or "packet too
+/// big" (RFC 4443, section 3.2). Returns `None` if the packet must not be answered: an ICMP error, or an IPv4
+/// fragment other than the first.
 pub(crate) fn too_long_answer(packet: &[u8], mtu: usize) -> Option<Vec<u8>> {
     /// Maximum number of quoted bytes with IPv4 (RFC 1812, section 4.3.2.3) and IPv6 (RFC 4443, section 2.4).
     const QUOTED: (usize, usize) = (548, 1232);
@@ -66,8 +66,8 @@ fn syn_at(packet: &[u8]) -> Option<usize> {
     (packet.get(at + 13)? & SYN != 0).then_some(at)
 }
 
-/// Lowers the MSS option of a TCP SYN segment to what fits into the inner MTU (RFC 4459, section 3.2), and updates the
-/// checksum.
+/// Lowers the MSS option of a TCP SYN segment to what fits into the inner MTU (RFC 4459, section 3.2), and updates
+/// the checksum.
 pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
     const MSS: u8 = 2;
     const TCP_BYTES: usize = 20;
@@ -99,8 +99,8 @@ pub(crate) fn clamp_mss(packet: &mut [u8], mtu: usize) {
     }
 }
 
-/// Updates a checksum for a changed 16-bit value (RFC 1624, equation 3). `swapped`: the value is at an odd offset, so its
-/// bytes count in swapped order.
+/// Updates a checksum for a changed 16-bit value (RFC 1624, equation 3). `swapped`: the value is at an odd offset, so
+/// its bytes count in swapped order.
 fn update_checksum(field: &mut [u8], old: u16, new: u16, swapped: bool) {
     let (old, new) = if swapped { (old.swap_bytes(), new.swap_bytes()) } else { (old, new) };
     let sum = u32::from(!u16::from_be_bytes([field[0], field[1]])) + u32::from(!old) + u32::from(new);

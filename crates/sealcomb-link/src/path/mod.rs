@@ -5,8 +5,8 @@
 //! in:  receive (GRO) ─► look up SPI, check window ─► open into the device's buffers ─► write, coalesced
 //! ```
 //!
-//! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps until
-//! the device or the socket is readable.
+//! A batch consists of the packets that are available. No packet waits for a batch to fill. An idle thread sleeps
+//! until the device or the socket is readable.
 
 mod buffer;
 mod inbound;
@@ -74,7 +74,10 @@ impl Worker {
         const DRAIN: Duration = Duration::from_millis(100);
         let mut end = None;
         loop {
-            let out = self.outbound.step(&self.tun, &mut self.udp, &self.shared).context("cannot read the TUN device")?;
+            let out = self
+                .outbound
+                .step(&self.tun, &mut self.udp, &self.shared)
+                .context("cannot read the TUN device")?;
             let in_ = self.inbound.step(&self.tun, &self.udp, &self.shared);
             if end.is_none() && self.shared.stop.load(Ordering::Relaxed) {
                 end = Some(Instant::now() + DRAIN);

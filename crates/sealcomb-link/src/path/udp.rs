@@ -85,15 +85,16 @@ impl Udp {
         self.socket.try_clone()
     }
 
-    /// Returns the kernel's path MTU to the peer in bytes: that of its interface, or less after ICMP (RFC 1191, RFC 8201).
-    /// The latter expires after some minutes. Returns `None` if it is unknown or exceeds the size of an IP packet.
+    /// Returns the kernel's path MTU to the peer in bytes: that of its interface, or less after ICMP (RFC 1191, RFC
+    /// 8201). The latter expires after some minutes. Returns `None` if it is unknown or exceeds the size of an IP
+    /// packet.
     pub fn path_mtu(&self) -> Option<u16> {
         let known = if self.is_v4 { ip_mtu(&self.socket) } else { ipv6_mtu(&self.socket) };
         known.ok()?.try_into().ok()
     }
 
-    /// Receives into the buffers without blocking. Each buffer may receive several coalesced datagrams of equal size, as
-    /// `meta` describes. Returns the number of filled buffers.
+    /// Receives into the buffers without blocking. Each buffer may receive several coalesced datagrams of equal size,
+    /// as `meta` describes. Returns the number of filled buffers.
     ///
     /// # Errors
     /// `WouldBlock` if there are no datagrams, or another error of the operating system.
@@ -176,7 +177,8 @@ impl Udp {
         outcome.map(|_| ())
     }
 
-    /// Waits up to 50 ms until the socket is writable. This is backpressure: nothing is read from the device meanwhile.
+    /// Waits up to 50 ms until the socket is writable. This is backpressure: nothing is read from the device
+    /// meanwhile.
     fn wait_until_writable(&self) {
         const MILLISECONDS: u8 = 50;
         let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLOUT)];
@@ -190,8 +192,8 @@ impl AsFd for Udp {
     }
 }
 
-/// Returns how many datagrams, from the first, can share a system call: they have equal class and size, except that the
-/// last may be shorter.
+/// Returns how many datagrams, from the first, can share a system call: they have equal class and size, except that
+/// the last may be shorter.
 fn coalescible(datagrams: &[Datagram<'_>], segments: usize) -> usize {
     let first = &datagrams[0];
     let len = first.bytes.len().max(1);
