@@ -1,18 +1,20 @@
-// MACsec in a NIC's shell: what stands between the queues of a host and a 100G MAC, with macsec100g inside. One for each
-// port. The example to start from for shells with streams of 512 bits, an AXI4-Lite region for applications, and one clock.
+// MACsec for a NIC shell: macsec100g between the host queues and a 100G MAC, one instance per port. An example for
+// shells with 512-bit streams, an AXI4-Lite application region, and a single clock.
 //
-//   s_axis_tx  frames of the host   → sealed, to the MAC; EAPOL and LLDP go past as they are
-//   s_axis_rx  frames of the MAC    → opened, to the host; so do EAPOL and LLDP without SecTAG, and no others
-//   s_axil     registers of macsec100g, and of keys: shell_registers
-//   irq        of macsec100g
+//   s_axis_tx  frames from the host → sealed, to the MAC; EAPOL and LLDP bypass MACsec unchanged
+//   s_axis_rx  frames from the MAC  → opened, to the host; of frames without SecTAG only EAPOL and LLDP pass
+//   s_axil     registers of macsec100g and of keys: shell_registers
+//   irq        interrupt of macsec100g
 //
-// Without association in use no frame of the host leaves but those two kinds: nothing that should be sealed goes in the clear.
+// While no association is in use, EAPOL and LLDP are the only frames sent: nothing that should be sealed leaves in
+// the clear.
 //
-// The port sends by channel 0, and receives by all CHANNELS. tx_tuser and rx_tuser are taken with a frame's first beat and
-// given with all of its beats, except rx_tuser[0], which at tlast marks a bad frame of the MAC and is 0 to the host. The
-// host can't break off a frame that it has begun. m_axis_tx never pauses within a frame, whatever its MAC wants.
+// The port sends on channel 0 and receives on all CHANNELS. tx_tuser and rx_tuser are sampled with the first beat of
+// a frame and presented with all its beats. The exception is rx_tuser[0], which marks a bad frame of the MAC at tlast
+// and is 0 towards the host. The host cannot abort a frame that it has begun. m_axis_tx never pauses within a frame,
+// whether or not its MAC requires that.
 //
-// Frames of up to 64 * DEPTH - 32 bytes fit, and EAPOL and LLDP of up to 4096.
+// Maximum frame size: 64 * DEPTH - 32 bytes; for EAPOL and LLDP, 4096 bytes.
 module macsec_shell #(
     parameter int CHANNELS = 4,
     parameter int TX_USER = 17,
@@ -79,7 +81,7 @@ module macsec_shell #(
     localparam int USER = TX_USER > RX_USER - 1 ? TX_USER : RX_USER - 1;
     localparam int PAST_DEPTH = 64;
 
-    // EAPOL's and LLDP's EtherTypes, first byte lowest; a frame of 12 bytes or fewer has none.
+    // EtherTypes of EAPOL and LLDP, first byte lowest. A frame of 12 bytes or fewer has none.
     function automatic logic goes_past(input logic has_type, input logic [15:0] ether_type);
         goes_past = has_type && (ether_type == 16'h8e88 || ether_type == 16'hcc88);
     endfunction
@@ -174,7 +176,7 @@ module macsec_shell #(
         if (s_axis_tx_tvalid && s_axis_tx_tready) tx_was_past <= tx_past;
     end
 
-    // Room for two of the longest frames: one comes in while the other leaves.
+    // Space for two frames of maximum size: one arrives while the other leaves.
     whole_frames #(
         .USER (TX_USER),
         .DEPTH(2 * DEPTH)
@@ -232,7 +234,7 @@ module macsec_shell #(
         if (untagged_valid && untagged_ready) rx_was_past <= rx_past;
     end
 
-    // They wait here while a frame with SecTAG goes to the host, and are thrown away if the MAC says so.
+    // EAPOL and LLDP wait here while another frame passes to the host. They are dropped if the MAC marks them bad.
     whole_frames #(
         .USER (RX_USER - 1),
         .DEPTH(PAST_DEPTH)

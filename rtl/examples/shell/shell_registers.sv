@@ -1,19 +1,19 @@
-// The registers of macsec_shell on AXI4-Lite: those of macsec100g, and behind them the shell's own.
+// AXI4-Lite registers of macsec_shell: those of macsec100g, followed by those of the shell.
 //
-//   0x000-0x0ff  macsec100g's (docs/macsec.md)
-//   0x100-0x10c  key, write only: 16 bytes, the first in bits 7:0 of 0x100; whole words
-//   0x110        load, write only: the key for slot 7:0, bit 8 for the receiving side
-//   0x114        status, read only: bit 0 a key waits for macsec100g
-//   0x118        tx_too_long: frames to send that did not fit; counts on from 0 after 2^32, as the next do
-//   0x11c        rx_refused: frames without SecTAG, neither EAPOL nor LLDP
-//   0x120        rx_too_long: EAPOL and LLDP that did not fit
+//   0x000-0x0ff  registers of macsec100g (docs/macsec.md)
+//   0x100-0x10c  key, write only: 16 bytes, the first in bits 7:0 of 0x100; full words only
+//   0x110        load, write only: loads the key into slot 7:0, of the receiving side if bit 8 is set
+//   0x114        key_status, read only: bit 0 is set while a key waits for macsec100g
+//   0x118        tx_too_long, read only: number of oversized frames to send; counters wrap at 2^32
+//   0x11c        rx_refused, read only: number of frames without SecTAG that are neither EAPOL nor LLDP
+//   0x120        rx_too_long, read only: number of oversized EAPOL and LLDP frames
 //
-// A key can't be read, and is forgotten here when macsec100g has taken it, or with rst. It is loaded only if all of its words
-// were written since the last one: no load takes half a key, or none. Whatever can't be done, and every address without
-// register, is answered with SLVERR (2) and does nothing: no address is another's alias. One write and one read at a time.
+// The key cannot be read, and is cleared when macsec100g has accepted it, and by rst. A load requires that all words
+// of the key were written since the previous load. Invalid accesses and unmapped addresses are answered with SLVERR
+// (2) and have no effect. No address is an alias of another. One write and one read can be outstanding.
 //
-//   core_*   to and from macsec100g's registers; addresses, data and strobes are those of s_axil
-//   events   one clock for each frame that the counters count, the first counter's in bit 0
+//   core_*   to and from the registers of macsec100g; addresses, data and strobes are those of s_axil
+//   events   one-clock pulse per counted frame; bit 0 belongs to the first counter
 module shell_registers #(
     parameter int SLOT_BITS = 4
 ) (
@@ -71,7 +71,7 @@ module shell_registers #(
 
     // ---- Writes ----
 
-    logic writing;  // an answer is due
+    logic writing;  // a response is due
     logic write_to_core;
     logic [1:0] own_bresp;
     logic write;
@@ -103,7 +103,7 @@ module shell_registers #(
 
     // ---- The key ----
 
-    logic [3:0] words;  // which have been written
+    logic [3:0] words;  // words written since the last load
     logic own_write;
 
     assign own_write = write && s_axil_awaddr[23:8] == OWN && s_axil_wstrb == '1 && !m_key_tvalid;
@@ -131,7 +131,7 @@ module shell_registers #(
     // ---- Reads ----
 
     logic [95:0] counts;
-    logic reading;  // an answer is due
+    logic reading;  // a response is due
     logic read_from_core;
     logic [31:0] own_rdata;
     logic [1:0] own_rresp;

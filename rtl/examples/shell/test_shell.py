@@ -1,4 +1,4 @@
-"""macsec_shell between a host and a MAC, with scapy's MACsec at the line's other end. `run.py` starts it."""
+"""Tests of macsec_shell between a host and a MAC, with scapy's MACsec as the peer. Run them with `run.py`."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from cocotb.handle import HierarchyObject
 from cocotbext.axi import AxiStreamFrame
 from shell_driver import ADDRESSES, OKAY, RECEIVE, SLVERR, Association, Shell
 
-logging.getLogger("scapy").setLevel(logging.ERROR)  # It warns of interfaces, of which it needs none.
+logging.getLogger("scapy").setLevel(logging.ERROR)  # scapy warns about missing interfaces
 from scapy.contrib.macsec import MACsecSA  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 
@@ -42,7 +42,7 @@ async def started(dut: HierarchyObject) -> Shell:
 
 @cocotb.test()
 async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
-    """The host's frames leave as scapy reads them, and when the line brings them back they reach the host."""
+    """scapy can open the host's frames on the line. Looped back, they reach the host."""
     rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
     key = rng.randbytes(16)
@@ -69,10 +69,10 @@ async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
 async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
-    # Before there is a key nothing else leaves, and nothing else comes in.
+    # Without a key, no other frames pass in either direction.
     past = [frame_of(rng, OURS, kind, data_bytes) for kind, data_bytes in ((EAPOL, 60), (LLDP, 200))]
     others = [frame_of(rng, OURS, kind, 60) for kind in (IPV4, MACSEC)]
-    # Nor does a frame of two addresses, whatever is behind its last byte.
+    # A frame that ends after its addresses does not pass, whatever follows its last byte in the beat.
     for source in (shell.host_tx, shell.mac_rx):
         await source.send(AxiStreamFrame(past[0][:14], tkeep=[1] * 12 + [0] * 2, tuser=0))
     for frame in (*others, *past):
@@ -81,7 +81,7 @@ async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
     for frame in past:
         assert await shell.next_of(shell.mac_tx) == (frame, 6)
         assert await shell.next_of(shell.host_rx) == (frame, 10)
-    # One that the MAC marks as bad, and one that does not fit.
+    # A frame that the MAC marks bad, and one that exceeds the buffer, do not pass.
     long = frame_of(rng, OURS, LLDP, 4100)
     await shell.mac_receives(past[0], bad=True)
     await shell.mac_receives(long)
@@ -91,7 +91,7 @@ async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
     assert await shell.read("rx_refused") == 2
     assert await shell.read("rx_too_long") == 1
     assert await shell.read("tx_too_long") == 1
-    # With a key they come in between, and a forged one does not.
+    # With a key, they pass alongside opened frames, and a forged frame does not.
     association = Association(True, 0, 0, THEIRS, rng.randbytes(16))
     await shell.load(association)
     await shell.use(association)
@@ -114,7 +114,7 @@ async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
     async def refuses(address: int, value: int) -> bool:
         return (await shell.registers.write(address, value.to_bytes(4, "little"))).resp == SLVERR
 
-    # Half a key, a byte of a word, a slot that there is not: no load.
+    # An incomplete key, a partial word, and a nonexistent slot are refused.
     for at in (0, 4, 8):
         assert (await shell.registers.write(ADDRESSES["key"] + at, key[at : at + 4])).resp == OKAY
     assert await refuses(ADDRESSES["load"], 0)
@@ -127,12 +127,12 @@ async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
     while await shell.read("key_status"):
         pass
     assert int(dut.registers.m_key_key.value) == 0
-    # Each load wants a key of its own.
+    # Each load requires a new key.
     assert await refuses(ADDRESSES["load"], 3 | RECEIVE)
     for at in (0, 4, 8, 12, 16):
         answer = await shell.registers.read(ADDRESSES["key"] + at, 4)
         assert (answer.resp, bytes(answer.data)) == (SLVERR, bytes(4))
-    # What is beyond the registers is no alias of theirs: `select` stays as it is.
+    # Addresses beyond the registers are not aliases: `select` keeps its value.
     await shell.write("select", 5)
     for address in (ADDRESSES["select"] | 1 << bit for bit in range(9, 24)):
         assert await refuses(address, 9)

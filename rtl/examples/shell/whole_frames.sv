@@ -1,5 +1,6 @@
-// FIFO of whole frames: each leaves without a pause, as fast as it is taken. One whose last beat has s_axis_tbad is dropped,
-// as is one of more than DEPTH beats, with one clock of `too_long`. tuser is taken with the first beat.
+// Store-and-forward FIFO of frames: a frame leaves only when it is complete, so it never pauses for lack of data.
+// Drops frames whose last beat has s_axis_tbad, and frames of more than DEPTH beats, for which too_long is high for
+// one clock. tuser is sampled with the first beat.
 module whole_frames #(
     parameter int USER  = 1,
     parameter int DEPTH = 256

@@ -2,8 +2,8 @@
 
 usage: relay.py OURS A_ADDRESS A_PORT B_ADDRESS B_PORT
 
-Listens on port 4600 for A and 4601 for B. Reads commands from standard input, one JSON object per line, and answers each
-with a line of the counts so far:
+Listens on port 4600 for A and 4601 for B. Reads commands from standard input, one JSON object per line, and answers
+each with a line of the counts so far:
 
     {"loss": 0.01, "double": 0.01, "delay": 0.01}   set probabilities
     {"loss_control": 0.5}                           set the loss probability of control messages

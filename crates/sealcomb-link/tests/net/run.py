@@ -3,9 +3,9 @@
 
 usage: run.py [--binaries FOLDER] [--long] [--soak SECONDS] [--rate MBIT] [TEST...]
 
-Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and a one-hour soak. --soak sets the
-duration of the soak, and --rate limits its throughput. Prints the reason and exits with status 0 if network namespaces
-are unavailable, as in most CI systems.
+Takes a few minutes. --long adds 10 000 rekeys, 100 000 forged and replayed packets, and a one-hour soak. --soak sets
+the duration of the soak, and --rate limits its throughput. Prints the reason and exits with status 0 if network
+namespaces are unavailable, as in most CI systems.
 """
 
 import argparse
@@ -760,7 +760,9 @@ class Soak(OnALink):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binaries", type=Path, metavar="FOLDER", help="folder of the commands (default: target/debug)")
+    parser.add_argument(
+        "--binaries", type=Path, metavar="FOLDER", help="folder of the commands (default: target/debug)"
+    )
     parser.add_argument("--long", action="store_true", help="run the long tests too")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="duration of the soak")
     parser.add_argument("--rate", type=float, metavar="MBIT", help="throughput of the soak in Mbit/s in each direction")

@@ -4,15 +4,15 @@
 usage: speed.py [--binaries FOLDER] [--peers FOLDER] [--rounds N] [--seconds N] [--only NAME]... [--cycles]
 
 Every tunnel connects its own two network namespaces for the whole run; all but the one being measured are stopped
-(SIGSTOP). Each round measures all tunnels in turn, and each result is the median of the rounds. The sending end and the
-packet source share core 0. The receiving end has core 1. Nothing reads the delivered packets; the kernel counts them as
-drops of the socket. The CPU time of both ends is measured, including kernel time on their behalf. The packet rate of one
-core is the reciprocal of the time per packet of the busier end.
+(SIGSTOP). Each round measures all tunnels in turn, and each result is the median of the rounds. The sending end and
+the packet source share core 0. The receiving end has core 1. Nothing reads the delivered packets; the kernel counts
+them as drops of the socket. The CPU time of both ends is measured, including kernel time on their behalf. The packet
+rate of one core is the reciprocal of the time per packet of the busier end.
 
-Compared are `boringtun-cli` and `wireguard` (wireguard-go) if the folder of peers contains them; OpenVPN and strongSwan,
-both without kernel acceleration, if they are installed; socat, a tunnel without cryptography; and the bare wire. TCP
-throughput is measured with iperf3. --cycles prints the distribution of CPU time with packets of 1400 bytes instead, from
-perf.
+Compared are `boringtun-cli` and `wireguard` (wireguard-go) if the folder of peers contains them; OpenVPN and
+strongSwan, both without kernel acceleration, if they are installed; socat, a tunnel without cryptography; and the
+bare wire. TCP throughput is measured with iperf3. --cycles prints the distribution of CPU time with packets of 1400
+bytes instead, from perf.
 """
 
 import argparse
