@@ -1,5 +1,5 @@
-//! Arguments that are bytes: `bytes` as it is, anything else with the buffer protocol as a copy, which nobody can change
-//! while it is read.
+//! Bytes-like arguments: `bytes` is borrowed, and any other buffer is copied, so no other thread can change it while
+//! it is read.
 
 use std::ops::Deref;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
-/// An argument that lives as long as the call.
+/// A bytes-like argument, valid for the duration of the call.
 pub(crate) enum Bytes<'a> {
     Borrowed(&'a [u8]),
     Copied(Vec<u8>),
@@ -39,7 +39,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Bytes<'a> {
     }
 }
 
-/// An item of a list, which somebody may take out of the list meanwhile.
+/// A bytes-like item of a list. It owns its bytes, because another thread may remove the item from the list.
 pub(crate) enum Item {
     Bytes(PyBackedBytes),
     Copied(Vec<u8>),
@@ -69,17 +69,17 @@ impl<'py> FromPyObject<'_, 'py> for Item {
     }
 }
 
-/// A buffer that a result is written to; its bytes are written in one go when the whole result is there.
+/// A buffer for a result. It is written once, when the result is complete.
 pub(crate) struct Output {
     object: Py<PyAny>,
-    /// An object that exports a buffer does not move its memory until the export ends. numpy arrays are the exception:
-    /// `resize(refcheck=False)` in another thread moves theirs.
+    /// The exported buffer. Objects do not move their memory while it is exported, except for numpy arrays:
+    /// `resize(refcheck=False)` in another thread moves it.
     held: PyBuffer<u8>,
 }
 
 impl Output {
-    /// Writes the result. If other Python threads have run since the call began, the memory may have moved, so this asks
-    /// the object for its buffer again.
+    /// Writes the result and returns its size in bytes. If other Python threads have run since the call began, the
+    /// memory may have moved, so the buffer is requested again.
     pub(crate) fn write(&self, py: Python<'_>, bytes: &[u8], others_ran: bool) -> PyResult<usize> {
         if others_ran {
             let buffer = writable(self.object.bind(py).as_borrowed())?;
@@ -131,7 +131,7 @@ fn contiguous(buffer: PyBuffer<u8>) -> PyResult<PyBuffer<u8>> {
     Ok(buffer)
 }
 
-/// Says what pyca says.
+/// The `TypeError` for an object that is not bytes-like, with pyca's message.
 fn not_a_buffer(object: &Bound<'_, PyAny>) -> PyErr {
     let hint =
         if object.is_instance_of::<PyString>() { "\nDid you mean to pass a bytestring instead?" } else { "" };

@@ -1,4 +1,4 @@
-//! Columns: Arrow in, Arrow out.
+//! Sealing, opening, resealing and inspecting Arrow columns.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -33,11 +33,12 @@ use crate::keyset::{Keyset, NamedKey};
 use crate::memory::Memory;
 use crate::work;
 
-/// Rows, and bytes of output, after which a task ends and the next begins.
+/// The maximum number of rows in a task.
 const TASK_ROWS: usize = 16 * BATCH;
+/// The maximum output of a task in bytes, unless a single row has more.
 const TASK_BYTES: usize = 1 << 20;
 
-/// The values of a chunk, whatever its type.
+/// The values of a chunk, of any supported type.
 enum Values {
     Binary(BinaryArray),
     LargeBinary(LargeBinaryArray),
@@ -47,7 +48,7 @@ enum Values {
 }
 
 impl Values {
-    /// The values of an array, or nothing if they are no bytes.
+    /// Returns the values of an array, or `None` if they are neither bytes nor text.
     fn new(array: &ArrayRef) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Binary => Self::Binary(array.as_binary().clone()),
@@ -76,12 +77,12 @@ impl Values {
         self.array().len()
     }
 
-    /// Which rows are null, for a result with the same nulls.
+    /// The nulls of the rows, which a result shares.
     fn nulls(&self) -> Option<NullBuffer> {
         self.array().logical_nulls()
     }
 
-    /// Bytes of all rows together, or more.
+    /// An upper bound of the total bytes of all rows.
     fn max_bytes(&self) -> usize {
         match self {
             Self::Binary(array) => array.value_data().len(),
@@ -92,7 +93,7 @@ impl Values {
         }
     }
 
-    /// The bytes of a row that isn't null.
+    /// The bytes of a non-null row.
     #[inline]
     fn bytes(&self, row: usize) -> &[u8] {
         match self {
@@ -107,7 +108,7 @@ impl Values {
         }
     }
 
-    /// The bytes of a row, or nothing if it is null.
+    /// The bytes of a row, or `None` if it is null.
     #[inline]
     fn get(&self, row: usize) -> Option<&[u8]> {
         let null = match self {
@@ -121,20 +122,23 @@ impl Values {
     }
 }
 
-/// A column that came in.
+/// An imported column.
 struct Column {
     name: String,
     chunks: Vec<Values>,
-    /// Whether it came as chunks, however many.
+    /// Whether it is a chunked array, even with a single chunk.
     chunked: bool,
-    /// Whether its type has offsets of 64 bits.
+    /// Whether its type has 64-bit offsets.
     large: bool,
-    /// Whether it is text.
+    /// Whether its type is text.
     text: bool,
 }
 
 impl Column {
-    /// Takes what `function` was given.
+    /// Imports the argument of `function`.
+    ///
+    /// # Errors
+    /// `TypeError` if it is not an Arrow array of a supported type, `ValueError` if it is not valid Arrow.
     fn import(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Self> {
         let (arrays, name, data_type, chunked) = arrays(object, function)?;
         let chunks = arrays.iter().map(Values::new).collect::<Option<Vec<_>>>();
@@ -155,7 +159,7 @@ impl Column {
         Ok(Self { name, chunks, chunked, large, text })
     }
 
-    /// Takes a column of sealed values.
+    /// Imports a column of sealed values: as [`import`](Self::import), but without text types.
     fn sealed(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Self> {
         let column = Self::import(object, function)?;
         if column.text {
@@ -171,13 +175,13 @@ impl Column {
         self.chunks.iter().map(Values::len).sum()
     }
 
-    /// Rows that aren't null.
+    /// The number of non-null rows.
     fn values(&self) -> usize {
         self.chunks.iter().map(|values| values.len() - values.array().logical_null_count()).sum()
     }
 
-    /// Gives a result back as an object of the library that the column came from, if that is pyarrow or polars, else of
-    /// arro3. Without chunks, the type says what they would be.
+    /// Exports a result to the library of the column, if that is pyarrow or Polars, or otherwise to arro3. `empty` is
+    /// the type of a result without chunks.
     fn export<'py>(
         self,
         like: &Bound<'py, PyAny>,
@@ -208,24 +212,25 @@ impl Column {
 
 type Imported = (Vec<ArrayRef>, String, DataType, bool);
 
-/// Imports an object of any library by Arrow's C data interface, and validates every array before a byte of it is read.
+/// Imports an object through Arrow's C data interface, and validates every array before any byte of it is read.
+/// Returns the chunks, the name, the type, and whether the array is chunked.
 fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
     let py = object.py();
     if !object.hasattr(intern!(py, "__arrow_c_array__"))?
         && !object.hasattr(intern!(py, "__arrow_c_stream__"))?
     {
         return Err(PyTypeError::new_err(format!(
-            "{function} takes an Arrow array (of pyarrow, polars, arro3, nanoarrow, ...), not {}",
+            "{function} takes an Arrow array (from pyarrow, Polars, arro3, nanoarrow, ...), not {}",
             object.get_type()
         )));
     }
     let object = sized(object)?;
     let object = with_sound_structs(object).map_err(|error| invalid(function, error.value(py)))?;
     validate_by_sizes(&object).map_err(|error| invalid(function, error.value(py)))?;
-    // arrow-rs asserts some of what it expects of the structs of the interface.
+    // arrow-rs panics on some invalid structs.
     let imported = catch_unwind(AssertUnwindSafe(|| import(&object)));
     let (arrays, field, chunked) =
-        imported.unwrap_or_else(|_| Err(invalid(function, "its structs contradict their format")))?;
+        imported.unwrap_or_else(|_| Err(invalid(function, "its structs do not match its type")))?;
     check_ends(&object, &arrays).map_err(|error| invalid(function, error.value(py)))?;
     let arrays = py.detach(|| arrays.iter().map(validated).collect::<Result<_, _>>());
     let arrays = arrays.map_err(|error: ArrowError| invalid(function, error))?;
@@ -233,7 +238,7 @@ fn arrays(object: &Bound<'_, PyAny>, function: &str) -> PyResult<Imported> {
 }
 
 fn invalid(function: &str, problem: impl Display) -> PyErr {
-    PyValueError::new_err(format!("{function} was given an array that is not valid Arrow: {problem}"))
+    PyValueError::new_err(format!("{function}: the array is not valid Arrow: {problem}"))
 }
 
 fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
@@ -241,7 +246,7 @@ fn library(object: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(module.to_str()?.split('.').next().unwrap_or_default().to_owned())
 }
 
-/// What knows the sizes of its buffers in place of a pandas Series, which pyarrow exports for it.
+/// Converts a pandas Series to pyarrow, which reports the sizes of its buffers. Returns other objects unchanged.
 fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if library(object)? == "pandas" {
         object.py().import("pyarrow")?.call_method1("array", (object,))
@@ -250,7 +255,8 @@ fn sized<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
-/// An array as it is, or what stands for it once its structs were checked, which libraries that are well known need not.
+/// Checks the structs that an array exports, unless it belongs to a well-known library. Returns an object that
+/// exports the checked structs.
 fn with_sound_structs(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = object.py();
     if matches!(library(&object)?.as_str(), "pyarrow" | "polars" | "arro3")
@@ -261,8 +267,8 @@ fn with_sound_structs(object: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     py.import(intern!(py, "sealcomb._interface"))?.call_method1(intern!(py, "checked"), (object,))
 }
 
-/// Has pyarrow compare its arrays with the sizes of their buffers: the C data interface passes pointers alone, so
-/// nobody can do that afterwards. What is in the buffers is checked in `validated`.
+/// Has pyarrow compare its arrays with the sizes of their buffers. This is impossible after the import, because the C
+/// data interface passes only pointers. [`validated`] checks the contents of the buffers.
 fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = object.py();
     if library(object)? == "pyarrow" && object.hasattr(intern!(py, "validate"))? {
@@ -271,8 +277,8 @@ fn validate_by_sizes(object: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Compares the last offsets, as they were imported, with the sizes of pyarrow's buffers: another thread may have
-/// written there since `validate_by_sizes`.
+/// Compares the last offsets, as imported, with the sizes of pyarrow's buffers: another thread may have changed the
+/// offsets since [`validate_by_sizes`].
 fn check_ends(object: &Bound<'_, PyAny>, arrays: &[ArrayRef]) -> PyResult<()> {
     let py = object.py();
     if library(object)? != "pyarrow" {
@@ -317,18 +323,17 @@ fn import(object: &Bound<'_, PyAny>) -> PyResult<(Vec<ArrayRef>, FieldRef, bool)
     }
 }
 
-/// An imported array whose offsets or views are copied and then checked, so that whoever shares the memory cannot
-/// change them any more. Types that are not bytes or text are left as they are: no value of them is read, but those of
-/// integers.
+/// Copies the offsets or views of an imported array, and then checks them, so other threads cannot change them any
+/// more. Arrays of other types are returned unchanged: only the values of integers are read.
 fn validated(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     if array.is_empty() {
-        // The interface leaves out the values of an empty slice, and not its offsets.
+        // For an empty slice, the interface omits the values, but not the offsets.
         return Ok(arrow_array::new_empty_array(array.data_type()));
     }
     if let Some(nulls) = array.nulls() {
         let found = nulls.len() - nulls.inner().count_set_bits();
         if found != nulls.null_count() {
-            let text = format!("it has {found} nulls and says {}", nulls.null_count());
+            let text = format!("it has {found} nulls, and its null count is {}", nulls.null_count());
             return Err(ArrowError::InvalidArgumentError(text));
         }
     }
@@ -363,7 +368,7 @@ fn with_own_views<T: ByteViewType + ?Sized>(
 ) -> Result<GenericByteViewArray<T>, ArrowError> {
     let mut views = array.views().to_vec();
     if let Some(nulls) = array.nulls() {
-        // The view of a null may be anything.
+        // Views of nulls are undefined.
         for (view, valid) in views.iter_mut().zip(nulls) {
             *view = if valid { *view } else { 0 };
         }
@@ -371,14 +376,14 @@ fn with_own_views<T: ByteViewType + ?Sized>(
     GenericByteViewArray::try_new(ScalarBuffer::from(views), array.data_buffers(), array.nulls().cloned())
 }
 
-/// What is authenticated with every value of a column and must be the same when it is opened.
+/// The associated data of a column, which must be the same for sealing and opening.
 struct Context<'a> {
     context: &'a [u8],
-    /// One chunk of ids for each chunk of the column.
+    /// The row ids, chunked as the column.
     ids: Option<Vec<Ids>>,
 }
 
-/// The row ids beside a chunk.
+/// The row ids of a chunk.
 enum Ids {
     Bytes(Values),
     Integers(Box<dyn Fn(usize) -> [u8; 8] + Sync>),
@@ -395,16 +400,18 @@ impl<'a> Context<'a> {
         let (arrays, ..) = arrays(row_ids, function)?;
         let (rows, got) = (column.rows(), arrays.iter().map(Array::len).sum::<usize>());
         if rows != got {
-            return Err(PyValueError::new_err(format!("{got} row_ids for {rows} rows; give one for each")));
+            return Err(PyValueError::new_err(format!(
+                "{got} row_ids for {rows} rows; expected one per row"
+            )));
         }
         if arrays.iter().any(|array| array.logical_null_count() > 0) {
-            return Err(PyValueError::new_err("row_ids has nulls; give each row an id"));
+            return Err(PyValueError::new_err("row_ids contains nulls; every row needs an id"));
         }
         let ids = aligned(arrays, &column.chunks)?.iter().map(Ids::new).collect::<PyResult<_>>()?;
         Ok(Self { context, ids: Some(ids) })
     }
 
-    /// The associated data of some rows of a chunk.
+    /// Returns the associated data of some rows of a chunk.
     fn aads(&self, chunk: usize, rows: Range<usize>) -> Aads<'_> {
         let Some(ids) = &self.ids else { return Aads::Same(self.context) };
         let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
@@ -422,7 +429,10 @@ impl<'a> Context<'a> {
 }
 
 impl Ids {
-    /// Integers of any width become eight bytes, so that a column may change its width and still open.
+    /// Converts an array of row ids. Integers become 8 bytes, so the width of the column may change.
+    ///
+    /// # Errors
+    /// `TypeError` if they are not integers, bytes or text.
     fn new(array: &ArrayRef) -> PyResult<Self> {
         macro_rules! integers {
             ($Type:ty as $wide:ty) => {{
@@ -440,15 +450,13 @@ impl Ids {
             DataType::UInt32 => integers!(UInt32Type as u64),
             DataType::UInt64 => integers!(UInt64Type as u64),
             other => Self::Bytes(Values::new(array).ok_or_else(|| {
-                PyTypeError::new_err(format!(
-                    "row_ids are integers, bytes or text, not {other}; cast them first"
-                ))
+                PyTypeError::new_err(format!("row_ids has type {other}; cast it to integers, bytes or text"))
             })?),
         })
     }
 }
 
-/// The same ids in chunks as long as those of the column.
+/// Splits row ids into chunks of the same lengths as those of the column.
 fn aligned(ids: Vec<ArrayRef>, chunks: &[Values]) -> PyResult<Vec<ArrayRef>> {
     let lengths = || chunks.iter().map(Values::len);
     if ids.iter().map(Array::len).eq(lengths()) {
@@ -468,21 +476,24 @@ fn aligned(ids: Vec<ArrayRef>, chunks: &[Values]) -> PyResult<Vec<ArrayRef>> {
         .collect())
 }
 
-/// Some rows of a chunk, and where their results go.
+/// Some rows of a chunk, and the memory for their results.
 struct Task<'a> {
     chunk: usize,
     rows: Range<usize>,
     out: &'a mut [u8],
 }
 
-/// The offsets and values of a chunk that comes out.
+/// The offsets and values of an output chunk.
 struct Slots<O> {
     offsets: Vec<O>,
     values: Memory,
 }
 
 impl<O: OffsetSizeTrait> Slots<O> {
-    /// Slots of these lengths, all zero, whose sum fits.
+    /// Creates zeroed slots of these lengths. Their sum must fit the offset type.
+    ///
+    /// # Errors
+    /// `MemoryError` if the values cannot be allocated.
     fn new(lengths: impl Iterator<Item = usize>, rows: usize) -> PyResult<Self> {
         let mut offsets = Vec::with_capacity(rows + 1);
         let mut end = 0;
@@ -494,7 +505,7 @@ impl<O: OffsetSizeTrait> Slots<O> {
         Ok(Self { offsets, values: Memory::zeroed(end)? })
     }
 
-    /// The offsets, and the tasks that fill the slots.
+    /// Returns the offsets, and the tasks that fill the slots.
     fn tasks(&mut self, chunk: usize) -> (&[O], Vec<Task<'_>>) {
         let (offsets, mut out) = (&self.offsets[..], self.values.bytes());
         let mut tasks = Vec::new();
@@ -517,7 +528,10 @@ impl<O: OffsetSizeTrait> Slots<O> {
         Arc::new(GenericBinaryArray::<O>::new(offsets, values, nulls))
     }
 
-    /// Text, or the row that isn't.
+    /// Returns the values as text.
+    ///
+    /// # Errors
+    /// The first row that is not UTF-8.
     fn text(self, nulls: Option<NullBuffer>) -> Result<ArrayRef, usize> {
         let (offsets, values) = self.buffers();
         match GenericStringArray::<O>::try_new(offsets.clone(), values.clone(), nulls) {
@@ -536,7 +550,7 @@ impl<O: OffsetSizeTrait> Slots<O> {
     }
 }
 
-/// Why a call ends without a result.
+/// The reason why a call fails.
 enum Failure {
     Unopened { chunk: usize, row: usize, reason: Reason },
     Misuse { chunk: usize, row: usize, error: BatchError },
@@ -544,7 +558,7 @@ enum Failure {
 }
 
 impl Failure {
-    /// Why a batch that begins at `row` was not sealed.
+    /// The reason why a batch that begins at `row` was not sealed.
     fn of_sealing(chunk: usize, row: usize, error: SealError) -> Self {
         match error {
             SealError::Batch(error) => Self::Misuse { chunk, row, error },
@@ -558,12 +572,12 @@ impl Failure {
                 PyValueError::new_err(format!("chunk {chunk}, row {}: {}", row + error.index, error.error))
             }
             Self::Random(error) => {
-                PyOSError::new_err(format!("the operating system gave no random bytes: {error}"))
+                PyOSError::new_err(format!("the operating system provides no random bytes: {error}"))
             }
             Self::Unopened { chunk, row, reason: Reason::Forged(id) } => ForgedRow::new_err((
                 format!(
                     "the value did not verify under key {id}: it was changed, or sealed with another context or row \
-                     id. Open it with those it was sealed with; forged=\"null\" gives a null in its place"
+                     id; pass those that it was sealed with, or forged=\"null\" for a null in its place"
                 ),
                 chunk,
                 row,
@@ -576,8 +590,8 @@ impl Failure {
             )),
             Self::Unopened { chunk, row, reason: Reason::NotSealed(bytes) } => NotSealed::new_err((
                 format!(
-                    "{bytes} bytes that are no sealed value: it was cut short, or never sealed. inspect_column tells \
-                     whether a column is sealed"
+                    "{bytes} bytes are not a sealed value: it was truncated, or never sealed; check the column with \
+                     inspect_column"
                 ),
                 chunk,
                 row,
@@ -586,7 +600,7 @@ impl Failure {
     }
 }
 
-/// What becomes of rows that don't open.
+/// How to handle rows that do not open.
 #[derive(Clone, Copy, PartialEq)]
 enum Forged {
     Raise,
@@ -598,12 +612,12 @@ impl Forged {
         match forged {
             "raise" => Ok(Self::Raise),
             "null" => Ok(Self::Null),
-            _ => Err(PyValueError::new_err(format!("forged={forged:?}; take \"raise\" or \"null\""))),
+            _ => Err(PyValueError::new_err(format!("forged={forged:?}; use \"raise\" or \"null\""))),
         }
     }
 }
 
-/// The rows that were not opened, by chunk: false in a bitmap that is there once a row is.
+/// The rows that did not open: for each chunk that has any, a bitmap in which they are false.
 struct Unopened {
     forged: Forged,
     chunks: Mutex<Vec<Option<BooleanBufferBuilder>>>,
@@ -614,13 +628,16 @@ impl Unopened {
         Self { forged, chunks: Mutex::new(column.chunks.iter().map(|_| None).collect()) }
     }
 
-    /// Notes rows of a chunk that has `length`, if that is what the caller wants.
-    fn note(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Failure> {
+    /// Records rows of a chunk of `length` rows that did not open.
+    ///
+    /// # Errors
+    /// The first row, if they must be raised.
+    fn record(&self, chunk: usize, length: usize, rows: &[(usize, Reason)]) -> Result<(), Failure> {
         let Some(&(row, reason)) = rows.first() else { return Ok(()) };
         if self.forged == Forged::Raise {
             return Err(Failure::Unopened { chunk, row, reason });
         }
-        let mut chunks = self.chunks.lock().expect("nobody panics while noting rows");
+        let mut chunks = self.chunks.lock().expect("not poisoned: nothing panics while recording rows");
         let opened = chunks[chunk].get_or_insert_with(|| {
             let mut all = BooleanBufferBuilder::new(length);
             all.append_n(length, true);
@@ -632,10 +649,10 @@ impl Unopened {
         Ok(())
     }
 
-    /// The nulls of each chunk, with those rows among them, and how many rows they are.
+    /// Returns the nulls of each chunk, including the rows that did not open, and the number of those rows.
     fn nulls(self, column: &Column) -> (Vec<Option<NullBuffer>>, usize) {
         let mut count = 0;
-        let chunks = self.chunks.into_inner().expect("nobody panics while noting rows");
+        let chunks = self.chunks.into_inner().expect("not poisoned: nothing panics while recording rows");
         let nulls = chunks.into_iter().zip(&column.chunks).map(|(opened, values)| {
             let opened = opened.map(|mut bits| NullBuffer::new(bits.finish()));
             count += opened.as_ref().map_or(0, NullBuffer::null_count);
@@ -645,18 +662,19 @@ impl Unopened {
     }
 }
 
-/// Whether results of these lengths, each at most `added` bytes over its value's, take offsets of 64 bits.
+/// Returns whether the results need 64-bit offsets. `length` is the length of a result, at most `added` bytes more
+/// than its value.
 fn large(column: &Column, added: usize, length: impl Fn(&[u8]) -> usize) -> bool {
-    let most = i32::MAX as usize;
+    let max = i32::MAX as usize;
     column.large
         || column.chunks.iter().any(|values| {
-            let exactly = || (0..values.len()).filter_map(|row| values.get(row)).map(&length).sum::<usize>();
-            values.max_bytes() + values.len() * added > most && exactly() > most
+            let exact = || (0..values.len()).filter_map(|row| values.get(row)).map(&length).sum::<usize>();
+            values.max_bytes() + values.len() * added > max && exact() > max
         })
 }
 
-/// Makes a slot for every row, and has `batch` fill them: it gets a chunk, some of its rows, the offsets of all slots of
-/// the chunk, the slots of those rows, and the task's source of random numbers.
+/// Creates a slot for every row, and fills them by calling `batch` with a chunk, some of its rows, the offsets of all
+/// slots of the chunk, the slots of those rows, and the task's nonces.
 fn fill<O: OffsetSizeTrait>(
     py: Python<'_>,
     threads: usize,
@@ -773,7 +791,7 @@ pub(crate) fn open_column<'py>(
     Ok(open_with(py, array, keyset.get(), &context, row_ids, as_type, options)?.0)
 }
 
-/// Opens a column, with nulls for what does not open, and says how many that were.
+/// Opens a column with nulls for values that do not open, and counts them.
 #[pyfunction]
 #[pyo3(
     signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, as_type = "binary", threads = None),
@@ -792,7 +810,7 @@ pub(crate) fn open_column_counted<'py>(
     open_with(py, array, keyset.get(), &context, row_ids, as_type, options)
 }
 
-/// What a call says beside its column.
+/// The name of the function, and its options.
 struct Options<'a> {
     function: &'static str,
     forged: &'a str,
@@ -811,7 +829,7 @@ fn open_with<'py>(
     let text = match as_type {
         "binary" => false,
         "utf8" => true,
-        _ => return Err(PyValueError::new_err(format!("as_type={as_type:?}; take \"binary\" or \"utf8\""))),
+        _ => return Err(PyValueError::new_err(format!("as_type={as_type:?}; use \"binary\" or \"utf8\""))),
     };
     let threads = work::threads(threads)?;
     let column = Column::sealed(array, function)?;
@@ -847,7 +865,7 @@ fn opened<O: OffsetSizeTrait>(
             let rows =
                 envelope::open(keyset, rows, |row| values.get(row), |row| slot(offsets, row), &aads, out)
                     .map_err(|error| Failure::Misuse { chunk, row: start, error })?;
-            unopened.note(chunk, values.len(), &rows)
+            unopened.record(chunk, values.len(), &rows)
         },
     )?;
     let slots = slots.map_err(|failure| failure.raise(keyset))?;
@@ -864,11 +882,11 @@ fn opened<O: OffsetSizeTrait>(
 
 fn not_text(chunk: usize, row: usize) -> PyErr {
     PyValueError::new_err(format!(
-        "chunk {chunk}, row {row}: the value is not text in UTF-8; as_type=\"binary\" gives its bytes"
+        "chunk {chunk}, row {row}: the value is not UTF-8; use as_type=\"binary\" to get its bytes"
     ))
 }
 
-/// Opens a column and seals it under the primary key.
+/// Opens a column and seals it again under the keyset's primary key.
 #[pyfunction]
 #[pyo3(
     signature = (array, keyset, *, context = Bytes::Borrowed(b""), row_ids = None, new_context = None, new_row_ids = None, forged = "raise", threads = None),
@@ -924,7 +942,7 @@ fn resealed<O: OffsetSizeTrait>(
             let values = &column.chunks[chunk];
             let start = rows.start;
             let misuse = |error| Failure::Misuse { chunk, row: start, error };
-            // The opened values of the batch, one after the other.
+            // The concatenated opened values of the batch.
             let length = |row| slot(offsets, row).saturating_sub(overhead);
             let mut ends = Vec::with_capacity(rows.len() + 1);
             ends.push(0);
@@ -936,7 +954,7 @@ fn resealed<O: OffsetSizeTrait>(
             let aads = old.aads(chunk, rows.clone());
             let bad = envelope::open(keyset, rows.clone(), |row| values.get(row), length, &aads, &mut plain)
                 .map_err(misuse)?;
-            unopened.note(chunk, values.len(), &bad)?;
+            unopened.record(chunk, values.len(), &bad)?;
             let value = |row: usize| {
                 let bad = bad.binary_search_by_key(&row, |(row, _)| *row).is_ok();
                 (!bad && values.get(row).is_some()).then(|| &plain[ends[row - start]..ends[row - start + 1]])
@@ -951,7 +969,7 @@ fn resealed<O: OffsetSizeTrait>(
     Ok(slots.into_iter().zip(nulls).map(|(slots, nulls)| slots.binary(nulls)).collect())
 }
 
-/// Counts the values of a sealed column by key.
+/// Counts the values of a sealed column by key id. Returns `None` if any value is not a sealed value.
 #[pyfunction]
 pub(crate) fn inspect_column(
     py: Python<'_>,

@@ -1,7 +1,7 @@
-//! Sealed values: the bytes that stand in a sealed column, as Tink defines them.
+//! Sealed values in Tink's format.
 //!
-//! A byte 1, four bytes of key id, then the nonce (which Tink calls IV), the ciphertext and the tag of AES-GCM or
-//! AES-GCM-SIV, or the synthetic IV and the ciphertext of AES-SIV.
+//! A sealed value is the byte 1, the key id (4 bytes, big-endian), and then the nonce (IV in Tink's terms),
+//! ciphertext and tag of AES-GCM or AES-GCM-SIV, or the synthetic IV and ciphertext of AES-SIV.
 
 use std::mem;
 use std::ops::Range;
@@ -11,20 +11,22 @@ use sealcomb_random::Generator;
 
 use crate::keyset::{Keyset, Kind, NamedKey};
 
-/// Bytes of the prefix, of a nonce, of a tag or synthetic IV.
+/// Bytes of the prefix: version and key id.
 pub(crate) const PREFIX: usize = 5;
+/// Bytes of a nonce.
 pub(crate) const IV: usize = 12;
+/// Bytes of a tag or synthetic IV.
 pub(crate) const TAG: usize = 16;
 
-/// Values that the library gets at once.
+/// The number of values in a batch of the library.
 pub(crate) const BATCH: usize = 512;
 
-/// The first byte of what Tink seals.
+/// The first byte of a Tink ciphertext.
 const VERSION: u8 = 1;
 
 /// Random nonces for the batches of one task.
 pub(crate) struct Nonces {
-    /// Made when the first batch needs it.
+    /// Seeded for the first batch that needs nonces.
     generator: Option<Generator>,
     batch: [[u8; IV]; BATCH],
 }
@@ -36,7 +38,8 @@ impl Default for Nonces {
 }
 
 impl Nonces {
-    fn renew(&mut self, count: usize) -> Result<(), sealcomb_random::Error> {
+    /// Draws the first `count` nonces of `batch`.
+    fn draw(&mut self, count: usize) -> Result<(), sealcomb_random::Error> {
         let generator = match &mut self.generator {
             Some(generator) => generator,
             empty => empty.insert(Generator::new()?),
@@ -49,7 +52,7 @@ impl Nonces {
 pub(crate) enum SealError {
     /// A value is too long for the algorithm.
     Batch(BatchError),
-    /// The operating system gave no random bytes for nonces.
+    /// The operating system provides no random bytes for nonces.
     Random(sealcomb_random::Error),
 }
 
@@ -68,7 +71,7 @@ impl From<sealcomb_random::Error> for SealError {
 /// The associated data of a batch's rows.
 pub(crate) enum Aads<'a> {
     Same(&'a [u8]),
-    /// One after the other, with their ends.
+    /// The concatenated associated data, and the end offset of each row's.
     Each(Vec<u8>, Vec<usize>),
 }
 
@@ -92,11 +95,11 @@ pub(crate) enum Reason {
     Forged(u32),
     /// The keyset has no key with this id.
     UnknownKey(u32),
-    /// So many bytes are no sealed value.
+    /// A value of this size in bytes that is not a sealed value.
     NotSealed(usize),
 }
 
-/// What a sealed value says of itself.
+/// A parsed sealed value.
 pub(crate) struct Sealed<'k, 'v> {
     key: &'k NamedKey,
     nonce: &'v [u8],
@@ -119,7 +122,7 @@ impl<'v> Sealed<'_, 'v> {
     }
 }
 
-/// The id of the key that sealed a value.
+/// Returns the id of the key that sealed a value, or `None` if this is not a sealed value.
 #[inline]
 pub(crate) fn key_id(envelope: &[u8]) -> Option<u32> {
     match envelope {
@@ -149,7 +152,7 @@ fn parse<'k, 'v>(keyset: &'k Keyset, envelope: &'v [u8]) -> Result<Sealed<'k, 'v
     })
 }
 
-/// Bytes of the value in an envelope, if it is one that the keyset opens; 0 or any other number where it isn't.
+/// Returns the size in bytes of the opened value. If the keyset cannot open the envelope, the result is arbitrary.
 #[inline]
 pub(crate) fn opened_bytes(keyset: &Keyset, envelope: &[u8]) -> usize {
     match keyset.overhead() {
@@ -158,10 +161,10 @@ pub(crate) fn opened_bytes(keyset: &Keyset, envelope: &[u8]) -> usize {
     }
 }
 
-/// Seals a batch of rows, each into its slot of `out`; the slots lie one after the other.
+/// Seals a batch of rows into their consecutive slots of `out`. Slots of null rows stay unchanged.
 ///
 /// # Errors
-/// If a value is too long for the algorithm, or there are no random bytes for the nonces.
+/// If a value is too long for the algorithm, or the operating system provides no random bytes for the nonces.
 pub(crate) fn seal<'v>(
     key: &NamedKey,
     nonces: &mut Nonces,
@@ -174,7 +177,7 @@ pub(crate) fn seal<'v>(
     let [a, b, c, d] = key.id.to_be_bytes();
     let prefix = [VERSION, a, b, c, d];
     if key.kind != Kind::Siv {
-        nonces.renew(rows.len())?;
+        nonces.draw(rows.len())?;
     }
     let mut jobs = Vec::with_capacity(rows.len());
     for (index, (row, nonce)) in rows.zip(&nonces.batch).enumerate() {
@@ -201,11 +204,11 @@ pub(crate) fn seal<'v>(
     Ok(seal_batch(&mut jobs)?)
 }
 
-/// Opens a batch of rows, each into its slot of `out`; the slots lie one after the other. Returns the rows that were not
-/// opened, whose slots are zero, in their order.
+/// Opens a batch of rows into their consecutive slots of `out`. Returns the rows that did not open, in ascending
+/// order. Their slots are zeroed.
 ///
 /// # Errors
-/// What the library says of a value that is too long for the algorithm.
+/// If a value is too long for the algorithm.
 pub(crate) fn open<'v>(
     keyset: &Keyset,
     rows: Range<usize>,
@@ -242,11 +245,11 @@ pub(crate) fn open<'v>(
         unopened.retain(|(row, reason)| {
             let Reason::Forged(id) = *reason else { return true };
             let start: usize =
-                if keyset.twins(id).next().is_some() { (rows.start..*row).map(&slot).sum() } else { 0 };
-            !keyset.twins(id).any(|twin| {
+                if keyset.duplicates(id).next().is_some() { (rows.start..*row).map(&slot).sum() } else { 0 };
+            !keyset.duplicates(id).any(|other| {
                 let sealed = envelope(*row).and_then(|envelope| parse(keyset, envelope).ok());
                 let value = &mut out[start..start + slot(*row)];
-                let job = sealed.and_then(|sealed| sealed.job(twin, aads.of(row - rows.start), value).ok());
+                let job = sealed.and_then(|sealed| sealed.job(other, aads.of(row - rows.start), value).ok());
                 job.is_some_and(|job| open_batch(&mut [job]) == Ok(0))
             })
         });

@@ -1,4 +1,4 @@
-//! The package's exceptions, which `sealcomb/exceptions.py` declares.
+//! The package's exceptions, declared in `sealcomb/exceptions.py`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::{PyErr, import_exception};
@@ -13,7 +13,7 @@ import_exception!(sealcomb.exceptions, LimitReached);
 import_exception!(sealcomb.exceptions, NotSealed);
 import_exception!(sealcomb.exceptions, UnknownKey);
 
-/// What the library says of sizes that an algorithm does not take.
+/// Converts an error of the library to a `ValueError` with the same message.
 pub(crate) fn misuse(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Keysets: the keys that open a column, and the one that seals it.
+//! Keysets: a primary key that seals columns, and keys that open them.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex};
@@ -16,7 +16,7 @@ use crate::envelope::{IV, PREFIX, TAG};
 use crate::errors::{KeysetError, LimitReached, misuse};
 use crate::tink::{self, RawKey, TinkKeyset, Unusable};
 
-/// What a key is for.
+/// The algorithm of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// AES-GCM with random nonces.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::GcmSiv, Self::Siv, Self::Gcm];
 
-    /// The policy whose primary has this kind of key.
+    /// The policy of a keyset whose primary has this kind.
     fn policy(self) -> &'static str {
         match self {
             Self::Gcm => "gcm",
@@ -42,11 +42,11 @@ impl Kind {
     fn of_policy(policy: &str) -> PyResult<Self> {
         Self::ALL.into_iter().find(|kind| kind.policy() == policy).ok_or_else(|| {
             let [policies @ .., last] = Self::ALL.map(|kind| format!("{:?}", kind.policy()));
-            PyValueError::new_err(format!("policy {policy:?}; take {} or {last}", policies.join(", ")))
+            PyValueError::new_err(format!("unknown policy {policy:?}; use {} or {last}", policies.join(", ")))
         })
     }
 
-    /// The library's algorithm for a key of so many bytes.
+    /// The library's algorithm for a key of `key_bytes` bytes, or `None` if there is none.
     fn algorithm(self, key_bytes: usize) -> Option<&'static Algorithm> {
         let id = match (self, key_bytes) {
             (Self::Gcm, 16) => "aes128-gcm",
@@ -59,6 +59,7 @@ impl Kind {
         Some(Algorithm::by_id(id).expect("the catalog has it"))
     }
 
+    /// The supported key sizes, for error messages.
     fn sizes(self) -> &'static str {
         match self {
             Self::Gcm | Self::GcmSiv => "32 bytes (or 16)",
@@ -74,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that a sealed value has more than the value.
+    /// The bytes that sealing adds to a value.
     pub(crate) fn overhead(self) -> usize {
         match self {
             Self::Gcm | Self::GcmSiv => PREFIX + IV + TAG,
@@ -83,7 +84,7 @@ impl Kind {
     }
 }
 
-/// A key with what is told of it.
+/// A key with its id and kind.
 pub(crate) struct NamedKey {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
@@ -105,20 +106,22 @@ impl NamedKey {
         Ok(Self { id, kind, key, bytes })
     }
 
-    /// Counts values that are about to be sealed, where random nonces of 12 bytes are only good for so many.
+    /// Counts values before they are sealed, if the algorithm limits the number of values with random nonces.
+    ///
+    /// # Errors
+    /// `LimitReached` if the total would exceed [`LIMIT`]. The values are not counted then.
     pub(crate) fn count(&self, values: u64) -> PyResult<()> {
         if self.kind != Kind::Gcm {
             return Ok(());
         }
-        let mut counters = COUNTERS.lock().expect("nobody panics while counting");
+        let mut counters = COUNTERS.lock().expect("not poisoned: nothing panics while counting");
         let Counters { hasher, sealed } = &mut *counters;
         let sealed = sealed.entry(hasher.hash_one(&*self.bytes)).or_default();
         let total = sealed.saturating_add(values);
         if total > LIMIT {
             return Err(LimitReached::new_err(format!(
-                "key {} has sealed {sealed} values in this process, and with {values} more it would be over 2^32, \
-                 where random nonces of AES-GCM begin to repeat; rotate the key, or take the policy \"random\", which \
-                 is made for more",
+                "key {} has sealed {sealed} values in this process; {values} more would exceed 2^32, the limit of \
+                 AES-GCM with random nonces; rotate the key, or use the policy \"random\"",
                 self.id,
             )));
         }
@@ -127,11 +130,11 @@ impl NamedKey {
     }
 }
 
-/// Values that a key may seal with random nonces under AES-GCM (NIST SP 800-38D, 8.3).
+/// The maximum number of values that a key may seal under AES-GCM with random nonces (NIST SP 800-38D, 8.3).
 const LIMIT: u64 = 1 << 32;
 
-/// How many values each AES-GCM key has sealed in this process, in whatever keysets it is. A keyed hash stands for the
-/// key; should two keys ever have the same, they are counted as one.
+/// The number of values that each AES-GCM key has sealed in this process, across keysets. Keys are identified by a
+/// keyed hash. Keys with the same hash would be counted as one, which is safe.
 struct Counters {
     hasher: RandomState,
     sealed: HashMap<u64, u64>,
@@ -140,23 +143,23 @@ struct Counters {
 static COUNTERS: LazyLock<Mutex<Counters>> =
     LazyLock::new(|| Mutex::new(Counters { hasher: RandomState::new(), sealed: HashMap::new() }));
 
-/// A primary key, which seals, and others, which open what they had sealed.
+/// The keys of a column: the primary key seals, and every key opens.
 #[pyclass(frozen, module = "sealcomb")]
 pub(crate) struct Keyset {
-    /// The complete keyset, as it was read and as it is written.
+    /// The complete keyset, including keys that columns cannot use.
     tink: TinkKeyset,
     keys: HashMap<u32, NamedKey>,
-    /// Usable keys whose id is also the id of a key in `keys`.
-    twins: Vec<NamedKey>,
+    /// Usable keys with the same id as a key in `keys`.
+    duplicates: Vec<NamedKey>,
     unusable: HashMap<u32, Unusable>,
-    /// Bytes that every sealed value has more than its value, if all keys agree.
+    /// The bytes that sealing adds to a value, if it is the same for all keys.
     overhead: Option<usize>,
 }
 
 impl Keyset {
     fn new(tink: TinkKeyset) -> PyResult<Self> {
         let primary = tink.primary;
-        let (mut keys, mut twins, mut unusable) = (HashMap::new(), Vec::new(), HashMap::new());
+        let (mut keys, mut duplicates, mut unusable) = (HashMap::new(), Vec::new(), HashMap::new());
         for key in tink.usable() {
             match key? {
                 (id, Err(reason)) => {
@@ -170,13 +173,13 @@ impl Keyset {
                         entry.insert(NamedKey::new(key)?);
                     }
                     Entry::Occupied(entry) => {
-                        let twin = NamedKey::new(key)?;
-                        if twin.kind.overhead() != entry.get().kind.overhead() {
+                        let duplicate = NamedKey::new(key)?;
+                        if duplicate.kind.overhead() != entry.get().kind.overhead() {
                             return Err(tink::wrong(format!(
-                                "two keys have the id {id}, and seal in different forms; leave one"
+                                "two keys have the id {id} and different formats; remove one"
                             )));
                         }
-                        twins.push(twin);
+                        duplicates.push(duplicate);
                     }
                 },
             }
@@ -192,12 +195,12 @@ impl Keyset {
                     format!("the primary key {primary} is destroyed; make another key the primary")
                 }
                 Some(reason) => format!("the primary key {primary} {}", reason.describe()),
-                None => format!("the primary is key {primary}, which the keyset doesn't have"),
+                None => format!("the primary key {primary} is not in the keyset"),
             }));
         }
         let overhead = keys[&primary].kind.overhead();
         let overhead = keys.values().all(|key| key.kind.overhead() == overhead).then_some(overhead);
-        Ok(Self { tink, keys, twins, unusable, overhead })
+        Ok(Self { tink, keys, duplicates, unusable, overhead })
     }
 
     pub(crate) fn primary_key(&self) -> &NamedKey {
@@ -209,22 +212,22 @@ impl Keyset {
         self.keys.get(&id)
     }
 
-    /// The other usable keys with this id. Their sealed values have the same layout as those of `key(id)`.
-    pub(crate) fn twins(&self, id: u32) -> impl Iterator<Item = &NamedKey> {
-        self.twins.iter().filter(move |key| key.id == id)
+    /// The usable keys with this id other than `key(id)`. Their sealed values have the same layout.
+    pub(crate) fn duplicates(&self, id: u32) -> impl Iterator<Item = &NamedKey> {
+        self.duplicates.iter().filter(move |key| key.id == id)
     }
 
     pub(crate) fn overhead(&self) -> Option<usize> {
         self.overhead
     }
 
-    /// What to do about a value that was sealed under a key that isn't there.
+    /// Describes a key that the keyset does not have or cannot use, and what to do. Completes a sentence.
     pub(crate) fn missing(&self, id: u32) -> String {
         if let Some(reason) = self.unusable.get(&id) {
             format!("key {id}, which {}", reason.describe())
         } else {
             let ids = self.ids().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            format!("key {id}, which is not in this keyset (it has {ids}): add it to open what it has sealed")
+            format!("key {id}, which is not in this keyset (it has {ids}): add it to open the value")
         }
     }
 
@@ -234,7 +237,7 @@ impl Keyset {
         ids
     }
 
-    /// A new key, with an id that is not among those taken.
+    /// Creates a random key with an id other than 0 for which `taken` returns false.
     fn new_key(kind: Kind, taken: impl Fn(u32) -> bool) -> PyResult<RawKey> {
         let mut bytes = Zeroizing::new(vec![0; kind.new_bytes()]);
         sealcomb_random::fill(&mut bytes).map_err(misuse)?;
@@ -312,13 +315,13 @@ impl Keyset {
     #[allow(clippy::unused_self)]
     fn __reduce_ex__(&self, _args: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err(
-            "a Keyset is not pickled or copied, so that keys stay where they were fetched; send a KeyProvider \
-             (keys_from_env, keys_from_file, keys_from_wrapped, or a function of yours), and call it where the data is",
+            "a Keyset cannot be pickled or copied, to keep keys where they were fetched; send a KeyProvider \
+             (keys_from_env, keys_from_file, keys_from_wrapped, or your own function), and call it where the data is",
         ))
     }
 }
 
-/// The encrypted keyset in a file of Tink's.
+/// Returns the encrypted keyset in a Tink JSON file, or `None` if the file does not contain one.
 #[pyfunction]
 pub(crate) fn encrypted_keyset(text: &str) -> PyResult<Option<Vec<u8>>> {
     tink::encrypted_keyset(text)

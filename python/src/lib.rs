@@ -1,6 +1,7 @@
-//! The native part of the Python package `sealcomb`: its classes and functions over the library's batches.
+//! The native extension module of the Python package `sealcomb`: classes and functions on top of the library's
+//! batches.
 //!
-//! `sealcomb/_sealcomb.pyi` has the signatures and their documentation as Python sees them.
+//! `sealcomb/_sealcomb.pyi` documents the Python API.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -17,7 +18,7 @@ mod work;
 
 use pyo3::prelude::*;
 
-/// The module that `sealcomb/__init__.py` takes everything from.
+/// The extension module, re-exported by `sealcomb/__init__.py`.
 #[pymodule]
 mod _sealcomb {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! Many messages in one call: `encrypt_many` and `decrypt_many`.
+//! `encrypt_many` and `decrypt_many`: many messages in one call.
 
 use std::mem;
 use std::ops::Range;
@@ -22,11 +22,11 @@ use crate::errors::ForgedMessages;
 use crate::pyca::{self, Aead, NonceRule};
 use crate::work;
 
-/// Bytes of results after which a task ends.
+/// The size in bytes of a task's results after which the task ends.
 const TASK_BYTES: usize = 1 << 18;
 
-/// Bytes of results in one round. A round ends with its results becoming Python objects, and begins with a copy of its
-/// rows if the messages are an array.
+/// The size in bytes of a round's results. A round begins by copying its rows, if the messages are an array, and ends
+/// by converting its results to Python objects.
 const ROUND_BYTES: usize = 1 << 22;
 
 /// The messages of a call.
@@ -42,7 +42,7 @@ impl<'py> Messages<'py> {
         }
         Array::new(object)?.map(Self::Array).ok_or_else(|| {
             PyTypeError::new_err(format!(
-                "data is a list of bytes, or a numpy array of uint8 with a row for each message, not {}",
+                "data must be a list of bytes, or a numpy array of uint8 with one row per message, not {}",
                 object.get_type()
             ))
         })
@@ -62,7 +62,10 @@ impl<'py> Messages<'py> {
         }
     }
 
-    /// The messages of `rows`, which no other thread can change. Rows of an array are copied to `copies`.
+    /// Returns the messages of `rows`, which no other thread can change. Rows of an array are copied to `copies`.
+    ///
+    /// # Errors
+    /// `RuntimeError` if the shape of an array changed, `MemoryError` if the copy cannot be allocated.
     fn load<'a>(&'a self, rows: &Range<usize>, copies: &'a mut Vec<u8>) -> PyResult<Rows<'a>> {
         match self {
             Self::List(items) => Ok(Rows::List(items)),
@@ -103,7 +106,7 @@ impl Many {
             Ok(buffer) if buffer.dimensions() > 1 => {
                 let [rows, width] = *buffer.shape() else {
                     return Err(PyTypeError::new_err(
-                        "a buffer must have two dimensions (a row for each message), or one",
+                        "a buffer must have two dimensions (one row per message), or one",
                     ));
                 };
                 let bytes = Item::Copied(buffer.to_vec(object.py())?);
@@ -113,7 +116,7 @@ impl Many {
         }
     }
 
-    /// Nonces may also be one buffer with one after the other.
+    /// Takes nonces, which may also be a flat buffer of concatenated nonces of equal length.
     fn nonces(object: &Bound<'_, PyAny>, messages: usize) -> PyResult<Self> {
         if let Some(many) = Self::new(object, |item| item.extract())? {
             return Ok(many);
@@ -121,7 +124,7 @@ impl Many {
         let bytes: Item = object.extract()?;
         if messages == 0 || !bytes.len().is_multiple_of(messages) {
             return Err(PyValueError::new_err(format!(
-                "nonces of {} bytes together can't be divided among {messages} messages",
+                "{} bytes of nonces cannot be divided among {messages} messages",
                 bytes.len()
             )));
         }
@@ -139,8 +142,8 @@ impl Many {
 
 /// A numpy array with one message per row, in any memory layout.
 ///
-/// Another thread may change, resize or free the array during the call. So the call reads it only while it holds the
-/// GIL, and copies what it needs.
+/// Another thread may change, resize or free the array during the call. Therefore, the array is read only under the
+/// GIL, and copied.
 struct Array<'py> {
     object: Bound<'py, PyArray2<u8>>,
     rows: usize,
@@ -154,9 +157,7 @@ impl<'py> Array<'py> {
             return Ok(None);
         }
         let array = object.cast::<PyArray2<u8>>().map_err(|_| {
-            PyTypeError::new_err(
-                "an array must have two dimensions (a row for each message) and the type uint8",
-            )
+            PyTypeError::new_err("an array must have two dimensions (one row per message) and the type uint8")
         })?;
         let [rows, width] = [array.shape()[0], array.shape()[1]];
         Ok(Some(Self { object: array.clone(), rows, width }))
@@ -165,16 +166,15 @@ impl<'py> Array<'py> {
     /// Copies `rows` to `out` in row order.
     fn copy(&self, rows: Range<usize>, out: &mut Vec<u8>) -> PyResult<()> {
         if self.object.shape() != [self.rows, self.width] {
-            return Err(PyRuntimeError::new_err("an array changed its shape during the call"));
+            return Err(PyRuntimeError::new_err("the shape of an array changed during the call"));
         }
         let array = self.object.try_readonly().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let from = array.as_array();
         let from = from.slice_axis(Axis(0), Slice::from(rows.clone()));
         let bytes = from.len();
         out.clear();
-        out.try_reserve(bytes).map_err(|_| {
-            PyMemoryError::new_err(format!("no memory for a copy of {bytes} bytes of an array"))
-        })?;
+        out.try_reserve(bytes)
+            .map_err(|_| PyMemoryError::new_err(format!("cannot allocate {bytes} bytes to copy an array")))?;
         if let Some(bytes) = from.as_slice() {
             out.extend_from_slice(bytes);
         } else {
@@ -187,20 +187,20 @@ impl<'py> Array<'py> {
     }
 }
 
-/// Whether the object is a numpy array. Masked arrays are refused, because the mask would be lost.
+/// Returns whether the object is a numpy array. Masked arrays are refused, because the mask would be lost.
 fn is_array(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     if !has_numpy(object.py())? || !object.is_instance_of::<PyUntypedArray>() {
         return Ok(false);
     }
     if !object.is_exact_instance_of::<PyUntypedArray>() && object.hasattr("mask")? {
         return Err(PyTypeError::new_err(
-            "a masked array has no values where it is masked; fill them with numpy.ma.filled",
+            "masked arrays are not supported; fill the masked values with numpy.ma.filled",
         ));
     }
     Ok(true)
 }
 
-/// Whether numpy has been imported. If it has not, no object can be an array.
+/// Returns whether numpy has been imported. Otherwise, no object can be an array.
 fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     static FOUND: AtomicBool = AtomicBool::new(false);
     if FOUND.load(Ordering::Relaxed) {
@@ -212,14 +212,14 @@ fn has_numpy(py: Python<'_>) -> PyResult<bool> {
     Ok(found)
 }
 
-/// A new array of zeros. numpy asks for huge pages where the array is large.
+/// Creates an array of zeros. numpy requests huge pages for large arrays.
 fn zeros(py: Python<'_>, rows: usize, width: usize) -> PyResult<Bound<'_, PyArray2<u8>>> {
     static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let zeros = ZEROS.import(py, "numpy", "zeros")?;
     Ok(zeros.call1(((rows, width), numpy::dtype::<u8>(py)))?.cast_into()?)
 }
 
-/// Whether it has its items one by one.
+/// Returns whether the object is a list or tuple.
 fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
 }
@@ -228,7 +228,7 @@ fn items(
     sequence: &Bound<'_, PyAny>,
     take: impl Fn(&Bound<'_, PyAny>) -> PyResult<Item>,
 ) -> PyResult<Vec<Item>> {
-    // A subclass can claim any length.
+    // A subclass can report any length.
     let mut items = Vec::with_capacity(sequence.len()?.min(1 << 16));
     for item in sequence.try_iter()? {
         items.push(take(&item?)?);
@@ -270,10 +270,10 @@ impl<'a> Rows<'a> {
 
 /// The associated data of the messages.
 enum Associated {
-    /// The same for all, and always one string.
+    /// One string for all messages.
     Same(Item),
     Each(Many),
-    /// SIV's: any number of strings, the same for all.
+    /// For SIV: any number of strings for all messages.
     SameStrings(Vec<Item>),
     EachStrings(Vec<Vec<Item>>),
 }
@@ -281,7 +281,7 @@ enum Associated {
 impl Associated {
     fn new(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::Same(Item::Copied(Vec::new()))) };
-        // None means empty.
+        // `None` means empty.
         let item = |item: &Bound<'_, PyAny>| {
             if item.is_none() { Ok(Item::Copied(Vec::new())) } else { item.extract() }
         };
@@ -297,13 +297,13 @@ impl Associated {
     fn strings(object: Option<&Bound<'_, PyAny>>, messages: usize) -> PyResult<Self> {
         let Some(object) = object else { return Ok(Self::SameStrings(Vec::new())) };
         let list = object.cast::<PyList>()?;
-        // A copy, because extracting an item can run Python code that changes the list.
+        // Copied, because extracting an item can run Python code that changes the list.
         let each: Vec<Bound<'_, PyAny>> = list.iter().collect();
         if each.is_empty() || !each.iter().all(|item| item.is_none() || item.is_instance_of::<PyList>()) {
             return Ok(Self::SameStrings(each.iter().map(PyAnyMethods::extract).collect::<PyResult<_>>()?));
         }
         same_number("associated_data", each.len(), messages)?;
-        // What is no list is `None`.
+        // Every item that is not a list is `None`.
         let each = each.iter().map(|item| pyca::strings(item.cast().ok()));
         Ok(Self::EachStrings(each.collect::<PyResult<_>>()?))
     }
@@ -344,17 +344,20 @@ fn same_number(name: &str, got: usize, messages: usize) -> PyResult<()> {
     if got == messages {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("{got} {name} for {messages} messages; give one for each")))
+    Err(PyValueError::new_err(format!("{got} {name} for {messages} messages; expected one per message")))
 }
 
-/// Refuses nonces that the class doesn't take, and, for sealing, those that come twice.
+/// Checks the lengths of nonces, and, if `unique`, that no nonce repeats.
+///
+/// # Errors
+/// `ValueError` for the first nonce of an unsupported length, or the first two messages with the same nonce.
 fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool) -> PyResult<()> {
     (0..nonces.len()).try_for_each(|row| rule.check(nonces.get(row)))?;
     if !unique {
         return Ok(());
     }
     py.detach(|| {
-        // Counters come in order, and need no memory to be told apart.
+        // Ascending nonces, such as counters, are unique and need no hash map.
         if (1..nonces.len()).all(|row| nonces.get(row - 1) < nonces.get(row)) {
             return Ok(());
         }
@@ -364,7 +367,7 @@ fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool
                 Entry::Vacant(entry) => entry.insert(row),
                 Entry::Occupied(entry) => {
                     return Err(PyValueError::new_err(format!(
-                        "messages {} and {row} have the same nonce; under one key, no two may have",
+                        "messages {} and {row} have the same nonce; a nonce must never repeat under one key",
                         entry.get()
                     )));
                 }
@@ -374,7 +377,7 @@ fn check_nonces(py: Python<'_>, rule: &NonceRule, nonces: Rows<'_>, unique: bool
     })
 }
 
-/// The first rows of `rows` whose results take about `bytes` bytes, at least one row, and the exact size of their
+/// Returns the first rows of `rows` whose results have at least `bytes` bytes, or all rows, and the exact size of the
 /// results.
 fn portion(rows: Range<usize>, bytes: usize, length: impl Fn(usize) -> usize) -> (Range<usize>, usize) {
     let (mut end, mut total) = (rows.start, 0);
@@ -385,7 +388,7 @@ fn portion(rows: Range<usize>, bytes: usize, length: impl Fn(usize) -> usize) ->
     (rows.start..end, total)
 }
 
-/// The arguments of a call except its messages.
+/// The arguments of a call, except for its messages.
 struct Call<'a> {
     aead: &'a Aead,
     nonces: Rows<'a>,
@@ -393,14 +396,17 @@ struct Call<'a> {
     threads: usize,
 }
 
-/// Messages of a task, with the room for their results one after the other.
+/// The messages of a task, and the memory for their concatenated results.
 struct Task<'a> {
     rows: Range<usize>,
     out: &'a mut [u8],
 }
 
 impl Call<'_> {
-    /// Has `batch` process some rows, with their results in `out`.
+    /// Processes rows in parallel by calling `batch` with some rows and the memory for their results.
+    ///
+    /// # Errors
+    /// `ValueError` for the first message that the library refuses.
     fn run(
         &self,
         py: Python<'_>,
@@ -436,7 +442,7 @@ impl Call<'_> {
         }
     }
 
-    /// The sealed size of a message of `message` bytes.
+    /// The sealed size in bytes of a message of `message` bytes.
     fn sealed_bytes(&self, message: usize) -> usize {
         message + self.aead.tag_bytes()
     }
@@ -456,12 +462,12 @@ impl Call<'_> {
         })
     }
 
-    /// The size of the message in `sealed` bytes.
+    /// The opened size in bytes of a sealed message of `sealed` bytes.
     fn opened_bytes(&self, sealed: usize) -> usize {
         sealed.saturating_sub(self.aead.tag_bytes())
     }
 
-    /// Opens rows, and notes those that are forged.
+    /// Opens rows, and appends the indices of forged messages to `forged` in ascending order.
     fn open(
         &self,
         py: Python<'_>,
@@ -493,11 +499,11 @@ impl Call<'_> {
                 bad.extend(forged.map(|(_, row)| *row));
             }
             if !bad.is_empty() {
-                found.lock().expect("nobody panics while noting messages").extend(bad);
+                found.lock().expect("not poisoned: nothing panics while recording messages").extend(bad);
             }
             Ok(())
         })?;
-        let mut found = found.into_inner().expect("nobody panics while noting messages");
+        let mut found = found.into_inner().expect("not poisoned: nothing panics while recording messages");
         found.sort_unstable();
         forged.append(&mut found);
         Ok(())
@@ -506,7 +512,7 @@ impl Call<'_> {
 
 type Nonces<'a, 'py> = Option<(&'a NonceRule, &'a Bound<'py, PyAny>)>;
 
-/// The arguments of a call, which keep what it borrows.
+/// The owned arguments that a call borrows from.
 struct Arguments<'py> {
     nonces: Option<Many>,
     messages: Messages<'py>,
@@ -542,7 +548,7 @@ impl<'py> Arguments<'py> {
         Call { aead, nonces, aads: Aads::new(&self.associated), threads: self.threads }
     }
 
-    /// Calls `work` once per round with the messages, the rows of the round, and the size of the round's results.
+    /// Calls `work` for each round with the messages, the rows of the round, and the size of its results in bytes.
     fn rounds(
         &self,
         length: impl Fn(usize) -> usize,
@@ -558,7 +564,7 @@ impl<'py> Arguments<'py> {
         Ok(())
     }
 
-    /// Makes an array with a result of `width` bytes per row, which `work` fills in rounds.
+    /// Creates an array with a result of `width` bytes per row, and fills it in rounds by calling `work`.
     fn array(
         &self,
         py: Python<'py>,
@@ -581,7 +587,7 @@ impl<'py> Arguments<'py> {
         Ok(array.into_any())
     }
 
-    /// Bytes of every message, if they are the rows of an array.
+    /// The size of every message in bytes, if the messages are the rows of an array.
     fn width(&self) -> Option<usize> {
         match &self.messages {
             Messages::Array(array) => Some(array.width),
@@ -590,7 +596,7 @@ impl<'py> Arguments<'py> {
     }
 }
 
-/// `encrypt_many`.
+/// Implements `encrypt_many`.
 pub(crate) fn encrypt<'py>(
     py: Python<'py>,
     aead: &Aead,
@@ -624,7 +630,7 @@ pub(crate) fn encrypt<'py>(
     Ok(sealed.into_any())
 }
 
-/// `decrypt_many`.
+/// Implements `decrypt_many`.
 pub(crate) fn decrypt<'py>(
     py: Python<'py>,
     aead: &Aead,
@@ -637,7 +643,7 @@ pub(crate) fn decrypt<'py>(
     let raise = match forged {
         "raise" => true,
         "none" => false,
-        _ => return Err(PyValueError::new_err(format!("forged={forged:?}; take \"raise\" or \"none\""))),
+        _ => return Err(PyValueError::new_err(format!("forged={forged:?}; use \"raise\" or \"none\""))),
     };
     let arguments = Arguments::new(py, nonces, data, associated_data, threads, false)?;
     let call = arguments.call(aead);
@@ -646,7 +652,7 @@ pub(crate) fn decrypt<'py>(
         let opened = arguments.array(py, call.opened_bytes(width), |data, rows, out| {
             call.open(py, data, rows, out, &mut forged)
         })?;
-        return if forged.is_empty() { Ok(opened) } else { Err(raised(forged)) };
+        return if forged.is_empty() { Ok(opened) } else { Err(forged_messages(forged)) };
     }
     let opened = PyList::empty(py);
     let mut out = Vec::new();
@@ -670,9 +676,9 @@ pub(crate) fn decrypt<'py>(
             Ok(())
         },
     )?;
-    if raise && !forged.is_empty() { Err(raised(forged)) } else { Ok(opened.into_any()) }
+    if raise && !forged.is_empty() { Err(forged_messages(forged)) } else { Ok(opened.into_any()) }
 }
 
-fn raised(forged: Vec<usize>) -> PyErr {
+fn forged_messages(forged: Vec<usize>) -> PyErr {
     ForgedMessages::new_err((forged,))
 }

@@ -1,4 +1,4 @@
-//! Memory for results: zeroed, in one piece, and handed over to Arrow as it is.
+//! Zeroed, contiguous memory for results, passed to Arrow without a copy.
 
 use arrow_buffer::Buffer;
 use bytes::Bytes;
@@ -6,9 +6,9 @@ use memmap2::MmapMut;
 use pyo3::PyErr;
 use pyo3::exceptions::PyMemoryError;
 
-/// Bytes from which on memory comes as pages of its own. The system gives them zeroed, and as huge pages where it has
-/// those: one page fault for 2 MiB, where there were 512.
-const PAGES: usize = 4 << 20;
+/// The minimum size in bytes of memory that is mapped instead of allocated on the heap. The OS zeroes mapped pages,
+/// and may use huge pages: one page fault per 2 MiB instead of 512.
+const MIN_MAPPED: usize = 4 << 20;
 
 pub(crate) enum Memory {
     Heap(Vec<u8>),
@@ -16,15 +16,18 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
-    /// So many bytes, all zero.
+    /// Allocates `bytes` zeroed bytes.
+    ///
+    /// # Errors
+    /// `MemoryError` if the pages cannot be mapped.
     pub(crate) fn zeroed(bytes: usize) -> Result<Self, PyErr> {
-        if bytes < PAGES {
+        if bytes < MIN_MAPPED {
             return Ok(Self::Heap(vec![0; bytes]));
         }
         let pages = MmapMut::map_anon(bytes).map_err(|error| {
-            PyMemoryError::new_err(format!("no memory for a result of {bytes} bytes ({error})"))
+            PyMemoryError::new_err(format!("cannot allocate {bytes} bytes for the result: {error}"))
         })?;
-        // Without them it is slower, and that is all.
+        // Huge pages are optional.
         #[cfg(target_os = "linux")]
         let _ = pages.advise(memmap2::Advice::HugePage);
         Ok(Self::Pages(pages))

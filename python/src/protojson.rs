@@ -1,7 +1,7 @@
-//! The JSON mapping of Protocol Buffers, for reading.
+//! A reader for the JSON mapping of Protocol Buffers.
 //!
-//! It follows Python's `google.protobuf.json_format`, which Tink uses for keysets: numbers may be strings, enum values
-//! may be numbers, `null` means the default, and base64 may have either alphabet and no padding.
+//! It follows Python's `google.protobuf.json_format`, which Tink uses for keysets: numbers may be strings, enum
+//! values may be numbers, `null` means the default, and base64 may have either alphabet and no padding.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        if text.is_empty() { Ok(Object::default()) } else { Err(E::custom("a text")) }
+        if text.is_empty() { Ok(Object::default()) } else { Err(E::custom("a string")) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The classes of pyca's `cryptography`, with its names, arguments and exceptions.
+//! Drop-in replacements for classes of pyca's `cryptography`, with its names, arguments and exceptions.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use crate::arguments::{Bytes, Item, Output};
 use crate::errors::{AlreadyFinalized, InvalidSignature, InvalidTag, misuse};
 use crate::many;
 
-/// Bytes of a message for which other threads of Python may run meanwhile: letting them costs as much as a short one.
+/// The minimum size in bytes of a message that is processed without the GIL. Releasing the GIL takes as long as
+/// processing a short message.
 const LONG: usize = 1 << 14;
 
-/// The lengths of nonces that a class takes, and what it says of others.
+/// The nonce lengths in bytes that a class supports, and the message for others.
 pub(crate) struct NonceRule {
     lengths: RangeInclusive<usize>,
     text: &'static str,
@@ -31,12 +32,12 @@ impl NonceRule {
     }
 }
 
-/// Makes a key of the algorithm `mode`, for the key's length.
+/// Creates a key of the mode's algorithm for the size of the key.
 fn key(mode: &str, key: &[u8], lengths: &[usize], text: &'static str) -> PyResult<Key> {
     if !lengths.contains(&key.len()) {
         return Err(PyValueError::new_err(text));
     }
-    // The key of SIV is two keys of AES.
+    // A SIV key consists of two AES keys.
     let bits = if mode == "siv" { key.len() * 4 } else { key.len() * 8 };
     let algorithm = Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("the catalog has it");
     Key::new(algorithm, key).map_err(misuse)
@@ -54,17 +55,17 @@ fn generate_key<'py>(
     PyBytes::new_with(py, bit_length / 8, |bytes| sealcomb_random::fill(bytes).map_err(misuse))
 }
 
-/// Whether a message of this size is processed without the GIL.
+/// Returns whether a message of `bytes` bytes is processed without the GIL.
 fn is_long(bytes: usize) -> bool {
     bytes >= LONG
 }
 
-/// Runs `work`, with Python free to run meanwhile if the message is long.
+/// Runs `work`, without the GIL if the message is long.
 fn unlocked<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
     if is_long(bytes) { py.detach(work) } else { work() }
 }
 
-/// A key of any AEAD, whose tag stands before the ciphertext (SIV) or after it.
+/// An AEAD key. The tag precedes the ciphertext in SIV and follows it otherwise.
 pub(crate) struct Aead {
     pub(crate) key: Key,
     pub(crate) tag_first: bool,
@@ -75,7 +76,7 @@ impl Aead {
         self.key.tag_bytes()
     }
 
-    /// A message's job, whose results fill `out`.
+    /// Creates the job that seals a message into `out`, which has room for ciphertext and tag.
     #[inline]
     pub(crate) fn seal_job<'a>(
         &'a self,
@@ -93,7 +94,7 @@ impl Aead {
         SealJob::new(&self.key, nonce, aad, message, ciphertext, tag)
     }
 
-    /// The job of a sealed message that has room for a tag.
+    /// Creates the job that opens `sealed`, which has at least the size of a tag.
     #[inline]
     pub(crate) fn open_job<'a>(
         &'a self,
@@ -135,7 +136,7 @@ impl Aead {
     ) -> PyResult<()> {
         let forged = unlocked(py, sealed.len(), || {
             let mut jobs = [self.open_job(nonce, aad, sealed, out).map_err(misuse)?];
-            // No message has so long a ciphertext, so this is none.
+            // An error means that the ciphertext is longer than any message's, so it is forged.
             Ok::<_, PyErr>(open_batch(&mut jobs).unwrap_or(1))
         })?;
         if forged == 0 { Ok(()) } else { Err(InvalidTag::new_err(())) }
@@ -196,12 +197,12 @@ impl Aead {
     }
 }
 
-/// Additional data that may be `None`, which is the same as none.
+/// Converts pyca's associated data, where `None` means empty.
 fn plain<'a>(associated_data: Option<&'a Bytes<'_>>) -> Aad<'a> {
     Aad::from(associated_data.map_or(&[][..], |bytes| bytes))
 }
 
-/// Declares a class whose messages have nonces: its names, its nonces, its sizes of keys in bits, and its constructor.
+/// Declares an AEAD class with nonces: its name, nonce lengths, key sizes in bits, and constructor.
 macro_rules! nonce_class {
     (
         $(#[$doc:meta])* $Class:ident = $name:literal,
@@ -366,7 +367,7 @@ nonce_class! {
 #[pyclass(frozen, name = "AESSIV", module = "sealcomb")]
 pub(crate) struct AesSiv(Aead);
 
-/// The associated strings of a message.
+/// Extracts the associated strings of a message.
 pub(crate) fn strings(associated_data: Option<&Bound<'_, PyList>>) -> PyResult<Vec<Item>> {
     associated_data.into_iter().flatten().map(|item| item.extract()).collect()
 }
@@ -454,7 +455,7 @@ impl AesSiv {
     }
 }
 
-/// CMAC with AES. The message is kept until it is finalized.
+/// AES-CMAC. The message stays in memory until it is finalized.
 #[pyclass(name = "CMAC", module = "sealcomb")]
 pub(crate) struct Cmac {
     key: Arc<Key>,
@@ -487,7 +488,7 @@ impl Cmac {
             return Err(PyTypeError::new_err("Expected instance of BlockCipherAlgorithm."));
         };
         if !name.eq("AES")? {
-            return Err(PyTypeError::new_err(format!("CMAC takes AES here, not {name}")));
+            return Err(PyTypeError::new_err(format!("CMAC supports only AES, not {name}")));
         }
         let key = self::key("cmac", &key.extract::<Bytes<'_>>()?, &[16, 24, 32], "Invalid key size")?;
         Ok(Self { key: Arc::new(key), message: Some(Vec::new()) })
@@ -513,7 +514,7 @@ impl Cmac {
         let forged = unlocked(py, message.len(), || {
             open_batch(&mut [OpenJob::mac(&self.key, &[], &message[..], signature)])
         });
-        // A tag of another length is an error of the batch.
+        // A tag of another length makes the batch fail.
         if forged == Ok(0) {
             Ok(())
         } else {

@@ -1,7 +1,7 @@
-//! Keysets as Tink writes them, in JSON and in Protocol Buffers.
+//! Tink keysets in JSON and Protocol Buffers.
 //!
-//! A keyset is kept complete: keys that are disabled, destroyed or of an unknown type are written back as they were
-//! read, although columns cannot use them.
+//! Keys that columns cannot use (disabled, destroyed, of an unknown type) are retained, and written back as they were
+//! read.
 
 use std::mem;
 
@@ -17,7 +17,7 @@ use crate::errors::KeysetError;
 use crate::keyset::Kind;
 use crate::protojson::{self, Object};
 
-/// A key that columns can use.
+/// A key that columns can use, with its key material.
 pub(crate) struct RawKey {
     pub(crate) id: u32,
     pub(crate) kind: Kind,
@@ -33,7 +33,7 @@ pub(crate) enum Unusable {
     Status(i32),
     /// The output prefix is not TINK.
     Prefix(i32),
-    /// The type is not one of [`Kind`]. Its name is kept only if it looks like the name of a Tink key type.
+    /// The type is not one of [`Kind`]. The name is stored only if it looks like that of a Tink key type.
     Type(Option<String>),
 }
 
@@ -141,12 +141,12 @@ struct ProtoSivKey {
 }
 
 impl TinkKeyset {
-    /// A keyset in which all these keys are enabled.
+    /// Creates a keyset in which all keys are enabled.
     pub(crate) fn new(primary: u32, keys: Vec<RawKey>) -> Self {
         Self { primary, keys: keys.into_iter().map(TinkKey::new).collect(), unknown: Unknown::new() }
     }
 
-    /// A copy of the keyset with `key` added as the primary.
+    /// Returns a copy of the keyset with `key` added as the primary.
     pub(crate) fn with_primary(&self, key: RawKey) -> Self {
         let mut keyset = self.clone();
         keyset.primary = key.id;
@@ -187,7 +187,7 @@ impl TinkKeyset {
     /// Reads a keyset in Protocol Buffers, without its unknown fields.
     pub(crate) fn from_binary(bytes: &[u8]) -> Result<Self, PyErr> {
         let mut keyset = ProtoKeyset::decode(bytes)
-            .map_err(|_| wrong("these bytes are no serialized Tink keyset; check what unwrapped them"))?;
+            .map_err(|_| wrong("invalid serialized Tink keyset; check how it was decrypted"))?;
         let keys = mem::take(&mut keyset.key);
         let keys = keys.into_iter().map(|key| TinkKey { key, ..TinkKey::default() }).collect();
         Self { primary: keyset.primary_key_id, keys, unknown: Unknown::new() }.checked()
@@ -204,7 +204,7 @@ impl TinkKeyset {
                 return Err(wrong(format!("key {id} has no key data")));
             }
             if key.status == 0 {
-                return Err(wrong(format!("key {id}: its status is not ENABLED or DISABLED")));
+                return Err(wrong(format!("key {id}: unknown status; expected ENABLED or DISABLED")));
             }
             if key.output_prefix_type == 0 {
                 return Err(wrong(format!("key {id} has no output prefix; export the keyset again")));
@@ -216,7 +216,7 @@ impl TinkKeyset {
             .filter(|TinkKey { key, .. }| key.status == ENABLED && key.key_id == self.primary);
         if primaries.count() > 1 {
             let id = self.primary;
-            return Err(wrong(format!("the keyset has two primaries, both with the id {id}; leave one")));
+            return Err(wrong(format!("the keyset has two primary keys with the id {id}; remove one")));
         }
         Ok(self)
     }
@@ -289,20 +289,22 @@ impl TinkKey {
         if self.key.output_prefix_type != TINK {
             return Ok(Err(Unusable::Prefix(self.key.output_prefix_type)));
         }
-        let data = self.key.key_data.as_ref().expect("only keys that are destroyed have none");
+        let data = self.key.key_data.as_ref().expect("only destroyed keys have no key data");
         let name = data.type_url.strip_prefix(TYPE_URL);
         let Some(kind) = Kind::ALL.into_iter().find(|kind| Some(kind.tink_name()) == name) else {
-            // Errors show the name. Any other text could be key material in the wrong field.
+            // Errors contain the name, so it must look like one: any other text could be key material.
             let plain =
                 |name: &&str| name.ends_with("Key") && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
             return Ok(Err(Unusable::Type(name.filter(plain).map(str::to_owned))));
         };
         let tink_name = kind.tink_name();
         let (version, bytes) = key_value(kind, &data.value).ok_or_else(|| {
-            wrong(format!("key {id}: its value is no serialized {tink_name}; export the keyset again"))
+            wrong(format!("key {id}: the value is not a serialized {tink_name}; export the keyset again"))
         })?;
         if version != 0 {
-            return Err(wrong(format!("key {id} has version {version} of {tink_name}; only 0 is known")));
+            return Err(wrong(format!(
+                "key {id} has version {version} of {tink_name}; only version 0 is supported"
+            )));
         }
         Ok(Ok(RawKey { id, kind, bytes }))
     }
@@ -314,22 +316,23 @@ impl Unusable {
         matches!(self, Self::Disabled | Self::Destroyed)
     }
 
-    /// The rest of a sentence whose subject is the key: the reason, and what to do.
+    /// The reason and what to do, as the predicate of a sentence about the key.
     pub(crate) fn describe(&self) -> String {
         match self {
-            Self::Disabled => "is disabled in this keyset: enable it to open what it has sealed".into(),
-            Self::Destroyed => "is destroyed in this keyset: nothing opens what it has sealed".into(),
+            Self::Disabled => "is disabled in this keyset: enable it to open its values".into(),
+            Self::Destroyed => "is destroyed in this keyset: its values can no longer be opened".into(),
             Self::Status(status) => {
-                format!("has the status {status} in this keyset, which is not known: enable it")
+                format!("has the unknown status {status} in this keyset: enable it")
             }
             Self::Prefix(prefix) => format!(
-                "has the output prefix {}, whose values don't say by which key they were sealed as those of TINK do; \
-                 make a key with the prefix TINK (a template without RAW in its name)",
+                "has the output prefix {}, but columns require TINK: make a key with the prefix TINK (a template \
+                 without RAW in its name)",
                 name_of(*prefix, PREFIXES),
             ),
             Self::Type(name) => format!(
-                "is of the type {}; columns take AesGcmSivKey (random), AesSivKey (deterministic) and AesGcmKey (gcm)",
-                name.as_ref().map_or_else(|| "of no key of Tink's".to_owned(), |name| format!("{name:?}")),
+                "has {}; columns take AesGcmSivKey (random), AesSivKey (deterministic) and AesGcmKey (gcm)",
+                name.as_ref()
+                    .map_or_else(|| "a type unknown to Tink".to_owned(), |name| format!("the type {name:?}")),
             ),
         }
     }
@@ -347,7 +350,7 @@ fn read_key_data(
         match &*name {
             "typeUrl" | "type_url" if null => data.type_url.clear(),
             "typeUrl" | "type_url" => {
-                data.type_url = protojson::text(value).ok_or_else(|| not_field(&place(), "a text"))?;
+                data.type_url = protojson::text(value).ok_or_else(|| not_field(&place(), "a string"))?;
             }
             "value" => {
                 let bytes = if null { Some(Zeroizing::default()) } else { protojson::bytes(value) };
@@ -366,7 +369,7 @@ fn read_key_data(
 fn message<'a>(value: &'a RawValue, place: &str) -> Result<Object<'a>, PyErr> {
     protojson::object(value.get()).map_err(|error| match known_duplicate(&error) {
         Some(name) => no_keyset(&format!("duplicate field `{name}` in {place}")),
-        None => not_field(place, "an object without a name that comes twice"),
+        None => not_field(place, "an object without duplicate names"),
     })
 }
 
@@ -393,7 +396,7 @@ pub(crate) fn encrypted_keyset(text: &str) -> Result<Option<Vec<u8>>, PyErr> {
     let Some((_, value)) = encrypted else { return Ok(None) };
     match protojson::bytes(value) {
         Some(mut bytes) => Ok(Some(mem::take(&mut *bytes))),
-        None => Err(wrong("the encryptedKeyset is not base64; export the keyset again")),
+        None => Err(wrong("encryptedKeyset is not base64; export the keyset again")),
     }
 }
 
@@ -437,7 +440,7 @@ impl Serialize for KeyData<'_> {
     }
 }
 
-/// An enum value, which is written by name, or by number if it has no name.
+/// An enum value that is written by name, or by number if it has no name.
 struct Named<'a>(i32, &'a [&'a str]);
 
 impl Serialize for Named<'_> {
@@ -466,14 +469,14 @@ fn key_value(kind: Kind, value: &[u8]) -> Option<(u32, Zeroizing<Vec<u8>>)> {
     }
 }
 
-/// An error that says where the text is wrong. It never quotes the text, which could be key material.
+/// An error with the position of invalid JSON. It never quotes the text, which could be key material.
 fn not_json(text: &str, error: &serde_json::Error) -> PyErr {
     match known_duplicate(error) {
         Some("primaryKeyId") => {
-            wrong("the keyset has two primaries (primaryKeyId stands there twice); leave one")
+            wrong("the keyset has two primary keys (primaryKeyId occurs twice); remove one")
         }
         Some(name) => no_keyset(&format!("duplicate field `{name}`")),
-        None if text.is_empty() => no_keyset("it is empty"),
+        None if text.is_empty() => no_keyset("empty"),
         None => no_keyset(&format!("line {}, column {}", error.line(), error.column())),
     }
 }
@@ -498,7 +501,7 @@ fn known_duplicate(error: &serde_json::Error) -> Option<&'static str> {
 
 fn no_keyset(reason: &str) -> PyErr {
     wrong(format!(
-        "this is no Tink keyset in JSON ({reason}); export it again, e.g. with tinkey convert-keyset"
+        "invalid Tink keyset in JSON ({reason}); export it again, for example with tinkey convert-keyset"
     ))
 }
 
@@ -507,7 +510,7 @@ fn not_field(place: &str, what: &str) -> PyErr {
 }
 
 fn is_encrypted() -> PyErr {
-    wrong("this keyset is encrypted; keys_from_wrapped takes it, with what decrypts it")
+    wrong("the keyset is encrypted; use keys_from_wrapped with a function that decrypts it")
 }
 
 pub(crate) fn wrong(text: impl Into<String>) -> PyErr {

@@ -1,7 +1,7 @@
-//! Work in pieces, on several threads, which Ctrl-C ends.
+//! Runs tasks on several threads, interruptible by Ctrl-C.
 //!
-//! The threads belong to the call and end with it: a process may fork afterwards, as Python's `multiprocessing` and
-//! Spark's workers do, and miss none of them.
+//! The threads end with the call, so the process may fork afterwards without losing threads, as Python's
+//! `multiprocessing` and Spark's workers do.
 
 use std::num::NonZero;
 use std::sync::Mutex;
@@ -11,23 +11,23 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// How often Python gets to see whether a signal came.
-const LOOK: Duration = Duration::from_millis(50);
+/// The interval at which Python checks for signals.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Threads to use for what a caller asked for: as many as there are processors, if nothing.
-pub(crate) fn threads(asked: Option<usize>) -> PyResult<usize> {
-    match asked {
-        Some(0) => Err(PyValueError::new_err("threads must be 1 or more; None takes all processors")),
+/// Returns the number of threads to use: `requested`, or one per processor.
+pub(crate) fn threads(requested: Option<usize>) -> PyResult<usize> {
+    match requested {
+        Some(0) => Err(PyValueError::new_err("threads must be 1 or more, or None for all processors")),
         Some(threads) => Ok(threads),
         None => Ok(thread::available_parallelism().map_or(1, NonZero::get)),
     }
 }
 
-/// Does every task, begun in their order, with Python free to run meanwhile. Returns the failure of the first task that
-/// failed, whatever the number of threads; later tasks may not have been done then.
+/// Runs all tasks without the GIL, starting them in order. Returns the failure of the first task that failed,
+/// whatever the number of threads. Later tasks may not have run then.
 ///
 /// # Errors
-/// What Python raises when a signal came, `KeyboardInterrupt` above all.
+/// The exception that a signal handler raised, usually `KeyboardInterrupt`.
 pub(crate) fn run<T: Send, E: Send>(
     py: Python<'_>,
     threads: usize,
@@ -35,62 +35,68 @@ pub(crate) fn run<T: Send, E: Send>(
     work: impl Fn(T) -> Result<(), E> + Send + Sync,
 ) -> PyResult<Option<E>> {
     py.detach(|| match threads.min(tasks.len()) {
-        0 | 1 => alone(tasks, work),
-        threads => together(threads, tasks, &work),
+        0 | 1 => run_inline(tasks, work),
+        threads => run_parallel(threads, tasks, &work),
     })
 }
 
-/// Raises what a signal raises.
-fn look(py: Python<'_>) -> PyResult<()> {
+/// Runs pending signal handlers.
+///
+/// # Errors
+/// The exception that a signal handler raised.
+fn check_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
-fn alone<T, E>(tasks: Vec<T>, work: impl Fn(T) -> Result<(), E>) -> PyResult<Option<E>> {
-    let mut looked = Instant::now();
+fn run_inline<T, E>(tasks: Vec<T>, work: impl Fn(T) -> Result<(), E>) -> PyResult<Option<E>> {
+    let mut checked = Instant::now();
     for task in tasks {
         if let Err(failure) = work(task) {
             return Ok(Some(failure));
         }
-        if looked.elapsed() >= LOOK {
-            Python::attach(look)?;
-            looked = Instant::now();
+        if checked.elapsed() >= SIGNAL_INTERVAL {
+            Python::attach(check_signals)?;
+            checked = Instant::now();
         }
     }
     Ok(None)
 }
 
-/// Signal handlers run only while no thread of the call exists: a handler may fork, and the child has none of them.
-fn together<T: Send, E: Send>(
+/// Signal handlers run only while the call has no threads: a handler may fork, and the child would lack them.
+fn run_parallel<T: Send, E: Send>(
     threads: usize,
     tasks: Vec<T>,
     work: &(impl Fn(T) -> Result<(), E> + Sync),
 ) -> PyResult<Option<E>> {
     let queue = Mutex::new(tasks.into_iter().enumerate());
     let failures = Mutex::new(Vec::new());
-    let next = || queue.lock().expect("a queue is never left halfway").next();
-    // Taking the tasks that nobody has begun leaves none for the threads.
-    let stop = || queue.lock().expect("a queue is never left halfway").by_ref().for_each(drop);
+    let next = || queue.lock().expect("not poisoned: the queue never panics").next();
+    // Draining the queue makes all threads stop after their current task.
+    let stop = || queue.lock().expect("not poisoned: the queue never panics").by_ref().for_each(drop);
     loop {
         let began = Instant::now();
         thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
-                    while began.elapsed() < LOOK
+                    while began.elapsed() < SIGNAL_INTERVAL
                         && let Some((index, task)) = next()
                     {
                         if let Err(failure) = work(task) {
-                            failures.lock().expect("a push does not fail").push((index, failure));
+                            failures
+                                .lock()
+                                .expect("not poisoned: a push cannot panic")
+                                .push((index, failure));
                             stop();
                         }
                     }
                 });
             }
         });
-        if queue.lock().expect("a queue is never left halfway").len() == 0 {
+        if queue.lock().expect("not poisoned: the queue never panics").len() == 0 {
             break;
         }
-        Python::attach(look)?;
+        Python::attach(check_signals)?;
     }
-    let failures = failures.into_inner().expect("a push does not fail");
+    let failures = failures.into_inner().expect("not poisoned: a push cannot panic");
     Ok(failures.into_iter().min_by_key(|(index, _)| *index).map(|(_, failure)| failure))
 }

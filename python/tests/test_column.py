@@ -232,9 +232,9 @@ def test_context_and_row_ids_do_not_run_into_each_other():
 @pytest.mark.parametrize(
     ("row_ids", "error", "text"),
     [
-        (pa.array([1, 2]), ValueError, "2 row_ids for 8 rows; give one for each"),
-        (pa.array([1, None, 3, 4, 5, 6, 7, 8]), ValueError, "row_ids has nulls; give each row an id"),
-        (pa.array([1.0] * 8), TypeError, "row_ids are integers, bytes or text, not Float64; cast them first"),
+        (pa.array([1, 2]), ValueError, "2 row_ids for 8 rows; expected one per row"),
+        (pa.array([1, None, 3, 4, 5, 6, 7, 8]), ValueError, "row_ids contains nulls; every row needs an id"),
+        (pa.array([1.0] * 8), TypeError, "row_ids has type Float64; cast it to integers, bytes or text"),
         (list(range(8)), TypeError, "takes an Arrow array .* not <class 'list'>"),
     ],
 )
@@ -305,7 +305,7 @@ def test_text_that_is_none_is_named():
     column = pa.chunked_array([[b"text"], [b"text", None, b"\xc3", b"\xa9"]])
     sealed = seal_column(column, RANDOM)
     with pytest.raises(
-        ValueError, match='chunk 1, row 2: the value is not text in UTF-8; as_type="binary"'
+        ValueError, match='chunk 1, row 2: the value is not UTF-8; use as_type="binary"'
     ) as caught:
         open_column(sealed, RANDOM, as_type="utf8")
     assert "\\xc3" not in str(caught.value)
@@ -386,7 +386,7 @@ def test_cut_values_do_not_open(policy):
         assert (caught.value.chunk, caught.value.row) == (0, 1)
         if length < OVERHEAD[policy]:
             assert isinstance(caught.value, sealcomb.NotSealed)
-            assert f"{length} bytes that are no sealed value: it was cut short, or never sealed" in str(
+            assert f"{length} bytes are not a sealed value: it was truncated, or never sealed" in str(
                 caught.value
             )
     assert open_column_counted(pa.array([sealed[:length] for length in range(len(sealed))]), keyset)[
@@ -395,7 +395,7 @@ def test_cut_values_do_not_open(policy):
 
 
 def test_a_column_that_was_never_sealed_says_so():
-    with pytest.raises(sealcomb.NotSealed, match="inspect_column tells whether a column is sealed"):
+    with pytest.raises(sealcomb.NotSealed, match="check the column with inspect_column"):
         open_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
 
 
@@ -448,8 +448,8 @@ def test_text_holds_no_sealed_values(type_):
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"forged": "ignore"}, ValueError, 'take "raise" or "null"'),
-        ({"as_type": "text"}, ValueError, 'take "binary" or "utf8"'),
+        ({"forged": "ignore"}, ValueError, 'use "raise" or "null"'),
+        ({"as_type": "text"}, ValueError, 'use "binary" or "utf8"'),
         ({"threads": 0}, ValueError, "threads must be 1 or more"),
         ({"context": "text"}, TypeError, "Did you mean to pass a bytestring"),
     ],

@@ -80,20 +80,20 @@ def test_a_rotated_keyset_has_a_new_primary_and_keeps_the_others():
 
 
 REFUSED = {
-    "no JSON": ("{", "no Tink keyset in JSON"),
+    "no JSON": ("{", "invalid Tink keyset in JSON"),
     "no keyset": ("{}", "missing field `primaryKeyId`"),
-    "no keys": (tink_json(1), "the primary is key 1, which the keyset doesn't have"),
-    "another primary": (tink_json(2, tink_key(1)), "the primary is key 2, which the keyset doesn't have"),
-    "two primaries": (tink_json(1, tink_key(1), tink_key(1)), "two primaries, both with the id 1"),
+    "no keys": (tink_json(1), "the primary key 1 is not in the keyset"),
+    "another primary": (tink_json(2, tink_key(1)), "the primary key 2 is not in the keyset"),
+    "two primaries": (tink_json(1, tink_key(1), tink_key(1)), "two primary keys with the id 1; remove one"),
     "two primary ids": (
         '{"primaryKeyId": 1, "primaryKeyId": 2, "key": []}',
-        r"two primaries \(primaryKeyId stands there twice\)",
+        r"two primary keys \(primaryKeyId occurs twice\)",
     ),
     "two keys with an id, of two forms": (
         tink_json(1, tink_key(1), tink_key(2), tink_key(2, bytes(64), "AesSivKey")),
-        "two keys have the id 2, and seal in different forms",
+        "two keys have the id 2 and different formats",
     ),
-    "an id that is too large": (tink_json(1, tink_key(1 << 32)), "no Tink keyset in JSON"),
+    "an id that is too large": (tink_json(1, tink_key(1 << 32)), "invalid Tink keyset in JSON"),
     "a key that is too short": (
         tink_json(1, tink_key(1, bytes(24))),
         r"has 24 bytes; .* takes keys of 32 bytes \(or 16\)",
@@ -116,15 +116,15 @@ REFUSED = {
     ),
     "an unknown status": (
         tink_json(1, tink_key(1, status="UNKNOWN_STATUS")),
-        "status is not ENABLED or DISABLED",
+        "key 1: unknown status; expected ENABLED or DISABLED",
     ),
     "raw": (tink_json(1, tink_key(1, prefix="RAW")), "output prefix RAW.*make a key with the prefix TINK"),
     "legacy": (tink_json(1, tink_key(1, prefix="LEGACY")), "output prefix LEGACY"),
     "crunchy": (tink_json(1, tink_key(1, prefix="CRUNCHY")), "key 1 has the output prefix CRUNCHY"),
-    "another version": (tink_json(1, tink_key(1, version=1)), "version 1 of AesGcmSivKey; only 0 is known"),
+    "another version": (tink_json(1, tink_key(1, version=1)), "version 1 of AesGcmSivKey; only version 0 is supported"),
     "encrypted": (
         json.dumps({"encryptedKeyset": "AAAA"}),
-        "this keyset is encrypted; keys_from_wrapped takes it",
+        "the keyset is encrypted; use keys_from_wrapped",
     ),
 }
 
@@ -141,7 +141,7 @@ def test_a_value_that_is_not_base64_is_not_shown():
     key = tink_key(1)
     for value in ("*secret*", "secretsecret1", "secret"):
         key["keyData"]["value"] = value
-        with pytest.raises(KeysetError, match=r"not base64|no serialized AesGcmSivKey") as caught:
+        with pytest.raises(KeysetError, match=r"not base64|not a serialized AesGcmSivKey") as caught:
             Keyset.from_tink_json(tink_json(1, key))
         assert "secret" not in shown(caught.value)
 
@@ -150,7 +150,7 @@ def test_a_value_that_is_not_base64_is_not_shown():
 def test_a_key_in_the_wrong_place_is_not_shown(place):
     key = tink_key(1)
     key[place] = "AAECAwQFBgcICQoLDA0ODw=="
-    with pytest.raises(KeysetError, match="no Tink keyset in JSON") as caught:
+    with pytest.raises(KeysetError, match="invalid Tink keyset in JSON") as caught:
         Keyset.from_tink_json(tink_json(1, key))
     assert "AAECAwQF" not in shown(caught.value)
 
@@ -164,11 +164,11 @@ def test_bytes_that_are_no_keyset_are_refused(text):
 @pytest.mark.parametrize(
     ("keys", "primary", "policy", "error", "message"),
     [
-        ({1: bytes(32)}, 2, "random", KeysetError, "the primary is key 2"),
-        ({}, 2, "random", KeysetError, "the primary is key 2"),
+        ({1: bytes(32)}, 2, "random", KeysetError, "the primary key 2 is not in the keyset"),
+        ({}, 2, "random", KeysetError, "the primary key 2 is not in the keyset"),
         ({1: bytes(31)}, 1, "random", KeysetError, "key 1 has 31 bytes"),
         ({1: bytes(32)}, 1, "deterministic", KeysetError, "takes keys of 64 bytes"),
-        ({1: bytes(32)}, 1, "ecb", ValueError, 'take "random", "deterministic" or "gcm"'),
+        ({1: bytes(32)}, 1, "ecb", ValueError, 'use "random", "deterministic" or "gcm"'),
         ({1: "text"}, 1, "random", TypeError, "Did you mean to pass a bytestring"),
         ({-1: bytes(32)}, 1, "random", OverflowError, "."),
         ({1 << 32: bytes(32)}, 1, "random", OverflowError, "."),
@@ -328,9 +328,9 @@ def test_wrapped_keys(keyset, tmp_path):
     assert is_same(provider("ids"), keyset)
     with pytest.raises(KeysetError, match="is not encrypted; use keys_from_file"):
         provider("open")
-    with pytest.raises(KeysetError, match="check what unwrapped them"):
+    with pytest.raises(KeysetError, match="check how it was decrypted"):
         sealcomb.keys_from_wrapped(tmp_path, lambda wrapped: b"\xff" + wrapped)("ids")
-    with pytest.raises(KeysetError, match="keys_from_wrapped takes it"):
+    with pytest.raises(KeysetError, match="use keys_from_wrapped"):
         sealcomb.keys_from_file(tmp_path)("ids")
 
 

@@ -195,7 +195,7 @@ def test_the_rows_of_another_buffer_are_those_of_its_list(argument):
     for layout in LAYOUTS.values():
         other = {**ARGUMENTS, argument: memoryview(layout(ARGUMENTS[argument]))}
         if argument == "data":
-            with pytest.raises(TypeError, match="data is a list of bytes"):
+            with pytest.raises(TypeError, match="data must be a list of bytes"):
                 CIPHERS["AESGCM"].encrypt_many(**other)
         else:
             sealed = CIPHERS["AESGCM"].encrypt_many(**other)

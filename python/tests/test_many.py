@@ -187,12 +187,12 @@ BAD_CALLS = {
     "nonces that can't be divided": (
         lambda c: c.encrypt_many(bytes(23), [b"a", b"b"]),
         ValueError,
-        "can't be divided among 2",
+        "23 bytes of nonces cannot be divided among 2 messages",
     ),
     "one message": (
         lambda c: c.encrypt_many(nonces_for(1), b"message"),
         TypeError,
-        "data is a list of bytes",
+        "data must be a list of bytes",
     ),
     "text": (
         lambda c: c.encrypt_many(nonces_for(1), ["message"]),
@@ -214,7 +214,7 @@ BAD_CALLS = {
     "another verdict": (
         lambda c: c.decrypt_many([], [], forged="ignore"),
         ValueError,
-        'take "raise" or "none"',
+        'use "raise" or "none"',
     ),
 }
 

@@ -59,7 +59,7 @@ def test_every_function_is_known_to_draw_or_not():
 
 
 def test_every_policy_and_class_is_drawn_from():
-    with pytest.raises(ValueError, match="take") as caught:
+    with pytest.raises(ValueError, match="use") as caught:
         Keyset.generate("no such policy")
     policies = set(re.findall('"([a-z]+)"', str(caught.value)))
     assert policies == set(draws.KEYS)
