@@ -1,4 +1,4 @@
-//! `sealcomb study`.
+//! Tests of `sealcomb study`: screen, tables, JSON and HTML report.
 #![allow(missing_docs, unreachable_pub, dead_code)]
 
 mod run;
@@ -7,14 +7,14 @@ use run::{entries, file, sealcomb, sealcomb_on};
 use serde_json::Value;
 use std::sync::OnceLock;
 
-/// A study of one mode at two lengths and the mix, with its JSON and its report.
+/// Runs a study of one mode at two lengths and the mix. Returns its output, its JSON and its report.
 fn small_study(backend: &str) -> (String, Value, String) {
     static ON_THE_BEST: OnceLock<(String, Value, String)> = OnceLock::new();
     let study = || study_of("CBC", "64,2048,mix", backend);
     if backend == best() { ON_THE_BEST.get_or_init(study).clone() } else { study() }
 }
 
-/// A study of these modes at these lengths.
+/// Runs a study of these modes at these lengths. Returns its output, its JSON and its report.
 fn study_of(modes: &str, lengths: &str, backend: &str) -> (String, Value, String) {
     let folder = tempfile::tempdir().unwrap();
     let (json, report) = (folder.path().join("study.json"), folder.path().join("study.html"));
@@ -23,7 +23,7 @@ fn study_of(modes: &str, lengths: &str, backend: &str) -> (String, Value, String
     arguments.extend([json.as_os_str(), "--report".as_ref(), report.as_os_str()]);
     let run = sealcomb_on(backend, &arguments);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    assert_eq!(entries(folder.path()), 2, "temporary files are left");
+    assert_eq!(entries(folder.path()), 2, "temporary files remain");
     (
         run.stdout,
         serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap(),
@@ -31,7 +31,7 @@ fn study_of(modes: &str, lengths: &str, backend: &str) -> (String, Value, String
     )
 }
 
-/// What the report is drawn from.
+/// Returns the data embedded in the report.
 fn report_data(report: &str) -> Value {
     let (_, data) = report.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let (data, _) = data.split_once("</script>").unwrap();
@@ -84,7 +84,7 @@ fn the_json_has_the_documented_schema() {
 }
 
 #[test]
-fn the_json_says_when_and_with_what_it_was_measured() {
+fn the_json_contains_the_conditions_of_the_measurement() {
     let (_, study, _) = small_study(best());
     let conditions = &study["conditions"];
     let date = conditions["date"].as_str().unwrap();
@@ -92,7 +92,7 @@ fn the_json_says_when_and_with_what_it_was_measured() {
     assert_eq!(digits, "0000-00-00T00:00:00Z", "{date}");
     assert_eq!(conditions["version"], env!("CARGO_PKG_VERSION"));
     assert!(conditions["compiler"].as_str().unwrap().starts_with("rustc "), "{conditions}");
-    // There is a commit in a clone of the repository, and none in an archive of it.
+    // A clone of the repository has a commit; an archive has none.
     if let Some(commit) = conditions["commit"].as_str() {
         let hash = commit.strip_suffix("-dirty").unwrap_or(commit);
         assert!(hash.len() >= 7 && hash.chars().all(|c| c.is_ascii_hexdigit()), "{commit}");
@@ -103,7 +103,7 @@ fn the_json_says_when_and_with_what_it_was_measured() {
     assert!(conditions["load"].is_null() || conditions["load"].as_f64().unwrap() >= 0.0, "{conditions}");
 }
 
-/// Modes with keys of 128 bits, each once.
+/// The modes with 128-bit keys, each once.
 const MODES: [&str; 29] = [
     "gcm",
     "gcm-siv",
@@ -159,7 +159,7 @@ fn a_study_is_one_screen_with_every_claim_and_every_mode() {
             .filter(|line| line.starts_with(&format!("{year}yes")) || line.starts_with(&format!("{year}no ")))
             .count()
     });
-    // A backend with one block a register says nothing of the VAES paper.
+    // The VAES paper's claims require more than one block per register.
     let wide = sealcomb::Backend::best().blocks() > 1;
     assert_eq!(claims, [11, 6, if wide { 3 } else { 0 }], "{}", run.stdout);
     for option in ["--full", "--tables", "--report"] {
@@ -168,7 +168,7 @@ fn a_study_is_one_screen_with_every_claim_and_every_mode() {
 }
 
 #[test]
-fn a_chosen_length_is_shown_without_a_line_through_lengths() {
+fn chosen_lengths_are_shown_without_a_best_fit_line() {
     let run = sealcomb(&["study", "--quick", "--modes", "cbc,aes256-gcm", "--lengths", "64,mix"]);
     assert_is_a_screen(&run.stdout);
     assert!(run.stdout.contains("\nSealing; at 64 bytes, the mix: "), "{}", run.stdout);
@@ -177,7 +177,7 @@ fn a_chosen_length_is_shown_without_a_line_through_lengths() {
 }
 
 #[test]
-fn a_capture_is_what_the_screen_compares_at() {
+fn the_screen_compares_at_a_captures_lengths() {
     let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mixed.pcap");
     let run = sealcomb(&["study", "--quick", "--modes", "cbc", "--trace", capture]);
     assert_is_a_screen(&run.stdout);
@@ -197,22 +197,22 @@ fn only_the_named_tables_are_printed() {
         "claims,schedules",
     ]);
     assert_eq!(run.status, 0, "{}", run.stderr);
-    for title in ["What the papers say", "sealed by each schedule"] {
+    for title in ["Claims of the papers, and whether", "sealed with each schedule"] {
         assert!(run.stdout.contains(title), "{title}: {}", run.stdout);
     }
     assert_eq!(run.stdout.matches('╭').count() + run.stdout.matches('┌').count(), 2, "{}", run.stdout);
 }
 
 #[test]
-fn a_table_without_numbers_says_what_it_needs() {
+fn a_table_without_figures_reports_what_it_requires() {
     let run =
         sealcomb(&["study", "--quick", "--modes", "gcm", "--lengths", "64", "--tables", "sweep,single"]);
-    assert!(run.stdout.contains("no table sweep: it needs aes128-cbc"), "{}", run.stdout);
+    assert!(run.stdout.contains("no table `sweep`: it requires aes128-cbc"), "{}", run.stdout);
     assert!(run.stdout.contains("by length"), "{}", run.stdout);
 }
 
 #[test]
-fn an_unknown_table_is_refused_with_a_suggestion_and_the_names() {
+fn an_unknown_table_is_rejected_with_a_suggestion_and_the_names() {
     sealcomb(&["study", "--tables", "clams"]).assert_refused(&[
         "clams",
         "'claims'",
@@ -226,7 +226,7 @@ fn an_unknown_table_is_refused_with_a_suggestion_and_the_names() {
 }
 
 #[test]
-fn files_are_confirmed_and_tables_are_not_printed_with_them() {
+fn written_files_are_reported_instead_of_the_screen() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("study.html");
     let arguments = ["study", "--quick", "--modes", "ecb", "--lengths", "64", "--report"];
@@ -240,7 +240,7 @@ fn files_are_confirmed_and_tables_are_not_printed_with_them() {
 }
 
 #[test]
-fn a_study_is_not_both_full_and_quick() {
+fn full_and_quick_exclude_each_other() {
     sealcomb(&["study", "--full", "--quick"]).assert_refused(&["--full", "--quick"]);
 }
 
@@ -279,7 +279,7 @@ fn both_directions_all_lengths_and_all_schedules_are_measured() {
 }
 
 #[test]
-fn no_number_is_measured_twice() {
+fn no_figure_is_measured_twice() {
     let (_, study, _) = small_study(best());
     let mut ways: Vec<String> = study["results"]
         .as_array()
@@ -298,7 +298,7 @@ fn no_number_is_measured_twice() {
 }
 
 #[test]
-fn a_cbc_chain_is_faster_in_a_batch_than_alone() {
+fn cbc_is_faster_in_a_batch_than_in_single_messages() {
     let (_, study, _) = small_study(best());
     let cpb = |schedule: &str| {
         let of = |r: &&Value| r["schedule"] == schedule && r["lengths"] == 2048 && r["direction"] == "seal";
@@ -308,7 +308,7 @@ fn a_cbc_chain_is_faster_in_a_batch_than_alone() {
 }
 
 #[test]
-fn every_algorithm_has_a_heat_map_over_the_lengths_that_were_asked_for() {
+fn every_algorithm_has_a_heat_map_over_the_requested_lengths() {
     let (_, study, _) = small_study(best());
     for (list, axis, messages) in
         [("heat", "batch", &[1, 2, 4, 8, 16, 32][..]), ("comb_heat", "parallelism", &[1, 2, 4, 8, 16])]
@@ -324,15 +324,15 @@ fn every_algorithm_has_a_heat_map_over_the_lengths_that_were_asked_for() {
             let cells = row.as_array().unwrap();
             assert!(cells.len() == 2 && cells.iter().all(|cell| cell.as_f64().unwrap() > 0.0), "{row}");
         }
-        // The papers' point: of a chain, several messages side by side cost less than one.
+        // The papers' main result: several chains in flight cost less per byte than one.
         let of_long_messages = |row: usize| rows[row][1].as_f64().unwrap();
         assert!(of_long_messages(3) < 0.8 * of_long_messages(0), "{map}");
     }
 }
 
-/// GCM's blocks go side by side without a comb, but the 2014 paper draws it.
+/// GCM is not chained, but the 2014 paper has a heat map of it.
 #[test]
-fn a_heat_map_over_the_combs_parallelism_is_drawn_for_chains_and_for_what_the_papers_draw() {
+fn chains_and_the_papers_authenticated_modes_have_a_heat_map_over_the_combs_parallelism() {
     let (_, study, _) = study_of("gcm,ctr,ofb", "64", best());
     let drawn = |list: &str| -> Vec<&str> {
         let maps = study[list].as_array().unwrap().iter();
@@ -343,7 +343,7 @@ fn a_heat_map_over_the_combs_parallelism_is_drawn_for_chains_and_for_what_the_pa
 }
 
 #[test]
-fn the_key_assistant_stands_beside_the_papers_figures() {
+fn the_key_assistant_is_compared_with_the_papers_figures() {
     let (tables, study, _) = small_study(best());
     let rows: Vec<&str> = tables.lines().filter(|line| line.contains("aeskeygenassist")).collect();
     let measured: Vec<&Value> = study["instructions"]
@@ -352,7 +352,7 @@ fn the_key_assistant_stands_beside_the_papers_figures() {
         .iter()
         .filter(|instruction| instruction["operation"] == "aeskeygenassist")
         .collect();
-    // One block a register, which AES-NI has wherever there are wider ones.
+    // Only registers of one block have this instruction, and AES-NI is available on every CPU with wider ones.
     assert_eq!((rows.len(), measured.len()), (1, 1), "{tables}");
     let cells: Vec<&str> = rows[0].split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
     assert_eq!(cells[cells.len() - 2..], ["10", "8"], "{}", rows[0]);
@@ -361,7 +361,7 @@ fn the_key_assistant_stands_beside_the_papers_figures() {
 }
 
 #[test]
-fn what_the_papers_say_first_is_judged_by_what_was_measured_and_nothing_else() {
+fn claims_are_tested_only_with_measured_figures() {
     let (tables, study, _) = small_study(best());
     let headlines = study["headlines"].as_array().unwrap();
     let claims: Vec<&str> = headlines.iter().map(|headline| headline["claim"].as_str().unwrap()).collect();
@@ -381,7 +381,7 @@ fn what_the_papers_say_first_is_judged_by_what_was_measured_and_nothing_else() {
 }
 
 #[test]
-fn both_multiplications_are_timed_over_the_length_of_the_messages() {
+fn both_multiplications_are_timed_by_message_length() {
     let (tables, study, _) = small_study(best());
     for chain in study["chains"].as_array().unwrap() {
         let lengths = chain["lengths"].as_array().unwrap();
@@ -390,9 +390,9 @@ fn both_multiplications_are_timed_over_the_length_of_the_messages() {
         };
         let (single, batched) = (cpb("single_by_length"), cpb("batched_by_length"));
         assert_eq!((single.len(), batched.len()), (lengths.len(), lengths.len()));
-        // One message waits for its start and its tag, which longer ones spread over more bytes.
+        // A longer message spreads the latency of its start and its tag over more bytes.
         assert!(single[0] > single[lengths.len() - 1], "{chain}");
-        // With one block a register, COBRA's own pairs of blocks keep the multiplier as busy as eight messages do.
+        // With one block per register, COBRA's pairs of blocks keep the multiplier as busy as eight messages do.
         let gain = if chain["backend"] != "aesni" {
             1.2
         } else if chain["mode"] == "McOE-G" {
@@ -405,7 +405,7 @@ fn both_multiplications_are_timed_over_the_length_of_the_messages() {
     assert!(tables.contains("contradict one another:\n2014: classical for single messages"), "{tables}");
 }
 
-/// Where no process may trace another, there is nothing to see.
+/// Prints a note and passes if this process may not trace another.
 #[test]
 fn instructions_are_counted_one_by_one() {
     let (tables, study, _) = study_of("aes128-ctr", "512", best());
@@ -419,79 +419,79 @@ fn instructions_are_counted_one_by_one() {
         println!("skipped: no AES-NI, or this process may not trace another");
         return;
     };
-    // Ten rounds, a load, a sum and a store for each block, and not twice as many again unless the library checks itself.
-    let most = if cfg!(debug_assertions) { 120 } else { 30 };
+    // At least ten rounds, a load, an XOR and a store per block. Debug assertions add instructions.
+    let max = if cfg!(debug_assertions) { 120 } else { 30 };
     let per_480_blocks = long - short;
-    assert!((13 * 480..most * 480).contains(&per_480_blocks), "{per_480_blocks}");
+    assert!((13 * 480..max * 480).contains(&per_480_blocks), "{per_480_blocks}");
     if let Some(wide) = count("vaes512", 8192) {
         assert!(3 * wide < long, "{wide} and {long}");
     }
 }
 
-/// The rooflines, if instructions could be looked at.
+/// Returns the rooflines with counted instructions. Prints a note if there are none.
 fn rooflines(study: &Value) -> Vec<&Value> {
     let all = study["rooflines"].as_array().unwrap().iter();
     let counted: Vec<&Value> =
         all.filter(|roofline| !roofline["units"].as_array().unwrap().is_empty()).collect();
     if counted.is_empty() {
-        println!("skipped: no AES of the CPU's own, or this process may not trace another");
+        println!("skipped: no AES instructions, or this process may not trace another");
     }
     counted
 }
 
-/// What a message asks for beside its blocks, for nonces, lengths and tags, in calls of AES, and what is asked for in vain
-/// where messages end before others: of the modes below none needs as many.
+/// Upper limit of a message's AES calls in addition to those for its blocks: for nonces, lengths and tags, and for
+/// lanes that are empty because their messages are shorter than others.
 const CALLS_BESIDE_BLOCKS: f64 = 8.0;
 
 #[test]
-fn a_block_asks_for_the_rounds_and_the_products_that_the_catalog_names() {
+fn a_block_needs_the_rounds_and_products_of_the_catalog() {
     let (_, study, _) = study_of("gcm,gmac,ccm,cbc,ctr,ocb3-t128,cmac,poet-aes4,elmd66", "64", best());
     for roofline in rooflines(&study) {
         let algorithm = sealcomb::Algorithm::by_id(roofline["algorithm"].as_str().unwrap()).unwrap();
         let lanes = |unit: &str| {
-            let of = |asked: &&Value| asked["unit"] == unit;
+            let of = |demand: &&Value| demand["unit"] == unit;
             roofline["units"].as_array().unwrap().iter().find(of).unwrap()["lanes"].as_f64().unwrap()
         };
         let [calls, rounds, multiplications] =
             [algorithm.work.calls, algorithm.work.rounds, algorithm.work.multiplications].map(f64::from);
         let call = f64::from(algorithm.rounds);
-        // `InvMixColumns`, with which six rounds backwards begin, is an instruction, or made of a round forwards and one
-        // backwards; and the doubling between the layers reduces by a product.
+        // Six inverse rounds begin with `InvMixColumns`, which is one instruction or a forward and an inverse round.
+        // The doubling between the layers reduces with a product.
         let (mixed_back, doubled) = match (algorithm.id, best()) {
             ("aes128-elmd66", "vaes512") => (2.0, 1.0),
             ("aes128-elmd66", _) => (1.0, 1.0),
             _ => (0.0, 0.0),
         };
-        let least = calls * call + rounds + mixed_back;
+        let min = calls * call + rounds + mixed_back;
         let blocks = roofline["bytes"].as_f64().unwrap() / 16.0;
-        // The 32 messages are three times twelve lanes, of which the last ones are empty.
+        // The 32 messages take three passes of twelve lanes, of which the last four lanes are empty.
         let empty = if best() == "aesni" { 36.0 / 32.0 } else { 1.0 };
-        let most = least * empty + CALLS_BESIDE_BLOCKS * call / blocks;
-        assert!((least..=most).contains(&lanes("aes")), "{} {}", algorithm.id, lanes("aes"));
-        // Karatsuba's three, or four, and at most two more to reduce each product by itself; none where nothing is multiplied.
+        let max = min * empty + CALLS_BESIDE_BLOCKS * call / blocks;
+        assert!((min..=max).contains(&lanes("aes")), "{} {}", algorithm.id, lanes("aes"));
+        // Three products (Karatsuba) or four, and at most two more per multiplication to reduce it separately.
         let products = 3.0 * multiplications + doubled..=6.5 * multiplications + 1.25 * doubled;
         assert!(products.contains(&lanes("products")), "{} {}", algorithm.id, lanes("products"));
     }
 }
 
 #[test]
-fn the_unit_that_is_named_full_is_asked_for_more_cycles_than_any_other() {
+fn the_bottleneck_is_the_unit_that_needs_the_most_cycles() {
     let (tables, study, report) = small_study(best());
     let Some(roofline) = rooflines(&study).pop() else { return };
-    let cycles = |asked: &Value| asked["cycles"].as_f64().unwrap();
+    let cycles = |demand: &Value| demand["cycles"].as_f64().unwrap();
     let units = roofline["units"].as_array().unwrap();
-    let names: Vec<&str> = units.iter().map(|asked| asked["unit"].as_str().unwrap()).collect();
+    let names: Vec<&str> = units.iter().map(|demand| demand["unit"].as_str().unwrap()).collect();
     assert_eq!(names, ["aes", "products", "shuffles", "vector", "loads", "stores", "front-end"]);
-    let full = units.iter().max_by(|a, b| cycles(a).total_cmp(&cycles(b))).unwrap();
-    let (_, table) = tables.split_once("What each unit is asked for").unwrap();
+    let bottleneck = units.iter().max_by(|a, b| cycles(a).total_cmp(&cycles(b))).unwrap();
+    let (_, table) = tables.split_once("Demand on each unit").unwrap();
     let row = table.lines().find(|line| line.contains("aes128-cbc")).unwrap();
     let cells: Vec<&str> = row.split(['│', '┆']).map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells[8].to_lowercase().replace(' ', "-"), full["unit"], "{row}");
+    assert_eq!(cells[8].to_lowercase().replace(' ', "-"), bottleneck["unit"], "{row}");
     let number = |cell: &str| cell.parse::<f64>().unwrap();
-    let most = cells[1..8].iter().copied().map(number).fold(0.0, f64::max);
-    assert!((most - cycles(full)).abs() < 0.006, "{row}: {full}");
+    let max = cells[1..8].iter().copied().map(number).fold(0.0, f64::max);
+    assert!((max - cycles(bottleneck)).abs() < 0.006, "{row}: {bottleneck}");
     let measured = roofline["cycles"].as_f64().unwrap();
-    assert!((number(cells[10]) - cycles(full) / measured).abs() < 0.006, "{row}");
+    assert!((number(cells[10]) - cycles(bottleneck) / measured).abs() < 0.006, "{row}");
     assert_eq!(
         report_data(&report)["units"]["rows"][0],
         serde_json::json!(cells),
@@ -499,16 +499,16 @@ fn the_unit_that_is_named_full_is_asked_for_more_cycles_than_any_other() {
     );
 }
 
-/// There is no unit for AES where it is software.
+/// Software AES has no AES unit.
 #[test]
-fn a_backend_without_instructions_for_aes_has_no_roofline() {
+fn a_backend_without_aes_instructions_has_no_roofline() {
     let (tables, study, _) = study_of("aes128-ctr", "64", "portable");
     assert_eq!(study["rooflines"], serde_json::json!([]));
-    assert!(!tables.contains("What each unit is asked for"), "{tables}");
+    assert!(!tables.contains("Demand on each unit"), "{tables}");
 }
 
 #[test]
-fn the_tables_are_no_wider_than_a_terminal() {
+fn tables_fit_a_terminal() {
     let (tables, ..) =
         study_of("poet,elmd-vartag,ccm,gcm,otr-p", "64,128,256,512,1024,2048,4096,8192,mix", best());
     for line in tables.lines() {
@@ -517,9 +517,9 @@ fn the_tables_are_no_wider_than_a_terminal() {
     }
 }
 
-/// What the FSE 2015 paper prints in table 1b, and what both papers print in their tables of modes.
+/// Table 1b of the FSE 2015 paper, and both papers' tables of modes.
 #[test]
-fn the_papers_tables_are_there_in_full() {
+fn the_papers_tables_are_complete() {
     let (tables, ..) = study_of("cbc,ctr,ecb,ofb,cfb,cmac,ccm,julius", "2048,mix", best());
     for figure in ["0.64", "2.08", "0.67", "2.11", "2.07", "2.15"] {
         assert!(tables.contains(figure), "{figure}\n{tables}");
@@ -533,9 +533,9 @@ fn the_papers_tables_are_there_in_full() {
     assert_eq!(row("Julius")[..8], ["Julius", "2014", "yes (no)", "no", "no", "1", "2", "yes"]);
 }
 
-/// What the loop around an instruction costs must not be taken for the instruction.
+/// The overhead of the measuring loop must not count as part of the instruction.
 #[test]
-fn a_round_takes_less_time_than_its_latency_where_many_are_independent() {
+fn independent_rounds_take_less_time_than_their_latency() {
     let (_, study, _) = small_study(best());
     let rounds = study["instructions"].as_array().unwrap().iter().filter(|instruction| {
         let backend = sealcomb::Backend::named(instruction["backend"].as_str().unwrap()).unwrap();
@@ -549,7 +549,7 @@ fn a_round_takes_less_time_than_its_latency_where_many_are_independent() {
 }
 
 #[test]
-fn the_ways_to_double_that_branch_are_marked() {
+fn doubling_methods_that_branch_are_marked() {
     let (tables, study, _) = small_study(best());
     for operation in study["field"].as_array().unwrap() {
         let name = operation["operation"].as_str().unwrap();
@@ -574,7 +574,7 @@ fn both_multiplications_are_timed_in_both_chains() {
 }
 
 #[test]
-fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
+fn the_report_is_self_contained_and_contains_the_results() {
     let (_, study, report) = small_study(best());
     for reference in ["http://", "https://", "src=", "@import", "<link"] {
         assert!(!report.contains(reference), "{reference}");
@@ -583,7 +583,7 @@ fn the_report_needs_nothing_from_the_network_and_holds_the_results() {
 }
 
 #[test]
-fn the_report_has_the_tables_of_the_papers_that_the_terminal_has() {
+fn the_report_has_the_terminals_tables_of_the_papers() {
     let (text, _, report) = small_study(best());
     let tables = report_data(&report)["tables"].clone();
     let titles: Vec<&str> =
@@ -598,7 +598,7 @@ fn the_report_has_the_tables_of_the_papers_that_the_terminal_has() {
 }
 
 #[test]
-fn no_cost_in_the_json_is_below_zero() {
+fn no_cost_in_the_json_is_negative() {
     let (_, study, _) = small_study(best());
     let costs = study["costs"].as_array().unwrap();
     assert!(!costs.is_empty());
@@ -610,7 +610,7 @@ fn no_cost_in_the_json_is_below_zero() {
 }
 
 #[test]
-fn the_tables_have_the_papers_figures_beside() {
+fn the_tables_contain_the_papers_figures() {
     let (tables, _, _) = small_study(best());
     for figure in ["4.28", "4.38", "0.65", "4.47", "0.87", "2.65", "16.7", "5.6"] {
         assert!(tables.contains(figure), "{figure}\n{tables}");
@@ -624,12 +624,12 @@ fn a_forced_backend_is_the_one_that_is_studied() {
 }
 
 #[test]
-fn an_unknown_mode_is_refused_by_name() {
+fn an_unknown_mode_is_rejected_by_name() {
     sealcomb(&["study", "--modes", "cbc,rot13"]).assert_refused(&["rot13"]);
 }
 
 #[test]
-fn a_mode_whose_name_is_nearly_right_is_refused_with_a_suggestion() {
+fn a_misspelled_mode_is_rejected_with_a_suggestion() {
     sealcomb(&["study", "--modes", "gmc"]).assert_refused(&["gmc", "did you mean", "\"gcm\""]);
     let (_folder, path) =
         file("vectors.json", r#"{"algorithm": "aes128-gmc", "tests": [{"id": 1, "key": ""}]}"#);
@@ -637,14 +637,14 @@ fn a_mode_whose_name_is_nearly_right_is_refused_with_a_suggestion() {
 }
 
 #[test]
-fn a_length_that_is_none_is_refused() {
+fn an_invalid_length_is_rejected() {
     for length in ["0", "2k", "-5"] {
         sealcomb(&["study", &format!("--lengths={length}")]).assert_refused(&[length]);
     }
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_refused_before_anything_is_measured() {
+fn an_unwritable_output_is_rejected_before_the_measurement() {
     for option in ["--json", "--report"] {
         let run = sealcomb(&["study", option, "/no/such/folder/file"]);
         run.assert_refused(&["/no/such/folder/file"]);
@@ -653,7 +653,7 @@ fn an_output_that_cannot_be_written_is_refused_before_anything_is_measured() {
 }
 
 #[test]
-fn a_capture_that_is_none_is_refused_and_leaves_no_output() {
+fn an_invalid_capture_is_rejected_and_leaves_no_output() {
     let (folder, path) = file("packets.pcap", "this is no capture");
     let json = folder.path().join("study.json");
     let run = sealcomb(&[

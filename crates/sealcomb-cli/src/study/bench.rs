@@ -1,4 +1,4 @@
-//! Times batches: cycles per byte of one algorithm, sealed or opened one way.
+//! Times batches and keys of one algorithm.
 
 use super::results::Direction;
 use super::workload::BATCH;
@@ -10,14 +10,14 @@ use sealcomb_timing::{Clock, Quartiles};
 use std::hint::black_box;
 use std::slice;
 
-/// One message with room for its result. Nonces differ within a batch; that they repeat from timing to timing costs
-/// secrecy, which nobody needs here, and no time.
+/// A message and its output buffers. Nonces differ within a batch but repeat from timing to timing, which does not
+/// affect the speed; the data is not secret.
 #[derive(Clone)]
 struct Message {
     nonce: Vec<u8>,
-    /// The message, with room for its ciphertext.
+    /// The message, in a buffer as long as its ciphertext.
     data: Vec<u8>,
-    /// Bytes of the message.
+    /// Length of the message in bytes.
     bytes: usize,
     tag: Vec<u8>,
 }
@@ -34,14 +34,14 @@ impl Message {
     }
 }
 
-/// The clock and how often it looks.
+/// A clock and the number of timings per figure.
 pub(crate) struct Bench {
     pub(crate) clock: Clock,
     pub(crate) samples: usize,
 }
 
 impl Bench {
-    /// Cycles per byte of batches of these lengths; the keys go round.
+    /// Measures cycles per byte for batches of these message lengths. Messages use the keys in rotation.
     pub(crate) fn time(
         &mut self,
         keys: &[Key],
@@ -56,7 +56,7 @@ impl Bench {
         cycles.per(bytes(lengths))
     }
 
-    /// Cycles per byte of another library, message by message, in place.
+    /// Measures cycles per byte of another library, sealing message by message in place.
     pub(crate) fn time_peer(
         &mut self,
         peer: &Peer,
@@ -72,18 +72,18 @@ impl Bench {
         cycles.per(bytes(lengths))
     }
 
-    /// Sealing, in place, with the making of the jobs.
+    /// Times sealing in place, including job construction.
     fn seal(&mut self, keys: &[Key], schedule: Schedule, lengths: &[Vec<usize>]) -> Quartiles {
         let mut batches = Message::batches(keys[0].algorithm(), lengths);
         self.clock.measure(self.samples, || {
             for batch in &mut batches {
                 seal_batch_with(schedule, &mut seal_jobs(keys, batch))
-                    .expect("messages of lengths that the algorithm takes");
+                    .expect("message lengths that the algorithm accepts");
             }
         })
     }
 
-    /// Cycles for a new key, its end included.
+    /// Measures cycles per key for creating and dropping keys.
     pub(crate) fn new_key(&mut self, algorithm: &'static Algorithm, backend: Backend) -> Quartiles {
         let bytes = key_bytes(algorithm, BATCH);
         let cycles = self.clock.measure(self.samples, || {
@@ -94,7 +94,8 @@ impl Bench {
         cycles.per(bytes.len() as f64)
     }
 
-    /// Cycles for a message of so many bytes and the key that seals nothing else, its end included.
+    /// Measures cycles per message for messages of `bytes` bytes, each sealed under a new key. Includes creating and
+    /// dropping the key.
     pub(crate) fn message_with_its_key(
         &mut self,
         algorithm: &'static Algorithm,
@@ -108,24 +109,24 @@ impl Bench {
             for (key, message) in keys.iter().zip(&mut messages) {
                 let key = [new_key(algorithm, backend, key)];
                 seal_batch(&mut seal_jobs(&key, slice::from_mut(message)))
-                    .expect("messages of lengths that the algorithm takes");
+                    .expect("message lengths that the algorithm accepts");
             }
         });
         cycles.per(messages.len() as f64)
     }
 
-    /// Opening from one buffer into another, since a message opened in place could be opened only once; with the making of the
-    /// jobs.
+    /// Times opening, including job construction. Opens from one buffer into another, because a message opened in
+    /// place can be opened only once.
     fn open(&mut self, keys: &[Key], schedule: Schedule, lengths: &[Vec<usize>]) -> Quartiles {
         let algorithm = keys[0].algorithm();
         let mut sealed = Message::batches(algorithm, lengths);
         for batch in &mut sealed {
             seal_batch_with(Schedule::Auto, &mut seal_jobs(keys, batch))
-                .expect("messages of lengths that the algorithm takes");
+                .expect("message lengths that the algorithm accepts");
         }
         let mut outputs: Vec<Vec<Vec<u8>>> = sealed
             .iter()
-            .map(|batch| batch.iter().map(|message| room(algorithm, message)).collect())
+            .map(|batch| batch.iter().map(|message| output_buffer(algorithm, message)).collect())
             .collect();
         self.clock.measure(self.samples, || {
             for (batch, outputs) in sealed.iter().zip(&mut outputs) {
@@ -136,7 +137,8 @@ impl Bench {
     }
 }
 
-/// Does something with the call alone that seals so many messages of so many bytes; their jobs are made before.
+/// Passes `call` a function that seals `messages` messages of `bytes` bytes. Their jobs are constructed beforehand,
+/// so the function makes only the sealing call.
 pub(crate) fn sealing<T>(
     keys: &[Key],
     bytes: usize,
@@ -146,14 +148,15 @@ pub(crate) fn sealing<T>(
     let mut batch = Message::batches(keys[0].algorithm(), &[vec![bytes; messages]]).concat();
     let mut jobs = seal_jobs(keys, &mut batch);
     call(&mut || {
-        seal_batch_with(Schedule::Auto, &mut jobs).expect("messages of a length that the algorithm takes");
+        seal_batch_with(Schedule::Auto, &mut jobs).expect("a message length that the algorithm accepts");
     })
 }
 
-/// An output that has room for the message, as far as its length can be known.
-fn room(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
-    let most = algorithm.max_message_bytes(message.data.len()).expect("the ciphertext of a message");
-    vec![0; if algorithm.needs_message_bytes() { message.bytes } else { most }]
+/// Returns an output buffer for opening a message: of its exact length if the algorithm requires that, otherwise of
+/// the maximum length for its ciphertext.
+fn output_buffer(algorithm: &Algorithm, message: &Message) -> Vec<u8> {
+    let max = algorithm.max_message_bytes(message.data.len()).expect("a valid ciphertext length");
+    vec![0; if algorithm.needs_message_bytes() { message.bytes } else { max }]
 }
 
 fn seal_jobs<'a>(keys: &'a [Key], batch: &'a mut [Message]) -> Vec<SealJob<'a>> {
@@ -170,12 +173,12 @@ fn open_jobs<'a>(keys: &'a [Key], batch: &'a [Message], outputs: &'a mut [Vec<u8
     {
         Kind::Mac => OpenJob::mac(key, &message.nonce, &message.data[..], &message.tag),
         _ => OpenJob::new(key, &message.nonce, b"", &message.data, output, &message.tag)
-            .expect("an output with room for the message"),
+            .expect("an output as long as the message"),
     };
     keys.iter().cycle().zip(batch).zip(outputs).map(job).collect()
 }
 
-/// `count` different keys of an algorithm on a backend.
+/// Returns `count` different keys of an algorithm on a backend.
 pub(crate) fn keys(algorithm: &'static Algorithm, backend: Backend, count: usize) -> Vec<Key> {
     key_bytes(algorithm, count).iter().map(|bytes| new_key(algorithm, backend, bytes)).collect()
 }
@@ -184,7 +187,7 @@ fn new_key(algorithm: &'static Algorithm, backend: Backend, bytes: &[u8]) -> Key
     Key::with_backend(algorithm, bytes, backend).expect("a key of the algorithm's length")
 }
 
-/// The bytes of `count` different keys.
+/// Returns the bytes of `count` different keys.
 fn key_bytes(algorithm: &Algorithm, count: usize) -> Vec<Vec<u8>> {
     (0..count).map(|index| (0..algorithm.key_bytes).map(|i| (i + 31 * index) as u8).collect()).collect()
 }

@@ -1,11 +1,11 @@
-//! When, with what and under which load a study was made.
+//! Date, software and load of a study.
 
 use super::plan::{Effort, Plan};
 use super::results::Conditions;
 use crate::machine;
 use std::time::SystemTime;
 
-/// The conditions at this moment, which is best that before the first measurement: measuring is a load itself.
+/// Returns the current conditions. Call this before the first measurement, because measuring adds to the load.
 pub(crate) fn now(plan: &Plan) -> Conditions {
     Conditions {
         date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

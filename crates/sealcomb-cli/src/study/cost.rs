@@ -1,9 +1,9 @@
-//! What a batch costs per message and per byte: a line through its cost at several lengths.
+//! Cost per message and per byte: a line fitted through the cost at several lengths.
 
 use super::results::{Cost, Measurement, ScheduleName};
 use super::workload::Lengths;
 
-/// The lines of every algorithm, direction and schedule that was measured at two lengths or more on this backend.
+/// Fits a line for every algorithm, direction and schedule that was measured at two or more lengths on this backend.
 pub(crate) fn of_all(results: &[Measurement], backend: &str) -> Vec<Cost> {
     let mut costs: Vec<Cost> = Vec::new();
     for first in results {
@@ -33,10 +33,12 @@ fn key(m: &Measurement) -> (&'static str, super::results::Direction, ScheduleNam
     (m.algorithm, m.direction, m.schedule)
 }
 
-/// Intercept and slope of the line that fits best, each point's error taken in proportion to its height: so short
-/// messages, which fix the intercept, count as much as long ones. Neither is below zero, since nothing costs less than
-/// nothing: where a free line would begin there, as long messages cost more a byte than short ones, the best line
-/// through zero is taken, and where it would fall, the best level one.
+/// Returns intercept and slope of the best-fit line, or `None` if all points have the same length.
+///
+/// Errors are relative to each point's cost, so that short messages, which determine the intercept, count as much as
+/// long ones. Neither value is negative. If the unconstrained line has a negative intercept, because long messages
+/// cost more per byte than short ones, the result is the best line through the origin; if its slope is negative, the
+/// best horizontal line.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let weighted = |f: fn(f64, f64) -> f64| points.iter().map(|&(x, y)| f(x, y) / (y * y)).sum::<f64>();
     let (n, x, y) = (weighted(|_, _| 1.0), weighted(|x, _| x), weighted(|_, y| y));

@@ -1,5 +1,5 @@
-//! Counts the instructions of a call, as the VAES paper does, but on the CPU itself: a child process seals messages while
-//! this one follows it from instruction to instruction, and looks which units each one asks for.
+//! Counts the instructions of a sealing call, as the VAES paper does, but on the CPU itself: a child process executes
+//! the call while this process traces it and records which units each instruction uses.
 
 use super::bench;
 use super::papers;
@@ -21,8 +21,9 @@ pub(crate) struct CountArgs {
     messages: usize,
 }
 
-/// What calls ask for, each of which seals so many messages of so many bytes: as many at a time as the machine has cores,
-/// since to follow one is mostly to wait for its stops. None where no process may trace another.
+/// Returns the demand of calls that seal `messages` messages of the given size in bytes. Traces as many calls at a
+/// time as the machine has cores, because tracing is mostly waiting for the child to stop. An entry is `None` if
+/// tracing is not possible.
 pub(crate) fn demands(
     calls: &[(&'static Algorithm, usize)],
     backend: Backend,
@@ -46,8 +47,8 @@ pub(crate) fn demands(
     })
 }
 
-/// What the VAES paper counts, of the algorithms that were measured, with AES-NI and on this study's backend. Empty where
-/// no process may trace another.
+/// Counts the calls that the VAES paper counts, for the measured algorithms, with AES-NI and on this study's backend.
+/// Empty if tracing is not possible.
 pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<InstructionCount> {
     let mut counts: Vec<InstructionCount> = Vec::new();
     let backends = ["aesni", backend.name()].into_iter().filter(|name| Backend::named(name).is_ok());
@@ -71,7 +72,7 @@ pub(crate) fn instructions(results: &[Measurement], backend: Backend) -> Vec<Ins
     counts
 }
 
-/// The child's part: seals messages once, so that all is in its place, and then again, stopping before and after.
+/// Entry point of the child process: seals messages once as a warm-up, and again between two stops.
 pub(crate) fn run(args: &CountArgs) -> Result<()> {
     let algorithm = Algorithm::by_id(&args.algorithm)?;
     let keys = bench::keys(algorithm, Backend::named(&args.backend)?, 1);
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
     })
 }
 
-/// Where one process can't trace another in the way of [`super::stepping`].
+/// Replacement for [`super::stepping`] on platforms where it is not implemented.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod stepping {
     use super::Demand;

@@ -1,7 +1,7 @@
-//! Which units an x86 instruction asks for.
+//! Classifies x86 instructions by the units that they use.
 //!
-//! The classes are of what instructions do, not of one CPU's ports: CPUs differ in how many units they have for a class, which
-//! the study measures, more than in which instructions belong to it.
+//! The classes describe what instructions do, not the ports of one CPU. CPUs mostly differ in the number of units per
+//! class, which the study measures, rather than in the instructions that belong to a class.
 
 use super::units::{Demand, Unit};
 use iced_x86::{
@@ -9,53 +9,53 @@ use iced_x86::{
     Register,
 };
 
-/// The longest instruction.
-pub(super) const LONGEST: usize = 15;
+/// Maximum size of an instruction in bytes.
+pub(super) const MAX_INSTRUCTION_BYTES: usize = 15;
 
-/// What moves bytes to other places, as its mnemonics begin, without the `v` of their vector forms.
+/// Prefixes of mnemonics that move bytes within or between registers, without the `v` of the vector forms.
 const SHUFFLES: &str = "\
     align broadcast compress expand extract insert movddup movhlps movhpd movhps movlhps \
     movshdup movsldup pack palignr pbroadcast perm pextr pinsr pmovsx pmovzx pshuf pslldq psrldq \
     punpck shuf unpck";
 
-/// What only moves whole registers, as its mnemonics begin. Between two registers, CPUs give the value another name.
+/// Prefixes of mnemonics that move whole registers. CPUs execute register-to-register moves by renaming.
 const MOVES: &str = "lddqu movap movdq movnt movup zeroall zeroupper";
 
-/// What moves a part of a register from or to memory, and changes nothing of what else is in it but to zeros.
+/// Mnemonics that move part of a register from or to memory and at most zero the remainder.
 const PARTS: &str = "movd movq movsd movss";
 
-/// What makes zero of a register and itself, as its mnemonics begin: CPUs do it without a unit.
-const DIFFERENCES: &str = "pxor xorp psub";
+/// Prefixes of mnemonics that yield zero if both operands are the same register. CPUs execute these without a unit.
+const ZEROING: &str = "pxor xorp psub";
 
-/// An instruction, by what it asks for.
+/// An instruction and its demand.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Decoded {
-    /// Units, with the bytes of the register or word.
-    asks: Vec<(Unit, usize)>,
-    /// Whether a branch right after it may be taken with it as one.
+    /// The units that it uses, with the size of the register or word in bytes.
+    uses: Vec<(Unit, usize)>,
+    /// Whether CPUs fuse it with a branch that follows it.
     pub(super) compares: bool,
     branches: bool,
-    /// Whether what is executed next can be anything but the instruction behind it.
-    pub(super) leads_elsewhere: bool,
+    /// Whether an instruction other than the following one may execute next.
+    pub(super) may_branch: bool,
     pub(super) bytes: usize,
 }
 
 impl Decoded {
-    /// Decodes the first instruction of some bytes.
+    /// Decodes the first instruction in `bytes`. Returns `None` if it is invalid.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         let instruction = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
         if instruction.is_invalid() {
             return None;
         }
-        let mut asks = memory(&instruction);
+        let mut uses = memory(&instruction);
         if let Some((unit, bytes)) = computing(&instruction) {
-            asks.push((unit, bytes));
+            uses.push((unit, bytes));
             if unit != Unit::Vector {
-                asks.push((Unit::Vector, bytes));
+                uses.push((Unit::Vector, bytes));
             }
         }
         Some(Self {
-            asks,
+            uses,
             compares: matches!(
                 instruction.mnemonic(),
                 Mnemonic::Cmp
@@ -67,29 +67,29 @@ impl Decoded {
                     | Mnemonic::Dec
             ),
             branches: instruction.is_jcc_short_or_near(),
-            // A repeated one may be executed again.
-            leads_elsewhere: instruction.flow_control() != FlowControl::Next
+            // An instruction with a repeat prefix may execute again.
+            may_branch: instruction.flow_control() != FlowControl::Next
                 || instruction.has_rep_prefix()
                 || instruction.has_repne_prefix(),
             bytes: instruction.len(),
         })
     }
 
-    /// Counts it, right behind a comparison or not.
-    pub(super) fn add_to(&self, demand: &mut Demand, behind_comparison: bool) {
+    /// Adds it to `demand`. `follows_comparison` is whether a branch can fuse with the preceding instruction.
+    pub(super) fn add_to(&self, demand: &mut Demand, follows_comparison: bool) {
         demand.instructions += 1;
-        if !(self.branches && behind_comparison) {
+        if !(self.branches && follows_comparison) {
             demand.add(Unit::FrontEnd, 0);
         }
-        for &(unit, bytes) in &self.asks {
+        for &(unit, bytes) in &self.uses {
             demand.add(unit, bytes);
         }
     }
 }
 
-/// Loads and stores, those of the stack too.
+/// Returns its loads and stores, including those of the stack, with their sizes in bytes.
 fn memory(instruction: &Instruction) -> Vec<(Unit, usize)> {
-    let mut asks = Vec::new();
+    let mut uses = Vec::new();
     for memory in InstructionInfoFactory::new().info(instruction).used_memory() {
         let (loads, stores) = match memory.access() {
             OpAccess::Read | OpAccess::CondRead => (true, false),
@@ -98,14 +98,14 @@ fn memory(instruction: &Instruction) -> Vec<(Unit, usize)> {
             _ => (false, false),
         };
         let bytes = memory.memory_size().size();
-        asks.extend(loads.then_some((Unit::Loads, bytes)));
-        asks.extend(stores.then_some((Unit::Stores, bytes)));
+        uses.extend(loads.then_some((Unit::Loads, bytes)));
+        uses.extend(stores.then_some((Unit::Stores, bytes)));
     }
-    asks
+    uses
 }
 
-/// The unit that computes in vector registers, and the bytes of the widest of them; none of other instructions, nor of
-/// those that only move.
+/// Returns the unit that computes in vector registers, and the size of the widest register in bytes. Returns `None`
+/// for scalar instructions and for those that only move data.
 fn computing(instruction: &Instruction) -> Option<(Unit, usize)> {
     let registers = || {
         (0..instruction.op_count())
@@ -126,11 +126,11 @@ fn computing(instruction: &Instruction) -> Option<(Unit, usize)> {
     } else if begins(MOVES)
         || (with_memory && (PARTS.split(' ').any(|part| part == name) || begins("broadcast pbroadcast")))
         || (to_memory && begins("extract movhp movlp"))
-        || (begins(DIFFERENCES) && is_of_itself(instruction))
+        || (begins(ZEROING) && has_equal_sources(instruction))
     {
         return None;
     } else if with_memory && begins("insert") {
-        // What comes from memory has no way to go: it is only put beside what is there.
+        // An insert from memory is a blend with the loaded value, without a shuffle.
         Unit::Vector
     } else if begins(SHUFFLES) {
         Unit::Shuffles
@@ -140,8 +140,8 @@ fn computing(instruction: &Instruction) -> Option<(Unit, usize)> {
     Some((unit, bytes))
 }
 
-/// Whether both sources are the same register.
-fn is_of_itself(instruction: &Instruction) -> bool {
+/// Returns whether both sources are the same register.
+fn has_equal_sources(instruction: &Instruction) -> bool {
     let last = instruction.op_count() - 1;
     instruction.op_kind(last) == OpKind::Register
         && instruction.op_register(last) == instruction.op_register(last - 1)
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use Unit::{Aes, FrontEnd, Loads, Products, Shuffles, Stores, Vector};
 
-    /// An instruction, as an assembler encodes it, and what it asks for beside the front end.
+    /// An instruction, its encoding in hexadecimal, and the units that it uses in addition to the front end.
     type Encoded = (&'static str, &'static str, &'static [(Unit, usize)]);
 
     const ENCODED: [Encoded; 44] = [
@@ -203,33 +203,33 @@ mod tests {
     ];
 
     #[test]
-    fn instructions_ask_for_the_units_that_they_need() {
+    fn instructions_use_the_units_that_their_class_names() {
         for (assembly, bytes, expected) in ENCODED {
             let decoded = Decoded::of(&hex::decode(bytes.replace(' ', "")).unwrap()).unwrap();
-            assert_eq!(decoded.asks, expected, "{assembly}");
+            assert_eq!(decoded.uses, expected, "{assembly}");
         }
     }
 
     #[test]
-    fn bytes_that_are_no_instruction_are_none() {
+    fn invalid_bytes_are_not_decoded() {
         assert_eq!(Decoded::of(&[0x06]), None);
         assert_eq!(Decoded::of(&[0x62, 0xf2]), None);
     }
 
     /// `add`, `lea`; `jne`, `jmp`, `call`, `ret`, `syscall`, `rep movsb`, `int3`.
     #[test]
-    fn what_may_lead_elsewhere_is_known() {
+    fn branches_calls_and_repeats_may_branch() {
         for straight in ["4801c6", "488d4608"] {
-            assert!(!Decoded::of(&hex::decode(straight).unwrap()).unwrap().leads_elsewhere, "{straight}");
+            assert!(!Decoded::of(&hex::decode(straight).unwrap()).unwrap().may_branch, "{straight}");
         }
-        for bent in ["7510", "eb10", "e800000000", "c3", "0f05", "f3a4", "cc"] {
-            assert!(Decoded::of(&hex::decode(bent).unwrap()).unwrap().leads_elsewhere, "{bent}");
+        for branching in ["7510", "eb10", "e800000000", "c3", "0f05", "f3a4", "cc"] {
+            assert!(Decoded::of(&hex::decode(branching).unwrap()).unwrap().may_branch, "{branching}");
         }
     }
 
-    /// `cmp rsi, rax`, `jne`, `jne`: the first branch is taken with the comparison, the second is not.
+    /// `cmp rsi, rax`, `jne`, `jne`: the first branch fuses with the comparison, the second does not.
     #[test]
-    fn a_branch_takes_no_room_of_its_own_beside_its_comparison() {
+    fn a_comparison_and_its_branch_use_the_front_end_once() {
         let [compare, branch] =
             [&[0x48, 0x39, 0xc6][..], &[0x75, 0x10]].map(|bytes| Decoded::of(bytes).unwrap());
         let mut demand = Demand::default();

@@ -1,5 +1,5 @@
-//! What the papers say first and last, and whether it holds on this CPU: for each claim whose algorithms were measured,
-//! the numbers that decide.
+//! The papers' main claims and whether they hold on this CPU: for each claim whose algorithms were measured, the
+//! numbers that decide.
 
 use super::papers::{self, LENGTHS, PARALLEL_CBC, VAES_BOUND};
 use super::plan::{MAIN_LENGTH, SWEPT};
@@ -9,10 +9,10 @@ use sealcomb::Backend;
 
 use ScheduleName::{Auto, Single};
 
-/// "About" so many times: a tenth less is that, too. The papers' POET, of which they say "3", has 2.73.
+/// Tolerance for "about N times": at least 90 % of the factor. The papers' own POET gains 2.73, and they claim 3.
 const ABOUT: f64 = 0.9;
 
-/// "Near", "comparable", "within about 10 %": as much as the papers' CFB lies above their CTR, which is 14 %.
+/// Tolerance for "close", "comparable" and "within about 10 %". The papers' own CFB is 14 % slower than their CTR.
 const NEAR: f64 = 1.15;
 
 const MAIN: &[Lengths] = &[Lengths::Fixed(MAIN_LENGTH)];
@@ -39,51 +39,56 @@ const NONCE_BASED: &[&str] = &[
 const MISUSE_RESISTANT: &[&str] = &["aes128-mcoe-g", "aes128-copa", "aes128-poet", "aes128-julius-ecb"];
 const SMALL_CHAINS: &[&str] = &["aes128-ccm", "aes128-cloc", "aes128-silc"];
 
-/// Something that a paper says.
+/// A claim of a paper.
 struct Claim {
     paper: u32,
     text: &'static str,
     lengths: &'static [Lengths],
-    says: Says,
+    says: Statement,
 }
 
-/// What it says of some algorithms, at each of some lengths.
-enum Says {
-    /// A batch is at least so many times as fast as its messages one after the other.
+/// The statement of a claim, which has to hold at each of its lengths.
+enum Statement {
+    /// For each algorithm, a batch is at least this many times as fast as its messages one after the other.
     Gain(&'static [&'static str], f64),
-    /// In batches, each is at most [`NEAR`] times as slow as another.
+    /// In batches, each of the algorithms costs at most [`NEAR`] times as much as the other one.
     Near(&'static [&'static str], &'static str),
-    /// The first is faster than each other.
+    /// The first algorithm is faster than each of the others with this schedule.
     Fastest(&'static str, &'static [&'static str], ScheduleName),
-    /// Batches of the longest messages come near the bound of four blocks a register.
+    /// Batches of the longest messages come close to the bound of four blocks per register.
     NearVaesBound(&'static str),
-    /// Wide registers are at least so many times as fast as registers of one block.
+    /// Wide registers are at least this many times as fast as registers of one block.
     Vectorized(&'static str, f64),
 }
 
-const fn claim(paper: u32, text: &'static str, lengths: &'static [Lengths], says: Says) -> Claim {
+const fn claim(paper: u32, text: &'static str, lengths: &'static [Lengths], says: Statement) -> Claim {
     Claim { paper, text, lengths, says }
 }
 
 /// The claims of the abstracts, introductions and conclusions.
 const CLAIMS: [Claim; 20] = [
-    claim(2014, "CBC gains a factor of 6.8", MAIN, Says::Gain(&["aes128-cbc"], 6.79)),
+    claim(2014, "CBC gains a factor of 6.8", MAIN, Statement::Gain(&["aes128-cbc"], 6.79)),
     claim(
         2014,
         "CBC, CCM, CLOC, SILC, JAMBU and McOE-G gain a factor of at least 3.6",
         MAIN,
-        Says::Gain(
+        Statement::Gain(
             &["aes128-cbc", "aes128-ccm", "aes128-cloc", "aes128-silc", "aes128-jambu", "aes128-mcoe-g"],
             3.6,
         ),
     ),
-    claim(2014, "CCM, CLOC and SILC gain a factor of about 3.7", MAIN, Says::Gain(SMALL_CHAINS, 3.7 * ABOUT)),
-    claim(2014, "McOE-G gains a factor of more than 4", MAIN, Says::Gain(&["aes128-mcoe-g"], 4.0)),
     claim(
         2014,
-        "every authenticated mode but GCM gains",
+        "CCM, CLOC and SILC gain a factor of about 3.7",
         MAIN,
-        Says::Gain(
+        Statement::Gain(SMALL_CHAINS, 3.7 * ABOUT),
+    ),
+    claim(2014, "McOE-G gains a factor of more than 4", MAIN, Statement::Gain(&["aes128-mcoe-g"], 4.0)),
+    claim(
+        2014,
+        "every authenticated mode except GCM gains",
+        MAIN,
+        Statement::Gain(
             &[
                 "aes128-ccm",
                 "aes128-ocb3-t128",
@@ -100,79 +105,89 @@ const CLAIMS: [Claim; 20] = [
             1.0,
         ),
     ),
-    claim(2014, "CCM, CLOC and SILC in batches come near GCM", MAIN, Says::Near(SMALL_CHAINS, "aes128-gcm")),
+    claim(
+        2014,
+        "CCM, CLOC and SILC in batches come close to GCM",
+        MAIN,
+        Statement::Near(SMALL_CHAINS, "aes128-gcm"),
+    ),
     claim(
         2014,
         "OCB3 is the fastest nonce-based mode for single messages",
         MAIN,
-        Says::Fastest("aes128-ocb3-t128", NONCE_BASED, Single),
+        Statement::Fastest("aes128-ocb3-t128", NONCE_BASED, Single),
     ),
     claim(
         2014,
         "OCB3 is the fastest nonce-based mode in batches of longer messages",
         MAIN,
-        Says::Fastest("aes128-ocb3-t128", NONCE_BASED, Auto),
+        Statement::Fastest("aes128-ocb3-t128", NONCE_BASED, Auto),
     ),
     claim(
         2014,
         "OTR is the fastest nonce-based mode in batches of short messages",
         SHORT,
-        Says::Fastest("aes128-otr-p", NONCE_BASED, Auto),
+        Statement::Fastest("aes128-otr-p", NONCE_BASED, Auto),
     ),
     claim(
         2014,
         "COPA is the fastest misuse-resistant mode for any single message",
         ALL,
-        Says::Fastest("aes128-copa", MISUSE_RESISTANT, Single),
+        Statement::Fastest("aes128-copa", MISUSE_RESISTANT, Single),
     ),
     claim(
         2014,
         "COPA is the fastest misuse-resistant mode in batches of any length",
         ALL,
-        Says::Fastest("aes128-copa", MISUSE_RESISTANT, Auto),
+        Statement::Fastest("aes128-copa", MISUSE_RESISTANT, Auto),
     ),
     claim(
         2015,
         "CBC, OFB, CFB and CMAC gain a factor of 5",
         MIX,
-        Says::Gain(&["aes128-cbc", "aes128-ofb", "aes128-cfb128", "aes128-cmac"], 5.0),
+        Statement::Gain(&["aes128-cbc", "aes128-ofb", "aes128-cfb128", "aes128-cmac"], 5.0),
     ),
     claim(
         2015,
-        "CBC, OFB, CFB and CMAC in batches come near CTR",
+        "CBC, OFB, CFB and CMAC in batches come close to CTR",
         MIX,
-        Says::Near(&["aes128-cbc", "aes128-ofb", "aes128-cfb128", "aes128-cmac"], "aes128-ctr"),
+        Statement::Near(&["aes128-cbc", "aes128-ofb", "aes128-cfb128", "aes128-cmac"], "aes128-ctr"),
     ),
-    claim(2015, "CCM in batches comes near GCM", MIX, Says::Near(&["aes128-ccm"], "aes128-gcm")),
-    claim(2015, "CCM in batches comes near OCB3", MIX, Says::Near(&["aes128-ccm"], "aes128-ocb3-t128")),
+    claim(2015, "CCM in batches comes close to GCM", MIX, Statement::Near(&["aes128-ccm"], "aes128-gcm")),
+    claim(
+        2015,
+        "CCM in batches comes close to OCB3",
+        MIX,
+        Statement::Near(&["aes128-ccm"], "aes128-ocb3-t128"),
+    ),
     claim(
         2015,
         "CCM, CLOC, SILC, JAMBU, McOE-G, POET gain a factor of about 3 or more",
         MIX,
-        Says::Gain(
+        Statement::Gain(
             &["aes128-ccm", "aes128-cloc", "aes128-silc", "aes128-jambu", "aes128-mcoe-g", "aes128-poet"],
             3.0 * ABOUT,
         ),
     ),
     claim(
         2015,
-        "POET by the comb is faster than COPA",
+        "POET with the comb is faster than COPA",
         MIX,
-        Says::Fastest("aes128-poet", &["aes128-copa"], Auto),
+        Statement::Fastest("aes128-poet", &["aes128-copa"], Auto),
     ),
-    claim(2018, "CTR comes near 0.16 cycles per byte", &[], Says::NearVaesBound("aes128-ctr")),
-    claim(2018, "GCM comes near 0.16 cycles per byte", &[], Says::NearVaesBound("aes128-gcm")),
+    claim(2018, "CTR comes close to 0.16 cycles per byte", &[], Statement::NearVaesBound("aes128-ctr")),
+    claim(2018, "GCM comes close to 0.16 cycles per byte", &[], Statement::NearVaesBound("aes128-gcm")),
     claim(
         2018,
         "CTR with VAES is about 4 times as fast as with AES-NI",
         MAIN,
-        Says::Vectorized("aes128-ctr", 4.0 * ABOUT),
+        Statement::Vectorized("aes128-ctr", 4.0 * ABOUT),
     ),
 ];
 
-/// Where the numbers come from: this CPU, or a paper.
+/// The source of the numbers: this CPU or a paper.
 trait Source {
-    /// The cost of sealing, on the source's own backend unless one is named.
+    /// Returns the cost of sealing, on the source's default backend if `backend` is `None`.
     fn number(
         &self,
         algorithm: &'static str,
@@ -181,84 +196,85 @@ trait Source {
         backend: Option<&'static str>,
     ) -> Option<Number>;
 
-    /// The longest fixed length.
+    /// Returns the longest fixed length.
     fn longest(&self) -> Option<Lengths>;
 }
 
-/// What a claim's numbers say: how far they are on its side (1 and more: it holds), and those that are least so.
+/// The result of testing a claim: the margin, with which it holds if at least 1, and the numbers with the lowest
+/// margin.
 struct Outcome {
     margin: f64,
     numbers: Vec<Number>,
 }
 
-/// Backend with registers of one block, which the VAES paper compares with.
+/// The backend with registers of one block, the baseline of the VAES paper.
 const NARROW: &str = "aesni";
 
-/// Whether a claim compares batches of this algorithm and length on this backend with those on a wider one.
+/// Returns whether a claim compares batches of this algorithm and length on this backend with those on a wider one.
 pub(crate) fn compares(algorithm: &str, backend: &str, lengths: Lengths) -> bool {
     backend == NARROW
         && CLAIMS.iter().any(|claim| {
-            matches!(claim.says, Says::Vectorized(id, _) if id == algorithm)
+            matches!(claim.says, Statement::Vectorized(id, _) if id == algorithm)
                 && claim.lengths.contains(&lengths)
         })
 }
 
-/// Every claim that this study can judge.
+/// Tests every claim for which this study has the figures.
 pub(crate) fn of(study: &Study) -> Vec<Headline> {
     let wide = Backend::named(study.machine.backend).is_ok_and(|backend| backend.blocks() > 1);
-    let judge = |claim: &Claim| {
+    let test = |claim: &Claim| {
         if claim.paper == 2018 && !wide {
             return None;
         }
         let Outcome { margin, numbers } = outcome(claim, study)?;
         let papers = match claim.says {
-            Says::NearVaesBound(_) => vec![Number::bound(VAES_BOUND)],
+            Statement::NearVaesBound(_) => vec![Number::bound(VAES_BOUND)],
             _ => outcome(claim, &Papers { year: claim.paper }).map_or_else(Vec::new, |theirs| theirs.numbers),
         };
         Some(Headline { claim: claim.text, paper: claim.paper, holds: margin >= 1.0, numbers, papers })
     };
-    CLAIMS.iter().filter_map(judge).collect()
+    CLAIMS.iter().filter_map(test).collect()
 }
 
-/// None where a number is missing; of lengths, those that there are must do.
+/// Tests a claim, at the lengths that were measured. Returns `None` if a number is missing.
 fn outcome(claim: &Claim, source: &dyn Source) -> Option<Outcome> {
-    let at_each_length = |judge: &dyn Fn(Lengths) -> Option<Outcome>| {
-        claim.lengths.iter().filter_map(|lengths| judge(*lengths)).min_by(Outcome::compare)
+    let at_each_length = |test: &dyn Fn(Lengths) -> Option<Outcome>| {
+        claim.lengths.iter().filter_map(|lengths| test(*lengths)).min_by(Outcome::compare)
     };
     match claim.says {
-        Says::Gain(ids, times) => at_each_length(&|lengths| {
+        Statement::Gain(ids, times) => at_each_length(&|lengths| {
             worst(ids, |id| {
                 let numbers = [Single, Auto].map(|schedule| source.number(id, schedule, lengths, None));
                 Outcome::of(numbers, |[single, batch]| single / batch / times)
             })
         }),
-        Says::Near(ids, other) => at_each_length(&|lengths| {
+        Statement::Near(ids, other) => at_each_length(&|lengths| {
             worst(ids, |id| {
                 let numbers = [id, other].map(|id| source.number(id, Auto, lengths, None));
                 Outcome::of(numbers, |[ours, theirs]| NEAR * theirs / ours)
             })
         }),
-        Says::Fastest(first, among, schedule) => at_each_length(&|lengths| {
+        Statement::Fastest(first, among, schedule) => at_each_length(&|lengths| {
             let others: Vec<&str> = among.iter().copied().filter(|id| *id != first).collect();
             worst(&others, |other| {
                 let numbers = [first, other].map(|id| source.number(id, schedule, lengths, None));
                 Outcome::of(numbers, |[first, other]| other / first)
             })
         }),
-        Says::NearVaesBound(id) => {
+        Statement::NearVaesBound(id) => {
             let measured = source.number(id, Auto, source.longest()?, None)?;
             Some(Outcome { margin: NEAR * VAES_BOUND / measured.cpb, numbers: vec![measured] })
         }
-        Says::Vectorized(id, times) => at_each_length(&|lengths| {
+        Statement::Vectorized(id, times) => at_each_length(&|lengths| {
             let numbers = [Some(NARROW), None].map(|backend| source.number(id, Auto, lengths, backend));
             Outcome::of(numbers, |[narrow, wide]| narrow / wide / times)
         }),
     }
 }
 
-/// The outcome that speaks most against a claim about several algorithms, if all of them have one.
-fn worst(ids: &[&'static str], judge: impl Fn(&'static str) -> Option<Outcome>) -> Option<Outcome> {
-    let outcomes: Option<Vec<Outcome>> = ids.iter().map(|id| judge(id)).collect();
+/// Returns the outcome with the lowest margin, or `None` if an algorithm has none.
+fn worst(ids: &[&'static str], test: impl Fn(&'static str) -> Option<Outcome>) -> Option<Outcome> {
+    let outcomes: Option<Vec<Outcome>> = ids.iter().map(|id| test(id)).collect();
     outcomes?.into_iter().min_by(Outcome::compare)
 }
 
@@ -304,8 +320,8 @@ impl Source for Study {
     }
 }
 
-/// A paper's own figures. Where it did not comb a mode, since its blocks go side by side anyway, batches are as fast as
-/// single messages.
+/// A paper's figures. Modes that the paper did not comb, because their blocks are independent, are as fast in batches
+/// as in single messages.
 struct Papers {
     year: u32,
 }
@@ -365,7 +381,7 @@ mod tests {
         }
     }
 
-    /// The screen has 118 columns: 12 before a claim, 36 after it.
+    /// The screen has 118 columns: 12 precede a claim, and 36 follow it.
     #[test]
     fn claims_are_short_enough_for_a_line_with_their_figures() {
         for claim in &CLAIMS {
@@ -374,13 +390,13 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_about_algorithms_that_there_are() {
+    fn claims_are_about_known_algorithms() {
         for claim in &CLAIMS {
             let ids = match claim.says {
-                Says::Gain(ids, _) => ids.to_vec(),
-                Says::Near(ids, other) => [ids, &[other]].concat(),
-                Says::Fastest(first, among, _) => [&[first], among].concat(),
-                Says::NearVaesBound(id) | Says::Vectorized(id, _) => vec![id],
+                Statement::Gain(ids, _) => ids.to_vec(),
+                Statement::Near(ids, other) => [ids, &[other]].concat(),
+                Statement::Fastest(first, among, _) => [&[first], among].concat(),
+                Statement::NearVaesBound(id) | Statement::Vectorized(id, _) => vec![id],
             };
             for id in ids {
                 assert!(Algorithm::by_id(id).is_ok(), "{id}");
@@ -389,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_two_kinds_of_modes_are_those_of_their_tables() {
+    fn the_two_kinds_of_modes_agree_with_the_papers_tables() {
         for paper in &papers::MODES {
             if let Some(character) = paper.character {
                 assert_eq!(MISUSE_RESISTANT.contains(&paper.id), character.resists_misuse, "{}", paper.name);
@@ -398,7 +414,7 @@ mod tests {
         }
     }
 
-    /// A CPU on which everything costs one cycle a byte but what is named.
+    /// A CPU on which everything costs one cycle per byte, except the listed algorithms.
     struct Flat(&'static [(&'static str, ScheduleName, f64)]);
 
     impl Source for Flat {
@@ -432,8 +448,8 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_falls_with_the_numbers_against_it() {
-        let poet = "POET by the comb is faster than COPA";
+    fn a_claim_fails_if_the_numbers_contradict_it() {
+        let poet = "POET with the comb is faster than COPA";
         assert_eq!(holds(poet, &Flat(&[("aes128-poet", Auto, 0.9)])), Some(true));
         assert_eq!(holds(poet, &Flat(&[("aes128-poet", Auto, 1.1)])), Some(false));
         let five = "CBC, OFB, CFB and CMAC gain a factor of 5";
@@ -446,19 +462,19 @@ mod tests {
         let with = |cmac| Flat(Vec::leak([&singles[..3], &[("aes128-cmac", Single, cmac)]].concat()));
         assert_eq!(holds(five, &with(6.0)), Some(true));
         assert_eq!(holds(five, &with(4.9)), Some(false), "the worst of the four decides");
-        let near = "CCM in batches comes near GCM";
+        let near = "CCM in batches comes close to GCM";
         assert_eq!(holds(near, &Flat(&[("aes128-ccm", Auto, 1.14)])), Some(true));
         assert_eq!(holds(near, &Flat(&[("aes128-ccm", Auto, 1.16)])), Some(false));
         assert_eq!(
-            holds("CTR comes near 0.16 cycles per byte", &Flat(&[("aes128-ctr", Auto, 0.3)])),
+            holds("CTR comes close to 0.16 cycles per byte", &Flat(&[("aes128-ctr", Auto, 0.3)])),
             Some(false)
         );
     }
 
     #[test]
-    fn a_claim_is_not_judged_without_all_of_its_algorithms() {
+    fn a_claim_is_not_tested_without_all_of_its_algorithms() {
         assert_eq!(
-            holds("POET by the comb is faster than COPA", &Flat(&[("aes128-copa", Auto, -1.0)])),
+            holds("POET with the comb is faster than COPA", &Flat(&[("aes128-copa", Auto, -1.0)])),
             None
         );
         let five = "CBC, OFB, CFB and CMAC gain a factor of 5";

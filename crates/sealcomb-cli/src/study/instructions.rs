@@ -1,4 +1,4 @@
-//! What the CPU's instructions cost, and from that the bound of each mode.
+//! Measures the CPU's instructions and derives the bound of each mode from them.
 
 use super::bench;
 use super::bench::Bench;
@@ -10,20 +10,19 @@ use sealcomb::probe::{self, Chained, Double, Multiply, Op};
 use sealcomb::{Algorithm, Backend, Cipher, Schedule, Work};
 use std::collections::HashMap;
 
-/// Operations in one call of a probe: enough that starting it costs nothing.
+/// Operations in one call of a probe, enough to make its start negligible.
 pub(crate) const TIMES: u64 = 2000;
 
-/// Operations in a chain whose latency is measured: so many that what the CPU begins of the next chain before this one
-/// has ended does not count.
+/// Operations in a chain whose latency is measured, enough to make the overlap with the following chain negligible.
 const CHAINED: u64 = 40_000;
 
-/// Carry-less products in one multiplication in GF(2^128) by the classical method, the fewest known.
+/// Carry-less products per multiplication in GF(2^128) by the classical method, the minimum known.
 const PRODUCTS_PER_MULTIPLICATION: u32 = 3;
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 const BLOCK: f64 = 16.0;
 
-/// Bytes of two blocks.
+/// Size of two blocks in bytes.
 const PAIR: usize = 32;
 
 const OPERATIONS: [(Op, &str); 8] = [
@@ -37,26 +36,26 @@ const OPERATIONS: [(Op, &str); 8] = [
     (Op::Shuffle, "pshufb"),
 ];
 
-/// No CPU has it for more than one block.
+/// Operation that no CPU has for more than one block.
 const KEY_ASSIST: &str = "aeskeygenassist";
 
-/// Numbers that [`instructions`] times on a backend: latency and throughput of each.
+/// Number of figures that [`instructions`] times on a backend: latency and throughput of each operation.
 pub(crate) const NUMBERS: usize = 2 * OPERATIONS.len();
 
-/// Numbers that [`field_operations`] and [`multiplication_chains`] time on a backend.
+/// Returns the number of figures that [`field_operations`] and [`multiplication_chains`] time on a backend.
 pub(crate) fn field_numbers(chain_lengths: &[usize]) -> usize {
     let of_operations = 2 * (METHODS.len() + DOUBLINGS.len());
     let of_chains = 2 * (1 + chain_lengths.len()) * CHAINS.len() * METHODS.len();
     of_operations + of_chains
 }
 
-/// Both ways to multiply, with the papers' names.
+/// Both multiplication methods, with the papers' names.
 const METHODS: [(Multiply, &str); 2] = [(Multiply::Classical, "classical"), (Multiply::Haswell, "Haswell")];
 
-/// The modes whose chains of multiplications the papers measure with either method.
+/// The modes whose chains of multiplications the papers measure with each method.
 const CHAINS: [(Chained, &str); 2] = [(Chained::McoeG, "McOE-G"), (Chained::Cobra, "COBRA")];
 
-/// Latency and throughput of the instructions that modes are made of.
+/// Measures latency and throughput of the instructions that modes use.
 pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instruction> {
     OPERATIONS
         .into_iter()
@@ -75,7 +74,7 @@ pub(crate) fn instructions(bench: &mut Bench, backend: Backend) -> Vec<Instructi
         .collect()
 }
 
-/// Ways to double, in the papers' order.
+/// Doubling methods, in the papers' order.
 const DOUBLINGS: [(Double, &str); 5] = [
     (Double::Extraction, "doubling, extraction"),
     (Double::Test, "doubling, test"),
@@ -84,7 +83,7 @@ const DOUBLINGS: [(Double, &str); 5] = [
     (Double::Spread, "doubling, spread carry"),
 ];
 
-/// Multiplication by both methods of the papers, and doubling by theirs and ours.
+/// Measures multiplication by the papers' two methods, and doubling by theirs and ours.
 pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<FieldOperation> {
     let registers = backend.blocks() as f64;
     let mut operations = Vec::new();
@@ -100,7 +99,7 @@ pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<Field
         });
     }
     for (method, operation) in DOUBLINGS {
-        // What branches works on one block at a time.
+        // Methods that branch process one block at a time.
         if method.is_constant_time() || backend.blocks() == 1 {
             operations.push(FieldOperation {
                 backend: backend.name(),
@@ -114,7 +113,7 @@ pub(crate) fn field_operations(bench: &mut Bench, backend: Backend) -> Vec<Field
     operations
 }
 
-/// [`CHAINS`] over messages of these lengths.
+/// Measures [`CHAINS`] over messages of these lengths in bytes.
 pub(crate) fn multiplication_chains(
     bench: &mut Bench,
     backend: Backend,
@@ -148,21 +147,21 @@ pub(crate) fn multiplication_chains(
     chains
 }
 
-/// How many operations a cycle, of work that returns how many it did.
+/// Measures operations per cycle of `work`, which returns the number of operations that it executed.
 pub(crate) fn rate(bench: &mut Bench, mut work: impl FnMut() -> u64) -> f64 {
     let mut operations = 0;
     let cycles = bench.clock.measure(bench.samples, || operations = work());
     operations as f64 / cycles.median
 }
 
-/// The bounds found so far, by backend, rounds of a call of the block cipher, and the work of a block.
+/// Bounds measured so far, by backend, rounds per cipher call, and work per block.
 #[derive(Default)]
 pub(crate) struct Bounds(HashMap<(&'static str, u32, Work), f64>);
 
 impl Bounds {
-    /// Cycles per byte that this backend cannot go below: what one block of the algorithm asks for, measured where
-    /// nothing depends on anything. None for a cipher that no CPU has instructions for: what its rounds cost is a matter
-    /// of how they are written.
+    /// Returns the minimum cycles per byte on this backend: the cost of one block's instructions if all are
+    /// independent. Returns `None` for ciphers without CPU instructions, because the cost of their rounds depends on
+    /// the implementation.
     pub(crate) fn cpb(&mut self, bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> Option<f64> {
         if algorithm.cipher != Cipher::Aes {
             return None;
@@ -178,19 +177,19 @@ impl Bounds {
     }
 }
 
-/// Whether a backend runs on instructions made for AES.
+/// Returns whether a backend uses AES instructions.
 pub(crate) fn has_instructions(backend: Backend) -> bool {
     !Backend::needs(backend.name()).is_empty()
 }
 
-/// The AES rounds and carry-less products of a block, mixed.
+/// Measures the AES rounds and carry-less products of a block, interleaved.
 fn bound_of_instructions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
     let rounds = algorithm.work.calls * algorithm.rounds + algorithm.work.rounds;
     let products = algorithm.work.multiplications * PRODUCTS_PER_MULTIPLICATION;
     1.0 / BLOCK / rate(bench, || probe::mix(backend, rounds, products, TIMES))
 }
 
-/// In software a block is not made of rounds: whole blocks are encrypted (as ECB does) and multiplied.
+/// Measures whole blocks: software AES has no separate rounds, so blocks are encrypted in ECB mode and multiplied.
 fn bound_of_functions(bench: &mut Bench, algorithm: &Algorithm, backend: Backend) -> f64 {
     let ecb =
         Algorithm::by_id(&format!("aes{}-ecb", 8 * algorithm.cipher_key_bytes)).expect("the catalog has ECB");

@@ -1,9 +1,9 @@
-//! `sealcomb study`: measures every mode on this CPU, beside the CPU's own bound and the figures of the paper.
-// Measured numbers are positive and have far fewer than 52 significant bits.
+//! `sealcomb study`: measures every mode on this CPU and compares it with the CPU's bound and the papers' figures.
+// Measured values are positive and have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
 
 mod bench;
-mod beside;
+mod comparison;
 mod conditions;
 mod cost;
 mod counting;
@@ -40,49 +40,50 @@ use std::path::PathBuf;
 use units::Rate;
 use workload::{BATCH, Lengths, Workload};
 
-/// The name of the format that `--json` writes.
+/// Schema identifier of the JSON that `--json` writes.
 const SCHEMA: &str = "sealcomb-study/1";
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   sealcomb study                                  every mode on one screen, within a minute
   sealcomb study --quick --modes gcm,cbc          two modes, in seconds
-  sealcomb study --lengths 64,mix                 messages of 64 bytes, and realistic packet lengths
-  sealcomb study --trace packets.pcap             batches with the packet lengths of a capture
-  sealcomb study --tables claims,modes            two kinds of tables instead of the screen
+  sealcomb study --lengths 64,mix                 64-byte messages and realistic packet lengths
+  sealcomb study --trace packets.pcap             packet lengths of a capture
+  sealcomb study --tables claims,modes            two tables instead of the screen
   sealcomb study --report study.html              curves and heat maps
-  sealcomb study --full --report study.html       the same with every key size, length and cell, in 20 minutes";
+  sealcomb study --full --report study.html       every key size, length and cell, in 20 minutes";
 
 /// Arguments of `sealcomb study`.
 #[derive(clap::Args, Default)]
 pub(crate) struct StudyArgs {
-    /// Measure only these modes, families of modes or algorithms, for instance gcm,cbc or otr or aes256-gcm
+    /// Measure only these modes, mode families or algorithms, for example gcm,cbc or otr or aes256-gcm
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     modes: Vec<String>,
-    /// Measure only these message lengths: bytes, or mix for realistic packet lengths
+    /// Measure only these message lengths, in bytes; mix stands for realistic packet lengths
     #[arg(long, value_delimiter = ',', value_name = "BYTES|mix,...")]
     lengths: Vec<Lengths>,
-    /// Measure batches with the packet lengths of this capture (pcap or pcapng) instead of the realistic mix
+    /// Use the packet lengths of this capture (pcap or pcapng) instead of the realistic mix
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
-    /// Measure every key size, length and cell of the heat maps: takes 17 to 20 minutes
+    /// Measure every key size, length and heat-map cell: takes 17 to 20 minutes
     #[arg(long, conflicts_with = "quick")]
     full: bool,
-    /// Measure fewer lengths and take fewer timings: ends within 30 seconds
+    /// Measure fewer lengths with fewer timings: takes less than 30 seconds
     #[arg(long)]
     quick: bool,
-    /// Print these tables instead of the summary, and measure what they need
+    /// Print these tables instead of the summary, and measure the figures that they show
     #[arg(long, value_delimiter = ',', value_name = "all|NAME,...")]
     tables: Vec<tables::Name>,
     /// Write all results as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a report with curves and heat maps as one HTML file
+    /// Write a self-contained HTML report with curves and heat maps
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
-/// Measures, writes the files that were asked for, and prints tables, where the files are, or a summary.
+/// Runs the study, writes the requested files, and prints the requested tables and the paths of the files. Prints the
+/// summary screen if neither tables nor files were requested.
 pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     let json = args.json.as_deref().map(Output::create).transpose()?;
     let report = args.report.as_deref().map(Output::create).transpose()?;
@@ -97,17 +98,17 @@ pub(crate) fn run(args: &StudyArgs) -> Result<()> {
     let written = written(args);
     stdout::print(&match (args.tables.is_empty(), written.is_empty()) {
         (false, _) => tables::text(&study, &args.tables) + &written,
-        (true, false) => written + "--tables all|NAME,... prints tables, too\n",
+        (true, false) => written + "add --tables all|NAME,... to print tables as well\n",
         (true, true) => screen::text(&study),
     })
 }
 
-/// A line for each file that was written.
+/// Returns one line for each file that was written.
 fn written(args: &StudyArgs) -> String {
     let line = |what: &str, path: &Option<PathBuf>| {
         path.as_ref().map_or_else(String::new, |path| format!("{what}: {}\n", path.display()))
     };
-    line("results as JSON", &args.json) + &line("report", &args.report)
+    line("JSON results", &args.json) + &line("report", &args.report)
 }
 
 fn measure(plan: &Plan) -> Study {
@@ -261,9 +262,9 @@ fn measure_item(bench: &mut Bench, bounds: &mut Bounds, plan: &Plan, item: &Item
     }
 }
 
-/// A bar on a terminal; nothing elsewhere.
+/// Returns a progress bar, which is drawn only on a terminal.
 fn progress_bar(items: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len}, {eta} left, {msg}")
-        .expect("a template that was tried");
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos}/{len}, {eta} left, {msg}").expect("valid template");
     ProgressBar::new(items as u64).with_style(style)
 }

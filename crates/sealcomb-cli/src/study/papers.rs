@@ -1,55 +1,56 @@
-//! Figures of the papers that this study repeats, all with AES-128, in cycles per byte:
+//! Figures of the papers that this study reproduces, all with AES-128, in cycles per byte:
 //!
-//! - Bogdanov, Lauridsen, Tischhauser, "AES-Based Authenticated Encryption Modes in Parallel High-Performance Software",
-//!   2014: messages of one length, the best number of them side by side; Intel Core i5-4300U (Haswell);
-//! - the same authors, "Comb to Pipeline: Fast Software Encryption Revisited", FSE 2015: the comb scheduler with 7
-//!   messages in flight; the same CPU, and an Intel Core i7-6700 (Skylake);
+//! - Bogdanov, Lauridsen, Tischhauser, "AES-Based Authenticated Encryption Modes in Parallel High-Performance
+//!   Software", 2014: messages of one length, the best number of messages in flight; Intel Core i5-4300U (Haswell);
+//! - Bogdanov, Lauridsen, Tischhauser, "Comb to Pipeline: Fast Software Encryption Revisited", FSE 2015: the comb
+//!   scheduler with 7 messages in flight; Intel Core i5-4300U (Haswell) and Intel Core i7-6700 (Skylake);
 //! - Drucker, Gueron, Krasnov, "Making AES great again: the forthcoming vectorized AES instruction", 2018: what
-//!   instructions on registers of four blocks would give, told by counting them.
+//!   instructions on registers of four blocks would gain, estimated by counting instructions.
 
 use serde::Serialize;
 
-/// The message lengths of the tables by length.
+/// Message lengths of the tables by length, in bytes.
 pub(crate) const LENGTHS: [usize; 5] = [128, 256, 512, 1024, 2048];
 
-/// One message after the other, and several side by side where that was measured.
+/// Cost of single messages, and of several in flight if measured.
 #[derive(Serialize, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) single: f64,
     pub(crate) comb: Option<f64>,
 }
 
-/// What an authenticated mode costs at each of [`LENGTHS`].
+/// Cost of an authenticated mode at each of [`LENGTHS`].
 #[derive(Serialize)]
 pub(crate) struct ByLength {
     /// 2014, table 4.
     pub(crate) single: [f64; 5],
-    /// 2015, table 6: measured anew for POET alone.
+    /// 2015, table 6: measured again only for POET.
     pub(crate) single_2015: [f64; 5],
-    /// 2014, table 4: so many messages side by side.
+    /// 2014, table 4: messages in flight.
     pub(crate) messages: usize,
+    /// 2014, table 4: cost with that many messages in flight.
     pub(crate) multiple: [f64; 5],
-    /// 2015, table 7: combed, if the mode is sequential.
+    /// 2015, table 7: cost with the comb, if the mode is sequential.
     pub(crate) comb: Option<[f64; 5]>,
 }
 
-/// What the tables of modes say of an authenticated one, beside its work (2014: table 1; 2015: table 2).
+/// Properties of an authenticated mode in the papers' tables of modes (2014: table 1; 2015: table 2).
 #[derive(Serialize, Clone, Copy)]
 pub(crate) struct Character {
     pub(crate) year: u32,
     pub(crate) parallel: bool,
     pub(crate) inverse_free: bool,
-    /// Whether a nonce that is used twice reveals no more than a common beginning.
+    /// Whether a reused nonce reveals at most a common prefix.
     pub(crate) resists_misuse: bool,
     pub(crate) description: &'static str,
 }
 
-/// What the papers give for a mode.
+/// A mode of the papers and its figures.
 #[derive(Serialize)]
 pub(crate) struct PaperMode {
-    /// The algorithm of the catalog. What its specification has changed since then does not change its cost.
+    /// Algorithm id in the catalog. Later changes to its specification do not affect its cost.
     pub(crate) id: &'static str,
-    /// What the papers call it.
+    /// Name in the papers.
     pub(crate) name: &'static str,
     /// 2015, tables 1a, 6 and 7: 2048 bytes on Haswell.
     pub(crate) haswell: Pair,
@@ -57,9 +58,10 @@ pub(crate) struct PaperMode {
     pub(crate) haswell_mix: Pair,
     /// 2015, table 1b: 2048 bytes on Skylake.
     pub(crate) skylake: Option<Pair>,
-    /// 2015, table 1b: the realistic mix on Skylake. Of modes that do not authenticate, one message after the other alone.
+    /// 2015, table 1b: the realistic mix on Skylake. Modes that do not authenticate have only the single-message
+    /// figure.
     pub(crate) skylake_mix: Option<Pair>,
-    /// 2014, table 1, and 2015, table 2: AES calls and multiplications a block, for authenticated modes.
+    /// 2014, table 1, and 2015, table 2: AES calls and multiplications per block, for authenticated modes.
     pub(crate) work: Option<(u32, u32)>,
     pub(crate) character: Option<Character>,
     pub(crate) by_length: Option<ByLength>,
@@ -73,7 +75,7 @@ const fn combed(single: f64, comb: f64) -> Pair {
     Pair { single, comb: Some(comb) }
 }
 
-/// A mode that does not authenticate, or CMAC.
+/// Defines a mode that does not authenticate, or CMAC.
 const fn basic(
     id: &'static str,
     name: &'static str,
@@ -113,7 +115,7 @@ const fn character(
     Character { year, parallel, inverse_free, resists_misuse, description }
 }
 
-/// An authenticated mode.
+/// Defines an authenticated mode.
 const fn aead(
     id: &'static str,
     name: &'static str,
@@ -142,7 +144,7 @@ const fn lengths(single: [f64; 5], messages: usize, multiple: [f64; 5], comb: Op
 }
 
 impl ByLength {
-    const fn measured_anew(self, single_2015: [f64; 5]) -> Self {
+    const fn remeasured(self, single_2015: [f64; 5]) -> Self {
         Self { single_2015, ..self }
     }
 }
@@ -200,7 +202,7 @@ pub(crate) const MODES: [PaperMode; 18] = [
         (3, 0),
         [combed(4.74, 1.93), combed(5.85, 2.14)], [combed(2.95, 1.92), combed(3.60, 2.10)],
         lengths([5.30, 4.93, 4.75, 4.68, 4.62], 8, [3.24, 2.98, 2.86, 2.79, 2.75], Some([2.56, 2.23, 2.06, 1.97, 1.93]))
-            .measured_anew([6.89, 5.74, 5.17, 4.88, 4.74])),
+            .remeasured([6.89, 5.74, 5.17, 4.88, 4.74])),
     aead("aes128-julius-ecb", "Julius", character(2014, SERIAL, INVERTED, RESISTS_MISUSE, "SIV with a polynomial hash"),
         (1, 2),
         [pair(3.03), pair(3.73)], [pair(2.58), pair(2.91)],
@@ -219,15 +221,15 @@ pub(crate) const PARALLEL_CBC: [(usize, f64, f64, f64); 8] = [
     (8, 0.63, 0.65, 0.85),
 ];
 
-/// Instructions that the VAES paper counts for a buffer (2018, table 1): with one block a register and with four.
+/// Instructions that the VAES paper counts for a buffer (2018, table 1), with one and with four blocks per register.
 pub(crate) struct Counted {
     pub(crate) name: &'static str,
-    /// What here does the same to a message, and nothing else that grows with it.
+    /// The algorithm whose work per byte is that of the counted code.
     pub(crate) id: &'static str,
     pub(crate) bytes: usize,
     pub(crate) legacy: u32,
     pub(crate) vectorized: u32,
-    /// The ratio as it is printed.
+    /// The ratio as printed in the paper.
     pub(crate) ratio: f64,
 }
 
@@ -252,12 +254,12 @@ pub(crate) const COUNTED: [Counted; 7] = [
     counted("POLYVALx8", "aes128-gmac", 16384, 10976, 2834, 3.87),
 ];
 
-/// Cycles per byte that the VAES paper says code with four blocks a register can come near to (2018, abstract): ten
-/// instructions for 64 bytes, one a cycle.
+/// Cycles per byte that code with four blocks per register can approach according to the VAES paper (2018, abstract):
+/// ten instructions per 64 bytes, one per cycle.
 pub(crate) const VAES_BOUND: f64 = 0.16;
 
-/// Which multiplication the papers find the faster one, for single messages and for eight (2014: section 4.4; 2015:
-/// section 6.4). Each says the reverse of the other.
+/// The faster multiplication method according to each paper, for single messages and for eight (2014: section 4.4;
+/// 2015: section 6.4). The papers contradict each other.
 pub(crate) const FASTER_MULTIPLICATION: [(u32, &str, &str); 2] =
     [(2014, "classical", "Haswell"), (2015, "Haswell", "classical")];
 
@@ -272,7 +274,7 @@ pub(crate) const INSTRUCTIONS: [(&str, u32, u32); 7] = [
     ("pclmulqdq", 7, 2),
 ];
 
-/// Cycles of a doubling by the ways to test the top bit (2014, table 3a; 2015, table 9).
+/// Cycles per doubling, by the method of testing the top bit (2014, table 3a; 2015, table 9).
 pub(crate) const DOUBLINGS: [(&str, f64); 4] = [
     ("doubling, extraction", 15.4),
     ("doubling, test", 15.4),
@@ -295,12 +297,12 @@ mod tests {
     }
 
     #[test]
-    fn the_papers_tables_of_modes_say_what_the_catalog_says() {
+    fn the_papers_tables_of_modes_agree_with_the_catalog() {
         for paper in &MODES {
             let Some(character) = paper.character else { continue };
             let algorithm = Algorithm::by_id(paper.id).unwrap();
             assert_eq!(character.inverse_free, algorithm.structure.inverse_free, "{}", paper.name);
-            // Of these two the tables say the reverse of the text, which combs POET and not Julius.
+            // For these two the tables contradict the text, which combs POET and not Julius.
             let misprinted = ["POET", "Julius"].contains(&paper.name);
             let parallel = algorithm.structure.parallel == Parallel::Both;
             assert_eq!(character.parallel, parallel ^ misprinted, "{}", paper.name);
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_instructions_have_the_ratios_that_are_printed_beside_them() {
+    fn counted_instructions_have_the_printed_ratios() {
         for counted in &COUNTED {
             let ratio = f64::from(counted.legacy) / f64::from(counted.vectorized);
             assert!((ratio - counted.ratio).abs() < 0.01, "{} {}: {ratio}", counted.name, counted.bytes);
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn no_mode_is_there_twice() {
+    fn modes_are_unique() {
         for (i, mode) in MODES.iter().enumerate() {
             assert!(
                 MODES[..i].iter().all(|other| other.id != mode.id && other.name != mode.name),
@@ -343,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_figure_stands_in_two_tables_both_agree() {
+    fn figures_that_are_in_two_tables_agree() {
         for mode in &MODES {
             if let Some(by_length) = &mode.by_length {
                 let last = |figures: [f64; 5]| figures[LENGTHS.len() - 1].to_bits();

@@ -1,4 +1,4 @@
-//! What is measured, in which order.
+//! The figures to measure, and their order.
 
 use super::StudyArgs;
 use super::headlines;
@@ -15,32 +15,33 @@ use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+/// Message lengths in bytes.
 const LENGTHS: [usize; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const QUICK_LENGTHS: [usize; 4] = [64, 256, 2048, 8192];
 
-/// The length at which everything is compared: the papers' fixed length.
+/// The length in bytes at which everything is compared: the papers' fixed length.
 pub(crate) const MAIN_LENGTH: usize = 2048;
 
-/// The papers' example, whose speed they show over the number of messages in flight.
+/// The papers' example, whose speed they show by the number of messages in flight.
 pub(crate) const SWEPT: &str = "aes128-cbc";
 
-/// Messages in flight of that: each number of the papers' tables, then on to more lanes than they had.
+/// Messages in flight for [`SWEPT`]: each number of the papers' tables, then more lanes than theirs.
 const SWEEP: [usize; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32];
 const QUICK_SWEEP: [usize; 6] = [1, 2, 4, 8, 16, 32];
 
-/// Bytes of messages that have a key each.
+/// Lengths in bytes of messages that each have their own key.
 pub(crate) const KEYED_LENGTHS: [usize; 2] = [64, MAIN_LENGTH];
 
-/// The heat maps: so many messages at once, each of so many bytes.
+/// Heat maps over batches: messages per call, and message lengths in bytes.
 const HEAT_MESSAGES: RangeInclusive<usize> = 1..=32;
 const HEAT_LENGTHS: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 const QUICK_HEAT_LENGTHS: [usize; 3] = [64, 512, 2048];
 
-/// The papers' heat maps: so many messages in flight in the comb's windows.
+/// The papers' heat maps: messages in flight in the comb's windows.
 const HEAT_PARALLELISM: RangeInclusive<usize> = 1..=16;
 const QUICK_HEAT_PARALLELISM: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// Bytes of the messages that go through the chains of multiplications: the papers' lengths.
+/// Message lengths in bytes for the chains of multiplications: the papers' lengths.
 const CHAIN_LENGTHS: [usize; 7] = [128, 256, 512, 1024, 2048, 4096, 8192];
 const QUICK_CHAIN_LENGTHS: [usize; 3] = [128, 1024, 8192];
 
@@ -48,14 +49,14 @@ const QUICK_CHAIN_LENGTHS: [usize; 3] = [128, 1024, 8192];
 const VARIANTS: [&str; 5] =
     ["aes128-ocb3-t64", "aes128-ocb3-t96", "aes128-otr-s", "aes128-elmd-it127", "aes128-elmd-vartag"];
 
-/// How thorough a study is, and so how long it takes.
+/// How thorough a study is, which determines how long it takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effort {
     /// Half a minute.
     Quick,
     /// A minute.
     Minute,
-    /// Every algorithm with every length, key size and cell of the heat maps: 17 to 20 minutes.
+    /// Every algorithm with every length, key size and heat-map cell: 17 to 20 minutes.
     Full,
 }
 
@@ -68,7 +69,7 @@ impl Effort {
         }
     }
 
-    /// The time to divide among all numbers. Setting up, counting instructions and warming up come on top.
+    /// Returns the time to divide among all figures. Set-up, counting instructions and warm-up are extra.
     fn time(self) -> Duration {
         Duration::from_secs(match self {
             Self::Quick => 22,
@@ -77,8 +78,8 @@ impl Effort {
         })
     }
 
-    /// The longest time to spend on one number.
-    fn longest(self) -> Duration {
+    /// Returns the maximum time for one figure.
+    fn max_time(self) -> Duration {
         Duration::from_millis(match self {
             Self::Quick => 25,
             Self::Minute | Self::Full => 500,
@@ -113,7 +114,7 @@ impl Effort {
         }
     }
 
-    /// The lengths of messages in the chains of multiplications.
+    /// Returns the message lengths for the chains of multiplications, in bytes.
     pub(crate) fn chain_lengths(self) -> &'static [usize] {
         match self {
             Self::Quick | Self::Minute => &QUICK_CHAIN_LENGTHS,
@@ -122,28 +123,29 @@ impl Effort {
     }
 }
 
-/// What a study may measure beside sealing, with each algorithm, single messages and batches of all lengths.
+/// An optional part of a study, in addition to sealing single messages and batches of all lengths with each
+/// algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// Opening single messages and batches.
     Opening,
-    /// Batches by each schedule.
+    /// Batches with each schedule.
     Schedules,
     /// Batches on the other backends.
     Backends,
-    /// New keys, and batches under several.
+    /// New keys, and batches under several keys.
     Keys,
-    /// CBC over the number of messages in flight.
+    /// CBC by the number of messages in flight.
     Sweep,
     /// Other libraries.
     Libraries,
-    /// Heat maps over the size of the batch and over the comb's parallelism.
+    /// Heat maps by batch size and by the comb's parallelism.
     HeatMaps,
     /// Multiplication and doubling in GF(2^128).
     Field,
     /// The instructions that a call executes.
     Counts,
-    /// What a batch asks of each unit of the CPU.
+    /// Demand of a batch on each unit of the CPU.
     Units,
 }
 
@@ -161,8 +163,9 @@ impl Part {
         Self::Units,
     ];
 
-    /// All of them for a full study and for files, which hold everything; else those that the tables need.
-    fn wanted(args: &StudyArgs) -> Vec<Self> {
+    /// Returns all parts for a full study and for files, which contain everything; otherwise those that the requested
+    /// tables show.
+    fn requested(args: &StudyArgs) -> Vec<Self> {
         if args.full || args.json.is_some() || args.report.is_some() {
             return Self::ALL.to_vec();
         }
@@ -170,26 +173,26 @@ impl Part {
     }
 }
 
-/// What to measure, from the arguments.
+/// The figures to measure, derived from the arguments.
 pub(crate) struct Plan {
     pub(crate) backend: Backend,
     pub(crate) effort: Effort,
     pub(crate) samples: usize,
     pub(crate) trace: Option<String>,
     pub(crate) workloads: Vec<Workload>,
-    /// The message lengths of a heat map.
+    /// Message lengths of a heat map, in bytes.
     pub(crate) heat_lengths: Vec<usize>,
     parts: Vec<Part>,
     subjects: Vec<Subject>,
 }
 
-/// An algorithm and the other libraries that have it.
+/// An algorithm and the other libraries that implement it.
 struct Subject {
     algorithm: &'static Algorithm,
     peers: Vec<Peer>,
 }
 
-/// One number to measure.
+/// One figure to measure.
 pub(crate) struct Item<'p> {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) direction: Direction,
@@ -197,7 +200,7 @@ pub(crate) struct Item<'p> {
     pub(crate) way: Way<'p>,
 }
 
-/// Who does the work, and how.
+/// The implementation to measure.
 #[derive(Clone, Copy)]
 pub(crate) enum Way<'p> {
     Ours { backend: Backend, schedule: Schedule, keys: usize },
@@ -215,7 +218,7 @@ impl Way<'_> {
         }
     }
 
-    /// Messages in flight.
+    /// Returns the number of messages in flight.
     pub(crate) fn lanes(self) -> usize {
         match self {
             Self::Ours { schedule: Schedule::Single | Schedule::Blocks, .. } | Self::Peer(_) => 1,
@@ -242,7 +245,7 @@ impl Way<'_> {
 impl Plan {
     pub(crate) fn new(args: &StudyArgs) -> Result<Self> {
         let effort = Effort::of(args);
-        let parts = Part::wanted(args);
+        let parts = Part::requested(args);
         let peers = |algorithm: &Algorithm| {
             if parts.contains(&Part::Libraries) {
                 peers(algorithm.id, &vec![0x42; algorithm.key_bytes])
@@ -270,17 +273,17 @@ impl Plan {
         self.parts.contains(&part)
     }
 
-    /// The longest time to spend on one number: an equal share for each.
+    /// Returns the maximum time for one figure: an equal share of the total time.
     pub(crate) fn patience(&self) -> Duration {
-        self.effort.longest().min(self.effort.time() / self.numbers().max(1) as u32)
+        self.effort.max_time().min(self.effort.time() / self.numbers().max(1) as u32)
     }
 
-    /// How many numbers are timed.
+    /// Returns the number of figures to time.
     fn numbers(&self) -> usize {
         self.items().len() + self.cells() + self.key_costs() + self.rooflines() + self.probes()
     }
 
-    /// Cells of all heat maps.
+    /// Returns the number of cells of all heat maps.
     pub(crate) fn cells(&self) -> usize {
         let rows: usize = self.heat_maps().iter().map(|(_, axis)| self.heat_messages(*axis).len()).sum();
         rows * self.heat_lengths.len()
@@ -294,14 +297,14 @@ impl Plan {
         if self.has(Part::Units) { self.subjects.len() } else { 0 }
     }
 
-    /// Numbers that are timed of the CPU alone: instructions and what is made of them.
+    /// Returns the number of figures of the CPU itself: instructions, field operations and bounds.
     fn probes(&self) -> usize {
         let of_field =
             if self.has(Part::Field) { instructions::field_numbers(self.effort.chain_lengths()) } else { 0 };
         self.probed().count() * (instructions::NUMBERS + of_field + self.subjects.len())
     }
 
-    /// The backends whose instructions are measured: those that have their own for AES, and the one that is studied.
+    /// Returns the backends whose instructions are measured: those with AES instructions, and the studied one.
     pub(crate) fn probed(&self) -> impl Iterator<Item = Backend> {
         Backend::available().filter(|backend| has_instructions(*backend) || *backend == self.backend)
     }
@@ -310,20 +313,20 @@ impl Plan {
         self.subjects.iter().map(|subject| subject.algorithm)
     }
 
-    /// The algorithms that get a heat map: those with the papers' key size.
+    /// Returns the algorithms that get a heat map: those with the papers' key size.
     pub(crate) fn heated(&self) -> impl Iterator<Item = &'static Algorithm> {
         self.algorithms().filter(|algorithm| algorithm.cipher_key_bytes == 16)
     }
 
-    /// Those among them that get one over the comb's degrees of parallelism, too: what is sealed block after block, and
-    /// the authenticated modes that the papers draw.
+    /// Returns the algorithms that also get a heat map by the comb's degree of parallelism: chained modes, and the
+    /// authenticated modes for which the papers show one.
     pub(crate) fn combed(&self) -> impl Iterator<Item = &'static Algorithm> {
         let drawn = |id| papers::MODES.iter().any(|paper| paper.id == id && paper.by_length.is_some());
         self.heated()
             .filter(move |algorithm| algorithm.structure.parallel != Parallel::Both || drawn(algorithm.id))
     }
 
-    /// The rows of a heat map.
+    /// Returns the rows of a heat map: numbers of messages.
     pub(crate) fn heat_messages(&self, axis: Axis) -> Vec<usize> {
         match (axis, self.effort) {
             (Axis::Batch, Effort::Full) => HEAT_MESSAGES.collect(),
@@ -333,7 +336,7 @@ impl Plan {
         }
     }
 
-    /// The heat maps, those over batches first.
+    /// Returns the heat maps, those by batch size first.
     pub(crate) fn heat_maps(&self) -> Vec<(&'static Algorithm, Axis)> {
         if self.heat_lengths.is_empty() || !self.has(Part::HeatMaps) {
             return Vec::new();
@@ -342,7 +345,7 @@ impl Plan {
         batches.chain(self.combed().map(|algorithm| (algorithm, Axis::Parallelism))).collect()
     }
 
-    /// Every number to measure, each once.
+    /// Returns every figure to measure, without duplicates.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
         let mut items: Vec<Item<'_>> =
             self.subjects.iter().flat_map(|subject| self.items_of(subject)).collect();
@@ -383,8 +386,8 @@ impl Plan {
                 }
             }
             for other in Backend::available().filter(|other| *other != backend) {
-                let claimed = headlines::compares(algorithm.id, other.name(), workload.lengths);
-                if claimed || is_main && self.has(Part::Backends) {
+                let is_claimed = headlines::compares(algorithm.id, other.name(), workload.lengths);
+                if is_claimed || is_main && self.has(Part::Backends) {
                     add(Direction::Seal, ours(other, Schedule::Auto, 1));
                 }
             }
@@ -405,13 +408,13 @@ impl Plan {
 
 const BOTH: [Direction; 2] = [Direction::Seal, Direction::Open];
 
-/// Whether everything is compared at these lengths: the main one and the realistic ones.
+/// Returns whether everything is compared at these lengths: the main length and the realistic ones.
 pub(crate) fn is_main(lengths: Lengths) -> bool {
     lengths == Lengths::Fixed(MAIN_LENGTH) || !matches!(lengths, Lengths::Fixed(_))
 }
 
-/// The algorithms that `--modes` names, or those that a study of this effort has without it. Only a full study takes
-/// keys longer than 128 bits under names that don't tell a size.
+/// Returns the algorithms that `--modes` names, or the default ones for this effort. A name without a key size stands
+/// for keys longer than 128 bits only in a full study.
 fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<&'static Algorithm>> {
     let is_full = effort == Effort::Full;
     if modes.is_empty() {
@@ -426,12 +429,13 @@ fn chosen_algorithms(modes: &[String], effort: Effort) -> Result<Vec<&'static Al
     Ok(ALGORITHMS.iter().filter(|algorithm| chosen.contains(algorithm.id)).collect())
 }
 
-/// Whether one screen has room for it: each mode once, with AES and keys of 128 bits.
+/// Returns whether the screen shows an algorithm: each mode once, with AES and 128-bit keys.
 fn is_on_screen(algorithm: &Algorithm) -> bool {
     algorithm.cipher == Cipher::Aes && algorithm.cipher_key_bytes == 16 && !VARIANTS.contains(&algorithm.id)
 }
 
-/// The lengths that `--lengths` names, else the papers' and the mix; a capture takes the place of the mix.
+/// Returns the workloads for the lengths that `--lengths` names, or for the default lengths and the mix. A capture
+/// replaces the mix.
 fn workloads(args: &StudyArgs, effort: Effort) -> Result<Vec<Workload>> {
     let mut workloads: Vec<Workload> = Vec::new();
     if args.lengths.is_empty() {
@@ -453,7 +457,7 @@ fn workloads(args: &StudyArgs, effort: Effort) -> Result<Vec<Workload>> {
     Ok(workloads)
 }
 
-/// The lengths that `--lengths` names, else the papers'.
+/// Returns the heat maps' lengths in bytes: those that `--lengths` names, or the default ones.
 fn heat_lengths(args: &StudyArgs, effort: Effort) -> Vec<usize> {
     if args.lengths.is_empty() {
         return effort.heat_lengths().to_vec();
@@ -474,7 +478,7 @@ mod tests {
         Plan::new(args).unwrap()
     }
 
-    /// With everything that a file holds.
+    /// Returns a plan with everything that a file contains.
     fn for_a_file(args: StudyArgs) -> Plan {
         plan(&StudyArgs { json: Some("study.json".into()), ..args })
     }
@@ -487,13 +491,13 @@ mod tests {
         StudyArgs { full: true, ..StudyArgs::default() }
     }
 
-    /// The time that all numbers take together at most, if each takes no more than its share.
+    /// Returns the maximum time for all figures together, in seconds, if each takes at most its share.
     fn seconds(plan: &Plan) -> f64 {
         plan.patience().as_secs_f64() * plan.numbers() as f64
     }
 
     #[test]
-    fn a_study_divides_less_than_a_minute_and_a_quick_one_less_than_half() {
+    fn a_study_takes_less_than_a_minute_and_a_quick_one_less_than_half() {
         for plan in [plan(&StudyArgs::default()), for_a_file(StudyArgs::default())] {
             assert!((30.0..45.0).contains(&seconds(&plan)), "{} s", seconds(&plan));
         }
@@ -504,18 +508,18 @@ mod tests {
     }
 
     #[test]
-    fn a_study_seals_each_mode_singly_and_in_batches_of_every_length_and_no_more() {
+    fn a_study_only_seals_each_mode_singly_and_in_batches_of_every_length() {
         let plan = plan(&StudyArgs::default());
         let (modes, lengths) = (plan.algorithms().count(), LENGTHS.len() + 1);
         assert_eq!(modes, 29);
-        let claimed = Backend::available().filter(|b| b.name() == "aesni" && *b != plan.backend).count();
-        assert_eq!(plan.items().len(), 2 * modes * lengths + claimed);
+        let for_claims = Backend::available().filter(|b| b.name() == "aesni" && *b != plan.backend).count();
+        assert_eq!(plan.items().len(), 2 * modes * lengths + for_claims);
         assert_eq!((plan.cells(), plan.key_costs(), plan.rooflines()), (0, 0, 0));
         assert!(plan.items().iter().all(|item| item.direction == Direction::Seal));
     }
 
     #[test]
-    fn a_full_study_has_every_algorithm_and_a_whole_heat_map_of_each_with_128_bits() {
+    fn a_full_study_has_every_algorithm_and_a_full_heat_map_for_each_128_bit_key() {
         let plan = plan(&full());
         assert_eq!(plan.algorithms().count(), ALGORITHMS.len());
         let cells = |count: usize, rows: usize| count * rows * HEAT_LENGTHS.len();
@@ -524,7 +528,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_study_has_the_fewest_numbers() {
+    fn a_quick_study_has_the_fewest_figures() {
         for (quick, minute, full) in [
             (plan(&quick()), plan(&StudyArgs::default()), plan(&full())),
             (for_a_file(quick()), for_a_file(StudyArgs::default()), for_a_file(full())),
@@ -536,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_add_what_they_need_and_nothing_else() {
+    fn tables_add_only_the_parts_that_they_show() {
         let with = |table| plan(&StudyArgs { tables: vec![table], ..quick() });
         let keys = with(Name::Keys);
         assert!(keys.has(Part::Keys) && !keys.has(Part::HeatMaps));
@@ -552,7 +556,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_takes_longer_keys_with_it_in_a_full_study_only() {
+    fn a_name_stands_for_longer_keys_only_in_a_full_study() {
         let sizes = |args: StudyArgs, name: &str| -> Vec<usize> {
             let plan = plan(&StudyArgs { modes: vec![name.to_owned()], ..args });
             plan.algorithms().map(|algorithm| algorithm.cipher_key_bytes).collect()

@@ -1,6 +1,6 @@
-//! The report: one HTML file that needs nothing else, drawn from the same results that `--json` writes.
+//! The report: one self-contained HTML file, drawn from the results that `--json` writes.
 
-use super::beside;
+use super::comparison;
 use super::papers;
 use super::results::Study;
 use super::roofline;
@@ -11,10 +11,10 @@ use serde_json::json;
 
 const PAGE: &str = include_str!("report.html");
 
-/// Where the page expects its data.
-const PLACE: &str = "\"DATA\"";
+/// Placeholder for the data in the page.
+const PLACEHOLDER: &str = "\"DATA\"";
 
-/// The page with the study in it, the papers' figures, and the tables that the terminal has of both.
+/// Returns the page with the study, the papers' figures, and the tables that compare both.
 pub(crate) fn html(study: &Study) -> Result<String> {
     let algorithms: Vec<_> = ALGORITHMS
         .iter()
@@ -28,7 +28,7 @@ pub(crate) fn html(study: &Study) -> Result<String> {
         })
         .collect();
     let tables: Vec<Table> =
-        beside::tables(study).into_iter().filter(|table| !table.rows.is_empty()).collect();
+        comparison::tables(study).into_iter().filter(|table| !table.rows.is_empty()).collect();
     let data = serde_json::to_string(&json!({
         "study": study,
         "algorithms": algorithms,
@@ -40,6 +40,6 @@ pub(crate) fn html(study: &Study) -> Result<String> {
         "tables": tables,
         "units": roofline::table(study),
     }))?;
-    // A script element ends at "</", wherever it stands.
-    Ok(PAGE.replacen(PLACE, &data.replace("</", "<\\/"), 1))
+    // A script element ends at "</", even within a string.
+    Ok(PAGE.replacen(PLACEHOLDER, &data.replace("</", "<\\/"), 1))
 }

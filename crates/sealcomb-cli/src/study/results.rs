@@ -1,10 +1,10 @@
-//! What a study found, as `--json` writes it.
+//! Results of a study, in the form that `--json` writes.
 
 use super::units::{Rate, Unit};
 use super::workload::Lengths;
 use serde::Serialize;
 
-/// All of a study.
+/// All results of a study.
 #[derive(Serialize, Debug)]
 pub(crate) struct Study {
     pub(crate) schema: &'static str,
@@ -16,59 +16,59 @@ pub(crate) struct Study {
     pub(crate) instructions: Vec<Instruction>,
     pub(crate) field: Vec<FieldOperation>,
     pub(crate) chains: Vec<MultiplicationChain>,
-    /// Over batches.
+    /// Heat maps by batch size.
     pub(crate) heat: Vec<HeatMap>,
-    /// Over the comb's degrees of parallelism.
+    /// Heat maps by the comb's degree of parallelism.
     pub(crate) comb_heat: Vec<HeatMap>,
     pub(crate) instruction_counts: Vec<InstructionCount>,
-    /// How often this study's backend can ask for each unit in a cycle.
+    /// Maximum uses of each unit per cycle on this study's backend.
     pub(crate) unit_rates: Vec<Rate>,
     pub(crate) rooflines: Vec<Roofline>,
     pub(crate) headlines: Vec<Headline>,
 }
 
-/// The CPU and what it can do at most.
+/// The CPU and its maximum rates.
 #[derive(Serialize, Debug)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,
     pub(crate) backend: &'static str,
-    /// Where the cycles come from: `perf` or `calibrated`.
+    /// Source of the cycle counts: `perf` or `calibrated`.
     pub(crate) cycles: &'static str,
-    /// AES rounds of one block that can start in a cycle.
+    /// AES rounds of one block that can start per cycle.
     pub(crate) aes_rounds_per_cycle: f64,
-    /// Carry-less 64-bit products that can start in a cycle.
+    /// Carry-less 64-bit products that can start per cycle.
     pub(crate) clmul_per_cycle: f64,
 }
 
-/// How it was measured.
+/// Conditions of the measurement.
 #[derive(Serialize, Debug)]
 pub(crate) struct Conditions {
-    /// When it began, in UTC, as ISO 8601 writes it.
+    /// Start of the study in UTC, in ISO 8601 format.
     pub(crate) date: String,
     pub(crate) version: &'static str,
-    /// What the command was built from; `-dirty` follows it if files had changed since. None outside a git repository.
+    /// Commit of the build, followed by `-dirty` if files had been modified. `None` outside a git repository.
     pub(crate) commit: Option<&'static str>,
-    /// The release of the operating system's kernel.
+    /// Release of the operating system's kernel.
     pub(crate) kernel: Option<String>,
-    /// What built it.
+    /// Compiler of the build.
     pub(crate) compiler: Option<&'static str>,
-    /// What chooses the CPU's frequency, where the kernel tells.
+    /// CPU frequency governor, if the kernel reports it.
     pub(crate) governor: Option<String>,
-    /// Processes that ran or waited to run in the minute before, on average.
+    /// Load average of the preceding minute.
     pub(crate) load: Option<f64>,
     pub(crate) quick: bool,
     pub(crate) samples: usize,
     pub(crate) aad_bytes: usize,
-    /// The capture whose packet lengths the results named `trace` have.
+    /// The capture that provided the packet lengths of the results named `trace`.
     pub(crate) trace: Option<String>,
 }
 
-/// One algorithm measured one way.
+/// A measurement of one algorithm.
 #[derive(Serialize, Clone, Debug)]
 pub(crate) struct Measurement {
     pub(crate) algorithm: &'static str,
     pub(crate) direction: Direction,
-    /// A backend of sealcomb, or `peer:` and another library with its version.
+    /// A backend of sealcomb, or `peer:` followed by another library and its version.
     pub(crate) backend: String,
     pub(crate) schedule: ScheduleName,
     pub(crate) lengths: Lengths,
@@ -79,12 +79,12 @@ pub(crate) struct Measurement {
     pub(crate) cpb: f64,
     pub(crate) cpb_q1: f64,
     pub(crate) cpb_q3: f64,
-    /// None for a cipher without instructions of its own.
+    /// `None` for ciphers without CPU instructions.
     pub(crate) bound_cpb: Option<f64>,
     pub(crate) fraction_of_bound: Option<f64>,
 }
 
-/// Which way messages go.
+/// Direction of an operation.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
@@ -92,7 +92,7 @@ pub(crate) enum Direction {
     Open,
 }
 
-/// How a batch was scheduled.
+/// Schedule of a batch.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ScheduleName {
@@ -103,7 +103,7 @@ pub(crate) enum ScheduleName {
     Blocks,
 }
 
-/// What batches of one algorithm cost on this study's backend: so much a message and so much a byte, neither below zero.
+/// Cost of one algorithm on this study's backend, as a constant per message and per byte. Neither is negative.
 #[derive(Serialize, Debug)]
 pub(crate) struct Cost {
     pub(crate) algorithm: &'static str,
@@ -111,17 +111,17 @@ pub(crate) struct Cost {
     pub(crate) schedule: ScheduleName,
     pub(crate) cycles_per_message: f64,
     pub(crate) cycles_per_byte: f64,
-    /// The part of its cost by which the length that fits worst differs from that.
+    /// Maximum relative error of this line over the measured lengths.
     pub(crate) off_by: f64,
 }
 
-/// What keys of one algorithm cost on this study's backend, in cycles, with their end.
+/// Cost of one algorithm's keys on this study's backend, in cycles, including dropping them.
 #[derive(Serialize, Debug)]
 pub(crate) struct KeyCost {
     pub(crate) algorithm: &'static str,
-    /// Of a new key.
+    /// Cycles for a new key.
     pub(crate) new: f64,
-    /// Of a message and a new key for it, with the bytes of the message.
+    /// Message lengths in bytes, each with the cycles for a new key and one message.
     pub(crate) with_message: Vec<(usize, f64)>,
 }
 
@@ -132,9 +132,9 @@ pub(crate) struct Instruction {
     pub(crate) operation: &'static str,
     /// Cycles from operand to result.
     pub(crate) latency: f64,
-    /// Cycles from one instruction to the next that does not depend on it.
+    /// Cycles from one instruction to the next independent one.
     pub(crate) inverse_throughput: f64,
-    /// 16-byte blocks (64-bit products) that are begun in a cycle.
+    /// 16-byte blocks (or 64-bit products) started per cycle.
     pub(crate) blocks_per_cycle: f64,
 }
 
@@ -145,52 +145,55 @@ pub(crate) struct FieldOperation {
     pub(crate) operation: &'static str,
     /// Whether it takes the same time for every operand.
     pub(crate) constant_time: bool,
-    /// When each operation needs the result of the one before.
+    /// Cycles if each operation depends on the previous one.
     pub(crate) chained: f64,
-    /// When they are independent, per element.
+    /// Cycles per element if the operations are independent.
     pub(crate) independent: f64,
 }
 
-/// A mode with a chain of multiplications, by one method, in cycles per byte.
+/// Cost of a mode with a chain of multiplications, with one multiplication method, in cycles per byte.
 #[derive(Serialize, Debug)]
 pub(crate) struct MultiplicationChain {
     pub(crate) backend: &'static str,
     pub(crate) mode: &'static str,
     pub(crate) method: &'static str,
-    /// In one register, of a message without end.
+    /// One register, message of unbounded length.
     pub(crate) single: f64,
-    /// In eight registers side by side.
+    /// Eight registers side by side, messages of unbounded length.
     pub(crate) batched: f64,
-    /// The same for whole messages of these lengths, one after the other.
+    /// Message lengths in bytes of the following figures.
     pub(crate) lengths: Vec<usize>,
+    /// One register, messages of each length one after the other.
     pub(crate) single_by_length: Vec<f64>,
+    /// Eight registers side by side, messages of each length one after the other.
     pub(crate) batched_by_length: Vec<f64>,
 }
 
-/// What sealing costs by a number of messages, and by their length.
+/// Cost of sealing by the number of messages and by their length.
 #[derive(Serialize, Debug)]
 pub(crate) struct HeatMap {
     pub(crate) algorithm: &'static str,
     pub(crate) backend: &'static str,
     pub(crate) axis: Axis,
-    /// So many messages for each row.
+    /// Number of messages for each row.
     pub(crate) messages: Vec<usize>,
+    /// Message length in bytes for each column.
     pub(crate) lengths: Vec<usize>,
-    /// Cycles per byte, a row for each number of messages.
+    /// Cycles per byte, one row per number of messages.
     pub(crate) cpb: Vec<Vec<f64>>,
 }
 
-/// Which number of messages a heat map is over.
+/// The quantity of a heat map's rows.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Axis {
-    /// Messages that are handed over at once.
+    /// Messages per call.
     Batch,
-    /// Messages in flight in the comb's windows: the papers' degree of parallelism. The batch is as large as everywhere.
+    /// Messages in flight in the comb's windows: the papers' degree of parallelism. The batch size is the usual one.
     Parallelism,
 }
 
-/// What a call that seals one message takes.
+/// Instructions of a call that seals one message.
 #[derive(Serialize, Debug)]
 pub(crate) struct InstructionCount {
     pub(crate) algorithm: &'static str,
@@ -199,57 +202,57 @@ pub(crate) struct InstructionCount {
     pub(crate) instructions: u64,
 }
 
-/// What a batch asks of each unit of the CPU, beside what it takes, on this study's backend. The call alone: its jobs are
-/// made before.
+/// Demand of a batch on each unit of the CPU, and its measured time, on this study's backend. Excludes job
+/// construction.
 #[derive(Serialize, Debug)]
 pub(crate) struct Roofline {
     pub(crate) algorithm: &'static str,
     pub(crate) messages: usize,
-    /// Of each message.
+    /// Size of each message in bytes.
     pub(crate) bytes: usize,
-    /// Cycles for each 16 bytes that were measured.
+    /// Measured cycles per 16 bytes.
     pub(crate) cycles: f64,
-    /// Empty where no process may trace another.
-    pub(crate) units: Vec<Asked>,
+    /// Demand on each unit; empty if tracing is not possible.
+    pub(crate) units: Vec<UnitDemand>,
 }
 
-/// What is asked of a unit for each 16 bytes.
+/// Demand on a unit per 16 bytes.
 #[derive(Serialize, Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct UnitDemand {
     pub(crate) unit: Unit,
-    /// How often, at any width.
+    /// Uses of the unit, at any width.
     pub(crate) times: f64,
-    /// In how many lanes of 16 bytes.
+    /// Uses of the unit, in lanes of 16 bytes.
     pub(crate) lanes: f64,
-    /// The cycles that it takes at least.
+    /// Minimum cycles that the unit takes.
     pub(crate) cycles: f64,
 }
 
 impl Roofline {
-    /// The unit that takes the most cycles.
-    pub(crate) fn full(&self) -> Option<&Asked> {
+    /// Returns the unit that takes the most cycles.
+    pub(crate) fn bottleneck(&self) -> Option<&UnitDemand> {
         self.units.iter().max_by(|a, b| a.cycles.total_cmp(&b.cycles))
     }
 }
 
-/// Something that a paper says first or last, and whether it holds on this CPU.
+/// A paper's claim and whether it holds on this CPU.
 #[derive(Serialize, Debug)]
 pub(crate) struct Headline {
     pub(crate) claim: &'static str,
     /// The paper's year: 2014, 2015 or 2018.
     pub(crate) paper: u32,
     pub(crate) holds: bool,
-    /// What was measured for it: two numbers of which the first is to be so many times the second, or one that is to be
-    /// near the paper's. Where the claim is about several algorithms or lengths, those that speak against it most.
+    /// The measured numbers that decide: two whose ratio is claimed, or one that should be close to the paper's. If
+    /// the claim is about several algorithms or lengths, those that contradict it most.
     pub(crate) numbers: Vec<Number>,
-    /// The paper's own, with its own worst case.
+    /// The paper's own numbers, with its own worst case.
     pub(crate) papers: Vec<Number>,
 }
 
-/// A number that a claim stands on.
+/// A number that decides a claim.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub(crate) struct Number {
-    /// None for a bound that is no algorithm's.
+    /// `None` for a bound that belongs to no algorithm.
     pub(crate) algorithm: Option<&'static str>,
     pub(crate) backend: Option<&'static str>,
     pub(crate) schedule: Option<ScheduleName>,
@@ -258,25 +261,25 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// A bound that is no algorithm's.
+    /// Returns a bound that belongs to no algorithm.
     pub(crate) fn bound(cpb: f64) -> Self {
         Self { algorithm: None, backend: None, schedule: None, lengths: None, cpb }
     }
 }
 
 impl Study {
-    /// What an algorithm's messages cost, if they were measured at two lengths or more.
+    /// Returns the cost of an algorithm's messages, if they were measured at two or more lengths.
     pub(crate) fn cost(
         &self,
         algorithm: &str,
         direction: Direction,
         schedule: ScheduleName,
     ) -> Option<&Cost> {
-        let asked = (algorithm, direction, schedule);
-        self.costs.iter().find(|cost| (cost.algorithm, cost.direction, cost.schedule) == asked)
+        let wanted = (algorithm, direction, schedule);
+        self.costs.iter().find(|cost| (cost.algorithm, cost.direction, cost.schedule) == wanted)
     }
 
-    /// The result of one key on this study's backend, if it was measured.
+    /// Returns the result for one key on this study's backend, if it was measured.
     pub(crate) fn find(
         &self,
         algorithm: &str,
@@ -290,12 +293,12 @@ impl Study {
         })
     }
 
-    /// The results on one backend or peer.
+    /// Returns the results on one backend or peer.
     pub(crate) fn on(&self, backend: &str) -> impl Iterator<Item = &Measurement> {
         self.results.iter().filter(move |m| m.backend == backend)
     }
 
-    /// The lengths that were measured, in their order.
+    /// Returns the measured lengths in their order.
     pub(crate) fn lengths(&self) -> Vec<Lengths> {
         let mut all: Vec<Lengths> = Vec::new();
         for measurement in &self.results {
@@ -306,7 +309,7 @@ impl Study {
         all
     }
 
-    /// The algorithms that were measured, in the order of the catalog.
+    /// Returns the measured algorithms in the order of the catalog.
     pub(crate) fn algorithms(&self) -> Vec<&'static str> {
         let mut ids: Vec<&str> = Vec::new();
         for measurement in &self.results {

@@ -1,23 +1,25 @@
-//! A roofline for each algorithm: what a batch asks of each unit of the CPU, and so which of them is full first.
+//! A roofline for each algorithm: the demand of a batch on each unit of the CPU, and the unit that is the bottleneck.
 
 use super::bench::{self, Bench};
 use super::counting;
 use super::instructions::{TIMES, has_instructions, rate};
-use super::results::{Asked, Instruction, Roofline, Study};
+use super::results::{Instruction, Roofline, Study, UnitDemand};
 use super::table::{Table, table as table_of};
 use super::units::{BLOCK, Demand, Rate, Unit, WIDTHS, cycles};
 use sealcomb::probe::{self, Access};
 use sealcomb::{Algorithm, Backend, Cipher};
 
-/// The batch: all lanes of every backend are taken, blocks outnumber what begins and ends a message, and yet its
-/// instructions are stepped through in a fraction of a second.
+/// Messages in the traced batch: enough to fill all lanes of every backend.
 const MESSAGES: usize = 32;
+
+/// Size of each message in bytes: large enough for blocks to dominate the beginning and end of a message, and small
+/// enough to trace the batch in a fraction of a second.
 const BYTES: usize = 1024;
 
-/// How often a backend, and those with narrower registers, can ask for each unit in a cycle.
+/// Measures the maximum uses of each unit per cycle on a backend and on those with narrower registers.
 pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruction]) -> Vec<Rate> {
     let word = WIDTHS[0];
-    // Each time, 64 registers or more go between memory and the CPU.
+    // Each iteration loads or stores at least 64 registers.
     let times = TIMES / 64;
     let mut rates = Vec::new();
     let mut add = |unit, bytes, per_cycle| rates.push(Rate { unit, bytes, per_cycle });
@@ -44,8 +46,8 @@ pub(crate) fn rates(bench: &mut Bench, backend: Backend, instructions: &[Instruc
     rates
 }
 
-/// The rooflines of algorithms on a backend. None without the CPU's own AES, as with the bounds: there, blocks are not made
-/// of rounds.
+/// Returns the rooflines of algorithms on a backend. Omits algorithms that do not use AES instructions, for which
+/// there is no bound either: software AES has no separate rounds.
 pub(crate) fn of_all(
     bench: &mut Bench,
     backend: Backend,
@@ -62,7 +64,7 @@ pub(crate) fn of_all(
         .collect()
 }
 
-/// The roofline of an algorithm, of which is known what a batch asks for, or is not.
+/// Measures a batch and combines it with its demand, if that is known.
 fn of(
     bench: &mut Bench,
     backend: Backend,
@@ -76,7 +78,7 @@ fn of(
     let measured =
         bench::sealing(&keys, bytes, MESSAGES, |seal| bench.clock.measure(bench.samples, seal).median);
     let units = demand.iter().flat_map(|demand| {
-        Unit::ALL.map(|unit| Asked {
+        Unit::ALL.map(|unit| UnitDemand {
             unit,
             times: demand.times(unit) as f64 / blocks,
             lanes: demand.lanes(unit) as f64 / blocks,
@@ -92,30 +94,35 @@ fn of(
     }
 }
 
-/// A row an algorithm: the cycles a block that each unit asks for, which of them is the most, and what was measured.
+/// Returns a table with one row per algorithm: the cycles per block that each unit needs, the bottleneck, and the
+/// measured cycles.
 pub(crate) fn table(study: &Study) -> Table {
     let rows = study.rooflines.iter().map(|roofline| {
-        let asked = |unit| roofline.units.iter().find(|asked| asked.unit == unit);
+        let demand = |unit| roofline.units.iter().find(|demand| demand.unit == unit);
         let mut row = vec![roofline.algorithm.to_owned()];
-        row.extend(Unit::ALL.map(|unit| asked(unit).map_or_else(String::new, |asked| digits(asked.cycles))));
-        let full = roofline.full();
-        row.push(full.map_or_else(String::new, |full| full.unit.name().to_owned()));
+        row.extend(
+            Unit::ALL.map(|unit| demand(unit).map_or_else(String::new, |demand| digits(demand.cycles))),
+        );
+        let bottleneck = roofline.bottleneck();
+        row.push(bottleneck.map_or_else(String::new, |demand| demand.unit.name().to_owned()));
         row.push(digits(roofline.cycles));
-        row.push(full.map_or_else(String::new, |full| format!("{:.2}", full.cycles / roofline.cycles)));
+        row.push(
+            bottleneck.map_or_else(String::new, |demand| format!("{:.2}", demand.cycles / roofline.cycles)),
+        );
         row
     });
     let mut header = vec!["algorithm".to_owned()];
     header.extend(Unit::ALL.map(|unit| unit.name().replace(' ', "\n")));
-    header.extend(["full", "measured", "of it"].map(str::to_owned));
+    header.extend(["bottleneck", "measured", "fraction"].map(str::to_owned));
     let note = if study.rooflines.iter().all(|roofline| roofline.units.is_empty()) {
-        "Instructions are counted where one process may trace another, on x86-64 with Linux; here none could."
+        "Instructions were not counted: that requires x86-64 Linux and permission to trace another process."
             .to_owned()
     } else {
         format!("{NOTE}\n{}", per_cycle(study))
     };
     table_of(
         &format!(
-            "What each unit is asked for: cycles a block at least, sealing {MESSAGES} messages of {BYTES} bytes"
+            "Demand on each unit: minimum cycles per block, sealing {MESSAGES} messages of {BYTES} bytes"
         ),
         &header,
         rows,
@@ -124,18 +131,18 @@ pub(crate) fn table(study: &Study) -> Table {
 }
 
 const NOTE: &str = "\
-From the instructions of a call, each of which was looked at, and from what this CPU does of each kind in a\n\
-cycle. Vector: all computing in vector registers, with rounds, products and shuffles. Full: the unit that asks\n\
-for the most cycles; of it: that, over what was measured.";
+Derived from every instruction of a call and from the measured rate of each kind on this CPU. Vector: all computation\n\
+in vector registers, including rounds, products and shuffles. Bottleneck: the unit that needs the most cycles;\n\
+fraction: its cycles over the measured ones.";
 
-/// What the rates are, for the registers of this study's backend and for words.
+/// Formats the rate of each unit for its widest registers, or for words.
 fn per_cycle(study: &Study) -> String {
     let units = Unit::ALL.map(|unit| {
         let of_unit = study.unit_rates.iter().filter(|rate| rate.unit == unit);
         let widest = of_unit.max_by_key(|rate| rate.bytes);
         widest.map_or_else(String::new, |rate| format!("{} {:.1}", unit.name(), rate.per_cycle))
     });
-    format!("In a cycle, of the widest registers:\n{}.", units.join(", "))
+    format!("Per cycle, with the widest registers:\n{}.", units.join(", "))
 }
 
 fn digits(cycles: f64) -> String {

@@ -9,35 +9,37 @@ use sealcomb::Algorithm;
 use std::fmt::Write;
 use std::thread;
 
-/// Columns of a terminal that the screen is made for.
+/// Width of the screen in columns.
 const WIDTH: usize = 118;
 
-/// Between two columns of a grid, and between its halves.
+/// Space between two columns of a grid.
 const GAP: &str = "  ";
+
+/// Space between the two halves of a grid.
 const GUTTER: &str = "    ";
 
-/// Rows from which on a grid is worth two halves.
-const MANY_ROWS: usize = 8;
+/// Minimum number of rows of a grid with two halves.
+const MIN_ROWS_OF_HALVES: usize = 8;
 
-/// What most algorithms' ids begin with; on the screen it says nothing.
-const USUAL: &str = "aes128-";
+/// Prefix of most algorithms' ids, which the screen omits.
+const USUAL_PREFIX: &str = "aes128-";
 
-/// Load per core from which on other processes disturb the measurement.
-const BUSY: f64 = 0.5;
+/// Load per core above which other processes disturb the measurement.
+const MAX_LOAD: f64 = 0.5;
 
 const MORE: &str = "
 More:
-  --tables all|NAME,...  the tables behind this screen; `sealcomb study --help` lists their names
+  --tables all|NAME,...  detailed tables; `sealcomb study --help` lists their names
   --report FILE.html     curves and heat maps
-  --full                 every key size, length and cell of the heat maps, in 17 to 20 minutes
+  --full                 every key size, length and heat-map cell; takes 17 to 20 minutes
 ";
 
-/// All of it.
+/// Returns the whole screen.
 pub(crate) fn text(study: &Study) -> String {
     [&conditions(study), &claims(study), &modes(study), MORE].concat()
 }
 
-/// The machine, and when and how it was measured.
+/// Returns the lines about the machine and the conditions of the measurement.
 pub(crate) fn conditions(study: &Study) -> String {
     let (machine, conditions) = (&study.machine, &study.conditions);
     let mut lines = vec![format!("{}, backend {}", machine.cpu, machine.backend)];
@@ -51,7 +53,7 @@ pub(crate) fn conditions(study: &Study) -> String {
         .collect();
     lines.push(instructions.join("; "));
     lines.push(format!(
-        "per cycle: {:.2} AES rounds of a block, {:.2} carry-less products; cycles: {}; median of {} timings",
+        "per cycle: {:.2} AES block rounds, {:.2} carry-less products; cycle counts: {}; median of {} timings",
         machine.aes_rounds_per_cycle, machine.clmul_per_cycle, machine.cycles, conditions.samples
     ));
     let commit = conditions.commit.map(|commit| format!(" ({commit})"));
@@ -64,20 +66,21 @@ pub(crate) fn conditions(study: &Study) -> String {
     ];
     lines.push(parts.into_iter().flatten().collect::<Vec<_>>().join(", "));
     let cores = thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-    if let Some(load) = conditions.load.filter(|load| *load > BUSY * cores) {
+    if let Some(load) = conditions.load.filter(|load| *load > MAX_LOAD * cores) {
         lines.push(format!(
-            "warning: other processes keep this machine busy (load {load:.2}): figures are noisy"
+            "warning: load {load:.2}; other processes make the figures noisy, repeat the study on an idle machine"
         ));
     }
     lines.join("\n") + "\n"
 }
 
-/// The instructions that modes are made of.
+/// The instructions that the screen shows.
 const SHOWN: [&str; 2] = ["aesenc", "pclmulqdq"];
 
 const WRITABLE: &str = "strings take any text";
 
-/// What each mode costs: by the line through all lengths in bytes, if there are several, and at one length.
+/// Returns the grid of modes: the best-fit line through all fixed lengths, if there are several, and the cost at one
+/// length.
 fn modes(study: &Study) -> String {
     let lengths = study.lengths();
     let compared = compared(&lengths);
@@ -88,16 +91,16 @@ fn modes(study: &Study) -> String {
         study.algorithms().into_iter().filter_map(|id| row(study, id, &shown, compared, has_costs)).collect();
     let costs = if has_costs { ": cycles per message + cycles per byte" } else { "" };
     format!(
-        "\nSealing{costs}; at {}: cycles per byte, gain of batches, fraction of bound\n{}",
+        "\nSealing{costs}; at {}: cycles per byte, batch gain, fraction of bound\n{}",
         shown.iter().map(|lengths| caption(*lengths)).collect::<Vec<_>>().join(", "),
         grid(&header, &rows)
     )
 }
 
-/// The length whose figures say most: that of the user's own packets, else that of the papers.
+/// Returns the length to compare at: that of the user's packets if there is a capture, otherwise that of the papers.
 fn compared(lengths: &[Lengths]) -> Lengths {
     let main = lengths.iter().rev().find(|lengths| is_main(**lengths) && **lengths != Lengths::Mix);
-    *main.or(lengths.last()).expect("a study has lengths")
+    *main.or(lengths.last()).expect("a study has at least one length")
 }
 
 fn header(shown: &[Lengths], has_costs: bool) -> Vec<String> {
@@ -115,7 +118,7 @@ fn header(shown: &[Lengths], has_costs: bool) -> Vec<String> {
     header
 }
 
-/// The algorithm's figures in the order of [`header`].
+/// Returns an algorithm's figures in the order of [`header`], or `None` if one was not measured.
 fn row(
     study: &Study,
     id: &str,
@@ -124,7 +127,7 @@ fn row(
     has_costs: bool,
 ) -> Option<Vec<String>> {
     let sealed = |schedule, lengths| study.find(id, Direction::Seal, schedule, lengths);
-    let mut row = vec![id.strip_prefix(USUAL).unwrap_or(id).to_owned()];
+    let mut row = vec![id.strip_prefix(USUAL_PREFIX).unwrap_or(id).to_owned()];
     if has_costs {
         for schedule in [ScheduleName::Single, ScheduleName::Auto] {
             let cost = study.cost(id, Direction::Seal, schedule)?;
@@ -151,7 +154,7 @@ fn caption(lengths: Lengths) -> String {
     }
 }
 
-/// What the papers say and what was measured for it, a line each.
+/// Returns one line per claim of the papers, with the measured figures.
 fn claims(study: &Study) -> String {
     let headlines = &study.headlines;
     if headlines.is_empty() {
@@ -159,7 +162,7 @@ fn claims(study: &Study) -> String {
     }
     let widest = headlines.iter().map(|headline| headline.claim.chars().count()).max().unwrap_or_default();
     let mut text = format!(
-        "\nClaims of the papers: {} of {} hold here (cycles per byte, batches of {BATCH})\n",
+        "\nClaims of the papers: {} of {} hold on this CPU (cycles per byte, batches of {BATCH})\n",
         headlines.iter().filter(|headline| headline.holds).count(),
         headlines.len()
     );
@@ -171,7 +174,7 @@ fn claims(study: &Study) -> String {
     text
 }
 
-/// The numbers that decide a claim, and their length.
+/// Formats the numbers that decide a claim, and their message length.
 fn figures(headline: &Headline) -> String {
     let named = |number: &Number| format!("{} {}", name(number), digits(number.cpb));
     let figures = match &headline.numbers[..] {
@@ -184,7 +187,7 @@ fn figures(headline: &Headline) -> String {
     figures + &lengths.map_or_else(String::new, |lengths| format!(" at {lengths}"))
 }
 
-/// What the papers call the algorithm.
+/// Returns the papers' name of the algorithm.
 fn name(number: &Number) -> &'static str {
     let id = number.algorithm.unwrap_or("bound");
     let theirs = papers::MODES.iter().find(|paper| paper.id == id).map(|paper| paper.name);
@@ -195,7 +198,7 @@ fn gain(single: f64, batch: f64) -> String {
     format!("×{:.1}", single / batch)
 }
 
-/// Three digits or more.
+/// Formats a value with at least three significant digits.
 fn digits(value: f64) -> String {
     match value {
         ..1.0 => format!("{value:.3}"),
@@ -204,7 +207,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Rows under a header, in two halves side by side if there are many and both fit.
+/// Formats rows below a header, in two halves side by side if there are many rows and both halves fit.
 fn grid(header: &[String], rows: &[Vec<String>]) -> String {
     let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
     let widths: Vec<usize> = (0..header.len())
@@ -218,7 +221,7 @@ fn grid(header: &[String], rows: &[Vec<String>]) -> String {
         cells.collect::<Vec<_>>().join(GAP)
     };
     let width = widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1);
-    let halves = if rows.len() >= MANY_ROWS && 2 * width + GUTTER.len() <= WIDTH { 2 } else { 1 };
+    let halves = if rows.len() >= MIN_ROWS_OF_HALVES && 2 * width + GUTTER.len() <= WIDTH { 2 } else { 1 };
     let height = rows.len().div_ceil(halves);
     let mut text = vec![line(header); halves].join(GUTTER) + "\n";
     for i in 0..height {
@@ -242,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_stand_under_one_another() {
+    fn few_rows_form_one_column() {
         let text = grid(&header(), &rows(2));
         assert_eq!(text, "mode    single\nmode-1     1.0\nmode-2     2.0\n");
     }
 
     #[test]
-    fn many_rows_stand_in_two_halves() {
+    fn many_rows_form_two_halves() {
         let text = grid(&header(), &rows(9));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 1 + 5);
@@ -257,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn halves_that_do_not_fit_stand_under_one_another() {
+    fn halves_that_do_not_fit_form_one_column() {
         let wide: Vec<Vec<String>> =
             rows(9).into_iter().map(|row| vec![row[0].repeat(9), row[1].clone()]).collect();
         assert_eq!(grid(&header(), &wide).lines().count(), 1 + 9);
     }
 
     #[test]
-    fn the_capture_says_most_then_the_papers_length() {
+    fn a_capture_is_compared_first_then_the_papers_length() {
         let (fixed, mix, trace) = (Lengths::Fixed, Lengths::Mix, Lengths::Trace);
         assert_eq!(compared(&[fixed(64), fixed(MAIN_LENGTH), trace]), trace);
         assert_eq!(compared(&[fixed(64), fixed(MAIN_LENGTH), fixed(8192), mix]), fixed(MAIN_LENGTH));

@@ -1,15 +1,16 @@
-//! Goes through the instructions of a child process between its two stops:
+//! Traces the instructions of a child process between its two stops:
 //!
 //! ```text
 //! until the child's second stop:
-//!     decode what follows, up to the first instruction that may lead elsewhere
-//!     put a breakpoint in its place, let the child go on, and take the breakpoint away again
-//!     let the child execute that one
+//!     decode instructions up to the first one that may branch
+//!     set a breakpoint there, continue the child, and remove the breakpoint
+//!     single-step that instruction
 //! ```
 //!
-//! To stop after each instruction would give the same, but a stop takes microseconds, and on a virtual machine tens of them.
+//! Single-stepping every instruction would give the same result, but a stop takes microseconds, and tens of
+//! microseconds on a virtual machine.
 
-use super::decoding::{Decoded, LONGEST};
+use super::decoding::{Decoded, MAX_INSTRUCTION_BYTES};
 use super::units::Demand;
 use nix::sys::ptrace;
 use nix::sys::signal::{Signal, raise};
@@ -22,13 +23,13 @@ use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
-/// More than any call here takes: a child that goes on for longer has gone astray.
-const MOST: u64 = 1_000_000;
+/// More than any traced call executes. A child that exceeds this limit has left the call.
+const MAX_INSTRUCTIONS: u64 = 1_000_000;
 
 /// `int3`.
 const BREAKPOINT: u8 = 0xcc;
 
-/// What one call asks for that seals messages.
+/// Returns the demand of one call that seals `messages` messages of `bytes` bytes, or `None` if it cannot be traced.
 pub(super) fn demand(algorithm: &str, backend: &str, bytes: usize, messages: usize) -> Option<Demand> {
     let mut child = Command::new(env::current_exe().ok()?)
         .args(["count-instructions", algorithm, backend, &bytes.to_string(), &messages.to_string()])
@@ -38,13 +39,13 @@ pub(super) fn demand(algorithm: &str, backend: &str, bytes: usize, messages: usi
         .spawn()
         .ok()?;
     let demand = between_the_stops_of(&child);
-    // One that is still there has done what it was for, and one that is not cannot be killed.
+    // The child is no longer needed. If it has already ended, `kill` fails, and that is fine.
     let _ = child.kill();
     let _ = child.wait();
     demand
 }
 
-/// Does the work between two stops that the parent waits for.
+/// Runs `work` between two stops for which the parent waits.
 pub(super) fn between_stops(work: &mut dyn FnMut()) -> Result<(), nix::Error> {
     ptrace::traceme()?;
     raise(Signal::SIGSTOP)?;
@@ -60,10 +61,10 @@ fn between_the_stops_of(child: &Child) -> Option<Demand> {
     let memory = OpenOptions::new().read(true).write(true).open(format!("/proc/{pid}/mem")).ok()?;
     let mut code = Code { memory, runs: HashMap::new() };
     let mut demand = Demand::default();
-    while demand.instructions < MOST {
+    while demand.instructions < MAX_INSTRUCTIONS {
         let start = ptrace::getregs(pid).ok()?.rip;
         let run = code.run(start)?;
-        if run.end != start && code.go_on_to_the_end(pid, &run)? == Signal::SIGSTOP {
+        if run.end != start && code.continue_to_end(pid, &run)? == Signal::SIGSTOP {
             return Some(demand);
         }
         demand.add_all(&run.demand);
@@ -77,7 +78,7 @@ fn between_the_stops_of(child: &Child) -> Option<Demand> {
     None
 }
 
-/// Waits for a process to stop, and for which signal.
+/// Waits until a process stops and returns the signal, or `None` if the process ended.
 fn stop(pid: Pid) -> Option<Signal> {
     match waitpid(pid, None).ok()? {
         WaitStatus::Stopped(_, signal) => Some(signal),
@@ -85,33 +86,34 @@ fn stop(pid: Pid) -> Option<Signal> {
     }
 }
 
-/// Instructions that are executed one after the other, wherever the first of them is reached.
+/// A sequence of instructions that executes without a branch before its last instruction.
 struct Run {
     demand: Demand,
-    /// Where the last one is, which may lead elsewhere, and the first of its bytes.
+    /// Address of the last instruction, which may branch.
     end: u64,
+    /// First byte of the last instruction, which the breakpoint replaces.
     byte: u8,
 }
 
-/// The instructions of a process, each run decoded once.
+/// The code of a process. Each run is decoded once.
 struct Code {
     memory: File,
     runs: HashMap<u64, Rc<Run>>,
 }
 
 impl Code {
-    /// The run from this address on.
+    /// Returns the run that begins at this address.
     fn run(&mut self, start: u64) -> Option<Rc<Run>> {
         if let Some(run) = self.runs.get(&start) {
             return Some(Rc::clone(run));
         }
         let (mut demand, mut end, mut compares) = (Demand::default(), start, false);
         let run = loop {
-            let mut bytes = [0; LONGEST];
+            let mut bytes = [0; MAX_INSTRUCTION_BYTES];
             let read = self.memory.read_at(&mut bytes, end).ok()?;
             let decoded = Decoded::of(&bytes[..read])?;
             decoded.add_to(&mut demand, compares);
-            if decoded.leads_elsewhere {
+            if decoded.may_branch {
                 break Rc::new(Run { demand, end, byte: bytes[0] });
             }
             compares = decoded.compares;
@@ -121,16 +123,16 @@ impl Code {
         Some(run)
     }
 
-    /// Lets a process that is at the beginning of a run go on to its last instruction. Returns what stopped it: the
-    /// breakpoint, `SIGTRAP`, or its own `SIGSTOP`.
-    fn go_on_to_the_end(&self, pid: Pid, run: &Run) -> Option<Signal> {
+    /// Continues a process from the beginning of a run to its last instruction. Returns the signal that stopped it:
+    /// `SIGTRAP` for the breakpoint, or its own `SIGSTOP`.
+    fn continue_to_end(&self, pid: Pid, run: &Run) -> Option<Signal> {
         self.memory.write_all_at(&[BREAKPOINT], run.end).ok()?;
         ptrace::cont(pid, None).ok()?;
         let signal = stop(pid)?;
         self.memory.write_all_at(&[run.byte], run.end).ok()?;
         if signal == Signal::SIGTRAP {
             let mut registers = ptrace::getregs(pid).ok()?;
-            // The breakpoint was executed.
+            // The breakpoint has executed: reset the instruction pointer.
             registers.rip = (registers.rip == run.end + 1).then_some(run.end)?;
             ptrace::setregs(pid, registers).ok()?;
         }

@@ -1,22 +1,22 @@
-//! A table of the study: the same on the terminal and in the report.
+//! A table of the study, for the terminal and the report.
 
 use comfy_table::presets::{UTF8_FULL, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement, Table as Grid};
 use serde::Serialize;
 use std::fmt;
 
-/// Columns of a terminal that a table is made for.
+/// Maximum width of a table on the terminal, in columns.
 const WIDTH: u16 = 118;
 
-/// A title, the names of the columns, and rows of as many cells. Without rows it is no table, and prints as nothing.
+/// A table with a title, column names, and rows with as many cells. A table without rows prints as nothing.
 #[derive(Serialize, Default, Debug)]
 pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) header: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
-    /// What there is to say under it.
+    /// Explanation below the table.
     pub(crate) note: String,
-    /// Whether the cells are text, to be wrapped where it is too long.
+    /// Whether the cells are text, which is wrapped if it is too long.
     #[serde(skip)]
     text: bool,
 }
@@ -66,12 +66,12 @@ impl fmt::Display for Table {
     }
 }
 
-/// How many times as fast.
+/// Formats how many times as fast a batch is.
 pub(crate) fn speed_up(single: f64, batch: f64) -> String {
     format!("× {:.1}", single / batch)
 }
 
-/// Three significant digits, or more.
+/// Formats cycles per byte with at least three significant digits.
 pub(crate) fn cpb(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_stands_under_its_table_and_nowhere_without_one() {
+    fn a_note_follows_its_table_and_is_omitted_without_one() {
         let modes = |rows| table("Modes", &["mode"], rows).with_note("a note");
         assert!(modes(vec![vec!["CBC".to_owned()]]).to_string().ends_with("\na note\n"));
         assert_eq!(modes(vec![]).to_string(), "");

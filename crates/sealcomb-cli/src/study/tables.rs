@@ -1,6 +1,6 @@
-//! The study's tables on the terminal, each with a name.
+//! The study's named tables on the terminal.
 
-use super::beside;
+use super::comparison;
 use super::plan::{KEYED_LENGTHS, Part, is_main};
 use super::results::{Direction, Measurement, ScheduleName, Study};
 use super::roofline;
@@ -11,16 +11,16 @@ use clap::ValueEnum;
 use sealcomb::Backend;
 use std::fmt::Write;
 
-/// A table, or several of one kind, as `--tables` names it.
+/// A name that `--tables` accepts, for one table or several of one kind.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Name {
     /// Every table
     All,
-    /// The papers' claims, what decides them here, and the papers' own figures
+    /// The papers' claims, with the deciding figures of this CPU and of the papers
     Claims,
     /// Cycles per message and per byte, sealing and opening
     Costs,
-    /// Each algorithm at 2048 bytes and with packet lengths, with quartiles and its bound
+    /// Each algorithm at 2048 bytes and with realistic packet lengths, with quartiles and bound
     Modes,
     /// New keys, and batches under several keys
     Keys,
@@ -28,63 +28,63 @@ pub(crate) enum Name {
     Single,
     /// Batches of every length
     Batch,
-    /// The authenticated modes' properties
+    /// Properties of the authenticated modes
     Character,
-    /// Messages of 2048 bytes beside the papers' figures
+    /// Messages of 2048 bytes, compared with the papers
     Fixed,
-    /// Realistic packet lengths beside the papers' figures
+    /// Realistic packet lengths, compared with the papers
     Mix,
-    /// Single messages by length beside the papers' figures
+    /// Single messages by length, compared with the papers
     PapersSingle,
-    /// Batches by length beside the papers' figures
+    /// Batches by length, compared with the papers
     PapersBatch,
-    /// CBC over the number of messages in flight
+    /// CBC by the number of messages in flight
     Sweep,
-    /// The comb's best number of messages in flight
+    /// Best number of messages in flight in the comb
     Comb,
     /// Latency and throughput of instructions
     Instructions,
     /// Multiplication and doubling in GF(2^128)
     Field,
-    /// Two modes by either method of multiplication
+    /// Two modes with each multiplication method
     Multiplication,
-    /// Instructions of a call
+    /// Instructions per call
     Counts,
-    /// Batches beside the VAES paper's bound
+    /// Batches, compared with the VAES paper's bound
     Vaes,
-    /// Batches by each schedule
+    /// Batches with each schedule
     Schedules,
     /// Batches on each backend
     Backends,
     /// Other libraries
     Libraries,
-    /// What a batch asks of each unit of the CPU
+    /// Demand of a batch on each unit of the CPU
     Units,
 }
 
-/// What there is to a name.
+/// The tables of a name.
 struct Entry {
     tables: fn(&Study) -> Vec<Table>,
     parts: &'static [Part],
-    /// What must be measured, or the table is empty.
-    needs: &'static str,
+    /// What a study must include for the table to have rows.
+    requires: &'static str,
 }
 
-/// What the tables of the lengths that everything is compared at need.
+/// Requirement of the tables at the main lengths.
 const MAIN: &str = "2048 bytes, the mix or a capture among the lengths";
 
 impl Name {
-    /// What a study must measure for it beside sealing.
+    /// Returns the optional parts of a study that the tables show.
     pub(crate) fn parts(self) -> &'static [Part] {
         self.entry().parts
     }
 
     fn entry(self) -> Entry {
-        let entry = |tables, parts, needs| Entry { tables, parts, needs };
+        let entry = |tables, parts, requires| Entry { tables, parts, requires };
         match self {
             Self::All => entry(|_| Vec::new(), &Part::ALL, ""),
             Self::Claims => entry(
-                |study| vec![beside::headlines(study)],
+                |study| vec![comparison::headlines(study)],
                 &[],
                 "all modes of a claim, and 2048 bytes or the mix among the lengths",
             ),
@@ -93,61 +93,65 @@ impl Name {
             Self::Keys => entry(|study| vec![keys(study)], &[Part::Keys], "an algorithm"),
             Self::Single => entry(|study| vec![by_length(study, ScheduleName::Single)], &[], "an algorithm"),
             Self::Batch => entry(|study| vec![by_length(study, ScheduleName::Auto)], &[], "an algorithm"),
-            Self::Character => {
-                entry(|study| vec![beside::character(study)], &[], "one of the papers' authenticated modes")
-            }
+            Self::Character => entry(
+                |study| vec![comparison::character(study)],
+                &[],
+                "one of the papers' authenticated modes",
+            ),
             Self::Fixed => entry(
-                |study| vec![beside::fixed_length(study)],
+                |study| vec![comparison::fixed_length(study)],
                 &[],
                 "one of the papers' modes at 2048 bytes",
             ),
             Self::Mix => entry(
-                |study| vec![beside::realistic_mix(study)],
+                |study| vec![comparison::realistic_mix(study)],
                 &[],
                 "one of the papers' modes with the mix",
             ),
-            Self::PapersSingle => entry(|study| vec![beside::single_by_length(study)], &[], BY_LENGTH),
-            Self::PapersBatch => entry(|study| vec![beside::batch_by_length(study)], &[], BY_LENGTH),
+            Self::PapersSingle => entry(|study| vec![comparison::single_by_length(study)], &[], BY_LENGTH),
+            Self::PapersBatch => entry(|study| vec![comparison::batch_by_length(study)], &[], BY_LENGTH),
             Self::Sweep => entry(
-                |study| vec![beside::parallel_cbc(study)],
+                |study| vec![comparison::parallel_cbc(study)],
                 &[Part::Sweep],
                 "aes128-cbc, and 2048 bytes or the mix among the lengths",
             ),
             Self::Comb => entry(
-                |study| vec![beside::best_parallelism(study)],
+                |study| vec![comparison::best_parallelism(study)],
                 &[Part::HeatMaps],
                 "a mode whose blocks form a chain, with a key of 128 bits, at a length in bytes",
             ),
             Self::Instructions => {
-                entry(|study| vec![beside::instructions(study)], &[], "a backend with instructions for AES")
+                entry(|study| vec![comparison::instructions(study)], &[], "a backend with AES instructions")
             }
             Self::Field => entry(
-                |study| vec![beside::doubling(study)],
+                |study| vec![comparison::doubling(study)],
                 &[Part::Field],
-                "a backend with instructions for AES",
+                "a backend with AES instructions",
             ),
             Self::Multiplication => entry(
-                |study| vec![beside::multiplication(study)],
+                |study| vec![comparison::multiplication(study)],
                 &[Part::Field],
-                "a backend with instructions for AES",
+                "a backend with AES instructions",
             ),
             Self::Counts => {
-                entry(|study| vec![beside::counted(study)], &[Part::Counts], "aes128-ctr or aes128-gmac")
+                entry(|study| vec![comparison::counted(study)], &[Part::Counts], "aes128-ctr or aes128-gmac")
             }
             Self::Vaes => entry(
-                |study| vec![beside::near_the_vaes_bound(study)],
+                |study| vec![comparison::near_the_vaes_bound(study)],
                 &[],
                 "aes128-ctr, aes128-cbc, aes128-gcm or aes128-gcm-siv at a length in bytes",
             ),
             Self::Schedules => entry(|study| at_main(study, schedules), &[Part::Schedules], MAIN),
             Self::Backends => entry(|study| at_main(study, backends), &[Part::Backends], MAIN),
-            Self::Libraries => {
-                entry(|study| vec![peers(study)], &[Part::Libraries], "a mode that another library has")
-            }
+            Self::Libraries => entry(
+                |study| vec![peers(study)],
+                &[Part::Libraries],
+                "a mode that another library implements",
+            ),
             Self::Units => entry(
                 |study| vec![roofline::table(study)],
                 &[Part::Units],
-                "a mode with AES, and a backend with instructions for it",
+                "a mode with AES, and a backend with AES instructions",
             ),
         }
     }
@@ -155,40 +159,41 @@ impl Name {
 
 const BY_LENGTH: &str = "one of the papers' authenticated modes at 128, 256, 512, 1024 or 2048 bytes";
 
-/// The tables of these names, each after the other; of those without numbers, what they need.
+/// Returns the tables of these names, followed by a line for each name without figures that states what it requires.
 pub(crate) fn text(study: &Study, names: &[Name]) -> String {
     let all = names.contains(&Name::All);
     let wanted = Name::value_variants().iter().filter(|name| all || names.contains(name));
     let mut text = screen::conditions(study) + &units(study);
     let mut empty = String::new();
     for name in wanted.filter(|name| **name != Name::All) {
-        let Entry { tables, needs, .. } = name.entry();
+        let Entry { tables, requires, .. } = name.entry();
         let tables: String = tables(study).iter().map(Table::to_string).collect();
         if tables.is_empty() {
             let name = name.to_possible_value().expect("none is hidden");
-            writeln!(empty, "no table {}: it needs {needs}", name.get_name()).expect("strings take any text");
+            writeln!(empty, "no table `{}`: it requires {requires}", name.get_name())
+                .expect("strings take any text");
         }
         text += &tables;
     }
     text + &empty
 }
 
-/// What the numbers are of.
+/// Returns the lines that define the figures.
 fn units(study: &Study) -> String {
     format!(
-        "Cycles per byte unless said otherwise: median of {} timings; batches of {BATCH}, one key, no additional data, with \
-         the\nmaking of the jobs; sealing in place, opening from one buffer into another. Bound: this CPU's instructions at full \
-         rate.\n",
+        "Cycles per byte unless stated otherwise: median of {} timings; batches of {BATCH}, one key, no additional data, \
+         including\njob construction; sealing in place, opening from one buffer into another. Bound: this CPU's instructions at \
+         full rate.\n",
         study.conditions.samples
     )
 }
 
-/// A table for each of the lengths that everything is compared at.
+/// Returns one table per main length.
 fn at_main(study: &Study, table: fn(&Study, Lengths) -> Table) -> Vec<Table> {
     main_lengths(study).into_iter().map(|lengths| table(study, lengths)).collect()
 }
 
-/// Every algorithm at one length, single and batched.
+/// Cost of every algorithm at one length, single and batched.
 fn modes(study: &Study, lengths: Lengths) -> Table {
     let rows = study.algorithms().into_iter().filter_map(|id| {
         let cell = |direction, schedule| study.find(id, direction, schedule, lengths);
@@ -208,12 +213,12 @@ fn modes(study: &Study, lengths: Lengths) -> Table {
     });
     table(
         &caption(lengths),
-        &["algorithm", "seal single", "batch", "quartiles", "speed-up", "bound", "of bound", "open batch"],
+        &["algorithm", "seal single", "batch", "quartiles", "speedup", "bound", "of bound", "open batch"],
         rows,
     )
 }
 
-/// Every algorithm over all lengths, sealing.
+/// Cost of sealing with every algorithm, by length.
 fn by_length(study: &Study, schedule: ScheduleName) -> Table {
     let all = study.lengths();
     let rows = study.algorithms().into_iter().map(|id| {
@@ -231,13 +236,13 @@ fn by_length(study: &Study, schedule: ScheduleName) -> Table {
     header.extend(all.iter().map(Lengths::to_string));
     header.extend(["cycles\n/message".to_owned(), "cycles\n/byte".to_owned()]);
     let title = match schedule {
-        ScheduleName::Single => "Sealing one message after the other, by length",
+        ScheduleName::Single => "Sealing single messages, by length",
         _ => "Sealing batches, by length",
     };
     table(title, &header, rows)
 }
 
-/// The ways to schedule a batch, and what many keys cost.
+/// Cost of batches with each schedule.
 fn schedules(study: &Study, lengths: Lengths) -> Table {
     let schedules = [
         ScheduleName::Single,
@@ -263,13 +268,13 @@ fn schedules(study: &Study, lengths: Lengths) -> Table {
         Some(row)
     });
     table(
-        &format!("{}, sealed by each schedule", caption(lengths)),
+        &format!("{}, sealed with each schedule", caption(lengths)),
         &["algorithm", "single", "blocks", "comb", "refill", "auto"],
         rows,
     )
 }
 
-/// What a message costs, whatever its length, and each of its bytes.
+/// Cost per message and per byte.
 fn costs(study: &Study) -> Table {
     let rows = study.algorithms().into_iter().filter_map(|id| {
         let mut row = vec![id.to_owned()];
@@ -282,14 +287,14 @@ fn costs(study: &Study) -> Table {
         Some(row)
     });
     table(
-        "What a message costs: cycles + cycles a byte",
+        "Cost of a message: cycles + cycles per byte",
         &["algorithm", "seal single", "seal batch", "open single", "open batch"],
         rows,
     )
-    .with_note("The line that fits best through all lengths, with the making of the jobs.")
+    .with_note("Best-fit line through all lengths, including job construction.")
 }
 
-/// What new keys cost, and a batch under several.
+/// Cost of new keys, and of batches under several keys.
 fn keys(study: &Study) -> Table {
     let main = main_lengths(study);
     let rows = study.keys.iter().map(|cost| {
@@ -316,12 +321,13 @@ fn keys(study: &Study) -> Table {
     for lengths in &main {
         header.extend([2, BATCH].map(|keys| format!("{lengths},\n{keys} keys")));
     }
-    table("What keys cost", &header, rows).with_note(format!(
-        "Cycles for a new key, and for one with a message that nothing else is sealed under, their end included; then batches\n         of {BATCH} messages under 2 keys and under {BATCH}, over those under one."
+    table("Cost of keys", &header, rows).with_note(format!(
+        "Cycles for a new key, and for a new key with the only message sealed under it, including dropping the key. Then the\n\
+         time of batches of {BATCH} messages under 2 and under {BATCH} keys, over the time under one key."
     ))
 }
 
-/// The same batches on every backend that this CPU has.
+/// Cost of batches on every backend that this CPU supports.
 fn backends(study: &Study, lengths: Lengths) -> Table {
     let backends: Vec<&str> = Backend::available().map(Backend::name).collect();
     let rows = study.algorithms().into_iter().map(|id| {
@@ -340,10 +346,14 @@ fn backends(study: &Study, lengths: Lengths) -> Table {
     });
     let mut header = vec!["algorithm"];
     header.extend(&backends);
-    table(&format!("{}, sealed in batches by each backend (of its bound)", caption(lengths)), &header, rows)
+    table(
+        &format!("{}, sealed in batches on each backend (fraction of its bound)", caption(lengths)),
+        &header,
+        rows,
+    )
 }
 
-/// Other libraries, sealing one message after the other.
+/// Cost of sealing with other libraries, one message after the other.
 fn peers(study: &Study) -> Table {
     let all = study.lengths();
     let mut header = vec!["algorithm".to_owned(), "library".to_owned()];
@@ -380,7 +390,7 @@ fn peers(study: &Study) -> Table {
     table("Other libraries, sealing", &header, rows)
 }
 
-/// The lengths that everything was compared at.
+/// Returns the main lengths that were measured.
 fn main_lengths(study: &Study) -> Vec<Lengths> {
     study.lengths().into_iter().filter(|lengths| is_main(*lengths)).collect()
 }
@@ -393,7 +403,7 @@ fn caption(lengths: Lengths) -> String {
     }
 }
 
-/// In a place where there can be no number.
+/// Returns the text of a cell that cannot have a figure.
 fn none() -> String {
     "-".to_owned()
 }

@@ -1,8 +1,8 @@
-//! The units of a CPU that instructions ask for, and how many cycles of each some instructions ask for at least.
+//! Execution units of a CPU, and the minimum cycles of each that a sequence of instructions needs.
 
 use serde::Serialize;
 
-/// What a CPU has only so much of in a cycle.
+/// A resource that limits how many instructions of a class a CPU executes per cycle.
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Unit {
@@ -10,15 +10,15 @@ pub(crate) enum Unit {
     Aes,
     /// Carry-less products.
     Products,
-    /// What moves bytes to other places within registers.
+    /// Moving bytes within registers.
     Shuffles,
-    /// Any computing in vector registers: rounds, products and shuffles too.
+    /// Any computation in vector registers, including rounds, products and shuffles.
     Vector,
-    /// Reading memory, as an instruction of its own or as the operand of another.
+    /// Reading memory, as a separate instruction or as an operand.
     Loads,
     /// Writing memory.
     Stores,
-    /// Any instruction. A comparison and the branch on it are one.
+    /// Any instruction. A comparison and the branch that follows it count as one.
     FrontEnd,
 }
 
@@ -39,29 +39,29 @@ impl Unit {
     }
 }
 
-/// Bytes of a word and of the registers of 1, 2 and 4 blocks.
+/// Sizes in bytes of a word and of registers of 1, 2 and 4 blocks.
 pub(crate) const WIDTHS: [usize; 4] = [8, 16, 32, 64];
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 pub(crate) const BLOCK: usize = 16;
 
-/// What instructions ask for.
+/// Uses of each unit by a sequence of instructions.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Demand {
     pub(crate) instructions: u64,
-    /// By unit and width.
+    /// Uses by unit and width.
     times: [[u64; WIDTHS.len()]; Unit::ALL.len()],
 }
 
 impl Demand {
-    /// Once more, of a unit for so many bytes: of its narrowest width that has room for them.
+    /// Adds one use of a unit, at the narrowest width of at least `bytes` bytes.
     #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
     pub(crate) fn add(&mut self, unit: Unit, bytes: usize) {
         let width = WIDTHS.iter().position(|width| bytes <= *width).unwrap_or(WIDTHS.len() - 1);
         self.times[unit as usize][width] += 1;
     }
 
-    /// All that is asked for elsewhere, once more.
+    /// Adds all uses of another demand.
     #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
     pub(crate) fn add_all(&mut self, other: &Self) {
         self.instructions += other.instructions;
@@ -70,43 +70,44 @@ impl Demand {
         }
     }
 
-    /// How often a unit is asked for.
+    /// Returns the number of uses of a unit.
     pub(crate) fn times(&self, unit: Unit) -> u64 {
         self.times[unit as usize].iter().sum()
     }
 
-    /// In how many lanes of a block.
+    /// Returns the uses of a unit in lanes of one block.
     pub(crate) fn lanes(&self, unit: Unit) -> u64 {
         let lanes = WIDTHS.map(|width| width.div_ceil(BLOCK) as u64);
         self.times[unit as usize].iter().zip(lanes).map(|(times, lanes)| times * lanes).sum()
     }
 
-    /// How often a unit is asked for at this width or a greater one.
+    /// Returns the number of uses of a unit at this width in bytes or a greater one.
     fn times_from(&self, unit: Unit, bytes: usize) -> u64 {
         let from = WIDTHS.iter().zip(self.times[unit as usize]).filter(|(width, _)| **width >= bytes);
         from.map(|(_, times)| times).sum()
     }
 }
 
-/// How often a unit can be asked for in a cycle.
+/// Maximum uses of a unit per cycle.
 #[derive(Serialize, Clone, Debug)]
 pub(crate) struct Rate {
     pub(crate) unit: Unit,
-    /// Of the register or word.
+    /// Width of the register or word in bytes.
     pub(crate) bytes: usize,
     pub(crate) per_cycle: f64,
 }
 
-/// The cycles that a unit needs at least. A CPU has no port for wide registers alone: what can take a wide one can take
-/// a narrower one instead. So of each width, all that is as wide or wider takes at least what it would at that width's
-/// rate, and what takes longest counts.
+/// Returns the minimum cycles that a unit needs for a demand.
+///
+/// A port that executes wide operations also executes narrower ones. For each width, all operations of at least that
+/// width therefore take at least their number over the rate of that width. The result is the maximum over the widths.
 pub(crate) fn cycles(rates: &[Rate], demand: &Demand, unit: Unit) -> f64 {
     let of_unit = |rate: &&Rate| rate.unit == unit;
     rates
         .iter()
         .filter(of_unit)
         .map(|rate| {
-            // What a loop of wide ones did, narrower ones could have done.
+            // A rate measured with wide operations is also a lower limit for narrower ones.
             let wider = rates.iter().filter(of_unit).filter(|other| other.bytes >= rate.bytes);
             let per_cycle = wider.map(|other| other.per_cycle).fold(0.0, f64::max);
             demand.times_from(unit, rate.bytes) as f64 / per_cycle
@@ -135,31 +136,35 @@ mod tests {
     }
 
     #[test]
-    fn narrow_ones_take_the_time_of_narrow_ones_and_wide_ones_that_of_wide_ones() {
+    fn narrow_and_wide_operations_take_the_time_of_their_own_rates() {
         let rates = [rate(8, 4.0), rate(16, 3.0), rate(64, 2.0)];
         assert_eq!(loads(&rates, &[(8, 12)]).to_bits(), 3f64.to_bits());
         assert_eq!(loads(&rates, &[(64, 12)]).to_bits(), 6f64.to_bits());
         assert_eq!(
             loads(&rates, &[(64, 2), (8, 14)]).to_bits(),
             4f64.to_bits(),
-            "the sixteen at four a cycle"
+            "sixteen operations at four per cycle"
         );
-        assert_eq!(loads(&rates, &[(64, 8), (8, 1)]).to_bits(), 4f64.to_bits(), "the wide ones alone");
-        assert_eq!(loads(&rates, &[(32, 6)]).to_bits(), 2f64.to_bits(), "as wide as 16, which was measured");
+        assert_eq!(loads(&rates, &[(64, 8), (8, 1)]).to_bits(), 4f64.to_bits(), "only the wide ones");
+        assert_eq!(
+            loads(&rates, &[(32, 6)]).to_bits(),
+            2f64.to_bits(),
+            "at the rate of width 16, the next narrower one that was measured"
+        );
     }
 
     #[test]
-    fn a_narrow_one_is_no_slower_than_a_wide_one() {
+    fn narrow_operations_are_at_least_as_fast_as_wide_ones() {
         assert_eq!(loads(&[rate(8, 1.9), rate(64, 2.0)], &[(8, 4)]).to_bits(), 2f64.to_bits());
     }
 
     #[test]
-    fn a_unit_that_nothing_asks_for_needs_no_cycles() {
+    fn an_unused_unit_needs_no_cycles() {
         assert_eq!(cycles(&[rate(8, 2.0)], &demand(&[(8, 4)]), Unit::Stores).to_bits(), 0);
     }
 
     #[test]
-    fn lanes_are_those_of_the_registers() {
+    fn lanes_count_the_blocks_of_registers() {
         let demand = demand(&[(16, 1), (32, 2), (64, 3)]);
         assert_eq!((demand.times(Unit::Loads), demand.lanes(Unit::Loads)), (6, 17));
     }

@@ -1,4 +1,4 @@
-//! The batches of messages that are measured: how long each message is.
+//! The message lengths of the measured batches.
 
 use anyhow::{Result, bail, ensure};
 use sealcomb::Algorithm;
@@ -6,29 +6,29 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// Messages in a batch, as in a burst of packets.
+/// Messages per batch, about the size of a burst of packets.
 pub(crate) const BATCH: usize = 64;
 
-/// Random batches of realistic lengths, enough that their mean is stable.
+/// Number of random batches of realistic lengths, enough for a stable mean.
 const MIX_BATCHES: usize = 8;
 
-/// Batches taken from a capture, evenly over its length.
+/// Maximum number of batches taken from a capture, spread evenly over it.
 const TRACE_BATCHES: usize = 32;
 
-/// The mix is random, but the same in every run.
+/// Seed of the mix, which makes it identical in every run.
 const SEED: u64 = 2015;
 
-/// The longest message that `--lengths` takes.
-const LONGEST: usize = 1 << 20;
+/// Maximum message size in bytes that `--lengths` accepts.
+const MAX_BYTES: usize = 1 << 20;
 
-/// How long the messages of a workload are.
+/// Message lengths of a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Lengths {
-    /// All of this many bytes.
+    /// All messages have this size in bytes.
     Fixed(usize),
-    /// Drawn from the realistic mix.
+    /// Sizes are drawn from the realistic mix.
     Mix,
-    /// The packets of a capture.
+    /// Sizes are those of a capture's packets.
     Trace,
 }
 
@@ -59,8 +59,8 @@ impl FromStr for Lengths {
             return Ok(Self::Mix);
         }
         match text.parse() {
-            Ok(bytes @ 1..=LONGEST) => Ok(Self::Fixed(bytes)),
-            _ => bail!("a length is 1 to {LONGEST} bytes, or mix"),
+            Ok(bytes @ 1..=MAX_BYTES) => Ok(Self::Fixed(bytes)),
+            _ => bail!("expected 1 to {MAX_BYTES} bytes, or mix"),
         }
     }
 }
@@ -73,18 +73,20 @@ pub(crate) struct Workload {
 }
 
 impl Workload {
-    /// One batch of messages of the same length.
+    /// Returns one batch of messages of this size in bytes.
     pub(crate) fn fixed(bytes: usize) -> Self {
         Self { lengths: Lengths::Fixed(bytes), batches: vec![vec![bytes; BATCH]] }
     }
 
-    /// Batches of so many messages of the same length, together about as many as in one of the usual ones.
+    /// Returns batches of `messages` messages of this size in bytes, at least half as many messages in total as a
+    /// usual batch has.
     pub(crate) fn at_once(bytes: usize, messages: usize) -> Self {
         let batches = vec![vec![bytes; messages]; (BATCH / 2).div_ceil(messages)];
         Self { lengths: Lengths::Fixed(bytes), batches }
     }
 
-    /// Packets as the Internet carries them: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others between.
+    /// Returns batches of packets with Internet-like sizes: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others
+    /// between.
     pub(crate) fn mix() -> Self {
         let mut random = fastrand::Rng::with_seed(SEED);
         let mut packet = || match random.u8(..100) {
@@ -96,16 +98,16 @@ impl Workload {
         Self { lengths: Lengths::Mix, batches: (0..MIX_BATCHES).map(|_| batch()).collect() }
     }
 
-    /// The packet lengths of a capture, in its order.
+    /// Returns batches with the packet lengths of a capture, in its order. Fails if there are none.
     pub(crate) fn trace(lengths: &[usize]) -> Result<Self> {
-        ensure!(!lengths.is_empty(), "no IP packets in it");
+        ensure!(!lengths.is_empty(), "contains no IP packets");
         let bursts: Vec<&[usize]> = lengths.chunks(BATCH).collect();
         let taken = bursts.len().min(TRACE_BATCHES);
         let batches = (0..taken).map(|i| bursts[i * bursts.len() / taken].to_vec()).collect();
         Ok(Self { lengths: Lengths::Trace, batches })
     }
 
-    /// The lengths as an algorithm takes them: for ECB and CBC rounded up to whole blocks, as padding would.
+    /// Returns the lengths in bytes for an algorithm: for ECB and CBC rounded up to whole blocks, as by padding.
     pub(crate) fn batches(&self, algorithm: &Algorithm) -> Vec<Vec<usize>> {
         let padded = |bytes: &usize| algorithm.padded_bytes(*bytes);
         self.batches.iter().map(|batch| batch.iter().map(padded).collect()).collect()
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mix_has_the_shares_of_the_internet() {
+    fn the_mix_has_its_shares_of_short_and_long_packets() {
         let lengths: Vec<usize> = Workload::mix().batches.concat();
         let share = |range: std::ops::RangeInclusive<usize>| {
             lengths.iter().filter(|bytes| range.contains(bytes)).count() * 100 / lengths.len()
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_capture_is_sampled_over_all_its_length() {
+    fn a_long_capture_is_sampled_over_its_whole_length() {
         let lengths: Vec<usize> = (0..BATCH * 1000).collect();
         let workload = Workload::trace(&lengths).unwrap();
         assert_eq!(workload.batches.len(), TRACE_BATCHES);

@@ -1,4 +1,4 @@
-//! The papers' tables, with this machine's figures beside theirs.
+//! The papers' tables, extended by the figures of this machine.
 
 use super::papers::{self, LENGTHS, Pair, PaperMode};
 use super::plan::{MAIN_LENGTH, SWEPT};
@@ -8,7 +8,7 @@ use super::workload::Lengths;
 use crate::list::{parallel, yes};
 use sealcomb::Algorithm;
 
-/// All tables of the papers that the study has numbers for.
+/// Returns all tables of the papers; tables without measured figures are empty.
 pub(crate) fn tables(study: &Study) -> Vec<Table> {
     vec![
         character(study),
@@ -27,7 +27,7 @@ pub(crate) fn tables(study: &Study) -> Vec<Table> {
     ]
 }
 
-/// The papers' modes that were measured here.
+/// Returns the papers' modes that were measured here.
 fn modes(study: &Study) -> impl Iterator<Item = &'static PaperMode> {
     papers::MODES.iter().filter(|paper| study.results.iter().any(|m| m.algorithm == paper.id))
 }
@@ -36,17 +36,17 @@ fn sealed(study: &Study, id: &str, schedule: ScheduleName, lengths: Lengths) -> 
     study.find(id, Direction::Seal, schedule, lengths).map(|m| m.cpb)
 }
 
-/// A measurement, or nothing.
+/// Formats a measurement; empty if there is none.
 fn maybe(value: Option<f64>) -> String {
     value.map_or_else(String::new, cpb)
 }
 
-/// A figure of a paper, with its two decimals.
+/// Formats a figure of a paper with its two decimals.
 fn figure(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// The figures of both papers, or the one that both have.
+/// Formats the figures of both papers, or one figure if they agree or only the first has it.
 fn both(of_2014: f64, of_2015: Option<f64>) -> String {
     match of_2015 {
         Some(of_2015) if of_2015.to_bits() != of_2014.to_bits() => format!("{of_2014:.2} / {of_2015:.2}"),
@@ -59,12 +59,12 @@ fn pair(pair: Option<Pair>) -> [String; 2] {
     [figure(pair.single), pair.comb.map_or_else(|| "-".to_owned(), figure)]
 }
 
-/// What holds here, and what the papers say if it is something else.
+/// Formats our value, followed by the papers' value in parentheses if it differs.
 fn or_theirs(ours: &str, theirs: &str) -> String {
     if ours == theirs { ours.to_owned() } else { format!("{ours} ({theirs})") }
 }
 
-/// The papers' tables of modes.
+/// Properties of the authenticated modes.
 pub(crate) fn character(study: &Study) -> Table {
     let rows = modes(study).filter_map(|paper| {
         let ((calls, multiplications), theirs) = (paper.work?, paper.character?);
@@ -85,9 +85,9 @@ pub(crate) fn character(study: &Study) -> Table {
     let header =
         ["mode", "year", "parallel", "E⁻¹-free", "online", "E", "M", "resists\nmisuse", "description"];
     table("Authenticated modes (2014: table 1; 2015: table 2)", &header, rows).with_note(
-        "E, M: calls of AES and multiplications for 16 bytes. In parentheses: the papers, where they say otherwise. Of CLOC and\n\
-         SILC they count one chain of two, and of JAMBU half blocks; their tables call POET parallel and Julius not, but their\n\
-         texts comb POET and not Julius. \"Online\" is the catalog's word, not the papers'.",
+        "E, M: AES calls and multiplications per 16 bytes. In parentheses: the papers' entry if it differs. For CLOC and SILC\n\
+         they count one of two chains, and for JAMBU half blocks. Their tables call POET parallel and Julius not, but their\n\
+         texts comb POET and not Julius. The column \"online\" is from the catalog, not from the papers.",
     )
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn fixed_length(study: &Study) -> Table {
             "mode",
             "single",
             "batch",
-            "speed-up",
+            "speedup",
             "2014\nmessages",
             "2014\nsingle",
             "2014\nmultiple",
@@ -139,15 +139,15 @@ pub(crate) fn realistic_mix(study: &Study) -> Table {
         Some(row)
     });
     table(
-        "Realistic mix of packet lengths (2015: tables 1, 4 and 5; ?: not legible in the paper's text)",
+        "Realistic mix of packet lengths (2015: tables 1, 4 and 5; ?: illegible in the paper)",
         &[
             "mode",
             "single",
             "batch",
-            "speed-up",
+            "speedup",
             "2015\nsingle",
             "2015\ncomb",
-            "2015\nspeed-up",
+            "2015\nspeedup",
             "Skylake\nsingle",
             "Skylake\ncomb",
         ],
@@ -158,7 +158,7 @@ pub(crate) fn realistic_mix(study: &Study) -> Table {
 pub(crate) fn single_by_length(study: &Study) -> Table {
     by_length(
         study,
-        "One message after the other, by length: here (2014: table 4 / 2015: table 6, if another)",
+        "Single messages, by length: here (2014: table 4 / 2015: table 6, if different)",
         ScheduleName::Single,
         |figures, i| both(figures.single[i], Some(figures.single_2015[i])),
     )
@@ -167,13 +167,13 @@ pub(crate) fn single_by_length(study: &Study) -> Table {
 pub(crate) fn batch_by_length(study: &Study) -> Table {
     by_length(
         study,
-        "Several messages, by length: here (2014: table 4 / 2015: table 7, if another)",
+        "Several messages, by length: here (2014: table 4 / 2015: table 7, if different)",
         ScheduleName::Auto,
         |figures, i| both(figures.multiple[i], figures.comb.map(|comb| comb[i])),
     )
 }
 
-/// The authenticated modes at the papers' lengths.
+/// Cost of the authenticated modes at the papers' lengths.
 fn by_length(
     study: &Study,
     title: &str,
@@ -195,7 +195,7 @@ fn by_length(
     table(title, &header, rows)
 }
 
-/// CBC in comb windows over the number of messages in flight.
+/// Cost of CBC in comb windows by the number of messages in flight.
 pub(crate) fn parallel_cbc(study: &Study) -> Table {
     let mut swept: Vec<&Measurement> = study
         .on(study.machine.backend)
@@ -227,13 +227,13 @@ pub(crate) fn parallel_cbc(study: &Study) -> Table {
         row
     });
     table(
-        "CBC in comb windows, by the number of messages in flight (2014: table 2; 2015: table 3)",
-        &["in flight", "2048", "speed-up", "2014", "2015", "mix", "speed-up", "2015"],
+        "CBC in comb windows, by messages in flight (2014: table 2; 2015: table 3)",
+        &["in flight", "2048", "speedup", "2014", "2015", "mix", "speedup", "2015"],
         rows,
     )
 }
 
-/// Of the heat maps over the comb's degree of parallelism, the best of each length.
+/// The best degree of parallelism for each length in the comb's heat maps.
 pub(crate) fn best_parallelism(study: &Study) -> Table {
     let Some(first) = study.comb_heat.first() else { return Table::default() };
     let rows = study.comb_heat.iter().map(|map| {
@@ -255,7 +255,7 @@ pub(crate) fn best_parallelism(study: &Study) -> Table {
     header.extend(first.lengths.iter().map(usize::to_string));
     header.push("2014".to_owned());
     table(
-        "By the comb, by length: cycles per byte and the best of 1 to 16 messages in flight (2014: table 4)",
+        "Comb, by length: cycles per byte and best number of messages in flight, 1 to 16 (2014: table 4)",
         &header,
         rows,
     )
@@ -303,17 +303,17 @@ pub(crate) fn doubling(study: &Study) -> Table {
     });
     table(
         "GF(2^128), cycles (doubling: 2014: table 3a; 2015: table 9)",
-        &["operation", "backend", "constant time", "chained", "independent, each", "papers"],
+        &["operation", "backend", "constant time", "chained", "independent", "papers"],
         rows,
     )
 }
 
-/// The two methods of multiplication in the modes that the papers compare them in, over the length of the messages.
+/// Cost of both multiplication methods, by message length, in the modes in which the papers compare them.
 pub(crate) fn multiplication(study: &Study) -> Table {
     let Some(first) = study.chains.first() else { return Table::default() };
     let mut header = ["mode", "backend", "messages", "multiplication"].map(str::to_owned).to_vec();
     header.extend(first.lengths.iter().map(usize::to_string));
-    header.push("endless".to_owned());
+    header.push("unbounded".to_owned());
     let mut rows = Vec::new();
     for chain in study.chains.iter().filter(|chain| chain.method == "classical") {
         let Some(haswell) = other_method(study, chain) else { continue };
@@ -331,7 +331,7 @@ pub(crate) fn multiplication(study: &Study) -> Table {
         }
     }
     table(
-        "Two modes by either multiplication, in registers, by length (2014: figure 2; 2015: figure 5)",
+        "Two modes with each multiplication method, in registers, by length (2014: figure 2; 2015: figure 5)",
         &header,
         rows,
     )
@@ -345,7 +345,7 @@ fn other_method<'s>(study: &'s Study, chain: &MultiplicationChain) -> Option<&'s
         .find(|c| (c.backend, c.mode) == (chain.backend, chain.mode) && c.method != chain.method)
 }
 
-/// Which multiplication is the faster one, here and in the papers.
+/// Names the faster multiplication method, in the papers and here.
 fn faster_multiplication(study: &Study) -> String {
     let papers = papers::FASTER_MULTIPLICATION
         .map(|(year, single, batched)| format!("{year}: {single} for single messages, {batched} for eight"));
@@ -364,13 +364,13 @@ fn faster_multiplication(study: &Study) -> String {
         })
         .collect();
     format!(
-        "The faster one, of which the papers' texts contradict one another:\n{}\n{}",
+        "Faster method; the papers' texts contradict one another:\n{}\n{}",
         papers.join("\n"),
         here.join("\n")
     )
 }
 
-/// What the VAES paper counts, beside what a call takes here.
+/// Instructions that the VAES paper counts, compared with those that a call executes here.
 pub(crate) fn counted(study: &Study) -> Table {
     let measured = |id| study.results.iter().any(|m| m.algorithm == id);
     let rows = papers::COUNTED.iter().filter(|counted| measured(counted.id)).map(|counted| {
@@ -400,7 +400,7 @@ pub(crate) fn counted(study: &Study) -> Table {
     });
     table(
         &format!(
-            "Instructions of a call: AES-NI / VAES (2018: table 1), and here aesni / {}",
+            "Instructions per call: AES-NI / VAES (2018: table 1), and here aesni / {}",
             study.machine.backend
         ),
         &[
@@ -418,7 +418,7 @@ pub(crate) fn counted(study: &Study) -> Table {
     )
 }
 
-/// What the VAES paper expects of registers of four blocks, beside what there is.
+/// Measured figures compared with the VAES paper's bound for registers of four blocks.
 pub(crate) fn near_the_vaes_bound(study: &Study) -> Table {
     let rows = ["aes128-ctr", "aes128-cbc", "aes128-gcm", "aes128-gcm-siv"].into_iter().filter_map(|id| {
         let longest = study
@@ -436,7 +436,7 @@ pub(crate) fn near_the_vaes_bound(study: &Study) -> Table {
         ])
     });
     table(
-        "What VAES is for, at the longest length (2018: 0.16 cycles per byte for all of them)",
+        "Distance from the VAES bound, at the longest length (2018: 0.16 cycles per byte for all algorithms)",
         &["algorithm", "bytes", "single", "batch", "bound here", "2018"],
         rows,
     )
@@ -449,7 +449,7 @@ fn bytes(lengths: Lengths) -> usize {
     }
 }
 
-/// Whether what the papers say first and last holds here.
+/// The papers' claims, whether they hold here, and the figures that decide.
 pub(crate) fn headlines(study: &Study) -> Table {
     let label = |number: &Number| {
         let mode = number.algorithm.and_then(|id| Algorithm::by_id(id).ok()).map_or("bound", |a| a.mode);
@@ -480,13 +480,13 @@ pub(crate) fn headlines(study: &Study) -> Table {
         ]
     });
     table(
-        "What the papers say, and whether it holds on this CPU",
+        "Claims of the papers, and whether they hold on this CPU",
         &["paper", "claim", "holds", "bytes", "here", "the paper"],
         rows,
     )
     .of_text()
     .with_note(
-        "Of several algorithms or lengths: those that speak most against the claim. Near: at most 15 % slower; about: a tenth\n\
-         less counts; that is what the papers' own figures need.",
+        "For several algorithms or lengths, the figures are those that contradict the claim most. Close: at most 15 % slower;\n\
+         about: at least 90 % of the factor. The papers' own figures need these tolerances.",
     )
 }
