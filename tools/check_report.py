@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
-"""Look at the HTML report of `sealcomb study` in a browser, and fail where a reader would stumble.
+"""Check the HTML report of `sealcomb study` in a browser.
 
 usage: check_report.py [--sealcomb PATH] [--browser PATH] [--shots FOLDER] [--sample N] [--seed SEED]
                        [REPORT...]
 
-Makes three small reports with the command PATH (default: target/debug/sealcomb), or takes those that are
-named, and goes through every cipher, message length and direction at the widths of a telephone, a laptop and
-a large screen, light and dark. It folds and unfolds the sections, filters by mode, comes back to what was
-chosen, and prints. report-faults.js, beside this file, says what is wrong with a page: text that is cut or
-stands on other text, a page wider than its window, marks through labels, legends of what is not there,
-curves of papers that cannot be told from others, and more. At the end each kind of fault is put into a page
-on purpose, and must be found.
+Generates three small reports with the command PATH (default: target/debug/sealcomb), or reads the given
+REPORTs. Checks every cipher, message length and direction at the widths of a phone, a laptop and a large
+screen, in light and dark mode. Also folds and unfolds the sections, filters by mode, reloads the selection
+from the address, and prints. report-faults.js in this folder detects the faults: clipped or overlapping
+text, a page wider than its window, marks through labels, legend entries without a series, papers' curves
+that look like others, and more. Finally plants a fault of each kind, which must be detected.
 
---shots FOLDER  also write pictures of what was looked at
---sample N      look at every Nth state and width, and plant every Nth fault; the seed says where to
-                begin, so that N seeds in a row cover all of them
---seed SEED     default: SEALCOMB_SEED, else 0
+--shots FOLDER  also write screenshots
+--sample N      check every Nth state and width, and plant every Nth fault; the seed selects the first, so
+                that N consecutive seeds cover all of them
+--seed SEED     default: SEALCOMB_SEED, otherwise 0
 """
 
 import argparse
@@ -39,13 +38,13 @@ FAULTS = (HERE / "report-faults.js").read_text().rstrip()
 WIDTHS = (390, 1280, 1920)
 MORE_WIDTHS = (320, 360, 480, 600, 640, 768, 900, 1024, 1100, 1440, 2560)
 SCHEMES = ("light", "dark")
-# Of a computer's screen of this size, the folded page fills four at most.
+# Window height in pixels. The folded page fits in four windows of a computer.
 HEIGHT = 800
-# Milliseconds for what takes a hundredth of that: a machine may be busy.
-PATIENCE = 300_000
-# Milliseconds for what takes a thousandth of that, and would be waited for in vain where it is broken.
-SOON = 10_000
-# One cipher with every kind of mode, one with longer keys, one without instructions of its own; the least.
+# Timeout in milliseconds, a hundred times the usual duration, because the machine may be busy.
+TIMEOUT = 300_000
+# Timeout in milliseconds for conditions that hold within a thousandth of it, and never if they are broken.
+SETTLE_TIMEOUT = 10_000
+# All kinds of modes, longer keys, a cipher without CPU instructions; and two minimal studies.
 STUDIES = (
     [
         "--modes",
@@ -67,35 +66,35 @@ FLAGS = [
 
 
 class Watched:
-    """A page, and what it complained of or asked for."""
+    """A page with its console messages and network requests."""
 
     def __init__(self, page: Page, report: Path) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        page.on("console", lambda message: self.complain(message.type, message.text))
-        page.on("pageerror", lambda error: self.complain("error", str(error)))
-        page.on("request", lambda request: self.ask(request.url))
+        self.messages: list[str] = []
+        page.on("console", lambda message: self.on_message(message.type, message.text))
+        page.on("pageerror", lambda error: self.on_message("error", str(error)))
+        page.on("request", lambda request: self.on_request(request.url))
         page.goto(report.as_uri())
 
-    def complain(self, kind: str, text: str) -> None:
+    def on_message(self, kind: str, text: str) -> None:
         if kind in ("error", "warning"):
-            self.complaints.append(f"console: {text}")
+            self.messages.append(f"console: {text}")
 
-    def ask(self, url: str) -> None:
+    def on_request(self, url: str) -> None:
         if not url.startswith("file:"):
-            self.complaints.append(f"network: {url}")
+            self.messages.append(f"network: {url}")
 
     def faults(self) -> list[str]:
-        found = [*self.complaints, *self.page.evaluate(f"{FAULTS}.find()")]
-        self.complaints.clear()
+        found = [*self.messages, *self.page.evaluate(f"{FAULTS}.find()")]
+        self.messages.clear()
         return found
 
 
 @contextmanager
 def opened(browser: Browser, report: Path, width: int, scheme: str, script: str = "") -> Iterator[Watched]:
-    """The report in a window, where a script may run before its own."""
+    """Open the report in a window. `script` runs before the page's own script."""
     context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT)
     if script:
         context.add_init_script(script)
     try:
@@ -105,7 +104,7 @@ def opened(browser: Browser, report: Path, width: int, scheme: str, script: str 
 
 
 def unfold(page: Page) -> None:
-    """Opens all that can be opened; the button draws what it opens."""
+    """Open all sections, their details and the list of modes."""
     page.evaluate("() => document.getElementById('expand').click()")
     page.evaluate("() => { document.getElementById('picker').open = true; }")
 
@@ -123,7 +122,7 @@ def choose(page: Page, control: str, value: str) -> None:
 
 
 def states(page: Page, all_lengths: bool) -> Iterator[str]:
-    """Puts the controls into each state in turn; the lengths as well, or only the ciphers and directions."""
+    """Set the controls to each cipher and direction in turn, and to each length if `all_lengths`."""
     first = page.input_value("#lengths")
     for cipher in choices(page, "cipher"):
         choose(page, "cipher", cipher)
@@ -135,7 +134,7 @@ def states(page: Page, all_lengths: bool) -> Iterator[str]:
 
 
 def scrolled(watched: Watched) -> Iterator[str]:
-    """What is cut in tables that are scrolled sideways, wherever they come to rest."""
+    """Yield text that is clipped in tables after scrolling sideways to several positions."""
     page = watched.page
     for part in (0.3, 0.55, 1):
         page.evaluate(
@@ -148,7 +147,7 @@ def scrolled(watched: Watched) -> Iterator[str]:
 
 
 def by_keyboard(page: Page) -> Iterator[str]:
-    """What cannot be had without a pointer: the tips of charts, and the columns out of sight."""
+    """Yield what the keyboard cannot reach: tooltips of charts, and columns outside the view."""
     for chart in ("#length .many > div", "#heat .maps > div"):
         if not page.locator(chart).count():
             continue
@@ -156,60 +155,62 @@ def by_keyboard(page: Page) -> Iterator[str]:
         page.keyboard.press("ArrowRight")
         box = page.locator("#tip").bounding_box()
         if not box or box["x"] < 0 or box["x"] + box["width"] > page.viewport_size["width"]:
-            yield f"keyboard: no tip in sight at {chart}"
+            yield f"keyboard: no visible tooltip at {chart}"
         page.keyboard.press("Escape")
         if page.locator("#tip").is_visible():
-            yield f"keyboard: the tip at {chart} stays"
+            yield f"keyboard: Escape does not close the tooltip at {chart}"
     stuck = page.eval_on_selector_all(
         ".scroll",
         "(all) => all.filter((box) => box.scrollWidth > box.clientWidth && box.tabIndex !== 0).length",
     )
     if stuck:
-        yield f"keyboard: {stuck} tables that cannot be scrolled"
+        yield f"keyboard: {stuck} tables cannot be scrolled"
 
 
 def settles(page: Page, function: str, expected: object) -> bool:
-    """Whether a function in the page soon returns what is expected: some events come a moment later."""
+    """Return whether a function in the page returns the expected value soon. Some events arrive late."""
     try:
-        page.wait_for_function(f"(expected) => ({function})() === expected", arg=expected, timeout=SOON)
+        page.wait_for_function(
+            f"(expected) => ({function})() === expected", arg=expected, timeout=SETTLE_TIMEOUT
+        )
     except PlaywrightTimeout:
         return False
     return True
 
 
 def folds(watched: Watched) -> Iterator[str]:
-    """What is wrong while sections are folded, unfolded by keyboard one or all at once, and on paper."""
+    """Yield faults while sections are folded, unfolded by keyboard one by one or together, and printed."""
     page = watched.page
     sections = "#sections section:not([hidden])"
     yield from watched.faults()
     count = "() => [...document.querySelectorAll('{}')].filter((one) => {}).length"
     is_open = count.format(f"{sections} > details", "one.open")
     is_drawn = count.format(f"{sections} .body", "one.checkVisibility() && one.clientHeight > 20")
-    there = page.locator(sections).count()
+    total = page.locator(sections).count()
     if page.evaluate(is_open):
-        yield "folds: a section is open before it is asked for"
+        yield "folds: a section is open initially"
     page.locator(f"{sections} summary").first.focus()
     page.keyboard.press("Enter")
     if not settles(page, is_open, 1) or not settles(page, is_drawn, 1):
-        yield "folds: the first section does not open alone"
-    for button, expected in (("#expand", there), ("#collapse", 0)):
+        yield "folds: not exactly the first section opens"
+    for button, expected in (("#expand", total), ("#collapse", 0)):
         page.locator(button).focus()
         page.keyboard.press("Enter")
         if not settles(page, is_open, expected) or not settles(page, is_drawn, expected):
-            yield f"folds: not {expected} of {there} sections are open and drawn after {button}"
+            yield f"folds: after {button}, not {expected} of {total} sections are open and drawn"
     page.emulate_media(media="print")
-    if not settles(page, is_open, there) or not settles(page, is_drawn, there):
+    if not settles(page, is_open, total) or not settles(page, is_drawn, total):
         yield "folds: a section is not printed"
     if tables := page.evaluate(count.format(".scroll", "one.scrollWidth > one.clientWidth + 1")):
-        yield f"folds: {tables} tables are cut on paper"
+        yield f"folds: {tables} tables are clipped in print"
     yield from watched.faults()
     page.emulate_media(media="screen")
     if not settles(page, is_open, 0):
-        yield "folds: a section is open after printing"
+        yield "folds: a section remains open after printing"
 
 
 def filters(watched: Watched) -> Iterator[str]:
-    """What is wrong with the filter by mode, and with the address that keeps what is chosen."""
+    """Yield faults of the filter by mode, and of the address that keeps the selection."""
     page = watched.page
     names = "(all) => all.map((one) => one.textContent)"
     before = page.eval_on_selector_all("#speed text.ink", names)
@@ -219,40 +220,40 @@ def filters(watched: Watched) -> Iterator[str]:
     page.keyboard.type(modes[0].upper())
     typed = page.eval_on_selector_all("#speed text.ink", names)
     if len(modes) > 1 and not 0 < len(typed) < len(before):
-        yield f"filters: {typed} of {before} are there for {modes[0]}"
+        yield f"filters: {modes[0]} shows {typed} of {before}"
     yield from watched.faults()
     if len(modes) > 1:
         page.locator("#choices input").nth(1).focus()
         page.keyboard.press("Space")
         if page.input_value("#modes") != ",".join(modes[:2]):
-            yield f"filters: {page.input_value('#modes')} is chosen by the list, not {modes[:2]}"
+            yield f"filters: the list selects {page.input_value('#modes')}, not {modes[:2]}"
         yield from watched.faults()
     is_open = "document.querySelectorAll('#sections details[open]').length"
-    # The sections' toggle events come a moment later, and are kept too.
-    said = "new URLSearchParams(location.hash.slice(1)).get('open')"
-    settles(page, f"() => {said}?.split(',').length === {is_open}", True)
+    # The address also keeps open sections, whose toggle events arrive late.
+    open_in_address = "new URLSearchParams(location.hash.slice(1)).get('open')"
+    settles(page, f"() => {open_in_address}?.split(',').length === {is_open}", True)
     text_of = "document.querySelector('#speed .body').textContent"
     chosen = f"() => [location.hash, document.querySelector('#modes').value, {text_of}, {is_open}]"
     kept = page.evaluate(chosen)
     if "modes=" not in kept[0]:
-        yield "filters: the address does not keep the modes"
+        yield "filters: the address does not contain the modes"
     page.reload()
     if page.evaluate(chosen) != kept:
-        yield "filters: another load of the same address shows something else"
+        yield "filters: reloading the address shows something else"
     yield from watched.faults()
     page.fill("#modes", "no such mode")
     if page.locator("#speed svg[role=img]").count() or "none of" not in page.inner_text("#matched"):
-        yield "filters: something is shown for a mode that there is not"
+        yield "filters: an unknown mode shows something"
     page.fill("#modes", "")
     if page.eval_on_selector_all("#speed text.ink", names) != before:
-        yield "filters: not all comes back"
+        yield "filters: clearing the filter does not show all modes"
 
 
 Item = TypeVar("Item")
 
 
 class Sample:
-    """Every Nth of all that it is asked for, counted on from one list to the next."""
+    """Selects every Nth item, counting across lists."""
 
     def __init__(self, every: int, seed: int) -> None:
         self.every = every
@@ -265,9 +266,9 @@ class Sample:
                 yield item
 
 
-def look(browser: Browser, report: Path, shots: Path | None, sample: Sample) -> Iterator[str]:
-    """All faults of a report, each with where it was seen."""
-    looks = 0
+def check_report(browser: Browser, report: Path, shots: Path | None, sample: Sample) -> Iterator[str]:
+    """Yield all faults of a report with the place where each was found."""
+    views = 0
     for scheme in SCHEMES:
         for width in WIDTHS:
             with opened(browser, report, width, scheme) as watched:
@@ -277,10 +278,10 @@ def look(browser: Browser, report: Path, shots: Path | None, sample: Sample) -> 
                 if shots:
                     page.screenshot(path=shots / f"{place.replace(', ', '-')}.png", full_page=True)
                 unfold(page)
-                # What is dark lies where it lay in the light: its colours are looked at, not every number.
+                # The layout of dark mode is that of light mode, so not every length is checked again.
                 all_lengths = scheme == "light" and not report.name.startswith("variant")
                 for state in sample.of(states(page, all_lengths)):
-                    looks += 1
+                    views += 1
                     place = f"{report.name}, {width} pixels, {scheme}, {state}"
                     yield from (f"{place}: {fault}" for fault in watched.faults())
                     if shots:
@@ -297,15 +298,15 @@ def look(browser: Browser, report: Path, shots: Path | None, sample: Sample) -> 
     with opened(browser, report, WIDTHS[0], SCHEMES[0]) as watched:
         unfold(watched.page)
         for width in sample.of(MORE_WIDTHS):
-            looks += 1
+            views += 1
             watched.page.set_viewport_size({"width": width, "height": HEIGHT})
             watched.page.wait_for_function("(width) => innerWidth === width", arg=width)
             watched.page.evaluate("() => new Promise(requestAnimationFrame)")
             yield from (f"{report.name}, {width} pixels: {fault}" for fault in watched.faults())
-    print(f"{report.name}: {looks} looks")
+    print(f"{report.name}: {views} views checked")
 
 
-# What is broken on purpose: the kind of fault, the check that is to find it, and a script that breaks it.
+# Planted faults: the kind of fault, the check that must detect it, and the script that causes it.
 BROKEN = (
     ("folds", folds, "onload = () => { document.querySelector('#expand').onclick = null; }"),
     ("folds", folds, "addEventListener('toggle', (event) => event.stopImmediatePropagation(), true)"),
@@ -318,8 +319,8 @@ BROKEN = (
 )
 
 
-def on_purpose(browser: Browser, report: Path, sample: Sample) -> Iterator[str]:
-    """Kinds of faults that were put into a page and not found."""
+def undetected(browser: Browser, report: Path, sample: Sample) -> Iterator[str]:
+    """Yield planted faults that were not detected."""
     with opened(browser, report, 1280, "light") as watched:
         kinds = watched.page.evaluate(f"Object.keys({FAULTS}.make)")
     for kind in sample.of(kinds):
@@ -328,24 +329,24 @@ def on_purpose(browser: Browser, report: Path, sample: Sample) -> Iterator[str]:
                 unfold(watched.page)
                 watched.page.evaluate(f"() => {{ {FAULTS}.make.{kind}(); }}")
                 if not any(fault.startswith(f"{kind}:") for fault in watched.faults()):
-                    yield f"a fault made on purpose was not found: {kind}, {scheme}"
+                    yield f"planted fault not detected: {kind}, {scheme}"
     for kind, check, script in sample.of(BROKEN):
         with opened(browser, report, 1280, "light", script) as watched:
             if not any(fault.startswith(f"{kind}:") for fault in check(watched)):
-                yield f"what was broken on purpose was not found: {script}"
+                yield f"planted fault not detected: {script}"
     with opened(browser, report, 1280, "light") as watched:
-        watched.page.evaluate("() => { console.error('on purpose'); }")
+        watched.page.evaluate("() => { console.error('planted'); }")
         if not watched.faults():
-            yield "an error on the console was not found"
+            yield "planted console error not detected"
     with opened(browser, report, 390, "light") as watched:
         unfold(watched.page)
         watched.page.add_style_tag(content=".scroll.wide { scroll-snap-type: none; }")
         if not any(scrolled(watched)):
-            yield "tables that come to rest anywhere were not found"
+            yield "planted fault not detected: tables that do not snap to columns"
 
 
 def variant(report: Path) -> Path:
-    """The same report with what a small study may lack: long names, and messages that cost nothing."""
+    """Return a variant of a report with long names and zero cost per message."""
     text = report.read_text()
     data = json.loads(DATA.search(text)[0])
     data["study"]["machine"]["cpu"] = (
@@ -373,7 +374,7 @@ def variant(report: Path) -> Path:
 
 
 def bare(report: Path) -> Path:
-    """The same report with nothing but results: what else a study may have, it has not."""
+    """Return a variant of a report that contains only results, without the optional parts of a study."""
     text = report.read_text()
     data = json.loads(DATA.search(text)[0])
     for name, values in data["study"].items():
@@ -393,8 +394,8 @@ def write(data: dict, report: Path, text: str) -> Path:
 def explained(browser: Browser, report: Path) -> Iterator[str]:
     with opened(browser, report, 1280, "light") as watched:
         unfold(watched.page)
-        if "None seen:" not in watched.page.inner_text("#costs"):
-            yield "a message that seems to cost nothing is not explained"
+        if "Not measurable:" not in watched.page.inner_text("#costs"):
+            yield "a zero cost per message is not explained"
 
 
 def main() -> int:
@@ -409,7 +410,7 @@ def main() -> int:
     parser.add_argument("reports", type=Path, nargs="*", metavar="REPORT")
     arguments = parser.parse_args()
     sample = Sample(arguments.sample, arguments.seed)
-    print(f"sample: one state and fault in {sample.every}, seed {arguments.seed}")
+    print(f"sample: one in {sample.every} states and faults, seed {arguments.seed}")
     start = time.monotonic()
     if arguments.shots:
         arguments.shots.mkdir(parents=True, exist_ok=True)
@@ -422,9 +423,11 @@ def main() -> int:
                 subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             reports += [bare(reports[0]), variant(reports[0])]
         print(f"{len(reports)} reports after {time.monotonic() - start:.0f} s")
-        browser = playwright.chromium.launch(executable_path=arguments.browser, args=FLAGS, timeout=PATIENCE)
-        found = [fault for report in reports for fault in look(browser, report, arguments.shots, sample)]
-        found += on_purpose(browser, reports[0], sample)
+        browser = playwright.chromium.launch(executable_path=arguments.browser, args=FLAGS, timeout=TIMEOUT)
+        found = [
+            fault for report in reports for fault in check_report(browser, report, arguments.shots, sample)
+        ]
+        found += undetected(browser, reports[0], sample)
         if not arguments.reports:
             found += explained(browser, reports[-1])
         browser.close()

@@ -1,5 +1,5 @@
-/* For check_report.py: find() says what is wrong with the page of `sealcomb study --report` as it stands, in a list of
-   sentences; make has a fault of each kind, to be made in a good page. */
+/* Used by check_report.py. find() returns the faults of the current page of `sealcomb study --report` as a list of messages.
+   make plants a fault of each kind in a page without faults. */
 ({
 find() {
   const found = [];
@@ -11,14 +11,14 @@ find() {
   const apart = (a, b, slack = 1) =>
     a.right <= b.left + slack || b.right <= a.left + slack || a.bottom <= b.top + slack || b.bottom <= a.top + slack;
 
-  /* The page is as wide as the window. */
+  /* The page fits the width of the window. */
   const root = document.documentElement;
   if (root.scrollWidth > innerWidth) {
     const widest = [...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5 && !e.closest(".scroll"));
     fault("overflow", `the page is ${root.scrollWidth} wide in a window of ${innerWidth}: ${widest.slice(0, 3).map((e) => `${e.tagName}.${e.className}`).join(", ")}`);
   }
 
-  /* Every piece of text on one line, with the element that it stands in. */
+  /* Every piece of text on one line, with the element that contains it. */
   const pieces = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const range = document.createRange();
@@ -29,7 +29,7 @@ find() {
     for (const box of range.getClientRects()) if (box.width > 0.5 && box.height > 0.5) pieces.push({ text: node.data, element, box });
   }
 
-  /* No text is cut by what it stands in. What is scrolled out of sight as a whole is none. */
+  /* No element clips text. Text that is scrolled out of view completely is not clipped. */
   const styles = new Map();
   const clips = (element) => {
     if (!styles.has(element)) {
@@ -54,7 +54,7 @@ find() {
     return true;
   });
 
-  /* No text stands on other text. Lines of one paragraph may touch. */
+  /* No text overlaps other text. Lines of one paragraph may touch. */
   const bodies = visible.map(({ text, box }) => ({ text, left: box.left, right: box.right, top: box.top + box.height * 0.18, bottom: box.bottom - box.height * 0.18 }))
     .sort((a, b) => a.top - b.top);
   bodies.forEach((a, i) => {
@@ -62,7 +62,7 @@ find() {
       if (!apart(a, bodies[j])) fault("overlap", `${quote(a.text)} and ${quote(bodies[j].text)}`);
   });
 
-  /* No mark of a chart runs through a label, and each stays in its chart. */
+  /* No mark of a chart crosses a label or leaves the chart. */
   for (const chart of document.querySelectorAll("figure svg[role=img]")) {
     const frame = chart.getBoundingClientRect();
     const labels = [...chart.querySelectorAll("text")].map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }));
@@ -84,48 +84,48 @@ find() {
     }
   }
 
-  /* A legend names what is drawn, and all of it. */
+  /* A legend names exactly the drawn series. */
   for (const figure of document.querySelectorAll("figure")) {
     if (!seen(figure)) continue;
     const named = new Set([...figure.querySelectorAll("[data-legend]")].map((e) => e.dataset.legend));
     const drawn = new Set([...figure.querySelectorAll("[data-series]")].map((e) => e.dataset.series));
-    for (const name of named) if (!drawn.has(name)) fault("legend", `"${name}" is named and not drawn`);
-    for (const name of drawn) if (!named.has(name)) fault("legend", `"${name}" is drawn and not named`);
+    for (const name of named) if (!drawn.has(name)) fault("legend", `"${name}" is in the legend but not drawn`);
+    for (const name of drawn) if (!named.has(name)) fault("legend", `"${name}" is drawn but not in the legend`);
   }
 
-  /* Nothing costs less than nothing. */
+  /* No cost is negative. */
   for (const cell of document.querySelectorAll("td"))
     if (/^[-−–]\s*\d/.test(cell.textContent.trim())) fault("negative", `${quote(cell.textContent)} in the table of ${quote(cell.closest("section").querySelector("h2").textContent)}`);
 
-  /* The papers sealed, with AES-128: where something else is shown, their figures are not. */
+  /* The papers' figures are for sealing with AES-128. They are not shown for anything else. */
   for (const scope of document.querySelectorAll(".scope")) {
     const section = scope.closest("section");
     if (section.hidden || !/opening|Serpent|AES-(192|256)/.test(scope.textContent.replace(/\(.*\)/, ""))) continue;
-    if (/201[45]/.test(section.innerText)) fault("papers", `figures of the papers under "${scope.textContent}"`);
+    if (/201[45]/.test(section.innerText)) fault("papers", `figures of the papers for "${scope.textContent}"`);
   }
 
-  /* Heat maps are those of the cipher that is chosen, and their axes have titles. */
+  /* Heat maps show the selected cipher, and their axes have titles. */
   const cipher = document.querySelector("#cipher").value;
   for (const map of document.querySelectorAll(".maps > div")) {
     const title = map.querySelector("h3").textContent;
-    if (!title.startsWith(cipher)) fault("cipher", `a heat map of ${title} where ${cipher} is chosen`);
-    if ([...map.querySelectorAll("text")].filter((label) => /[a-z]{4}/.test(label.textContent)).length < 2) fault("axes", `no titles at the heat map of ${title}`);
+    if (!title.startsWith(cipher)) fault("cipher", `a heat map of ${title}, but ${cipher} is selected`);
+    if ([...map.querySelectorAll("text")].filter((label) => /[a-z]{4}/.test(label.textContent)).length < 2) fault("axes", `the heat map of ${title} lacks axis titles`);
   }
 
-  /* What the page was made from, and what is chosen in it. */
+  /* The data of the page and the current selection. */
   const { study, algorithms, papers } = JSON.parse(document.querySelector("#data").textContent);
   const [lengths, direction] = ["#lengths", "#direction"].map((control) => document.querySelector(control).value);
   const paperOf = (algorithm) => papers.modes.find((mode) => mode.id === algorithm.id);
   const shortId = (algorithm) => algorithm.id.slice(algorithm.id.indexOf("-") + 1);
 
-  /* Charts have titles at both axes, or at the one that they have. */
+  /* Charts have a title at each axis. */
   for (const chart of document.querySelectorAll("figure svg[role=img]")) {
     if (!seen(chart) || chart.closest(".maps")) continue;
     const titles = [...chart.querySelectorAll("text:not(.ink)")].filter((label) => /[a-z]{4}/.test(label.textContent)).length;
-    if (titles < (chart.querySelector("polyline") ? 2 : 1)) fault("axes", `no titles at ${quote(chart.getAttribute("aria-label"))}`);
+    if (titles < (chart.querySelector("polyline") ? 2 : 1)) fault("axes", `missing axis titles at ${quote(chart.getAttribute("aria-label"))}`);
   }
 
-  /* Where a filter names modes by the ends of their ids, all else is left out, and what is left has all of them. */
+  /* If a filter names modes by the last parts of their ids, exactly those modes are shown. */
   const words = document.querySelector("#modes").value.toLowerCase().split(/[,\s]+/).filter(Boolean);
   const chosen = algorithms.filter((algorithm) => words.includes(shortId(algorithm)));
   if (words.length && words.every((word) => chosen.some((algorithm) => shortId(algorithm) === word))) {
@@ -134,47 +134,47 @@ find() {
     const shown = [...document.querySelectorAll("section .body td, section .body th, section .body h3, section .body text.ink")].filter(seen);
     for (const element of shown) {
       const text = element.textContent.trim(), name = element.tagName === "H3" ? text.split(",")[0] : text;
-      if (others.has(name)) fault("filter", `${name} is shown where ${words} is chosen, in ${element.closest("section").id}`);
+      if (others.has(name)) fault("filter", `${name} is shown, but ${words} is selected, in ${element.closest("section").id}`);
     }
     const labels = [...document.querySelectorAll("#speed text.ink")].map((label) => label.textContent);
     for (const { id, mode } of chosen.filter((algorithm) => algorithm.cipher === cipher)) {
       const result = study.results.some((r) => r.algorithm === id && r.backend === study.machine.backend && r.schedule === "auto" && String(r.lengths) === lengths && r.direction === direction);
-      if (result && !labels.includes(mode)) fault("filter", `${mode} is chosen and not shown`);
+      if (result && !labels.includes(mode)) fault("filter", `${mode} is selected but not shown`);
     }
   }
 
-  /* The page says on what and when, and that it does not know what it was not told. */
+  /* The page shows the conditions of the measurement, and "unknown" for missing ones. */
   const facts = new Map([...document.querySelectorAll(".facts div")].map((one) => [one.querySelector("dt").textContent.toLowerCase().split(" ").at(-1), one.querySelector("dd").textContent]));
-  const told = { ...study.conditions, cpu: study.machine.cpu, backend: study.machine.backend, counts: study.machine.cycles };
+  const conditions = { ...study.conditions, cpu: study.machine.cpu, backend: study.machine.backend, counts: study.machine.cycles };
   for (const name of ["cpu", "backend", "counts", "date", "version", "commit", "kernel", "compiler", "governor", "load"]) {
-    const expected = String(told[name] ?? "unknown"), text = facts.get(name) ?? "";
+    const expected = String(conditions[name] ?? "unknown"), text = facts.get(name) ?? "";
     const right = { date: () => text.startsWith(expected.slice(0, 10)), commit: () => text.startsWith(expected.slice(0, 7)), load: () => text === expected || Math.abs(text - expected) < 0.01 };
     if (!(right[name] ?? (() => text === expected.trim()))()) fault("conditions", `${name} is ${quote(text)}, not ${quote(expected)}`);
   }
 
-  /* Folded up, the page fits four screens of a computer. */
+  /* The folded page fits in four windows of a computer. */
   const open = document.querySelectorAll("#sections section > details[open]").length;
-  if (!open && innerWidth >= 1024 && root.scrollHeight > 4 * innerHeight) fault("height", `${root.scrollHeight} pixels in a window of ${innerHeight}`);
+  if (!open && innerWidth >= 1024 && root.scrollHeight > 4 * innerHeight) fault("height", `the folded page has ${root.scrollHeight} pixels in a window of ${innerHeight}`);
 
-  /* What is there has something in it, and says what. */
+  /* Visible sections have a summary and a body. */
   for (const section of document.querySelectorAll("section")) {
     if (!seen(section)) continue;
     const gist = section.querySelector(".gist"), body = section.querySelector(".body");
-    if (gist && !gist.textContent.trim()) fault("gist", `none at ${section.id}`);
+    if (gist && !gist.textContent.trim()) fault("gist", `no summary at ${section.id}`);
     if (seen(body) && body.getBoundingClientRect().height < 10) fault("empty", section.id);
   }
 
-  /* Text stands out from what is behind it, as WCAG asks for (4.5 to 1). */
+  /* Text has the contrast that WCAG requires (4.5 to 1). */
   const channel = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-  const light = (color) => {
+  const luminance = (color) => {
     const [red, green, blue] = color.match(/[\d.]+/g).slice(0, 3).map((value) => channel(value / 255));
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
   const ratioOf = (one, other) => {
-    const [bright, dark] = [light(one), light(other)].sort((a, b) => b - a);
+    const [bright, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
     return (bright + 0.05) / (dark + 0.05);
   };
-  const judged = new Set();
+  const checked = new Set();
   for (const { text, element } of visible) {
     const color = element.closest("svg") ? getComputedStyle(element).fill : getComputedStyle(element).color;
     let behind = element, ground = "";
@@ -183,13 +183,13 @@ find() {
       if (own.startsWith("rgb(")) ground = own;
     }
     const pair = `${color} on ${ground}`;
-    if (!ground || judged.has(pair)) continue;
-    judged.add(pair);
+    if (!ground || checked.has(pair)) continue;
+    checked.add(pair);
     const ratio = ratioOf(color, ground);
     if (ratio < 4.5) fault("contrast", `${ratio.toFixed(1)} to 1 at ${quote(text)}: ${pair}`);
   }
 
-  /* The papers' curves can be told from those of here: dashed, dark enough (3 to 1, as WCAG asks for), on top, with the year. */
+  /* The papers' curves differ from the measured ones: dashed, with the contrast that WCAG requires (3 to 1), and on top. */
   for (const box of document.querySelectorAll("figure .many > div")) {
     const chart = box.querySelector("svg[role=img]"), title = box.querySelector("h3").textContent;
     if (!seen(box) || box.closest(".maps")) continue;
@@ -202,11 +202,11 @@ find() {
       const ratio = ratioOf(style.stroke, getComputedStyle(box.closest("section")).backgroundColor);
       if (style.strokeDasharray === "none" || looks.indexOf(looks[i]) !== i) fault("dashes", `${name} looks like another curve`);
       if (ratio < 3 || style.stroke.startsWith("rgba") || parseFloat(style.strokeWidth) < 1.5 || style.opacity * style.strokeOpacity < 1) fault("pale", `${ratio.toFixed(1)} to 1, ${style.strokeWidth} wide: ${name}`);
-      if (lines.slice(i).some((other) => !isPapers(other))) fault("buried", `${name} is below other curves`);
+      if (lines.slice(i).some((other) => !isPapers(other))) fault("buried", `${name} is drawn below other curves`);
     });
     const own = box.closest("#length") && algorithms.find((algorithm) => algorithm.name === title);
     const figures = own && direction === "seal" && paperOf(own)?.by_length;
-    if (figures && lines.filter((one) => isPapers(one) && seen(one)).length < 2) fault("curve", `the papers' are not at ${quote(title)}`);
+    if (figures && lines.filter((one) => isPapers(one) && seen(one)).length < 2) fault("curve", `no curves of the papers at ${quote(title)}`);
   }
   return found;
 },
