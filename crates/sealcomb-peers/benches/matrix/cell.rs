@@ -1,4 +1,4 @@
-//! A cell: an algorithm, a direction, message lengths and a batch size, measured with every library.
+//! A cell of the comparison: an algorithm, direction, message lengths and batch size, measured with every library.
 
 use std::fmt;
 
@@ -24,19 +24,21 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Another library, and its time relative to sealcomb's.
-pub(crate) struct PeerTime {
+/// Another library and its time.
+pub(crate) struct Rival {
     pub(crate) library: String,
+    /// Time over sealcomb's.
     pub(crate) ratio: Quartiles,
 }
 
+/// The measurement of one cell.
 pub(crate) struct Cell {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) direction: Direction,
     pub(crate) lengths: Lengths,
     pub(crate) batch: usize,
     pub(crate) cycles_per_message: f64,
-    pub(crate) peers: Vec<PeerTime>,
+    pub(crate) rivals: Vec<Rival>,
 }
 
 impl Cell {
@@ -57,7 +59,7 @@ impl Cell {
             seal_ours(&ours, &mut sealed);
             works.fill(sealed.clone());
         }
-        let (our_work, peer_works) = works.split_first_mut().expect("the first is sealcomb's");
+        let (our_work, peer_works) = works.split_first_mut().expect("the first entry is for sealcomb");
         let sealed = &sealed;
         let mut call_ours = || match direction {
             Direction::Seal => seal_ours(&ours, our_work),
@@ -91,7 +93,7 @@ impl Cell {
             })
             .collect();
         let cycles_per_message = Quartiles::of(timings[0].clone()).median / batch as f64;
-        Self { algorithm, direction, lengths, batch, cycles_per_message, peers: times }
+        Self { algorithm, direction, lengths, batch, cycles_per_message, rivals }
     }
 
     pub(crate) fn fastest_peer(&self) -> Option<&PeerTime> {
@@ -99,7 +101,7 @@ impl Cell {
     }
 }
 
-/// Seals a single message with the key, several messages as a burst.
+/// Seals one message with the key, or several as a burst.
 fn seal_ours(key: &Key, work: &mut Work) {
     let mac = key.algorithm().kind == Kind::Mac;
     if work.lengths.len() == 1 {
@@ -113,14 +115,14 @@ fn seal_ours(key: &Key, work: &mut Work) {
     } else {
         burst.seal(&mut split(data, lengths).collect::<Vec<_>>(), tags)
     };
-    sealed.expect("sizes that the algorithm takes");
+    sealed.expect("sizes that the algorithm accepts");
 }
 
-/// Seals a single message with the key. The message of a MAC is additional data.
+/// Seals one message with the key. A MAC authenticates it as additional data.
 pub(crate) fn seal_single(key: &Key, nonce: &[u8], message: &mut [u8], tag: &mut [u8]) {
     let (aad, data) =
         if key.algorithm().kind == Kind::Mac { (message, &mut [][..]) } else { (&mut [][..], message) };
-    key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm takes");
+    key.seal_in_place(nonce, aad, data, tag).expect("sizes that the algorithm accepts");
 }
 
 fn open_ours(key: &Key, work: &mut Work) {
@@ -129,10 +131,10 @@ fn open_ours(key: &Key, work: &mut Work) {
         for (nonce, data, tag) in work.messages() {
             let (aad, data) = if mac { (data, &mut [][..]) } else { (&mut [][..], data) };
             if key.algorithm().kind == Kind::Cipher {
-                // An unauthenticated cipher has no tag.
+                // A bare cipher has no tag to verify.
                 key.open_in_place(nonce, aad, data, &[]).expect("a ciphertext");
             } else {
-                key.open_in_place(nonce, aad, data, tag).expect("a message that verifies");
+                key.open_in_place(nonce, aad, data, tag).expect("a valid message");
             }
         }
         return;
@@ -159,12 +161,12 @@ fn seal_theirs(peer: &Peer, work: &mut Work) {
 }
 
 fn open_theirs(peer: &Peer, work: &mut Work) {
-    let genuine = if peer.takes_many() && work.lengths.len() > 1 {
+    let valid = if peer.takes_many() && work.lengths.len() > 1 {
         let mut messages: Vec<_> =
             work.messages().map(|(nonce, data, tag)| Message { nonce, data, tag }).collect();
         peer.open_many(&mut messages)
     } else {
-        work.messages().fold(true, |genuine, (nonce, data, tag)| genuine & peer.open(nonce, data, tag))
+        work.messages().fold(true, |valid, (nonce, data, tag)| valid & peer.open(nonce, data, tag))
     };
-    assert!(genuine, "{} rejects a message that sealcomb sealed", peer.library());
+    assert!(valid, "{} rejected messages that sealcomb sealed", peer.library());
 }

@@ -1,4 +1,4 @@
-//! The cost of expanding a key, and of a message with its own key, with every library.
+//! Cost of a new key in every library, and of a new key with one message.
 
 use std::hint::black_box;
 
@@ -9,23 +9,23 @@ use sealcomb_timing::{Clock, Quartiles};
 
 use crate::cell::seal_single;
 
-/// Number of keys that are expanded one by one, or together.
+/// Number of keys that are created one after the other, or together.
 const KEYS: usize = 64;
 
-/// Message sizes in bytes, with one key per message. 0 measures the key expansion only.
+/// Message lengths in bytes, with one key per message; 0 stands for keys without messages.
 const MESSAGES: [usize; 3] = [0, 64, 1500];
 
-/// Prints the tables: cycles per key, or per message with its key. Both include dropping the key.
+/// Prints the tables: cycles per key, or per message with its key, including dropping the key.
 pub(crate) fn print(clock: &mut Clock, algorithms: &[&'static Algorithm], turns: usize) {
     for bytes in MESSAGES {
         match bytes {
-            0 => println!("\nexpanding and dropping a key, in cycles:"),
-            _ => println!("\na message of {bytes} bytes with a new key, in cycles:"),
+            0 => println!("\ncycles for creating and dropping a key:"),
+            _ => println!("\ncycles for a new key and a message of {bytes} bytes:"),
         }
         let mut table = Table::new();
         table.load_style(UTF8_FULL_CONDENSED);
         let together = format!("sealcomb, {KEYS} together");
-        table.set_header(["algorithm", "sealcomb", &together, "fastest other", "ratio to sealcomb together"]);
+        table.set_header(["algorithm", "sealcomb", &together, "fastest other", "time over ours, together"]);
         for algorithm in algorithms {
             let bytes = if bytes == 0 { 0 } else { algorithm.padded_bytes(bytes) };
             table.add_row(row(clock, algorithm, bytes, turns));
@@ -39,8 +39,8 @@ fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: us
     let mut peers = peers(algorithm.id, &keys[0]);
     let libraries: Vec<String> = peers.iter().map(|peer| peer.library().to_owned()).collect();
     let buffers = Buffers::new(algorithm, bytes);
-    let (mut ours_alone, mut ours_together) = (buffers.clone(), buffers.clone());
-    let mut alone = || one_by_one(algorithm, &keys, &mut ours_alone);
+    let (mut ours_single, mut ours_together) = (buffers.clone(), buffers.clone());
+    let mut single = || one_by_one(algorithm, &keys, &mut ours_single);
     let mut many = || together(algorithm, &keys, &mut ours_together);
     let mut theirs: Vec<_> = peers
         .iter_mut()
@@ -49,23 +49,23 @@ fn row(clock: &mut Clock, algorithm: &'static Algorithm, bytes: usize, turns: us
             move || peer_one_by_one(peer, keys, &mut buffers)
         })
         .collect();
-    let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut alone, &mut many];
+    let mut contenders: Vec<&mut dyn FnMut()> = vec![&mut single, &mut many];
     contenders.extend(theirs.iter_mut().map(|call| call as &mut dyn FnMut()));
     let timings = clock.interleave(turns, &mut contenders);
     let cycles: Vec<f64> =
         timings.into_iter().map(|timings| Quartiles::of(timings).median / KEYS as f64).collect();
-    let [alone, together, others @ ..] = &cycles[..] else { unreachable!("both of ours are measured") };
+    let [single, together, others @ ..] = &cycles[..] else { unreachable!("sealcomb is measured twice") };
     let best = others.iter().zip(&libraries).min_by(|a, b| a.0.total_cmp(b.0));
     [
         algorithm.id.to_owned(),
-        format!("{alone:.0}"),
+        format!("{single:.0}"),
         format!("{together:.0}"),
         best.map_or_else(String::new, |(cycles, library)| format!("{cycles:.0}, {library}")),
         best.map_or_else(String::new, |(cycles, _)| format!("{:.2}", cycles / together)),
     ]
 }
 
-/// Buffers of one message per key.
+/// Message buffers, one per key.
 #[derive(Clone)]
 struct Buffers {
     nonce: Vec<u8>,
@@ -84,7 +84,7 @@ impl Buffers {
         }
     }
 
-    /// Returns the nonce, data and tag of each message; none if messages have 0 bytes.
+    /// Returns each message's nonce, data and tag; nothing if only keys are measured.
     fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
         let messages = self.data.chunks_exact_mut(self.bytes.max(1)).zip(&mut self.tags);
         messages.map(|(data, tag)| (&self.nonce[..], data, &mut tag[..]))
@@ -109,7 +109,7 @@ fn together(algorithm: &'static Algorithm, keys: &[Vec<u8>], buffers: &mut Buffe
             _ => SealJob::in_place(key, nonce, &[], data, tag),
         })
         .collect();
-    seal_batch(&mut jobs).expect("sizes that the algorithm takes");
+    seal_batch(&mut jobs).expect("sizes that the algorithm accepts");
 }
 
 fn peer_one_by_one(peer: &mut Peer, keys: &[Vec<u8>], buffers: &mut Buffers) {

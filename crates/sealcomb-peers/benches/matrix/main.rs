@@ -1,11 +1,10 @@
-//! Compares sealcomb with other libraries for all combinations of algorithm, message length, batch size and
-//! direction.
+//! Compares sealcomb with every other library in every cell: message lengths, batch sizes, sealing and opening.
 //!
-//! The libraries are timed in turn, so that a busy machine affects all of them, and ratios are computed per turn.
-//! Timings include the caller's work: with sealcomb, building the list of buffers for a burst. Opening includes
-//! copying the ciphertexts, for every library.
+//! Libraries are timed in turns, and ratios are computed turn by turn, so that load on the machine affects all of
+//! them equally. A timing includes the caller's work: for sealcomb, listing the buffers of a burst or calling the key
+//! for one message. Opening includes a copy of the ciphertexts, for every library.
 #![forbid(unsafe_code)]
-// Measured numbers have far fewer than 52 significant bits.
+// Measured values have far fewer than 52 significant bits.
 #![allow(clippy::cast_precision_loss)]
 
 mod cell;
@@ -22,35 +21,35 @@ use sealcomb_timing::Clock;
 use std::path::PathBuf;
 use work::Lengths;
 
-/// Compares sealcomb with all other libraries in this build.
+/// Compares sealcomb with every other library of this build
 #[derive(Parser)]
 #[command(
     after_help = "Example: ./dev bench --algorithms aes128-gcm,aes128-ctr --lengths 64,mix --batches 16,64"
 )]
 struct Arguments {
-    /// Algorithm ids.
+    /// Algorithm ids
     #[arg(long, value_delimiter = ',', default_value = DEFAULT_ALGORITHMS)]
     algorithms: Vec<String>,
-    /// Message lengths in bytes; `mix` for a packet mix: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the rest in
-    /// between.
+    /// Message lengths in bytes, or mix for packets: 44 % of 40 to 100 bytes, 37 % of 1400 to 1500, the others
+    /// between
     #[arg(long, value_delimiter = ',', default_value = "64,128,256,512,1500,2048,8192,mix")]
     lengths: Vec<Lengths>,
-    /// Numbers of messages per batch.
+    /// Batch sizes in messages
     #[arg(long, value_delimiter = ',', default_value = "1,4,16,64,256")]
     batches: Vec<usize>,
-    /// Directions to measure.
+    /// Directions to measure
     #[arg(long, value_delimiter = ',', default_value = "seal,open")]
     directions: Vec<Direction>,
-    /// Number of timings per library and cell.
+    /// Timings per library and cell
     #[arg(long, default_value_t = 31)]
     turns: usize,
-    /// Number of worst cells to list.
+    /// Number of worst cells to list
     #[arg(long, default_value_t = 20)]
     worst: usize,
-    /// Write a picture of all cells to this SVG file.
+    /// Write a picture of all cells as SVG
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// The flag that Cargo passes to all benchmarks.
+    /// Flag that cargo passes to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -60,14 +59,14 @@ const DEFAULT_ALGORITHMS: &str = "aes128-gcm,aes128-ctr,aes128-ecb,aes128-cbc,ae
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse();
-    // `cargo test --all-targets` also runs benches, without this flag.
+    // `cargo test --all-targets` also runs benchmarks, without this flag.
     if !arguments.bench {
         return Ok(());
     }
     let algorithms =
         arguments.algorithms.iter().map(|id| Algorithm::by_id(id)).collect::<Result<Vec<_>, _>>()?;
     let mut clock = Clock::new();
-    println!("backend {}, cycles: {}", Backend::selected()?.name(), clock.source());
+    println!("backend {}, cycle counts: {}", Backend::selected()?.name(), clock.source());
 
     let count =
         algorithms.len() * arguments.directions.len() * arguments.lengths.len() * arguments.batches.len();
@@ -99,18 +98,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     keys::print(&mut clock, &algorithms, arguments.turns);
     if let Some(path) = arguments.picture {
         std::fs::write(&path, picture::draw(&cells))?;
-        println!("wrote {}", path.display());
+        println!("picture: {}", path.display());
     }
     Ok(())
 }
 
-/// Prints the `count` cells in which sealcomb compares worst.
+/// Prints the cells in which sealcomb is slowest compared with the fastest other library.
 fn print_worst(cells: &[Cell], count: usize) {
     let mut sorted: Vec<(&Cell, &PeerTime)> =
         cells.iter().filter_map(|cell| Some((cell, cell.fastest_peer()?))).collect();
     sorted.sort_by(|a, b| a.1.ratio.median.total_cmp(&b.1.ratio.median));
-    let slower = sorted.iter().filter(|(_, peer)| peer.ratio.median < 1.0).count();
-    println!("\nfastest in {} of {} cells; the worst cells:", sorted.len() - slower, sorted.len());
+    let slower = sorted.iter().filter(|(_, rival)| rival.ratio.median < 1.0).count();
+    println!("\nfastest in {} of {} cells; worst cells:", sorted.len() - slower, sorted.len());
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_header([
         "algorithm",
@@ -119,7 +118,7 @@ fn print_worst(cells: &[Cell], count: usize) {
         "batch",
         "cycles per message",
         "fastest other",
-        "ratio to sealcomb",
+        "time over ours",
         "quartiles",
     ]);
     for (cell, peer) in sorted.iter().take(count) {
@@ -129,20 +128,20 @@ fn print_worst(cells: &[Cell], count: usize) {
             cell.lengths.to_string(),
             cell.batch.to_string(),
             format!("{:.0}", cell.cycles_per_message),
-            peer.library.clone(),
-            format!("{:.2}", peer.ratio.median),
-            format!("{:.2} - {:.2}", peer.ratio.q1, peer.ratio.q3),
+            rival.library.clone(),
+            format!("{:.2}", rival.ratio.median),
+            format!("{:.2} - {:.2}", rival.ratio.q1, rival.ratio.q3),
         ]);
     }
     println!("{table}");
 }
 
-/// Prints all cells of an algorithm and direction: cycles per message, and the time of the fastest other library
-/// relative to sealcomb's.
+/// Prints all cells of an algorithm and direction: cycles per message, and the time of the fastest other library over
+/// ours.
 fn print_matrix(cells: &[Cell], batches: &[usize]) {
     let Some(first) = cells.first() else { return };
     println!(
-        "\n{}, {}: cycles per message; time of the fastest other library relative to sealcomb",
+        "\n{}, {}: cycles per message; time of the fastest other library over ours",
         first.algorithm.id, first.direction
     );
     let mut table = Table::new();
@@ -153,8 +152,8 @@ fn print_matrix(cells: &[Cell], batches: &[usize]) {
             Some(peer) => format!(
                 "{:.0}; {:.2} {}",
                 cell.cycles_per_message,
-                peer.ratio.median,
-                peer.library.split('-').next().unwrap_or_default()
+                rival.ratio.median,
+                rival.library.split('-').next().unwrap_or_default()
             ),
             None => format!("{:.0}", cell.cycles_per_message),
         });

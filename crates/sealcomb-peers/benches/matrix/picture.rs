@@ -1,15 +1,16 @@
-//! A picture of all cells: one square per cell, green if sealcomb is faster, red if it is slower.
+//! Draws all cells as an SVG: one rectangle per cell, green where sealcomb is faster and red where it is slower.
 
 use std::fmt::Write;
 
 use crate::cell::Cell;
+use crate::work::Lengths;
 
 const SQUARE: usize = 34;
 const HEIGHT: usize = 20;
 const LEFT: usize = 130;
 const TOP: usize = 56;
 
-/// Returns an SVG picture of the cells, which must be sorted by row.
+/// Returns an SVG of the cells, which must be in row order.
 pub(crate) fn draw(cells: &[Cell]) -> String {
     let rows: Vec<&[Cell]> =
         cells.chunk_by(|a, b| a.algorithm.id == b.algorithm.id && a.direction == b.direction).collect();
@@ -20,14 +21,13 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
-         <text x=\"10\" y=\"18\" font-size=\"13\">Time of the fastest other library, relative to sealcomb</text>\n"
+         <text x=\"10\" y=\"18\" font-size=\"13\">Time of the fastest other library over sealcomb's</text>\n"
     );
     let mut x = LEFT;
     for column in columns {
         let middle = x + column.len() * SQUARE / 2;
-        let title = column[0].lengths.to_string();
-        let bytes = if title == "mix" { "packet mix".to_owned() } else { format!("{title} bytes") };
-        let _ = writeln!(svg, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\">{bytes}</text>");
+        let title = label(column[0].lengths);
+        let _ = writeln!(svg, "<text x=\"{middle}\" y=\"36\" text-anchor=\"middle\">{title}</text>");
         for cell in column {
             let _ = writeln!(
                 svg,
@@ -53,12 +53,12 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
             let ratio = peer.ratio.median;
             let _ = writeln!(
                 svg,
-                "<g><title>{} {} {} bytes, batch of {}: {} takes {ratio:.2} times as long</title>\
+                "<g><title>{}, {}, {}, batch of {}: {} takes {ratio:.2} times as long</title>\
                  <rect x=\"{}\" y=\"{y}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\
                  <text x=\"{}\" y=\"{}\" text-anchor=\"middle\" font-size=\"10\">{ratio:.*}</text></g>",
                 cell.algorithm.name,
                 cell.direction,
-                cell.lengths,
+                label(cell.lengths),
                 cell.batch,
                 peer.library,
                 LEFT + place * SQUARE,
@@ -75,7 +75,15 @@ pub(crate) fn draw(cells: &[Cell]) -> String {
     svg
 }
 
-/// Returns the color of a ratio: white at 1, saturated at 0.5 and at 4.
+/// Returns the label of a cell's message lengths.
+fn label(lengths: Lengths) -> String {
+    match lengths {
+        Lengths::All(bytes) => format!("{bytes} bytes"),
+        Lengths::Mix => "mix of packets".to_owned(),
+    }
+}
+
+/// Returns white for equal times, full red at half and full green at four times sealcomb's time.
 fn color(ratio: f64) -> String {
     let strength = if ratio < 1.0 { ratio.log(0.5) } else { ratio.log(4.0) }.clamp(0.0, 1.0);
     let fade = |full: f64| 255.0 - (255.0 - full) * strength;

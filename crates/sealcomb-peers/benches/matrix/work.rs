@@ -1,4 +1,4 @@
-//! The messages of a batch, and their lengths.
+//! The messages to seal and their lengths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use sealcomb::Algorithm;
 
-/// The message lengths of a batch.
+/// Message lengths of a batch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lengths {
     All(usize),
@@ -22,7 +22,7 @@ impl FromStr for Lengths {
         if text == "mix" {
             return Ok(Self::Mix);
         }
-        text.parse().map(Self::All).map_err(|_| format!("`{text}` is not a number of bytes or `mix`"))
+        text.parse().map(Self::All).map_err(|_| format!("expected a number of bytes or mix, found `{text}`"))
     }
 }
 
@@ -36,15 +36,15 @@ impl fmt::Display for Lengths {
 }
 
 impl Lengths {
-    /// Returns the lengths of `batch` messages, rounded up to whole blocks if the algorithm requires them.
+    /// Returns the lengths of `batch` messages in bytes, rounded up to whole blocks if the algorithm requires that.
     fn of(self, algorithm: &Algorithm, batch: usize) -> Vec<usize> {
         let mut random = StdRng::seed_from_u64(44_37_19);
-        let whole =
+        let unit =
             if algorithm.check(algorithm.nonce_bytes, algorithm.tag_bytes, 0, 1).is_ok() { 1 } else { 16 };
         (0..batch)
             .map(|i| match self {
                 Self::All(bytes) => bytes,
-                // A single message has a medium length instead of a random one.
+                // A single message has a typical length instead of a random one.
                 Self::Mix if batch == 1 => 576,
                 Self::Mix => match i * 100 / batch {
                     0..44 => random.random_range(40..=100),
@@ -52,7 +52,7 @@ impl Lengths {
                     _ => random.random_range(101..1400),
                 },
             })
-            .map(|bytes| bytes.next_multiple_of(whole))
+            .map(|bytes| bytes.next_multiple_of(unit))
             .collect()
     }
 }
@@ -76,7 +76,7 @@ impl AsMut<[u8]> for Short {
     }
 }
 
-/// The messages of a batch, contiguous in memory, with their nonces and tags.
+/// A batch of messages, contiguous in memory, with their nonces and tags.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) lengths: Vec<usize>,
@@ -103,7 +103,7 @@ impl Work {
         }
     }
 
-    /// Returns the nonce, data and tag of each message.
+    /// Returns each message's nonce, data and tag.
     pub(crate) fn messages(&mut self) -> impl Iterator<Item = (&[u8], &mut [u8], &mut [u8])> {
         let Self { lengths, nonces, data, tags } = self;
         let messages = split(data, lengths).zip(tags.iter_mut());
@@ -111,7 +111,7 @@ impl Work {
     }
 }
 
-/// Splits `data` into pieces of these lengths.
+/// Splits data into consecutive pieces of these lengths in bytes.
 pub(crate) fn split<'d>(data: &'d mut [u8], lengths: &[usize]) -> impl Iterator<Item = &'d mut [u8]> {
     let mut rest = data;
     lengths.iter().map(move |&length| rest.split_off_mut(..length).expect("the sum of all lengths"))
