@@ -98,6 +98,8 @@ class Tables(unittest.TestCase):
         readme = (self.root / "README.md").read_text()
         self.assertIn("| `aes128-gcm` | 12.0 (0.02) | 0.500 (0.40) | 0.250 (0.80) |", readme)
         self.assertIn("on this CPU: A CPU.", readme)
+        self.assertEqual(readme.count("\n| `aes128-"), 8)
+        self.assertNotIn("aes128-cbc", readme)
         self.assertRegex(readme, r"<!-- written by .* kernels [0-9a-f]{16} -->")
         self.assertTrue(readme.startswith("# Speed\n") and readme.endswith("\nThe end.\n"))
         performance = (self.root / "docs/performance.md").read_text()

@@ -1,51 +1,154 @@
-//! AES-based authenticated encryption of many messages at once.
+//! Seals and opens many messages at once with AES-based authenticated encryption.
 //!
-//! A CPU's AES units are pipelines: they finish a block every fraction of a cycle, but each block takes some forty
-//! cycles to come through. A mode that chains one block to the next leaves them empty most of the time, unless
-//! several messages are in flight side by side. That is what this library does: hand it a burst of packets or
-//! a column of values, under one key or many, and it lays them into the lanes of the widest AES instructions that
-//! this CPU has.
+//! A CPU's AES unit is a pipeline: it finishes a block every fraction of a cycle, but each block takes tens of cycles to
+//! pass through. A mode that chains one block to the next leaves the pipeline nearly empty, unless several messages are in
+//! flight. This library takes a burst of packets or a column of values, under one key or many, and distributes them over
+//! the lanes of the widest AES instructions that the CPU has.
+//!
+//! * [`Key`] holds an expanded key, and seals and opens single messages.
+//! * [`Burst`] seals and opens many messages under one key, in place, from one slice per field.
+//! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_batch`] and [`open_batch`].
+//! * [`Verdict`] is the result for each opened message.
+//! * [`ALGORITHMS`] lists the algorithms with their sizes and limits, and [`Backend`] the CPU-specific implementations.
+//!
+//! # Setup
+//!
+//! Compile the library with optimization in debug builds too, where it is several hundred times slower otherwise (GCM at
+//! 41 MB/s). Put this into the `Cargo.toml` of your workspace:
+//!
+//! ```toml
+//! [profile.dev.package.sealcomb]
+//! opt-level = 3
+//! ```
+//!
+//! # A burst of packets
 //!
 //! ```
 //! use sealcomb::{Algorithm, Burst, Key};
 //!
 //! let key = Key::new(Algorithm::by_id("aes128-gcm")?, &[7; 16])?;
-//! let mut messages = [*b"first message", *b"second one...", *b"and the third"];
-//! let nonces = [*b"nonce number1", *b"nonce number2", *b"nonce number3"].map(|n| <[u8; 12]>::try_from(&n[1..]).unwrap());
+//! let mut packets = [vec![1; 1400], vec![2; 64], vec![3; 552]];
+//! let mut tags = [[0; 16]; 3];
+//! // Nonces from a counter, which must never repeat under this key.
+//! let nonces = [0u64, 1, 2].map(|n| {
+//!     let mut nonce = [0; 12];
+//!     nonce[4..].copy_from_slice(&n.to_be_bytes());
+//!     nonce
+//! });
+//!
+//! Burst::new(&key, &nonces).aad(b"header").seal(&mut packets, &mut tags)?;
+//! assert_ne!(packets[1], [2; 64]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Many keys
+//!
+//! Jobs may have different keys, algorithms and sizes. [`Key::new_many`] expands keys together, which is faster than one by
+//! one.
+//!
+//! ```
+//! use sealcomb::{Algorithm, Key, SealJob, seal_batch};
+//!
+//! let secrets = [[1; 32], [2; 32], [3; 32]];
+//! let keys = Key::new_many(Algorithm::by_id("aes256-gcm")?, &secrets)?;
+//! let mut records = [b"first".to_vec(), b"second".to_vec(), b"third".to_vec()];
 //! let mut tags = [[0; 16]; 3];
 //!
-//! Burst::new(&key, &nonces).seal(&mut messages, &mut tags).unwrap();
+//! let mut jobs: Vec<SealJob> = keys.iter().zip(&mut records).zip(&mut tags)
+//!     // The nonce may be the same, since every message has its own key.
+//!     .map(|((key, record), tag)| SealJob::in_place(key, b"unique nonce", b"", record, tag))
+//!     .collect();
+//! seal_batch(&mut jobs)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Opening, with one forged message
+//!
+//! A message that fails verification is zeroed and gets [`Verdict::Forged`]. The other messages are not affected.
+//!
+//! ```
+//! use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_batch};
+//!
+//! let key = Key::new(Algorithm::by_id("aes256-gcm-siv")?, &[7; 32])?;
+//! let nonces = [[1; 12], [2; 12], [3; 12]];
+//! let mut messages = [*b"pay 10 to Ann", *b"pay 20 to Bob", *b"pay 30 to Cyd"];
+//! let mut tags = [[0; 16]; 3];
+//! for ((nonce, message), tag) in nonces.iter().zip(&mut messages).zip(&mut tags) {
+//!     key.seal_in_place(nonce, b"", message, tag)?;
+//! }
+//!
+//! messages[1][4] ^= 1; // an attacker
+//!
+//! let mut jobs: Vec<OpenJob> = nonces.iter().zip(&mut messages).zip(&tags)
+//!     .map(|((nonce, message), tag)| OpenJob::in_place(&key, nonce, b"", message, tag))
+//!     .collect();
+//! assert_eq!(open_batch(&mut jobs)?, 1); // the number of forged messages
+//! let verdicts: Vec<Verdict> = jobs.iter().map(OpenJob::verdict).collect();
+//! assert_eq!(verdicts, [Verdict::Verified, Verdict::Forged, Verdict::Verified]);
+//! assert_eq!(messages, [*b"pay 10 to Ann", [0; 13], *b"pay 30 to Cyd"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Nonces
+//!
+//! The library neither generates nor remembers nonces, and does not compare those of a batch with each other. The rule
+//! depends on the mode; `SECURITY.md` in the repository has all limits.
+//!
+//! | mode | nonce | a repeated nonce reveals | limit per key |
+//! |---|---|---|---|
+//! | GCM, GMAC | unique; 12 bytes from a counter are best | the authentication key; for GCM also the XOR of the plaintexts | 2^32 messages with random nonces, or with nonces that are not 12 bytes |
+//! | CCM, EAX, OCB3 | unique | forgeries and plaintext relations become possible | CCM: 2^61 AES calls; EAX: 2^48 messages; OCB3: 2^48 blocks |
+//! | GCM-SIV | misuse-resistant: unique or random | only whether messages are equal | RFC 8452, section 9 |
+//! | SIV | misuse-resistant, optional | only whether messages and their additional data are equal | 2^48 messages |
+//! | COLM0, and of `research` COPA, ELmD, POET, McOE-G | unique or random | common prefixes of messages | far fewer than 2^64 blocks |
+//! | CMAC, and of `research` PMAC | none | | CMAC: 2^48 messages; PMAC: 2^48 blocks |
+//! | CBC, CFB128 (`hazmat`) | unpredictable | common prefixes of messages | far fewer than 2^64 blocks |
+//! | OFB, CTR (`hazmat`) | unique; for CTR every counter block | the XOR of the plaintexts | far fewer than 2^64 blocks |
+//! | ECB, EME2 (`hazmat`) | none | equal blocks (ECB) or messages (EME2) are always visible | far fewer than 2^64 blocks |
+//!
+//! [`Algorithm::note`] has the rule for every algorithm.
+//!
+//! # Backends
+//!
+//! [`Key::new`] selects the fastest backend that the CPU supports. To force another one, set the environment variable
+//! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`Key::with_backend`]. An unknown name, or a backend
+//! that this CPU or this build lacks, is an [`Error`] and never a silent fallback.
+//!
+//! ```
+//! use sealcomb::{Algorithm, Backend, Key};
+//!
+//! println!("selected: {}", Backend::selected()?.name());
+//! let key = Key::with_backend(Algorithm::by_id("aes128-gcm")?, &[7; 16], Backend::named("portable")?)?;
+//! assert_eq!(key.backend().name(), "portable");
 //! # Ok::<(), sealcomb::Error>(())
 //! ```
 //!
-//! * [`ALGORITHMS`] lists what there is, with sizes and limits; [`Key`] holds an expanded key and seals single messages.
-//! * [`Burst`] seals and opens messages under one key, which are in columns.
-//! * [`SealJob`] and [`OpenJob`] are messages under any keys, in place or not, for [`seal_batch`] and [`open_batch`];
-//!   [`OpenJob::verdict`] tells of each whether it verified.
-//! * [`Backend`] names the ways to run all that on this CPU; `SEALCOMB_BACKEND` forces one.
-//!
-//! The engine runs on one core; threads are the caller's. A call takes up to 32 KiB of stack, however large the batch, with the
-//! algorithms that every build has, and up to 96 KiB with those of the features `hazmat` and `research`; a burst takes 8 KiB more.
-//!
 //! # Features
-//! | feature | default | what it adds |
+//!
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `std` | yes | the variable `SEALCOMB_BACKEND`; without it, the library needs `alloc` alone |
-//! | `aead` | yes | modules `aead` and `mac`: types with RustCrypto's traits, for code that is written over them |
-//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which don't authenticate; tags that the standards of GCM, GMAC (under 12 bytes) and CCM (under 8) allow under conditions alone; `Stream`, for messages in pieces, which gives out plaintext before it is verified |
+//! | `std` | yes | the variable `SEALCOMB_BACKEND`; without `std` the library is `no_std` with `alloc` |
+//! | `aead` | yes | the modules `aead` and `mac`, whose types implement the RustCrypto traits |
+//! | `hazmat` | no | ECB, CBC, CFB128, OFB, CTR and EME2, which do not authenticate; tag lengths that the standards of GCM and GMAC (under 12 bytes) and CCM (under 8 bytes) allow only under conditions; `Stream` for messages in pieces and [`Key`]'s `open_unverified_in_place`, which release plaintext before it is verified |
 //! | `research` | no | the algorithms whose [`Status`] is [research](Status::Research) or [broken](Status::Broken) |
-//! | `reference` | no | module `reference`: slow models of the modes, written like their specifications, for tests |
+//! | `reference` | no | the module `reference`, slow models written from the specifications, and the backend `portable4`, for tests |
+//!
+//! # Cost of a call
+//!
+//! A call runs on the calling thread only; threads can share a [`Key`]. It takes up to 32 KiB of stack with the algorithms
+//! of the default features, however large the batch, and up to 96 KiB with those of `hazmat` and `research`. A burst takes
+//! 8 KiB more.
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
-// Every public item says what it is for.
 #![deny(missing_docs)]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-/// Runs `$body` with the constant `$R` being `$count`, a number of registers: 0 (nothing is done), or up to 8, or one of
-/// those that are listed.
+/// Runs `$body` with the constant `$R` equal to `$count`, a number of registers: 1 to 8, or one of the listed numbers.
+/// Does nothing if `$count` is 0.
 macro_rules! each_count {
     ($count:expr, $R:ident => $body:block) => {
         each_count!($count, 1 2 3 4 5 6 7 8, $R => $body)
@@ -57,13 +160,13 @@ macro_rules! each_count {
                 const $R: usize = $n;
                 $body
             })*
-            _ => unreachable!("no more registers than that"),
+            _ => unreachable!("one of the listed numbers of registers"),
         }
     };
 }
 
-/// Runs `$body` with `$r` being 0 to `$R - 1`, a constant up to 15, written out: a loop that the compiler unrolls anyway, but
-/// turns and takes apart for a long time first.
+/// Runs `$body` for `$r` from 0 to `$R - 1`, where `$R` is a constant of at most 16. The macro writes the iterations out. The
+/// compiler would unroll a loop as well, but spends much more time on it.
 macro_rules! each_register {
     ($R:expr, $r:ident => $body:block) => {
         each_register!($R, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15, $r => $body)
@@ -76,8 +179,8 @@ macro_rules! each_register {
     };
 }
 
-/// Runs `$body` nine times with the constant `$I` being 1 to 9, the rounds that every key size has: written out, where the
-/// compiler would leave a loop with so much in it a loop.
+/// Runs `$body` with the constant `$I` equal to 1 to 9, the rounds that all key sizes have. The macro writes the iterations
+/// out, since the compiler does not unroll loops with bodies this large.
 macro_rules! each_round {
     ($I:ident => $body:block) => {
         each_round!(1 2 3 4 5 6 7 8 9, $I => $body)
@@ -92,11 +195,13 @@ macro_rules! each_round {
 
 #[cfg(feature = "aead")]
 pub mod aead;
-// Intrinsics come by the dozen. What only the modes behind a feature use, above all decryption, is left alone in a build
-// without them: here and in the two modules below.
-#[allow(clippy::wildcard_imports)]
-// A token is a proof, also where nothing is asked of it; and a pointer goes through no instruction to be hidden.
-#[allow(clippy::unused_self, clippy::pointers_in_nomem_asm_block)]
+#[allow(clippy::wildcard_imports, reason = "dozens of intrinsics")]
+#[allow(
+    clippy::unused_self,
+    reason = "a token proves that the CPU has the instructions, even where it is not read"
+)]
+#[allow(clippy::pointers_in_nomem_asm_block, reason = "an empty block hides the pointer from the optimizer")]
+// Decryption and other code in this and two further modules is only used by modes that require a feature.
 #[cfg_attr(not(all(feature = "hazmat", feature = "research")), allow(dead_code))]
 mod backend;
 mod batch;
@@ -127,7 +232,7 @@ pub use key::Key;
 #[cfg(feature = "hazmat")]
 pub use stream::{Direction, Stream};
 
-/// The README's example is tested as if it stood here.
+/// Makes the README's Rust example a doctest.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

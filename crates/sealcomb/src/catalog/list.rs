@@ -509,7 +509,7 @@ catalog! {
 const _: () = {
     let mut rest = NOT_BUILT;
     while let [(_, features), others @ ..] = rest {
-        assert!(!features.is_empty(), "its kind or status must require a feature");
+        assert!(!features.is_empty(), "kind or status must imply a feature");
         rest = others;
     }
 };
