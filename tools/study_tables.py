@@ -238,9 +238,9 @@ def speeds(figures: Figures) -> list[str]:
         cells = [figures.cell(name, backend, 2048) for backend in figures.backends]
         rows.append([f"`{name}`", *(f"{cpb(cell['cpb'])} ({fraction(cell)})" for cell in cells)])
     text = paragraph(
-        "Cycles per byte for sealing a batch of 64 messages of 2048 bytes under one key: minimum of five runs,",
-        "including job construction. In parentheses: the fraction of the bound that the CPU's instructions set on",
-        "that backend.",
+        "Cycles per byte for sealing a batch of 64 messages of 2048 bytes under one key: minimum of five",
+        "runs, including job construction. In parentheses: the fraction of the bound that the CPU's",
+        "instructions set on that backend.",
         figures.provenance(),
     )
     return [*table(["algorithm", *(f"`{name}`" for name in figures.backends)], rows), "", *text]

@@ -1,7 +1,8 @@
-//! The AEADs as types of RustCrypto's crate `aead`, for code that is written over its traits.
+//! AEADs as types that implement the traits of RustCrypto's crate `aead`, for code that is generic over them.
 //!
-//! Each type has the usual sizes: a nonce of 12 bytes, or of 16 for AES-SIV and EAX, and a tag of 16. A [`crate::Key`] takes the
-//! other sizes that [`crate::ALGORITHMS`] lists. A sealed message equals, byte for byte, that of any other crate for the algorithm.
+//! Each type has the usual sizes: a nonce of 12 bytes (16 for AES-SIV and EAX) and a tag of 16 bytes. A
+//! [`crate::Key`] takes the other sizes that [`crate::ALGORITHMS`] lists. Sealed messages are byte for byte those of
+//! other implementations.
 //!
 //! ```
 //! use sealcomb::aead::{Aead, Aes256Gcm, KeyInit, Nonce, Payload};
@@ -15,7 +16,7 @@
 //! # Ok::<(), sealcomb::aead::Error>(())
 //! ```
 //!
-//! Messages of a batch take the same key through [`AsRef`]:
+//! [`AsRef`] gives access to the [`crate::Key`] for batches:
 //!
 //! ```
 //! use sealcomb::aead::{Aes128GcmSiv, KeyInit};
@@ -27,12 +28,12 @@
 //! # Ok::<(), sealcomb::BatchError>(())
 //! ```
 //!
-//! [`KeyInit`] can't fail, so a `SEALCOMB_BACKEND` that names no backend, or one that this CPU lacks, leaves these
-//! types with [`crate::Backend::best`]; [`crate::Key::new`] reports it.
+//! [`KeyInit`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
+//! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 //!
 //! # Errors
-//! All methods return the opaque [`Error`]: for a message or additional data over the algorithm's limit, with nothing
-//! written, and for a tag that isn't right, with the output zeroed.
+//! All methods return the opaque [`Error`]: if the message or the additional data exceeds the algorithm's limit
+//! (nothing was written), or if verification fails (the output is zeroed).
 
 pub use ::aead::{Aead, AeadCore, AeadInOut, Error, KeyInit, KeySizeUser, Nonce, Payload, Tag};
 
@@ -43,7 +44,7 @@ use zeroize::ZeroizeOnDrop;
 
 use crate::{Key, batch};
 
-/// Declares the types, each with its id in the catalog and the size of its key.
+/// Declares the types, each with its name, its id in the catalog, and its key and nonce sizes in bytes.
 macro_rules! types {
     ($($Type:ident = $name:literal, $id:literal, $KeySize:ty, $NonceSize:ty;)*) => {$(
         #[doc = concat!($name, ".")]

@@ -1,4 +1,4 @@
-//! Many messages at once.
+//! Batches of jobs: messages under any keys.
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -13,16 +13,17 @@ use crate::modes::Mode;
 use crate::primitives::block::head;
 use crate::{Algorithm, BatchError, Error, Forged, Key};
 
-/// Additional data: one slice, or several that are authenticated as if they were one; or the associated strings of AES-SIV.
+/// Additional data of a job: one slice, several slices that are authenticated as one, or the associated strings of
+/// AES-SIV.
 #[derive(Clone, Debug)]
 pub struct Aad<'a>(AssociatedData<'a>);
 
 impl<'a> Aad<'a> {
-    /// Any number of strings that AES-SIV authenticates one by one, so that none is not one empty string, and where one ends
-    /// and the next begins counts too (RFC 5297, section 2.4). Other algorithms take them as if they were one, joined in
-    /// memory of its own.
+    /// Returns associated strings, which AES-SIV authenticates separately (RFC 5297, section 2.4): the boundaries
+    /// between them are authenticated too, and no strings differ from one empty string. AES-SIV takes up to 126
+    /// strings, the nonce included. Other algorithms authenticate the concatenation, which is allocated on the heap.
     ///
-    /// A slice that is given as it is, not through this function, is one string to AES-SIV.
+    /// AES-SIV treats additional data that is not made by this function as one string.
     ///
     /// ```
     /// use sealcomb::{Aad, Algorithm, Key, SealJob, seal_batch};
@@ -37,7 +38,7 @@ impl<'a> Aad<'a> {
         Self(AssociatedData::Several(strings))
     }
 
-    /// As an algorithm takes it.
+    /// Joins the strings if the algorithm does not authenticate them separately.
     #[inline]
     fn of(self, algorithm: &Algorithm) -> AssociatedData<'a> {
         match self.0 {
@@ -67,45 +68,46 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Aad<'a> {
 }
 
 impl<'a> From<&'a [&'a [u8]]> for Aad<'a> {
-    /// Joins the slices in memory of its own.
+    /// Joins the slices into a new buffer on the heap.
     fn from(slices: &'a [&'a [u8]]) -> Self {
         Self(joined(slices))
     }
 }
 
-/// A message to seal: where it is, where its ciphertext and tag go.
+/// A message to seal, with its key, its nonce, its additional data, and the buffers for ciphertext and tag.
 pub struct SealJob<'a> {
     key: &'a Key,
     message: Message<'a>,
     tag: &'a mut [u8],
 }
 
-/// A message to open, and, once that was done, the verdict on it.
+/// A message to open, with its key, its nonce, its additional data, its buffers, and afterwards the verdict.
 pub struct OpenJob<'a> {
     key: &'a Key,
     message: Message<'a>,
-    // Bytes that the message can have; none where no message has a ciphertext of this length.
-    most: Option<usize>,
+    // Maximum message size in bytes; `None` if no message has a ciphertext of this length.
+    max_bytes: Option<usize>,
     tag: &'a [u8],
     verdict: Verdict,
 }
 
-/// What opening a message came to.
+/// The result of opening a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It wasn't opened yet.
+    /// The message has not been opened yet.
     Pending,
-    /// The tag is right, and the output is the message.
+    /// Verification succeeded, and the output is the message.
     Verified,
-    /// The tag isn't right, and the output is zeroed.
+    /// Verification failed, and the output is zeroed.
     Forged,
-    /// The algorithm is a bare cipher: decrypted, and nothing to verify.
+    /// The message was decrypted by an unauthenticated cipher, which has nothing to verify.
     Unauthenticated,
 }
 
 impl<'a> SealJob<'a> {
-    /// Encrypts `data` where it is. Where the ciphertext is longer than the message, the batch ends with
-    /// [`Error::OutputTooShort`]: [`SealJob::in_buffer`] gives it room.
+    /// Describes a message to encrypt in place. If the algorithm's ciphertexts are longer than their messages, the
+    /// batch is refused with [`Error::OutputTooShort`]; use [`SealJob::in_buffer`]. `tag` has [`Key::tag_bytes`]
+    /// bytes.
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -116,11 +118,12 @@ impl<'a> SealJob<'a> {
         Self { key, message: message(key, nonce, aad.into(), data.into()), tag }
     }
 
-    /// Encrypts the message in the first `message_bytes` bytes of `buffer` where it is: the ciphertext takes the first
-    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes), and further bytes stay as they are.
+    /// Describes a message to encrypt in place, in the first `message_bytes` bytes of `buffer`. The ciphertext takes
+    /// the first [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) bytes; the bytes after it are
+    /// not changed.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where the buffer is shorter than the ciphertext.
+    /// [`Error::OutputTooShort`] if the buffer is shorter than the ciphertext.
     pub fn in_buffer(
         key: &'a Key,
         nonce: &'a [u8],
@@ -134,11 +137,12 @@ impl<'a> SealJob<'a> {
         Ok(Self { key, message: message(key, nonce, aad.into(), data), tag })
     }
 
-    /// Encrypts `input` into the first bytes of `output`, as many as
-    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) says; further bytes of it stay as they are.
+    /// Describes a message to encrypt from `input` into the first
+    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) bytes of `output`; the bytes after them
+    /// are not changed.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where it is shorter than the ciphertext.
+    /// [`Error::OutputTooShort`] if the output is shorter than the ciphertext.
     pub fn new(
         key: &'a Key,
         nonce: &'a [u8],
@@ -151,25 +155,26 @@ impl<'a> SealJob<'a> {
         Ok(Self { key, message: message(key, nonce, aad.into(), Span::new(input, output)), tag })
     }
 
-    /// Finds out whether [`seal_batch`] would take this job.
+    /// Checks the sizes of this job, as [`seal_batch`] does.
     ///
     /// # Errors
-    /// What would be wrong with it there.
+    /// The error that [`seal_batch`] would return for this job.
     pub fn check(&self) -> Result<(), Error> {
         Direction::check(self)
     }
 
-    /// Computes the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
+    /// Describes a message to authenticate without encryption, for algorithms of [`Kind::Mac`].
     pub fn mac(key: &'a Key, nonce: &'a [u8], message: impl Into<Aad<'a>>, tag: &'a mut [u8]) -> Self {
         Self::in_place(key, nonce, message, &mut [], tag)
     }
 }
 
 impl<'a> OpenJob<'a> {
-    /// Decrypts `data` where it is. The message takes its first [`OpenJob::message_bytes`]; the others become zero.
+    /// Describes a message to open in place. The message takes the first [`OpenJob::message_bytes`] bytes of `data`;
+    /// the others become zero.
     ///
-    /// Where [the receiver must be told](crate::Algorithm::needs_message_bytes) how long the message is, it is taken to
-    /// be as long as `data`; [`OpenJob::in_buffer`] takes other lengths.
+    /// If the algorithm [needs the message's length](crate::Algorithm::needs_message_bytes), the message is assumed
+    /// to be as long as `data`; [`OpenJob::in_buffer`] takes other lengths.
     pub fn in_place(
         key: &'a Key,
         nonce: &'a [u8],
@@ -177,22 +182,23 @@ impl<'a> OpenJob<'a> {
         data: &'a mut [u8],
         tag: &'a [u8],
     ) -> Self {
-        let most = key.algorithm().max_message_bytes(data.len()).ok();
+        let max_bytes = key.algorithm().max_message_bytes(data.len()).ok();
         Self {
             key,
             message: message(key, nonce, aad.into(), data.into()),
-            most,
+            max_bytes,
             tag,
             verdict: Verdict::Pending,
         }
     }
 
-    /// Decrypts the ciphertext of a message of `message_bytes` bytes where it is, in the first
-    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) of `buffer`; further bytes stay as they are.
-    /// The message takes the first [`OpenJob::message_bytes`]; what is left of the ciphertext becomes zero.
+    /// Describes the ciphertext of a message of `message_bytes` bytes to open in place, in the first
+    /// [`Algorithm::ciphertext_bytes`](crate::Algorithm::ciphertext_bytes) bytes of `buffer`; the bytes after them
+    /// are not changed. The message takes the first [`OpenJob::message_bytes`] bytes; the rest of the ciphertext
+    /// becomes zero.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where the buffer is shorter than the ciphertext.
+    /// [`Error::OutputTooShort`] if the buffer is shorter than the ciphertext.
     pub fn in_buffer(
         key: &'a Key,
         nonce: &'a [u8],
@@ -208,21 +214,22 @@ impl<'a> OpenJob<'a> {
             first(buffer, key.algorithm().ciphertext_bytes(message_bytes))?,
             tag,
         );
-        let most = if key.algorithm().needs_message_bytes() { Some(message_bytes) } else { job.most };
-        Ok(Self { most, ..job })
+        let max_bytes =
+            if key.algorithm().needs_message_bytes() { Some(message_bytes) } else { job.max_bytes };
+        Ok(Self { max_bytes, ..job })
     }
 
-    /// Decrypts `input` into the first bytes of `output`, as many as
-    /// [`Algorithm::max_message_bytes`](crate::Algorithm::max_message_bytes) says: the message takes
-    /// [`OpenJob::message_bytes`] of them, the others become zero. Further bytes of it stay as they are.
+    /// Describes a message to open from `input` into the first
+    /// [`Algorithm::max_message_bytes`](crate::Algorithm::max_message_bytes) bytes of `output`. The message takes the
+    /// first [`OpenJob::message_bytes`] of them, and the others become zero. The bytes after them are not changed.
     ///
-    /// Where [the receiver must be told](crate::Algorithm::needs_message_bytes) how long the message is, `output` tells
-    /// it: it must be exactly as long.
+    /// If the algorithm [needs the message's length](crate::Algorithm::needs_message_bytes), `output` must be exactly
+    /// as long as the message.
     ///
-    /// A ciphertext that is as long as that of no message is forged, and `output` zeroed.
+    /// If no message has a ciphertext of this length, the verdict is [`Verdict::Forged`] and `output` is zeroed.
     ///
     /// # Errors
-    /// [`Error::OutputTooShort`] where the output is shorter than the message may be.
+    /// [`Error::OutputTooShort`] if the output is shorter than the message can be.
     pub fn new(
         key: &'a Key,
         nonce: &'a [u8],
@@ -232,36 +239,42 @@ impl<'a> OpenJob<'a> {
         tag: &'a [u8],
     ) -> Result<Self, Error> {
         let algorithm = key.algorithm();
-        let most = if algorithm.needs_message_bytes() {
-            Some(output.len()).filter(|told| algorithm.ciphertext_bytes(*told) == input.len())
+        let max_bytes = if algorithm.needs_message_bytes() {
+            Some(output.len()).filter(|bytes| algorithm.ciphertext_bytes(*bytes) == input.len())
         } else {
             algorithm.max_message_bytes(input.len()).ok()
         };
-        let room = most.unwrap_or(output.len());
+        let room = max_bytes.unwrap_or(output.len());
         let data = Span::new(input, first(output, room)?);
-        Ok(Self { key, message: message(key, nonce, aad.into(), data), most, tag, verdict: Verdict::Pending })
+        Ok(Self {
+            key,
+            message: message(key, nonce, aad.into(), data),
+            max_bytes,
+            tag,
+            verdict: Verdict::Pending,
+        })
     }
 
-    /// Finds out whether [`open_batch`] would take this job.
+    /// Checks the sizes of this job, as [`open_batch`] does.
     ///
     /// # Errors
-    /// What would be wrong with it there.
+    /// The error that [`open_batch`] would return for this job.
     pub fn check(&self) -> Result<(), Error> {
         Direction::check(self)
     }
 
-    /// Verifies the tag of a message that isn't encrypted, for the algorithms of [`Kind::Mac`].
+    /// Describes an unencrypted message with a tag to verify, for algorithms of [`Kind::Mac`].
     pub fn mac(key: &'a Key, nonce: &'a [u8], message: impl Into<Aad<'a>>, tag: &'a [u8]) -> Self {
         Self::in_place(key, nonce, message, &mut [], tag)
     }
 
-    /// What opening the message came to.
+    /// Returns the result of opening the message.
     pub fn verdict(&self) -> Verdict {
         self.verdict
     }
 
-    /// Bytes of the opened message, with which the output begins: as many as the ciphertext has, less what its algorithm
-    /// had added. 0 as long as there is no message.
+    /// Returns the size in bytes of the opened message, which is at the start of the output. 0 if the message is
+    /// forged or has not been opened yet.
     pub fn message_bytes(&self) -> usize {
         match self.verdict {
             Verdict::Verified | Verdict::Unauthenticated => self.message.bytes,
@@ -276,18 +289,16 @@ fn message<'a>(key: &'a Key, nonce: &'a [u8], aad: Aad<'a>, data: Span<'a>) -> M
     Message { key: key.material(), nonce, aad: aad.of(key.algorithm()), data, bytes, tag: [0; 16] }
 }
 
-/// The first bytes of an output, if it has so many.
+/// Returns the first `needed` bytes of an output, or [`Error::OutputTooShort`].
 fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
     let got = output.len();
     output.get_mut(..needed).ok_or(Error::OutputTooShort { needed, got })
 }
 
-/// Seals every job of a batch.
-///
-/// Jobs may differ in key, algorithm and length; results are in the jobs' own buffers, in the jobs' order.
+/// Seals all jobs of a batch. The jobs may differ in key, algorithm and size; each result is in the job's buffers.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm doesn't take; nothing was written then, to no job.
+/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key, SealJob, seal_batch};
@@ -307,19 +318,19 @@ pub fn seal_batch(jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
     seal_batch_with(Schedule::Auto, jobs)
 }
 
-/// As [`seal_batch`], with a schedule of one's choice.
+/// Seals all jobs of a batch like [`seal_batch`], with the given schedule.
 ///
 /// # Errors
-/// As [`seal_batch`].
+/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
 pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
     run(schedule, jobs)
 }
 
-/// Opens every job of a batch, leaves each one's verdict in it, and returns how many were forged. Those jobs' outputs
-/// are zeroed; their neighbours aren't touched by it.
+/// Opens all jobs of a batch, stores the verdict in each, and returns the number of forged messages. The outputs of
+/// forged messages are zeroed; the other jobs are not affected by them.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm doesn't take; nothing was written then, to no job.
+/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_batch};
@@ -342,24 +353,24 @@ pub fn open_batch(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
     open_batch_with(Schedule::Auto, jobs)
 }
 
-/// As [`open_batch`], with a schedule of one's choice.
+/// Opens all jobs of a batch like [`open_batch`], with the given schedule.
 ///
 /// # Errors
-/// As [`open_batch`].
+/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
 pub fn open_batch_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
     run(schedule, jobs)?;
     Ok(jobs.iter().filter(|job| job.verdict == Verdict::Forged).count())
 }
 
-/// What sealing and opening have in common.
+/// Sealing or opening, for the code that they share.
 trait Direction<'a> {
     fn key(&self) -> &'a Key;
-    /// Finds out whether its sizes are in order.
+    /// Checks the job's sizes.
     fn check(&self) -> Result<(), Error>;
-    /// The message, ready to be processed, if there can be one.
+    /// Returns the message to process; `None` if no message has a ciphertext of this length.
     fn message(&mut self) -> Option<&mut Message<'a>>;
     fn process(batch: &mut Batch<'_, '_, 'a>, code: &dyn Mode);
-    /// Takes the tag that was computed.
+    /// Writes or verifies the computed tag.
     fn finish(&mut self);
 }
 
@@ -397,13 +408,13 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     #[inline(always)]
     fn check(&self) -> Result<(), Error> {
         let Message { nonce, aad, .. } = &self.message;
-        check(self.key, nonce, self.tag.len(), aad.len(), self.most.unwrap_or(0))?;
+        check(self.key, nonce, self.tag.len(), aad.len(), self.max_bytes.unwrap_or(0))?;
         check_strings(nonce, aad)
     }
 
     fn message(&mut self) -> Option<&mut Message<'a>> {
         self.message.tag = read_part(self.tag);
-        self.message.bytes = self.most?;
+        self.message.bytes = self.max_bytes?;
         Some(&mut self.message)
     }
 
@@ -412,12 +423,12 @@ impl<'a> Direction<'a> for OpenJob<'a> {
     }
 
     fn finish(&mut self) {
-        self.verdict = if self.most.is_some() {
+        self.verdict = if self.max_bytes.is_some() {
             verdict(self.key, &mut self.message, self.tag)
         } else {
             forged(&mut self.message)
         };
-        // It would make a forged message genuine.
+        // Keeps no correct tag in memory after a forgery.
         self.message.tag = [0; 16];
     }
 }
@@ -445,7 +456,7 @@ impl<'a, J: Direction<'a>> Direction<'a> for &mut J {
     }
 }
 
-/// The verdict on a message that was opened, whose output is zeroed where it isn't the message.
+/// Returns the verdict on a decrypted message, and zeroes the output after the message, or all of it after a forgery.
 #[inline(always)]
 pub(crate) fn verdict(key: &Key, message: &mut Message<'_>, tag: &[u8]) -> Verdict {
     if key.algorithm().kind == Kind::Cipher {
@@ -463,13 +474,14 @@ fn forged(message: &mut Message<'_>) -> Verdict {
     Verdict::Forged
 }
 
-/// Whether a received tag is the beginning of the computed one, in constant time.
+/// Returns whether a received tag is a prefix of the computed one, in constant time.
 fn same(computed: &Block, received: &[u8]) -> bool {
-    let shown = u128::from_le_bytes(head(computed, received.len()));
-    shown.ct_eq(&u128::from_le_bytes(read_part(received))).to_bool()
+    let expected = u128::from_le_bytes(head(computed, received.len()));
+    expected.ct_eq(&u128::from_le_bytes(read_part(received))).to_bool()
 }
 
-/// Finds out whether a message of these sizes can be sealed or opened under a key; in line as far as ordinary ones need.
+/// Checks whether a message of these sizes can be sealed or opened under a key. Common sizes pass in the inlined
+/// part.
 #[inline(always)]
 pub(crate) fn check(
     key: &Key,
@@ -499,10 +511,10 @@ fn check_closely(
     key.algorithm().check(nonce_bytes, tag_bytes, aad_bytes as u64, message_bytes as u64)
 }
 
-/// The most associated strings of AES-SIV, a nonce among them (RFC 5297, section 2.6).
+/// The maximum number of associated strings of AES-SIV, the nonce included (RFC 5297, section 2.6).
 const STRINGS: usize = 126;
 
-/// Finds out whether there are no more associated strings than that.
+/// Checks the number of associated strings.
 #[inline(always)]
 fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
     match aad {
@@ -514,7 +526,7 @@ fn check_strings(nonce: &[u8], aad: &AssociatedData<'_>) -> Result<(), Error> {
     }
 }
 
-/// Finds out whether there is room for the ciphertext of a message.
+/// Checks whether the ciphertext of a message fits into `room` bytes.
 #[inline(always)]
 pub(crate) fn check_room(key: &Key, message_bytes: usize, room: usize) -> Result<(), Error> {
     if room >= message_bytes && !key.algorithm().expands() {
@@ -529,7 +541,7 @@ fn check_room_closely(key: &Key, message_bytes: usize, room: usize) -> Result<()
     if room < needed { Err(Error::OutputTooShort { needed, got: room }) } else { Ok(()) }
 }
 
-/// Seals or opens all jobs, if all of them can be.
+/// Seals or opens all jobs if the sizes of all of them are valid.
 fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), BatchError> {
     let Some(first) = jobs.first().map(J::key) else { return Ok(()) };
     let mut alike = true;
@@ -540,7 +552,7 @@ fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), B
     if alike {
         jobs.chunks_mut(FLIGHT).for_each(|flight| fly(schedule, flight));
     } else if jobs.len() <= FLIGHT {
-        // So few need no memory from the heap.
+        // Small batches are sorted on the stack.
         by_family(schedule, &mut jobs.iter_mut().collect::<ArrayVec<_, FLIGHT>>());
     } else {
         by_family(schedule, &mut jobs.iter_mut().collect::<Vec<_>>());
@@ -548,7 +560,7 @@ fn run<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) -> Result<(), B
     Ok(())
 }
 
-/// Seals or opens jobs of several families, those of each together.
+/// Seals or opens jobs of several families, one family after the other.
 fn by_family<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [&mut J]) {
     jobs.sort_unstable_by_key(|job| (job.key().algorithm().id, job.key().backend().name()));
     for alike in jobs.chunk_by_mut(|a, b| same_family(a.key(), b.key())) {
@@ -556,7 +568,8 @@ fn by_family<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [&mut J]) {
     }
 }
 
-/// Whether messages under two keys can fly together: the same algorithm on the same backend.
+/// Returns whether messages under two keys belong to one family, which can share a flight: one algorithm, one
+/// backend.
 fn same_family(a: &Key, b: &Key) -> bool {
     core::ptr::eq(a.algorithm(), b.algorithm()) && a.backend() == b.backend()
 }
@@ -578,13 +591,13 @@ fn fly<'a, J: Direction<'a>>(schedule: Schedule, jobs: &mut [J]) {
     }
 }
 
-/// The batch of one message.
+/// Returns the batch of a single message.
 #[inline(always)]
 fn alone<'b, 'm, 'a>(key: &Key, messages: &'b mut [&'m mut Message<'a>; 1]) -> Batch<'b, 'm, 'a> {
     Batch { backend: key.backend(), schedule: Schedule::Single, messages }
 }
 
-/// Seals one message whose sizes were found in order.
+/// Seals one message whose sizes have been checked.
 #[inline]
 pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: Span<'a>, tag: &mut [u8]) {
     let mut message = message(key, nonce, aad.into(), data);
@@ -592,8 +605,7 @@ pub(crate) fn seal_one<'a>(key: &'a Key, nonce: &'a [u8], aad: &'a [u8], data: S
     write_part(&message.tag, tag);
 }
 
-/// Decrypts one message whose sizes were found in order, and puts the tag that it should have in the place of the one that
-/// came with it.
+/// Decrypts one message whose sizes have been checked, and replaces the received tag by the correct one.
 #[cfg(feature = "hazmat")]
 pub(crate) fn open_unverified<'a>(
     key: &'a Key,
@@ -608,8 +620,7 @@ pub(crate) fn open_unverified<'a>(
     write_part(&message.tag, tag);
 }
 
-/// Opens one message whose sizes were found in order, of as many bytes as there are to write or fewer, and returns how
-/// many it has.
+/// Opens one message whose sizes have been checked and returns its size in bytes, at most that of the output.
 #[inline]
 pub(crate) fn open_one<'a>(
     key: &'a Key,

@@ -1,4 +1,4 @@
-//! Many messages under one key, in columns.
+//! Bursts: messages under one key, with one slice per field.
 
 use alloc::borrow::Cow;
 use alloc::vec;
@@ -10,18 +10,19 @@ use crate::batch::{check, verdict};
 use crate::engine::{AssociatedData, Batch, Message, Schedule};
 use crate::{BatchError, Error, Key, Verdict};
 
-/// Messages that are laid out together. Fewer than of jobs: they are on the stack.
+/// The number of messages that are processed together. It is smaller than for jobs, since the messages are on the
+/// stack.
 const FLIGHT: usize = 64;
 
-/// Messages under one key, in columns: each of their nonces, additional data, buffers and tags is a slice that has an entry a
-/// message, as a ring of packets or a table has them anyway.
+/// Messages under one key, with one slice per field (nonces, additional data, buffers, tags) and one entry per
+/// message, as in a ring of packets or a table.
 ///
-/// It does what [`seal_batch`](crate::seal_batch) and [`open_batch`](crate::open_batch) do with jobs, in place and for one key,
-/// and spares what it takes to write the jobs and to read them: for short messages a good part of the time. A call takes 8 KiB of
-/// stack more than with jobs.
+/// A burst seals and opens in place, like [`seal_batch`](crate::seal_batch) and [`open_batch`](crate::open_batch)
+/// under one key, without the cost of constructing jobs, which is a good part of the time for short messages. A call
+/// takes 8 KiB more stack than with jobs.
 ///
-/// An entry is whatever has bytes to lend: `[u8; 12]`, `&[u8]`, `Vec<u8>`. Messages whose ciphertexts are longer than they are
-/// ([`Algorithm::expands`](crate::Algorithm::expands)), and those that don't stay in place, take jobs.
+/// Entries are byte strings of any type, such as `[u8; 12]`, `&[u8]` or `Vec<u8>`. Use jobs for messages that are not
+/// in place, and for algorithms with [longer ciphertexts](crate::Algorithm::expands).
 ///
 /// ```
 /// use sealcomb::{Algorithm, Burst, Key, Verdict};
@@ -47,27 +48,28 @@ pub struct Burst<'a, N, A = [u8; 0]> {
     aads: Aads<'a, A>,
 }
 
-/// Additional data of the messages.
+/// The additional data of the messages.
 enum Aads<'a, A> {
     All(&'a [u8]),
     Each(&'a [A]),
 }
 
 impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
-    /// Messages under this key, with these nonces and no additional data.
+    /// Returns a burst under this key, with one nonce per message and no additional data.
     #[inline]
     pub fn new(key: &'a Key, nonces: &'a [N]) -> Self {
         Self { key, nonces, aads: Aads::All(&[]) }
     }
 
-    /// The same additional data for all of them.
+    /// Sets one additional data for all messages.
     #[inline]
     #[must_use]
     pub fn aad(self, aad: &'a [u8]) -> Self {
         Self { aads: Aads::All(aad), ..self }
     }
 
-    /// Additional data for each of them; for the algorithms of [`Kind::Mac`](crate::Kind::Mac), the messages.
+    /// Sets the additional data of each message. For algorithms of [`Kind::Mac`](crate::Kind::Mac), these are the
+    /// messages.
     ///
     /// ```
     /// use sealcomb::{Algorithm, Burst, Key};
@@ -84,12 +86,14 @@ impl<'a, N: AsRef<[u8]>> Burst<'a, N> {
 }
 
 impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
-    /// Encrypts all messages where they are and writes their tags, each of [`Key::tag_bytes`] bytes: none, where the
-    /// algorithm is a bare cipher.
+    /// Encrypts all messages in place and writes their tags of [`Key::tag_bytes`] bytes each: 0 bytes if the
+    /// algorithm is an unauthenticated cipher.
     ///
     /// # Errors
-    /// The first message whose sizes the algorithm doesn't take; [`Error::UnevenColumns`] with the first that not every column
-    /// has; [`Error::CiphertextIsLonger`] where the algorithm takes jobs. Nothing was written then, to no message.
+    /// The first message whose sizes the algorithm does not take. [`Error::UnevenColumns`], with the index of the
+    /// first message that lacks an entry, if a column does not have one entry per message.
+    /// [`Error::CiphertextIsLonger`] if the algorithm's ciphertexts are longer than their messages. Nothing was
+    /// written to any message in these cases.
     pub fn seal<D: AsMut<[u8]>, T: AsMut<[u8]>>(
         &self,
         data: &mut [D],
@@ -111,11 +115,11 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         Ok(())
     }
 
-    /// Decrypts all messages where they are, writes the verdict on each, and returns how many were forged. Those are zeroed;
-    /// their neighbours aren't touched by it.
+    /// Opens all messages in place, writes a verdict for each, and returns the number of forged messages. Forged
+    /// messages are zeroed; the others are not affected by them.
     ///
     /// # Errors
-    /// As [`Burst::seal`].
+    /// The errors of [`Burst::seal`]. Nothing was written to any message or verdict in these cases.
     pub fn open<D: AsMut<[u8]>, T: AsRef<[u8]>>(
         &self,
         data: &mut [D],
@@ -144,26 +148,27 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         Ok(forged)
     }
 
-    /// Computes the tags of messages that aren't encrypted, for the algorithms of [`Kind::Mac`](crate::Kind::Mac).
+    /// Computes the tags of the messages set by [`Burst::aads`], for algorithms of [`Kind::Mac`](crate::Kind::Mac).
     ///
     /// # Errors
-    /// As [`Burst::seal`].
+    /// The errors of [`Burst::seal`]. No tag was written in these cases.
     #[inline]
     pub fn mac<T: AsMut<[u8]>>(&self, tags: &mut [T]) -> Result<(), BatchError> {
-        // These take no memory.
+        // A vector of empty arrays allocates nothing.
         self.seal(&mut vec![[]; tags.len()], tags)
     }
 
-    /// Verifies the tags of messages that aren't encrypted, writes the verdict on each, and returns how many were forged.
+    /// Verifies the tags of the messages set by [`Burst::aads`], writes a verdict for each, and returns the number of
+    /// forged messages.
     ///
     /// # Errors
-    /// As [`Burst::seal`].
+    /// The errors of [`Burst::seal`]. No verdict was written in these cases.
     #[inline]
     pub fn verify<T: AsRef<[u8]>>(&self, tags: &[T], verdicts: &mut [Verdict]) -> Result<usize, BatchError> {
         self.open(&mut vec![[]; tags.len()], tags, verdicts)
     }
 
-    /// Finds out whether every column has an entry for each message, and no other.
+    /// Checks whether every column has exactly one entry per message.
     fn check_columns(&self, messages: usize, columns: &[usize]) -> Result<(), BatchError> {
         let aads = match self.aads {
             Aads::All(_) => messages,
@@ -180,7 +185,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         }
     }
 
-    /// Finds out whether a message's sizes are in order.
+    /// Checks the sizes of a message.
     #[inline(always)]
     fn check(&self, index: usize, bytes: usize, tag_bytes: usize) -> Result<(), BatchError> {
         check(self.key, self.nonce_at(index), tag_bytes, self.aad_at(index).len(), bytes)
@@ -200,7 +205,7 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
         }
     }
 
-    /// Fills in the messages of a flight, the first of which has this index.
+    /// Fills in the messages of a flight that starts with the message of index `first`.
     #[inline(always)]
     fn fill<'m, D: AsMut<[u8]>>(&'m self, messages: &mut Messages<'m>, first: usize, data: &'m mut [D]) {
         for (i, data) in data.iter_mut().enumerate() {
@@ -217,10 +222,10 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     }
 }
 
-/// Filled where they stay: to return or collect them would copy all that there is room for.
+/// The messages of a flight, filled through a reference: returning the vector by value would copy its whole capacity.
 type Messages<'a> = ArrayVec<Message<'a>, FLIGHT>;
 
-/// Hands the messages of a flight to their mode.
+/// Processes the messages of a flight.
 #[inline(always)]
 fn fly<'a>(key: &Key, messages: &mut Messages<'a>, process: impl FnOnce(&mut Batch<'_, '_, 'a>)) {
     let mut flying = ArrayVec::<&mut Message<'a>, FLIGHT>::new();

@@ -1,4 +1,4 @@
-//! Keys, and single messages under them.
+//! Keys, and sealing and opening of single messages.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,7 +13,8 @@ use crate::engine::Material;
 use crate::primitives::aes::{GROUP, KeySchedule};
 use crate::{Backend, Error, Forged, OpenError};
 
-/// A key of one algorithm, expanded once, to be shared by any number of messages and threads. Wiped on drop.
+/// A key of one algorithm, expanded once. Any number of messages and threads can share it. Its memory is zeroized on
+/// drop.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key};
@@ -36,15 +37,15 @@ impl Key {
     /// Expands a key of [`Algorithm::key_bytes`] bytes for [`Backend::selected`].
     ///
     /// # Errors
-    /// [`Error::KeyLength`], and what [`Backend::selected`] returns.
+    /// [`Error::KeyLength`] for a key of another length, and the errors of [`Backend::selected`].
     pub fn new(algorithm: &'static Algorithm, key: &[u8]) -> Result<Self, Error> {
         Self::with_backend(algorithm, key, Backend::selected()?)
     }
 
-    /// Expands a key for a given backend.
+    /// Expands a key of [`Algorithm::key_bytes`] bytes for the given backend.
     ///
     /// # Errors
-    /// [`Error::KeyLength`].
+    /// [`Error::KeyLength`] for a key of another length.
     pub fn with_backend(algorithm: &'static Algorithm, key: &[u8], backend: Backend) -> Result<Self, Error> {
         check_key_length(algorithm, key)?;
         let mut expanded = Self::empty(algorithm, backend);
@@ -53,8 +54,8 @@ impl Key {
         Ok(expanded)
     }
 
-    /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes, for [`Backend::selected`]: side by side,
-    /// which takes less time than [`Key::new`] for one after the other.
+    /// Expands many keys of one algorithm, each of [`Algorithm::key_bytes`] bytes, for [`Backend::selected`]. The
+    /// keys are expanded in parallel lanes, which takes less time than calling [`Key::new`] for each.
     ///
     /// ```
     /// use sealcomb::{Algorithm, Key};
@@ -66,7 +67,8 @@ impl Key {
     /// ```
     ///
     /// # Errors
-    /// [`Error::KeyLength`] for the first that is of another length, and what [`Backend::selected`] returns.
+    /// [`Error::KeyLength`] if any key has another length: then no key is returned. The errors of
+    /// [`Backend::selected`].
     pub fn new_many<K: AsRef<[u8]>>(algorithm: &'static Algorithm, keys: &[K]) -> Result<Vec<Self>, Error> {
         Self::many(algorithm, keys, Backend::selected()?)
     }
@@ -92,7 +94,7 @@ impl Key {
         Self(Wiped::new(Expanded { algorithm, backend, material: Material::EMPTY }))
     }
 
-    /// What there is of a key beside AES's round keys.
+    /// Fills in everything except AES's round keys.
     #[inline(always)]
     fn complete(&mut self, key: &[u8]) {
         let Expanded { algorithm, backend, material } = &mut *self.0;
@@ -100,7 +102,8 @@ impl Key {
         material.tag_bytes = algorithm.tag_bytes;
     }
 
-    /// The key of a type that stands for one algorithm and for a key of its size.
+    /// Expands the key of a RustCrypto type, which fixes the algorithm and the key size. Falls back to the best
+    /// backend if `SEALCOMB_BACKEND` is invalid, since these types cannot return an error.
     #[cfg(feature = "aead")]
     pub(crate) fn of_type(id: &str, key: &[u8]) -> Self {
         let algorithm = Algorithm::by_id(id).expect("the catalog has every type's algorithm");
@@ -108,11 +111,11 @@ impl Key {
         Self::with_backend(algorithm, key, backend).expect("the type fixes the key's size")
     }
 
-    /// Fixes another tag length than [`Algorithm::tag_bytes`]: every message's tag must have it, so that nobody can
-    /// pass off a short tag.
+    /// Sets the tag length in bytes, instead of [`Algorithm::tag_bytes`]. All tags under the key must have this
+    /// length, so that an attacker cannot truncate one.
     ///
     /// # Errors
-    /// [`Error::TagLength`] unless it is one of [`Algorithm::tag`].
+    /// [`Error::TagLength`] unless the length is one of [`Algorithm::tag`].
     pub fn with_tag_bytes(mut self, tag_bytes: usize) -> Result<Self, Error> {
         if !self.algorithm().tag.contains(&tag_bytes) {
             let Algorithm { id, tag, .. } = *self.algorithm();
@@ -122,17 +125,17 @@ impl Key {
         Ok(self)
     }
 
-    /// The algorithm that the key is for.
+    /// Returns the key's algorithm.
     pub fn algorithm(&self) -> &'static Algorithm {
         self.0.algorithm
     }
 
-    /// The backend that the key was expanded for.
+    /// Returns the backend that the key was expanded for.
     pub fn backend(&self) -> Backend {
         self.0.backend
     }
 
-    /// Bytes of every tag under this key.
+    /// Returns the length in bytes of all tags under this key; 0 for an unauthenticated cipher.
     pub fn tag_bytes(&self) -> usize {
         self.0.material.tag_bytes
     }
@@ -146,11 +149,11 @@ impl Key {
         &mut self.0.material
     }
 
-    /// Encrypts `data` in place and writes the tag, of [`Key::tag_bytes`] bytes.
+    /// Encrypts `data` in place and writes the tag of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors
-    /// An [`Error`] for sizes that the algorithm doesn't take, [`Error::OutputTooShort`] where its ciphertext is longer
-    /// than the message; nothing was written then.
+    /// An [`Error`] for sizes that the algorithm does not take, and [`Error::OutputTooShort`] if its ciphertexts are
+    /// longer than their messages. Nothing was written in these cases.
     #[inline]
     pub fn seal_in_place(
         &self,
@@ -165,12 +168,12 @@ impl Key {
         Ok(())
     }
 
-    /// Decrypts `data` in place, if its tag, of [`Key::tag_bytes`] bytes, is right.
+    /// Verifies the tag of [`Key::tag_bytes`] bytes and decrypts `data` in place.
     ///
     /// # Errors
-    /// [`OpenError::Forged`] if it isn't: `data` is zeroed then. [`OpenError::Misuse`] for sizes that the algorithm
-    /// doesn't take, and with [`Error::CiphertextIsLonger`] where `data` would not tell which part of it is the message;
-    /// nothing was written then.
+    /// [`OpenError::Forged`] if verification fails: `data` is zeroed. [`OpenError::Misuse`] for sizes that the
+    /// algorithm does not take, and with [`Error::CiphertextIsLonger`] if its ciphertexts are longer than their
+    /// messages, since this function cannot return the message's length. Nothing was written in these cases.
     #[inline]
     pub fn open_in_place(
         &self,
@@ -187,12 +190,12 @@ impl Key {
         Ok(())
     }
 
-    /// Decrypts `data` in place **without verifying it**, and puts into `tag` the tag that it should have: for interfaces in
-    /// which the tag comes last, after the message was handed out, as that of OpenSSL's EVP. Whoever calls this compares
-    /// the tags, in constant time, and takes care that nobody uses a message whose tags differ.
+    /// Decrypts `data` in place **without verifying it**, and writes the correct tag into `tag`. This is for
+    /// interfaces that receive the tag after they have released the message, such as OpenSSL's EVP. The caller must
+    /// compare the tags in constant time, and must destroy the message if they differ.
     ///
-    /// AES-SIV and GCM-SIV decrypt with the tag that came with the message, so `tag` must have it before; to other algorithms it
-    /// doesn't matter what it has.
+    /// AES-SIV and GCM-SIV decrypt with the received tag, which `tag` must contain on entry. Other algorithms ignore
+    /// what it contains.
     ///
     /// ```
     /// use sealcomb::{Algorithm, Key};
@@ -207,8 +210,8 @@ impl Key {
     /// ```
     ///
     /// # Errors
-    /// An [`Error`] for sizes that the algorithm doesn't take, [`Error::CiphertextIsLonger`] as for
-    /// [`Key::open_in_place`]; nothing was written then.
+    /// An [`Error`] for sizes that the algorithm does not take, and [`Error::CiphertextIsLonger`] if its ciphertexts
+    /// are longer than their messages. Nothing was written in these cases.
     #[cfg(feature = "hazmat")]
     pub fn open_unverified_in_place(
         &self,
@@ -225,10 +228,10 @@ impl Key {
         Ok(())
     }
 
-    /// Encrypts a message: the ciphertext, followed by the tag.
+    /// Encrypts a message and returns the ciphertext followed by the tag.
     ///
     /// # Errors
-    /// An [`Error`] for sizes that the algorithm doesn't take.
+    /// An [`Error`] for sizes that the algorithm does not take.
     pub fn seal(&self, nonce: &[u8], aad: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
         batch::check(self, nonce, self.tag_bytes(), aad.len(), message.len())?;
         let ciphertext_bytes = self.algorithm().ciphertext_bytes(message.len());
@@ -238,20 +241,20 @@ impl Key {
         Ok(sealed)
     }
 
-    /// Decrypts a ciphertext that is followed by its tag.
+    /// Verifies and decrypts a ciphertext followed by its tag, and returns the message.
     ///
-    /// Where [the receiver must be told](Algorithm::needs_message_bytes) how long the message is, it is taken to be as
-    /// long as the ciphertext; [`OpenJob::new`](crate::OpenJob::new) takes other lengths.
+    /// If the algorithm [needs the message's length](Algorithm::needs_message_bytes), the message is assumed to be as
+    /// long as the ciphertext. [`OpenJob::new`](crate::OpenJob::new) takes other lengths.
     ///
     /// # Errors
-    /// [`OpenError::Forged`] if the tag isn't right, there is no room for one, or no message has a ciphertext of this
-    /// length. [`OpenError::Misuse`] for sizes that the algorithm doesn't take.
+    /// [`OpenError::Forged`] if verification fails, the input is shorter than a tag, or no message has a ciphertext
+    /// of this length. [`OpenError::Misuse`] for sizes that the algorithm does not take.
     pub fn open(&self, nonce: &[u8], aad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
         let ciphertext_bytes = sealed.len().checked_sub(self.tag_bytes()).ok_or(Forged)?;
         let (ciphertext, tag) = sealed.split_at(ciphertext_bytes);
-        let most = self.algorithm().max_message_bytes(ciphertext_bytes)?;
-        batch::check(self, nonce, tag.len(), aad.len(), most)?;
-        let mut message = vec![0; most];
+        let max = self.algorithm().max_message_bytes(ciphertext_bytes)?;
+        batch::check(self, nonce, tag.len(), aad.len(), max)?;
+        let mut message = vec![0; max];
         let bytes = batch::open_one(self, nonce, aad, Span::new(ciphertext, &mut message), tag)?;
         message.truncate(bytes);
         Ok(message)
@@ -269,7 +272,7 @@ fn check_key_length(algorithm: &Algorithm, key: &[u8]) -> Result<(), Error> {
 impl ZeroizeOnDrop for Key {}
 
 impl fmt::Debug for Key {
-    /// Names the algorithm and the backend, never the key.
+    /// Writes the algorithm and the backend, never the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({}, {})", self.algorithm().id, self.backend().name())
     }
@@ -287,7 +290,7 @@ mod tests {
     use crate::{ALGORITHMS, Kind};
 
     #[test]
-    fn many_keys_are_what_each_is_alone_and_none_is_made_beside_a_wrong_one() {
+    fn keys_expanded_together_equal_single_ones_and_one_wrong_length_refuses_all() {
         for algorithm in ALGORITHMS {
             let nonce = vec![9; algorithm.nonce_bytes];
             let sealed = |key: &Key| match algorithm.kind {

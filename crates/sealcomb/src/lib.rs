@@ -1,20 +1,22 @@
 //! Seals and opens many messages at once with AES-based authenticated encryption.
 //!
-//! A CPU's AES unit is a pipeline: it finishes a block every fraction of a cycle, but each block takes tens of cycles to
-//! pass through. A mode that chains one block to the next leaves the pipeline nearly empty, unless several messages are in
-//! flight. This library takes a burst of packets or a column of values, under one key or many, and distributes them over
-//! the lanes of the widest AES instructions that the CPU has.
+//! A CPU's AES unit is a pipeline: it finishes a block every fraction of a cycle, but each block takes tens of cycles
+//! to pass through. A mode that chains one block to the next leaves the pipeline nearly empty, unless several
+//! messages are in flight. This library takes a burst of packets or a column of values, under one key or many, and
+//! distributes them over the lanes of the widest AES instructions that the CPU has.
 //!
 //! * [`Key`] holds an expanded key, and seals and opens single messages.
 //! * [`Burst`] seals and opens many messages under one key, in place, from one slice per field.
-//! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_batch`] and [`open_batch`].
+//! * [`SealJob`] and [`OpenJob`] describe messages under any keys, in place or not, for [`seal_batch`] and
+//!   [`open_batch`].
 //! * [`Verdict`] is the result for each opened message.
-//! * [`ALGORITHMS`] lists the algorithms with their sizes and limits, and [`Backend`] the CPU-specific implementations.
+//! * [`ALGORITHMS`] lists the algorithms with their sizes and limits, and [`Backend`] the CPU-specific
+//!   implementations.
 //!
 //! # Setup
 //!
-//! Compile the library with optimization in debug builds too, where it is several hundred times slower otherwise (GCM at
-//! 41 MB/s). Put this into the `Cargo.toml` of your workspace:
+//! In a debug build without optimization the library is some two hundred times slower: it seals at 41 MB/s. Put this
+//! into the `Cargo.toml` of your workspace:
 //!
 //! ```toml
 //! [profile.dev.package.sealcomb]
@@ -43,8 +45,8 @@
 //!
 //! # Many keys
 //!
-//! Jobs may have different keys, algorithms and sizes. [`Key::new_many`] expands keys together, which is faster than one by
-//! one.
+//! Jobs may have different keys, algorithms and sizes. [`Key::new_many`] expands keys together, which is faster than
+//! one by one.
 //!
 //! ```
 //! use sealcomb::{Algorithm, Key, SealJob, seal_batch};
@@ -91,28 +93,29 @@
 //!
 //! # Nonces
 //!
-//! The library neither generates nor remembers nonces, and does not compare those of a batch with each other. The rule
-//! depends on the mode; `SECURITY.md` in the repository has all limits.
+//! The library neither generates nor remembers nonces, and does not compare those of a batch with each other. The
+//! rule depends on the mode; `SECURITY.md` in the repository has all limits.
 //!
-//! | mode | nonce | a repeated nonce reveals | limit per key |
+//! | mode | nonce | reuse under a key reveals | limit per key |
 //! |---|---|---|---|
 //! | GCM, GMAC | unique; 12 bytes from a counter are best | the authentication key; for GCM also the XOR of the plaintexts | 2^32 messages with random nonces, or with nonces that are not 12 bytes |
-//! | CCM, EAX, OCB3 | unique | forgeries and plaintext relations become possible | CCM: 2^61 AES calls; EAX: 2^48 messages; OCB3: 2^48 blocks |
+//! | CCM, EAX, OCB3 | unique | CCM, EAX: the XOR of the plaintexts; OCB3: equal blocks, and it allows forgeries | CCM: 2^61 AES calls; EAX: 2^48 messages; OCB3: 2^48 blocks |
 //! | GCM-SIV | misuse-resistant: unique or random | only whether messages are equal | RFC 8452, section 9 |
 //! | SIV | misuse-resistant, optional | only whether messages and their additional data are equal | 2^48 messages |
 //! | COLM0, and of `research` COPA, ELmD, POET, McOE-G | unique or random | common prefixes of messages | far fewer than 2^64 blocks |
 //! | CMAC, and of `research` PMAC | none | | CMAC: 2^48 messages; PMAC: 2^48 blocks |
-//! | CBC, CFB128 (`hazmat`) | unpredictable | common prefixes of messages | far fewer than 2^64 blocks |
+//! | CBC, CFB128 (`hazmat`) | unpredictable | common prefixes; CFB128: also the XOR of the first blocks that differ | far fewer than 2^64 blocks |
 //! | OFB, CTR (`hazmat`) | unique; for CTR every counter block | the XOR of the plaintexts | far fewer than 2^64 blocks |
-//! | ECB, EME2 (`hazmat`) | none | equal blocks (ECB) or messages (EME2) are always visible | far fewer than 2^64 blocks |
+//! | ECB (`hazmat`) | none | equal blocks are always visible | |
+//! | EME2 (`hazmat`) | none | equal messages under equal tweaks are always visible | far fewer than 2^64 blocks |
 //!
 //! [`Algorithm::note`] has the rule for every algorithm.
 //!
 //! # Backends
 //!
 //! [`Key::new`] selects the fastest backend that the CPU supports. To force another one, set the environment variable
-//! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`Key::with_backend`]. An unknown name, or a backend
-//! that this CPU or this build lacks, is an [`Error`] and never a silent fallback.
+//! `SEALCOMB_BACKEND` to its name for the whole process, or pass it to [`Key::with_backend`]. An unknown name, or a
+//! backend that this CPU or this build lacks, is an [`Error`] and never a silent fallback.
 //!
 //! ```
 //! use sealcomb::{Algorithm, Backend, Key};
@@ -135,9 +138,9 @@
 //!
 //! # Cost of a call
 //!
-//! A call runs on the calling thread only; threads can share a [`Key`]. It takes up to 32 KiB of stack with the algorithms
-//! of the default features, however large the batch, and up to 96 KiB with those of `hazmat` and `research`. A burst takes
-//! 8 KiB more.
+//! Each call runs on the calling thread only; threads can share a [`Key`]. It takes up to 32 KiB of stack with the
+//! algorithms of the default features, however large the batch, and up to 96 KiB with those of `hazmat` and
+//! `research`. A burst takes 8 KiB more.
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
@@ -147,8 +150,8 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-/// Runs `$body` with the constant `$R` equal to `$count`, a number of registers: 1 to 8, or one of the listed numbers.
-/// Does nothing if `$count` is 0.
+/// Runs `$body` with the constant `$R` equal to `$count`, a number of registers: 1 to 8, or one of the listed
+/// numbers. Does nothing if `$count` is 0.
 macro_rules! each_count {
     ($count:expr, $R:ident => $body:block) => {
         each_count!($count, 1 2 3 4 5 6 7 8, $R => $body)
@@ -165,8 +168,8 @@ macro_rules! each_count {
     };
 }
 
-/// Runs `$body` for `$r` from 0 to `$R - 1`, where `$R` is a constant of at most 16. The macro writes the iterations out. The
-/// compiler would unroll a loop as well, but spends much more time on it.
+/// Runs `$body` for `$r` from 0 to `$R - 1`, where `$R` is a constant of at most 16. The macro writes the iterations
+/// out. The compiler would unroll a loop as well, but spends much more time on it.
 macro_rules! each_register {
     ($R:expr, $r:ident => $body:block) => {
         each_register!($R, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15, $r => $body)
@@ -179,8 +182,8 @@ macro_rules! each_register {
     };
 }
 
-/// Runs `$body` with the constant `$I` equal to 1 to 9, the rounds that all key sizes have. The macro writes the iterations
-/// out, since the compiler does not unroll loops with bodies this large.
+/// Runs `$body` with the constant `$I` equal to 1 to 9, the rounds that all key sizes have. The macro writes the
+/// iterations out, since the compiler does not unroll loops with bodies this large.
 macro_rules! each_round {
     ($I:ident => $body:block) => {
         each_round!(1 2 3 4 5 6 7 8 9, $I => $body)

@@ -1,8 +1,8 @@
-//! CMAC as types of RustCrypto's crate `digest`, for code that is written over its trait [`Mac`].
+//! CMAC as types that implement the trait [`Mac`] of RustCrypto's crate `digest`, for code that is generic over it.
 //!
-//! The message comes in pieces of any length; none of it is kept but the last block. Tags have 16 bytes:
-//! [`Mac::verify_truncated_left`] takes shorter ones. A [`crate::Key`] computes the tags of whole messages, and many
-//! of them at once with [`crate::SealJob::mac`], which is much faster.
+//! A message arrives in pieces of any length; only its last block is buffered. Tags have 16 bytes;
+//! [`Mac::verify_truncated_left`] takes shorter ones. If the messages are complete, [`crate::SealJob::mac`] and
+//! [`crate::Burst::mac`] compute many tags at once, which is much faster.
 //!
 //! ```
 //! use sealcomb::mac::{Aes128Cmac, KeyInit, Mac};
@@ -17,8 +17,8 @@
 //! assert!(mac.verify(&tag).is_err());
 //! ```
 //!
-//! [`KeyInit`] can't fail, so a `SEALCOMB_BACKEND` that names no backend, or one that this CPU lacks, leaves these
-//! types with [`crate::Backend::best`]; [`crate::Key::new`] reports it.
+//! [`KeyInit`] cannot fail. If `SEALCOMB_BACKEND` names no backend, or one that this CPU lacks, these types use
+//! [`crate::Backend::best`], whereas [`crate::Key::new`] returns the error.
 
 pub use digest::{CtOutput, KeyInit, Mac, MacError};
 
@@ -33,7 +33,7 @@ use crate::Key;
 use crate::backend::{Block, Wiped};
 use crate::stream::cmac::Cmac;
 
-/// A key, and the message that is on its way under it.
+/// A key and the state of the current message.
 struct State {
     key: Key,
     message: Cmac,
@@ -45,10 +45,10 @@ impl State {
     }
 }
 
-/// Declares the types, each with its id in the catalog and the size of its key.
+/// Declares the types, each with its name, its id in the catalog, and its key size in bytes.
 macro_rules! types {
     ($($Type:ident = $name:literal, $id:literal, $KeySize:ty;)*) => {$(
-        #[doc = concat!($name, " of a message that comes in pieces.")]
+        #[doc = concat!($name, " of a message in pieces. Key and message state are zeroized on drop.")]
         pub struct $Type(Wiped<State>);
 
         impl KeySizeUser for $Type {
@@ -79,7 +79,7 @@ macro_rules! types {
         }
 
         impl Reset for $Type {
-            /// Begins another message under the same key.
+            /// Discards the current message and begins another one under the same key.
             fn reset(&mut self) {
                 self.0.message.zeroize();
             }

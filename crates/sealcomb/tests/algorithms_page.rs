@@ -55,8 +55,10 @@ impl Row {
 
     /// `at least 1, usually 12`
     fn nonce(&self) -> String {
-        let Algorithm { nonce, nonce_bytes, .. } = *self.first();
+        let Algorithm { nonce, nonce_bytes, strings, .. } = *self.first();
         match (nonce.min, nonce.max) {
+            // A nonce of SIV is one more associated string, which may be absent.
+            (0, _) if strings => format!("any length or none, usually {nonce_bytes}"),
             (_, 0) => "none".to_owned(),
             (min, max) if min == max => min.to_string(),
             (0, max) if max > 1 << 16 => format!("any length, usually {nonce_bytes}"),

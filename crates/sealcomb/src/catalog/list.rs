@@ -26,12 +26,13 @@ const GCM_MESSAGE: u64 = (1 << 36) - 32;
 const GCM_AAD: u64 = (1 << 61) - 1;
 
 // Tag lengths that a mode's standard allows only under conditions require the feature `hazmat`.
-/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits only for certain applications, within the limits of appendix C.
+/// SP 800-38D, section 5.2.1.2: tags of 64 and 32 bits only for certain applications, within the limits of appendix
+/// C.
 const GCM_TAGS: &[usize] = beyond_hazmat(&[4, 8, 12, 13, 14, 15, 16], 2);
 /// SP 800-38C, appendix B.2: tags under 64 bits only after a careful analysis of the risks.
 const CCM_TAGS: &[usize] = beyond_hazmat(&[4, 6, 8, 10, 12, 14, 16], 2);
-/// SP 800-38B, appendix A.2: tags under 64 bits only after a careful analysis of the risks. They are left out, since no
-/// protocol seems to use them. EAX's tags are sums of CMAC tags.
+/// SP 800-38B, appendix A.2: tags under 64 bits only after a careful analysis of the risks. They are left out, since
+/// no protocol seems to use them. EAX's tags are sums of CMAC tags.
 const CMAC_TAGS: &[usize] = &[8, 9, 10, 11, 12, 13, 14, 15, 16];
 
 /// All sizes with `hazmat`, otherwise without the first `few`.
@@ -88,8 +89,8 @@ const FLAGGED: Takes = Takes { expansion: Expansion::Flagged, ..ANY };
 #[cfg(feature = "research")]
 const TAGGED: Takes = Takes { expansion: Expansion::FlaggedWithTags, ..ANY };
 
-/// One entry per mode: the key sizes in bits, plus the bits of the mode's own keys after a `+`, and the properties that do
-/// not depend on the key size.
+/// One entry per mode: the key sizes in bits, plus the bits of the mode's own keys after a `+`, and the properties
+/// that do not depend on the key size.
 macro_rules! catalog {
     ($($cfg:meta => $code:path {
         mode: $mode:literal, id: $id:literal, kind: $kind:ident, keys: $cipher:ident [$($bits:literal $(+ $more:literal)?),*],

@@ -1,5 +1,5 @@
-//! The properties of an algorithm. The list itself, [`ALGORITHMS`], is in `list.rs`; every table, name and size that users
-//! see is derived from it.
+//! The properties of an algorithm. The list itself, [`ALGORITHMS`], is in `list.rs`; every table, name and size that
+//! users see is derived from it.
 
 mod list;
 
@@ -36,8 +36,8 @@ pub enum Status {
     Standard,
     /// In the final portfolio of a competition, but not a standard.
     Portfolio,
-    /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described here is
-    /// known. Requires the feature `research`.
+    /// Published, but neither standardized nor chosen by a competition. No relevant attack on its use as described
+    /// here is known. Requires the feature `research`.
     Research,
     /// An attack breaks what it promises, or its designers have withdrawn it. Kept for study; requires the feature
     /// `research`.
@@ -64,8 +64,8 @@ pub struct Work {
     pub multiplications: u32,
 }
 
-/// The directions in which the blocks of one message can be processed in parallel. In the others each block waits for the
-/// block cipher's result on the previous one, and only several messages fill the CPU's units.
+/// The directions in which the blocks of one message can be processed in parallel. In the others each block waits for
+/// the block cipher's result on the previous one, and only several messages fill the CPU's units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parallel {
     /// Sealing and opening.
@@ -115,10 +115,11 @@ pub struct Algorithm {
     pub nonce: Range,
     /// The usual nonce length in bytes.
     pub nonce_bytes: usize,
-    /// The tag lengths in bytes that a key can be set to, in ascending order; empty for a cipher. The feature `hazmat` adds
-    /// short ones.
+    /// The tag lengths in bytes that a key can be set to, in ascending order; empty for a cipher. The feature
+    /// `hazmat` adds short ones.
     pub tag: &'static [usize],
-    /// The tag length in bytes, unless [`Key::with_tag_bytes`](crate::Key::with_tag_bytes) sets another one; 0 for a cipher.
+    /// The tag length in bytes, unless [`Key::with_tag_bytes`](crate::Key::with_tag_bytes) sets another one; 0 for a
+    /// cipher.
     pub tag_bytes: usize,
     /// Whether messages must be multiples of 16 bytes.
     pub whole_blocks: bool,
@@ -193,9 +194,9 @@ impl Algorithm {
     /// Returns the algorithm with this id.
     ///
     /// # Errors
-    /// [`Error::AlgorithmNotBuilt`] if it requires a Cargo feature that this build lacks: `hazmat` for unauthenticated
-    /// ciphers, `research` for algorithms whose [`Status`] is research or broken. [`Error::UnknownAlgorithm`] if no
-    /// algorithm has this id.
+    /// [`Error::AlgorithmNotBuilt`] if it requires a Cargo feature that this build lacks: `hazmat` for
+    /// unauthenticated ciphers, `research` for algorithms whose [`Status`] is research or broken.
+    /// [`Error::UnknownAlgorithm`] if no algorithm has this id.
     pub fn by_id(id: &str) -> Result<&'static Self, Error> {
         if let Some(algorithm) = ALGORITHMS.iter().find(|algorithm| algorithm.id == id) {
             return Ok(algorithm);
@@ -211,8 +212,8 @@ impl Algorithm {
         required_features(self.kind, self.status)
     }
 
-    /// Returns the size in bytes of the ciphertext, without the tag, of a message of `message_bytes` bytes: the buffer size
-    /// that sealing needs. Nearly all ciphertexts are as long as their messages.
+    /// Returns the size in bytes of the ciphertext, without the tag, of a message of `message_bytes` bytes: the
+    /// buffer size that sealing needs. Nearly all ciphertexts are as long as their messages.
     ///
     /// ```
     /// let gcm = sealcomb::Algorithm::by_id("aes128-gcm")?;
@@ -231,8 +232,8 @@ impl Algorithm {
         }
     }
 
-    /// Returns the maximum size in bytes of a message whose ciphertext has `ciphertext_bytes` bytes: the buffer size that
-    /// opening needs. [`OpenJob::message_bytes`](crate::OpenJob::message_bytes) returns the actual size.
+    /// Returns the maximum size in bytes of a message whose ciphertext has `ciphertext_bytes` bytes: the buffer size
+    /// that opening needs. [`OpenJob::message_bytes`](crate::OpenJob::message_bytes) returns the actual size.
     ///
     /// # Errors
     /// [`Forged`] if no message has a ciphertext of this length.
@@ -249,8 +250,8 @@ impl Algorithm {
         if self.ciphertext_bytes(max) == ciphertext_bytes { Ok(max) } else { Err(Forged) }
     }
 
-    /// Returns whether the receiver needs the message's length from elsewhere, because messages of several lengths have
-    /// ciphertexts of the same length and the ciphertext does not encode which it is.
+    /// Returns whether the receiver needs the message's length from elsewhere, because messages of several lengths
+    /// have ciphertexts of the same length and the ciphertext does not encode which it is.
     pub fn needs_message_bytes(&self) -> bool {
         self.expansion == Expansion::Blocks
     }
@@ -314,8 +315,8 @@ impl Algorithm {
         Ok(())
     }
 
-    /// Returns whether nonce, additional data and message have common sizes, which need no further check. Inlined into the
-    /// callers' fast path.
+    /// Returns whether nonce, additional data and message have common sizes, which need no further check. Inlined
+    /// into the callers' fast path.
     #[inline(always)]
     pub(crate) fn takes_ordinary(&self, nonce_bytes: usize, aad_bytes: usize, message_bytes: usize) -> bool {
         let Unusual { aad, message } = self.unusual;
@@ -371,8 +372,8 @@ mod tests {
         assert_eq!(algorithm.padded_bytes(17), 17);
     }
 
-    /// With the inverse cipher's round keys spoiled, inverse-free modes still open, and all others fail or return another
-    /// message.
+    /// With the inverse cipher's round keys spoiled, inverse-free modes still open, and all others fail or return
+    /// another message.
     #[test]
     fn inverse_free_modes_open_without_the_inverse_round_keys() {
         use crate::{Backend, Key};

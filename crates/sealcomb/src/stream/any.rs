@@ -1,4 +1,4 @@
-//! A stream of any algorithm that has them.
+//! Streams of all algorithms that have them.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -18,27 +18,27 @@ use crate::{Algorithm, Cipher, Error, Forged, Key, OpenError};
 /// Whether a [`Stream`] encrypts or decrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Encrypts.
+    /// Encrypts and computes the tag.
     Seal,
-    /// Decrypts.
+    /// Decrypts without verifying; the tag is verified at the end.
     Open,
 }
 
-/// A message that comes in pieces, and others after it, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC; takes memory
-/// of a constant size.
+/// A message in pieces, under a key of AES-GCM, -GMAC, -OCB3 or -CMAC, in memory of constant size. A stream can
+/// process several messages, one after the other. Its state is zeroized on drop.
 ///
-/// **Opening gives out plaintext before the tag is verified.** Whoever uses it keeps that plaintext from having any
-/// effect until [`Stream::verify`] has returned `Ok`, and destroys it if it doesn't: this is for interfaces that
-/// hand over messages in pieces, such as OpenSSL's EVP. [`Key::open_in_place`] gives out verified messages alone. A
-/// nonce belongs to one message; a clone of a sealing stream that goes on with another message uses it twice.
+/// **Opening releases plaintext before the tag is verified.** The caller must not act on this plaintext until
+/// [`Stream::verify`] has returned `Ok`, and must destroy it otherwise. Streams are for interfaces that pass messages
+/// in pieces, such as OpenSSL's EVP; [`Key::open_in_place`] only releases verified messages. A nonce belongs to one
+/// message: a clone of a sealing stream that continues with different data reuses it.
 ///
-/// A message of one piece costs about as much as by [`Key::seal_in_place`].
+/// A message of one piece costs about as much as with [`Key::seal_in_place`].
 ///
 /// | algorithm | additional data | pieces of the message |
 /// |---|---|---|
-/// | GCM | any pieces, before the message | any |
-/// | OCB3 | any pieces, at any time | whole blocks of 16 bytes, but for the last piece |
-/// | GMAC, CMAC | any pieces: what is authenticated | none |
+/// | GCM | pieces of any size, before the message | any size |
+/// | OCB3 | pieces of any size, at any time | multiples of 16 bytes, except the last piece |
+/// | GMAC, CMAC | pieces of any size: the data to authenticate | none |
 ///
 /// ```
 /// use sealcomb::{Algorithm, Direction, Key, Stream};
@@ -75,7 +75,7 @@ struct Running {
 }
 
 impl Clone for Stream {
-    /// The same message once more, as far as it has come.
+    /// Copies the state of the current message; the key is shared.
     fn clone(&self) -> Self {
         Self(Wiped::new((*self.0).clone()))
     }
@@ -89,7 +89,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// Room for messages of an algorithm.
+    /// Returns the empty state for an algorithm.
     fn of(algorithm: &Algorithm) -> Result<Self, Error> {
         match (algorithm.cipher, algorithm.mode) {
             (Cipher::Aes, "GCM" | "GMAC") => Ok(Self::Gcm(Gcm::default())),
@@ -101,20 +101,20 @@ impl Mode {
 }
 
 impl Stream {
-    /// Begins a message whose tag has [`Key::tag_bytes`] bytes.
+    /// Begins a message with a tag of [`Key::tag_bytes`] bytes.
     ///
     /// # Errors
-    /// [`Error::NotInPieces`] for an algorithm that has no streams, [`Error::NonceLength`].
+    /// [`Error::NotInPieces`] if the algorithm has no streams; [`Error::NonceLength`].
     pub fn new(key: Arc<Key>, direction: Direction, nonce: &[u8]) -> Result<Self, Error> {
         let tag_bytes = key.tag_bytes();
         Self::with_tag_bytes(key, direction, nonce, tag_bytes)
     }
 
-    /// Begins a message whose tag has another length, of 1 to 16 bytes, than the key's: for interfaces that leave it
-    /// to each message. The chance to forge a message is at least one in 256 to the power of this number.
+    /// Begins a message with a tag of 1 to 16 bytes, whatever the key's tag length, for interfaces that set the tag
+    /// length per message. The probability of a forgery is at least 2^(-8 `tag_bytes`) per attempt.
     ///
     /// # Errors
-    /// Those of [`Stream::new`], and [`Error::TagLength`].
+    /// The errors of [`Stream::new`], and [`Error::TagLength`] for 0 bytes or more than 16.
     pub fn with_tag_bytes(
         key: Arc<Key>,
         direction: Direction,
@@ -140,11 +140,11 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Begins another message under the same key, with a tag of the same length, whether the one before has ended or
-    /// not. This costs less than a new stream.
+    /// Begins another message, with the stream's key and tag length. A message that has not ended is abandoned. This
+    /// costs less than a new stream.
     ///
     /// # Errors
-    /// [`Error::NonceLength`]; the stream is as it was then.
+    /// [`Error::NonceLength`]; the stream is unchanged in this case.
     pub fn begin(&mut self, direction: Direction, nonce: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
         check(running.key.algorithm(), nonce.len(), 0, 0)?;
@@ -161,11 +161,11 @@ impl Stream {
         Ok(())
     }
 
-    /// Authenticates the next bytes of the additional data; of GMAC and CMAC, of what they authenticate.
+    /// Authenticates the next bytes of the additional data; for GMAC and CMAC, of the data to authenticate.
     ///
     /// # Errors
-    /// [`Error::AadAfterMessage`] for GCM once a byte of the message has come, [`Error::AadTooLong`],
-    /// [`Error::MessageEnded`]. The stream is as it was then.
+    /// [`Error::AadAfterMessage`] for GCM after the first byte of the message; [`Error::AadTooLong`];
+    /// [`Error::MessageEnded`]. The stream is unchanged in these cases.
     pub fn aad(&mut self, aad: &[u8]) -> Result<(), Error> {
         let running = &mut *self.0;
         running.count(aad.len(), 0)?;
@@ -179,21 +179,21 @@ impl Stream {
         Ok(())
     }
 
-    /// Encrypts the next bytes of the message where they are, or decrypts them **without verifying them**.
+    /// Encrypts the next bytes of the message in place, or decrypts them **without verifying them**.
     ///
     /// # Errors
-    /// [`Error::TakesNoMessage`] for a MAC, [`Error::MessageTooLong`], [`Error::MessageEnded`], and
-    /// [`Error::NotWholeBlocks`] for OCB3 if the piece before this one wasn't whole blocks of 16 bytes. Nothing was
-    /// written then, and the stream is as it was.
+    /// [`Error::TakesNoMessage`] for a MAC; [`Error::MessageTooLong`]; [`Error::MessageEnded`]; and
+    /// [`Error::NotWholeBlocks`] for OCB3 if the previous piece was not a multiple of 16 bytes. Nothing was written
+    /// and the stream is unchanged in these cases.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.piece(data.into())
     }
 
-    /// Encrypts the next bytes of the message, or decrypts them **without verifying them**, into the first bytes of
-    /// `output`.
+    /// Encrypts the next bytes of the message, or decrypts them **without verifying them**, into the first
+    /// `input.len()` bytes of `output`.
     ///
     /// # Errors
-    /// Those of [`Stream::update`], and [`Error::OutputTooShort`].
+    /// The errors of [`Stream::update`], and [`Error::OutputTooShort`] if `output` is shorter than `input`.
     pub fn update_to(&mut self, input: &[u8], output: &mut [u8]) -> Result<(), Error> {
         let short = Error::OutputTooShort { needed: input.len(), got: output.len() };
         let output = output.get_mut(..input.len()).ok_or(short)?;
@@ -218,12 +218,12 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the message, and writes its tag; of an opening stream, the tag that it should have, for whoever compares
-    /// the tags by himself, in constant time. Whatever follows is refused until [`Stream::begin`].
+    /// Ends the message and writes its correct tag. When opening, the caller must compare it with the received tag in
+    /// constant time, unless [`Stream::verify`] is used instead. Further calls are refused until [`Stream::begin`].
     ///
     /// # Errors
-    /// [`Error::TagLength`] unless `tag` has as many bytes as the stream was made for, [`Error::MessageEnded`].
-    /// Nothing was written then, and the stream is as it was.
+    /// [`Error::TagLength`] unless `tag` has [`Stream::tag_bytes`] bytes; [`Error::MessageEnded`]. Nothing was
+    /// written and the stream is unchanged in these cases.
     pub fn finish(&mut self, tag: &mut [u8]) -> Result<(), Error> {
         self.check_end(tag.len())?;
         let computed = self.tag();
@@ -231,13 +231,13 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends the message, and compares its tag, in constant time, with the one that came with it. Whatever follows is
-    /// refused until [`Stream::begin`].
+    /// Ends the message and compares its tag with the received one, in constant time. Further calls are refused until
+    /// [`Stream::begin`].
     ///
     /// # Errors
-    /// [`OpenError::Forged`] if they differ: what was decrypted must be destroyed then. [`OpenError::Misuse`] with
-    /// [`Error::TagLength`] if the tag hasn't as many bytes as the stream was made for, or [`Error::MessageEnded`];
-    /// the stream is as it was then.
+    /// [`OpenError::Forged`] if they differ: the caller must destroy the decrypted data. [`OpenError::Misuse`] with
+    /// [`Error::TagLength`] unless `tag` has [`Stream::tag_bytes`] bytes, or with [`Error::MessageEnded`]; the stream
+    /// is unchanged in these cases.
     pub fn verify(&mut self, tag: &[u8]) -> Result<(), OpenError> {
         self.check_end(tag.len())?;
         let computed = self.tag();
@@ -245,12 +245,12 @@ impl Stream {
         if same { Ok(()) } else { Err(Forged.into()) }
     }
 
-    /// Bytes of the message's tag.
+    /// Returns the tag length in bytes.
     pub fn tag_bytes(&self) -> usize {
         self.0.tag_bytes
     }
 
-    /// Finds out whether the message can end with a tag of so many bytes.
+    /// Checks whether the message can end with a tag of `got` bytes.
     fn check_end(&self, got: usize) -> Result<(), Error> {
         if self.0.ended {
             return Err(Error::MessageEnded);
@@ -272,7 +272,7 @@ impl Stream {
 }
 
 impl Running {
-    /// Finds out whether so many bytes more can come.
+    /// Checks whether the message can continue with so many bytes of additional data and message.
     fn count(&self, aad: usize, message: usize) -> Result<(), Error> {
         if self.ended {
             return Err(Error::MessageEnded);
@@ -283,7 +283,7 @@ impl Running {
     }
 }
 
-/// Finds out whether an algorithm takes a message of these sizes; in line as far as ordinary ones need.
+/// Checks whether an algorithm takes a message of these sizes. Common sizes pass in the inlined part.
 #[inline(always)]
 fn check(algorithm: &Algorithm, nonce_bytes: usize, aad_bytes: u64, message_bytes: u64) -> Result<(), Error> {
     let [aad, message] = [aad_bytes, message_bytes].map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -296,7 +296,7 @@ fn check(algorithm: &Algorithm, nonce_bytes: usize, aad_bytes: u64, message_byte
 impl ZeroizeOnDrop for Stream {}
 
 impl fmt::Debug for Stream {
-    /// Names the key's algorithm and backend, nothing of the message.
+    /// Writes the algorithm, the backend and the direction, nothing of the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Stream").field(&self.0.key).field(&self.0.direction).finish()
     }

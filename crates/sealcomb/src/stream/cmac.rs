@@ -1,4 +1,4 @@
-//! CMAC (SP 800-38B) of a message in pieces.
+//! CMAC (SP 800-38B) of messages in pieces.
 
 use zeroize::Zeroize;
 
@@ -8,7 +8,7 @@ use crate::modes::omac::{CbcMac, Omac};
 use crate::primitives::block::head;
 use crate::{Key, Schedule};
 
-/// The chain's state, and the bytes that may turn out to be the last block.
+/// The chain's state, and a buffer for the bytes that may be the last block.
 #[derive(Clone, Default, Zeroize)]
 pub(crate) struct Cmac {
     state: Block,
@@ -34,7 +34,7 @@ impl Cmac {
         self.keep(rest);
     }
 
-    /// Takes whole blocks through the chain.
+    /// Chains whole blocks.
     fn chain(&mut self, key: &Key, blocks: &[u8]) {
         let mut strands =
             [Strand { link: encrypting(key.material()), state: [self.state], data: blocks.into() }];
@@ -47,7 +47,7 @@ impl Cmac {
         self.filled += bytes.len();
     }
 
-    /// The chain's end, where the last block has a subkey added, and a padding if it isn't whole.
+    /// Returns the tag: chains the last block, padded if it is partial, with a subkey added.
     pub(crate) fn tag(&mut self, key: &Key) -> Block {
         let last = Omac::of(key.material()).last(&head(&self.last, self.filled), self.filled);
         self.chain(key, &last);
@@ -57,7 +57,7 @@ impl Cmac {
 
 #[cfg(all(test, feature = "aead"))]
 impl Cmac {
-    /// The chain's state, and the bytes kept for the last block.
+    /// Returns the chain's state and the buffered bytes.
     pub(crate) fn secrets(&self) -> (&Block, &[u8]) {
         (&self.state, &self.last[..self.filled])
     }

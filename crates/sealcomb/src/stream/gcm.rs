@@ -1,18 +1,18 @@
-//! GCM and GMAC (SP 800-38D) of a message in pieces, with the standard's letters.
+//! GCM and GMAC (SP 800-38D) of messages in pieces, with the standard's notation.
 //!
-//! Most messages have one piece. It is sealed or opened like a whole message, so that it costs no more, and its tag
-//! `T` is the message's if no other piece comes. Otherwise the hash goes on from it:
+//! Most messages have one piece. It is sealed or opened like a whole message, at the same cost, and its tag `T` is
+//! the message's tag if no other piece follows. Otherwise the hash continues from this tag:
 //!
 //! ```text
-//! S = T ⊕ E_K(J0) = (Y ⊕ L) • H        Y: the hash of what came, L: the block of its lengths
-//! (Y ⊕ X) • H = S ⊕ (X ⊕ L) • H        the next block X
-//! Y ← (Y ⊕ X) • H                      further blocks
-//! T = (Y ⊕ L) • H ⊕ E_K(J0)            the end
+//! S = T ⊕ E_K(J0) = (Y ⊕ L) • H        Y: the hash so far, L: the block of lengths
+//! (Y ⊕ X) • H = S ⊕ (X ⊕ L) • H        for the next block X
+//! Y ← (Y ⊕ X) • H                      for further blocks X
+//! T = (Y ⊕ L) • H ⊕ E_K(J0)            at the end
 //! ```
 //!
-//! If the first piece ends within a block, `Y` has that block filled up with zeros. The bytes that should be there
-//! instead come as a block `D` with zeros before them, and add `D • H` to `Y`, which the second line multiplies once
-//! more.
+//! If the first piece ends within a block, `Y` includes that block padded with zeros. The bytes that belong there
+//! arrive later. They form a block `D`, preceded by zeros, and `D • H` is added to `Y` before the second line
+//! multiplies it by `H` again.
 
 use alloc::borrow::Cow;
 
@@ -29,18 +29,20 @@ use crate::primitives::block::{add, join, xor};
 use crate::primitives::counter::{Be32, Be128, Counter};
 use crate::primitives::ghash::{Ghash, Table};
 
-/// Additional data of up to so many bytes wait for the first piece of the message, to be hashed along with it.
+/// The maximum size in bytes of additional data that is buffered until the first piece of the message, to be hashed
+/// with it.
 const SHORT_AAD: usize = 64;
 
-/// Bytes that are encrypted and then hashed, or hashed and then decrypted, while they are in the nearest cache.
+/// The number of bytes that are encrypted and then hashed, or hashed and then decrypted, while they are in the L1
+/// cache.
 const CHUNK: usize = 8192;
 
 #[derive(Clone, Default)]
 pub(super) struct Gcm {
     j0: Block,
-    /// Whether `j0` is the nonce of 12 bytes and the number 1.
+    /// Whether `j0` is a nonce of 12 bytes followed by the number 1.
     plain_j0: bool,
-    /// The additional data, unless it is hashed already.
+    /// The additional data, unless it has been hashed already.
     aad: ArrayVec<u8, SHORT_AAD>,
     aad_bytes: u64,
     message_bytes: u64,
@@ -69,7 +71,7 @@ impl Gcm {
         self.aad_bytes += aad.len() as u64;
     }
 
-    /// Whether none of the additional data is hashed yet.
+    /// Returns whether none of the additional data has been hashed yet.
     fn aad_waits(&self) -> bool {
         self.aad.len() as u64 == self.aad_bytes
     }
@@ -79,7 +81,7 @@ impl Gcm {
         self.aad.clear();
     }
 
-    /// Whether what came so far can be done by one call for a whole message.
+    /// Returns whether the next piece can be processed like a whole message.
     fn is_whole(&self) -> bool {
         self.message_bytes == 0 && self.plain_j0 && self.aad_waits()
     }
@@ -92,17 +94,18 @@ impl Gcm {
         if self.is_whole() {
             let tag = crypt(key, opens, &self.j0[..12], &self.aad, data);
             self.message_bytes = bytes;
-            self.hash.go_on_from(tag, lengths(self.aad_bytes, bytes), bytes);
+            self.hash.continue_from(tag, lengths(self.aad_bytes, bytes), bytes);
             return;
         }
         if self.message_bytes == 0 {
             self.hash_aad(key);
             self.hash.fill_up(key);
         }
-        self.go_on(key, opens, data);
+        self.update_further(key, opens, data);
     }
 
-    fn go_on(&mut self, key: &Key, opens: bool, data: InOutBuf<'_, '_, u8>) {
+    /// Processes a piece that is not a whole message.
+    fn update_further(&mut self, key: &Key, opens: bool, data: InOutBuf<'_, '_, u8>) {
         let mask = self.mask(key);
         self.hash.unmask(&mask);
         let mut rest = data;
@@ -126,7 +129,7 @@ impl Gcm {
         mask
     }
 
-    /// Adds the keystream from here on.
+    /// XORs the keystream, from the current position, onto a piece.
     fn add_keystream(&self, key: &Key, data: InOutBuf<'_, '_, u8>) {
         let within = (self.message_bytes % BLOCK as u64) as usize;
         let block = self.message_bytes / BLOCK as u64;
@@ -139,7 +142,7 @@ impl Gcm {
         let mut block = block + u64::from(within > 0);
         while !rest.is_empty() {
             let counter = self.counter(block);
-            // CTR counts through the whole block, GCM through its last 32 bits.
+            // CTR increments the whole block, GCM only its last 32 bits: stop before these wrap.
             let number = u32::from_be_bytes([counter[12], counter[13], counter[14], counter[15]]);
             let run = BLOCK as u64 * (u64::from(u32::MAX - number) + 1);
             let taken = rest.len().min(usize::try_from(run).unwrap_or(usize::MAX));
@@ -160,7 +163,7 @@ impl Gcm {
         }
     }
 
-    /// The counter of the message's block of this number, counted from 0.
+    /// Returns the counter block of the message's block with this index, counted from 0.
     fn counter(&self, block: u64) -> Block {
         Be32::skip(&self.j0, block + 1)
     }
@@ -185,7 +188,7 @@ impl Gcm {
     }
 }
 
-/// A hash on its way, and the bytes after its last whole block.
+/// A running GHASH, and a buffer for the bytes after its last whole block.
 #[derive(Clone, Default)]
 struct Hash {
     y: Block,
@@ -194,7 +197,7 @@ struct Hash {
     first: Option<First>,
 }
 
-/// What came with the first piece of the message, until a block after it is hashed.
+/// The tag of the first piece of the message, kept until a block after this piece is hashed.
 #[derive(Clone)]
 struct First {
     /// `T`, or `S` once it is unmasked.
@@ -202,18 +205,18 @@ struct First {
     masked: bool,
     /// `L`
     lengths: Block,
-    /// Whether the block `D` comes first.
+    /// Whether the next block to hash is `D`.
     divided: bool,
 }
 
 impl Hash {
-    /// Goes on from the tag of a message of so many bytes.
-    fn go_on_from(&mut self, tag: Block, lengths: Block, bytes: u64) {
+    /// Continues from the tag of a first piece of `bytes` bytes.
+    fn continue_from(&mut self, tag: Block, lengths: Block, bytes: u64) {
         self.filled = (bytes % BLOCK as u64) as usize;
         self.first = Some(First { tag, masked: true, lengths, divided: self.filled > 0 });
     }
 
-    /// The tag of the first piece, if nothing came after it.
+    /// Returns the tag of the first piece, if nothing has followed it.
     fn tag_of_first(&self) -> Option<Block> {
         self.first.as_ref().filter(|first| first.masked).map(|first| first.tag)
     }
@@ -247,7 +250,7 @@ impl Hash {
         self.filled += bytes.len();
     }
 
-    /// Hashes the bytes after the last whole block, with zeros after them.
+    /// Hashes the buffered bytes, padded with zeros.
     fn fill_up(&mut self, key: &Key) {
         if self.filled > 0 {
             let last = core::mem::take(&mut self.last);
@@ -274,7 +277,7 @@ impl Hash {
     }
 }
 
-/// `Y` after a string, which is filled up with zeros to whole blocks.
+/// Returns `Y` after a string, which is padded with zeros to whole blocks.
 fn absorb(key: &Key, y: &Block, string: &[u8]) -> Block {
     if string.is_empty() {
         return *y;
@@ -304,7 +307,7 @@ impl Kernel for Absorb<'_> {
     }
 }
 
-/// The bits of two strings as the hash's last block.
+/// Returns the lengths of two strings in bits, as the hash's last block.
 fn lengths(aad: u64, message: u64) -> Block {
     (u128::from(8 * aad) << 64 | u128::from(8 * message)).to_be_bytes()
 }

@@ -1,6 +1,6 @@
-//! Messages that come in pieces.
+//! Messages in pieces.
 //!
-//! All of it is put together of what whole messages take: a stream adds no code for the CPU's registers but one hash.
+//! Streams are composed of the kernels for whole messages. They add only one kernel, for GHASH.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "hazmat")]
@@ -14,7 +14,7 @@ mod ocb3;
 #[cfg(feature = "hazmat")]
 pub use any::{Direction, Stream};
 
-/// Encrypts, or decrypts without verifying, like a whole message. Returns the tag that it has.
+/// Encrypts a whole message, or decrypts it without verifying, and returns its correct tag.
 #[cfg(feature = "hazmat")]
 fn crypt(
     key: &crate::Key,

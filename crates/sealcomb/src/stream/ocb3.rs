@@ -1,8 +1,8 @@
-//! OCB3 (RFC 7253) of a message in pieces, with the RFC's letters and names.
+//! OCB3 (RFC 7253) of messages in pieces, with the RFC's notation.
 //!
-//! The first piece is sealed or opened like a whole message without additional data, whose tag is
-//! `E(Checksum ⊕ Offset ⊕ L_$)`. If no other piece comes, that is the message's tag less `HASH(K, A)`. Otherwise the
-//! checksum follows from it, and the other blocks are put together of the block cipher:
+//! The first piece is sealed or opened like a whole message without additional data, with the tag
+//! `E(Checksum ⊕ Offset ⊕ L_$)`. If no other piece follows, the message's tag is this one XORed with `HASH(K, A)`.
+//! Otherwise the checksum is recovered from it, and the other blocks are computed with the block cipher:
 //!
 //! ```text
 //! Offset_i = Offset_{i-1} ⊕ L_{ntz(i)}
@@ -28,33 +28,33 @@ use crate::primitives::offsets::OffsetTable;
 use crate::primitives::wipe;
 use crate::{Error, Key};
 
-/// Blocks that go through the cipher together.
+/// The number of blocks that the cipher processes together.
 const CHUNK: usize = 128;
 
-/// How many `L_j` there are for the most blocks under a key, 2^48.
+/// The number of different `L_j` in a message of the maximum length of 2^48 blocks.
 const LEVELS: usize = 49;
 
 #[derive(Clone, Default)]
 pub(super) struct Ocb3 {
-    /// `Nonce`: the tag's length, a one bit, and the nonce at the end.
+    /// `Nonce`: the tag length, a one bit, and at the end the nonce.
     nonce: Block,
     nonce_bytes: usize,
-    /// Whether the key's tags are as long as the message's, which a call for a whole message needs.
+    /// Whether the stream's tag length is the key's, which processing a whole message requires.
     usual_tag: bool,
     body: Body,
     hash: Hash,
     l: Levels,
 }
 
-/// Where the message is.
+/// The progress of the message.
 #[derive(Clone, Default)]
 enum Body {
     #[default]
     Start,
-    /// One piece, and the tag of a message that has no other, nor additional data.
+    /// One piece, of `bytes` bytes, and its tag as a message without additional data.
     One { bytes: usize, tag: Block },
-    /// So many blocks, `Offset_i` and `Checksum_i` after them, and bytes after the last whole block if those have
-    /// come.
+    /// The number of whole blocks, `Offset_i` and `Checksum_i` after them, and the number of bytes after the last
+    /// whole block.
     Several { blocks: u64, offset: Block, checksum: Block, ragged: usize },
 }
 
@@ -74,7 +74,7 @@ impl Ocb3 {
         self.hash.update(key, &mut self.l, aad);
     }
 
-    /// Refuses a piece after one that wasn't whole blocks.
+    /// Refuses a piece that follows a partial block.
     pub(super) fn check(&self) -> Result<(), Error> {
         match self.body {
             Body::One { bytes, .. } if !bytes.is_multiple_of(BLOCK) => {
@@ -95,7 +95,7 @@ impl Ocb3 {
             self.body = Body::One { bytes, tag };
             return;
         }
-        self.go_on(key);
+        self.to_several(key);
         let Self { body: Body::Several { blocks, offset, checksum, ragged }, l, .. } = self else { return };
         let bytes = data.len();
         let (mut whole, last) = data.split_at(bytes / BLOCK * BLOCK);
@@ -112,8 +112,8 @@ impl Ocb3 {
         }
     }
 
-    /// Makes the state of several pieces of that of one or none.
-    fn go_on(&mut self, key: &Key) {
+    /// Converts the state to that of several pieces.
+    fn to_several(&mut self, key: &Key) {
         let (bytes, tag) = match self.body {
             Body::Start => (0, None),
             Body::One { bytes, tag } => (bytes, Some(tag)),
@@ -129,7 +129,7 @@ impl Ocb3 {
         self.body = Body::Several { blocks, offset, checksum, ragged: 0 };
     }
 
-    /// `Offset_i` for the number of blocks `i`.
+    /// Returns `Offset_i` after `i` blocks.
     fn offset(&mut self, key: &Key, i: u64) -> Block {
         let bottom = self.nonce[BLOCK - 1] & 63;
         let mut top = self.nonce;
@@ -138,7 +138,8 @@ impl Ocb3 {
         let ktop = u128::from_be_bytes(ktop);
         let further = (ktop >> 64) as u64 ^ (ktop >> 56) as u64;
         let mut offset = (ktop << bottom | (u128::from(further) << bottom) >> 64).to_be_bytes();
-        // L_j is in the sum if j was the number of trailing zeros an odd number of times: the bits of the Gray code.
+        // L_j is in the sum if j was the number of trailing zeros an odd number of times. These are the bits of the
+        // Gray code of i.
         let gray = i ^ i >> 1;
         for j in 0..u64::BITS - gray.leading_zeros() {
             if gray >> j & 1 == 1 {
@@ -151,7 +152,7 @@ impl Ocb3 {
     pub(super) fn tag(&mut self, key: &Key) -> Block {
         let hash = self.hash.sum(key);
         if matches!(self.body, Body::Start) {
-            self.go_on(key);
+            self.to_several(key);
         }
         let tag = match &self.body {
             Body::One { tag, .. } => *tag,
@@ -170,7 +171,7 @@ fn table(key: &Key) -> &OffsetTable {
     key.material().kept.get()
 }
 
-/// Encrypts or decrypts whole blocks, [`CHUNK`] or fewer, after the first `blocks` of the message.
+/// Encrypts or decrypts at most [`CHUNK`] whole blocks, which follow the first `blocks` blocks of the message.
 fn crypt_blocks(
     key: &Key,
     opens: bool,
@@ -201,7 +202,7 @@ fn crypt_blocks(
     wipe(&mut offsets);
 }
 
-/// Encrypts or decrypts the bytes after the last whole block under `Offset_*`.
+/// Encrypts or decrypts the partial last block under `Offset_*`.
 fn crypt_last(key: &Key, opens: bool, offset: &Block, checksum: &mut Block, mut data: InOutBuf<'_, '_, u8>) {
     let [pad] = encrypt_alone(key.backend(), &key.material().aes, [*offset]);
     if !opens {
@@ -213,14 +214,14 @@ fn crypt_last(key: &Key, opens: bool, offset: &Block, checksum: &mut Block, mut 
     }
 }
 
-/// Adds whole blocks.
+/// XORs whole blocks onto a sum.
 fn sum_blocks(sum: &mut Block, blocks: &[u8]) {
     for block in blocks.as_chunks().0 {
         xor(sum, block);
     }
 }
 
-/// Takes whole blocks through the cipher, each on its own.
+/// Encrypts or decrypts whole blocks in ECB mode.
 fn ecb_in_place(key: &Key, decrypts: bool, blocks: &mut [u8]) {
     let mut message = Message {
         key: key.material(),
@@ -239,13 +240,13 @@ fn ecb_in_place(key: &Key, decrypts: bool, blocks: &mut [u8]) {
     }
 }
 
-/// `L_0`, `L_1` and so on, as far as they were needed.
+/// `L_0`, `L_1` and so on, computed on demand.
 #[derive(Clone, Default)]
 struct Levels(Zeroizing<Vec<Block>>);
 
 impl Levels {
     fn get(&mut self, key: &Key, j: u32) -> Block {
-        // With room for all, so that none is left behind where a smaller vector was.
+        // Reserves room for all, since growing the vector would leave copies in freed memory.
         if self.0.is_empty() {
             self.0.reserve_exact(LEVELS);
         }
@@ -258,7 +259,7 @@ impl Levels {
     }
 }
 
-/// `HASH(K, A)` on its way.
+/// A running `HASH(K, A)`.
 #[derive(Clone, Default)]
 struct Hash {
     blocks: u64,
@@ -293,7 +294,7 @@ impl Hash {
         self.filled += bytes.len();
     }
 
-    /// `Sum_i = Sum_{i-1} ⊕ E(A_i ⊕ Offset_i)` for whole blocks, [`CHUNK`] or fewer.
+    /// Computes `Sum_i = Sum_{i-1} ⊕ E(A_i ⊕ Offset_i)` for at most [`CHUNK`] whole blocks.
     fn absorb(&mut self, key: &Key, l: &mut Levels, blocks: &[u8]) {
         let blocks = blocks.as_chunks().0;
         let mut x = [[0; BLOCK]; CHUNK];
@@ -308,7 +309,7 @@ impl Hash {
         wipe(x);
     }
 
-    /// The sum, with the bytes after the last whole block.
+    /// Returns the sum, including the partial last block.
     fn sum(&self, key: &Key) -> Block {
         if self.filled == 0 {
             return self.sum;
