@@ -1,11 +1,12 @@
-//! Prints a file of known answers for an algorithm, in the format of `testvectors/README.md`. The answers are those of
-//! its by-the-book model:
+//! Prints a file of known answers for an algorithm, computed by its reference model, in the format of
+//! `testvectors/README.md`:
 //!
 //! ```console
 //! $ cargo run -p sealcomb --all-features --example known_answers -- aes128-gcm > testvectors/aes128-gcm.json
 //! ```
 //!
-//! Keys, nonces and texts are the same in every run: AES-256 in counter mode, under the algorithm's id as the key.
+//! Keys, nonces and messages are the same in every run: they are the output of AES-256 in counter mode, with the
+//! algorithm's id as the key.
 
 use sealcomb::{Algorithm, Kind, reference};
 use std::fmt::Write;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let ids: Vec<String> = std::env::args().skip(1).collect();
     let [id] = &ids[..] else {
-        eprintln!("usage: known_answers ALGORITHM; `sealcomb list` names those there are");
+        eprintln!("usage: known_answers ALGORITHM; `sealcomb list` prints the algorithms");
         return ExitCode::from(2);
     };
     match Algorithm::by_id(id) {
@@ -29,16 +30,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// The largest group of blocks that a backend takes at once: eight registers of four.
+/// The maximum number of blocks that a backend processes at a time: eight registers of four blocks.
 const GROUP: usize = 32;
 
-/// So many neighbouring tests share a key.
+/// The number of consecutive tests that share a key.
 const UNDER_ONE_KEY: usize = 8;
 
-/// The file of an algorithm.
+/// Returns the file for an algorithm.
 ///
 /// # Panics
-/// If the model does not take what the catalog allows.
+/// If the model refuses sizes that the catalog allows.
 pub fn file(algorithm: &Algorithm) -> String {
     let mut bytes = Stream::new(algorithm.id);
     let mut tests = Vec::new();
@@ -56,7 +57,7 @@ pub fn file(algorithm: &Algorithm) -> String {
     )
 }
 
-/// Every length around a block, those beside the numbers of blocks that registers and their groups hold, and long ones.
+/// Returns all lengths around a block, lengths around the sizes of registers and of groups of them, and long ones.
 fn lengths(algorithm: &Algorithm) -> Vec<usize> {
     let mut lengths: Vec<usize> = (0..=33).collect();
     for blocks in [3, 4, 6, 8, 12, 16, 24, GROUP, 2 * GROUP] {
@@ -72,7 +73,7 @@ fn lengths(algorithm: &Algorithm) -> Vec<usize> {
     lengths
 }
 
-/// Zeros, ones, and then any.
+/// Returns key number `number`: zeros for 1, ones for 2, otherwise pseudo-random bytes.
 fn key(algorithm: &Algorithm, number: usize, bytes: &mut Stream) -> Vec<u8> {
     match number {
         1 => vec![0x00; algorithm.key_bytes],
@@ -82,7 +83,7 @@ fn key(algorithm: &Algorithm, number: usize, bytes: &mut Stream) -> Vec<u8> {
 }
 
 fn test(algorithm: &Algorithm, i: usize, long: usize, bytes: &mut Stream) -> String {
-    // Fifteen lengths, each of which comes, since 7 has no divisor in common with 15.
+    // All fifteen lengths occur, since 7 and 15 are coprime.
     let short = [0, 1, 13, 15, 16, 17, 31, 32, 33, 64, 127, 255, 256, 257, 16 * GROUP][7 * i % 15];
     let (aad, message) = match algorithm.kind {
         Kind::Mac => (long, 0),
@@ -123,8 +124,8 @@ fn test(algorithm: &Algorithm, i: usize, long: usize, bytes: &mut Stream) -> Str
     format!("{{\n{fields}\n}}")
 }
 
-/// Nonces of the usual length and, in turn, of others; some at their borders, and some whose last 4, 8 or 16 bytes, as a
-/// counter, overflow within a message of so many blocks.
+/// Returns a nonce of the usual length or, for every third test, of another one. Some have extreme values, and in
+/// some the last 4, 8 or 16 bytes, as a counter, overflow within a message of `blocks` blocks.
 fn nonce(algorithm: &Algorithm, i: usize, blocks: usize, bytes: &mut Stream) -> Vec<u8> {
     let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(64));
     let len = if i.is_multiple_of(3) { min + 5 * i % (max - min + 1) } else { algorithm.nonce_bytes };
@@ -143,7 +144,7 @@ fn nonce(algorithm: &Algorithm, i: usize, blocks: usize, bytes: &mut Stream) -> 
     nonce
 }
 
-/// The bytes that follow from an id, and the key in use.
+/// The pseudo-random bytes derived from an id, and the current key.
 struct Stream {
     id: Vec<u8>,
     counter: u128,

@@ -1,4 +1,4 @@
-//! Seals one batch: what `tools/model_arm.py` takes the executed instructions of.
+//! Seals one batch, for `tools/model_arm.py`, which analyzes the executed instructions.
 //!
 //! usage: `one_batch` ID MESSAGES BYTES
 
@@ -31,7 +31,7 @@ fn main() {
     end();
 }
 
-/// The call, between two functions that are found by their names.
+/// Makes the call that is analyzed, up to `end`; the tool finds both functions by name.
 #[inline(never)]
 fn begin(jobs: &mut [SealJob<'_>]) {
     black_box(seal_batch(jobs)).expect("sizes that the algorithm takes");

@@ -1,10 +1,10 @@
-//! What `sealcomb-trace` executes an instruction at a time, with one secret beside others: what the library does with
-//! each algorithm, between two marks. Keys, messages and additional data are the secret's. The sizes, the nonces and
-//! the verdicts are the same for all.
+//! The program that `sealcomb-trace` executes one instruction at a time, once per secret, and compares: all
+//! operations of the library with each algorithm, between marks. Keys, messages and additional data depend on the
+//! secret. Sizes, nonces and verdicts do not.
 //!
 //! usage: traced BACKEND SECRET quick|full [ID...]
 //!
-//! On Arm it is `tools/check_branches.py` that executes it.
+//! On Arm, `tools/check_branches.py` executes it.
 //!
 //! Every function of the library that takes or returns a secret is called here by the macro `call!`;
 //! `crates/sealcomb-trace/tests/coverage.rs` fails if one is missing.
@@ -16,7 +16,7 @@ fn main() {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn main() {
-    println!("skipped: there is a tracer for x86-64 and Arm only");
+    println!("skipped: the tracers only support x86-64 and Arm");
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -35,10 +35,10 @@ mod traced {
     use std::io::Read;
     use std::sync::{Arc, Mutex, PoisonError};
 
-    /// Names of functions that were called, in a fixed place, so that to note one takes no memory.
+    /// The names of the functions that were called, in static memory: recording a name allocates nothing.
     static CALLED: Mutex<[Option<&str>; 64]> = Mutex::new([None; 64]);
 
-    /// Calls a function of the library by its path, and notes the path: what is noted is what is called.
+    /// Calls a function of the library by its path, and records the path.
     macro_rules! call {
         ($($path:ident)::+ ($($argument:expr),* $(,)?)) => {{
             note(stringify!($($path)::+));
@@ -52,7 +52,7 @@ mod traced {
         *place.expect("room for one more function") = Some(path);
     }
 
-    /// What is called somewhere in this file must have been called.
+    /// Asserts that every `call!` in this file was executed.
     fn assert_all_were_called() {
         let called = CALLED.lock().unwrap_or_else(PoisonError::into_inner);
         let called: BTreeSet<_> = called.iter().flatten().map(|path| path.replace(' ', "")).collect();
@@ -68,7 +68,7 @@ mod traced {
         let [backend, secret, extent, ids @ ..] = words.as_slice() else {
             panic!("usage: traced BACKEND SECRET quick|full [ID|PREFIX-...]");
         };
-        // A byte of input says that the tracer is there.
+        // A byte on standard input says that the tracer is attached.
         std::io::stdin().read_exact(&mut [0]).expect("the tracer writes a byte");
         let backend = match Backend::named(backend) {
             Ok(backend) => backend,
@@ -85,26 +85,28 @@ mod traced {
             }
         }
         types(&mut secret);
-        // All algorithms of a key size are all kinds of them.
+        // One key size covers all modes.
         if ids.is_empty() || ids.iter().any(|id| id.ends_with('-')) {
             assert_all_were_called();
         }
     }
 
-    /// Whether a word is the algorithm's id, or the part of it up to a hyphen: `aes256-` names all with such keys.
+    /// Returns whether a word is the algorithm's id, or a prefix that ends with a hyphen: `aes256-` selects all
+    /// algorithms with this key size.
     fn names(word: &str, algorithm: &Algorithm) -> bool {
         word == algorithm.id || (word.ends_with('-') && algorithm.id.starts_with(word))
     }
 
-    /// Tells the tracer that an operation begins, by its name, or ends, by none.
+    /// Signals to the tracer that the named operation begins, or, if the name is empty, that the operation ends.
     #[cfg(target_arch = "x86_64")]
     #[inline(never)]
     fn mark(name: &str) {
-        // SAFETY: it stops the program for the tracer, without which there is no way here, and changes nothing.
+        // SAFETY: the breakpoint stops the program for the tracer, which is attached, and changes no state.
         unsafe { core::arch::asm!("int3", in("rdi") name.as_ptr(), in("rsi") name.len()) };
     }
 
-    /// The same where the tracer looks for this function, and takes the names from the output.
+    /// Signals the beginning or the end of an operation to a tracer that finds this function by its name and reads
+    /// the operations' names from the output.
     #[cfg(target_arch = "aarch64")]
     #[inline(never)]
     fn mark(name: &str) {
@@ -120,8 +122,8 @@ mod traced {
         result
     }
 
-    /// Bytes that must not show. The first two secrets are extremes, with which rare cases come up, and every fourth
-    /// ends in zeros.
+    /// A source of secret bytes. The first two secrets have extreme values, which lead to rare cases, and every
+    /// fourth ends in zeros.
     struct Secret {
         number: u64,
         random: StdRng,
@@ -151,7 +153,7 @@ mod traced {
         }
     }
 
-    /// What the tracer must catch, or it sees nothing at all.
+    /// Leaks on purpose: the tracer must report these.
     fn controls(secret: &mut Secret) {
         #[inline(never)]
         fn one_way(byte: u8) -> u8 {
@@ -271,8 +273,8 @@ mod traced {
             traced(&format!("{name}: drop the keys"), || drop(keys));
         }
 
-        /// Spoils every other message: its tag, and with some secrets its ciphertext too. How long it was is not known
-        /// where nothing tells it but what was decrypted; the padding of one in four fills a byte.
+        /// Forges every other message: its tag, and with some secrets also its ciphertext. If only the padding
+        /// encodes a message's length, every other message first gets a length that depends on the secret.
         fn forge(&mut self, schedule: Schedule, secret: &mut Secret) {
             let algorithm = self.algorithm;
             if algorithm.expands() && !algorithm.needs_message_bytes() {
@@ -358,7 +360,7 @@ mod traced {
     }
 
     impl Batch {
-        /// The messages in columns, sealed, opened, and opened with a forged one among them.
+        /// Seals the messages as a burst, opens them, and opens them with a forged one among them.
         fn burst(&self, name: &str) {
             let key = &self.keys[0];
             let column = |of: fn(&Message) -> &Vec<u8>| -> Vec<Vec<u8>> {
@@ -389,7 +391,7 @@ mod traced {
                     }
                 });
                 opened.expect("sizes that the algorithm takes");
-                // What was opened is sealed again, for the next time.
+                // Seals the opened messages again for the next round.
                 if forged == 0 && !is_mac {
                     burst.seal(&mut data, &mut tags).expect("sizes that the algorithm takes");
                 }
@@ -397,7 +399,7 @@ mod traced {
         }
     }
 
-    /// A single message's own ways through the library.
+    /// Calls the functions for single messages.
     fn alone(key: &Key, message: &Message, name: &str) {
         let Message { nonce, aad, data, bytes, tag, .. } = message;
         let algorithm = key.algorithm();
@@ -436,7 +438,8 @@ mod traced {
         }
     }
 
-    /// The types with RustCrypto's traits, which are all alike, and keys for the backend that is selected.
+    /// Calls the types with RustCrypto's traits, of which one of each kind suffices, and makes keys for the selected
+    /// backend.
     fn types(secret: &mut Secret) {
         let (key, text) = (secret.bytes(16), secret.bytes(37));
         let key: [u8; 16] = key.try_into().expect("16 bytes");
@@ -488,7 +491,7 @@ mod traced {
         });
     }
 
-    /// A message in pieces, sealed, opened, and opened with a forged tag.
+    /// Seals a message in pieces, and opens it in pieces with different tags.
     fn in_pieces(algorithm: &'static Algorithm, key: &[u8], text: &[u8]) {
         let key = Arc::new(Key::new(algorithm, key).expect("a key of the right length"));
         let nonce = vec![7; algorithm.nonce_bytes];
@@ -520,7 +523,7 @@ mod traced {
                 call!(Stream::verify(&mut again, &[0; 16])),
             ])
         });
-        // With what came after the message, it is forged, and so is a tag of zeros.
+        // The message followed by other bytes is forged, and so is one with a tag of zeros.
         let verified = opened.expect("sizes that the algorithm takes").map(|verdict| verdict.is_ok());
         assert_eq!(verified, [is_mac, false], "{name}");
     }

@@ -1,5 +1,5 @@
-//! The law of batches: whatever jobs stand beside it, under whatever schedule, a job gives what it gives alone, and that
-//! is what the by-the-book model says. A forged job is refused and zeroed, and its neighbours do not notice.
+//! Batch equivalence: in any batch and under any schedule, a job yields the result of a single call, which is that of
+//! the reference model. Forged jobs are refused and zeroed, and the other jobs are not affected.
 
 mod common {
     pub(crate) mod backends;
@@ -17,18 +17,18 @@ use sealcomb::{
 };
 use std::collections::HashMap;
 
-/// The bytes that stand in an output behind the result, and must stay.
+/// The bytes that follow the result in an output and must not change.
 const REST: [u8; 5] = [0xA5; 5];
 
-/// A job without its bytes. `Debug` shows all that is needed to build a failing batch again.
+/// The sizes and options of a job. Its `Debug` output is enough to rebuild a failing batch.
 #[derive(Clone, Debug)]
 struct Shape {
     id: &'static str,
-    /// Jobs of one algorithm and tag size with the same number here share a key.
+    /// Jobs with equal algorithm, tag size and key number share a key.
     key: usize,
     nonce: usize,
     aad: usize,
-    /// In how many slices the additional data is given.
+    /// The number of slices of the additional data.
     slices: usize,
     msg: usize,
     tag: usize,
@@ -46,7 +46,7 @@ struct Message {
     msg: Vec<u8>,
     ct: Vec<u8>,
     tag: Vec<u8>,
-    /// The tag as the opener gets it.
+    /// The tag that the receiver gets.
     received: Vec<u8>,
 }
 
@@ -65,15 +65,15 @@ impl Message {
         Self { shape: shape.clone(), algorithm, key, nonce, aad, msg, ct, tag, received }
     }
 
-    /// The additional data in as many slices as the shape says.
+    /// Returns the additional data in slices.
     fn slices(&self) -> Vec<&[u8]> {
         let n = self.shape.slices;
         let border = |i| i * self.aad.len() / n;
         (0..n).map(|i| &self.aad[border(i)..border(i + 1)]).collect()
     }
 
-    /// What an output buffer with room for so many bytes holds at first: the input where the job is in place, then other
-    /// bytes, and where there may be one, a rest.
+    /// Returns the initial contents of an output buffer of `room` bytes: the input if the job is in place, then
+    /// filler, and then `REST` where it is allowed.
     fn buffer(&self, input: &[u8], room: usize) -> Vec<u8> {
         let mut buffer = if self.shape.in_place { input.to_vec() } else { Vec::new() };
         buffer.resize(room, 0x5A);
@@ -83,17 +83,17 @@ impl Message {
         buffer
     }
 
-    /// Whether something stands behind the result. The length of the output tells that of some messages.
+    /// Returns whether `REST` follows the result. Where the output's length defines the message's, it cannot.
     fn has_rest(&self) -> bool {
         !self.shape.in_place && !self.algorithm.needs_message_bytes()
     }
 
-    /// The result in a buffer, if what stands behind it was left alone.
+    /// Returns the result in a buffer, or `None` if the bytes after it have changed.
     fn result<'a>(&self, buffer: &'a [u8]) -> Option<&'a [u8]> {
         if self.has_rest() { buffer.strip_suffix(&REST) } else { Some(buffer) }
     }
 
-    /// The room that opening needs.
+    /// Returns the buffer size in bytes that opening needs.
     fn room(&self) -> usize {
         if self.shape.in_place {
             self.ct.len()
@@ -112,7 +112,7 @@ impl Message {
         }
     }
 
-    /// The message, or nothing where it is forged, and then zeros as far as there is room for a message.
+    /// Returns the expected output of `room` bytes: the message, unless it is forged, then zeros.
     fn expected_opening(&self, room: usize) -> Vec<u8> {
         let mut opening = if self.shape.forged { Vec::new() } else { self.msg.clone() };
         opening.resize(room, 0);
@@ -126,7 +126,7 @@ fn random_bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
     string
 }
 
-/// The keys of a batch by algorithm, number and tag size.
+/// The keys of a batch by algorithm, key number and tag size.
 type Keys = HashMap<(&'static str, usize, usize), Key>;
 
 fn keys_of(backend: Backend, messages: &[Message]) -> Keys {
@@ -147,8 +147,9 @@ fn key_of<'a>(keys: &'a Keys, message: &Message) -> &'a Key {
     &keys[&(message.shape.id, message.shape.key, message.shape.tag)]
 }
 
-/// The law for these jobs, on every backend and with each of the schedules. The error names the job that broke it.
-fn law_holds(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
+/// Checks batch equivalence for these jobs, on every backend and under each schedule. The error names the job that
+/// differs.
+fn batch_equivalence(shapes: &[Shape], schedules: &[Schedule]) -> Result<(), String> {
     let mut rng = StdRng::seed_from_u64(3);
     let messages: Vec<_> = shapes.iter().map(|shape| Message::new(shape, &mut rng)).collect();
     for backend in backends::available() {
@@ -282,7 +283,7 @@ fn same(what: &str, got: &[u8], expected: &[u8]) -> Result<(), String> {
     Err(format!("{what} of {} bytes differs at byte {place:?}", expected.len()))
 }
 
-/// A job of one of `algorithms` under one of `keys` keys.
+/// Generates a job of one of `algorithms` under one of `keys` keys.
 fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Value = Shape> {
     (
         (select(algorithms), 0..keys, any::<Index>(), length()),
@@ -313,7 +314,7 @@ fn shape(algorithms: Vec<&'static Algorithm>, keys: usize) -> impl Strategy<Valu
         })
 }
 
-/// The usual length of a nonce half of the time, else one up to 130 bytes that the algorithm takes.
+/// Returns the usual nonce length half of the time, otherwise a length up to 130 bytes that the algorithm takes.
 fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
     let (min, max) = (algorithm.nonce.min, algorithm.nonce.max.min(130));
     let choices = 2 * (max - min + 1);
@@ -321,18 +322,19 @@ fn nonce_bytes(algorithm: &Algorithm, index: Index) -> usize {
     if choice < choices / 2 { min + choice } else { algorithm.nonce_bytes }
 }
 
-/// A length up to 9000 bytes, often small and often beside the border of a block or a group of them.
+/// Generates a length up to 9000 bytes, often small, and often next to a multiple of a block or of a group of blocks.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![
         3 => 0..=64_usize,
         3 => borders::length(),
-        2 => (0..=32_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
-        2 => (0..=562_usize, 0..3_usize).prop_map(|(blocks, beside)| (16 * blocks + beside).saturating_sub(1)),
+        2 => (0..=32_usize, 0..3_usize).prop_map(|(blocks, offset)| (16 * blocks + offset).saturating_sub(1)),
+        2 => (0..=562_usize, 0..3_usize).prop_map(|(blocks, offset)| (16 * blocks + offset).saturating_sub(1)),
         1 => 0..=9000_usize,
     ]
 }
 
-/// Batches of 1 to 300 jobs: one algorithm, a few, or all of them; one key, a few, or one for each job.
+/// Generates batches of 1 to 300 jobs, of one, a few or all algorithms, under one key, a few keys, or one key per
+/// job.
 fn batch() -> impl Strategy<Value = Vec<Shape>> {
     let all: Vec<&'static Algorithm> = ALGORITHMS.iter().collect();
     let algorithms = prop_oneof![
@@ -356,7 +358,7 @@ proptest! {
     })]
 
     #[test]
-    fn a_batch_gives_what_its_jobs_give_alone(shapes in batch(), parallelism in 1..=64_usize) {
+    fn a_batch_equals_its_jobs_one_by_one(shapes in batch(), parallelism in 1..=64_usize) {
         let schedules = [
             Schedule::Auto,
             Schedule::Single,
@@ -364,12 +366,12 @@ proptest! {
             Schedule::Refill,
             Schedule::Blocks,
         ];
-        law_holds(&shapes, &schedules).map_err(TestCaseError::fail)?;
+        batch_equivalence(&shapes, &schedules).map_err(TestCaseError::fail)?;
     }
 }
 
-/// The law for one algorithm, from one job to more than any backend has lanes, under every schedule there is.
-fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
+/// Checks one algorithm in batches of one job to more jobs than any backend has lanes, under every schedule.
+fn equivalence_under_every_schedule(algorithm: &'static Algorithm) {
     let lanes = Backend::available().map(Backend::lanes).max();
     let schedules: Vec<_> = (1..=lanes.expect("a backend"))
         .map(Schedule::Comb)
@@ -399,7 +401,7 @@ fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
                     }
                 })
                 .collect();
-            law_holds(&shapes, &schedules)
+            batch_equivalence(&shapes, &schedules)
                 .unwrap_or_else(|what| panic!("{jobs} jobs, {keys} keys: {what}: {shapes:?}"));
         }
     }
@@ -408,13 +410,13 @@ fn law_holds_under_every_schedule(algorithm: &'static Algorithm) {
 #[test]
 fn every_algorithm_obeys_the_law_under_every_schedule() {
     for algorithm in ALGORITHMS {
-        law_holds_under_every_schedule(algorithm);
+        equivalence_under_every_schedule(algorithm);
     }
 }
 
-/// Equal lengths, jobs of the comb paper's example, long ones that end in all places, and empty ones.
+/// Checks equal lengths, the lengths of the comb paper's example, long jobs that end at all offsets, and empty ones.
 #[test]
-fn equal_and_very_unequal_lengths_obey_the_law() {
+fn equal_and_very_unequal_lengths_are_equivalent() {
     for algorithm in ALGORITHMS {
         for lengths in [
             vec![1488; 64],
@@ -437,7 +439,7 @@ fn equal_and_very_unequal_lengths_obey_the_law() {
                     in_place: true,
                 })
                 .collect();
-            // A parallelism of none or of more than there are lanes is brought into bounds.
+            // A parallelism of 0, or of more than the number of lanes, is clamped.
             let schedules = [
                 Schedule::Auto,
                 Schedule::Comb(0),
@@ -446,14 +448,14 @@ fn equal_and_very_unequal_lengths_obey_the_law() {
                 Schedule::Refill,
                 Schedule::Blocks,
             ];
-            law_holds(&shapes, &schedules).unwrap_or_else(|what| panic!("{lengths:?}: {what}"));
+            batch_equivalence(&shapes, &schedules).unwrap_or_else(|what| panic!("{lengths:?}: {what}"));
         }
     }
 }
 
-/// Buffers so far apart that their lines meet in two sets of the nearest cache, as those of many a pool of packets do.
+/// Checks buffers 2 KiB apart, as in many packet pools: their lines share two sets of the L1 cache.
 #[test]
-fn messages_two_kib_apart_obey_the_law() {
+fn messages_two_kib_apart_are_equivalent() {
     const APART: usize = 2048;
     let mut rng = StdRng::seed_from_u64(5);
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac && !algorithm.expands())

@@ -1,4 +1,4 @@
-//! A burst gives what a batch of jobs gives, whatever its columns are made of, and refuses what doesn't fit together.
+//! A burst equals a batch of jobs, for all entry types, and refuses columns of different lengths.
 
 mod common {
     pub(crate) mod backends;
@@ -11,10 +11,10 @@ use sealcomb::{
     seal_batch,
 };
 
-/// Around the number of messages that are laid out together, and those of lanes.
+/// Numbers of messages around the size of a flight and the numbers of lanes.
 const COUNTS: [usize; 12] = [0, 1, 2, 7, 8, 31, 32, 63, 64, 65, 128, 150];
 
-/// The bytes of messages that the algorithm takes, by index.
+/// The buffers of valid messages.
 struct Messages {
     nonces: Vec<Vec<u8>>,
     aads: Vec<Vec<u8>>,
@@ -44,7 +44,7 @@ impl Messages {
         }
     }
 
-    /// What jobs make of them: ciphertexts and tags.
+    /// Returns the ciphertexts and tags that jobs yield.
     fn sealed(&self, key: &Key) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let mut data = self.data.clone();
         let mut tags = vec![vec![0; key.tag_bytes()]; data.len()];
@@ -97,7 +97,7 @@ fn a_burst_is_a_batch_of_jobs() {
 }
 
 #[test]
-fn what_a_burst_has_in_common_is_each_messages_own() {
+fn common_additional_data_counts_for_each_message() {
     let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
     let nonces = [[1; 12], [2; 12]];
     let (mut data, mut tags) = ([[7; 20], [8; 20]], [[0; 16]; 2]);
@@ -155,7 +155,7 @@ fn columns_of_different_lengths_are_refused() {
 
 #[test]
 fn sizes_that_no_algorithm_takes_are_refused_before_anything_is_written() {
-    // The last of more than are laid out together.
+    // More messages than a flight has, with the mistake in the last one.
     const COUNT: usize = 100;
     let key = Key::new(Algorithm::by_id("aes128-gcm").unwrap(), &[1; 16]).unwrap();
     let mut nonces = vec![vec![1; 12]; COUNT];

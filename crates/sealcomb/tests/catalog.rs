@@ -1,9 +1,9 @@
-//! The catalog's own promises, for every algorithm.
+//! What the catalog says about each algorithm is true.
 
 use sealcomb::{ALGORITHMS, Algorithm, BatchError, Key, Kind, Parallel, SealJob, seal_batch};
 
 #[test]
-fn every_algorithm_has_an_id_of_its_own_and_says_why_it_has_its_status() {
+fn every_algorithm_has_a_unique_id_and_a_reason_for_its_status() {
     for (i, algorithm) in ALGORITHMS.iter().enumerate() {
         assert!(ALGORITHMS[..i].iter().all(|other| other.id != algorithm.id), "{}", algorithm.id);
         assert!(!algorithm.reason.is_empty() && !algorithm.spec.is_empty(), "{}", algorithm.id);
@@ -12,7 +12,7 @@ fn every_algorithm_has_an_id_of_its_own_and_says_why_it_has_its_status() {
     }
 }
 
-/// Sizes up to 65 535 bytes take a short way through the checks.
+/// Covers sizes around 65 535 bytes, up to which a shorter check applies.
 #[test]
 fn a_job_is_refused_exactly_as_the_catalog_says() {
     const LONGEST: usize = (1 << 16) - 1;
@@ -36,10 +36,10 @@ fn a_job_is_refused_exactly_as_the_catalog_says() {
     }
 }
 
-/// A ciphertext whose beginning is the same whatever comes after can be sent as the message comes in, and no other. CCM's
-/// can too, but the first block that it authenticates has the message's length.
+/// A mode is online if the beginning of the ciphertext does not depend on what follows. CCM is the exception: its
+/// first authenticated block contains the message's length.
 #[test]
-fn what_is_online_begins_alike_where_messages_begin_alike() {
+fn online_modes_map_equal_beginnings_to_equal_beginnings() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.kind != Kind::Mac) {
         let key = Key::new(algorithm, &vec![1; algorithm.key_bytes]).expect("the key's length is right");
         let beginning = |bytes: usize, last: u8| {
@@ -49,15 +49,15 @@ fn what_is_online_begins_alike_where_messages_begin_alike() {
         };
         let sealed = [beginning(256, 1), beginning(256, 2), beginning(320, 3)];
         let alike = sealed.iter().all(|other| *other == sealed[0]);
-        let knows_its_length = algorithm.mode == "CCM";
-        assert_eq!(alike && !knows_its_length, algorithm.structure.online, "{}", algorithm.id);
+        let encodes_its_length = algorithm.mode == "CCM";
+        assert_eq!(alike && !encodes_its_length, algorithm.structure.online, "{}", algorithm.id);
     }
     assert!(ALGORITHMS.iter().all(|algorithm| algorithm.kind != Kind::Mac || algorithm.structure.online));
 }
 
-/// As SP 800-38A to -D, RFC 7253 and RFC 8452 define them.
+/// Compares with the definitions in SP 800-38A to -D, RFC 7253 and RFC 8452.
 #[test]
-fn the_standards_modes_are_parallel_where_their_equations_allow_it() {
+fn standard_modes_are_parallel_where_their_equations_allow_it() {
     let parallel = |id: &str| Algorithm::by_id(id).unwrap().structure.parallel;
     for mode in ["ecb", "ctr", "gcm", "gmac", "gcm-siv", "ocb3-t128"] {
         assert_eq!(parallel(&format!("aes128-{mode}")), Parallel::Both, "{mode}");

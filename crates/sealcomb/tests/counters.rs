@@ -1,4 +1,4 @@
-//! Counters that pass the border of their field, at each place in a register and in a run of registers.
+//! Counters that overflow their field, at each position in a register and in a sequence of registers.
 
 mod common {
     pub(crate) mod backends;
@@ -12,13 +12,13 @@ use sealcomb::reference::gf128::ghash_multiply;
 use sealcomb::reference::{self, Block};
 use sealcomb::{Algorithm, Kind};
 
-/// Blocks that a counter makes before it passes its border.
+/// The numbers of blocks before a counter overflows.
 const BEFORE: std::ops::RangeInclusive<u128> = 0..=40;
 
-/// A message that takes 65 counters.
+/// The size in bytes of a message that takes 65 counter blocks.
 const LONG: usize = 64 * 16 + 5;
 
-/// What the model makes of a message under one key.
+/// Returns the model's answer for a message.
 fn answer(id: &str, nonce: &[u8], msg_bytes: usize) -> KnownAnswer {
     let algorithm = Algorithm::by_id(id).expect("a listed algorithm");
     let key = key(id);
@@ -52,16 +52,16 @@ fn ctr_counts_through_the_whole_block() {
     must_hold(&answers);
 }
 
-/// Messages of up to so many blocks, which is more than any backend takes at a time.
+/// The maximum number of blocks of a message: more than any backend processes at a time.
 const BLOCKS: usize = 40;
 
-/// The lengths of messages of so many blocks, of which the last is whole, or nearly, or hardly there.
+/// Returns the lengths in bytes of messages of `blocks` blocks with a last block of 16, 15 and 1 bytes.
 fn lengths(blocks: usize) -> [usize; 3] {
     [16 * blocks, (16 * blocks).saturating_sub(1), (16 * blocks).saturating_sub(15)]
 }
 
-/// The model's answers for messages of 0 to 40 blocks whose counters pass a border before each of their blocks, the last
-/// one included; `nonce` gives the nonce under which `before` counters come before the border.
+/// Returns the model's answers for messages of 0 to 40 blocks whose counters overflow before each of their blocks,
+/// the last one included. `nonce` returns the nonce for which `before` counters precede the overflow.
 fn sweep(id: &str, nonce: impl Fn(usize) -> Vec<u8>) -> Vec<KnownAnswer> {
     (0..=BLOCKS)
         .flat_map(|before| {
@@ -79,7 +79,7 @@ fn sweep(id: &str, nonce: impl Fn(usize) -> Vec<u8>) -> Vec<KnownAnswer> {
 #[test]
 fn ctr_carries_before_every_block_of_every_length() {
     for bits in [32, 64, 128] {
-        // Ones above the border too, so that one carry may make another.
+        // With ones above the field, a carry propagates further.
         for high in [0_u128, u128::MAX, 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10] {
             let border = high.checked_shl(bits).unwrap_or(0);
             must_hold(&sweep("aes128-ctr", |before| {
@@ -93,7 +93,7 @@ fn ctr_carries_before_every_block_of_every_length() {
 fn gcm_wraps_before_every_block_of_every_length() {
     let high = 0x0102_0304_0506_0708_090a_0b0c_u128;
     let nonce = |before: usize| {
-        // The message's first counter comes after this one.
+        // The message's first counter is the successor of this one.
         let j0 = high << 32 | u128::from(u32::MAX - before as u32);
         iv_of("aes128-gcm", j0.to_be_bytes()).to_vec()
     };
@@ -119,12 +119,12 @@ fn gcm_siv_wraps_before_every_block_of_every_length() {
     }
 }
 
-/// What the model makes of a message whose additional data is chosen so that its tag, and with it its first counter, begins
-/// with this number.
+/// Returns the model's answer for a message with additional data for which the tag, and so the first counter, begins
+/// with `counter`.
 fn with_gcm_siv_counter(id: &str, counter: u32, msg_bytes: usize) -> KnownAnswer {
     let nonce = [3; 12];
     let key = key(id);
-    // RFC 8452, section 4: half a block of each of the cipher's answers is key material.
+    // RFC 8452, section 4: the first half of each cipher output is key material.
     let cipher = id.replace("gcm-siv", "ecb");
     let derived: Vec<u8> = (0..2 + key.len() as u32 / 8)
         .flat_map(|i| {
@@ -135,7 +135,7 @@ fn with_gcm_siv_counter(id: &str, counter: u32, msg_bytes: usize) -> KnownAnswer
     let (hash_key, message_key) = derived.split_at(16);
     let mut answer = answer(id, &nonce, msg_bytes);
 
-    // The sum that makes this tag: its last bit must be zero, which half of all tags have.
+    // Finds the sum that leads to this tag. Its last bit must be zero, as it is for half of all tags.
     let sum = (0_u8..=255)
         .find_map(|more| {
             let mut tag = [more; 16];
@@ -148,7 +148,8 @@ fn with_gcm_siv_counter(id: &str, counter: u32, msg_bytes: usize) -> KnownAnswer
         })
         .expect("a tag out of 256");
 
-    // POLYVAL is GHASH of reversed blocks under another key (RFC 8452, appendix A). One block of additional data decides.
+    // POLYVAL is GHASH of reversed blocks under a related key (RFC 8452, appendix A). Solves for one block of
+    // additional data.
     let h = double(reversed(hash_key.try_into().expect("16 bytes")));
     let lengths = [128_u64.to_le_bytes(), (8 * msg_bytes as u64).to_le_bytes()].concat();
     let mut rest = [0; 16];
@@ -187,7 +188,7 @@ fn xor(a: Block, b: Block) -> Block {
     (u128::from_ne_bytes(a) ^ u128::from_ne_bytes(b)).to_ne_bytes()
 }
 
-/// Doubling in GHASH's order of bits, where it is a shift to the right.
+/// Doubles a block in GHASH's bit order, where doubling shifts to the right.
 fn double(block: Block) -> Block {
     let v = u128::from_be_bytes(block);
     (v >> 1 ^ (v & 1).wrapping_neg() & 0xe1 << 120).to_be_bytes()
@@ -210,13 +211,13 @@ fn gcm_counts_in_32_bits_and_leaves_the_rest_of_the_block() {
     must_be_refused(&answers.into_iter().map(with_another_end).collect::<Vec<_>>());
 }
 
-/// The answer with a bit of its last block flipped, beyond the border.
+/// Returns the answer with a flipped bit in its last block, after the overflow.
 fn with_another_end(mut answer: KnownAnswer) -> KnownAnswer {
     *answer.ct.last_mut().expect("a long message") ^= 1;
     answer
 }
 
-/// The 16-byte IV that GCM hashes to this pre-counter block: `J_0 = (IV • H ⊕ len) • H`, solved for the IV.
+/// Returns the 16-byte IV that GCM hashes to this pre-counter block: solves `J_0 = (IV • H ⊕ len) • H` for the IV.
 fn iv_of(id: &str, j0: Block) -> Block {
     let ecb = id.replace("gcm", "ecb");
     let (h, _) = reference::seal(&ecb, &key(id), &[], &[], &[0; 16], 0).expect("one block");
@@ -228,7 +229,7 @@ fn iv_of(id: &str, j0: Block) -> Block {
     iv
 }
 
-/// `x^-1 = x^(2^128 - 2)`.
+/// Returns `x^-1 = x^(2^128 - 2)`.
 fn inverse(x: Block) -> Block {
     let mut square = ghash_multiply(x, x);
     let mut product = square;

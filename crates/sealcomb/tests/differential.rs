@@ -1,4 +1,4 @@
-//! Random messages give what the pure-Rust crates for the same modes give.
+//! Random messages are sealed as by the pure-Rust crates for the same modes.
 
 mod common {
     pub(crate) mod backends;
@@ -28,7 +28,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};
 
-/// The nonce and tag sizes for which there is a peer; none if nobody else has the algorithm.
+/// Returns the nonce and tag sizes that a peer supports; none if no peer has the algorithm.
 fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
     if algorithm.cipher != Cipher::Aes {
         return None;
@@ -47,7 +47,7 @@ fn sizes(algorithm: &Algorithm) -> Option<(Vec<usize>, Vec<usize>)> {
     })
 }
 
-/// The algorithms that a peer has.
+/// Returns the algorithms that a peer has.
 fn shared() -> Vec<&'static Algorithm> {
     ALGORITHMS.iter().filter(|algorithm| sizes(algorithm).is_some()).collect()
 }
@@ -74,7 +74,7 @@ fn mac<M: Mac + KeyInit>(key: &[u8], message: &[u8], tag: &mut [u8]) {
     tag.copy_from_slice(&full[..tag.len()]);
 }
 
-/// A function that seals with a peer of each mode under one AES variant.
+/// Declares a function that seals with a peer of each mode for one AES key size.
 macro_rules! peer {
     ($name:ident, $aes:ty) => {
         fn $name(message: &mut KnownAnswer) {
@@ -158,7 +158,7 @@ proptest! {
     })]
 
     #[test]
-    fn random_messages_are_sealed_as_the_peers_seal_them(
+    fn random_messages_are_sealed_as_by_the_peers(
         mut messages in select(shared()).prop_flat_map(|algorithm| {
             let (nonces, tags) = sizes(algorithm).expect("a shared algorithm");
             messages(algorithm, nonces, tags)

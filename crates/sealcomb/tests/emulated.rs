@@ -1,5 +1,5 @@
-//! What runs on emulated CPUs, where there are no files and no threads: the choice of the backend, and the known
-//! answers with the law of batches. `./dev emulate` sets `EXPECT_BACKEND` to the backend that the CPU model must get.
+//! Tests for emulated CPUs, which have neither files nor threads: backend selection, known answers, and batch
+//! equivalence. `./dev emulate` sets `EXPECT_BACKEND` to the backend that must be selected on the CPU model.
 
 mod common {
     pub(crate) mod backends;
@@ -14,14 +14,14 @@ use common::{backends, testvectors};
 use sealcomb::{Algorithm, Backend, Error, Key, Kind, Schedule, SealJob, open_batch_with, seal_batch_with};
 use std::env;
 
-/// The known answers of some files, compiled in.
+/// Returns the known answers of some files, which are compiled in.
 macro_rules! answers {
     ($($name:literal)*) => {
         [$(testvectors::parse($name, include_str!(concat!("../../../testvectors/", $name, ".json")))),*].concat()
     };
 }
 
-/// The features that must all be there for a backend, asked of the CPU by another way than the library's.
+/// Returns whether the CPU has all features that a backend needs, detected independently of the library.
 fn cpu_has(backend: &str) -> bool {
     match backend {
         "portable" => true,
@@ -49,7 +49,7 @@ const AES_AND_PMULL: u64 = 1 << 3 | 1 << 4;
 #[cfg(target_arch = "aarch64")]
 const SHA3: u64 = 1 << 17;
 
-/// The features of an Arm CPU as Linux hands them to a program.
+/// Returns the CPU features in Linux's auxiliary vector.
 #[cfg(target_arch = "aarch64")]
 fn hwcap() -> u64 {
     const AT_HWCAP: u64 = 16;
@@ -58,7 +58,7 @@ fn hwcap() -> u64 {
     words.chunks_exact(2).find(|pair| pair[0] == AT_HWCAP).map_or(0, |pair| pair[1])
 }
 
-/// Whether a build with these features, for this architecture, has the backend.
+/// Returns whether this build includes the backend.
 fn built(backend: &str) -> bool {
     match backend {
         "portable" => true,
@@ -170,7 +170,7 @@ fn forgeries_are_refused_singly_and_in_batches() {
 fn batches_of_any_size_under_any_schedule_equal_singles() {
     let mut answers = answers!["aes128-cbc" "aes256-ctr" "aes128-ccm-n12-t128" "aes256-gcm" "aes128-gcm-siv"];
     answers.retain(|answer| answer.msg.len() < 300);
-    // Neighbours in a batch come from different files.
+    // Adjacent jobs are from different files.
     answers.sort_by_key(|answer| answer.msg.len() % 7);
     for backend in backends::available() {
         for schedule in

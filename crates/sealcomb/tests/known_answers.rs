@@ -1,4 +1,4 @@
-//! The known answers under `testvectors/` hold on every backend, and for the by-the-book models.
+//! The known answers in `testvectors/` hold on every backend, and for the reference models.
 
 mod common {
     pub(crate) mod backends;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// The answers of every file.
+/// Returns the answers of all files.
 fn files() -> Vec<Vec<KnownAnswer>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors");
     let mut paths: Vec<_> = fs::read_dir(&folder)

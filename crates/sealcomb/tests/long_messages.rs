@@ -1,4 +1,4 @@
-//! Lengths beyond what packets have: messages of more than 2^16 blocks, long additional data, long nonces.
+//! Sizes beyond those of packets: messages of more than 2^16 blocks, long additional data, long nonces.
 
 mod common {
     pub(crate) mod backends;
@@ -10,10 +10,10 @@ use common::forgery::must_be_refused;
 use common::known_answer::{KnownAnswer, must_hold};
 use sealcomb::{ALGORITHMS, Algorithm, Kind, reference};
 
-/// More blocks than 16 bits count, and a partial one.
+/// A message size in bytes with more than 2^16 blocks and a partial block.
 const LONG: usize = (1 << 20) + 16 + 7;
 
-/// What the model makes of a message with these sizes.
+/// Returns the model's answer for a message of these sizes.
 fn answer(algorithm: &'static Algorithm, nonce: usize, aad: usize, msg: usize) -> KnownAnswer {
     let pattern = |bytes: usize| -> Vec<u8> { (0..bytes).map(|i| (i % 251) as u8).collect() };
     let (key, nonce) = (pattern(algorithm.key_bytes), pattern(nonce));
@@ -29,7 +29,7 @@ fn by_id(id: &str) -> &'static Algorithm {
 }
 
 #[test]
-fn messages_of_a_mebibyte_hold_beside_short_ones() {
+fn messages_of_a_mebibyte_hold_among_short_ones() {
     for algorithm in ALGORITHMS.iter().filter(|algorithm| algorithm.id.starts_with("aes128-")) {
         let answers = [LONG, 16, 0, 4096, LONG].map(|long| {
             let long = algorithm.padded_bytes(long);

@@ -1,9 +1,9 @@
-//! Error messages give what was found and what was expected.
+//! Error messages say what was found and what was expected.
 
 use sealcomb::{ALGORITHMS, Algorithm, Backend, BatchError, Error, Forged, Key, OpenError, Range};
 
-/// Fails to compile when a variant is added, as a reminder to add its message to the test below.
-fn has_an_example_below(error: Error) -> Error {
+/// Lists the variants whose messages are tested below.
+fn is_tested(error: Error) -> Error {
     match error {
         Error::KeyLength { .. }
         | Error::NonceLength { .. }
@@ -26,8 +26,8 @@ fn has_an_example_below(error: Error) -> Error {
         | Error::UnknownBackend
         | Error::BackendUnavailable { .. }
         | Error::BackendNotBuilt { .. } => error,
-        // The enum is `non_exhaustive`, so the compiler cannot notice a new variant here.
-        _ => panic!("no example for {error:?}"),
+        // The enum is `non_exhaustive`.
+        _ => panic!("add {error:?} to this list and to the tests below"),
     }
 }
 
@@ -121,17 +121,17 @@ fn every_message_says_what_was_found_and_what_was_expected() {
             "backend `portable4` is not in this build: it requires the feature `reference`",
         ),
     ] {
-        assert_eq!(has_an_example_below(error).to_string(), expected, "{error:?}");
+        assert_eq!(is_tested(error).to_string(), expected, "{error:?}");
     }
 }
 
 #[test]
 fn messages_about_backends_list_what_helps() {
-    let unknown = has_an_example_below(Error::UnknownBackend).to_string();
+    let unknown = is_tested(Error::UnknownBackend).to_string();
     assert!(unknown.starts_with("no backend has this name; use one of "), "{unknown}");
     for name in Backend::names() {
         assert!(unknown.contains(name), "{unknown}");
-        let unavailable = has_an_example_below(Error::BackendUnavailable { name }).to_string();
+        let unavailable = is_tested(Error::BackendUnavailable { name }).to_string();
         assert!(unavailable.starts_with(&format!("backend `{name}`: the CPU lacks")), "{unavailable}");
         for feature in Backend::needs(name) {
             assert!(unavailable.contains(feature), "{unavailable}");

@@ -1,4 +1,4 @@
-//! RFC 7253, appendix A: the iterated test, in which the lengths of message and additional data go up to 127 bytes.
+//! The iterated test of RFC 7253, appendix A, with messages and additional data of up to 127 bytes.
 
 mod common {
     pub(crate) mod backends;
@@ -7,7 +7,7 @@ mod common {
 use common::backends;
 use sealcomb::{Algorithm, Key};
 
-/// Key bits, tag bits, and the tag that comes out.
+/// Key bits, tag bits, and the expected tag.
 type Expected = (usize, usize, &'static str);
 
 const AES: [Expected; 9] = [
@@ -22,7 +22,7 @@ const AES: [Expected; 9] = [
     (256, 64, "7D4EA5D445501CBE"),
 ];
 
-/// The same test with Serpent, by libgcrypt 1.10.1.
+/// The results with Serpent, from libgcrypt 1.10.1.
 const SERPENT: [Expected; 3] = [
     (128, 128, "36D3BF694FEDEE5E20E35745D9F647E9"),
     (192, 128, "924C5B38D6DF87DAB11042E56BB0434E"),
@@ -65,7 +65,7 @@ fn iterated(key: &Key, tag_bytes: usize) -> Vec<u8> {
     encrypt(key, 385, &c, &[], tag_bytes)
 }
 
-/// `OCB-ENCRYPT(K, N, A, P)`: the ciphertext and, after it, the tag.
+/// Returns `OCB-ENCRYPT(K, N, A, P)`: the ciphertext followed by the tag.
 fn encrypt(key: &Key, n: u32, a: &[u8], p: &[u8], tag_bytes: usize) -> Vec<u8> {
     let mut nonce = [0; 12];
     nonce[8..].copy_from_slice(&n.to_be_bytes());

@@ -1,5 +1,5 @@
-//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also after the
-//! first flight.
+//! A mistake in any message refuses the whole batch before anything is written, wherever the message is: also after
+//! the first flight.
 
 mod common {
     pub(crate) mod misuse;

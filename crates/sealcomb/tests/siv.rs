@@ -1,4 +1,4 @@
-//! AES-SIV's associated strings: any number of them, each by itself.
+//! AES-SIV's associated strings: any number of them, authenticated separately.
 
 mod common {
     pub(crate) mod backends;
@@ -13,7 +13,7 @@ use sealcomb::{
     seal_batch_with,
 };
 
-/// What a message is sealed with, and what comes of it.
+/// A message with its nonce and strings, and the expected ciphertext and tag.
 struct Sealed {
     nonce: Vec<u8>,
     strings: Vec<Vec<u8>>,
@@ -30,7 +30,7 @@ fn slices(strings: &[Vec<u8>]) -> Vec<&[u8]> {
     strings.iter().map(Vec::as_slice).collect()
 }
 
-/// Sealing all of them in one batch gives what it ought to, and opening gives the messages back.
+/// Asserts that sealing and opening all messages in one batch yields the expected results.
 fn must_hold(key: &Key, schedule: Schedule, messages: &[Sealed]) {
     let strings: Vec<Vec<&[u8]>> = messages.iter().map(|message| slices(&message.strings)).collect();
     let mut data: Vec<Vec<u8>> = messages.iter().map(|message| message.msg.clone()).collect();
@@ -94,13 +94,13 @@ fn the_examples_of_the_rfc_hold() {
     }
 }
 
-/// Bytes that differ from string to string.
+/// Returns bytes that depend on the seed.
 fn some_bytes(seed: usize, bytes: usize) -> Vec<u8> {
     (0..bytes).map(|i| (seed * 31 + i * 7 + i / 256) as u8).collect()
 }
 
-/// Messages of every length about a block and about some registers, with 0 to 4 strings of lengths of their own, and every
-/// third with a nonce, as the model seals them.
+/// Returns messages sealed by the model, of every length around a block and around some registers, with 0 to 4
+/// strings of different lengths; every third has a nonce.
 fn by_the_model<C: BlockCipher + KeyInit>(key: &[u8]) -> Vec<Sealed> {
     let (k1, k2) = key.split_at(key.len() / 2);
     let [mac, encryption] = [k1, k2].map(|key| C::with_key(key).unwrap());
@@ -122,7 +122,7 @@ fn by_the_model<C: BlockCipher + KeyInit>(key: &[u8]) -> Vec<Sealed> {
 }
 
 #[test]
-fn batches_with_different_numbers_of_strings_are_what_the_model_gives() {
+fn batches_with_different_numbers_of_strings_equal_the_model() {
     let (short, middle, long) = (some_bytes(1, 32), some_bytes(2, 48), some_bytes(3, 64));
     for (id, key, messages) in [
         ("aes128-siv", &short, by_the_model::<Aes128>(&short)),
@@ -140,7 +140,7 @@ fn batches_with_different_numbers_of_strings_are_what_the_model_gives() {
     }
 }
 
-/// As columns have it: one string in one place for all messages.
+/// Shares one string in memory among all messages, as sealing a column does.
 #[test]
 fn a_string_that_messages_share_counts_for_each_of_them() {
     let key = Key::new(by_id("aes256-siv"), &[7; 64]).unwrap();
@@ -168,7 +168,7 @@ fn tag_of(key: &Key, nonce: &[u8], aad: Aad<'_>) -> [u8; 16] {
 }
 
 #[test]
-fn where_strings_end_and_how_many_there_are_counts() {
+fn boundaries_and_number_of_strings_are_authenticated() {
     let key = Key::new(by_id("aes128-siv"), &[7; 32]).unwrap();
     let ways: [&[&[u8]]; 6] = [&[], &[b""], &[b"", b""], &[b"ab"], &[b"a", b"b"], &[b"b", b"a"]];
     let tags: std::collections::HashSet<[u8; 16]> =

@@ -15,7 +15,7 @@ use sealcomb::{
     ALGORITHMS, Algorithm, Backend, Cipher, Direction, Error, Forged, Key, Kind, OpenError, SealJob, Stream,
 };
 
-/// The algorithms that have streams.
+/// Returns the algorithms that have streams.
 fn algorithms() -> impl Iterator<Item = &'static Algorithm> {
     let modes = ["GCM", "GMAC", "CMAC", "OCB3-T64", "OCB3-T96", "OCB3-T128"];
     ALGORITHMS.iter().filter(move |a| a.cipher == Cipher::Aes && modes.contains(&a.mode))
@@ -45,7 +45,7 @@ fn whole(key: &Key, nonce: &[u8], aad: &[u8], message: &[u8]) -> Whole {
     Whole { nonce: nonce.to_vec(), aad: aad.to_vec(), message: message.to_vec(), sealed, tag }
 }
 
-/// Where a message, or its additional data, is cut.
+/// Cuts a message, or its additional data, into pieces of these sizes.
 fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     let mut pieces = Vec::new();
     for &size in sizes {
@@ -57,7 +57,7 @@ fn cut<'a>(mut bytes: &'a [u8], sizes: &[usize]) -> Vec<&'a [u8]> {
     pieces
 }
 
-/// Takes a message through a stream in pieces, from a clone after each of them on.
+/// Processes a message in pieces, continuing with a clone after each piece. Returns the output and the tag.
 fn stream(
     key: &Arc<Key>,
     direction: Direction,
@@ -95,9 +95,9 @@ fn stream(
     (to, tag)
 }
 
-/// Sealing and opening, in place and not, give what one call gives.
+/// Asserts that sealing and opening in pieces, in place or not, equals one call.
 fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
-    // Pieces of OCB3 are whole blocks, but for the last.
+    // All pieces of OCB3 except the last are whole blocks.
     let unit = if key.algorithm().mode.starts_with("OCB3") { 16 } else { 1 };
     let cuts: Vec<usize> = cuts.iter().map(|size| size / unit * unit).collect();
     for in_place in [false, true] {
@@ -110,7 +110,7 @@ fn agrees(key: &Arc<Key>, whole: &Whole, cuts: &[usize]) {
 }
 
 #[test]
-fn every_cut_of_a_message_in_two_or_three_gives_what_one_call_gives() {
+fn every_cut_into_two_or_three_pieces_equals_one_call() {
     for backend in backends::available() {
         for algorithm in algorithms() {
             let (key, nonce) = (key(algorithm, backend), bytes(algorithm.nonce_bytes));
@@ -127,7 +127,7 @@ fn every_cut_of_a_message_in_two_or_three_gives_what_one_call_gives() {
 }
 
 #[test]
-fn random_messages_nonces_and_cuts_give_what_one_call_gives() {
+fn random_messages_nonces_and_cuts_equal_one_call() {
     let mut runner = TestRunner::new_with_rng(
         Config { cases: 300, failure_persistence: None, ..Config::default() },
         TestRng::deterministic_rng(RngAlgorithm::ChaCha),
@@ -154,7 +154,7 @@ fn random_messages_nonces_and_cuts_give_what_one_call_gives() {
         .unwrap();
 }
 
-/// The additional data of OCB3 may come between the pieces of the message, and after them.
+/// OCB3 takes additional data between the pieces of the message, and after them.
 #[test]
 fn late_additional_data_of_ocb3_count_like_early_ones() {
     for backend in backends::available() {
@@ -176,9 +176,10 @@ fn late_additional_data_of_ocb3_count_like_early_ones() {
     }
 }
 
-/// The tag of any length that OCB3's nonce block has a place for, beside the same of the key's length.
+/// OCB3 encodes the tag length in the nonce block, so a stream with another length than the key's equals a key of
+/// that length.
 #[test]
-fn a_tag_of_another_length_than_the_keys_is_that_of_a_key_of_its_length() {
+fn a_stream_with_another_tag_length_equals_a_key_of_that_length() {
     for (own, other) in [("aes128-ocb3-t128", "aes128-ocb3-t64"), ("aes128-ocb3-t64", "aes128-ocb3-t96")] {
         for backend in backends::available() {
             let keys = [own, other].map(|id| key(Algorithm::by_id(id).unwrap(), backend));
@@ -196,7 +197,7 @@ fn a_tag_of_another_length_than_the_keys_is_that_of_a_key_of_its_length() {
     }
 }
 
-/// The nonce of 16 bytes of which GCM makes this first counter block: `J0 = (N • H ⊕ L) • H`, solved for `N`.
+/// Returns the 16-byte nonce that GCM hashes to this first counter block: solves `J0 = (N • H ⊕ L) • H` for `N`.
 fn nonce_of(h: [u8; 16], j0: [u8; 16]) -> [u8; 16] {
     let times = |a: [u8; 16], b: [u8; 16]| ghash_multiply(a, b);
     // 1/H = H^(2^128 - 2)
@@ -211,7 +212,7 @@ fn nonce_of(h: [u8; 16], j0: [u8; 16]) -> [u8; 16] {
 }
 
 #[test]
-fn gcms_counter_passes_its_border_in_any_piece() {
+fn gcms_counter_overflows_in_any_piece() {
     let ecb = Key::new(
         Algorithm::by_id("aes128-ecb").unwrap(),
         &[0, 37, 74, 111, 148, 185, 222, 3, 40, 77, 114, 151, 188, 225, 6, 43],

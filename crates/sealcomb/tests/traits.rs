@@ -1,4 +1,4 @@
-//! The types do through RustCrypto's traits what RustCrypto's own types do.
+//! The types behave like RustCrypto's own types through RustCrypto's traits.
 
 use ::aead::inout::InOutBuf;
 use ::aead::{Aead, AeadInOut, KeyInit, Nonce, Payload, Tag};
@@ -14,12 +14,12 @@ use std::process::Command;
 
 const LENGTHS: [usize; 13] = [0, 1, 15, 16, 17, 31, 32, 33, 64, 100, 255, 1024, 1500];
 
-/// Bytes that differ from one place to the next and from one seed to another.
+/// Returns bytes that depend on the position and the seed.
 fn bytes(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|i| (i * 7 + i / 256 + seed * 31 + 1) as u8).collect()
 }
 
-/// For every pair of lengths: what `Ours` seals, `Theirs` seals likewise, and each opens it.
+/// Asserts for every pair of lengths that `Ours` and `Theirs` seal identically and open each other's messages.
 fn seals_alike<Ours: AeadInOut + KeyInit, Theirs: AeadInOut + KeyInit>() {
     let key = bytes(Ours::key_size(), 1);
     let ours = Ours::new_from_slice(&key).expect("the type's own key size");
@@ -43,7 +43,8 @@ fn seals_alike<Ours: AeadInOut + KeyInit, Theirs: AeadInOut + KeyInit>() {
     }
 }
 
-/// Through separate buffers: the right tag opens, and any other leaves zeros and touches nothing but the output.
+/// Asserts for separate buffers that the correct tag opens, and that any other tag zeroes the output and changes
+/// nothing else.
 fn refuses_forgeries<Ours: AeadInOut + KeyInit>() {
     let cipher = Ours::new_from_slice(&bytes(Ours::key_size(), 4)).expect("the type's own key size");
     let nonce = Nonce::<Ours>::try_from(bytes(Nonce::<Ours>::default().len(), 5).as_slice())
@@ -82,7 +83,7 @@ fn refuses_forgeries<Ours: AeadInOut + KeyInit>() {
     assert!(cipher.decrypt(&nonce, [0; 15].as_slice()).is_err(), "no room for a tag");
 }
 
-/// A message in pieces of any lengths has the tag that it has in one, and that `Theirs` computes.
+/// Asserts that a message in pieces of any length has the tag of the whole message, which is that of `Theirs`.
 fn authenticates_alike<Ours, Theirs>()
 where
     Ours: Mac + KeyInit + digest::FixedOutputReset,
@@ -164,7 +165,7 @@ fn a_key_of_another_size_is_refused() {
     assert!(<Aes192Cmac as KeyInit>::new_from_slice(&[0; 16]).is_err());
 }
 
-/// CCM with a nonce of 12 bytes counts the message in 3: this one is a byte over.
+/// CCM with a nonce of 12 bytes encodes the message's length in 3 bytes; this message is one byte too long.
 #[test]
 fn a_message_over_the_limit_is_refused_untouched() {
     let cipher = aead::Aes128Ccm::new(&[1; 16].into());
@@ -176,7 +177,7 @@ fn a_message_over_the_limit_is_refused_untouched() {
 }
 
 #[test]
-fn cmac_in_pieces_is_what_cmac_computes() {
+fn cmac_in_pieces_equals_cmac() {
     authenticates_alike::<Aes128Cmac, Cmac<Aes128>>();
     authenticates_alike::<Aes192Cmac, Cmac<Aes192>>();
     authenticates_alike::<Aes256Cmac, Cmac<Aes256>>();
@@ -205,7 +206,7 @@ fn a_batch_under_the_same_key_gives_the_same_messages() {
     }
 }
 
-/// The variable is read once in a process: this test runs itself once more, in one where it is nonsense.
+/// The variable is read once per process, so this test runs itself in a child process where it names no backend.
 #[test]
 fn a_backend_that_does_not_exist_leaves_the_best_one() {
     if env::var_os("SEALCOMB_TEST_CHILD").is_some() {

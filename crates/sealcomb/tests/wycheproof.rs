@@ -1,5 +1,5 @@
-//! Project Wycheproof's tests: valid messages open and equal what sealing returns, invalid ones are refused, and sizes
-//! that the mode does not take lead to a typed error.
+//! Project Wycheproof's tests: valid messages open and equal what sealing returns, invalid ones are refused, and
+//! sizes that the mode does not take lead to a typed error.
 
 mod common {
     pub(crate) mod backends;
@@ -26,7 +26,7 @@ struct WrongKey {
     key: Vec<u8>,
 }
 
-/// What became of a set of tests.
+/// The number of tests by outcome.
 #[derive(Debug, PartialEq, Eq)]
 struct Count {
     hold: usize,
@@ -34,7 +34,7 @@ struct Count {
     misuse: usize,
 }
 
-/// Runs every test and counts them.
+/// Runs and counts all tests.
 fn run(tests: Vec<Test>) -> Count {
     let (mut hold, mut refused, mut misuse) = (Vec::new(), Vec::new(), 0);
     for Test { answer, result } in tests {
@@ -134,7 +134,7 @@ fn aead_tests(mode: &'static str, set: aead::TestName) -> Vec<Test> {
         .collect()
 }
 
-/// The test of a MAC: it has no message to encrypt.
+/// Returns the test of a MAC, which has no message to encrypt.
 fn mac_test(
     mode: &'static str,
     origin: String,

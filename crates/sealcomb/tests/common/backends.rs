@@ -1,9 +1,9 @@
-//! Which backends a test runs on.
+//! The backends that a test runs on.
 
 use sealcomb::Backend;
 use std::sync::Once;
 
-/// The backends that this CPU has; says once which are skipped, and why.
+/// Returns the backends that this CPU has. Prints once which backends are skipped, and why.
 pub(crate) fn available() -> Vec<Backend> {
     static SAID: Once = Once::new();
     SAID.call_once(|| {
@@ -11,7 +11,7 @@ pub(crate) fn available() -> Vec<Backend> {
             println!("skipped: {error}");
         }
     });
-    // An emulated CPU has nothing new to say of code for any CPU, and says it slowly.
+    // `portable4` runs on any CPU, so emulation adds nothing and is slow.
     let emulated = std::env::var_os("EXPECT_BACKEND").is_some();
     Backend::available().filter(|backend| !(emulated && backend.name() == "portable4")).collect()
 }

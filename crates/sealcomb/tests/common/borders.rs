@@ -1,18 +1,19 @@
-//! Random choices that fall on borders more often than chance would have it.
+//! Random values that are biased towards boundaries.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 
-/// Blocks that some backend takes at a time: a register, a line, registers side by side, a flight, a table of masks.
+/// Numbers of blocks that some backend processes at a time: a register, a cache line, several registers, a flight, a
+/// table of masks.
 const GROUPS: [usize; 9] = [1, 2, 4, 8, 12, 16, 32, 127, 128];
 
-/// The most blocks that a counter should have to its border.
+/// The maximum number of blocks before a counter overflows.
 const FEW: u8 = 40;
 
-/// Random bytes; half of the time ones, zeros, or a sign bit take the place of all or some, so that what counts in them,
-/// at either end and in any number of bytes, is about to overflow.
+/// Returns random bytes. Half of the time all or some of them are ones, zeros or a sign bit, so that a counter at
+/// either end, in any number of bytes, is about to overflow.
 pub(crate) fn bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
     let mut string = vec![0; bytes];
     rng.fill_bytes(&mut string);
@@ -37,8 +38,8 @@ pub(crate) fn bytes(rng: &mut StdRng, bytes: usize) -> Vec<u8> {
     string
 }
 
-/// Bytes that are about as many as some groups of blocks have.
+/// Generates lengths around multiples of the groups.
 pub(crate) fn length() -> impl Strategy<Value = usize> {
     (select(GROUPS.to_vec()), 1..=4_usize, 0..=34_usize)
-        .prop_map(|(blocks, groups, beside)| (16 * blocks * groups + beside).saturating_sub(17))
+        .prop_map(|(blocks, groups, offset)| (16 * blocks * groups + offset).saturating_sub(17))
 }

@@ -1,10 +1,10 @@
-//! Answers that are wrong, and what must become of them.
+//! Forged messages, which must be refused.
 
 use super::backends;
 use super::known_answer::{Keys, KnownAnswer};
 use sealcomb::{OpenError, Verdict, open_batch};
 
-/// No backend opens any of these: alone or in a batch they are forged and leave zeros.
+/// Asserts that every backend refuses all of these, alone and in a batch, and zeroes their outputs.
 pub(crate) fn must_be_refused(answers: &[KnownAnswer]) {
     for backend in backends::available() {
         let keys = Keys::of(backend, answers);

@@ -1,4 +1,4 @@
-//! A known answer, and what must hold for it on every backend, alone and in a batch.
+//! Known answers, and the check that they hold on every backend, alone and in a batch.
 
 use super::backends;
 use rand::SeedableRng;
@@ -23,7 +23,7 @@ pub(crate) struct KnownAnswer {
     pub(crate) tag: Vec<u8>,
 }
 
-/// Where it comes from and its sizes: of a batch of hundreds, nobody reads the bytes.
+/// Writes the origin and the sizes, not the bytes: a failing batch has hundreds of answers.
 impl fmt::Debug for KnownAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { origin, algorithm, nonce, aad, msg, tag, .. } = self;
@@ -33,7 +33,7 @@ impl fmt::Debug for KnownAnswer {
 }
 
 impl KnownAnswer {
-    /// What stands in the ciphertext's place once it was opened: the message, then zeros.
+    /// Returns the expected contents of the ciphertext's buffer after opening: the message, then zeros.
     pub(crate) fn opened_in_place(&self) -> Vec<u8> {
         let mut data = self.msg.clone();
         data.resize(self.ct.len(), 0);
@@ -58,7 +58,7 @@ impl KnownAnswer {
         }
     }
 
-    /// Opens `data`, the ciphertext, where it is.
+    /// Returns a job that opens `data`, the ciphertext, in place.
     pub(crate) fn open_job<'a>(&'a self, key: &'a Key, data: &'a mut [u8], tag: &'a [u8]) -> OpenJob<'a> {
         if self.algorithm.kind == Kind::Mac {
             OpenJob::mac(key, &self.nonce, self.aad.as_slice(), tag)
@@ -71,8 +71,8 @@ impl KnownAnswer {
     }
 }
 
-/// Every answer is what each backend computes, one message at a time and as a batch in any order, and a tag with a
-/// flipped bit is refused.
+/// Asserts that every backend computes these answers, one message at a time and as a batch in any order, and refuses
+/// a tag with a flipped bit.
 pub(crate) fn must_hold(answers: &[KnownAnswer]) {
     for backend in backends::available() {
         let keys = Keys::of(backend, answers);
@@ -87,7 +87,7 @@ pub(crate) fn must_hold(answers: &[KnownAnswer]) {
     }
 }
 
-/// The keys of many answers, one object for equal ones.
+/// The keys of many answers: equal keys are one object.
 pub(crate) struct Keys<'a>(HashMap<(&'static str, &'a [u8], usize), Key>);
 
 impl<'a> Keys<'a> {
@@ -178,7 +178,7 @@ fn sealed_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     }
 }
 
-/// Every third job has a bit of its tag flipped.
+/// Flips a bit in the tag of every third job.
 fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     let is_forged = |i: usize| i % 3 == 1 && answers[i].is_authenticated();
     let mut buffers: Vec<(Vec<u8>, Vec<u8>)> = answers
@@ -215,7 +215,7 @@ fn opened_batch_holds<'a>(answers: &[&'a KnownAnswer], keys: &Keys<'a>) {
     }
 }
 
-/// A copy with one bit flipped; which one follows from `seed`.
+/// Returns a copy with one flipped bit, chosen by `seed`.
 fn flip_one_bit(tag: &[u8], seed: usize) -> Vec<u8> {
     let mut tag = tag.to_vec();
     let bit = seed % (8 * tag.len());

@@ -1,12 +1,12 @@
-//! The text files of NIST's validation programmes.
+//! The text files of NIST's validation programs.
 //!
-//! A test starts at its `COUNT`; what stands before it, in brackets or not, holds for the tests that follow. A word alone
-//! in brackets names a part (`[ENCRYPT]`), a word alone on a line is a mark on its test (`FAIL`). Names are compared
-//! without regard to case.
+//! A test starts with its `COUNT`. Fields before it, in brackets or not, apply to the tests that follow. A single
+//! word in brackets names a part (`[ENCRYPT]`), and a single word on a line is a mark on its test (`FAIL`). Names are
+//! case-insensitive.
 
 use std::collections::BTreeMap;
 
-/// One test with all that holds for it.
+/// A test with all fields that apply to it.
 #[derive(Clone, Default)]
 pub(crate) struct Record {
     part: String,
@@ -14,7 +14,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The part that it stands in.
+    /// Returns the name of the part that contains the test.
     pub(crate) fn part(&self) -> &str {
         &self.part
     }
@@ -31,7 +31,8 @@ impl Record {
         hex::decode(self.text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// The first bytes of a field, as many as the field `length` says: CCM's files write an empty string as `00`.
+    /// Returns the first bytes of a field, whose number is in the field `length`: CCM's files write an empty string
+    /// as `00`.
     pub(crate) fn bytes_cut(&self, name: &str, length: &str) -> Vec<u8> {
         let mut bytes = self.bytes(name);
         bytes.truncate(self.number(length));
@@ -48,7 +49,7 @@ impl Record {
     }
 }
 
-/// The tests of a file, in order.
+/// Returns the tests of a file, in order.
 pub(crate) fn parse(text: &str) -> Vec<Record> {
     let mut tests = Vec::new();
     let mut common = Record::default();

@@ -1,10 +1,10 @@
-//! The files under `testvectors/`, whose README describes the format.
+//! Parser for the files in `testvectors/`, whose README describes the format.
 
 use super::known_answer::KnownAnswer;
 use sealcomb::{Algorithm, Kind};
 use serde_json::Value;
 
-/// The answers of a file, given by its text; the name is for messages.
+/// Returns the answers in the text of a file. `name` is for error messages.
 pub(crate) fn parse(name: &str, text: &str) -> Vec<KnownAnswer> {
     let file: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     let id = file["algorithm"].as_str().expect("a file names its algorithm");
@@ -17,7 +17,7 @@ fn answer(name: &str, id: &str, test: &Value) -> KnownAnswer {
         Value::Null => Vec::new(),
         hex => hex::decode(hex.as_str().expect("a string")).expect("hex"),
     };
-    // A bare block cipher is its ECB; the key's length tells which.
+    // A bare block cipher is tested as ECB; the id depends on the key's length.
     let is_block = test.get("pt").is_some();
     let id = if is_block { format!("{id}{}-ecb", 8 * bytes("key").len()) } else { id.to_owned() };
     let algorithm = Algorithm::by_id(&id).unwrap_or_else(|error| panic!("{name}: {id}: {error}"));

@@ -9,8 +9,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use sealcomb::{Algorithm, Kind};
 
-/// One to forty messages of one algorithm under at most three keys. Until a peer seals them, `ct` is the message and
-/// `tag` holds zeros.
+/// Generates 1 to 39 messages of one algorithm under at most three keys. Until a peer seals them, `ct` is the message
+/// and `tag` is zero.
 pub(crate) fn messages(
     algorithm: &'static Algorithm,
     nonces: Vec<usize>,
@@ -49,7 +49,7 @@ pub(crate) fn messages(
     })
 }
 
-/// Up to 3000 bytes, or some groups of blocks.
+/// Generates a length up to 3000 bytes, or one around some groups of blocks.
 fn length() -> impl Strategy<Value = usize> {
     prop_oneof![0..=3000_usize, borders::length()]
 }
