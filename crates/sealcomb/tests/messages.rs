@@ -178,7 +178,7 @@ fn an_algorithm_that_is_not_built_names_the_feature_that_it_requires() {
         match Algorithm::by_id(id) {
             Ok(algorithm) => assert!(built && algorithm.features() == features, "{id}"),
             Err(error) => {
-                assert!(!built && error == Error::AlgorithmNotBuilt { id, features }, "{id}: {error}")
+                assert!(!built && error == Error::AlgorithmNotBuilt { id, features }, "{id}: {error}");
             }
         }
     }

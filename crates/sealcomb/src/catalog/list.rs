@@ -181,7 +181,7 @@ catalog! {
     all() => ccm::Ccm {
         mode: "CCM", id: "ccm", kind: Aead, keys: aes [128, 192, 256],
         nonce: CCM_NONCES, usual_nonce: 12, tag: CCM_TAGS, usual_tag: 16, takes: ANY,
-        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::BesideNonce,
+        work: Work { calls: 2, ..IDLE }, structure: SERIAL_TWO_PASSES, limits: Limits::NonceDependent,
         spec: "NIST SP 800-38C",
         status: Standard,
         reason: "NIST SP 800-38C (2004)",

@@ -157,7 +157,7 @@ enum Limits {
     /// Limits that do not depend on the nonce.
     Fixed { message: u64, aad: u64 },
     /// CCM: the message's length is encoded in the bytes that the nonce leaves of 15.
-    BesideNonce,
+    NonceDependent,
 }
 
 /// How much longer a ciphertext is than its message.
@@ -301,7 +301,7 @@ impl Algorithm {
         let (message, aad) = match self.limits {
             Limits::None => return Ok(()),
             Limits::Fixed { message, aad } => (message, aad),
-            Limits::BesideNonce => {
+            Limits::NonceDependent => {
                 let bits = 8 * (15 - nonce_bytes as u32);
                 (1u64.checked_shl(bits).map_or(u64::MAX, |limit| limit - 1), u64::MAX)
             }

@@ -1,8 +1,8 @@
 //! OCB3 (RFC 7253) of messages in pieces, with the RFC's notation.
 //!
 //! The first piece is sealed or opened like a whole message without additional data, with the tag
-//! `E(Checksum ⊕ Offset ⊕ L_$)`. If no other piece follows, the message's tag is this one XORed with `HASH(K, A)`.
-//! Otherwise the checksum is recovered from it, and the other blocks are computed with the block cipher:
+//! `E(Checksum ⊕ Offset ⊕ L_$)`. If no other piece follows, the message's tag is its XOR with `HASH(K, A)`. Otherwise
+//! the checksum is recovered from it, and the other blocks are computed with the block cipher:
 //!
 //! ```text
 //! Offset_i = Offset_{i-1} ⊕ L_{ntz(i)}
@@ -95,7 +95,7 @@ impl Ocb3 {
             self.body = Body::One { bytes, tag };
             return;
         }
-        self.to_several(key);
+        self.switch_to_several(key);
         let Self { body: Body::Several { blocks, offset, checksum, ragged }, l, .. } = self else { return };
         let bytes = data.len();
         let (mut whole, last) = data.split_at(bytes / BLOCK * BLOCK);
@@ -113,7 +113,7 @@ impl Ocb3 {
     }
 
     /// Converts the state to that of several pieces.
-    fn to_several(&mut self, key: &Key) {
+    fn switch_to_several(&mut self, key: &Key) {
         let (bytes, tag) = match self.body {
             Body::Start => (0, None),
             Body::One { bytes, tag } => (bytes, Some(tag)),
@@ -152,7 +152,7 @@ impl Ocb3 {
     pub(super) fn tag(&mut self, key: &Key) -> Block {
         let hash = self.hash.sum(key);
         if matches!(self.body, Body::Start) {
-            self.to_several(key);
+            self.switch_to_several(key);
         }
         let tag = match &self.body {
             Body::One { tag, .. } => *tag,
