@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Seal captures/mixed.pcap as ESP, and have others open it: tshark and the Python package `cryptography`.
+"""Seal captures/mixed.pcap as ESP, and open it with tshark and the Python package `cryptography`.
 
 usage: demo.py [--sealcomb COMMAND] [--without-tshark]
 
-tshark decrypts the AES-GCM, AES-CBC and AES-CTR packets; it shows no verdict on their ICVs, and knows no
-AES-CCM. `cryptography` verifies the ICV of every packet and decrypts it. Both must find the packets that the
-capture has. Last, `sealcomb esp open` must give back the very same.
+tshark decrypts the AES-GCM, AES-CBC and AES-CTR packets. It supports no AES-CCM and does not report whether
+ICVs are correct. `cryptography` verifies and decrypts every packet. Both results must be equal to the packets
+of the capture. Finally, `sealcomb esp open` must restore them too.
 
-Needs the Debian package tshark and the Python package cryptography (`./dev setup` installs both).
+Requires the Debian package tshark and the Python package cryptography (`./dev setup` installs both).
 """
 
 import argparse
@@ -38,7 +38,7 @@ try:
     from cryptography.hazmat.primitives.hmac import HMAC
 except ModuleNotFoundError:
     if not VENV.exists() or Path(sys.prefix) == VENV.parent.parent:
-        sys.exit("demo: the Python package cryptography is missing: run ./dev setup")
+        sys.exit("demo: the Python package cryptography is missing; run ./dev setup")
     os.execv(VENV, [str(VENV), *sys.argv])
 
 CAPTURE = ROOT / "captures/mixed.pcap"
@@ -52,7 +52,7 @@ COUNTER_IV_BYTES = 8
 
 
 def records(capture: Path) -> Iterator[bytes]:
-    """The frames of a pcap file written on a little-endian machine."""
+    """Yield the frames of a little-endian pcap file."""
     data = capture.read_bytes()
     at = 24
     while at < len(data):
@@ -67,21 +67,21 @@ def is_ipv4(packet: bytes) -> bool:
 
 
 def packet_bytes(packet: bytes) -> int:
-    """The length that the IP header declares."""
+    """Return the length declared by the IP header."""
     if is_ipv4(packet):
         return int.from_bytes(packet[2:4])
     return 40 + int.from_bytes(packet[4:6])
 
 
 def inner_packets(capture: Path) -> list[bytes]:
-    """The IP packets of an Ethernet capture."""
+    """Return the IP packets of an Ethernet capture."""
     frames = (frame for frame in records(capture) if int.from_bytes(frame[12:14]) in IP_ETHER_TYPES)
     payloads = (frame[ETHERNET_BYTES:] for frame in frames)
     return [payload[: packet_bytes(payload)] for payload in payloads]
 
 
 def esp_of(packet: bytes) -> bytes:
-    """What follows the outer header."""
+    """Return the ESP packet after the outer header."""
     assert packet[9 if is_ipv4(packet) else 6] == ESP
     return packet[20 if is_ipv4(packet) else 40 : packet_bytes(packet)]
 
@@ -91,7 +91,7 @@ def spi_of(packet: bytes) -> int:
 
 
 def verified_body(sa: dict, esp: bytes) -> bytes:
-    """The decrypted body of an ESP packet. An ICV that is wrong raises an exception."""
+    """Return the decrypted body of an ESP packet. Raise InvalidTag or InvalidSignature for a wrong ICV."""
     key = bytes.fromhex(sa["key"])
     salt = bytes.fromhex(sa.get("salt", ""))
     iv_bytes = CBC_IV_BYTES if sa["cipher"] == "aes-cbc" else COUNTER_IV_BYTES
@@ -121,11 +121,11 @@ def verify_icv(sa: dict, covered: bytes, icv: bytes) -> None:
 
 
 def inner_of(body: bytes) -> bytes:
-    """The packet in a decrypted body, whose padding must count 1, 2, 3, ...."""
+    """Return the packet in a decrypted body. Its padding must be 1, 2, 3, ...."""
     pad_bytes, next_header = body[-2:]
     payload, padding = body[: -2 - pad_bytes], body[-2 - pad_bytes : -2]
-    assert padding == bytes(range(1, pad_bytes + 1)), "the padding does not count up"
-    assert next_header == (4 if is_ipv4(payload) else 41), "the next header is not that of the inner packet"
+    assert padding == bytes(range(1, pad_bytes + 1)), "the padding is not 1, 2, 3, ..."
+    assert next_header == (4 if is_ipv4(payload) else 41), "the next header does not match the inner packet"
     return payload
 
 
@@ -134,7 +134,7 @@ def opened_by_cryptography(sealed: list[bytes], associations: dict[int, dict]) -
 
 
 def tshark_entry(sa: dict) -> str | None:
-    """The line of tshark's table `esp_sa` for an association, None if tshark does not know its algorithms."""
+    """Return an association's line for tshark's table `esp_sa`; None if tshark lacks its algorithms."""
     cipher = {
         "aes-gcm": f"AES-GCM with {sa.get('icv', 16)} octet ICV [RFC4106]",
         "aes-cbc": "AES-CBC [RFC3602]",
@@ -155,13 +155,13 @@ def tshark_entry(sa: dict) -> str | None:
 
 
 def opened_by_tshark(capture: Path, entries: list[str]) -> dict[int, bytes]:
-    """What tshark decrypts, by the number of the packet from 1."""
+    """Return the packets that tshark decrypts, by packet number from 1."""
     options = [argument for entry in entries for argument in ("-o", entry)]
     options += ["-o", "esp.enable_encryption_decode:TRUE"]
     dump = subprocess.run(
         ["tshark", "-r", capture, "-x", *options], check=True, capture_output=True, text=True
     ).stdout
-    # A paragraph for each frame: a dump of its bytes, then titled ones of what it decrypted to and so on.
+    # One paragraph per frame: a dump of its bytes, then titled dumps, such as that of the decrypted data.
     bodies: dict[int, bytes] = {}
     for number, paragraph in enumerate(dump.split("\n\n"), start=1):
         _, found, rest = paragraph.partition("\nDecrypted Data (")
@@ -171,7 +171,7 @@ def opened_by_tshark(capture: Path, entries: list[str]) -> dict[int, bytes]:
 
 
 def first_dump(lines: list[str]) -> Iterator[bytes]:
-    """The rows of a hex dump, up to the next title."""
+    """Yield the rows of a hex dump, up to the next title."""
     for line in lines:
         row = re.match(r"[0-9a-f]{4}  ((?:[0-9a-f]{2} ){1,16})", line)
         if row is None:
@@ -182,8 +182,8 @@ def first_dump(lines: list[str]) -> Iterator[bytes]:
 def must_be_equal(opener: str, sa: dict, found: list[bytes | None], expected: list[bytes]) -> None:
     if found != expected:
         wrong = sum(a != b for a, b in zip(found, expected, strict=True))
-        sys.exit(f"demo: {opener} opens {wrong} of {len(expected)} {suite(sa)} packets to something else")
-    print(f"{opener}: {len(expected)} {suite(sa)} packets, all equal to the capture's")
+        sys.exit(f"demo: {opener} opens {wrong} of {len(expected)} {suite(sa)} packets to other packets")
+    print(f"{opener}: all {len(expected)} {suite(sa)} packets equal to the capture's")
 
 
 def suite(sa: dict) -> str:
@@ -199,12 +199,12 @@ def main() -> None:
         "--sealcomb",
         type=shlex.split,
         default=["cargo", "run", "--quiet", "--release", "--package", "sealcomb-cli", "--"],
-        help="the command to run; default: what this repository's cargo builds",
+        help="the command to run (default: cargo run)",
     )
-    parser.add_argument("--without-tshark", action="store_true", help="leave tshark out where there is none")
+    parser.add_argument("--without-tshark", action="store_true", help="skip the checks with tshark")
     args = parser.parse_args()
     if not args.without_tshark and shutil.which("tshark") is None:
-        sys.exit("demo: tshark is missing: run ./dev setup or leave it out with --without-tshark")
+        sys.exit("demo: tshark is missing; run ./dev setup, or skip it with --without-tshark")
 
     associations = {sa["spi"]: sa for sa in tomllib.loads(ASSOCIATIONS.read_text())["sa"]}
     with tempfile.TemporaryDirectory() as folder:
@@ -214,7 +214,7 @@ def main() -> None:
 def demonstrate(args: argparse.Namespace, associations: dict[int, dict], folder: Path) -> None:
     sealed_file, opened_file = folder / "sealed.pcap", folder / "opened.pcap"
     esp = [*args.sealcomb, "esp"]
-    # A start of its own, so that the demonstration leaves no state behind.
+    # --start-sequence makes runs reproducible and leaves no state behind.
     seal = [*esp, "seal", CAPTURE, sealed_file, "--sa", ASSOCIATIONS, "--start-sequence", "1"]
     subprocess.run(seal, check=True, cwd=ROOT)
 
@@ -228,7 +228,7 @@ def demonstrate(args: argparse.Namespace, associations: dict[int, dict], folder:
     try:
         by_cryptography = opened_by_cryptography(sealed, associations)
     except (InvalidTag, InvalidSignature):
-        sys.exit("demo: cryptography finds a wrong ICV")
+        sys.exit("demo: cryptography reports a wrong ICV")
     entries = {spi: tshark_entry(sa) for spi, sa in associations.items()}
     by_tshark = {}
     if not args.without_tshark:
@@ -243,7 +243,7 @@ def demonstrate(args: argparse.Namespace, associations: dict[int, dict], folder:
 
     subprocess.run([*esp, "open", sealed_file, opened_file, "--sa", ASSOCIATIONS], check=True, cwd=ROOT)
     if list(records(opened_file)) != inner:
-        sys.exit("demo: sealcomb opens to something else")
+        sys.exit("demo: sealcomb opens to other packets")
     print("sealcomb: all packets equal to the capture's")
 
 

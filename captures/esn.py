@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Extended sequence numbers (RFC 4303, section 2.2.1) with scapy at the other end.
+"""Exchange ESP packets with extended sequence numbers (RFC 4303, section 2.2.1) between sealcomb and scapy.
 
 usage: esn.py [--sealcomb COMMAND]
 
-The packets of captures/mixed.pcap go through the associations of captures/sa.toml, each with `esn = true` and
-numbers that cross from one high half to the next. scapy opens what sealcomb seals, refuses it with another
-high half, and seals the same packets for sealcomb to open.
+sealcomb seals the packets of captures/mixed.pcap under the associations of captures/sa.toml, each with
+`esn = true`. The numbers cross from one high half to the next. scapy opens the packets, rejects them with
+another high half, and seals the same packets for sealcomb to open.
 
-Needs the Python packages scapy and cryptography (`./dev setup` installs both).
+Requires the Python packages scapy and cryptography (`./dev setup` installs both).
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv/bin/python"
 
-logging.getLogger("scapy").setLevel(logging.ERROR)  # It warns of interfaces, of which it needs none.
+logging.getLogger("scapy").setLevel(logging.ERROR)  # suppresses warnings about network interfaces
 try:
     from scapy.layers.inet import IP
     from scapy.layers.inet6 import IPv6
@@ -33,7 +33,7 @@ try:
     from scapy.utils import RawPcapReader, RawPcapWriter
 except ModuleNotFoundError:
     if not VENV.exists() or Path(sys.prefix) == VENV.parent.parent:
-        sys.exit("esn: the Python package scapy is missing: run ./dev setup")
+        sys.exit("esn: the Python package scapy is missing; run ./dev setup")
     os.execv(VENV, [str(VENV), *sys.argv])
 
 CAPTURE = ROOT / "captures/mixed.pcap"
@@ -42,7 +42,7 @@ ETHERNET_BYTES = 14
 IP_ETHER_TYPES = {0x0800, 0x86DD}
 IPV4 = 4
 LINKTYPE_RAW = 101
-# How many packets of each association come before the high half goes up, from 6 to 7.
+# Number of packets per association before the high half changes from 6 to 7.
 BEFORE = 4
 START = 7 * 2**32 - BEFORE
 CIPHERS = {"aes-gcm": "AES-GCM", "aes-ccm": "AES-CCM", "aes-cbc": "AES-CBC", "aes-ctr": "AES-CTR"}
@@ -54,7 +54,7 @@ def parsed(packet: bytes) -> Packet:
 
 
 def inner_packets() -> list[bytes]:
-    """The IP packets of the capture."""
+    """Return the IP packets of the capture."""
     with RawPcapReader(str(CAPTURE)) as reader:
         frames = [frame for frame, _ in reader]
     return [frame[ETHERNET_BYTES:] for frame in frames if int.from_bytes(frame[12:14]) in IP_ETHER_TYPES]
@@ -71,8 +71,8 @@ def write(path: Path, packets: list[bytes]) -> None:
             writer.write(packet)
 
 
-def other_end(sa: dict) -> SecurityAssociation:
-    """The association as scapy knows it."""
+def peer(sa: dict) -> SecurityAssociation:
+    """Return the scapy object of an association."""
     outer = (IPv6 if ":" in sa["source"] else IP)(src=sa["source"], dst=sa["destination"])
     return SecurityAssociation(
         ESP,
@@ -91,8 +91,8 @@ def spi_of(packet: bytes) -> int:
     return parsed(packet)[ESP].spi
 
 
-def opens(end: SecurityAssociation, packet: bytes, high: int) -> bytes | None:
-    """The inner packet, None if the packet does not verify with this high half."""
+def opened_by(end: SecurityAssociation, packet: bytes, high: int) -> bytes | None:
+    """Return the inner packet; None if the packet does not verify with this high half."""
     end.esn = high
     try:
         return bytes(end.decrypt(parsed(packet)))
@@ -101,7 +101,7 @@ def opens(end: SecurityAssociation, packet: bytes, high: int) -> bytes | None:
 
 
 def sealed_by(end: SecurityAssociation, packet: bytes, number: int) -> bytes:
-    # Set, not given: a number of 0 that is given counts as none.
+    # Sets attributes because scapy ignores a sequence number argument of 0.
     end.seq_num, end.esn = number % 2**32, number >> 32
     return bytes(end.encrypt(parsed(packet)))
 
@@ -114,7 +114,7 @@ def main() -> None:
         "--sealcomb",
         type=shlex.split,
         default=["cargo", "run", "--quiet", "--release", "--package", "sealcomb-cli", "--"],
-        help="the command to run; default: what this repository's cargo builds",
+        help="the command to run (default: cargo run)",
     )
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ def demonstrate(esp: list[str], folder: Path) -> None:
     extended = folder / "sa.toml"
     extended.write_text(ASSOCIATIONS.read_text().replace("[[sa]]", "[[sa]]\nesn = true"))
     associations = {sa["spi"]: sa for sa in tomllib.loads(extended.read_text())["sa"]}
-    ends = {spi: other_end(sa) for spi, sa in associations.items()}
+    peers = {spi: peer(sa) for spi, sa in associations.items()}
     options = ["--sa", extended, "--start-sequence", str(START)]
     inner = inner_packets()
 
@@ -140,11 +140,11 @@ def demonstrate(esp: list[str], folder: Path) -> None:
         spi = spi_of(packet)
         number = START + passed[spi]
         high = number >> 32
-        if opens(ends[spi], packet, high) != expected:
+        if opened_by(peers[spi], packet, high) != expected:
             sys.exit(f"esn: scapy does not open packet {passed[spi] + 1} of SA {spi:#x}")
-        if opens(ends[spi], packet, high + 1) is not None:
-            sys.exit(f"esn: packet {passed[spi] + 1} of SA {spi:#x} verifies with any high half")
-        answer.append(sealed_by(ends[spi], expected, number))
+        if opened_by(peers[spi], packet, high + 1) is not None:
+            sys.exit(f"esn: packet {passed[spi] + 1} of SA {spi:#x} verifies with a wrong high half")
+        answer.append(sealed_by(peers[spi], expected, number))
         passed[spi] += 1
     if min(passed[spi] for spi in associations) <= BEFORE:
         sys.exit("esn: an association has too few packets to cross from one high half to the next")
@@ -153,10 +153,10 @@ def demonstrate(esp: list[str], folder: Path) -> None:
     write(answer_file, answer)
     subprocess.run([*esp, "open", answer_file, opened_file, *options], check=True, cwd=ROOT)
     if read(opened_file) != inner:
-        sys.exit("esn: sealcomb opens what scapy sealed to something else")
+        sys.exit("esn: sealcomb opens scapy's packets to other packets")
     for spi, sa in associations.items():
         names = " + ".join(name for name in (sa["cipher"], sa.get("auth")) if name)
-        print(f"scapy: {passed[spi]} {names} packets with 64-bit sequence numbers, opened and sealed")
+        print(f"scapy: opened and sealed {passed[spi]} {names} packets with 64-bit sequence numbers")
 
 
 if __name__ == "__main__":

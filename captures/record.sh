@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Records captures/mixed.pcap and captures/cooked.pcapng: the packets that nginx, PostgreSQL and dnsmasq exchange with
-# curl, wrk, pgbench and dig over a pair of virtual Ethernet interfaces. Nothing leaves the machine.
+# Records captures/mixed.pcap and captures/cooked.pcapng: traffic of nginx, PostgreSQL and dnsmasq with curl, wrk,
+# pgbench and dig over a pair of virtual Ethernet interfaces. Nothing leaves the machine.
 #
-# Needs root (network namespaces) and, on Debian:
+# Requires root (for network namespaces) and, on Debian:
 #   apt-get install nginx-light wrk curl postgresql postgresql-contrib dnsmasq-base bind9-dnsutils tcpdump tshark \
 #                   ethtool iproute2 iputils-ping
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-packets=3100        # the capture ends after so many packets, each of them whole
-seconds=3           # the clients stop after so long
+packets=3100        # number of packets in the capture
+seconds=3           # duration of the traffic
 client=sealcomb-client
 server=sealcomb-server
 work=$(mktemp -d)
@@ -32,9 +32,9 @@ clean_up() {
 trap clean_up EXIT
 trap 'echo "record: line $LINENO failed" >&2' ERR
 
-# Two hosts on one Ethernet link of MTU 1500. Segmentation and checksum offload are off: what is captured is what a
-# wire would carry.
-lay_link() {
+# Connects two hosts by an Ethernet link with an MTU of 1500. Turns off segmentation and checksum offload, so that
+# packets are captured as they would appear on a wire.
+create_link() {
     ip netns add "$client"
     ip netns add "$server"
     ip -n "$client" link add eth0 mtu 1500 type veth peer name eth0 mtu 1500 netns "$server"
@@ -51,7 +51,7 @@ lay_link() {
 
 start_nginx() {
     mkdir "$work/www" "$work/nginx"
-    # Files as a web site has them: an icon, a style sheet, a page, a picture, a download.
+    # Typical sizes of a web site's icon, style sheet, page, picture and download.
     local size
     for size in 150 900 4000 24000 180000; do
         head -c $((size * 3 / 4)) /dev/urandom | base64 --wrap 76 | head -c "$size" >"$work/www/$size.txt"
@@ -75,7 +75,7 @@ http {
         listen 192.0.2.1:80;
         listen [2001:db8::1]:80;
         root $work/www;
-        # wrk would fill the capture in an instant: its requests are slowed down.
+        # Limits wrk, which would fill the capture immediately.
         location = /900.txt { limit_req zone=calm burst=20; }
         location = /4000.txt { limit_req zone=calm burst=20; }
     }
@@ -108,11 +108,11 @@ wait_for() {
         if "$@" >/dev/null 2>&1; then return; fi
         sleep 0.1
     done
-    echo "record: no answer to: $*" >&2
+    echo "record: 100 attempts failed: $*" >&2
     exit 1
 }
 
-ask_dns() {
+query_dns() {
     local name
     for name in "www.example.test A" "www.example.test AAAA" "static.example.test A" "db.example.test A" \
         "example.test MX" "example.test TXT" "nowhere.example.test A"; do
@@ -129,24 +129,24 @@ browse() {
     at_client curl --silent --limit-rate 150K --output /dev/null "http://$1/180000.txt"
 }
 
-query() { at_client pgbench --host="$1" --username=postgres --no-vacuum "${@:2}" postgres >/dev/null 2>&1; }
+query_postgres() { at_client pgbench --host="$1" --username=postgres --no-vacuum "${@:2}" postgres >/dev/null 2>&1; }
 
-# Everything at once, as on a shared link.
-drive() {
+# Runs all clients concurrently.
+run_clients() {
     browse 192.0.2.1 &
     local jobs=($!)
     browse '[2001:db8::1]' & jobs+=($!)
     at_client wrk --threads 1 --connections 3 --duration "${seconds}s" http://192.0.2.1/900.txt >/dev/null & jobs+=($!)
     at_client wrk --threads 1 --connections 2 --duration "${seconds}s" 'http://[2001:db8::1]/4000.txt' >/dev/null & jobs+=($!)
-    query 192.0.2.1 --client=2 --rate=25 --time="$seconds" & jobs+=($!)
-    query 2001:db8::1 --client=1 --rate=60 --time="$seconds" --select-only & jobs+=($!)
-    (for _ in 1 2 3; do ask_dns 192.0.2.1; ask_dns 2001:db8::1; done) & jobs+=($!)
+    query_postgres 192.0.2.1 --client=2 --rate=25 --time="$seconds" & jobs+=($!)
+    query_postgres 2001:db8::1 --client=1 --rate=60 --time="$seconds" --select-only & jobs+=($!)
+    (for _ in 1 2 3; do query_dns 192.0.2.1; query_dns 2001:db8::1; done) & jobs+=($!)
     at_client ping -q -c 4 -i 0.5 -s 120 192.0.2.1 >/dev/null & jobs+=($!)
     at_client ping -q -c 4 -i 0.5 -s 1200 2001:db8::1 >/dev/null & jobs+=($!)
     wait "${jobs[@]}"
 }
 
-lay_link
+create_link
 start_nginx
 start_postgres
 start_dns
@@ -154,18 +154,18 @@ wait_for at_client curl --silent --fail http://192.0.2.1/150.txt
 wait_for at_client curl --silent --fail 'http://[2001:db8::1]/150.txt'
 wait_for at_client dig +tries=1 +time=1 @192.0.2.1 www.example.test
 wait_for at_client psql --host=192.0.2.1 --username=postgres --command='select 1' postgres
-query 192.0.2.1 --initialize --scale=1
+query_postgres 192.0.2.1 --initialize --scale=1
 
-# --snapshot-length 0: whole packets.
+# --snapshot-length 0 captures whole packets.
 at_client tcpdump --interface eth0 --snapshot-length 0 -c "$packets" -Z root -w "$work/mixed.pcap" 2>"$work/tcpdump.log" &
 tcpdump_pid=$!
-# A second file format and link type: capturing on "any" gives Linux cooked headers, and dumpcap writes pcapng.
+# A second file format and link type: dumpcap writes pcapng, and the interface "any" has Linux cooked headers.
 at_client dumpcap -q -i any -c 120 -w "$work/cooked.pcapng" >"$work/dumpcap.log" 2>&1 &
 sleep 1
-# So that ARP and neighbour discovery are seen too.
+# Triggers ARP and neighbor discovery.
 ip -n "$client" neighbour flush dev eth0
 ip -n "$server" neighbour flush dev eth0
-drive
+run_clients
 sleep 0.5
 kill -INT "$tcpdump_pid" 2>/dev/null || true
 wait "$tcpdump_pid" || true

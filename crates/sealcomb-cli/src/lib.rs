@@ -1,5 +1,5 @@
-//! The command `sealcomb`: benchmarks batch encryption on this CPU, lists backends and algorithms, checks known answers,
-//! and seals captures as IPsec ESP and MACsec.
+//! The command `sealcomb`: benchmarks batch encryption on this CPU, lists backends and algorithms, checks known
+//! answers, and seals captures as IPsec ESP and MACsec.
 #![forbid(unsafe_code)]
 
 mod captures;
@@ -50,8 +50,8 @@ struct Cli {
 enum Command {
     /// Benchmark every mode on this CPU, for single messages and batches, against the CPU's own bound
     ///
-    /// Runs for less than a minute and prints one screen: the CPU, whether the papers' claims hold on it, and the cost
-    /// of each mode per message and per byte.
+    /// Runs for less than a minute and prints one screen: the CPU, whether the papers' claims hold on it, and the
+    /// cost of each mode per message and per byte.
     #[command(after_help = study::EXAMPLES)]
     Study(study::StudyArgs),
     /// List the backends and the algorithms

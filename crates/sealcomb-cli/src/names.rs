@@ -1,7 +1,7 @@
 //! Resolves the names that users write to algorithms of the catalog.
 //!
-//! Case and hyphens are ignored: `gcm`, `GCM-SIV`, `gcmsiv`, `aes-gcm`, `AES-128-GCM` and `aes128-gcm` are all valid. A
-//! name can also be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the last part of a mode's name (`siv`).
+//! Case and hyphens are ignored: `gcm`, `GCM-SIV`, `gcmsiv`, `aes-gcm`, `AES-128-GCM` and `aes128-gcm` are all valid.
+//! A name can also be that of a family (`otr`, `cfb`, `ocb`, `aes128`) or the last part of a mode's name (`siv`).
 
 use anyhow::{Result, bail};
 use sealcomb::{ALGORITHMS, Algorithm, Cipher};

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A file that is being written under a temporary name. [`Output::finish`] renames it; dropping it instead deletes it.
+/// A file that is being written under a temporary name. [`Output::finish`] renames it; dropping it instead deletes
+/// it.
 pub(crate) struct Output {
     path: PathBuf,
     target: Target,

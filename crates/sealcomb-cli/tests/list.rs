@@ -5,6 +5,9 @@ mod run;
 
 use run::{sealcomb, sealcomb_on, sealcomb_unread};
 use sealcomb::{ALGORITHMS, Backend};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 #[test]
 fn every_backend_is_listed_and_the_best_is_in_use() {
@@ -108,6 +111,81 @@ fn help_contains_examples_and_exit_statuses() {
     assert_eq!(run.status, 0);
     for word in ["sealcomb study --quick", "sealcomb vectors", "Exit status"] {
         assert!(run.stdout.contains(word), "{word}");
+    }
+}
+
+/// The examples in a `--help` text, without their descriptions. Those of `study` are left out: they take a minute.
+fn examples(help: &str) -> Vec<&str> {
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split("   ").next());
+    let is_example = |command: &&str| {
+        command.starts_with("sealcomb ") || command.starts_with("SEALCOMB_") && command.contains(" sealcomb ")
+    };
+    commands.filter(is_example).filter(|command| !command.contains("sealcomb study")).collect()
+}
+
+/// The SA file in a `--help` text; empty if there is none.
+fn sa_file(help: &str) -> String {
+    let lines = help.lines().skip_while(|line| *line != "  [[sa]]");
+    lines
+        .take_while(|line| line.contains("[[sa]]") || line.contains(" = "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn every_example_in_help_runs_as_printed() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let binary = Path::new(env!("CARGO_BIN_EXE_sealcomb"));
+    for command in
+        ["", "list", "vectors", "esp", "esp seal", "esp open", "macsec", "macsec seal", "macsec open"]
+    {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let help = sealcomb(&words).stdout;
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("testvectors")).unwrap();
+        for (from, to) in [
+            ("captures/mixed.pcap", "in.pcap"),
+            ("captures/sa.toml", "sa.toml"),
+            ("captures/macsec.toml", "macsec.toml"),
+            ("testvectors/aes128-gcm.json", "testvectors/aes128-gcm.json"),
+            ("testvectors/aes128-cmac.json", "testvectors/aes128-cmac.json"),
+        ] {
+            fs::copy(repository.join(from), folder.path().join(to)).unwrap();
+        }
+        let sa_file = sa_file(&help);
+        assert_eq!(sa_file.is_empty(), !command.ends_with("seal"), "{help}");
+        if !sa_file.is_empty() {
+            let name = if command.starts_with("esp") { "sa.toml" } else { "macsec.toml" };
+            fs::write(folder.path().join(name), sa_file).unwrap();
+        }
+        let seal = match command {
+            "esp open" => Some("sealcomb esp seal in.pcap sealed.pcap --sa sa.toml"),
+            "macsec open" => Some("sealcomb macsec seal in.pcap sealed.pcap --sa macsec.toml"),
+            _ => None,
+        };
+        let examples = examples(&help);
+        assert!(!examples.is_empty(), "{help}");
+        for example in seal.into_iter().chain(examples) {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", example]).current_dir(&folder).env_remove("SEALCOMB_BACKEND");
+            shell.env("PATH", binary.parent().unwrap()).env("XDG_STATE_HOME", folder.path().join("state"));
+            let output = shell.output().unwrap();
+            assert!(output.status.success(), "{example}\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn every_line_of_help_fits_a_terminal() {
+    for command in ["esp seal", "esp open", "macsec seal", "macsec open", "list", "vectors", "esp", "macsec"]
+    {
+        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
+        let help = sealcomb(&words).stdout;
+        let (_, after) = help.split_once("--help").unwrap();
+        for line in after.lines() {
+            assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+        }
     }
 }
 

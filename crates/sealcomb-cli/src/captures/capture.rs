@@ -45,8 +45,8 @@ impl Record {
 
 /// Maximum size of [`Record::frame`]. Exceeds the largest IP packet with its link-layer headers.
 const MAX_FRAME_BYTES: usize = 1 << 17;
-/// Maximum size of a pcap record and of a pcapng packet block, far above what capture programs write. Bounds the memory
-/// that a corrupt length can allocate. Blocks without packets can have any length.
+/// Maximum size of a pcap record and of a pcapng packet block, far above what capture programs write. Bounds the
+/// memory that a corrupt length can allocate. Blocks without packets can have any length.
 const MAX_RECORD_BYTES: u32 = 64 << 20;
 /// Size of a pcap file's header.
 const PCAP_HEADER_BYTES: usize = 24;
@@ -271,8 +271,8 @@ impl Record {
     }
 }
 
-/// Reads until `bytes` has `len` bytes. `false`: the source ends before. Memory grows with the bytes that are read, not
-/// with `len`.
+/// Reads until `bytes` has `len` bytes. `false`: the source ends before. Memory grows with the bytes that are read,
+/// not with `len`.
 fn fill(source: &mut impl Read, bytes: &mut Vec<u8>, len: usize) -> io::Result<bool> {
     source.take((len - bytes.len()) as u64).read_to_end(bytes)?;
     Ok(bytes.len() == len)
@@ -308,8 +308,8 @@ fn file_header(source: &mut impl Read, bytes: &mut Vec<u8>) -> Result<(Format, u
     Ok((format, bytes.len() as u64))
 }
 
-/// Parses a pcap file's header. The lower half of its last field is the link type. If bit 26 is set, the upper four bits
-/// are the length of the frame check sequence in units of 16 bits.
+/// Parses a pcap file's header. The lower half of its last field is the link type. If bit 26 is set, the upper four
+/// bits are the length of the frame check sequence in units of 16 bits.
 fn pcap(header: &[u8], order: Endianness) -> Pcap {
     const HAS_FCS: u32 = 1 << 26;
     let field = number(&header[20..24], order);

@@ -1,8 +1,8 @@
 //! TOML files that contain keys, parsed without revealing their content in errors.
 //!
-//! Any part of a file can be a misplaced key. Errors therefore never quote the file: neither values nor names, nor the
-//! parser's message, which might quote them. They contain the line, the names of the fields that exist, and what these
-//! expect.
+//! Any part of a file can be a misplaced key. Errors therefore never quote the file: neither values nor names, nor
+//! the parser's message, which might quote them. They contain the line, the names of the fields that exist, and what
+//! these expect.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -54,7 +54,7 @@ fn others_can_read(_: &File) -> std::io::Result<bool> {
 
 /// An error in a file.
 pub(crate) struct Fault {
-    /// Its byte offset in the file.
+    /// The byte offset of the error in the file.
     pub(crate) at: usize,
     /// The message. Must not contain any of the file's text.
     pub(crate) what: String,

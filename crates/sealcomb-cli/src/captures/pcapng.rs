@@ -44,8 +44,8 @@ pub(super) fn is_needed(kind: u32) -> bool {
     .contains(&kind)
 }
 
-/// Parses the type and the length of a block from its first [`MIN_BYTES`]. `order` is the current section's byte order.
-/// A section header has its own.
+/// Parses the type and the length of a block from its first [`MIN_BYTES`]. `order` is the current section's byte
+/// order. A section header has its own.
 pub(super) fn header(bytes: &[u8], order: Endianness) -> Result<(u32, u32)> {
     let kind = Cursor::new(bytes, order).u32().context(REACHES_BEYOND)?;
     let order = if kind == SECTION_HEADER_BLOCK { order_of(bytes)? } else { order };

@@ -1,13 +1,13 @@
 //! Stores the last sequence number used under each key, so that no later run repeats a number.
 //!
-//! A directory of the user contains one file per key, named after the key's fingerprint. Copies of an SA file, links to
-//! it and other files with its keys therefore share their numbers. A run reserves numbers before it uses them, and the
-//! reservation is on disk before the first packet is sealed under it. The reserved numbers of a killed run count as
-//! used. Locks ensure that only one run at a time uses a key.
+//! A directory of the user contains one file per key, named after the key's fingerprint. Copies of an SA file, links
+//! to it and other files with its keys therefore share their numbers. A run reserves numbers before it uses them, and
+//! the reservation is on disk before the first packet is sealed under it. The reserved numbers of a killed run count
+//! as used. Locks ensure that only one run at a time uses a key.
 //!
 //! The directory is the user's state directory or one that the user names. In the latter case the numbers are also
-//! stored in the user's state directory if possible, so that runs with and without a named directory never repeat each
-//! other's numbers.
+//! stored in the user's state directory if possible, so that runs with and without a named directory never repeat
+//! each other's numbers.
 
 mod file;
 mod folder;
@@ -21,8 +21,8 @@ use sealcomb_numbers::Fingerprint;
 
 use folder::Folder;
 
-/// Numbers per reservation. A run writes a key's file once per this many packets, and skips at most this many numbers if
-/// it is killed.
+/// Numbers per reservation. A run writes a key's file once per this many packets, and skips at most this many numbers
+/// if it is killed.
 const RESERVED: u64 = 1 << 16;
 
 /// What users can do if numbers cannot be stored.

@@ -19,8 +19,8 @@ const ROUNDS: usize = 31;
 /// Maximum duration of all timed rounds together.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// The first bursts of a capture. They are processed repeatedly to measure the speed: a single pass would measure memory
-/// and disk instead.
+/// The first bursts of a capture. They are processed repeatedly to measure the speed: a single pass would measure
+/// memory and disk instead.
 #[derive(Default)]
 pub(crate) struct Sample {
     bursts: Vec<Vec<Record>>,
@@ -56,8 +56,8 @@ impl Round {
     }
 }
 
-/// Times rounds through a sample and returns the line of the report; `None` if a round processes no packets. `action` is
-/// what happens to the packets, for the line.
+/// Times rounds through a sample and returns the line of the report; `None` if a round processes no packets. `action`
+/// is what happens to the packets, for the line.
 pub(crate) fn measure(
     action: &str,
     burst: u16,

@@ -110,8 +110,8 @@ impl<C: Cause> Tally<C> {
         C::ALL.iter().copied().zip(self.causes.iter().copied())
     }
 
-    /// The reasons for exit status 1: the counts of lost packets by cause. `None`: nothing was lost. `verb` is what was
-    /// done to the other packets.
+    /// The reasons for exit status 1: the counts of lost packets by cause. `None`: nothing was lost. `verb` is what
+    /// was done to the other packets.
     pub(crate) fn failures(&self, verb: &str) -> Option<String> {
         let nothing = (self.done == 0).then(|| format!("nothing was {verb}"));
         let lost = self.counted().filter(|(cause, count)| *count > 0 && cause.kind().is_loss());

@@ -72,8 +72,8 @@ fn ports(payload: &[u8]) -> Option<[u16; 2]> {
     Some([ip::number(payload, 0).ok()?, ip::number(payload, 2).ok()?])
 }
 
-/// Whether the source or the destination port of a UDP datagram or TCP segment is [`NAT_TRAVERSAL`]. `None`: the payload
-/// is too short for ports.
+/// Whether the source or the destination port of a UDP datagram or TCP segment is [`NAT_TRAVERSAL`]. `None`: the
+/// payload is too short for ports.
 pub(super) fn has_port(payload: &[u8]) -> Option<bool> {
     Some(ports(payload)?.contains(&NAT_TRAVERSAL))
 }
@@ -94,8 +94,8 @@ fn in_udp(payload: &[u8], depth: usize) -> Result<Range<usize>, NoEsp> {
     }
 }
 
-/// Classifies UDP datagrams on the ports of tunnels. Other protocols may use these ports, so invalid content is `Other`,
-/// not `Malformed`.
+/// Classifies UDP datagrams on the ports of tunnels. Other protocols may use these ports, so invalid content is
+/// `Other`, not `Malformed`.
 fn in_udp_tunnel(payload: &[u8], depth: usize) -> NoEsp {
     let inner = payload.get(UDP_HEADER_BYTES..).unwrap_or_default();
     let inner_type = |at| ip::number(inner, at).unwrap_or_default();
@@ -139,7 +139,8 @@ fn in_gre(payload: &[u8], depth: usize) -> NoEsp {
     in_type(protocol, payload.get(4 + 4 * optional..), depth)
 }
 
-/// Classifies a packet by the inner packet or frame of its tunnel. `inner` is `None` if the tunnel's header is truncated.
+/// Classifies a packet by the inner packet or frame of its tunnel. `inner` is `None` if the tunnel's header is
+/// truncated.
 fn in_type(ether_type: u16, inner: Option<&[u8]>, depth: usize) -> NoEsp {
     let Some(inner) = inner else { return NoEsp::Malformed };
     let inner = match ether_type {

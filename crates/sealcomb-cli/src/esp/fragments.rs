@@ -201,8 +201,8 @@ fn fragment(packet: &[u8], interface: u32) -> Result<Option<Fragment<'_>>, NoEsp
     }
 }
 
-/// Returns the offset of the fragment header in an IPv6 packet, after the extension headers that precede it. `None`: the
-/// packet has none.
+/// Returns the offset of the fragment header in an IPv6 packet, after the extension headers that precede it. `None`:
+/// the packet has none.
 fn fragment_header_at(packet: &[u8], mut next: IpNumber) -> Result<Option<usize>, NoEsp> {
     let mut at = 40;
     loop {

@@ -91,7 +91,8 @@ fn opening(opener: &mut Opener, records: &[Record]) -> Vec<bool> {
     tally.causes()
 }
 
-/// Parses arbitrary text as an SA file. An error must be one line and must not contain anything that looks like a key.
+/// Parses arbitrary text as an SA file. An error must be one line and must not contain anything that looks like a
+/// key.
 pub fn associations(bytes: &[u8]) -> u64 {
     let Ok(text) = str::from_utf8(bytes) else { return 0 };
     match sa_file::parse("sa.toml", text) {
@@ -122,8 +123,8 @@ thread_local! {
     };
 }
 
-/// Interprets arbitrary bytes as a burst of packets. Foreign packets are opened and must be rejected. Others are sealed,
-/// some of them modified, and opened: exactly the unmodified ones must open.
+/// Interprets arbitrary bytes as a burst of packets. Foreign packets are opened and must be rejected. Others are
+/// sealed, some of them modified, and opened: exactly the unmodified ones must open.
 pub fn packets(bytes: &[u8]) -> u64 {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let burst = Burst::read(bytes);

@@ -38,8 +38,8 @@ pub(crate) enum NoPacket {
     OtherLink,
 }
 
-/// Returns the frame's IP packet, without link-layer headers and padding. If segmentation offload has left the length in
-/// the IP header at 0, the packet extends to the end of the frame, and the length is written into the header.
+/// Returns the frame's IP packet, without link-layer headers and padding. If segmentation offload has left the length
+/// in the IP header at 0, the packet extends to the end of the frame, and the length is written into the header.
 pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     let payload = payload(record)?;
     let header = header(record, payload)?;
@@ -55,8 +55,8 @@ pub(crate) fn packet(record: &Record) -> Result<Cow<'_, [u8]>, NoPacket> {
     })
 }
 
-/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None`: the frame
-/// has no IP packet.
+/// Returns the length in bytes of the frame's IP packet, even if the capture contains only its start. `None`: the
+/// frame has no IP packet.
 pub(crate) fn packet_len(record: &Record) -> Option<usize> {
     let payload = payload(record).ok()?;
     declared_len(record, payload, &Header::parse(payload)?).ok()
@@ -85,7 +85,8 @@ fn payload(record: &Record) -> Result<&[u8], NoPacket> {
     payload.map_err(|reason| cut(record, reason))
 }
 
-/// Turns `Clipped` into `Malformed` if the capture contains the whole frame: then the frame itself ends within a header.
+/// Turns `Clipped` into `Malformed` if the capture contains the whole frame: then the frame itself ends within a
+/// header.
 fn cut(record: &Record, reason: NoPacket) -> NoPacket {
     if reason == NoPacket::Clipped && !record.is_clipped() { NoPacket::Malformed } else { reason }
 }
@@ -131,8 +132,8 @@ pub(super) fn of_type(ether_type: u16, payload: &[u8]) -> Result<&[u8], NoPacket
     }
 }
 
-/// Returns the IP packet after an MPLS label stack. Labels do not identify the payload: it is IP if its first four bits
-/// are 4 or 6, the heuristic of routers.
+/// Returns the IP packet after an MPLS label stack. Labels do not identify the payload: it is IP if its first four
+/// bits are 4 or 6, the heuristic of routers.
 fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     loop {
         let (label, rest) = stack.split_first_chunk::<4>().ok_or(NoPacket::Clipped)?;
@@ -144,8 +145,8 @@ fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     }
 }
 
-/// Whether the address family of a loopback frame is IP. The field has the byte order of the capturing machine. The number
-/// of IPv6 depends on the operating system.
+/// Whether the address family of a loopback frame is IP. The field has the byte order of the capturing machine. The
+/// number of IPv6 depends on the operating system.
 fn is_ip_family(field: [u8; 4]) -> bool {
     const IPV4: u32 = 2;
     const IPV6: [u32; 5] = [10, 23, 24, 28, 30];

@@ -1,7 +1,7 @@
 //! `sealcomb esp`: seals the IP packets of a capture as ESP tunnel packets (RFC 4303), and opens such captures.
 //!
-//! The crate `sealcomb-esp` implements the protocol. `transform` and `sa` apply it to bursts of IP packets, without file
-//! I/O. The other modules implement the command.
+//! The crate `sealcomb-esp` implements the protocol. `transform` and `sa` apply it to bursts of IP packets, without
+//! file I/O. The other modules implement the command.
 
 mod carried;
 mod fragments;

@@ -102,8 +102,8 @@ impl Sealer {
         })
     }
 
-    /// Seals a burst. Returns one outer packet per inner packet, in order; `None` for those that would exceed the maximum
-    /// length of an IP packet.
+    /// Seals a burst. Returns one outer packet per inner packet, in order; `None` for those that would exceed the
+    /// maximum length of an IP packet.
     pub(crate) fn seal(&mut self, burst: &[Outgoing<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut packets: Vec<Option<LaidOut>> =
             burst.iter().map(|outgoing| self.lay_out(outgoing)).collect::<Result<_>>()?;
@@ -123,8 +123,8 @@ impl Sealer {
         Ok(packets.into_iter().map(|packet| packet.map(|packet| packet.bytes)).collect())
     }
 
-    /// Builds the outer packet and takes its sequence number. `None`: it would exceed the maximum length of an IP packet.
-    /// In this case no number is taken.
+    /// Builds the outer packet and takes its sequence number. `None`: it would exceed the maximum length of an IP
+    /// packet. In this case no number is taken.
     fn lay_out(&mut self, outgoing: &Outgoing<'_>) -> Result<Option<LaidOut>> {
         let Sender { sa, numbers } = &mut self.senders[outgoing.sender];
         let Some(number) = numbers.next() else {
@@ -164,8 +164,8 @@ impl Receiver {
         Self { window: Self::window(&sa), sa }
     }
 
-    /// A new replay window. Extended numbers are recovered relative to earlier ones, so it starts at the sender's first.
-    /// 32-bit numbers can start anywhere.
+    /// A new replay window. Extended numbers are recovered relative to earlier ones, so it starts at the sender's
+    /// first. 32-bit numbers can start anywhere.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window, if sa.extended { sa.first } else { 1 })
     }

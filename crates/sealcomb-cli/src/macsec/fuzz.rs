@@ -40,8 +40,8 @@ thread_local! {
     };
 }
 
-/// Lays out the frames of a capture for sealing, and opens them. Returns which causes occurred in each direction. Every
-/// frame must be handled or have a cause, and none may open.
+/// Lays out the frames of a capture for sealing, and opens them. Returns which causes occurred in each direction.
+/// Every frame must be handled or have a cause, and none may open.
 pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let mut sealed = Tally::<Unsealed>::new();
@@ -64,8 +64,8 @@ pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
 }
 
 /// Interprets arbitrary bytes as a burst of frames, each a length byte and content. The frames are opened and must be
-/// rejected. Then they are sealed and opened, with a flipped bit if their length is odd: exactly the unmodified ones must
-/// open.
+/// rejected. Then they are sealed and opened, with a flipped bit if their length is odd: exactly the unmodified ones
+/// must open.
 pub fn frames(bytes: &[u8]) -> u64 {
     let mut frames = Vec::new();
     let mut rest = bytes;

@@ -1,7 +1,8 @@
-//! `sealcomb macsec`: seals the Ethernet frames of a capture as MACsec frames (IEEE 802.1AE), and opens such captures.
+//! `sealcomb macsec`: seals the Ethernet frames of a capture as MACsec frames (IEEE 802.1AE), and opens such
+//! captures.
 //!
-//! The crate `sealcomb-macsec` implements the protocol. `transform` and `sa` apply it to bursts of frames, without file
-//! I/O. The other modules implement the command.
+//! The crate `sealcomb-macsec` implements the protocol. `transform` and `sa` apply it to bursts of frames, without
+//! file I/O. The other modules implement the command.
 
 pub(crate) mod fuzz;
 mod report;
@@ -44,8 +45,8 @@ enum MacsecCommand {
     Seal(Seal),
     /// Verify the MACsec frames of a capture and restore the frames in them
     ///
-    /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were opened and why
-    /// others were not.
+    /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were opened and
+    /// why others were not.
     #[command(after_help = OPEN_HELP)]
     Open(Open),
 }
@@ -212,8 +213,8 @@ fn seal(args: &Seal) -> Result<ExitCode> {
     conclude((&args.input, &args.output), &capture, writer, lines, &tally, "sealed")
 }
 
-/// Measures sealing the sample repeatedly. Uses throwaway keys, because packet numbers must not repeat under the file's
-/// keys.
+/// Measures sealing the sample repeatedly. Uses throwaway keys, because packet numbers must not repeat under the
+/// file's keys.
 fn sealing_speed(mut sealer: Sealer, sample: &Sample, size: u16) -> Result<Option<String>> {
     let bursts: Vec<&[Record]> = sample.bursts().collect();
     speed::measure("sealed under throwaway keys", size, || {

@@ -82,8 +82,8 @@ fn refuse_shared_numbers(entries: &[Fields<'_>]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Rejects associations whose nonces can repeat. Several transmitters may share a key, but a transmitter must not use it
-/// in two associations, and two transmitters under one key need different SSCIs. A key must have either 32-bit or
+/// Rejects associations whose nonces can repeat. Several transmitters may share a key, but a transmitter must not use
+/// it in two associations, and two transmitters under one key need different SSCIs. A key must have either 32-bit or
 /// extended packet numbers, and only one salt: two salts could make the SSCIs of two transmitters equal.
 fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashSet::new();

@@ -21,8 +21,8 @@ const HEADER_BYTES: usize = 14;
 /// EtherTypes of VLAN tags: IEEE 802.1Q, 802.1ad, and those in use before 802.1ad.
 const VLAN_TAGS: [[u8; 2]; 4] = [[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00], [0x92, 0x00]];
 const VLAN_TAG_BYTES: usize = 4;
-/// EtherType of key agreement and port access control (IEEE 802.1X). Such frames use the uncontrolled port and are never
-/// protected.
+/// EtherType of key agreement and port access control (IEEE 802.1X). Such frames use the uncontrolled port and are
+/// never protected.
 const EAPOL: [u8; 2] = [0x88, 0x8e];
 
 /// The sender of an association.
@@ -84,8 +84,8 @@ impl Sealer {
         }
     }
 
-    /// The last number taken so far, for each association. These numbers must be stored before frames are sealed under
-    /// them.
+    /// The last number taken so far, for each association. These numbers must be stored before frames are sealed
+    /// under them.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = Wanted> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (_, number) = numbers.used()?;
@@ -178,8 +178,8 @@ impl Receiver {
         Self { window: Self::window(&sa), sa }
     }
 
-    /// A new replay window. Frames may be late by up to its size. It rejects duplicates, which the standard permits within
-    /// the window (10.6.5), because no sender seals two frames with one number.
+    /// A new replay window. Frames may be late by up to its size. It rejects duplicates, which the standard permits
+    /// within the window (10.6.5), because no sender seals two frames with one number.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window.max(1), sa.first)
     }
@@ -232,8 +232,8 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Returns the offset of the EtherType after the addresses and VLAN tags, where a SecTAG begins. `None`: the frame ends
-/// before.
+/// Returns the offset of the EtherType after the addresses and VLAN tags, where a SecTAG begins. `None`: the frame
+/// ends before.
 fn tag_at(frame: &[u8]) -> Option<usize> {
     let mut at = ADDRESS_BYTES;
     loop {
@@ -320,8 +320,8 @@ impl Opener {
         Ok(Received { receiver, tag, pn, frame: incoming.frame.to_vec() })
     }
 
-    /// Returns the channel of a frame. A frame that does not identify its channel belongs to the only peer that omits the
-    /// SCI. `None`: there is no such peer, or more than one.
+    /// Returns the channel of a frame. A frame that does not identify its channel belongs to the only peer that omits
+    /// the SCI. `None`: there is no such peer, or more than one.
     fn channel(&self, tag: &SecTag) -> Option<Sci> {
         match tag.channel {
             Channel::Sci(sci) => Some(sci),

@@ -57,8 +57,8 @@ impl<'a> Case<'a> {
         buffer
     }
 
-    /// Returns an output buffer of the message's length if the algorithm requires the exact length, else of the maximum
-    /// length that the ciphertext allows.
+    /// Returns an output buffer of the message's length if the algorithm requires the exact length, else of the
+    /// maximum length that the ciphertext allows.
     fn open_buffer(self) -> Vec<u8> {
         let algorithm = self.key.algorithm();
         let max = algorithm.max_message_bytes(self.test.ciphertext.len());
@@ -310,7 +310,8 @@ impl Checks {
         });
     }
 
-    /// Chooses the messages of a batch to forge: about a third. Unauthenticated ciphers verify nothing, so none of theirs.
+    /// Chooses the messages of a batch to forge: about a third. Unauthenticated ciphers verify nothing, so none of
+    /// theirs.
     fn forgeries(&mut self, cases: &[Case<'_>]) -> Vec<bool> {
         cases
             .iter()
@@ -351,8 +352,8 @@ mod tests {
          "msg": "00000000000000000000000000000000", "ct": "0388dace60b6a392f328c2b971b2fe78",
          "tag": "ab6e47d42cec13bdf53a67b21257bddf"}]}"#;
 
-    /// Returns the failures if opening the two tests, the first one forged, has these verdicts, this second output and
-    /// this count of rejected messages.
+    /// Returns the failures if opening the two tests, the first one forged, has these verdicts, this second output
+    /// and this count of rejected messages.
     fn failures(verdicts: [Verdict; 2], second_output: &[u8], rejected: usize) -> Vec<String> {
         let file = VectorFile::parse(FILE.as_bytes(), "file").unwrap();
         let keys = Keys::of(&file, Backend::best()).unwrap();

@@ -9,7 +9,8 @@ use sealcomb::Backend;
 /// One in this many parsed files is also checked. A check takes a hundred times as long as parsing.
 const CHECK_INTERVAL: u64 = 32;
 
-/// Parses arbitrary bytes as a file of known answers, and sometimes checks it. The checks must count at least one test.
+/// Parses arbitrary bytes as a file of known answers, and sometimes checks it. The checks must count at least one
+/// test.
 pub fn known_answers(bytes: &[u8]) -> u64 {
     let file = match VectorFile::parse(bytes, "answers.json") {
         Ok(file) => file,

@@ -1,5 +1,5 @@
-//! `sealcomb esp` and `sealcomb macsec` on captures of every kind: each packet is handled or counted under a cause, and
-//! the exit status reports losses.
+//! `sealcomb esp` and `sealcomb macsec` on captures of every kind: each packet is handled or counted under a cause,
+//! and the exit status reports losses.
 
 mod carried;
 mod files;

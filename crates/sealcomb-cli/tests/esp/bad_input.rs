@@ -79,8 +79,8 @@ fn a_failure_leaves_an_earlier_output_unchanged() {
     assert_eq!(fs::read_to_string(output).unwrap(), "earlier");
 }
 
-/// The lines of [`gcm`] are `[[sa]]`, spi, source, destination, cipher, key, salt. In [`cbc`], auth and auth-key follow
-/// the key.
+/// The lines of [`gcm`] are `[[sa]]`, spi, source, destination, cipher, key, salt. In [`cbc`], auth and auth-key
+/// follow the key.
 #[test]
 fn an_invalid_sa_file_is_refused_with_the_line_number() {
     let (gcm, cbc) = (gcm(), cbc());

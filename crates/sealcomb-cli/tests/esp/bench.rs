@@ -36,8 +36,8 @@ impl Run {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{}", self.report.0);
     }
 
-    /// Asserts that packets were lost: status 1, which is also in the report's last line, and one warning. Both contain
-    /// `what`.
+    /// Asserts that packets were lost: status 1, which is also in the report's last line, and one warning. Both
+    /// contain `what`.
     pub(crate) fn assert_lost(&self, what: &str) {
         let Self { status, report: Report(report), stderr } = self;
         assert_eq!(*status, 1, "{report}{stderr}");

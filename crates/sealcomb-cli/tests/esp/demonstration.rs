@@ -10,7 +10,7 @@ fn tshark_and_an_independent_library_open_sealed_packets() {
     let output = Command::new(demo).args(["--sealcomb", env!("CARGO_BIN_EXE_sealcomb")]).output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    if stderr.contains("missing: run ./dev setup") && std::env::var_os("CI").is_none() {
+    if stderr.contains("missing; run ./dev setup") && std::env::var_os("CI").is_none() {
         eprintln!("skipped: {stderr}");
         return;
     }

@@ -1,4 +1,4 @@
-//! Sealed packets open to the original packets, bit for bit.
+//! Sealed packets open to exactly the original packets.
 
 use std::fs::{self, File};
 use std::time::Duration;

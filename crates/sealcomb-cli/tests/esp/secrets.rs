@@ -9,8 +9,8 @@ use crate::bench::Bench;
 use crate::captures::mixed;
 use crate::suites::{HMAC, IPV4, association, cbc, gcm};
 
-/// Keys that do not occur in any error message, one for each token type of TOML: hex with and without letters, a name, an
-/// octal-like number, a prefixed number, a number with an exponent.
+/// Keys that do not occur in any error message, one for each token type of TOML: hex with and without letters, a
+/// name, an octal-like number, a prefixed number, a number with an exponent.
 const SECRETS: [&str; 6] = [
     "d3adb33fcafef00d5eadbea7defaced1",
     "31415926535897932384626433832795",

@@ -184,7 +184,8 @@ fn numbers_of_a_failed_run_count_as_used() {
     assert!(sequence(&sealed[0]) > 3098);
 }
 
-/// Starts a run that reads its capture from a pipe, and writes the first packets to it. Returns the rest of the capture.
+/// Starts a run that reads its capture from a pipe, and writes the first packets to it. Returns the rest of the
+/// capture.
 #[cfg(unix)]
 fn waiting_run(bench: &Bench, output: &str, packets: usize) -> (Child, Vec<u8>) {
     let capture = fs::read(mixed()).unwrap();

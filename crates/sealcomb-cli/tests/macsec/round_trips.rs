@@ -1,4 +1,4 @@
-//! Sealed frames open to the original frames, bit for bit.
+//! Sealed frames open to exactly the original frames.
 
 use pcap_file::DataLink;
 

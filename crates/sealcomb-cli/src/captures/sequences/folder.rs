@@ -119,9 +119,9 @@ fn create(path: &Path) -> io::Result<()> {
     file::sync_folder(parent)
 }
 
-/// Locks keys in directories, always in the same order to prevent deadlocks. Locks are separate files: a key's file is
-/// replaced by each write, which would invalidate a lock on it. Keys share 256 locks per directory, because processes
-/// have a limit on open files.
+/// Locks keys in directories, always in the same order to prevent deadlocks. Locks are separate files: a key's file
+/// is replaced by each write, which would invalidate a lock on it. Keys share 256 locks per directory, because
+/// processes have a limit on open files.
 pub(super) fn lock(
     folders: &[Folder],
     keys: &[Fingerprint],
