@@ -124,7 +124,7 @@ thread_local! {
 }
 
 /// Interprets arbitrary bytes as a burst of packets. Foreign packets are opened and must be rejected. Others are
-/// sealed, some of them modified, and opened: exactly the unmodified ones must open.
+/// sealed, some of them modified, and opened. Unmodified packets must open, and those modified within ESP must not.
 pub fn packets(bytes: &[u8]) -> u64 {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let burst = Burst::read(bytes);

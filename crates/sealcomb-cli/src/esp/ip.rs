@@ -32,7 +32,7 @@ pub(crate) enum NoPacket {
     Clipped,
     /// The frame's type is IP, but a header is invalid or truncated.
     Malformed,
-    /// The packet exceeds 65535 bytes: a jumbogram (RFC 2675), or a segment captured before segmentation offload.
+    /// The packet exceeds the maximum IP length: a jumbogram (RFC 2675), or captured before segmentation offload.
     TooLong,
     /// The link type is not supported.
     OtherLink,
