@@ -1,5 +1,5 @@
-// What the netlists of `gates.py` are made of: the cells of a Virtex-6 slice, as logic without delays.
-// Registers start unknown unless they have an INIT.
+// Models of the Virtex-6 slice cells in the netlists of `gates.py`, without delays. Registers without INIT start
+// unknown.
 
 module GND (output G); assign G = 1'b0; endmodule
 module VCC (output P); assign P = 1'b1; endmodule

@@ -1,14 +1,13 @@
-"""Areas of the 512-bit engines as ALM estimates, beside table I of the 100 Gbit/s paper (Stratix IV,
+"""Estimate the ALMs of the 512-bit engines, for comparison with table I of the 100 Gbit/s paper (Stratix IV,
 Quartus 11).
 
 usage: engine_area.py [PART ...]
 
-PART: names of the table PARTS; without, all. Writes results/engines_area.json, in which parts that are not
-measured anew stay as they are.
+PART: names in the table PARTS (default: all). Updates these parts in results/engines_area.json.
 
-Each engine is mapped in parts with yosys: a cipher lane, a key schedule, a GHASH multiplier, and the engine
-around them with these left as boxes; then the parts are added up as often as the engine has them. How ALMs
-are counted: alm.py.
+yosys maps each engine in parts: a cipher lane, a key schedule, a GHASH multiplier, and the rest of the engine
+with these as black boxes. The area of an engine is the sum of its parts, each times its number of instances.
+For the counting of ALMs, see alm.py.
 """
 
 import json
@@ -21,7 +20,7 @@ RESULTS = flow.RTL / "results" / "engines_area.json"
 
 
 def of(module: str, filelist: str = "", **parameters: int) -> dict:
-    """A part; an engine's own has the ciphers and multipliers left as boxes."""
+    """Describe a part. Without `filelist`, it is an engine whose ciphers and multipliers are black boxes."""
     boxes = () if filelist else ("cipher_lanes", "gf128_multiply")
     return {"module": module, "filelist": filelist or module, "parameters": parameters, "boxes": boxes}
 
@@ -50,7 +49,7 @@ PARTS = {
     "gcm serpent both": of("gcm512_serpent", DIRECTION=2),
 }
 
-# Table I of the paper: ALMs, M9K blocks, encryption only.
+# Table I of the paper: ALMs and M9K blocks, encryption only.
 PAPER = {
     "ocb serpent": (29506, 0),
     "ocb aes": (10060, 314),
@@ -60,7 +59,7 @@ PAPER = {
 
 
 def engines() -> dict:
-    """Which parts an engine is made of, how often."""
+    """Return the parts of each engine with their numbers of instances."""
     table = {}
     for cipher in ("serpent", "aes"):
         lane, keys = f"{cipher} encrypt lane", f"{cipher} encrypt keys"

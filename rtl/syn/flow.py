@@ -1,10 +1,11 @@
 """The synthesis flow of area.py, engine_area.py, timing.py, gates.py and ecp5/place.py: yosys (pyosys 0.70).
 
-Virtex-6's LUT6 fabric, Cyclone V's for ALM estimates, and ECP5's LUT4 for place and route.
+Targets are the LUT6 fabric of Virtex-6, Cyclone V for ALM estimates, and the LUT4 of ECP5 for place and
+route.
 
-S-boxes, MixColumns columns and the multiplier's small products keep their hierarchy while the logic is mapped
-to LUTs, and are flattened afterwards: a mapper that sees through them trades the structure away for a level
-of logic, at 20 to 60 % more LUTs.
+S-boxes, MixColumns columns and the small products of the multiplier keep their hierarchy during LUT mapping
+and are flattened afterwards. A mapper that optimizes across them saves a level of logic but takes 20 to 60 %
+more LUTs.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ BUDGETS = SYN / "budgets.toml"
 BUILD = RTL.parent / "target" / "rtl-syn"
 YOSYS = "0.70"
 
-# Modules whose boundary stays while mapping.
+# Modules whose hierarchy is kept during mapping.
 KEPT = (
     "aes_sbox",
     "aes_mix_column",
@@ -31,7 +32,7 @@ KEPT = (
     "mux4",
 )
 
-# How many LUTs of a slice a memory cell takes.
+# Number of slice LUTs per memory cell.
 MEMORY_LUTS = {
     "SRL16E": 1,
     "SRLC32E": 1,
@@ -51,7 +52,7 @@ RAMB18 = {"RAMB18E1": 1, "RAMB36E1": 2}
 
 
 def tops(names: list[str] | None = None) -> dict[str, dict]:
-    """The tops of budgets.toml; those whose name is one of `names`, or contains it."""
+    """Return the tops of budgets.toml: all, or those whose name equals or contains one of `names`."""
     found = tomllib.loads(BUDGETS.read_text())["top"]
     if not names:
         return found
@@ -64,7 +65,7 @@ def tops(names: list[str] | None = None) -> dict[str, dict]:
 
 
 def sources(top: dict) -> list[Path]:
-    """The top's `files`, or those of its file list."""
+    """Return the top's `files`, or those of its file list."""
     if "files" in top:
         return top["files"]
     lines = (RTL / "filelists" / f"{top.get('filelist', top['module'])}.f").read_text().split()
@@ -72,34 +73,34 @@ def sources(top: dict) -> list[Path]:
 
 
 def parts(top: dict) -> dict[str, str]:
-    """The top's `parts`: by a pattern on names of instances, the tops that these are. They are left as boxes,
-    synthesized on their own, and put together by area and timing."""
+    """Return the top's `parts`: patterns of instance names, and the tops that these instances are. Parts are
+    black boxes in the top and synthesized separately; their area and timing are added."""
     return top.get("parts", {})
 
 
 def part_of(top: dict, instance: str) -> str | None:
-    """Which top an instance is, if it is a part."""
+    """Return the top that an instance is, or None if it is not a part."""
     return next((part for pattern, part in parts(top).items() if re.search(pattern, instance)), None)
 
 
 def boxes(top: dict) -> list[str]:
-    """Modules that are left as boxes, by the names of their files."""
+    """Return the names of the modules (and their files) that are black boxes."""
     every = tomllib.loads(BUDGETS.read_text())["top"]
     return list(top.get("boxes") or dict.fromkeys(every[part]["module"] for part in parts(top).values()))
 
 
 def luts_of(kind: str) -> int:
-    """How many LUTs a cell takes, as logic or as memory."""
+    """Return the number of LUTs of a cell, as logic or memory."""
     return 1 if kind in LOGIC_LUTS else MEMORY_LUTS.get(kind, 0)
 
 
 def read(top: dict) -> list[str]:
-    """The commands that read a top, and then the module `around` it, in a file of its name, if there is one.
-    (In one reading, parameters could not be chosen for a module that is not the top.)"""
+    """Return the commands that read a top, and then its wrapper `around`, if any, whose file is named after
+    its module. (Reading both at once would not allow setting parameters of a module that is not the top.)"""
     files = " ".join(str(file) for file in sources(top))
     chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
     around = top.get("around")
-    # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read after them.
+    # `hierarchy -chparam` fails for some tops whose submodules are read later.
     return [
         f"read_verilog -sv {files}",
         *([f"chparam{chosen} {top['module']}"] if chosen else []),
@@ -130,8 +131,8 @@ def commands(top: dict, family: str) -> list[str]:
 
 
 def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
-    """Synthesizes a top, and gives its flat netlist as JSON. A netlist that is there is taken if it was made
-    of the same sources by the same commands."""
+    """Synthesize a top and return the path of its flat netlist in JSON. An existing netlist is reused if it
+    was made from the same sources by the same commands."""
     BUILD.mkdir(parents=True, exist_ok=True)
     netlist = BUILD / f"{name}.{family}.json"
     stamp = netlist.with_suffix(".stamp")
@@ -147,10 +148,10 @@ def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
 
 
 def run(lines: list[str], log: Path) -> None:
-    """Runs yosys commands in a process of their own: yosys prints much, and cannot be reset."""
+    """Run yosys commands in a separate process, because yosys prints much and cannot be reset."""
     program = (
         "import sys\nfrom importlib.metadata import version\nfrom pyosys import libyosys as ys\n"
-        f"assert version('pyosys') == '{YOSYS}', 'the budgets are those of pyosys {YOSYS}'\n"
+        f"assert version('pyosys') == '{YOSYS}', 'the budgets require pyosys {YOSYS}'\n"
         "design = ys.Design()\nfor line in sys.argv[1:]: ys.run_pass(line, design)\n"
     )
     with log.open("w") as out:
@@ -161,7 +162,7 @@ def run(lines: list[str], log: Path) -> None:
 
 
 def module_of(netlist: Path) -> dict:
-    """The one module that is left in a flat netlist."""
+    """Return the top module of a flat netlist."""
     modules = json.loads(netlist.read_text())["modules"]
     whole = [module for module in modules.values() if "blackbox" not in module["attributes"]]
     tops_here = [module for module in whole if "top" in module["attributes"]]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Where the LUTs and registers of cores are, by instance, from the area flow's netlists.
+"""Break down the LUTs and registers of cores by instance, from the netlists of the area flow.
 
 usage: parts.py [--write] [--depth LEVELS] [NAME ...]
 
-A flat netlist does not say where a LUT was. It belongs to the instance of the net that it drives, if that
-has a name, and else to the one that most of what it goes to belongs to.
+A flat netlist does not contain the instance of a LUT. A LUT is assigned to the instance of the net that it
+drives, if that net has a name, and otherwise to the instance of most of its readers.
 
---write  put what is measured into results/parts.json
---depth  how many levels of the hierarchy (default 1)
-NAME     tops whose name contains one of these; the cores with one key if left out
+--write  write the results to results/parts.json
+--depth  levels of the hierarchy (default 1)
+NAME     tops whose name contains one of these (default: the single-key cores)
 """
 
 import argparse
@@ -25,7 +25,7 @@ OWN = "(its own)"
 
 
 class Parts:
-    """Instances by what a net is called: the deepest of its names says where it was before."""
+    """A netlist with the instance of each net, from the deepest of its hierarchical names."""
 
     def __init__(self, module: dict, depth: int):
         self.cells = module["cells"]
@@ -76,7 +76,7 @@ class Parts:
         )
 
     def luts(self) -> Counter:
-        """Counted like in syn/area.py, with those that are memory."""
+        """Count the LUTs per instance, including memory LUTs, as in area.py."""
         found: Counter = Counter()
         for cell in self.cells.values():
             if number := flow.luts_of(cell["type"]):

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""A timing model of the cores on a LUT6 fabric. A model, not a measurement: nothing is placed or routed.
+"""Estimate the clock of the cores on a LUT6 fabric. This is a model, not a measurement: nothing is placed or
+routed.
 
 usage: timing.py [--check | --write] [--path] [--wire PICOSECONDS] [NAME ...]
 
-Longest path between registers over the netlist of the area flow: pin delays of yosys's Xilinx 7-series cell
-library, and a fixed delay (300 ps unless told otherwise) for every net that is routed. Multiplexer pins
-behind a LUT in the same slice (MUXF7, MUXF8) and carry chains cost no net. Inputs come out of a register,
-outputs go into one. A top's `static` in budgets.toml, a pattern on net names, names registers that hold still
-while data moves: no path starts there (round keys of a static key). A top's `parts` are measured on their
-own: what a path has inside of a part, up to its registers, is added to what it has outside.
+Computes the longest path between registers in the netlist of the area flow, from the pin delays of yosys's
+Xilinx 7-series cell library and a fixed delay (default 300 ps) per routed net. MUXF7 and MUXF8 inputs from a
+LUT of the same slice, and carry chains, have no net delay. Inputs start at a register, and outputs end at
+one. `static` of a top in budgets.toml is a pattern of nets whose registers are stable while data moves, such
+as the round keys of a static key: no path starts there. The `parts` of a top are analyzed separately, and the
+delay of a path inside a part, up to its registers, is added to that outside.
 
-Good for ranking designs of one flow. Never to be printed beside a paper's MHz without this label.
+The model is suitable for ranking designs of the same flow. Never print its MHz next to a paper's without this
+label.
 
---check  fail where a top of results/timing.json is slower than there by more than the budgets' tolerance
---write  put the results into results/timing.json      --path  print the longest path
+--check  fail if a top of results/timing.json has become slower by more than the tolerance of budgets.toml
+--write  write the results to results/timing.json      --path  print the longest path
 """
 
 import argparse
@@ -38,14 +40,14 @@ CLOCK_TO_OUT = 303
 SETUP = {"D": 0, "CE": 109, "R": 404, "S": 404}
 SHIFT_REGISTER = {"out": 1472, "setup": 173}
 LUT_MEMORY = {"out": 1188, "setup": 654, "read": 642}
-# Yosys's library has no delays for block RAM; these are the 7-series ones without the output register.
+# yosys's library lacks delays of block RAM. These are the 7-series delays without the output register.
 BLOCK_RAM = {"out": 2454, "setup": 566}
-# Carry chain: from the operands, along the chain, and out of it; the worst of each group of pins.
+# Carry chain: from the operands to an output, and along the chain; the maximum of each group of pins.
 CARRY = {"operand": 642, "chain": 114}
 
 
 def setup_of(kind: str) -> dict[str, int] | None:
-    """Setup times by pin of a cell that a clock drives."""
+    """Return the setup times by pin of a clocked cell; None for other cells."""
     if kind in flow.FLIP_FLOPS:
         return SETUP
     if kind in flow.RAMB18:
@@ -92,7 +94,7 @@ NEVER = (float("-inf"), 0, None)
 
 
 class Timing:
-    """Arrival times in picoseconds. `start`: only of what comes from this input, which comes at 0."""
+    """Arrival times in picoseconds. With `start`, only of paths from this input, which arrives at time 0."""
 
     def __init__(self, netlist: Netlist, wire: int, start: str | None = None):
         self.netlist = netlist
@@ -104,12 +106,12 @@ class Timing:
         return (time, 0, None) if self.start is None else NEVER
 
     def at_pin(self, bit, routed: bool = True):
-        """(time, levels of LUTs, bit) at a pin that `bit` drives."""
+        """Return (time, LUT levels, bit) at a pin that `bit` drives."""
         time, levels, _ = self.arrival(bit)
         return (time + (self.wire if routed else 0), levels, bit)
 
     def launched(self, bit):
-        """What comes out of a register, a memory, a part, or an input, where `bit` is driven."""
+        """Return the arrival at `bit` if a register, memory, part or input drives it; NEVER otherwise."""
         name, port = self.netlist.driver.get(bit, (None, None))
         if name is None:
             return self.out_of_register(CLOCK_TO_OUT)
@@ -125,7 +127,7 @@ class Timing:
         return self.out_of_register(CLOCK_TO_OUT)
 
     def arrival_of(self, bit):
-        """(time, levels, the bit before it on the longest path) where `bit` is driven."""
+        """Return (time, LUT levels, preceding bit on the longest path) at the driver of `bit`."""
         if self.start is not None and bit in self.start:
             return (0, 0, None)
         best = self.launched(bit)
@@ -156,12 +158,12 @@ class Timing:
                 time, levels, before = self.at_pin(source)
                 step = (time + LUT_MEMORY["read"], levels + 1, before)
             else:
-                sys.exit(f"no delays for a {kind}")
+                sys.exit(f"no delays known for the cell {kind}")
             best = max(best, step, key=lambda s: s[0])
         return best
 
     def ends(self):
-        """(time, levels, bit) at every register's input and every output."""
+        """Yield (time, LUT levels, bit) at every register input and every output."""
         for name, cell in self.netlist.cells.items():
             if name in self.netlist.parts:
                 inside = part(self.netlist.parts[name], self.wire)
@@ -193,7 +195,7 @@ class Timing:
 
 @cache
 def part(name: str, wire: int) -> dict[str, float]:
-    """Of a part's inputs how long it takes from there into a register, of its outputs when they come."""
+    """Return a part's delays by port: from each input to a register, and from a register to each output."""
     top = flow.tops([name])[name]
     netlist = Netlist(flow.module_of(flow.synthesize(name, top)), top)
     times = {}
@@ -208,7 +210,7 @@ def part(name: str, wire: int) -> dict[str, float]:
 
 @cache
 def slowest(name: str, wire: int) -> tuple[dict, list[str]]:
-    """A top's longest path, which may be inside of one of its parts."""
+    """Return the longest path of a top, which may be inside a part."""
     top = flow.tops([name])[name]
     timing = Timing(Netlist(flow.module_of(flow.synthesize(name, top)), top), wire)
     time, _, bit = max(timing.ends(), key=lambda end: end[0])
@@ -234,15 +236,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true")
-    what.add_argument("--write", action="store_true")
-    parser.add_argument("--path", action="store_true")
-    parser.add_argument("--wire", type=int, default=300)
+    what.add_argument("--check", action="store_true", help="compare with results/timing.json")
+    what.add_argument("--write", action="store_true", help="write results/timing.json")
+    parser.add_argument("--path", action="store_true", help="print the longest path")
+    parser.add_argument("--wire", type=int, default=300, help="delay per net in ps (default 300)")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
 
     results_file = flow.RTL / "results" / "timing.json"
-    print(f"model, W = {arguments.wire} ps, not place and route")
+    print(f"model with {arguments.wire} ps per net, not placed and routed")
     print(f"{'top':32} {'levels':>6} {'ps':>6} {'MHz':>6}")
     known = json.loads(results_file.read_text())["tops"] if results_file.exists() else {}
     tolerance = flow.tomllib.loads(flow.BUDGETS.read_text())["tolerance"]
@@ -255,7 +257,7 @@ def main() -> int:
             f"{name:32} {found['lut_levels']:6} {found['period_ps']:6} {found['model_mhz']:6.0f}", flush=True
         )
         if arguments.check and found["period_ps"] > (1 + tolerance) * known[name]["period_ps"]:
-            complaints.append(f"{name}: {found['model_mhz']} MHz, it was {known[name]['model_mhz']}")
+            complaints.append(f"{name}: {found['model_mhz']} MHz; it was {known[name]['model_mhz']} MHz")
         if arguments.path:
             print("\n".join(path))
         if arguments.write:

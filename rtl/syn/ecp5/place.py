@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Places and routes cores on an ECP5-5G (LFE5UM5G-85F, speed 8): yosys and nextpnr.
+"""Place and route cores on an ECP5-5G (LFE5UM5G-85F, speed 8) with yosys and nextpnr.
 
 usage: place.py [--seeds N] [--write] [NAME ...]
 
-NAME: a top of budgets.toml; without, those with `ecp5 = true`. A device has 83 640 LUT4, 208 block RAMs, and
-too few pins for a core, so each stands between two shift registers, one that feeds its inputs and one that
-takes its outputs; their flip-flops are counted with it.
+NAME     tops of budgets.toml (default: those with `ecp5 = true`)
+--seeds  number of seeds (default 1)
+--write  write the results to results/ecp5.json
 
---seeds  1 to N, default 1                   --write  put the results into results/ecp5.json
+The device has 83 640 LUT4 and 208 block RAMs, but too few pins for a core. Two shift registers feed the
+core's inputs and capture its outputs. Their flip-flops are included in the results.
 """
 
 import argparse
@@ -31,7 +32,7 @@ RESULTS = flow.RTL / "results" / "ecp5.json"
 
 
 def ports(name: str, top: dict) -> dict[str, tuple[str, int]]:
-    """Direction and width of each of a top's ports."""
+    """Return the direction and width of each port of a top."""
     netlist = BUILD / f"{name}.ports.json"
     flow.run([*flow.read(top), "proc", f"write_json {netlist}"], BUILD / f"{name}.ports.log")
     found = flow.module_of(netlist)["ports"]
@@ -39,8 +40,8 @@ def ports(name: str, top: dict) -> dict[str, tuple[str, int]]:
 
 
 def scan(top: dict, of: dict[str, tuple[str, int]]) -> str:
-    """The core between two shift registers. Every clock moves scan_in one further through the core's inputs;
-    its outputs are taken in a clock with `capture`, and moved out in the clocks without."""
+    """Return a wrapper that puts the core between two shift registers. Every clock shifts scan_in into the
+    core's inputs. The outputs are loaded in a clock with `capture`, and shifted out in clocks without."""
     used = {"input": 0, "output": 0}
     connections = []
     for port, (direction, width) in of.items():
@@ -73,7 +74,7 @@ def synthesize(name: str, top: dict) -> Path:
 
 def place(netlist: Path, seed: int) -> dict:
     report = BUILD / f"{netlist.stem}.seed{seed}.report"
-    # Names without folders: the WebAssembly build sees only the folder that it runs in.
+    # File names without folders, because the WebAssembly build can access only its working directory.
     command = [NEXTPNR, *DEVICE, "--json", netlist.name, "--seed", str(seed), "--report", report.name]
     log = report.with_suffix(".log")
     with log.open("w") as out:

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-# Nobody has run this script with ISE for this project: only its --netlist was run; no result here is from it.
-"""Places and routes a top of budgets.toml on a Virtex-6 with ISE.
+# Untested with ISE: only --netlist has been run, and no result in this repository is from this script.
+"""Place and route a top of budgets.toml on a Virtex-6 with ISE.
 
-ISE reads no SystemVerilog, so this takes yosys's netlist.
+ISE does not support SystemVerilog, so it gets the netlist from yosys.
 
 usage: build.py [--netlist] [--part PART] [--period NS] NAME
 
---netlist  make the EDIF netlist and the constraints only, which needs no ISE
---part     default xc6vlx240t-ff1759-2, the ELmD hardware paper's
---period   of the clock, default 4.2 ns
+--netlist  only write the EDIF netlist and the constraints; does not require ISE
+--part     default xc6vlx240t-ff1759-2, as in the ELmD hardware paper
+--period   clock period in ns, default 4.2
 
-The netlist has no pads but the clock's, and `map -u` keeps logic whose pins lead nowhere. All goes to
-target/ise/NAME.
+Only the clock has a pad in the netlist, and `map -u` keeps logic with unconnected pins. All files are written
+to target/ise/NAME.
 """
 
 import argparse
