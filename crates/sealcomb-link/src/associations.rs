@@ -102,8 +102,7 @@ impl OutboundSa {
         packets >= self.soft_packets || bytes >= self.soft_bytes
     }
 
-    /// Returns whether a hard limit is reached: the age, or a limit of packets or bytes that a packet was refused
-    /// for.
+    /// Returns whether the key is past its age, or a packet was refused because of a limit of packets or bytes.
     pub fn is_past_hard_limit(&self, now: Instant) -> bool {
         now >= self.until || self.exhausted.load(Ordering::Relaxed)
     }

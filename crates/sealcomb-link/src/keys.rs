@@ -273,7 +273,11 @@ impl KmeClient {
             return malformed("a key in the response is not valid base64");
         };
         if bytes.len() as u64 * 8 != self.size {
-            return malformed(format!("a key has {} bits; requested were {}", bytes.len() * 8, self.size));
+            return malformed(format!(
+                "a key in the response has {} bits, not {}",
+                bytes.len() * 8,
+                self.size
+            ));
         }
         if !is_key_name(&key.key_id) {
             return malformed("a key ID is not 1 to 64 printable ASCII characters without `\"` and `\\`");
@@ -454,8 +458,8 @@ mod tests {
             (ok(br#"{"keys": [{"key_ID": "one"}]}"#), "does not conform to GS QKD 014"),
             (container("one", &too_long), "exceeds 262144 bytes"),
             (container("one", "secret!"), "not valid base64"),
-            (container("one", "c2VjcmV0"), "48 bits; requested were 256"),
-            (container("one", ""), "a key has 0 bits"),
+            (container("one", "c2VjcmV0"), "has 48 bits, not 256"),
+            (container("one", ""), "has 0 bits, not 256"),
             (container("", KEY), "a key ID is not"),
             (container(&long_id, KEY), "a key ID is not"),
             (container(r"\u0007", KEY), "a key ID is not"),

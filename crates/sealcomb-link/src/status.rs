@@ -24,7 +24,7 @@ use crate::listener::LimitedListener;
 pub(crate) struct KeyCounters {
     /// Installations of a sending key.
     pub changes: AtomicU64,
-    /// Offers refused for other reasons than a key disagreement.
+    /// Offers refused for reasons other than a key disagreement.
     pub refused: AtomicU64,
     /// Offers refused because the two ends had different keys of one ID.
     pub disagreements: AtomicU64,

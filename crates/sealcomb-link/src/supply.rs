@@ -40,7 +40,7 @@ impl Backoff {
     }
 }
 
-/// Requests keys for the master in advance. `wants` is the number of missing keys. Returns only an error, when the
+/// Requests keys for the master in advance. `wants` is the number of missing keys. Returns only on error, when the
 /// receiver of its events is gone.
 pub(crate) async fn supply(
     source: SharedSource,
@@ -70,7 +70,7 @@ pub(crate) async fn supply(
     }
 }
 
-/// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only an error, when the other end of a channel
+/// Fetches the keys whose IDs arrive on `ids`, for the slave. Returns only on error, when the other end of a channel
 /// is gone.
 pub(crate) async fn fetch(
     source: SharedSource,

@@ -40,7 +40,7 @@ impl Threads {
             }
         };
         let thread = thread::Builder::new().name(name.into()).spawn(body);
-        self.running.push(thread.with_context(|| format!("the thread `{name}`"))?);
+        self.running.push(thread.with_context(|| format!("cannot start the thread `{name}`"))?);
         Ok(())
     }
 

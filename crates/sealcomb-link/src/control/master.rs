@@ -152,7 +152,7 @@ impl Master {
         let done = keys.proof(Step::Done);
         self.exchange =
             Exchange::Confirming { epoch, generation, proof, done, retransmit: Retransmit::new(now) };
-        // The interval runs from offer to offer, so that the duration of the exchange does not add up.
+        // The interval runs from offer to offer, so that the duration of exchanges does not accumulate.
         let Schedule { every, due, .. } = self.schedule;
         self.schedule.due = (due + every).max(now + every / 2);
         self.schedule.pause = FIRST_PAUSE;

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Unanswered messages are retransmitted. Every offer and confirmation is answered, so neither end waits forever.
-//! Writing a message requires the control key; changing the key that an end sends or receives under also requires the
+//! Forging a message requires the control key; changing the key that an end sends or receives under also requires the
 //! source's key:
 //!
 //! - A message is accepted only if its HMAC verifies, it is not a copy, and both boot IDs are current. The exceptions

@@ -13,8 +13,8 @@ use crate::derive::{Epoch, Step};
 
 /// Maximum number of fetched keys that await their offer.
 const MAX_FETCHED_KEYS: usize = 64;
-/// Maximum number of accepted but unconfirmed receiving associations. A master that follows the protocol causes at most two: the one
-/// that it sends under, and the next.
+/// Maximum number of accepted but unconfirmed receiving associations. A master that follows the protocol causes at
+/// most two: the one that it sends under, and the next.
 pub(super) const MAX_PENDING: usize = 4;
 
 /// The latest offer with a valid proof, and the answer to it.
