@@ -98,14 +98,29 @@ def test_forged_messages_are_named(cipher):
 
 
 @each_cipher
-def test_a_nonce_that_comes_twice_is_refused(cipher):
+def test_a_repeated_nonce_is_refused(cipher):
     nonces = nonces_for(1000)
     nonces[700] = bytearray(nonces[123])
     with pytest.raises(ValueError, match="messages 123 and 700 have the same nonce"):
         cipher.encrypt_many(nonces, [b"m"] * 1000)
-    # Opening one message twice harms nobody.
+    # Opening may repeat nonces.
     sealed = cipher.encrypt(nonces[0], b"m", None)
     assert cipher.decrypt_many([nonces[0]] * 2, [sealed] * 2) == [b"m"] * 2
+
+
+@each_cipher
+@pytest.mark.parametrize("second", [1, 500, 999])
+@pytest.mark.parametrize("shape", ["list", "array", "flat"])
+def test_equal_neighbors_among_ascending_nonces_are_refused(cipher, second, shape):
+    """Strictly ascending nonces skip the search for duplicates. Equal neighbors must not."""
+    nonces = nonces_for(999)
+    nonces.insert(second, nonces[second - 1])
+    if shape != "list":
+        nonces = b"".join(nonces)
+    if shape == "array":
+        nonces = np.frombuffer(nonces, np.uint8).reshape(1000, 12)
+    with pytest.raises(ValueError, match=f"messages {second - 1} and {second} have the same nonce"):
+        cipher.encrypt_many(nonces, [b"m"] * 1000)
 
 
 @each_cipher

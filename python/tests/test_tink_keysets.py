@@ -367,9 +367,9 @@ def test_a_value_that_a_key_out_of_use_has_sealed_is_not_opened_and_says_why():
     for change, reason in (
         ({"status": "DISABLED"}, "key 2, which is disabled in this keyset: enable it"),
         ({"status": "DESTROYED"}, "key 2, which is destroyed in this keyset"),
-        ({"status": 7}, "key 2, which has the status 7 in this keyset"),
+        ({"status": 7}, "key 2, which has the unknown status 7 in this keyset"),
         ({"outputPrefixType": "RAW"}, "key 2, which has the output prefix RAW"),
-        ({"keyData": POOL[4]["keyData"]}, 'key 2, which is of the type "XChaCha20Poly1305Key"; columns take'),
+        ({"keyData": POOL[4]["keyData"]}, 'key 2, which has the type "XChaCha20Poly1305Key"; columns take'),
     ):
         keyset = {"primaryKeyId": 1, "key": copy.deepcopy(POOL[:2])}
         keyset["key"][0].update(keyId=1)
