@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel that a release uploads: for every Python from 3.11 on, and every Linux with glibc 2.17 or newer, which
-# takes a linker for that glibc, zig's. `python/build-wheel.sh FOLDER` leaves it there; tools and build stay in python/target.
+# Builds the wheel for a release: for Python 3.11 or newer, and Linux with glibc 2.17 or newer, using zig's linker.
+# usage: python/build-wheel.sh FOLDER writes the wheel to FOLDER; tools and build files are in python/target.
 set -euo pipefail
 out=$(realpath -m "${1:?a folder for the wheel}")
 cd "$(dirname "${BASH_SOURCE[0]}")"

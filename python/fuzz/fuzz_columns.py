@@ -1,11 +1,11 @@
-"""Mutated files and arrays for the columns, in a process whose extension checks its memory.
+"""Fuzzes the columns with mutated files and arrays, with the extension under AddressSanitizer.
 
     python fuzz_columns.py TARGET SECONDS
 
-runs one of the targets `arrow`, `parquet`, `csv`, `arrays`. Each input is drawn from SEALCOMB_SEED and its
-number; `python fuzz_columns.py TARGET NUMBER=12` runs one again. The command must end with a status that it
-documents and leave no file behind; a call must raise an exception that it documents. A report of
-AddressSanitizer, a panic of Rust and any other exception end the process.
+The targets are `arrow`, `parquet`, `csv` and `arrays`. Each input is determined by SEALCOMB_SEED and its
+number; `python fuzz_columns.py TARGET NUMBER=12` repeats one. The command must exit with a documented status
+and leave no files, and a call must raise a documented exception. A report of AddressSanitizer, a Rust panic
+or any other exception ends the process.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ TEXTS: list[bytes | None] = [
 
 
 def mutated(draw: random.Random, data: bytes) -> bytes:
-    """A file with a few bytes changed, as a fault or an attacker would."""
+    """Returns a file with a few bytes changed."""
     out = bytearray(data)
     for _ in range(draw.choice([1, 1, 2, 4, 16])):
         if not out:
@@ -99,7 +99,7 @@ def mutated(draw: random.Random, data: bytes) -> bytes:
 
 
 def tables(draw: random.Random) -> pa.Table:
-    """A table whose column x can be sealed, beside others of all kinds."""
+    """Returns a table with a column `x` that can be sealed, and columns of other types."""
     rows = draw.choice([0, 1, 20, 200])
     kind = draw.choice(
         [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view()]
@@ -150,17 +150,17 @@ WRITERS: dict[str, tuple[Callable[[random.Random, pa.Table, Path], None], list[s
 
 
 def command(*arguments: str) -> int:
-    """The status of the command, which says something if it refuses, and never in Python's words."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+    """Runs the command and returns its status. Checks that it reports every failure, without a traceback."""
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(io.StringIO()):
         status = columns.main(list(arguments))
-    if status not in STATUSES or bool(said.getvalue()) != bool(status) or "Traceback" in said.getvalue():
-        raise AssertionError(f"status {status}: {said.getvalue()!r}")
+    if status not in STATUSES or bool(output.getvalue()) != bool(status) or "Traceback" in output.getvalue():
+        raise AssertionError(f"status {status}: {output.getvalue()!r}")
     return status
 
 
 def run_file(draw: random.Random, form: str, folder: Path) -> None:
-    """Mutates one file, as it was or sealed, and gives it to the command."""
+    """Mutates one file, sealed or not, and runs the command on it."""
     write, suffixes = WRITERS[form]
     suffix = draw.choice(suffixes)
     keys = folder / "keys.json"
@@ -181,9 +181,9 @@ def run_file(draw: random.Random, form: str, folder: Path) -> None:
     if command("inspect", str(source)) == 0 or draw.random() < 0.9:
         status = command(verb, str(source), str(out), *how, *more)
         if out.exists() != (status in (0, 4)):
-            raise AssertionError(f"status {status}, and the output is there: {out.exists()}")
+            raise AssertionError(f"status {status}, but output exists: {out.exists()}")
     if left := {path.name for path in folder.iterdir()} - {"keys.json", source.name, out.name}:
-        raise AssertionError(f"left behind: {left}")
+        raise AssertionError(f"leftover files: {left}")
     source.unlink()
     out.unlink(missing_ok=True)
 
@@ -192,7 +192,7 @@ def run_file(draw: random.Random, form: str, folder: Path) -> None:
 
 
 class Bare:
-    """An array that comes by the C data interface and no other way."""
+    """An array that is only accessible through the C data interface."""
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
@@ -203,7 +203,7 @@ class Bare:
 
 
 def an_array(draw: random.Random) -> Any:
-    """An array of which some buffers are changed after pyarrow has looked at it."""
+    """Returns an array with some buffers changed after pyarrow has validated it."""
     kind = draw.choice(
         [
             pa.binary(),
@@ -225,7 +225,7 @@ def an_array(draw: random.Random) -> Any:
     )
     if draw.random() < 0.5 and pa.types.is_binary(kind):
         good = seal_column(good, KEYSET)
-    # Memory of the very size, so that the sanitizer sees what is beyond.
+    # Exactly sized, so the sanitizer detects accesses beyond it.
     memory = [buffer and bytearray(buffer.to_pybytes()) for buffer in good.buffers()]
     buffers = [None if data is None else pa.py_buffer(data) for data in memory]
     offset = draw.randrange(len(good))
@@ -239,19 +239,19 @@ def an_array(draw: random.Random) -> Any:
         if not data or draw.random() < 0.4:
             continue
         end = (8 if "large" in str(good.type) else 4) * (offset + length)
-        kept = slice(end, end + 8 if "large" in str(good.type) else end + 4)
-        last = data[kept]
+        last_offset = slice(end, end + 8 if "large" in str(good.type) else end + 4)
+        last = data[last_offset]
         data[:] = mutated(draw, bytes(data))[: len(data)].ljust(len(data), b"\0")
         if bare and number == 1 and offsets:
-            # By the bare interface nobody can tell where the values end, so that much must be right.
-            data[kept] = last
+            # The bare interface does not reveal the size of the values, so the last offset must be valid.
+            data[last_offset] = last
     if bare:
         return Bare(array)
     return array if draw.random() < 0.5 else pa.chunked_array([array, array])
 
 
 def run_array(draw: random.Random, _form: str, _folder: Path) -> None:
-    """Gives an array to every call that takes one."""
+    """Passes an array to every call that takes one."""
     array = an_array(draw)
     plain = pa.array([b"value"] * 100)
     calls: list[Callable[[], object]] = [
@@ -284,12 +284,12 @@ def main(target: str, limit: str) -> int:
                 print(f"SEALCOMB_SEED={SEED} {target} NUMBER={number}", file=sys.stderr)
                 raise
             done += 1
-    print(f"{target}: {done} inputs, no fault")
+    print(f"{target}: {done} inputs, no failure")
     return 0
 
 
 def note(target: str, number: int) -> None:
-    """Keeps the number of the input that runs, for a process that dies of it."""
+    """Stores the number of the current input, in case the process dies."""
     if path := os.environ.get("FUZZ_NOTE"):
         Path(path).write_text(f"SEALCOMB_SEED={SEED} {target} NUMBER={number}\n")
 

@@ -637,7 +637,7 @@ impl Unopened {
         if self.forged == Forged::Raise {
             return Err(Failure::Unopened { chunk, row, reason });
         }
-        let mut chunks = self.chunks.lock().expect("not poisoned: nothing panics while recording rows");
+        let mut chunks = self.chunks.lock().expect("nothing panics while recording rows");
         let opened = chunks[chunk].get_or_insert_with(|| {
             let mut all = BooleanBufferBuilder::new(length);
             all.append_n(length, true);
@@ -652,7 +652,7 @@ impl Unopened {
     /// Returns the nulls of each chunk, including the rows that did not open, and the number of those rows.
     fn nulls(self, column: &Column) -> (Vec<Option<NullBuffer>>, usize) {
         let mut count = 0;
-        let chunks = self.chunks.into_inner().expect("not poisoned: nothing panics while recording rows");
+        let chunks = self.chunks.into_inner().expect("nothing panics while recording rows");
         let nulls = chunks.into_iter().zip(&column.chunks).map(|(opened, values)| {
             let opened = opened.map(|mut bits| NullBuffer::new(bits.finish()));
             count += opened.as_ref().map_or(0, NullBuffer::null_count);

@@ -114,7 +114,7 @@ impl NamedKey {
         if self.kind != Kind::Gcm {
             return Ok(());
         }
-        let mut counters = COUNTERS.lock().expect("not poisoned: nothing panics while counting");
+        let mut counters = COUNTERS.lock().expect("nothing panics while counting");
         let Counters { hasher, sealed } = &mut *counters;
         let sealed = sealed.entry(hasher.hash_one(&*self.bytes)).or_default();
         let total = sealed.saturating_add(values);

@@ -499,11 +499,11 @@ impl Call<'_> {
                 bad.extend(forged.map(|(_, row)| *row));
             }
             if !bad.is_empty() {
-                found.lock().expect("not poisoned: nothing panics while recording messages").extend(bad);
+                found.lock().expect("nothing panics while recording messages").extend(bad);
             }
             Ok(())
         })?;
-        let mut found = found.into_inner().expect("not poisoned: nothing panics while recording messages");
+        let mut found = found.into_inner().expect("nothing panics while recording messages");
         found.sort_unstable();
         forged.append(&mut found);
         Ok(())

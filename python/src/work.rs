@@ -70,9 +70,9 @@ fn run_parallel<T: Send, E: Send>(
 ) -> PyResult<Option<E>> {
     let queue = Mutex::new(tasks.into_iter().enumerate());
     let failures = Mutex::new(Vec::new());
-    let next = || queue.lock().expect("not poisoned: the queue never panics").next();
+    let next = || queue.lock().expect("the queue never panics").next();
     // Draining the queue makes all threads stop after their current task.
-    let stop = || queue.lock().expect("not poisoned: the queue never panics").by_ref().for_each(drop);
+    let stop = || queue.lock().expect("the queue never panics").by_ref().for_each(drop);
     loop {
         let began = Instant::now();
         thread::scope(|scope| {
@@ -82,21 +82,18 @@ fn run_parallel<T: Send, E: Send>(
                         && let Some((index, task)) = next()
                     {
                         if let Err(failure) = work(task) {
-                            failures
-                                .lock()
-                                .expect("not poisoned: a push cannot panic")
-                                .push((index, failure));
+                            failures.lock().expect("a push cannot panic").push((index, failure));
                             stop();
                         }
                     }
                 });
             }
         });
-        if queue.lock().expect("not poisoned: the queue never panics").len() == 0 {
+        if queue.lock().expect("the queue never panics").len() == 0 {
             break;
         }
         Python::attach(check_signals)?;
     }
-    let failures = failures.into_inner().expect("not poisoned: a push cannot panic");
+    let failures = failures.into_inner().expect("a push cannot panic");
     Ok(failures.into_iter().min_by_key(|(index, _)| *index).map(|(_, failure)| failure))
 }

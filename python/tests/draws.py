@@ -1,7 +1,7 @@
-"""Draws nonces and keys by every function that does, in several processes or threads at once.
+"""Draws nonces and keys with every function that does so, in several processes or threads at once.
 
-`draws.py WAY FOLDER [warm]` prints how many each function drew altogether, and how many of those differ. Warm
-is a process that has drawn before it starts the others.
+`draws.py WAY FOLDER` prints the number of values that each function drew in total, and how many of them are
+distinct. With the variable DRAW_BEFORE, the process has drawn before it starts the others.
 """
 
 import json
@@ -23,7 +23,7 @@ from sealcomb import Keyset
 ROWS = {"one task": 5, "many tasks": 9_000}
 KEYS = {"random": bytes(32), "gcm": bytes(32), "deterministic": bytes(64)}
 KEYSETS = {policy: Keyset.from_keys({7: key}, 7, policy) for policy, key in KEYS.items()}
-# The values of the others have nonces.
+# All other policies have nonces.
 WITHOUT_NONCES = ("deterministic",)
 RANDOM = [policy for policy in KEYS if policy not in WITHOUT_NONCES]
 CLASSES = {"AESGCM": 128, "AESCCM": 192, "AESOCB3": 256, "AESGCMSIV": 128, "AESSIV": 512}
@@ -38,7 +38,7 @@ def provider(name: str) -> Keyset:
 
 
 def nonces(sealed: pa.Array | pa.ChunkedArray, start: int = 5) -> list[bytes]:
-    """The nonces of values of one length."""
+    """Returns the nonces of sealed values of equal length."""
     if isinstance(sealed, pa.ChunkedArray):
         sealed = sealed.combine_chunks()
     rows = np.frombuffer(b"".join(sealed.to_pylist()), np.uint8).reshape(len(sealed), -1)
@@ -51,7 +51,7 @@ def key_of(keyset: Keyset) -> bytes:
 
 
 def by_spark(verb: str, policy: str, batch: pa.Array) -> pa.Array:
-    """What a worker of Spark does with a batch."""
+    """Processes a batch like a Spark worker."""
     work = sealcomb.spark.SealcombColumns(verb, (("c", policy),), pickle.dumps(provider))
     (done,) = work(iter([pa.record_batch([batch], ["c"])]))
     return done.column("c")
@@ -65,7 +65,7 @@ def keys(make: Callable[[], bytes]) -> Callable[[int], list[bytes]]:
     return lambda rows: [make() for _ in range(min(rows, 10))]
 
 
-# Function, then policy or class: what it draws for so many rows.
+# By function and policy or class: draws for a number of rows.
 DRAWS: dict[tuple[str, str], Callable[[int], list[bytes]]] = {}
 for _policy, _keyset in KEYSETS.items():
     DRAWS["Keyset.generate", _policy] = keys(lambda policy=_policy: key_of(Keyset.generate(policy)))
@@ -139,7 +139,7 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def by_forks(folder: str) -> None:
-    """Children and their children, forked one after the other."""
+    """Draws in children and grandchildren, forked one after another."""
 
     def child() -> None:
         os.waitpid(forked(lambda: draw_to(folder)), 0)
@@ -150,9 +150,9 @@ def by_forks(folder: str) -> None:
     draw_to(folder)
 
 
-def beside_threads(folder: str) -> None:
-    """Children that are forked while other threads seal, whose threads of work the children don't have."""
-    # The first array of pyarrow imports pandas, under a lock that a child would find taken forever.
+def during_threads(folder: str) -> None:
+    """Draws in children forked while other threads seal. The children lack those threads."""
+    # pyarrow imports pandas for its first array, under a lock that a child could inherit in the locked state.
     column(1)
     ended = threading.Event()
 
@@ -179,11 +179,11 @@ WAYS: dict[str, Callable[[str], None]] = {
     "spawn": lambda folder: by_multiprocessing("spawn", folder),
     "threads": by_threads,
     "forks": by_forks,
-    "forks beside threads": beside_threads,
+    "forks during threads": during_threads,
 }
 
 if os.environ.get("DRAW_BEFORE"):
-    drawn()  # In a server of forks too, which imports this module.
+    drawn()  # The fork server imports this module and draws, too.
 
 if __name__ == "__main__":
     way, folder = sys.argv[1:]

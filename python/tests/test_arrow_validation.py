@@ -1,4 +1,4 @@
-"""Arrays that are not valid Arrow: refused before a byte is read, whichever way they come in."""
+"""Arrays that are not valid Arrow are refused before a byte is read, whatever library they come from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Corrupt = Callable[[np.ndarray[Any, Any]], None]
 
 
 def with_index(kind: pa.DataType, corrupt: Corrupt, values: list[bytes | None] = VALUES) -> pa.Array:
-    """An array of which the offsets or views are changed after pyarrow has made it."""
+    """Returns an array whose offsets or views are changed after pyarrow created it."""
     good = pa.array(values, pa.large_binary()).cast(kind)
     buffers = good.buffers()
     unit = {pa.binary_view(): np.int32, pa.string_view(): np.int32}.get(kind)
@@ -49,7 +49,7 @@ OFFSETS = {
     "negative at the end": set_to(5, -1),
     "all beyond": lambda index: index.__iadd__(1 << 20),
 }
-# A view has four integers: length, prefix, buffer, offset. Row 3 is in a buffer, the last row in the view.
+# A view has four integers: length, prefix, buffer, offset. Row 3 is in a buffer, the last row is inline.
 VIEWS = {
     "offset beyond": set_to(15, 1 << 16),
     "offset far beyond": set_to(15, 0x7FFFFF00),
@@ -79,7 +79,7 @@ each_case = pytest.mark.parametrize(
 
 
 class Bare:
-    """An array of a library that shares its arrays and nothing else."""
+    """An array of a library that only implements the C data interface."""
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
@@ -89,7 +89,7 @@ class Bare:
 
 
 def users(array: Any, rows: int) -> Iterator[Callable[[], object]]:
-    """Every call that takes an array."""
+    """Yields every call that takes an array."""
     good = pa.array([b"value"] * rows)
     sealed = seal_column(good, KEYSET)
     yield lambda: seal_column(array, KEYSET)
@@ -119,7 +119,7 @@ def test_bad_offsets_and_views_are_refused(kind: pa.DataType, corrupt: Corrupt) 
 
 
 @each_case
-def test_pandas_hands_bad_arrays_on(kind: pa.DataType, corrupt: Corrupt) -> None:
+def test_bad_arrays_from_pandas_are_refused(kind: pa.DataType, corrupt: Corrupt) -> None:
     array = pa.chunked_array([with_index(kind, corrupt)])
     series = pd.Series(pd.arrays.ArrowExtensionArray(array))
     with pytest.raises(ValueError, match="not valid Arrow"):
@@ -130,21 +130,21 @@ def test_pandas_hands_bad_arrays_on(kind: pa.DataType, corrupt: Corrupt) -> None
 @pytest.mark.parametrize(
     "name", ["falling", "falling at a null", "negative at the start", "negative at the end"]
 )
-def test_other_libraries_offsets_are_checked_as_far_as_they_can_be(kind: pa.DataType, name: str) -> None:
-    """Nobody but pyarrow tells how large the values are."""
+def test_offsets_of_other_libraries_are_checked_as_far_as_possible(kind: pa.DataType, name: str) -> None:
+    """Only pyarrow reports the size of the values."""
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(Bare(with_index(kind, OFFSETS[name])), KEYSET)
 
 
 @pytest.mark.parametrize("kind", [pa.binary_view(), pa.string_view()], ids=str)
 @pytest.mark.parametrize("corrupt", VIEWS.values(), ids=VIEWS)
-def test_other_libraries_views_are_checked(kind: pa.DataType, corrupt: Corrupt) -> None:
+def test_views_of_other_libraries_are_checked(kind: pa.DataType, corrupt: Corrupt) -> None:
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(Bare(with_index(kind, corrupt)), KEYSET)
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.string()], ids=str)
-def test_only_the_rows_of_a_slice_must_be_good(kind: pa.DataType) -> None:
+def test_only_the_rows_of_a_slice_must_be_valid(kind: pa.DataType) -> None:
     values = [b"%d" % row for row in range(20)]
     array = with_index(kind, lambda index: index.__setitem__(slice(15, 21), 1 << 30), values)
     assert open_column(seal_column(array.slice(3, 11), KEYSET), KEYSET).to_pylist() == values[3:14]
@@ -154,7 +154,7 @@ def test_only_the_rows_of_a_slice_must_be_good(kind: pa.DataType) -> None:
         seal_column(array.slice(14, 1), KEYSET)
 
 
-def test_the_view_of_a_null_may_be_anything() -> None:
+def test_views_of_nulls_are_ignored() -> None:
     kind = pa.binary_view()
     array = with_index(kind, lambda index: index.__setitem__(slice(4, 8), -1))
     for given in (array, Bare(array)):
@@ -179,7 +179,7 @@ def test_text_that_is_not_utf8_is_refused(kind: pa.DataType, bytes_kind: pa.Data
             seal_column(array, KEYSET)
 
 
-def test_a_wrong_count_of_nulls_is_refused() -> None:
+def test_a_wrong_null_count_is_refused() -> None:
     good = pa.array(VALUES)
     array = pa.Array.from_buffers(pa.binary(), len(good), good.buffers(), null_count=3)
     with pytest.raises(ValueError, match="not valid Arrow"):
@@ -187,7 +187,7 @@ def test_a_wrong_count_of_nulls_is_refused() -> None:
 
 
 def with_struct(array: pa.Array, field: str, value: int) -> Any:
-    """The capsules of an array, of which one struct says something else."""
+    """Returns the capsules of an array with one changed struct."""
     capsules = array.__arrow_c_array__()
     address = _interface._pointer(capsules[1], b"arrow_array")
     struct = _interface._Array.from_address(address)
@@ -210,15 +210,15 @@ def with_struct(array: pa.Array, field: str, value: int) -> Any:
         ("buffer1", 0),
     ],
 )
-def test_structs_that_cannot_be_right_are_refused(kind: pa.DataType, field: str, value: int) -> None:
+def test_invalid_structs_are_refused(kind: pa.DataType, field: str, value: int) -> None:
     longest = b"xyz" if pa.types.is_fixed_size_binary(kind) else b"x" * 40
     array = pa.array([b"abc", b"def", longest], pa.large_binary()).cast(kind)
     with pytest.raises(ValueError, match="not valid Arrow"):
         seal_column(with_struct(array, field, value), KEYSET)
 
 
-def test_offsets_that_change_during_the_call_do_no_harm() -> None:
-    """What is validated is what is used: another thread writes to the offsets all the time."""
+def test_offsets_that_change_during_the_call_are_harmless() -> None:
+    """Offsets are validated on a copy: another thread changes them all the time."""
     rows = 2000
     values = np.zeros(rows * 8, np.uint8)
     offsets = np.arange(0, (rows + 1) * 8, 8, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Calls as such: Ctrl-C, processes that fork, threads beside them, memory."""
+"""Calls in general: Ctrl-C, forks, concurrent threads, memory."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 
 def run(code, timeout=120):
-    """Runs a program, and gives what it prints."""
+    """Runs a program, and returns its output."""
     program = textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=timeout, check=False
@@ -30,7 +30,7 @@ HUGE = """
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c_ends_a_long_call(threads):
-    """4 GB take seconds; the signal comes after one, and the call ends well before it would."""
+    """Sealing 4 GB takes seconds. The signal arrives after 0.3 s, and the call ends within 1 s."""
     code = textwrap.dedent(HUGE) + textwrap.dedent(f"""
         import os, signal, threading, time
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -43,8 +43,8 @@ def test_ctrl_c_ends_a_long_call(threads):
     assert float(run(code)) < 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_process_works_and_chooses_other_nonces():
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="requires fork")
+def test_forked_processes_draw_different_nonces():
     code = """
         import os, pyarrow as pa, sealcomb
         column = pa.array([b"value"] * 50_000)
@@ -66,10 +66,10 @@ def test_a_forked_process_works_and_chooses_other_nonces():
     assert run(code) == "8"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="requires fork")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_signal_handler_may_fork_during_a_call(threads):
-    """Parent and child both finish the call, and choose other nonces for the rows that were left."""
+    """Parent and child finish the call, with different nonces for the remaining rows."""
     code = f"""
         import os, signal, numpy as np, pyarrow as pa, sealcomb
         rows = 3_000_000
@@ -99,7 +99,7 @@ def test_a_signal_handler_may_fork_during_a_call(threads):
     assert run(code, timeout=60) == "True 0"
 
 
-def test_other_threads_of_python_run_meanwhile():
+def test_other_python_threads_run_during_a_call():
     code = textwrap.dedent(HUGE) + textwrap.dedent("""
         import threading, time
         ticks = []
@@ -121,7 +121,7 @@ def test_other_threads_of_python_run_meanwhile():
     assert float(run(code)) < 0.5
 
 
-def test_several_threads_of_python_may_seal_at_once():
+def test_python_threads_can_seal_concurrently():
     import pyarrow as pa  # noqa: PLC0415
 
     import sealcomb  # noqa: PLC0415
@@ -160,11 +160,11 @@ PEAK = """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is Linux's to tell")
-def test_a_call_takes_its_output_and_64_mb():
+def test_a_call_allocates_its_output_and_at_most_64_mb():
     assert all(int(more) < 64_000_000 for more in run(PEAK).split())
 
 
-def test_a_program_without_cryptography_and_pyarrow_works():
+def test_works_without_cryptography_and_pyarrow():
     code = """
         import sys
         for missing in ("cryptography", "pyarrow", "numpy", "polars"):

@@ -1,4 +1,4 @@
-"""Columns: every Arrow type that holds bytes, whole, sliced and in chunks, and what must not open."""
+"""Columns of every Arrow type of bytes and text: whole, sliced, chunked; and values that must not open."""
 
 import itertools
 import pickle
@@ -29,7 +29,7 @@ VALUES = [b"", b"a", None, b"value", b"a longer value that no view holds inline"
 
 
 def column_of(type_, values=VALUES):
-    """Values of a type; one of a fixed width has them filled up or cut."""
+    """Returns values as a type. Values of a fixed-width type are padded or truncated."""
     if pa.types.is_fixed_size_binary(type_):
         values = [value if value is None else value.ljust(5, b".")[:5] for value in values]
     if type_ in TEXT_TYPES:
@@ -43,7 +43,7 @@ def as_bytes(array):
 
 @each_policy
 @each_type
-def test_each_type_comes_back(type_, policy):
+def test_each_type_round_trips(type_, policy):
     column = column_of(type_)
     sealed = seal_column(column, KEYSETS[policy], context=b"context")
     assert sealed.type == (pa.large_binary() if "large" in str(type_) else pa.binary())
@@ -91,14 +91,14 @@ def test_empty_and_all_null(type_, policy, values):
     assert open_column(sealed, KEYSETS[policy]).to_pylist() == as_bytes(column)
 
 
-def test_no_chunks_at_all():
+def test_a_column_without_chunks():
     sealed = seal_column(pa.chunked_array([], pa.utf8()), RANDOM)
     assert sealed.type == pa.binary()
     assert sealed.num_chunks == 0
     assert open_column(sealed, RANDOM, as_type="utf8").type == pa.utf8()
 
 
-def test_nulls_without_a_type():
+def test_the_null_type():
     sealed = seal_column(pa.nulls(3), RANDOM)
     assert sealed.type == pa.binary()
     assert sealed.null_count == 3
@@ -106,7 +106,7 @@ def test_nulls_without_a_type():
     assert seal_column(pa.nulls(0), RANDOM).to_pylist() == []
 
 
-def test_what_hides_under_a_null_is_not_sealed():
+def test_bytes_under_a_null_are_not_sealed():
     values = pa.array([b"seen", b"hidden", b"seen"])
     validity = pa.array([True, False, True]).buffers()[1]
     column = pa.Array.from_buffers(pa.binary(), 3, [validity, *values.buffers()[1:]])
@@ -124,7 +124,7 @@ def test_any_values(policy, values, context):
 
 
 def many(rows, seed=1, longest=200):
-    """A column of random values, with nulls."""
+    """Returns a column of random values with nulls."""
     random = np.random.default_rng(seed)
     lengths = random.integers(0, longest, rows)
     data = random.bytes(int(lengths.sum()))
@@ -145,7 +145,7 @@ def test_a_long_column(policy):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 16, None])
-def test_threads_change_nothing(threads):
+def test_results_do_not_depend_on_threads(threads):
     keyset = KEYSETS["deterministic"]
     sealed = seal_column(LONG, keyset, threads=1)
     chunked = pa.chunked_array([LONG.slice(0, 20_000), LONG.slice(20_000, 1), LONG.slice(20_001)])
@@ -166,7 +166,7 @@ def test_which_policies_show_equal_values(policy):
         assert len({value[5:17] for value in sealed}) == 1000
 
 
-def test_nonces_do_not_come_again_in_later_calls():
+def test_later_calls_draw_different_nonces():
     column = pa.array([b""] * 3000)
     nonces = {value[5:17] for _ in range(20) for value in seal_column(column, RANDOM).to_pylist()}
     assert len(nonces) == 60_000
@@ -183,7 +183,7 @@ ROW_IDS = [
 
 
 @pytest.mark.parametrize("row_ids", ROW_IDS, ids=lambda ids: str(ids.type))
-def test_row_ids_tie_a_value_to_its_row(row_ids):
+def test_row_ids_bind_values_to_rows(row_ids):
     column = column_of(pa.binary())
     sealed = seal_column(column, RANDOM, context=b"c", row_ids=row_ids)
     assert open_column(sealed, RANDOM, context=b"c", row_ids=row_ids) == column
@@ -203,7 +203,7 @@ def test_row_ids_tie_a_value_to_its_row(row_ids):
     assert again.combine_chunks() == seal_column(column, KEYSETS["deterministic"], row_ids=row_ids)
 
 
-def test_integer_ids_of_any_width_are_the_same():
+def test_integer_ids_of_any_width_are_equal():
     column = pa.array([b"a", b"b", b"c"])
     results = [
         seal_column(column, KEYSETS["deterministic"], row_ids=pa.array([0, 1, 127], type_))
@@ -221,7 +221,7 @@ def test_integer_ids_of_any_width_are_the_same():
     assert all(result == results[0] for result in results)
 
 
-def test_context_and_row_ids_do_not_run_into_each_other():
+def test_context_and_row_ids_are_separated():
     column = pa.array([b"value"])
     sealed = seal_column(column, RANDOM, context=b"ab", row_ids=pa.array([b"c"]))
     for context, row_id in ((b"a", b"bc"), (b"abc", b""), (b"", b"abc")):
@@ -238,12 +238,12 @@ def test_context_and_row_ids_do_not_run_into_each_other():
         (list(range(8)), TypeError, "takes an Arrow array .* not <class 'list'>"),
     ],
 )
-def test_row_ids_that_are_not_usable(row_ids, error, text):
+def test_invalid_row_ids(row_ids, error, text):
     with pytest.raises(error, match=text):
         seal_column(column_of(pa.binary()), RANDOM, row_ids=row_ids)
 
 
-def test_each_library_gets_its_own_back():
+def test_results_belong_to_the_library_of_the_input():
     values = [b"one", None, b"three"]
     assert isinstance(seal_column(pa.array(values), RANDOM), pa.Array)
     assert isinstance(seal_column(pa.chunked_array([values]), RANDOM), pa.ChunkedArray)
@@ -259,7 +259,7 @@ def test_each_library_gets_its_own_back():
 
 
 class Foreign:
-    """An array of a library that we have never heard of."""
+    """An array of an unknown library."""
 
     def __init__(self, array):
         self.array = array
@@ -269,7 +269,7 @@ class Foreign:
 
 
 class ForeignStream:
-    """A stream of arrays of such a library."""
+    """A stream of arrays of an unknown library."""
 
     def __init__(self, array):
         self.array = array
@@ -301,7 +301,7 @@ def test_text_comes_back_as_text(type_):
     opened.validate(full=True)
 
 
-def test_text_that_is_none_is_named():
+def test_invalid_utf8_is_reported_by_row():
     column = pa.chunked_array([[b"text"], [b"text", None, b"\xc3", b"\xa9"]])
     sealed = seal_column(column, RANDOM)
     with pytest.raises(
@@ -309,12 +309,12 @@ def test_text_that_is_none_is_named():
     ) as caught:
         open_column(sealed, RANDOM, as_type="utf8")
     assert "\\xc3" not in str(caught.value)
-    # Together the two would be a letter.
+    # Concatenated, the two values would be a valid letter.
     assert open_column(sealed, RANDOM) == column
 
 
 def flip(sealed, row, byte=-1):
-    """The column with a bit of one value flipped."""
+    """Returns the column with one bit of a value flipped."""
     values = sealed.to_pylist()
     changed = bytearray(values[row])
     changed[byte] ^= 1
@@ -323,7 +323,7 @@ def flip(sealed, row, byte=-1):
 
 
 @each_policy
-def test_a_forged_row_is_named(policy):
+def test_a_forged_row_is_reported(policy):
     sealed = seal_column(LONG, KEYSETS[policy])
     row = LONG.to_pylist().index(LONG.to_pylist()[40_000])
     bad = flip(flip(sealed, row), 50_001 if LONG[50_001].is_valid else 50_002)
@@ -355,7 +355,7 @@ def test_forged_rows_become_null_and_are_counted(policy):
         assert opened.to_pylist() == expected
         opened.validate(full=True)
         assert open_column(bad, keyset, forged="null", threads=threads) == opened
-    # Nothing of a forged value is beneath its null.
+    # No plaintext of a forged value is under its null.
     offsets = np.frombuffer(opened.buffers()[1], np.int32)
     data = opened.buffers()[2].to_pybytes()
     assert all(not any(data[offsets[row] : offsets[row + 1]]) for row in rows)
@@ -394,12 +394,12 @@ def test_cut_values_do_not_open(policy):
     ] == len(sealed)
 
 
-def test_a_column_that_was_never_sealed_says_so():
+def test_an_unsealed_column_is_reported():
     with pytest.raises(sealcomb.NotSealed, match="check the column with inspect_column"):
         open_column(pa.array([b"a plain value that is long enough to be sealed"]), RANDOM)
 
 
-def test_an_unknown_key_is_named():
+def test_an_unknown_key_is_reported():
     sealed = seal_column(pa.array([b"value"]), RANDOM)
     keyset = Keyset.from_keys({1: bytes(32), 2: bytes(32)}, 1)
     with pytest.raises(
@@ -440,7 +440,7 @@ def test_columns_of_other_types_are_refused(column, text, function):
 
 
 @pytest.mark.parametrize("type_", TEXT_TYPES, ids=str)
-def test_text_holds_no_sealed_values(type_):
+def test_text_columns_cannot_be_opened(type_):
     with pytest.raises(TypeError, match="takes a sealed column, which is binary, not text: seal it first"):
         open_column(pa.array(["text"], type_), RANDOM)
 
@@ -454,13 +454,13 @@ def test_text_holds_no_sealed_values(type_):
         ({"context": "text"}, TypeError, "Did you mean to pass a bytestring"),
     ],
 )
-def test_options_that_are_not_usable(options, error, text):
+def test_invalid_options(options, error, text):
     with pytest.raises(error, match=text):
         open_column(pa.array([], pa.binary()), RANDOM, **options)
 
 
-def test_a_view_into_one_buffer_may_become_larger_than_32_bits_can_tell():
-    """Views show the same bytes again and again, so that a small column becomes one of over 2 GiB."""
+def test_views_can_expand_beyond_32_bit_offsets():
+    """Views repeat the same bytes, so a small column becomes one of more than 2 GiB."""
     value = bytes(1 << 20)
     column = pa.array([value], pa.binary_view())
     views = np.tile(np.frombuffer(column.buffers()[1], np.uint8)[:16], 2060)
@@ -477,7 +477,7 @@ MIXED = '{"primaryKeyId": %d, "key": [%s]}'
 
 
 def mixed(primary):
-    """One keyset with the keys of all policies."""
+    """Returns a keyset with keys of all policies."""
     keys = [keyset.secret_tink_json() for keyset in KEYSETS.values()]
     return Keyset.from_tink_json(
         MIXED % (primary, ",".join(text[text.index("[") + 1 : text.rindex("]")] for text in keys))
@@ -485,7 +485,7 @@ def mixed(primary):
 
 
 @pytest.mark.parametrize("primary", [11, 12, 13])
-def test_a_keyset_with_all_kinds_of_keys_opens_what_any_has_sealed(primary):
+def test_a_mixed_keyset_opens_values_of_every_policy(primary):
     parts = [seal_column(LONG.slice(0, 700), keyset) for keyset in KEYSETS.values()]
     values = [value for row in zip(*(part.to_pylist() for part in parts), strict=True) for value in row]
     column = pa.array(values, pa.binary())
@@ -515,7 +515,7 @@ def test_resealing_moves_a_column_to_the_primary_key(policy):
     assert open_column(moved, new, context=b"d") == LONG
 
 
-def test_resealing_ties_values_to_rows():
+def test_resealing_binds_values_to_rows():
     ids = pa.array(range(8))
     column = column_of(pa.binary())
     sealed = seal_column(column, RANDOM, context=b"c")
@@ -526,7 +526,7 @@ def test_resealing_ties_values_to_rows():
 
 
 @each_policy
-def test_resealing_does_not_make_forged_rows_genuine(policy):
+def test_resealing_does_not_authenticate_forged_rows(policy):
     keyset = KEYSETS[policy]
     sealed = flip(seal_column(pa.array([b"one", b"two", None, b"four"]), keyset), 1)
     with pytest.raises(sealcomb.ForgedRow) as caught:
@@ -551,13 +551,13 @@ def test_inspecting():
         sealcomb.inspect_column([b"a"])
 
 
-def test_a_key_of_gcm_seals_so_many_values_and_no_more():
-    """An array of a fixed width of 0 takes no memory, however long it is, and its result is never made."""
+def test_gcm_keys_have_a_limit():
+    """A long array of zero-width values takes no memory, and is refused before its result is allocated."""
     keyset = Keyset.generate("gcm")
     rows = 1 << 32
     column = pa.Array.from_buffers(pa.binary(0), rows, [None, pa.py_buffer(b"")])
     seal_column(pa.array([b"value"]), keyset)
-    # The same key is the same key, whatever keyset it is in.
+    # A key has one count across keysets.
     again = Keyset.from_tink_json(keyset.secret_tink_json())
     with pytest.raises(sealcomb.LimitReached, match=r"has sealed 1 values .* rotate the key"):
         seal_column(column, again)
@@ -577,7 +577,7 @@ def test_a_key_of_gcm_seals_so_many_values_and_no_more():
     ],
     ids=repr,
 )
-def test_exceptions_survive_a_process(error):
+def test_exceptions_can_be_pickled(error):
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error)

@@ -1,4 +1,4 @@
-"""The command ``sealcomb-columns``: formats, refusals, and outputs that are whole or not there."""
+"""The command ``sealcomb-columns``: formats, errors, and atomic output."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BOTH = ("--column", "ssn", "--column", "note")
 
 @pytest.fixture(scope="module")
 def keysets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of keysets: one, the same rotated, one of another policy, and one that is strange to the rest."""
+    """Files of keysets: one, its rotation, one of another policy, and one with unrelated keys."""
     folder = tmp_path_factory.mktemp("keysets")
     first = Keyset.generate("random")
     for name, keyset in {
         "keys": first,
         "rotated": first.rotated(),
         "deterministic": Keyset.generate("deterministic"),
-        "strange": Keyset.generate("random"),
+        "unrelated": Keyset.generate("random"),
     }.items():
         file = folder / f"{name}.json"
         file.touch(mode=0o600)
@@ -70,7 +70,7 @@ def work(tmp_path: Path, people: pa.Table) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str]:
-    """The exit status of the command, and all that it printed."""
+    """Runs the command, and returns its exit status and everything that it printed."""
     try:
         status = columns.main([str(argument) for argument in arguments])
     except SystemExit as end:
@@ -99,7 +99,7 @@ def leftovers(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_sealed_opens_as_it_was(
+def test_sealed_values_round_trip(
     form: str, work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source, sealed, opened = (work / f"{name}.{form}" for name in ("people", "sealed", "opened"))
@@ -118,7 +118,7 @@ def test_what_is_sealed_opens_as_it_was(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_formats_may_change_on_the_way(
+def test_formats_can_be_converted(
     form: str, work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = ("--keyset", keysets / "deterministic.json")
@@ -129,7 +129,7 @@ def test_formats_may_change_on_the_way(
         assert load(opened)[name].to_pylist() == people[name].to_pylist()
 
 
-def test_the_library_opens_what_the_command_sealed(
+def test_the_library_opens_files_sealed_by_the_command(
     work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys, sealed = keysets / "keys.json", work / "sealed.parquet"
@@ -149,7 +149,7 @@ def test_the_default_context_is_the_name_of_the_column(
     assert opened[1].as_py() == people["note"][1].as_py().encode()
 
 
-def test_row_groups_and_compression_stay(
+def test_row_groups_and_compression_are_preserved(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sealed, opened = work / "sealed.parquet", work / "opened.parquet"
@@ -171,9 +171,7 @@ def test_row_groups_and_compression_stay(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_empty_table_passes(
-    form: str, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_table(form: str, work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, sealed, opened = (work / f"{name}.{form}" for name in ("empty", "sealed", "opened"))
     empty = pa.table({"ssn": pa.array([], pa.string()), "n": pa.array([], pa.int8())})
     if form == "parquet":
@@ -203,7 +201,7 @@ def test_an_empty_table_passes(
     ],
     ids=str,
 )
-def test_a_column_comes_back_as_its_type(
+def test_an_opened_column_has_its_original_type(
     kind: pa.DataType, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = pa.table({"x": pa.array([b"abcd", None, b"efgh"]).cast(kind)})
@@ -215,7 +213,7 @@ def test_a_column_comes_back_as_its_type(
     assert load(tmp_path / "out.arrow").equals(table)
 
 
-def test_a_column_of_categories_is_sealed_as_its_values(
+def test_a_dictionary_column_is_sealed_by_value(
     work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     how = ("--keyset", keysets / "keys.json", "--column", "kind")
@@ -240,7 +238,7 @@ CSV_TEXTS = {
 
 
 @pytest.mark.parametrize("text", CSV_TEXTS.values(), ids=CSV_TEXTS)
-def test_text_in_csv_stays_as_it_is_written(
+def test_csv_text_is_preserved(
     text: str, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.csv").write_bytes(text.encode())
@@ -250,13 +248,13 @@ def test_text_in_csv_stays_as_it_is_written(
     assert (tmp_path / "out.csv").read_bytes() == text.encode()
 
 
-def test_csv_of_any_bytes_and_sizes_comes_back(
+def test_csv_with_any_bytes_and_sizes_round_trips(
     tmp_path: Path,
     keysets: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Blocks end in the middle of cells, quotes and line ends."""
+    """Blocks end within cells, quotes and line endings."""
     rows = [
         (b"\xe9t\xe9", b'"a,""b"""', b"x" * (row % 40), b'"\r\n"' if row % 3 else b"") for row in range(300)
     ]
@@ -276,7 +274,7 @@ def whole_header(_file: BinaryIO) -> _csv.Header:
 
 
 @pytest.mark.parametrize("text", ["a,ssn\n1\n", "a,ssn\n1,2,3\n", 'a,ssn\n1,"x"y\n', 'a,ssn\n1,"x\n', ""])
-def test_what_is_not_csv_is_refused_by_row(
+def test_invalid_csv_is_reported_by_row(
     text: str, tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.csv").write_text(text)
@@ -327,7 +325,7 @@ def test_inspect_shows_what_is_sealed_and_under_which_keys(
         == 0
     )
     key = Keyset.from_tink_json((keysets / "keys.json").read_text()).primary
-    for keyset, note in (("keys", " (primary)"), ("rotated", ""), ("strange", " (unknown)")):
+    for keyset, note in (("keys", " (primary)"), ("rotated", ""), ("unrelated", " (unknown)")):
         status, shown = run(capsys, "inspect", sealed, "--keyset", keysets / f"{keyset}.json")
         assert status == 0
         lines = {line.split()[0]: line.split()[2:] for line in shown.splitlines()}
@@ -338,7 +336,7 @@ def test_inspect_shows_what_is_sealed_and_under_which_keys(
 
 
 @pytest.mark.parametrize("form", ["csv", "arrow"])
-def test_inspect_shows_columns_of_one_name_apart(
+def test_inspect_distinguishes_columns_of_the_same_name(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / f"in.{form}"
@@ -353,10 +351,10 @@ def test_inspect_shows_columns_of_one_name_apart(
     assert [line.split()[2] for line in shown.splitlines()[1:]] == ["1", "2"]
 
 
-# ---- what does not open
+# ---- values that do not open
 
 
-def test_a_forged_value_is_named_by_file_group_column_and_row(
+def test_a_forged_value_is_reported_by_file_group_column_and_row(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     how = ("--keyset", keysets / "keys.json", *BOTH)
@@ -404,18 +402,18 @@ def test_another_context_row_or_column_does_not_open(
     assert not opened.exists()
 
 
-def test_a_keyset_without_the_key_is_said_to_be_so(
-    work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_key_is_reported(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sealed = work / "sealed.csv"
     assert run(capsys, "seal", work / "people.csv", sealed, "--keyset", keysets / "keys.json", *BOTH)[0] == 0
-    status, shown = run(capsys, "open", sealed, work / "out.csv", "--keyset", keysets / "strange.json", *BOTH)
+    status, shown = run(
+        capsys, "open", sealed, work / "out.csv", "--keyset", keysets / "unrelated.json", *BOTH
+    )
     assert status == BAD_INPUT
     assert str(Keyset.from_tink_json((keysets / "keys.json").read_text()).primary) in shown
     assert f"{sealed}: column 'ssn', row 1: " in shown
 
 
-def test_csv_that_is_not_base64_is_named_by_row(
+def test_csv_that_is_not_base64_is_reported_by_row(
     tmp_path: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.csv").write_text("ssn\n\n%%%\n")
@@ -434,7 +432,7 @@ def test_csv_that_is_not_base64_is_named_by_row(
     assert "column 'ssn', row 1: not base64" in shown
 
 
-# ---- bad input
+# ---- invalid input
 
 
 @pytest.mark.parametrize("form", ["parquet", "arrow", "arrows"])
@@ -452,7 +450,7 @@ def test_a_file_cut_short_leaves_nothing(
         assert leftovers(work) == []
 
 
-def test_a_damaged_row_group_is_named_with_its_column(
+def test_a_damaged_row_group_is_reported_with_its_column(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, out = work / "people.parquet", work / "out.parquet"
@@ -467,7 +465,7 @@ def test_a_damaged_row_group_is_named_with_its_column(
     assert not out.exists()
 
 
-def test_a_flipped_byte_in_what_the_command_wrote_is_found(
+def test_a_flipped_byte_in_an_output_is_detected(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sealed, out = work / "sealed.parquet", work / "out.parquet"
@@ -502,7 +500,7 @@ def test_columns_that_cannot_be_sealed_are_refused(
     assert (status, "already sealed" in shown) == (BAD_INPUT, True)
 
 
-def test_a_keyset_that_is_none_is_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_keyset_is_refused(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = work / "keys.json"
     keys.touch(mode=0o600)
     for text in ("", "{}", "not json", json.dumps({"primaryKeyId": 1, "key": []})):
@@ -529,7 +527,7 @@ def test_the_command_line_is_checked(work: Path, keysets: Path, capsys: pytest.C
 # ---- files
 
 
-def test_an_output_that_is_there_is_replaced_only_by_force(
+def test_an_existing_output_is_replaced_only_with_force(
     work: Path, keysets: Path, people: pa.Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, how = work / "people.parquet", ("--keyset", keysets / "keys.json", *BOTH)
@@ -546,7 +544,7 @@ def test_an_output_that_is_there_is_replaced_only_by_force(
     assert run(capsys, "seal", path, work / "folder.parquet", *how, "--force")[0] == BAD_FILE
 
 
-def test_a_link_stays_a_link(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_symbolic_link_is_preserved(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (work / "real").mkdir()
     link = work / "out.parquet"
     link.symlink_to(work / "real" / "out.parquet")
@@ -617,10 +615,10 @@ def test_what_is_opened_is_for_its_owner_alone_whatever_it_replaces(
         assert (work / "other.parquet").read_text() == "of others"
 
 
-def test_what_was_sealed_is_for_nobody_who_could_not_read_it_before(
+def test_sealed_files_are_no_more_accessible_than_their_input(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The columns that are not sealed are in it as they were."""
+    """A sealed file contains the other columns in plaintext."""
     how = ("--keyset", keysets / "keys.json", *BOTH)
     source, sealed = work / "people.parquet", work / "sealed.parquet"
     source.chmod(0o600)
@@ -638,14 +636,14 @@ def test_what_was_sealed_is_for_nobody_who_could_not_read_it_before(
 
 
 @pytest.mark.parametrize("unnamed", [True, False])
-def test_the_output_is_for_its_owner_alone_while_it_is_written(
+def test_only_the_owner_can_access_the_output_during_writing(
     unnamed: bool,
     work: Path,
     keysets: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also where the file system has no files without a name."""
+    """This includes file systems without unnamed files."""
     if not unnamed:
         monkeypatch.setattr(_files, "unnamed_file", lambda _: None)
     modes = []
@@ -666,7 +664,7 @@ def test_the_output_is_for_its_owner_alone_while_it_is_written(
     assert leftovers(work) == []
 
 
-def test_a_keyset_that_others_may_read_is_warned_of(
+def test_a_keyset_accessible_to_others_causes_a_warning(
     work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = work / "keys.json"
@@ -676,7 +674,7 @@ def test_a_keyset_that_others_may_read_is_warned_of(
     assert (status, "chmod 600" in shown) == (0, True)
 
 
-def test_files_that_are_not_there(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_files(work: Path, keysets: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = ("--keyset", keysets / "keys.json")
     for form in FORMATS:
         status, shown = run(capsys, "seal", work / f"absent.{form}", work / "out.parquet", *keys, *BOTH)
@@ -690,7 +688,7 @@ def test_files_that_are_not_there(work: Path, keysets: Path, capsys: pytest.Capt
     assert (status, "No such file" in shown) == (BAD_FILE, True)
 
 
-# ---- in a process of its own
+# ---- in a separate process
 
 COMMAND = (sys.executable, "-m", "sealcomb.columns")
 
@@ -701,7 +699,7 @@ def seal_command(work: Path, keysets: Path, out: Path, *before: str) -> list[str
 
 
 def without_privileges() -> tuple[str, ...]:
-    """Root may read everything, unless it gives its capabilities away."""
+    """Root can read everything unless it drops its capabilities."""
     return ("setpriv", "--bounding-set=-all", "--inh-caps=-all", *COMMAND) if os.geteuid() == 0 else COMMAND
 
 
@@ -744,7 +742,7 @@ def test_a_full_disk_leaves_nothing(form: str, work: Path, keysets: Path) -> Non
     ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_leaves_nothing(sent: signal.Signals, status: int, work: Path, keysets: Path) -> None:
-    """The signal comes in the middle: with the sixth piece of a column."""
+    """The signal arrives while a column is processed, at its seventh piece."""
     script = f"""
 import itertools, os, sys
 from sealcomb import columns
@@ -765,9 +763,9 @@ sys.exit(columns.main())
     assert leftovers(work) == []
 
 
-def test_a_process_that_is_killed_leaves_nothing(work: Path, keysets: Path) -> None:
+def test_a_killed_process_leaves_nothing(work: Path, keysets: Path) -> None:
     if _files.unnamed_file(work) is None:
-        pytest.skip("this file system has no files without a name")
+        pytest.skip("this file system does not support unnamed files")
     script = """
 import itertools, os, signal, sys
 from sealcomb import columns
@@ -786,7 +784,7 @@ sys.exit(columns.main())
     assert leftovers(work) == []
 
 
-def test_the_keyset_may_come_from_standard_input(work: Path, keysets: Path) -> None:
+def test_a_keyset_from_standard_input(work: Path, keysets: Path) -> None:
     out = work / "out.parquet"
     command = [*COMMAND, "seal", str(work / "people.parquet"), str(out), "--keyset", "-", *BOTH]
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""Keysets and key providers: what they take, what they refuse, and what they never show."""
+"""Keysets and key providers: what they accept, refuse, and never show."""
 
 import base64
 import copy
@@ -17,7 +17,7 @@ TYPES = {"random": "AesGcmSivKey", "gcm": "AesGcmKey", "deterministic": "AesSivK
 
 
 def tink_key(key_id, key=bytes(range(32)), kind="AesGcmSivKey", status="ENABLED", prefix="TINK", version=0):
-    """A key as it stands in a Tink keyset."""
+    """Returns a key of a Tink keyset."""
     field = 2 if kind == "AesSivKey" else 3
     proto = (bytes([8, version]) if version else b"") + bytes([field << 3 | 2, len(key)]) + key
     data = {
@@ -48,7 +48,7 @@ def test_the_default_policy_is_random():
 
 
 @pytest.mark.parametrize("policy", TYPES)
-def test_a_keyset_comes_back_from_its_json(policy):
+def test_a_keyset_round_trips_through_json(policy):
     keyset = Keyset.generate(policy).rotated().rotated()
     again = Keyset.from_tink_json(keyset.secret_tink_json())
     assert (again.primary, again.key_ids, again.policy) == (keyset.primary, keyset.key_ids, policy)
@@ -57,7 +57,7 @@ def test_a_keyset_comes_back_from_its_json(policy):
     assert sealcomb.open_column(sealcomb.seal_column(column, keyset), again) == column
 
 
-def test_keys_by_their_ids():
+def test_keysets_from_raw_keys():
     keyset = Keyset.from_keys(
         {7: bytes(32), 4294967295: bytes(range(16)), 0: bytearray(32)}, primary=7, policy="gcm"
     )
@@ -121,7 +121,10 @@ REFUSED = {
     "raw": (tink_json(1, tink_key(1, prefix="RAW")), "output prefix RAW.*make a key with the prefix TINK"),
     "legacy": (tink_json(1, tink_key(1, prefix="LEGACY")), "output prefix LEGACY"),
     "crunchy": (tink_json(1, tink_key(1, prefix="CRUNCHY")), "key 1 has the output prefix CRUNCHY"),
-    "another version": (tink_json(1, tink_key(1, version=1)), "version 1 of AesGcmSivKey; only version 0 is supported"),
+    "another version": (
+        tink_json(1, tink_key(1, version=1)),
+        "version 1 of AesGcmSivKey; only version 0 is supported",
+    ),
     "encrypted": (
         json.dumps({"encryptedKeyset": "AAAA"}),
         "the keyset is encrypted; use keys_from_wrapped",
@@ -130,7 +133,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_keyset_that_is_not_usable_says_what_to_do(name):
+def test_invalid_keysets_are_explained(name):
     text, message = REFUSED[name]
     with pytest.raises(KeysetError, match=message) as caught:
         Keyset.from_tink_json(text)
@@ -156,7 +159,7 @@ def test_a_key_in_the_wrong_place_is_not_shown(place):
 
 
 @pytest.mark.parametrize("text", [b"", b"\xff", b"no keyset"])
-def test_bytes_that_are_no_keyset_are_refused(text):
+def test_invalid_serialized_keysets_are_refused(text):
     with pytest.raises(KeysetError):
         Keyset.from_tink_binary(text)
 
@@ -174,7 +177,7 @@ def test_bytes_that_are_no_keyset_are_refused(text):
         ({1 << 32: bytes(32)}, 1, "random", OverflowError, "."),
     ],
 )
-def test_keys_that_are_not_usable_say_what_to_do(keys, primary, policy, error, message):
+def test_invalid_keys_are_explained(keys, primary, policy, error, message):
     with pytest.raises(error, match=message):
         Keyset.from_keys(keys, primary, policy)
 
@@ -191,7 +194,7 @@ def test_a_disabled_key_opens_nothing():
 
 
 def shown(*objects):
-    """Everything that people and logs get to see of objects."""
+    """Returns everything that users and logs can see of objects."""
     texts = [repr(each) + str(each) for each in objects]
     texts += [
         "".join(traceback.format_exception(each)) for each in objects if isinstance(each, BaseException)
@@ -204,7 +207,7 @@ SECRET = bytes(range(0x61, 0x61 + 26)) + b"ABCDEF"
 
 
 def forms(secret):
-    """A secret as it would be recognized."""
+    """Returns recognizable forms of a secret."""
     return [
         secret.hex(),
         repr(secret),
@@ -270,7 +273,7 @@ def keyset():
 
 
 def is_same(found, keyset):
-    """Whether two keysets seal alike."""
+    """Returns whether two keysets seal identically."""
     column = pa.array([b"value"])
     return sealcomb.seal_column(column, found) == sealcomb.seal_column(column, keyset)
 
@@ -297,14 +300,14 @@ def test_keys_from_a_folder(keyset, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "../ids", "/etc/ids", "a/b", ".hidden", "a\0b", "-x", "a\n"])
-def test_a_name_that_leads_out_of_the_folder_is_refused(name, tmp_path):
+def test_names_outside_the_folder_are_refused(name, tmp_path):
     for provider in (sealcomb.keys_from_file(tmp_path), sealcomb.keys_from_env()):
         with pytest.raises(KeysetError, match="invalid keyset name"):
             provider(name)
 
 
 def unwrap(wrapped):
-    """Stands for a KMS."""
+    """Simulates a KMS."""
     return bytes(byte ^ 0x55 for byte in wrapped)
 
 
@@ -314,7 +317,7 @@ def wrapped_json(keyset):
 
 
 def tink_binary(keyset):
-    """A keyset as Tink serializes it."""
+    """Returns a keyset serialized by Tink."""
     from google.protobuf import json_format  # noqa: PLC0415
     from tink.proto import tink_pb2  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""However the bytes of an argument lie in memory, and whatever another thread does to them meanwhile."""
+"""Arguments in any memory layout, and arguments that other threads change during the call."""
 
 import array
 import ctypes
@@ -26,11 +26,11 @@ each_cipher = pytest.mark.parametrize("cipher", CIPHERS.values(), ids=CIPHERS)
 
 
 class Subclass(np.ndarray):
-    """What libraries make of arrays."""
+    """A subclass of arrays, as libraries define it."""
 
 
 def spread(rows, steps, fill=0xA5):
-    """The rows as a view with gaps, or backwards, in a larger array."""
+    """Returns the rows as a view of a larger array, with gaps or reversed."""
     shape = [abs(step) * size + 3 for step, size in zip(steps, rows.shape, strict=True)]
     large = np.full(shape, fill, np.uint8)
     view = large[1:-2, 1:-2][tuple(slice(None, None, step) for step in steps)]
@@ -44,7 +44,7 @@ def read_only(rows):
     return rows
 
 
-# Arrays of two dimensions with the same rows as the one that they are made from.
+# Functions that return a two-dimensional array with the same rows in another layout.
 LAYOUTS = {
     "C order": np.ascontiguousarray,
     "Fortran order": np.asfortranarray,
@@ -81,7 +81,7 @@ def lists(arguments):
 
 
 @each_layout
-def test_the_layouts_have_the_rows_that_they_are_made_from(layout):
+def test_layouts_preserve_the_rows(layout):
     for rows in ARGUMENTS.values():
         np.testing.assert_array_equal(layout(rows), rows)
 
@@ -100,7 +100,7 @@ def test_an_array_in_any_layout_is_sealed_and_opened_as_a_list_of_its_rows(ciphe
 
 
 @each_layout
-def test_siv_takes_an_array_in_any_layout(layout):
+def test_siv_accepts_arrays_in_any_layout(layout):
     sealed = SIV.encrypt_many(layout(DATA), [b"string"])
     assert list(map(bytes, sealed)) == SIV.encrypt_many(lists(ARGUMENTS)["data"], [b"string"])
     np.testing.assert_array_equal(SIV.decrypt_many(layout(sealed), [b"string"]), DATA)
@@ -120,7 +120,7 @@ def test_arrays_of_few_bytes_in_any_layout(layout, shape):
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", ["C order", "Fortran order", "all backwards", "a part of a larger array"])
 def test_arrays_of_many_rounds_of_work(name, threads):
-    """They are copied in pieces, each to the rows that it belongs to."""
+    """Arrays are copied in rounds, together with the matching rows of other arguments."""
     cipher, rows = CIPHERS["AESGCM"], rows_of(1000, 5, 12_000)
     nonces = np.arange(12_000, dtype=">u8").view(np.uint8).reshape(-1, 8)
     sealed = cipher.encrypt_many(LAYOUTS[name](nonces), LAYOUTS[name](rows), threads=threads)
@@ -148,7 +148,7 @@ def test_one_row_for_all_messages_may_be_broadcast(cipher):
 
 
 @pytest.mark.parametrize("argument", ARGUMENTS)
-def test_nonces_that_are_equal_as_rows_are_refused_in_any_layout(argument):
+def test_repeated_nonces_are_refused_in_any_layout(argument):
     nonces = NONCES.copy()
     nonces[650] = nonces[20]
     for layout in LAYOUTS.values():
@@ -190,8 +190,8 @@ def test_other_arrays_are_refused(argument, other):
 
 
 @each_argument
-def test_the_rows_of_another_buffer_are_those_of_its_list(argument):
-    """A buffer of two dimensions has rows as an array has. It can't be the data, whose result is an array."""
+def test_two_dimensional_buffers_equal_lists_of_their_rows(argument):
+    """A two-dimensional buffer has one row per message. Only `data` cannot be one: arrays yield arrays."""
     for layout in LAYOUTS.values():
         other = {**ARGUMENTS, argument: memoryview(layout(ARGUMENTS[argument]))}
         if argument == "data":
@@ -219,7 +219,7 @@ def every_other(content):
     return spaced[::2], memoryview(spaced)[::2]
 
 
-# Objects with the buffer protocol that have the bytes that they are made from, in the order of their indices.
+# Functions that return an object with the buffer protocol whose items, in index order, are the given bytes.
 BUFFERS = {
     "bytes": bytes,
     "bytearray": bytearray,
@@ -270,7 +270,7 @@ def cmac(data):
     return mac.finalize()
 
 
-# Calls with one argument of 16 bytes, whose results show its bytes.
+# Calls with one argument of 16 bytes, whose results depend on all of its bytes.
 CALLS = {
     **{
         f"{name}.{call}": calls
@@ -309,7 +309,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("buffer", BUFFERS)
-def test_a_buffer_is_taken_as_its_bytes_in_order_or_refused(call, buffer):
+def test_buffers_are_read_in_logical_order_or_refused(call, buffer):
     def outcome(argument):
         try:
             return CALLS[call](argument)
@@ -319,7 +319,7 @@ def test_a_buffer_is_taken_as_its_bytes_in_order_or_refused(call, buffer):
     try:
         result = outcome(BUFFERS[buffer](CONTENT))
     except REFUSED:
-        # A flat array could be meant as a row for each message.
+        # A flat array is ambiguous: its items could be messages.
         flat = buffer == "numpy" and call.endswith(
             ("encrypt_many nonces", "encrypt_many one associated_data")
         )
@@ -336,7 +336,7 @@ INTO = {
 
 @pytest.mark.parametrize("name", INTO)
 @pytest.mark.parametrize("buffer", BUFFERS)
-def test_a_result_is_written_to_a_buffer_in_order_or_not_at_all(name, buffer):
+def test_results_are_written_in_logical_order_or_not_at_all(name, buffer):
     expected = bytearray(16 + (8 if name == "AESCCM" else 16))
     INTO[name](bytes(12), CONTENT, None, expected)
     content = bytes(len(expected))
@@ -359,7 +359,7 @@ def test_a_result_is_written_to_a_buffer_in_order_or_not_at_all(name, buffer):
 
 
 def run(code):
-    """Runs a program that could be killed by what it does."""
+    """Runs a program that might crash."""
     program = textwrap.dedent(code)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
@@ -368,18 +368,18 @@ def run(code):
     return done.stdout.strip()
 
 
-BESIDE = """
+CONCURRENTLY = """
     import threading, time
     import numpy as np, sealcomb
     cipher = sealcomb.AESGCM(bytes(16))
     rows = 60_000
-    def beside(change, call):
-        "Changes arrays again and again while they are used."
+    def concurrently(change, call):
+        "Changes arrays repeatedly while a call uses them."
         ended = threading.Event()
-        def again():
+        def repeat():
             while not ended.is_set():
                 change()
-        thread = threading.Thread(target=again)
+        thread = threading.Thread(target=repeat)
         thread.start()
         try:
             return call()
@@ -390,7 +390,7 @@ BESIDE = """
 
 
 def test_nonces_that_change_during_the_call_are_those_that_were_checked():
-    code = textwrap.dedent(BESIDE) + textwrap.dedent("""
+    code = textwrap.dedent(CONCURRENTLY) + textwrap.dedent("""
         good = np.zeros((rows, 12), np.uint8)
         good[:, :4] = np.arange(rows, dtype=">u4").view(np.uint8).reshape(-1, 4)
         nonces, data = good.copy(), np.zeros((rows, 64), np.uint8)
@@ -400,7 +400,7 @@ def test_nonces_that_change_during_the_call_are_those_that_were_checked():
         sealed = refused = 0
         while sealed < 10:
             try:
-                out = beside(change, lambda: cipher.encrypt_many(nonces, data, threads=2))
+                out = concurrently(change, lambda: cipher.encrypt_many(nonces, data, threads=2))
             except ValueError:
                 refused += 1
                 continue
@@ -411,8 +411,8 @@ def test_nonces_that_change_during_the_call_are_those_that_were_checked():
     assert run(code) == "ok"
 
 
-def test_data_that_changes_during_the_call_is_sealed_as_it_was_at_one_moment():
-    code = textwrap.dedent(BESIDE) + textwrap.dedent("""
+def test_data_that_changes_during_the_call_is_sealed_consistently():
+    code = textwrap.dedent(CONCURRENTLY) + textwrap.dedent("""
         nonces = np.arange(rows, dtype=">u8").view(np.uint8).reshape(-1, 8)
         for kind in (sealcomb.AESGCM, sealcomb.AESGCMSIV):
             cipher = kind(bytes(16))
@@ -425,12 +425,12 @@ def test_data_that_changes_during_the_call_is_sealed_as_it_was_at_one_moment():
                 aads[:] = 0
                 data[:] = 0
             for _ in range(5):
-                sealed = beside(change, lambda: cipher.encrypt_many(nonces, data, aads, threads=2))
+                sealed = concurrently(change, lambda: cipher.encrypt_many(nonces, data, aads, threads=2))
                 cipher.decrypt_many(nonces, sealed, aads)
                 def spoil():
                     sealed[:, -1] ^= 1
                     sealed[:, -1] ^= 1
-                opened = beside(spoil, lambda: cipher.decrypt_many(nonces, sealed, aads, forged="none"))
+                opened = concurrently(spoil, lambda: cipher.decrypt_many(nonces, sealed, aads, forged="none"))
                 assert all(each is None or set(each) <= {0, 7} for each in opened)
         print("ok")
     """)
@@ -446,9 +446,9 @@ def test_data_that_changes_during_the_call_is_sealed_as_it_was_at_one_moment():
     ],
     ids=["resize", "setstate"],
 )
-def test_an_array_whose_memory_is_freed_during_the_call_does_no_harm(argument, free):
-    """Its memory is large enough to be given back to the system, where reading it would be the end."""
-    code = textwrap.dedent(BESIDE) + textwrap.dedent(f"""
+def test_freeing_an_array_during_the_call_is_harmless(argument, free):
+    """The memory is large enough to be returned to the OS, so reading it would crash."""
+    code = textwrap.dedent(CONCURRENTLY) + textwrap.dedent(f"""
         class Arrays:
             pass
         for attempt in range(8):
@@ -476,8 +476,8 @@ def test_an_array_whose_memory_is_freed_during_the_call_does_no_harm(argument, f
     assert run(code) == "ok"
 
 
-def test_a_result_is_not_written_to_memory_that_was_freed():
-    code = textwrap.dedent(BESIDE) + textwrap.dedent("""
+def test_results_are_not_written_to_freed_memory():
+    code = textwrap.dedent(CONCURRENTLY) + textwrap.dedent("""
         data = bytes(64 << 20)
         for attempt in range(5):
             buffer = np.zeros(len(data) + 16, np.uint8)
@@ -496,8 +496,8 @@ def test_a_result_is_not_written_to_memory_that_was_freed():
     assert run(code) == "ok"
 
 
-def test_what_holds_its_memory_cannot_be_resized_during_the_call():
-    code = textwrap.dedent(BESIDE) + textwrap.dedent("""
+def test_a_bytearray_cannot_be_resized_during_the_call():
+    code = textwrap.dedent(CONCURRENTLY) + textwrap.dedent("""
         data, buffer = bytes(64 << 20), bytearray((64 << 20) + 16)
         seen = []
         def change():
@@ -508,16 +508,16 @@ def test_what_holds_its_memory_cannot_be_resized_during_the_call():
                 seen.append(1)
         while not seen:
             try:
-                beside(change, lambda: cipher.encrypt_into(bytes(12), data, None, buffer))
+                concurrently(change, lambda: cipher.encrypt_into(bytes(12), data, None, buffer))
             except ValueError:
-                pass  # It came between the two.
+                pass  # The buffer was resized before the call exported it.
         assert bytes(buffer) == cipher.encrypt(bytes(12), data, None)
         print("ok")
     """)
     assert run(code) == "ok"
 
 
-def test_an_array_that_no_memory_is_left_for_is_an_error():
+def test_arrays_that_exceed_memory_are_refused():
     """A row that is broadcast to billions takes no memory until it is copied."""
     one = np.zeros((1, 1), np.uint8)
     for shape in [(1 << 20, 1 << 40), (1, 1 << 50), (1 << 40, 1 << 22)]:

@@ -1,4 +1,4 @@
-"""`encrypt_many` and `decrypt_many`: what a loop gives, in one call."""
+"""`encrypt_many` and `decrypt_many` equal a loop of single calls."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def in_a_loop(cipher, nonces, data, aads):
 @each_cipher
 @given(messages=st.lists(st.tuples(st.binary(max_size=200), st.none() | st.binary(max_size=40)), max_size=40))
 @pytest.mark.parametrize("threads", [None, 1, 3])
-def test_many_messages_are_a_loop(cipher, threads, messages):
+def test_many_messages_equal_a_loop(cipher, threads, messages):
     data, aads = [message for message, _ in messages], [aad for _, aad in messages]
     nonces = nonces_for(len(data))
     sealed = cipher.encrypt_many(nonces, data, aads, threads=threads)
@@ -42,14 +42,14 @@ def test_many_messages_are_a_loop(cipher, threads, messages):
         st.tuples(st.binary(max_size=200), st.none() | st.lists(st.binary(max_size=9), max_size=3))
     )
 )
-def test_many_messages_of_siv_are_a_loop(messages):
+def test_many_messages_of_siv_equal_a_loop(messages):
     data, strings = [message for message, _ in messages], [each for _, each in messages]
     sealed = SIV.encrypt_many(data, strings)
     assert sealed == [SIV.encrypt(*each) for each in messages]
     assert SIV.decrypt_many(sealed, strings) == data
 
 
-def test_siv_takes_strings_for_all_messages():
+def test_siv_accepts_strings_for_all_messages():
     data = [b"one", b"two"]
     for strings in (None, [], [b"a"], [b"a", b"b"], [b"a", b"b", b"c"]):
         assert SIV.encrypt_many(data, strings) == [SIV.encrypt(message, strings) for message in data]
@@ -162,21 +162,21 @@ def test_empty_arrays(shape):
     np.testing.assert_array_equal(cipher.decrypt_many(nonces, sealed), data)
 
 
-def test_nonces_may_be_one_buffer():
+def test_nonces_can_be_one_flat_buffer():
     cipher, data = CIPHERS["AESGCM"], [b"one", b"two", b"three"]
     nonces = nonces_for(3)
     for together in (b"".join(nonces), bytearray(b"".join(nonces)), memoryview(b"".join(nonces))):
         assert cipher.encrypt_many(together, data) == cipher.encrypt_many(nonces, data)
 
 
-def test_nothing_makes_nothing():
+def test_empty_lists():
     for cipher in CIPHERS.values():
         assert cipher.encrypt_many([], []) == []
         assert cipher.decrypt_many([], [], []) == []
     assert SIV.encrypt_many([]) == []
 
 
-def test_any_buffer_is_a_message():
+def test_messages_can_be_any_buffer():
     cipher = CIPHERS["AESGCM"]
     data = [b"message", bytearray(b"message"), memoryview(b"message"), np.frombuffer(b"message", np.uint8)]
     nonces = tuple(nonces_for(4))
@@ -235,20 +235,20 @@ BAD_CALLS = {
 
 
 @pytest.mark.parametrize("name", BAD_CALLS)
-def test_bad_calls_say_what_is_wrong(name):
+def test_invalid_calls_are_explained(name):
     call, error, text = BAD_CALLS[name]
     with pytest.raises(error, match=text):
         call(CIPHERS["AESGCM"])
 
 
 class Liar(list):
-    """A list that claims to be longer than memory."""
+    """A list that reports a length that exceeds memory."""
 
     def __len__(self):
         return 1 << 60
 
 
-def test_a_list_that_claims_another_length_is_taken_for_what_it_has():
+def test_a_list_that_reports_a_wrong_length():
     cipher = CIPHERS["AESGCM"]
     assert cipher.encrypt_many(Liar(nonces_for(2)), Liar([b"one", b"two"])) == cipher.encrypt_many(
         nonces_for(2), [b"one", b"two"]

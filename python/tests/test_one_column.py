@@ -1,6 +1,6 @@
-"""Files with one column changed: whatever the types, all else is as it was, for every reader.
+"""Sealing one column of a file preserves everything else, for every type and every reader.
 
-The files are drawn anew for each commit; SEALCOMB_SEED repeats them.
+The files depend on SEALCOMB_SEED, which CI changes for each commit.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def real(draw: Draw) -> float:
     return draw.choice([0.0, -1.5, 0.25, 3.0e4])
 
 
-# Types that pyarrow makes, each with values. Parquet has those of FILES too; the others are Arrow's alone.
+# Types of pyarrow with values. Parquet supports those in FILES; the others exist only in Arrow.
 PARQUET_TYPES: dict[str, tuple[pa.DataType, Values]] = {
     "null": (pa.null(), lambda _: None),
     "bool": (pa.bool_(), lambda draw: draw.random() < 0.5),
@@ -169,7 +169,7 @@ def array_of(kind: pa.DataType, values: Values, draw: Draw, rows: int, nulls: fl
 
 
 def table_of(types: dict[str, tuple[pa.DataType, Values]], draw: Draw) -> pa.Table:
-    """Some columns in some order, one of which can be sealed at least: `target`."""
+    """Returns some columns in random order, including at least one that can be sealed: `target`."""
     names = draw.sample(sorted(types), min(len(types), draw.randint(6, 20)))
     rows, nulls = draw.choice([1, 7, 400, 3000]), draw.choice([0, 0.3, 0.9])
     named = {name: types[name] for name in names} | {"target": types[draw.choice(SEALABLE)]}
@@ -195,7 +195,7 @@ def keyset() -> Keyset:
 
 @pytest.fixture
 def change(tmp_path: Path, keyset: Keyset, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Runs the command on a file of the folder; returns what it said if it refused."""
+    """Returns a function that runs the command on a file in the folder, and returns its error message."""
     keys = tmp_path / "keys.json"
     keys.touch(mode=0o600)
     keys.write_text(keyset.secret_tink_json())
@@ -206,11 +206,11 @@ def change(tmp_path: Path, keyset: Keyset, capsys: pytest.CaptureFixture[str]) -
         status = columns.main(
             [verb, str(tmp_path / source), str(tmp_path / out), "--keyset", str(keys), "--force", *flags]
         )
-        said = capsys.readouterr().err
-        assert status == (1 if said else 0), said
-        if said:
+        error = capsys.readouterr().err
+        assert status == (1 if error else 0), error
+        if error:
             assert sorted(path.name for path in tmp_path.iterdir()) == before
-        return said
+        return error
 
     return run
 
@@ -233,7 +233,7 @@ def of_pandas(path: Path) -> dict[str, str]:
 def of_polars(path: Path) -> dict[str, str]:
     try:
         frame = pl.read_parquet(path)
-    except pl.exceptions.PanicException as error:  # of an INTERVAL, for one
+    except pl.exceptions.PanicException as error:  # for an INTERVAL, for example
         raise ValueError(path) from error
     return {name: repr((str(frame[name].dtype), frame[name].to_list())) for name in frame.columns}
 
@@ -256,7 +256,7 @@ def footer(path: Path) -> _parquet.Footer:
 
 
 def notes_of(path: Path) -> dict[bytes, object]:
-    """The notes of a file; Arrow's may be other bytes and mean the same."""
+    """Returns the notes of a file. Arrow schemas are parsed, because their serialization is ambiguous."""
     notes: dict[bytes, Any] = dict(footer(path).notes)
     if b"ARROW:schema" in notes:
         arrow = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(notes[b"ARROW:schema"])))
@@ -268,7 +268,7 @@ def notes_of(path: Path) -> dict[bytes, object]:
 
 
 def bodies(data: bytes, about: _parquet.Footer, leaf: int) -> list[bytes]:
-    """The pages of a column without their headers."""
+    """Returns the pages of a column without their headers."""
     found = []
     for group in range(len(about.groups)):
         at, end = _parquet.extent(about.chunk(group, leaf))
@@ -284,12 +284,12 @@ PLACES = {2, 5, 6, 7, 9, 10, 11, 14}
 
 
 def about_chunk(about: _parquet.Footer, group: int, leaf: int) -> dict[int, Any]:
-    """What the footer says of a chunk, but for places and sizes: of those each page's checksum is a part."""
+    """Returns the metadata of a chunk, except for offsets and sizes, which checksums of pages change."""
     return {key: value for key, value in about.chunk(group, leaf).items() if key not in PLACES - {2, 5}}
 
 
 def check_parquet(folder: Path, change: Callable[..., str], *names: str) -> None:
-    """Seals columns of in.parquet one after the other and opens them, and compares what all readers see."""
+    """Seals columns of in.parquet, opens them again, and compares the files for all readers."""
     source, sealed, opened = (folder / f"{name}.parquet" for name in ("in", "sealed", "opened"))
     names = names or ("target",)
     assert change("seal", "in.parquet", "sealed.parquet", *names) == ""
@@ -356,7 +356,7 @@ def test_parquet_of_pyarrow(seed: int, tmp_path: Path, change: Callable[..., str
 
 @pytest.mark.parametrize("name", SEALABLE)
 @pytest.mark.parametrize("store_schema", [True, False])
-def test_each_type_that_can_be_sealed_comes_back_to_parquet(
+def test_each_sealable_type_round_trips_through_parquet(
     name: str, store_schema: bool, tmp_path: Path, change: Callable[..., str]
 ) -> None:
     draw = Draw(SEED)
@@ -435,7 +435,7 @@ def test_parquet_of_polars(tmp_path: Path, change: Callable[..., str]) -> None:
 
 
 def annotated(path: Path, name: str, changes: dict[int, tuple[int, Any]]) -> None:
-    """Gives a column of a file another element of the schema."""
+    """Changes the schema element of a column in a file."""
     about = footer(path)
     (element,) = (element for element in about.elements if element[4][1] == name.encode())
     for key in (6, 10):
@@ -459,7 +459,7 @@ BYTES_ANNOTATIONS = {
 
 @pytest.mark.parametrize("other", [True, False])
 @pytest.mark.parametrize("changes", BYTES_ANNOTATIONS.values(), ids=BYTES_ANNOTATIONS)
-def test_annotations_of_bytes_stay(
+def test_annotations_of_bytes_are_preserved(
     changes: dict[int, tuple[int, Any]], other: bool, tmp_path: Path, change: Callable[..., str]
 ) -> None:
     table = pa.table({"target": [b"a", None, b"{}"], "other": [b"1", b"2", None]})
@@ -474,7 +474,7 @@ def test_annotations_of_bytes_stay(
     check_parquet(tmp_path, change)
 
 
-# ---- notes of others
+# ---- notes of other tools
 
 
 NOTES = {
@@ -511,7 +511,7 @@ NOTES = {
 
 @pytest.mark.parametrize("key", NOTES)
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
-def test_notes_of_others_are_corrected_and_come_back(
+def test_notes_of_other_tools_are_changed_and_restored(
     key: bytes, separators: tuple[str, str], tmp_path: Path, change: Callable[..., str]
 ) -> None:
     note = json.dumps(NOTES[key], separators=separators)
@@ -531,7 +531,7 @@ def test_notes_of_others_are_corrected_and_come_back(
 @pytest.mark.parametrize(
     "note", [b"", b"{", b"[]", b"null", b'{"fields": 7}', b'{"columns": [7]}', b"[" * 9999]
 )
-def test_notes_that_are_not_understood_stay(note: bytes, tmp_path: Path, change: Callable[..., str]) -> None:
+def test_invalid_notes_are_preserved(note: bytes, tmp_path: Path, change: Callable[..., str]) -> None:
     keys = [*NOTES, b"pandas"]
     table = pa.table({"n": [1], "target": ["a"]}).replace_schema_metadata(dict.fromkeys(keys, note))
     pq.write_table(table, tmp_path / "in.parquet")
@@ -558,7 +558,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_pandas_reads_what_was_sealed_of_its_own(
+def test_pandas_reads_its_sealed_files(
     name: str, tmp_path: Path, change: Callable[..., str], keyset: Keyset
 ) -> None:
     frame = FRAMES[name]
@@ -572,10 +572,10 @@ def test_pandas_reads_what_was_sealed_of_its_own(
     )
 
 
-# ---- what is taken away from a sealed column, since it tells of its values
+# ---- metadata that would reveal values
 
 
-def test_nothing_in_the_file_tells_of_the_values(tmp_path: Path, change: Callable[..., str]) -> None:
+def test_sealed_files_do_not_reveal_values(tmp_path: Path, change: Callable[..., str]) -> None:
     secret = b"a value that is secret"
     table = pa.table({"n": [1, 2, 3] * 50, "target": [secret, b"zzz", secret] * 50})
     pq.write_table(
@@ -683,20 +683,20 @@ def test_arrow(seed: int, form: str, tmp_path: Path, change: Callable[..., str])
         assert dict(pa.ipc.open_file(str(tmp_path / f"opened.{form}")).metadata) == {b"foot": b"note"}
 
 
-# ---- from one format to another
+# ---- conversion between formats
 
 
 @pytest.mark.parametrize("name", ARROW_TYPES)
 @pytest.mark.parametrize("out", ["parquet", "csv"])
-def test_arrow_columns_stay_or_are_refused_by_name(
+def test_arrow_columns_are_preserved_or_refused_by_name(
     name: str, out: str, tmp_path: Path, change: Callable[..., str]
 ) -> None:
     column = array_of(*ARROW_TYPES[name], Draw(SEED), 50, 0.2)
     table = pa.table({"target": ["x"] * 50, name: column})
     with pa.ipc.new_file(str(tmp_path / "in.arrow"), table.schema) as writer:
         writer.write_table(table)
-    if said := change("seal", "in.arrow", f"out.{out}"):
-        assert f"column {name!r}" in said
+    if error := change("seal", "in.arrow", f"out.{out}"):
+        assert f"column {name!r}" in error
         assert not (tmp_path / f"out.{out}").exists()
     elif out == "parquet":
         back = pq.read_table(tmp_path / "out.parquet")
@@ -707,7 +707,7 @@ def test_arrow_columns_stay_or_are_refused_by_name(
             assert len(list(csv.reader(file))) == 51
 
 
-def test_parquet_columns_stay_or_are_refused_by_name(tmp_path: Path, change: Callable[..., str]) -> None:
+def test_parquet_columns_are_preserved_or_refused_by_name(tmp_path: Path, change: Callable[..., str]) -> None:
     plain = pa.table({"target": ["x"] * 3})
     moments = pa.array(
         [datetime.datetime(9999, 12, 31), None, datetime.datetime(1, 1, 1)], pa.timestamp("us")
@@ -721,8 +721,8 @@ def test_parquet_columns_stay_or_are_refused_by_name(tmp_path: Path, change: Cal
     duckdb.sql(f"COPY (SELECT 'x' AS target, 'a' :: ENUM ('a') AS until) TO '{tmp_path}/enum.parquet'")
     for kind in ("int96", "interval", "enum"):
         for out in ("arrow", "csv"):
-            said = change("seal", f"{kind}.parquet", f"out.{out}")
-            assert "column 'until'" in said or kind == "enum", (kind, said)
+            error = change("seal", f"{kind}.parquet", f"out.{out}")
+            assert "column 'until'" in error or kind == "enum", (kind, error)
 
 
 @pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
@@ -746,8 +746,8 @@ def test_csv(quoting: int, seed: int, tmp_path: Path, change: Callable[..., str]
             assert {**before, "target": None} == {**after, "target": None}
 
 
-def test_the_memory_of_a_column_may_be_damaged(tmp_path: Path, change: Callable[..., str]) -> None:
-    """It is not authenticated: whatever it says, the run ends well or is refused by name."""
+def test_damaged_origins_are_handled(tmp_path: Path, change: Callable[..., str]) -> None:
+    """Origins are not authenticated: any content must lead to success or to a proper error."""
     table = pa.table({"n": [1, 2], "target": ["a", "b"]})
     pq.write_table(table, tmp_path / "in.parquet")
     assert change("seal", "in.parquet", "sealed.parquet") == ""
@@ -763,5 +763,5 @@ def test_the_memory_of_a_column_may_be_damaged(tmp_path: Path, change: Callable[
             with pa.ipc.new_file(str(tmp_path / "bad.arrow"), sealed.schema.set(1, field)) as writer:
                 writer.write_table(sealed.cast(sealed.schema.set(1, field)))
             for form in ("parquet", "arrow"):
-                said = change("open", f"bad.{form}", f"opened.{form}")
-                assert not said or "column 'target'" in said
+                error = change("open", f"bad.{form}", f"opened.{form}")
+                assert not error or "column 'target'" in error

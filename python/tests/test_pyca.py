@@ -1,4 +1,4 @@
-"""The classes of pyca's `cryptography`: the same results and the same errors, side by side."""
+"""The classes of pyca's `cryptography` and ours return the same results and errors."""
 
 import copy
 import pickle
@@ -29,7 +29,7 @@ def both(name):
 
 
 def outcome(call):
-    """What a call comes to: its result, or its exception with its text."""
+    """Returns the result of a call, or its exception with the message."""
     try:
         return call()
     except Exception as error:
@@ -37,14 +37,14 @@ def outcome(call):
 
 
 def agree(name, call):
-    """Whether a call comes to the same with both classes of a name, names of types aside."""
+    """Asserts that a call has the same outcome for both classes of a name, except for type names."""
     theirs, ours = (outcome(lambda cls=cls: call(cls)) for cls in both(name))
     assert theirs == ours
 
 
 @pytest.mark.parametrize("name", CLASSES)
 @given(data=st.data())
-def test_messages_are_sealed_as_pyca_does(name, data):
+def test_results_equal_pycas(name, data):
     theirs, ours = both(name)
     key = data.draw(st.sampled_from(KEYS[name]).flatmap(lambda size: st.binary(min_size=size, max_size=size)))
     sizes = NONCES[name]
@@ -61,28 +61,28 @@ def test_messages_are_sealed_as_pyca_does(name, data):
     message=st.binary(max_size=600),
     strings=st.none() | st.lists(st.binary(max_size=50), max_size=5),
 )
-def test_siv_seals_as_pyca_does(key, message, strings):
+def test_siv_results_equal_pycas(key, message, strings):
     sealed = pyca.AESSIV(key).encrypt(message, strings)
     assert sealcomb.AESSIV(key).encrypt(message, strings) == sealed
     assert sealcomb.AESSIV(key).decrypt(sealed, strings) == message
 
 
 @pytest.mark.parametrize("length", [0, 4, 6, 8, 10, 12, 14, 16, 1, 5, 17, 18, -2, "4", None])
-def test_ccm_takes_the_tag_lengths_that_pyca_takes(length):
+def test_ccm_has_pycas_tag_lengths(length):
     agree("AESCCM", lambda cls: cls(bytes(16), length).encrypt(bytes(12), b"message", None))
     agree("AESCCM", lambda cls: cls(bytes(16), tag_length=length).encrypt(bytes(12), b"message", None))
 
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("size", range(131))
-def test_nonces_of_other_lengths_are_refused_with_the_same_words(name, size):
+def test_invalid_nonces_have_pycas_message(name, size):
     agree(name, lambda cls: cls(bytes(16)).encrypt(bytes(size), b"message", None))
     agree(name, lambda cls: cls(bytes(16)).decrypt(bytes(size), bytes(40), None))
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "AESSIV"])
 @pytest.mark.parametrize("size", [0, 1, 15, 17, 23, 31, 33, 47, 49, 63, 65])
-def test_keys_of_other_sizes_are_refused_with_the_same_words(name, size):
+def test_invalid_keys_have_pycas_message(name, size):
     theirs, ours = (outcome(lambda cls=cls: cls(bytes(size))) for cls in both(name))
     if name == "AESGCMSIV":
         assert ours == (ValueError, "AES-GCM-SIV key must be 128 or 256 bits.")
@@ -90,7 +90,7 @@ def test_keys_of_other_sizes_are_refused_with_the_same_words(name, size):
         assert ours == theirs
 
 
-def test_gcm_siv_has_no_keys_of_192_bits():
+def test_gcm_siv_has_no_192_bit_keys():
     with pytest.raises(ValueError, match="must be 128 or 256 bits"):
         sealcomb.AESGCMSIV(bytes(24))
     with pytest.raises(ValueError, match="must be 128 or 256"):
@@ -99,7 +99,7 @@ def test_gcm_siv_has_no_keys_of_192_bits():
 
 @pytest.mark.parametrize("name", [*CLASSES, "AESSIV"])
 @pytest.mark.parametrize("bits", [0, 1, 127, 192.0, 512.5, -1, "128", None, 64, 1024])
-def test_keys_of_other_lengths_are_not_made(name, bits):
+def test_keys_of_invalid_lengths_are_not_generated(name, bits):
     theirs, ours = (outcome(lambda cls=cls: cls.generate_key(bits)) for cls in both(name))
     if name == "AESGCMSIV" and theirs[0] is ValueError:
         assert ours == (ValueError, "bit_length must be 128 or 256")
@@ -134,7 +134,7 @@ GOOD_BUFFERS = [
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("odd", NO_BYTES + ODD_BUFFERS, ids=repr)
-def test_what_is_no_buffer_is_refused_with_the_same_words(name, odd):
+def test_invalid_buffers_have_pycas_message(name, odd):
     nonce = bytes(12)
     agree(name, lambda cls: cls(odd))
     agree(name, lambda cls: cls(bytes(16)).encrypt(odd, b"message", None))
@@ -146,12 +146,12 @@ def test_what_is_no_buffer_is_refused_with_the_same_words(name, odd):
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("good", GOOD_BUFFERS, ids=repr)
-def test_every_contiguous_buffer_is_taken(name, good):
+def test_every_contiguous_buffer_is_accepted(name, good):
     agree(name, lambda cls: cls(good).encrypt(bytes(12), good, good))
     agree(name, lambda cls: cls(good).encrypt(memoryview(bytes(12)), bytearray(good), good))
 
 
-def test_a_bytearray_that_changes_afterwards_changes_nothing():
+def test_a_key_buffer_can_change_afterwards():
     key = bytearray(range(16))
     cipher = sealcomb.AESGCM(key)
     before = cipher.encrypt(bytes(12), b"message", None)
@@ -197,7 +197,7 @@ def test_invalid_tag_is_pycas():
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_encrypt_into_takes_a_buffer_of_the_right_length(name, extra):
+def test_encrypt_into_checks_the_buffer_length(name, extra):
     def call(cls):
         buffer = bytearray(b"\xff" * (7 + 16 + extra))
         count = cls(bytes(16)).encrypt_into(bytes(12), b"message", b"aad", buffer)
@@ -208,7 +208,7 @@ def test_encrypt_into_takes_a_buffer_of_the_right_length(name, extra):
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_decrypt_into_takes_a_buffer_of_the_right_length(name, extra):
+def test_decrypt_into_checks_the_buffer_length(name, extra):
     def call(cls):
         cipher = cls(bytes(16))
         buffer = bytearray(b"\xff" * (7 + extra))
@@ -219,13 +219,13 @@ def test_decrypt_into_takes_a_buffer_of_the_right_length(name, extra):
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_into_refuses_what_cannot_be_written(name):
+def test_into_refuses_read_only_buffers(name):
     agree(name, lambda cls: cls(bytes(16)).encrypt_into(bytes(12), b"data", None, bytes(20)))
     agree(name, lambda cls: cls(bytes(16)).encrypt_into(bytes(12), b"data", None, memoryview(bytes(20))))
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_message_may_be_sealed_where_it_is(name):
+def test_a_message_can_be_sealed_in_place(name):
     buffer = bytearray(b"data" + bytes(16))
     cipher = getattr(sealcomb, name)(bytes(16))
     assert cipher.encrypt_into(bytes(12), memoryview(buffer)[:4], None, buffer) == 20
@@ -279,7 +279,7 @@ def test_ccm_refuses_messages_over_its_limit():
     ],
     ids=repr,
 )
-def test_siv_takes_the_associated_strings_that_pyca_takes(strings):
+def test_siv_accepts_pycas_associated_strings(strings):
     agree("AESSIV", lambda cls: cls(bytes(32)).encrypt(b"message", strings))
     agree("AESSIV", lambda cls: cls(bytes(32)).encrypt(b"", strings))
 
@@ -290,7 +290,7 @@ def test_a_forged_message_of_siv_raises_pycas_exception(size):
 
 
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_siv_writes_into_a_buffer_of_the_right_length(extra):
+def test_siv_checks_the_buffer_length(extra):
     def seal(cls):
         buffer = bytearray(7 + 16 + extra)
         return cls(bytes(32)).encrypt_into(b"message", [b"a"], buffer), bytes(buffer)
@@ -344,7 +344,7 @@ def sealcomb_cmac(key, message):
 @pytest.mark.parametrize(
     "argument", [b"key", None, "AES", pyca_algorithms.ChaCha20(bytes(32), bytes(16))], ids=repr
 )
-def test_cmac_takes_a_block_cipher_only(argument):
+def test_cmac_requires_a_block_cipher(argument):
     with pytest.raises(TypeError):
         pyca_cmac.CMAC(argument)
     with pytest.raises(TypeError):

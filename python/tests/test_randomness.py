@@ -1,4 +1,4 @@
-"""No nonce and no key comes twice: in processes of every kind, in threads, whoever drew what before."""
+"""No nonce or key is drawn twice, in any kind of process or thread, whatever was drawn before."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import sealcomb
 import sealcomb.spark
 from sealcomb import Keyset
 
-DRAWING = {"fork": 4, "forkserver": 4, "spawn": 4, "threads": 3, "forks": 5, "forks beside threads": 4}
+DRAWING = {"fork": 4, "forkserver": 4, "spawn": 4, "threads": 3, "forks": 5, "forks during threads": 4}
 
-# What neither chooses a nonce nor makes a key: the caller gives them, or they are read.
+# Functions that do not draw nonces or keys: the caller passes them, or they are read.
 DRAWS_NOTHING = {
     *(f"{name}.{method}" for name in draws.CLASSES for method in ("encrypt", "encrypt_into", "encrypt_many")),
     *(f"{name}.{method}" for name in draws.CLASSES for method in ("decrypt", "decrypt_into", "decrypt_many")),
@@ -38,7 +38,7 @@ DRAWS_NOTHING = {
 
 
 def public():
-    """Every public function, and every method of a class that has keys."""
+    """Yields every public function, and every method of a class that has keys."""
     for name in sealcomb.__all__:
         each = getattr(sealcomb, name)
         if not isinstance(each, type):
@@ -58,7 +58,7 @@ def test_every_function_is_known_to_draw_or_not():
     assert set(public()) >= DRAWS_NOTHING
 
 
-def test_every_policy_and_class_is_drawn_from():
+def test_every_policy_and_class_is_covered():
     with pytest.raises(ValueError, match="use") as caught:
         Keyset.generate("no such policy")
     policies = set(re.findall('"([a-z]+)"', str(caught.value)))

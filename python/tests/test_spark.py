@@ -1,4 +1,4 @@
-"""The Spark module on a cluster of its own: a master, two workers and their executors, each a JVM."""
+"""The Spark module on its own cluster: a master, two workers and their executors, each in its own JVM."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def keysets() -> dict[str, Keyset]:
 
 @pytest.fixture(scope="module")
 def folder(keysets: dict[str, Keyset], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the executors find the keysets, apart from all that Spark writes."""
+    """The folder with the keysets for the executors, separate from everything that Spark writes."""
     folder = tmp_path_factory.mktemp("secrets")
     for name, keyset in keysets.items():
         file = folder / f"{name}.json"
@@ -65,7 +65,7 @@ def keys(folder: Path) -> KeyProvider:
 
 
 class Cluster:
-    """A master and two workers, each a JVM on an address of its own: Spark speculates on another one."""
+    """A master and two workers, each in a JVM with its own address: speculation requires another host."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -97,7 +97,7 @@ class Cluster:
             return subprocess.Popen([*command, *options], env=environment, stdout=log, stderr=log)
 
     def kill(self, what: str, address: str) -> None:
-        """Kills an executor, which its worker starts anew, or a worker, whose executor ends with it."""
+        """Kills an executor, which its worker restarts, or a worker, together with its executor."""
         worker = self.workers[address]
         if what == "worker":
             worker.kill()
@@ -132,7 +132,7 @@ def wait_for(port: int) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """All that Spark writes is in its folder: event log, logs and files of the executors, shuffles."""
+    """A cluster. Its folder contains everything that Spark writes: event log, logs, shuffles, other files."""
     cluster = Cluster(tmp_path_factory.mktemp("spark"))
     yield cluster
     cluster.stop()
@@ -192,9 +192,7 @@ def sorted_rows(df: DataFrame, *columns: str) -> list[tuple[object, ...]]:
 # ---- DataFrames
 
 
-def test_what_is_sealed_opens_as_it_was(
-    people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]
-) -> None:
+def test_sealed_values_round_trip(people: DataFrame, keys: KeyProvider, keysets: dict[str, Keyset]) -> None:
     how: Any = {"context": "people.{column}", "row_id": "id"}
     sealed = sealcomb.spark.seal(people, BOTH, keys, **how)
     assert [field.dataType for field in sealed.schema][1:3] == [BinaryType(), BinaryType()]
@@ -208,14 +206,14 @@ def test_what_is_sealed_opens_as_it_was(
     )
 
 
-def test_a_column_of_bytes_stays_one(people: DataFrame, keys: KeyProvider) -> None:
+def test_a_column_of_bytes_stays_bytes(people: DataFrame, keys: KeyProvider) -> None:
     raw = people.selectExpr("id", "cast(ssn AS binary) AS ssn")
     opened = sealcomb.spark.open(sealcomb.spark.seal(raw, {"ssn": "ids"}, keys), {"ssn": "ids"}, keys)
     assert opened.dtypes == raw.dtypes
     assert sorted_rows(opened, "ssn") == sorted_rows(raw, "ssn")
 
 
-def test_parquet_remembers_which_columns_were_strings(
+def test_strings_round_trip_through_parquet(
     spark: SparkSession, people: DataFrame, keys: KeyProvider, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "sealed")
@@ -231,7 +229,7 @@ def one_file(df: DataFrame, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("stamps", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
-def test_the_command_changes_one_column_of_sparks_files(
+def test_the_command_preserves_other_columns_of_sparks_files(
     stamps: str, spark: SparkSession, folder: Path, keys: KeyProvider, tmp_path: Path
 ) -> None:
     spark.conf.set("spark.sql.parquet.outputTimestampType", stamps)
@@ -256,13 +254,13 @@ def test_the_command_changes_one_column_of_sparks_files(
     assert isinstance(between.schema["note"].dataType, BinaryType)
     assert between.drop("note").schema == before.drop("note").schema
     assert sorted_rows(between.drop("note")) == sorted_rows(before.drop("note"))
-    # Spark takes no intervals of months through Python.
+    # Spark cannot pass intervals of months to Python.
     again = sealcomb.spark.open(
         between.select("id", "note", "until"), {"note": "notes"}, keys, context="people.{column}"
     )
     assert isinstance(again.schema["note"].dataType, StringType)
     assert sorted_rows(again, "id", "note") == sorted_rows(before, "id", "note")
-    # What Spark writes of it anew, the command opens as a string as well.
+    # After Spark rewrites the file, the command still opens the column as a string.
     rewritten = one_file(between, tmp_path / "rewritten")
     assert columns.main(["open", str(rewritten), str(opened), *how, "--force"]) == 0
     assert sorted_rows(spark.read.parquet(str(opened))) == sorted_rows(before)
@@ -314,7 +312,7 @@ def test_reseal_moves_to_the_primary_key(
 # ---- SQL
 
 
-def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
+def test_sql_functions(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
     context = "people.note"
     spark.udf.register("seal_note", sealcomb.spark.seal_udf(keys, "notes", context=context))
     spark.udf.register("open_note", sealcomb.spark.open_udf(keys, "notes", context=context, returns="string"))
@@ -325,7 +323,9 @@ def test_functions_for_sql(spark: SparkSession, people: DataFrame, keys: KeyProv
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
-def test_a_deterministic_function_groups(spark: SparkSession, people: DataFrame, keys: KeyProvider) -> None:
+def test_a_deterministic_function_in_group_by(
+    spark: SparkSession, people: DataFrame, keys: KeyProvider
+) -> None:
     seal = sealcomb.spark.seal_udf(keys, "ids", context="people.ssn", policy="deterministic")
     spark.udf.register("seal_ssn", seal)
     people.createOrReplaceTempView("people")
@@ -335,14 +335,14 @@ def test_a_deterministic_function_groups(spark: SparkSession, people: DataFrame,
     assert {row.n for row in counts} == {ROWS // 1000}
 
 
-def test_the_example_of_the_page_runs(
+def test_the_documented_example_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run_examples("Keysets", "Spark", spark=spark)
 
 
-# ---- what does not work
+# ---- errors
 
 
 def test_columns_of_other_types_are_refused(people: DataFrame, keys: KeyProvider) -> None:
@@ -385,22 +385,20 @@ def test_another_context_does_not_open(people: DataFrame, keys: KeyProvider) -> 
 
 
 def test_the_policy_gcm_is_refused(people: DataFrame, keys: KeyProvider) -> None:
-    with pytest.raises(
-        Exception, match="'fast' has the policy 'gcm'; expected random or deterministic"
-    ):
+    with pytest.raises(Exception, match="'fast' has the policy 'gcm'; expected random or deterministic"):
         sealcomb.spark.seal(people, {"ssn": "fast"}, keys).collect()
 
 
-def test_a_name_that_the_provider_does_not_know(people: DataFrame, keys: KeyProvider) -> None:
+def test_a_name_unknown_to_the_provider(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(Exception, match=r"missing"):
         sealcomb.spark.seal(people, {"ssn": "missing"}, keys).collect()
 
 
-# ---- other people's formats
+# ---- Spark's aes_encrypt
 
 
 def old_key(name: str) -> Keyset:
-    """A provider as a program would write it, that knows one key."""
+    """A custom provider with a single key."""
     assert name == "old"
     return Keyset.from_keys({7: bytes(range(32))}, primary=7, policy="gcm")
 
@@ -409,7 +407,7 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-u
 
 
 @pytest.mark.parametrize("aad", [b"", b"people"])
-def test_what_aes_encrypt_made_opens(people: DataFrame, aad: bytes) -> None:
+def test_values_of_aes_encrypt_open(people: DataFrame, aad: bytes) -> None:
     key, text = f"X'{AES_KEY.hex()}'", aad.decode()
     theirs = people.selectExpr("id", f"aes_encrypt(note, {key}, 'GCM', 'DEFAULT', '', '{text}') AS note")
     opened = sealcomb.spark.open_aes_encrypt(theirs, {"note": "old"}, old_key, aad=aad)
@@ -419,25 +417,25 @@ def test_what_aes_encrypt_made_opens(people: DataFrame, aad: bytes) -> None:
 
 
 @pytest.mark.parametrize("aad", [b"", b"people"])
-def test_aes_decrypt_opens_what_we_sealed_for_it(people: DataFrame, aad: bytes) -> None:
+def test_aes_decrypt_opens_our_values(people: DataFrame, aad: bytes) -> None:
     key, text = f"X'{AES_KEY.hex()}'", aad.decode()
     ours = sealcomb.spark.seal_aes_encrypt(people, {"note": "old"}, old_key, aad=aad)
     opened = ours.selectExpr("id", f"string(aes_decrypt(note, {key}, 'GCM', 'DEFAULT', '{text}')) AS note")
     assert sorted_rows(opened, "note") == sorted_rows(people, "note")
 
 
-def test_aes_encrypt_takes_a_keyset_of_the_policy_gcm(people: DataFrame, keys: KeyProvider) -> None:
+def test_aes_encrypt_requires_the_policy_gcm(people: DataFrame, keys: KeyProvider) -> None:
     with pytest.raises(Exception, match="'notes' has the policy 'random'; expected gcm"):
         sealcomb.spark.seal_aes_encrypt(people, {"note": "notes"}, keys).collect()
 
 
-# ---- tasks that run twice
+# ---- retried and speculative tasks
 
 
 class Attempts:
-    """Notes each attempt at a batch and its nonces in a folder; it comes after ``seal``.
+    """Records each attempt at a batch, and its nonces, in a folder. It runs after ``seal``.
 
-    The first attempt at ``stuck`` waits until there is a second one; the others wait for ``seconds``.
+    The first attempt at partition ``stuck`` waits for a second one. Every batch takes ``seconds``.
     """
 
     def __init__(self, folder: Path, *, stuck: int | None = None, seconds: float = 0.0) -> None:
@@ -460,7 +458,7 @@ class Attempts:
 
 
 def noted(folder: Path) -> dict[tuple[int, int], list[bytes]]:
-    """The nonces by partition and attempt."""
+    """Returns the nonces by partition and attempt."""
     found: dict[tuple[int, int], list[bytes]] = {}
     for file in folder.iterdir():
         partition, attempt = map(int, file.name.split("-")[:2])
@@ -472,7 +470,7 @@ def noted(folder: Path) -> dict[tuple[int, int], list[bytes]]:
 
 
 def check_attempts(folder: Path) -> None:
-    """Some task ran twice, and no nonce was drawn twice."""
+    """Asserts that some task ran twice, and that no nonce repeats."""
     attempts = noted(folder)
     assert len(attempts) > len({partition for partition, _ in attempts}), "no task ran twice"
     nonces = [nonce for some in attempts.values() for nonce in some]
@@ -486,7 +484,7 @@ def rows_once(sealed: DataFrame, keys: KeyProvider, path: Path) -> list[tuple[ob
 
 
 @pytest.mark.parametrize("what", ["executor", "worker"])
-def test_what_is_killed_loses_nothing_and_repeats_no_nonce(
+def test_killed_tasks_lose_no_rows_and_repeat_no_nonce(
     what: str, cluster: Cluster, spark: SparkSession, keys: KeyProvider, tmp_path: Path
 ) -> None:
     attempts = tmp_path / "attempts"
@@ -496,13 +494,13 @@ def test_what_is_killed_loses_nothing_and_repeats_no_nonce(
     slow = sealed.mapInArrow(Attempts(attempts, stuck=2, seconds=0.3), sealed.schema)
     killed = Event()
 
-    def kill_in_the_middle() -> None:
+    def kill_running_task() -> None:
         while not (begun := list(attempts.glob("2-*"))):
             time.sleep(0.05)
         cluster.kill(what, begun[0].name.split("-")[-1])
         killed.set()
 
-    Thread(target=kill_in_the_middle, daemon=True).start()
+    Thread(target=kill_running_task, daemon=True).start()
     rows = rows_once(slow, keys, tmp_path / "sealed")
     assert killed.is_set()
     assert rows == [(row, f"s{row}") for row in range(ROWS)]
@@ -518,7 +516,7 @@ def test_speculative_tasks_repeat_no_nonce(spark: SparkSession, keys: KeyProvide
     check_attempts(tmp_path / "attempts")
 
 
-def test_a_task_that_fails_is_tried_again(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
+def test_a_failed_task_is_retried(spark: SparkSession, keys: KeyProvider, tmp_path: Path) -> None:
     (tmp_path / "attempts").mkdir()
 
     def fails_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -539,16 +537,16 @@ def test_a_task_that_fails_is_tried_again(spark: SparkSession, keys: KeyProvider
 
 
 def forms(secret: bytes) -> list[bytes]:
-    """A key as bytes, as hex, as a list of numbers, and as base64 in all three alignments."""
+    """Returns a key as bytes, hex, a list of numbers, and base64 in all three alignments."""
     texts = [base64.b64encode(b"." * shift + secret)[4 if shift else 0 : -4] for shift in range(3)]
     listed = ", ".join(map(str, secret)).encode()
     return [secret, secret.hex().encode(), secret.hex().upper().encode(), listed, *texts]
 
 
 def secrets(folder: Path) -> list[bytes]:
-    """The raw keys in the keysets' files, which have them after a protobuf's tag and length.
+    """Returns the raw keys in the keysets' files, which follow a protobuf tag and length.
 
-    Not that of ``old``: a key that is written into SQL, as ``aes_encrypt`` wants it, is in Spark's plans.
+    The key of ``old`` is not included: it is a literal in SQL for ``aes_encrypt``, and thus in Spark's plans.
     """
     found = []
     for file in (folder / "ids.json", folder / "notes.json"):
@@ -615,7 +613,7 @@ def test_the_provider_is_called_in_the_executors_only(
     assert sealcomb.spark.open(sealed, BOTH, keys).count() == ROWS
     seen = [tuple(file.name.split("-")[:2]) for file in calls.iterdir()]
     assert str(os.getpid()) not in {process for process, _ in seen}
-    assert len(set(seen)) == len(seen), "a worker keeps a keyset that it has fetched"
+    assert len(set(seen)) == len(seen), "a worker fetched a keyset twice"
 
 
 def test_work_without_a_session_pickles(keys: KeyProvider) -> None:

@@ -1,4 +1,4 @@
-"""Tink opens what we seal, and the other way round."""
+"""Tink opens what we seal, and we open what Tink seals."""
 
 import base64
 import io
@@ -32,7 +32,7 @@ def json_of(handle):
 
 
 class Tink:
-    """Seals and opens one value with Tink."""
+    """Seals and opens single values with Tink."""
 
     def __init__(self, text, deterministic):
         handle = tink.json_proto_keyset_format.parse(text, secret_key_access.TOKEN)
@@ -81,7 +81,7 @@ def test_row_ids_are_part_of_the_associated_data(row_id):
 
 
 @pytest.mark.parametrize("policy", ["random", "deterministic", "gcm"])
-def test_tink_takes_keysets_that_we_made(policy):
+def test_tink_reads_our_keysets(policy):
     keyset = sealcomb.Keyset.generate(policy).rotated()
     other = Tink(keyset.secret_tink_json(), policy == "deterministic")
     sealed = sealcomb.seal_column(pa.array([b"value"]), keyset, context=b"c")
@@ -89,7 +89,7 @@ def test_tink_takes_keysets_that_we_made(policy):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_a_rotated_keyset_of_tinks_opens_old_and_new(name):
+def test_a_rotated_tink_keyset_opens_old_and_new_values(name):
     old = json.loads(json_of(HANDLES[name]))
     new = json.loads(json_of(tink.new_keyset_handle(TEMPLATES[name])))
     both = json.dumps({"primaryKeyId": new["primaryKeyId"], "key": old["key"] + new["key"]})
@@ -103,20 +103,20 @@ def test_a_rotated_keyset_of_tinks_opens_old_and_new(name):
     }
 
 
-def test_raw_keys_of_tinks_are_refused_as_primaries():
+def test_raw_tink_keys_are_refused_as_primaries():
     handle = tink.new_keyset_handle(aead.aead_key_templates.AES256_GCM_RAW)
     with pytest.raises(sealcomb.KeysetError, match="output prefix RAW"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
 
 
-def test_other_keys_of_tinks_are_refused_as_primaries():
+def test_other_tink_keys_are_refused_as_primaries():
     handle = tink.new_keyset_handle(aead.aead_key_templates.XCHACHA20_POLY1305)
     with pytest.raises(sealcomb.KeysetError, match="columns take AesGcmSivKey"):
         sealcomb.Keyset.from_tink_json(json_of(handle))
 
 
-def test_keysets_that_tink_wrapped(tmp_path):
-    """Tink wraps a keyset with an AEAD, which stands for the KMS's here."""
+def test_keysets_wrapped_by_tink(tmp_path):
+    """Tink wraps a keyset with an AEAD, which simulates a KMS."""
     wrapping = tink.new_keyset_handle(aead.aead_key_templates.AES128_GCM).primitive(aead.Aead)
     handle = HANDLES["AES256_GCM_SIV"]
     text = tink.json_proto_keyset_format.serialize_encrypted(handle, wrapping, b"")

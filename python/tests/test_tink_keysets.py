@@ -1,6 +1,6 @@
-"""Keysets: what Tink reads, we read, and what we write has the same keys.
+"""Keysets: we read what Tink reads, and write the same keys.
 
-Tink's Python package says what it reads of keysets whose fields are missing, odd, or written in another form.
+Tink's Python package is the reference for keysets with missing, unusual or alternative field values.
 """
 
 import base64
@@ -52,7 +52,7 @@ POOL += [FUTURE, DAMAGED]
 
 
 def theirs(text):
-    """What Tink reads, or nothing where it doesn't."""
+    """Returns the keyset that Tink reads, or `None` if Tink rejects the text."""
     try:
         tink.json_proto_keyset_format.parse(text, secret_key_access.TOKEN)
     except tink.TinkError:
@@ -61,7 +61,7 @@ def theirs(text):
 
 
 def has_unknown_field(text):
-    """Whether there is a field that Tink in Python refuses. Tink in Java doesn't, and here it is kept."""
+    """Returns whether a field is unknown. Tink for Python rejects it, unlike Tink for Java; we retain it."""
     try:
         json_format.Parse(text, tink_pb2.Keyset())
     except json_format.ParseError as error:
@@ -70,7 +70,7 @@ def has_unknown_field(text):
 
 
 def alone(key):
-    """What Tink makes of a key that is the only one."""
+    """Returns Tink's primitive for a keyset with a single key."""
     keyset = tink_pb2.Keyset(primary_key_id=key.key_id, key=[key])
     handle = tink.proto_keyset_format.parse(keyset.SerializeToString(), secret_key_access.TOKEN)
     return handle.primitive(KINDS[key.key_data.type_url])
@@ -97,19 +97,19 @@ def is_whole(key):
 
 
 def forms_of(keyset, key_id):
-    """In how many forms the keys with an id seal: with a nonce, or with none."""
+    """Returns the number of formats of the keys with an id: with and without a nonce."""
     return len({KINDS[key.key_data.type_url] for key in keyset.key if is_ours(key) and key.key_id == key_id})
 
 
 def is_for_columns(keyset):
-    """Whether a keyset that Tink reads is one for columns."""
+    """Returns whether columns can use a keyset that Tink reads."""
     ours = [key for key in keyset.key if is_ours(key)]
     primary = any(key.key_id == keyset.primary_key_id for key in ours)
     return primary and all(is_whole(key) and forms_of(keyset, key.key_id) == 1 for key in ours)
 
 
 def check(text):
-    """Compares what is read, what is written again, and what opens."""
+    """Compares reading, writing and opening with Tink."""
     their_keyset = theirs(text)
     try:
         keyset = Keyset.from_tink_json(text)
@@ -187,7 +187,7 @@ ENUMS = {
 
 
 def rewritten(draw, value, name=None):
-    """The same keyset in other words."""
+    """Draws another JSON form of a keyset."""
     if isinstance(value, dict):
         items = list(value.items())
         if draw(st.booleans()):
@@ -211,7 +211,7 @@ def rewritten(draw, value, name=None):
 
 @settings(max_examples=400)
 @given(keyset=keysets(), data=st.data())
-def test_keysets_of_all_keys_in_all_forms_are_read_and_written_as_tink_does(keyset, data):
+def test_keysets_in_all_forms_are_read_and_written_like_tink(keyset, data):
     plain = check(json.dumps(keyset))
     again = check(json.dumps(rewritten(data.draw, keyset), indent=data.draw(st.sampled_from([None, 2]))))
     assert (plain is None) == (again is None)
@@ -309,16 +309,16 @@ def with_odd(place, odd, status):
         del parent[place[-1]]
     else:
         parent[place[-1]] = odd
-    # A number in a form that json.dumps has no way to write.
+    # json.dumps cannot write a number in this form.
     return json.dumps(keyset).replace('"NUMBER 1e1"', "1e1")
 
 
 @pytest.mark.parametrize("status", ["ENABLED", "DISABLED", "DESTROYED"])
 @pytest.mark.parametrize("place", PLACES, ids=str)
-def test_each_field_is_read_as_tink_reads_it(place, status):
+def test_each_field_is_read_like_tink(place, status):
     for odd in [GONE, *ODD]:
         text = with_odd(place, odd, status)
-        # Of a number over 32 bits, protobuf takes the lower half if that is a known value of the enum.
+        # protobuf truncates a number of more than 32 bits if the result is a known enum value.
         too_large = place[-1] in ENUMS and odd in (2**32, "4294967296")
         if not too_large and not has_unknown_field(text):
             check(text)
@@ -341,13 +341,13 @@ def test_each_field_is_read_as_tink_reads_it(place, status):
         '{"primaryKeyId": NaN}',
     ],
 )
-def test_what_tink_does_not_read_at_all(text):
+def test_texts_that_tink_rejects(text):
     assert theirs(text) is None
     with pytest.raises(KeysetError):
         Keyset.from_tink_json(text)
 
 
-def test_fields_that_are_not_known_are_written_again():
+def test_unknown_fields_are_retained():
     keyset = {
         "primaryKeyId": 1,
         "key": [copy.deepcopy(POOL[0])],
@@ -363,7 +363,7 @@ def test_fields_that_are_not_known_are_written_again():
     assert again["key"][0] == keyset["key"][0]
 
 
-def test_a_value_that_a_key_out_of_use_has_sealed_is_not_opened_and_says_why():
+def test_values_of_unusable_keys_are_explained():
     for change, reason in (
         ({"status": "DISABLED"}, "key 2, which is disabled in this keyset: enable it"),
         ({"status": "DESTROYED"}, "key 2, which is destroyed in this keyset"),
@@ -392,7 +392,7 @@ def test_a_value_that_a_key_out_of_use_has_sealed_is_not_opened_and_says_why():
             assert sealcomb.open_column(pa.array([sealed]), enabled).to_pylist() == [b"value"]
 
 
-def test_two_keys_with_one_id_both_open():
+def test_two_keys_with_the_same_id_both_open():
     keyset = {"primaryKeyId": 1, "key": copy.deepcopy([POOL[0], POOL[1], POOL[2]])}
     for key, key_id in zip(keyset["key"], (1, 2, 2), strict=True):
         key["keyId"] = key_id
@@ -411,7 +411,7 @@ def test_two_keys_with_one_id_both_open():
 
 
 @pytest.mark.parametrize("form", ["plain", "snake", "urlsafe"])
-def test_encrypted_keysets_in_the_forms_that_tink_reads(form, tmp_path):
+def test_encrypted_keysets_in_every_tink_form(form, tmp_path):
     wrapping = tink.new_keyset_handle(AEADS.AES128_GCM).primitive(aead.Aead)
     handle = tink.new_keyset_handle(AEADS.AES256_GCM_SIV)
     text = tink.json_proto_keyset_format.serialize_encrypted(handle, wrapping, b"")
@@ -435,7 +435,7 @@ def in_binary(keyset):
 
 
 def check_binary(serialized):
-    """Compares what is read of Protocol Buffers, unknown fields aside, which JSON has no place for."""
+    """Compares reading of Protocol Buffers, except for unknown fields, which JSON cannot represent."""
     try:
         tink.proto_keyset_format.parse(serialized, secret_key_access.TOKEN)
         their_keyset = tink_pb2.Keyset.FromString(serialized)
@@ -452,7 +452,7 @@ def check_binary(serialized):
     assert theirs(written) == known
 
 
-def test_serialized_keysets_with_more_less_and_unknown_fields():
+def test_serialized_keysets_with_missing_and_unknown_fields():
     keyset = {"primaryKeyId": 1, "key": copy.deepcopy(POOL[:3])}
     for key_id, key in enumerate(keyset["key"], 1):
         key["keyId"] = key_id
@@ -474,7 +474,7 @@ def test_serialized_keysets_with_more_less_and_unknown_fields():
     for field in unknown:
         check_binary(field + whole)
         check_binary(whole + field)
-    # Messages one after the other are one: the last primary counts, and all keys.
+    # Concatenated messages merge: the last primary is used, and all keys are.
     other = in_binary({"primaryKeyId": 9, "key": [{**POOL[1], "keyId": 9}]})
     check_binary(whole + other)
     check_binary(other + whole)

@@ -1,4 +1,4 @@
-"""The known answers that pyca's `cryptography` is tested with, through both."""
+"""Known answers from pyca's `cryptography`, checked with both libraries."""
 
 from importlib import resources
 
@@ -14,9 +14,9 @@ LIBRARIES = [pytest.param(pyca, id="pyca"), pytest.param(sealcomb, id="sealcomb"
 
 
 def records(path):
-    """The records of a file: lines `name = value`, with an empty line after each.
+    """Yields the records of a file: lines `name = value`, separated by empty lines.
 
-    What stands in brackets, or in a record without a number, holds for all that follow.
+    Values in brackets, and in records without a number, apply to all following records.
     """
     common = {}
     for block in FILES.joinpath(path).read_text().replace("\r", "").split("\n\n"):
@@ -41,7 +41,7 @@ def field(record, *names):
 
 
 def check(cipher, nonce, message, sealed, aad):
-    """Seals and opens; a message that is not there did not verify."""
+    """Seals and opens a message. If `message` is `None`, it must not verify."""
     if message is None:
         with pytest.raises(sealcomb.InvalidTag):
             cipher.decrypt(nonce, sealed, aad)
@@ -57,7 +57,7 @@ def test_gcm(library, bits, kind):
     done = 0
     for record in records(f"ciphers/AES/GCM/{kind}{bits}.rsp"):
         nonce = field(record, "iv")
-        # Shorter nonces and tags are not what the class takes.
+        # The class does not support shorter nonces and tags.
         if len(nonce) < 8 or record["taglen"] != "128":
             continue
         message = None if record.get("result") == "fail" else field(record, "pt")
@@ -73,7 +73,7 @@ def test_gcm(library, bits, kind):
 def test_ccm(library, bits, kind):
     done = 0
     for record in records(f"ciphers/AES/CCM/{kind}{bits}.rsp"):
-        # A length of 0 stands beside a value of one byte.
+        # Values of length 0 are written as one byte.
         aad = field(record, "adata")[: int(record["alen"])]
         payload = int(record["plen"])
         message = (
@@ -96,7 +96,7 @@ def test_ocb3(library, file):
     for record in records(f"ciphers/AES/OCB3/{file}.txt"):
         sealed = field(record, "ciphertext") + (field(record, "tag") if "tag" in record else b"")
         nonce, message = field(record, "nonce", "iv"), field(record, "plaintext")
-        # Some of OpenSSL's have shorter tags or nonces.
+        # Some of OpenSSL's vectors have shorter tags or nonces.
         if len(sealed) != len(message) + 16 or len(nonce) < 12:
             continue
         check(library.AESOCB3(field(record, "key")), nonce, message, sealed, field(record, "aad"))
