@@ -298,13 +298,14 @@ fn first(output: &mut [u8], needed: usize) -> Result<&mut [u8], Error> {
 /// Seals all jobs of a batch. The jobs may differ in key, algorithm and size; each result is in the job's buffers.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
+/// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
+/// this case.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key, SealJob, seal_batch};
 ///
 /// let key = Key::new(Algorithm::by_id("aes128-ccm")?, &[7; 16])?;
-/// let nonces: Vec<[u8; 12]> = (0..100u32).map(|i| { let mut n = [0; 12]; n[..4].copy_from_slice(&i.to_be_bytes()); n }).collect();
+/// let nonces: Vec<[u8; 12]> = (0..100u128).map(|n| n.to_be_bytes()[4..].try_into().unwrap()).collect();
 /// let mut packets: Vec<Vec<u8>> = (0..100).map(|i| vec![0xab; 40 + 14 * i]).collect();
 /// let mut tags = [[0; 16]; 100];
 ///
@@ -321,7 +322,8 @@ pub fn seal_batch(jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
 /// Seals all jobs of a batch like [`seal_batch`], with the given schedule.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
+/// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
+/// this case.
 pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(), BatchError> {
     run(schedule, jobs)
 }
@@ -330,7 +332,8 @@ pub fn seal_batch_with(schedule: Schedule, jobs: &mut [SealJob<'_>]) -> Result<(
 /// forged messages are zeroed; the other jobs are not affected by them.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
+/// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
+/// this case.
 ///
 /// ```
 /// use sealcomb::{Algorithm, Key, OpenJob, Verdict, open_batch};
@@ -356,7 +359,8 @@ pub fn open_batch(jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
 /// Opens all jobs of a batch like [`open_batch`], with the given schedule.
 ///
 /// # Errors
-/// The first job whose sizes its algorithm does not take. Nothing was written to any job in this case.
+/// A [`BatchError`] with the first job whose sizes its algorithm does not take. Nothing was written to any job in
+/// this case.
 pub fn open_batch_with(schedule: Schedule, jobs: &mut [OpenJob<'_>]) -> Result<usize, BatchError> {
     run(schedule, jobs)?;
     Ok(jobs.iter().filter(|job| job.verdict == Verdict::Forged).count())

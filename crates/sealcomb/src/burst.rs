@@ -90,8 +90,8 @@ impl<N: AsRef<[u8]>, A: AsRef<[u8]>> Burst<'_, N, A> {
     /// algorithm is an unauthenticated cipher.
     ///
     /// # Errors
-    /// The first message whose sizes the algorithm does not take. [`Error::UnevenColumns`], with the index of the
-    /// first message that lacks an entry, if a column does not have one entry per message.
+    /// A [`BatchError`] with the first message whose sizes the algorithm does not take. [`Error::UnevenColumns`],
+    /// with the index of the first message that lacks an entry, if a column does not have one entry per message.
     /// [`Error::CiphertextIsLonger`] if the algorithm's ciphertexts are longer than their messages. Nothing was
     /// written to any message in these cases.
     pub fn seal<D: AsMut<[u8]>, T: AsMut<[u8]>>(
