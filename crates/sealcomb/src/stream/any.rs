@@ -111,7 +111,8 @@ impl Stream {
     }
 
     /// Begins a message with a tag of 1 to 16 bytes, whatever the key's tag length, for interfaces that set the tag
-    /// length per message. The probability of a forgery is at least 2^(-8 `tag_bytes`) per attempt.
+    /// length per message. An attacker forges a message with a probability of at least 256^-n per attempt for tags of
+    /// n bytes.
     ///
     /// # Errors
     /// The errors of [`Stream::new`], and [`Error::TagLength`] for 0 bytes or more than 16.
