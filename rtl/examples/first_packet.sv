@@ -1,7 +1,7 @@
-// Minimal testbench: loads a key into gcm, seals the packet of test case 4 of the GCM proposal (McGrew and Viega),
-// prints the output, and fails if it differs from the known answer. For the commands, see rtl/README.md.
+// Example of a first packet: loads a key into gcm, seals the packet of test case 4 of the GCM proposal (McGrew
+// and Viega), prints the output, and fails unless it is the known answer. See rtl/README.md for the commands.
 module first_packet;
-    // First byte in the highest bits. The 60 bytes of the message are padded with zeros to four blocks.
+    // First byte first. The 60-byte message is padded to four blocks.
     localparam logic [127:0] KEY = 128'hfeffe9928665731c6d6a8f9467308308;
     localparam logic [127:0] NONCE = {96'hcafebabefacedbaddecaf888, 32'h0};
     localparam logic [255:0] AD = {160'hfeedfacedeadbeeffeedfacedeadbeefabaddad2, 96'h0};
@@ -65,8 +65,8 @@ module first_packet;
         .m_tag_tuser(verdict)
     );
 
-    // Sends one beat of `bytes` bytes, the first in the highest bits of `block`. Signals change at the falling
-    // edge, so that a beat that sees ready there is accepted at the next rising edge.
+    // Sends a beat of `bytes` bytes, the first one in the highest bits of `block`. Signals change at the falling
+    // edge, so that a beat for which ready was high then is taken at the rising edge.
     task automatic send(input logic [127:0] block, input integer bytes, input logic [1:0] what,
                         input logic last);
         data_valid = 1;
@@ -96,7 +96,7 @@ module first_packet;
         send(MESSAGE[383:256], 16, 2'd0, 0);
         send(MESSAGE[255:128], 16, 2'd0, 0);
         send(MESSAGE[127:0], 12, 2'd0, 1);
-        #2000 $fatal(1, "timeout: no tag");
+        #2000 $fatal(1, "no tag received");
     end
 
     logic [511:0] received = 0;
@@ -112,8 +112,8 @@ module first_packet;
         if (!rst && tag_valid) begin
             $display("clock %3d: tag        %h", $time / 2, bytes_pkg::swap128(tag));
             if (received !== expected || bytes_pkg::swap128(tag) !== TAG || verdict !== 0)
-                $fatal(1, "the output differs from the known answer");
-            $display("the known answer");
+                $fatal(1, "ciphertext or tag differs from the known answer");
+            $display("matches the known answer");
             $finish;
         end
     end

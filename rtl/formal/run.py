@@ -623,9 +623,7 @@ def main() -> int:
     sample.add_argument(
         "--faults", type=int, metavar="N", help="plant N random faults per proof (default: all)"
     )
-    sample.add_argument(
-        "--sample-faults", type=int, metavar="N", help="plant N random faults in total"
-    )
+    sample.add_argument("--sample-faults", type=int, metavar="N", help="plant N random faults in total")
     add_seed(parser)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *PROOFS])
     arguments = parser.parse_args()

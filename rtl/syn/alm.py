@@ -1,7 +1,7 @@
-"""Estimates of Stratix ALMs from a mapping to Cyclone V, the oldest ALM family of yosys.
+"""Estimates of Stratix ALMs from a mapping to Cyclone V (yosys has no older ALM family).
 
-A LUT6 takes one ALM. A LUT5 shares an ALM with a LUT of at most three inputs. Two LUT4 or smaller share one,
-as do two adder bits. Each ALM has two flip-flops, as in Stratix IV. A memory of 32 words of 20 bits takes ten
+A LUT6 takes one ALM; a LUT5 shares one with a LUT of three inputs or fewer; two LUT4 or smaller share one, as
+do two adder bits. Each ALM has two flip-flops, as in Stratix IV. A memory of 32 words of 20 bits takes ten
 ALMs. These are estimates: nothing is placed.
 """
 
@@ -12,7 +12,7 @@ CELLS = (*LUTS, "adder_bits", "ff", "mlab_bits", "m10k")
 
 
 def cells(module: dict) -> dict[str, int]:
-    """Count the cells of a Cyclone V netlist. An inverter counts as a lut2."""
+    """Counts the cells of a netlist for Cyclone V. An inverter counts as lut2."""
     found = flow.count(module)
     number = {f"lut{inputs}": found.get(f"MISTRAL_ALUT{inputs}", 0) for inputs in range(2, 7)}
     number["lut2"] += found.get("MISTRAL_NOT", 0)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measure the area of the cores on Virtex-6's LUT6 fabric (yosys), and estimate Stratix ALMs.
+"""Measures the area of the cores on Virtex-6's LUT6 fabric (yosys), and estimates Stratix ALMs.
 
 usage: area.py [--check | --write] [--alm] [NAME ...]
 
---check  fail if a core's area differs from its budget in budgets.toml by more than the tolerance
+--check  fail if a core differs from its budget in budgets.toml by more than the tolerance
 --write  write the results to budgets.toml and results/area.json
---alm    estimate ALMs (alm.py) even for tops without `alm = true`
-NAME     only tops whose name contains one of these
+--alm    estimate ALMs (alm.py) also for tops without `alm = true`
+NAME     only the tops whose name contains one of these
 
-LUTs include LUT1 to LUT6, inverters, and LUTs used as memory or shift registers. A BRAM has 18 Kbit.
+A LUT is a LUT1 .. LUT6, an inverter, or a LUT used as memory or shift register; a BRAM is 18 Kbit.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MEASURES = ("lut", "ff", "bram")
 
 
 def area(module: dict, top: dict) -> dict[str, int]:
-    """Return the area of a top, including its parts."""
+    """Returns the area of the top, including its parts."""
     cells = flow.count(module)
     inside = [part_area(part) for name in module["cells"] if (part := flow.part_of(top, name))]
     if inside:
@@ -36,7 +36,7 @@ def area(module: dict, top: dict) -> dict[str, int]:
     logic = sum(cells.get(kind, 0) for kind in flow.LOGIC_LUTS)
     known = {"MUXF7", "MUXF8", "CARRY4", *flow.LOGIC_LUTS, *flow.MEMORY_LUTS, *flow.FLIP_FLOPS, *flow.RAMB18}
     if set(cells) - known:
-        sys.exit(f"unknown cells in the netlist: {sorted(set(cells) - known)}")
+        sys.exit(f"unknown cells: {sorted(set(cells) - known)}")
     found = {
         "lut": logic + memory,
         "lut_memory": memory,
@@ -55,19 +55,19 @@ def part_area(name: str) -> dict[str, int]:
 
 
 def outside(name: str, top: dict, found: dict[str, int], tolerance: float) -> list[str]:
-    """Return a message for each measure that differs from its budget by more than the tolerance."""
-    complaints = []
+    """Returns messages about measures outside the tolerance of their budget."""
+    found_outside = []
     for measure in MEASURES:
         budget = top.get(measure)
         if budget is None:
-            complaints.append(f"{name}: {measure} has no budget; add one with --write")
+            found_outside.append(f"{name}: {measure} has no budget; --write adds one")
         elif abs(found[measure] - budget) > max(tolerance * budget, 2):
-            complaints.append(f"{name}: {measure} is {found[measure]}, the budget is {budget}")
-    return complaints
+            found_outside.append(f"{name}: {measure} is {found[measure]}; the budget is {budget}")
+    return found_outside
 
 
 def write_budget(name: str, found: dict[str, int]) -> None:
-    """Replace or add the three lines of a top in budgets.toml."""
+    """Replaces or adds the top's three lines in budgets.toml."""
     text = flow.BUDGETS.read_text()
     start = text.index(f"[top.{name}]\n" if f"[top.{name}]\n" in text else f'[top."{name}"]\n')
     end = text.find("\n[", start)
@@ -84,18 +84,18 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="compare with the budgets")
-    what.add_argument("--write", action="store_true", help="write budgets and results")
-    parser.add_argument("--alm", action="store_true", help="estimate ALMs of all tops")
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--write", action="store_true")
+    parser.add_argument("--alm", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
 
     tolerance = flow.tomllib.loads(flow.BUDGETS.read_text())["tolerance"]
     results_file = flow.RTL / "results" / "area.json"
-    complaints = []
-    print(f"{'top':32} {'LUT':>6} {'memory LUTs':>14} {'FF':>6} {'BRAM':>5} {'ALM':>6}")
+    messages = []
+    print(f"{'top':32} {'LUT':>6} {'of these memory':>15} {'FF':>6} {'BRAM':>5} {'ALM':>6}")
     tops = flow.tops(arguments.names)
-    # One yosys process per top. Results are printed in order.
+    # One yosys process each; results are reported in order.
     pool = ThreadPoolExecutor(os.cpu_count())
     netlists = {name: pool.submit(flow.synthesize, name, top) for name, top in tops.items()}
     for name, top in tops.items():
@@ -107,7 +107,7 @@ def main() -> int:
         cells = f"{found['lut']:6} {found['lut_memory']:14} {found['ff']:6} {found['bram']:5}"
         print(f"{name:32} {cells} {estimate:>6}", flush=True)
         if arguments.check:
-            complaints += outside(name, top, found, tolerance)
+            messages += outside(name, top, found, tolerance)
         if arguments.write:
             write_budget(name, found)
             results = json.loads(results_file.read_text()) if results_file.exists() else {"tops": {}}
@@ -121,8 +121,8 @@ def main() -> int:
             results["tops"] = dict(sorted(results["tops"].items()))
             results_file.parent.mkdir(exist_ok=True)
             results_file.write_text(json.dumps(results, indent=2) + "\n")
-    print("\n".join(complaints), end="\n" if complaints else "")
-    return 1 if complaints else 0
+    print("\n".join(messages), end="\n" if messages else "")
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-// Models of the Virtex-6 slice cells in the netlists of `gates.py`, without delays. Registers without INIT start
-// unknown.
+// Models of the cells of a Virtex-6 slice, without delays, for the netlists of `gates.py`. Registers without INIT
+// start unknown.
 
 module GND (output G); assign G = 1'b0; endmodule
 module VCC (output P); assign P = 1'b1; endmodule

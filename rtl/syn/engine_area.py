@@ -1,13 +1,13 @@
-"""Estimate the ALMs of the 512-bit engines, for comparison with table I of the 100 Gbit/s paper (Stratix IV,
+"""Estimates ALMs of the 512-bit engines, for comparison with table I of the 100 Gbit/s paper (Stratix IV,
 Quartus 11).
 
 usage: engine_area.py [PART ...]
 
-PART: names in the table PARTS (default: all). Updates these parts in results/engines_area.json.
+PART  only these keys of the table PARTS; all by default
 
-yosys maps each engine in parts: a cipher lane, a key schedule, a GHASH multiplier, and the rest of the engine
-with these as black boxes. The area of an engine is the sum of its parts, each times its number of instances.
-For the counting of ALMs, see alm.py.
+Writes results/engines_area.json; parts that are not measured keep their entries. yosys maps each engine in
+parts: a cipher lane, a key schedule, a GHASH multiplier, and the surrounding engine with these as black
+boxes. The parts are then added up. See alm.py for the counting of ALMs.
 """
 
 import json
@@ -20,7 +20,7 @@ RESULTS = flow.RTL / "results" / "engines_area.json"
 
 
 def of(module: str, filelist: str = "", **parameters: int) -> dict:
-    """Describe a part. Without `filelist`, it is an engine whose ciphers and multipliers are black boxes."""
+    """A part. That of an engine has ciphers and multipliers as black boxes."""
     boxes = () if filelist else ("cipher_lanes", "gf128_multiply")
     return {"module": module, "filelist": filelist or module, "parameters": parameters, "boxes": boxes}
 
@@ -49,7 +49,7 @@ PARTS = {
     "gcm serpent both": of("gcm512_serpent", DIRECTION=2),
 }
 
-# Table I of the paper: ALMs and M9K blocks, encryption only.
+# Table I of the paper: ALMs, M9K blocks; encryption only.
 PAPER = {
     "ocb serpent": (29506, 0),
     "ocb aes": (10060, 314),
@@ -59,7 +59,7 @@ PAPER = {
 
 
 def engines() -> dict:
-    """Return the parts of each engine with their numbers of instances."""
+    """Returns the parts of an engine, with their numbers."""
     table = {}
     for cipher in ("serpent", "aes"):
         lane, keys = f"{cipher} encrypt lane", f"{cipher} encrypt keys"

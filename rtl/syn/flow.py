@@ -1,10 +1,9 @@
 """The synthesis flow of area.py, engine_area.py, timing.py, gates.py and ecp5/place.py: yosys (pyosys 0.70).
 
-Targets are the LUT6 fabric of Virtex-6, Cyclone V for ALM estimates, and the LUT4 of ECP5 for place and
-route.
+Virtex-6's LUT6 fabric, Cyclone V's for ALM estimates, and ECP5's LUT4 for place and route.
 
-S-boxes, MixColumns columns and the small products of the multiplier keep their hierarchy during LUT mapping
-and are flattened afterwards. A mapper that optimizes across them saves a level of logic but takes 20 to 60 %
+S-boxes, MixColumns columns and the multiplier's small products keep their hierarchy during LUT mapping and
+are flattened afterwards. Without these boundaries the mapper saves a level of logic at the cost of 20 to 60 %
 more LUTs.
 """
 
@@ -22,7 +21,7 @@ BUDGETS = SYN / "budgets.toml"
 BUILD = RTL.parent / "target" / "rtl-syn"
 YOSYS = "0.70"
 
-# Modules whose hierarchy is kept during mapping.
+# Modules that keep their boundary during mapping.
 KEPT = (
     "aes_sbox",
     "aes_mix_column",
@@ -32,7 +31,7 @@ KEPT = (
     "mux4",
 )
 
-# Number of slice LUTs per memory cell.
+# LUTs per memory cell.
 MEMORY_LUTS = {
     "SRL16E": 1,
     "SRLC32E": 1,
@@ -52,7 +51,7 @@ RAMB18 = {"RAMB18E1": 1, "RAMB36E1": 2}
 
 
 def tops(names: list[str] | None = None) -> dict[str, dict]:
-    """Return the tops of budgets.toml: all, or those whose name equals or contains one of `names`."""
+    """Returns the tops of budgets.toml whose name is, or contains, one of `names`; all without names."""
     found = tomllib.loads(BUDGETS.read_text())["top"]
     if not names:
         return found
@@ -65,7 +64,7 @@ def tops(names: list[str] | None = None) -> dict[str, dict]:
 
 
 def sources(top: dict) -> list[Path]:
-    """Return the top's `files`, or those of its file list."""
+    """Returns the top's `files`, or those of its file list."""
     if "files" in top:
         return top["files"]
     lines = (RTL / "filelists" / f"{top.get('filelist', top['module'])}.f").read_text().split()
@@ -73,34 +72,34 @@ def sources(top: dict) -> list[Path]:
 
 
 def parts(top: dict) -> dict[str, str]:
-    """Return the top's `parts`: patterns of instance names, and the tops that these instances are. Parts are
-    black boxes in the top and synthesized separately; their area and timing are added."""
+    """Returns the top's `parts`: pattern of instance names, and the top that they are. Parts are black boxes,
+    synthesized separately, and combined by area.py and timing.py."""
     return top.get("parts", {})
 
 
 def part_of(top: dict, instance: str) -> str | None:
-    """Return the top that an instance is, or None if it is not a part."""
+    """Returns the top of an instance that is a part, else None."""
     return next((part for pattern, part in parts(top).items() if re.search(pattern, instance)), None)
 
 
 def boxes(top: dict) -> list[str]:
-    """Return the names of the modules (and their files) that are black boxes."""
+    """Returns the modules that stay black boxes, by the names of their files."""
     every = tomllib.loads(BUDGETS.read_text())["top"]
     return list(top.get("boxes") or dict.fromkeys(every[part]["module"] for part in parts(top).values()))
 
 
 def luts_of(kind: str) -> int:
-    """Return the number of LUTs of a cell, as logic or memory."""
+    """Returns the LUTs of a cell, as logic or as memory."""
     return 1 if kind in LOGIC_LUTS else MEMORY_LUTS.get(kind, 0)
 
 
 def read(top: dict) -> list[str]:
-    """Return the commands that read a top, and then its wrapper `around`, if any, whose file is named after
-    its module. (Reading both at once would not allow setting parameters of a module that is not the top.)"""
+    """Returns the yosys commands that read a top, and then the module `around` it, if any, from the file of
+    its name. In a single reading only the top module could have parameters."""
     files = " ".join(str(file) for file in sources(top))
     chosen = "".join(f" -set {name} {value}" for name, value in top.get("parameters", {}).items())
     around = top.get("around")
-    # `hierarchy -chparam` fails for some tops whose submodules are read later.
+    # `hierarchy -chparam` would be shorter, but fails on some tops whose submodules are read later.
     return [
         f"read_verilog -sv {files}",
         *([f"chparam{chosen} {top['module']}"] if chosen else []),
@@ -131,8 +130,8 @@ def commands(top: dict, family: str) -> list[str]:
 
 
 def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
-    """Synthesize a top and return the path of its flat netlist in JSON. An existing netlist is reused if it
-    was made from the same sources by the same commands."""
+    """Synthesizes a top, and returns its flat netlist as JSON. Reuses a netlist made from the same sources by
+    the same commands."""
     BUILD.mkdir(parents=True, exist_ok=True)
     netlist = BUILD / f"{name}.{family}.json"
     stamp = netlist.with_suffix(".stamp")
@@ -148,10 +147,10 @@ def synthesize(name: str, top: dict, family: str = "xc6v") -> Path:
 
 
 def run(lines: list[str], log: Path) -> None:
-    """Run yosys commands in a separate process, because yosys prints much and cannot be reset."""
+    """Runs yosys commands in a subprocess, since yosys prints much and cannot be reset."""
     program = (
         "import sys\nfrom importlib.metadata import version\nfrom pyosys import libyosys as ys\n"
-        f"assert version('pyosys') == '{YOSYS}', 'the budgets require pyosys {YOSYS}'\n"
+        f"assert version('pyosys') == '{YOSYS}', 'the budgets are those of pyosys {YOSYS}'\n"
         "design = ys.Design()\nfor line in sys.argv[1:]: ys.run_pass(line, design)\n"
     )
     with log.open("w") as out:
@@ -162,7 +161,7 @@ def run(lines: list[str], log: Path) -> None:
 
 
 def module_of(netlist: Path) -> dict:
-    """Return the top module of a flat netlist."""
+    """Returns the only module of a flat netlist."""
     modules = json.loads(netlist.read_text())["modules"]
     whole = [module for module in modules.values() if "blackbox" not in module["attributes"]]
     tops_here = [module for module in whole if "top" in module["attributes"]]

@@ -1,7 +1,6 @@
-// Drives the netlist of a cipher pipe from a stimulus file, one clock per line, and compares every output with the
-// expected one. A line: rst valid new_key key block user, followed by the expected valid block user. Numbers are
-// hexadecimal, key and block are 32-bit words with the lowest first. `gates.py` defines MODEL (the class), HEADER (its
-// header) and KEY_WORDS.
+// Drives the netlist of a cipher pipe clock by clock from a file, and compares every output with the expected one.
+// Each line has: rst valid new_key key block user, then due block user. Numbers are hexadecimal, key and block as
+// 32-bit words, lowest first. Built by `gates.py` with MODEL (the class), HEADER (its header) and KEY_WORDS.
 #include HEADER
 #include <cstdio>
 #include <fstream>

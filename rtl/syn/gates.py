@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Simulate the netlists of cipher cores from the area flow, in Verilator, with the cell models of cells.v.
-
-Checks known answers, and random blocks and keys against an independent model.
+"""Simulates the netlists that the area flow makes of the cipher pipes, in Verilator, with models of the cells
+(cells.v): known answers, and random blocks and keys against an independent model.
 
 usage: gates.py [--blocks N] [NAME ...]
 
---blocks  number of random blocks per core (default 2000) NAME      only tops whose name contains one of
-these; tops of budgets.toml take part if they name a model in `gates`
+NAME  only tops of budgets.toml whose name contains one of these; by default all with `gates`, the name of a
+      model
 """
 
 import argparse
@@ -24,7 +23,7 @@ sys.path.insert(0, str(flow.RTL / "tests" / "blocks"))
 import aes_model
 import serpent_model
 
-# Key, plaintext and ciphertext of FIPS 197, appendices B and C.1, and the state after round 6 of C.1.
+# Key, plaintext, ciphertext of FIPS 197, appendices B and C.1; the state after round 6 of C.1.
 AES_KNOWN = {
     10: [
         (
@@ -91,12 +90,12 @@ MODELS = {"aes": Aes, "serpent": Serpent}
 
 
 def hexadecimal(data: bytes) -> str:
-    """Format bytes as 32-bit words in hex, the lowest first."""
+    """Returns a value as 32-bit words, lowest first."""
     return " ".join(f"{int.from_bytes(data[i : i + 4], 'big'):x}" for i in range(len(data) - 4, -1, -4))
 
 
 def stimulus(cipher: Aes | Serpent, keys: int, blocks: int, file: Path) -> None:
-    """Write the stimulus of a run, one clock per line, for a pipe with the parameter KEYS = `keys`."""
+    """Writes the clocks of a run on a pipe whose keys change as for KEYS = `keys`."""
     rng = random.Random(f"{type(cipher).__name__} {keys} {cipher.latency} {cipher.opening}")
     inputs = []
     due = {}
@@ -198,7 +197,7 @@ def main() -> int:
     arguments = parser.parse_args()
     chosen = {name: top for name, top in flow.tops(arguments.names).items() if "gates" in top}
     if not chosen:
-        sys.exit("none of these tops names a model in `gates`")
+        sys.exit("none of these tops has `gates` in budgets.toml")
     return 1 if sum(run(name, top, arguments.blocks) for name, top in chosen.items()) else 0
 
 

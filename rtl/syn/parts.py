@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Break down the LUTs and registers of cores by instance, from the netlists of the area flow.
+"""Counts the LUTs and registers of cores by instance, from the netlists of the area flow.
 
 usage: parts.py [--write] [--depth LEVELS] [NAME ...]
 
-A flat netlist does not contain the instance of a LUT. A LUT is assigned to the instance of the net that it
-drives, if that net has a name, and otherwise to the instance of most of its readers.
-
 --write  write the results to results/parts.json
 --depth  levels of the hierarchy (default 1)
-NAME     tops whose name contains one of these (default: the single-key cores)
+NAME     tops whose name contains one of these; by default the single-key cores
+
+A flat netlist has no hierarchy. A LUT is attributed to the instance of the net that it drives if that has a
+name, and else to the instance of most of its loads.
 """
 
 import argparse
@@ -25,7 +25,7 @@ OWN = "(its own)"
 
 
 class Parts:
-    """A netlist with the instance of each net, from the deepest of its hierarchical names."""
+    """Returns the instance of each net, according to the deepest of its names."""
 
     def __init__(self, module: dict, depth: int):
         self.cells = module["cells"]
@@ -76,7 +76,7 @@ class Parts:
         )
 
     def luts(self) -> Counter:
-        """Count the LUTs per instance, including memory LUTs, as in area.py."""
+        """Returns LUTs counted as in syn/area.py, including those used as memory."""
         found: Counter = Counter()
         for cell in self.cells.values():
             if number := flow.luts_of(cell["type"]):

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""Estimate the clock of the cores on a LUT6 fabric. This is a model, not a measurement: nothing is placed or
-routed.
+"""Timing model of the cores on a LUT6 fabric. A model, not a measurement: nothing is placed or routed.
 
 usage: timing.py [--check | --write] [--path] [--wire PICOSECONDS] [NAME ...]
 
-Computes the longest path between registers in the netlist of the area flow, from the pin delays of yosys's
-Xilinx 7-series cell library and a fixed delay (default 300 ps) per routed net. MUXF7 and MUXF8 inputs from a
-LUT of the same slice, and carry chains, have no net delay. Inputs start at a register, and outputs end at
-one. `static` of a top in budgets.toml is a pattern of nets whose registers are stable while data moves, such
-as the round keys of a static key: no path starts there. The `parts` of a top are analyzed separately, and the
-delay of a path inside a part, up to its registers, is added to that outside.
+--check  fail if a top is slower than in results/timing.json by more than the budgets' tolerance
+--write  write the results to results/timing.json
+--path   print the critical path
+--wire   delay of a routed net, default 300 ps
 
-The model is suitable for ranking designs of the same flow. Never print its MHz next to a paper's without this
-label.
+Finds the longest path between registers in the netlist of the area flow, with the pin delays of yosys's
+Xilinx 7-series cell library and a fixed delay for every routed net. MUXF7 and MUXF8 inputs from the same
+slice, and carry chains, use no routed net. Inputs come from a register, and outputs go to one.
 
---check  fail if a top of results/timing.json has become slower by more than the tolerance of budgets.toml
---write  write the results to results/timing.json      --path  print the longest path
+`static` of a top in budgets.toml is a pattern of net names: registers that do not change while data moves,
+such as round keys of a static key. No path starts there. The `parts` of a top are measured separately; the
+delay inside a part, up to its registers, is added to the delay outside.
+
+The model ranks designs of one flow. Do not print its MHz next to a paper's without the label "model".
 """
 
 import argparse
@@ -40,14 +41,14 @@ CLOCK_TO_OUT = 303
 SETUP = {"D": 0, "CE": 109, "R": 404, "S": 404}
 SHIFT_REGISTER = {"out": 1472, "setup": 173}
 LUT_MEMORY = {"out": 1188, "setup": 654, "read": 642}
-# yosys's library lacks delays of block RAM. These are the 7-series delays without the output register.
+# Yosys's library has no block RAM delays. These are those of the 7 series without output register.
 BLOCK_RAM = {"out": 2454, "setup": 566}
-# Carry chain: from the operands to an output, and along the chain; the maximum of each group of pins.
+# Carry chain: into, along and out of the chain; the worst of each group of pins.
 CARRY = {"operand": 642, "chain": 114}
 
 
 def setup_of(kind: str) -> dict[str, int] | None:
-    """Return the setup times by pin of a clocked cell; None for other cells."""
+    """Returns the setup times of a clocked cell, by pin."""
     if kind in flow.FLIP_FLOPS:
         return SETUP
     if kind in flow.RAMB18:
@@ -94,7 +95,7 @@ NEVER = (float("-inf"), 0, None)
 
 
 class Timing:
-    """Arrival times in picoseconds. With `start`, only of paths from this input, which arrives at time 0."""
+    """Arrival times in picoseconds. With `start`, only of paths from this input, which arrives at 0."""
 
     def __init__(self, netlist: Netlist, wire: int, start: str | None = None):
         self.netlist = netlist
@@ -106,12 +107,12 @@ class Timing:
         return (time, 0, None) if self.start is None else NEVER
 
     def at_pin(self, bit, routed: bool = True):
-        """Return (time, LUT levels, bit) at a pin that `bit` drives."""
+        """Returns (time, LUT levels, bit) at a pin driven by `bit`."""
         time, levels, _ = self.arrival(bit)
         return (time + (self.wire if routed else 0), levels, bit)
 
     def launched(self, bit):
-        """Return the arrival at `bit` if a register, memory, part or input drives it; NEVER otherwise."""
+        """Returns the arrival time of a `bit` driven by a register, a memory, a part, or an input."""
         name, port = self.netlist.driver.get(bit, (None, None))
         if name is None:
             return self.out_of_register(CLOCK_TO_OUT)
@@ -127,7 +128,7 @@ class Timing:
         return self.out_of_register(CLOCK_TO_OUT)
 
     def arrival_of(self, bit):
-        """Return (time, LUT levels, preceding bit on the longest path) at the driver of `bit`."""
+        """Returns (time, levels, preceding bit on the longest path) at the driver of `bit`."""
         if self.start is not None and bit in self.start:
             return (0, 0, None)
         best = self.launched(bit)
@@ -158,12 +159,12 @@ class Timing:
                 time, levels, before = self.at_pin(source)
                 step = (time + LUT_MEMORY["read"], levels + 1, before)
             else:
-                sys.exit(f"no delays known for the cell {kind}")
+                sys.exit(f"no delays for cell {kind}")
             best = max(best, step, key=lambda s: s[0])
         return best
 
     def ends(self):
-        """Yield (time, LUT levels, bit) at every register input and every output."""
+        """Yields (time, levels, bit) at every register input and every output."""
         for name, cell in self.netlist.cells.items():
             if name in self.netlist.parts:
                 inside = part(self.netlist.parts[name], self.wire)
@@ -195,7 +196,8 @@ class Timing:
 
 @cache
 def part(name: str, wire: int) -> dict[str, float]:
-    """Return a part's delays by port: from each input to a register, and from a register to each output."""
+    """Returns the times of a part's ports: from each input to a register, and from a register to each
+    output."""
     top = flow.tops([name])[name]
     netlist = Netlist(flow.module_of(flow.synthesize(name, top)), top)
     times = {}
@@ -210,7 +212,7 @@ def part(name: str, wire: int) -> dict[str, float]:
 
 @cache
 def slowest(name: str, wire: int) -> tuple[dict, list[str]]:
-    """Return the longest path of a top, which may be inside a part."""
+    """Returns the longest path of a top, which may be inside one of its parts."""
     top = flow.tops([name])[name]
     timing = Timing(Netlist(flow.module_of(flow.synthesize(name, top)), top), wire)
     time, _, bit = max(timing.ends(), key=lambda end: end[0])
@@ -221,7 +223,7 @@ def slowest(name: str, wire: int) -> tuple[dict, list[str]]:
         "lut_levels": sum(" LUT" in line or " INV" in line for line in path),
     }
     if flow.parts(top):
-        around = {"around_mhz": found["model_mhz"], "slowest": "what is around the parts"}
+        around = {"around_mhz": found["model_mhz"], "slowest": "surrounding logic"}
         for inner in dict.fromkeys(timing.netlist.parts.values()):
             inside, inside_path = slowest(inner, wire)
             if inside["period_ps"] > found["period_ps"]:
@@ -236,19 +238,19 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--check", action="store_true", help="compare with results/timing.json")
-    what.add_argument("--write", action="store_true", help="write results/timing.json")
-    parser.add_argument("--path", action="store_true", help="print the longest path")
-    parser.add_argument("--wire", type=int, default=300, help="delay per net in ps (default 300)")
+    what.add_argument("--check", action="store_true")
+    what.add_argument("--write", action="store_true")
+    parser.add_argument("--path", action="store_true")
+    parser.add_argument("--wire", type=int, default=300)
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
 
     results_file = flow.RTL / "results" / "timing.json"
-    print(f"model with {arguments.wire} ps per net, not placed and routed")
+    print(f"model, W = {arguments.wire} ps, not place and route")
     print(f"{'top':32} {'levels':>6} {'ps':>6} {'MHz':>6}")
     known = json.loads(results_file.read_text())["tops"] if results_file.exists() else {}
     tolerance = flow.tomllib.loads(flow.BUDGETS.read_text())["tolerance"]
-    complaints = []
+    messages = []
     for name in flow.tops(arguments.names):
         if arguments.check and name not in known:
             continue
@@ -257,20 +259,20 @@ def main() -> int:
             f"{name:32} {found['lut_levels']:6} {found['period_ps']:6} {found['model_mhz']:6.0f}", flush=True
         )
         if arguments.check and found["period_ps"] > (1 + tolerance) * known[name]["period_ps"]:
-            complaints.append(f"{name}: {found['model_mhz']} MHz; it was {known[name]['model_mhz']} MHz")
+            messages.append(f"{name}: {found['model_mhz']} MHz, previously {known[name]['model_mhz']}")
         if arguments.path:
             print("\n".join(path))
         if arguments.write:
             results = json.loads(results_file.read_text()) if results_file.exists() else {"tops": {}}
             results["what"] = (
-                f"timing model, W = {arguments.wire} ps a net, not place and route; yosys {flow.YOSYS}"
+                f"timing model, W = {arguments.wire} ps per net, not place and route; yosys {flow.YOSYS}"
             )
             results["tops"][name] = found
             results["tops"] = dict(sorted(results["tops"].items()))
             results_file.parent.mkdir(exist_ok=True)
             results_file.write_text(json.dumps(results, indent=2) + "\n")
-    print("\n".join(complaints), end="\n" if complaints else "")
-    return 1 if complaints else 0
+    print("\n".join(messages), end="\n" if messages else "")
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

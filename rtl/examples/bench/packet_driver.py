@@ -1,4 +1,4 @@
-"""Driver for the streams of rtl/README.md: tops of 128 or 512 bits, any mode with a tag."""
+"""Driver for tops with the ports of rtl/README.md: 128 or 512 bits wide, any mode with a tag."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ CommandBus, CommandBeat, CommandSource, _, _ = define_stream(
 
 @dataclass(frozen=True)
 class Packet:
-    """An input packet. It is opened if it has a tag, and sealed otherwise."""
+    """An input packet: opened if it has a tag, else sealed."""
 
     slot: int
     nonce: bytes
@@ -34,11 +34,11 @@ class Packet:
 
 
 class NotVerifiedError(Exception):
-    """The packet does not verify. Its output was marked bad."""
+    """The packet does not verify; its output is marked bad."""
 
 
 class Engine:
-    """A driver that seals and opens packets. `send` queues a packet; `receive_*` awaits the next result."""
+    """Seals and opens packets. `send` does not wait; `receive_*` takes the next output in order."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -57,7 +57,7 @@ class Engine:
         await ClockCycles(self.dut.clk, 1)
 
     async def load(self, slot: int, key: bytes) -> None:
-        """Load a key into a slot. Commands for the slot may follow at once; the core delays them."""
+        """Loads a key. Commands for the slot may follow immediately; they wait until it is ready."""
         await self.keys.send(KeyBeat(slot=slot, key=int.from_bytes(key, "little")))
         await self.keys.wait()
 
@@ -83,7 +83,7 @@ class Engine:
             await self.input.send(AxiStreamFrame(tdata=data, tkeep=keep, tuser=kinds))
 
     async def receive_sealed(self, length: int) -> tuple[bytes, bytes]:
-        """Return ciphertext and tag of the next packet. `length` is the message size in bytes."""
+        """Returns ciphertext and tag of the next packet."""
         ciphertext = bytes((await self.output.recv()).tdata) if length else b""
         verdict = await self.tags.recv()
         if last(verdict.tuser) & ERROR:
@@ -91,13 +91,13 @@ class Engine:
         return ciphertext, bytes(verdict.tdata)
 
     async def receive_opened(self, length: int) -> bytes:
-        """Return the next packet's message of `length` bytes; raise NotVerifiedError if it is forged."""
+        """Returns the message of the next packet, which has this many bytes."""
         frame = await self.output.recv() if length else None
         verdict = last((await self.tags.recv()).tuser)
         if verdict & ERROR:
             raise ValueError("the core refused the packet")
         if verdict & FORGED:
-            assert frame is None or last(frame.tuser) == 1, "a forged packet must be marked bad at tlast"
+            assert frame is None or last(frame.tuser) == 1, "a bad packet must be marked with tlast"
             raise NotVerifiedError
         return bytes(frame.tdata) if frame else b""
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Run test_engine.py with cocotb on Icarus Verilog.
+"""Runs test_engine.py on Icarus, with cocotb.
 
 usage: run.py [--waves] [--build FOLDER] [TOP]
 
-TOP      gcm (128 bits, default), gcm512_aes or ocb512_aes (512 bits)
+TOP      gcm (128 bits), gcm512_aes or ocb512_aes (512 bits); default gcm
 --waves  write the waveform to FOLDER/TOP.fst, for GTKWave or Surfer
---build  build folder (default: target/rtl-example)
 
-Requires `iverilog`, and from PyPI cocotb 2.1, cocotbext-axi and cryptography: see this project's .venv.
+Requires `iverilog`, and from PyPI cocotb 2.1, cocotbext-axi and cryptography, which .venv contains.
 """
 
 import argparse
@@ -31,7 +30,7 @@ def main() -> int:
     arguments = parser.parse_args()
     folder = (arguments.build / arguments.top).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    # The runner passes this search path to the simulator.
+    # The runner passes this search path on to the simulator.
     sys.path.insert(0, str(BENCH))
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     runner = get_runner("icarus")

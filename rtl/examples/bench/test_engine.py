@@ -1,4 +1,4 @@
-"""Example tests that compare a core with the Python package `cryptography`. Run them with `run.py`."""
+"""Example tests to start from: a core against the Python package `cryptography`. Run by `run.py`."""
 
 import os
 import random
@@ -31,8 +31,8 @@ async def seals_and_opens(dut):
 
 
 @cocotb.test()
-async def marks_forged_packets(dut):
-    """A forged packet is marked bad, and the valid one that follows is not."""
+async def marks_what_is_forged(dut):
+    """A forged packet is marked bad, and the valid one after it is not."""
     engine = await started(dut)
     key, nonce, message = bytes(16), bytes(12), bytes(100)
     await engine.load(0, key)

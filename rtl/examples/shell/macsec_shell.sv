@@ -1,20 +1,18 @@
-// MACsec for a NIC shell: macsec100g between the host queues and a 100G MAC, one instance per port. An example for
-// shells with 512-bit streams, an AXI4-Lite application region, and a single clock.
+// Example of MACsec in a NIC shell: macsec100g between the host queues and a 100G MAC, one instance per port. For shells
+// with 512-bit streams, an AXI4-Lite region for applications, and one clock.
 //
-//   s_axis_tx  frames from the host → sealed, to the MAC; EAPOL and LLDP bypass MACsec unchanged
+//   s_axis_tx  frames from the host → sealed, to the MAC; EAPOL and LLDP pass unchanged
 //   s_axis_rx  frames from the MAC  → opened, to the host; of frames without SecTAG only EAPOL and LLDP pass
-//   s_axil     registers of macsec100g and of keys: shell_registers
-//   irq        interrupt of macsec100g
+//   s_axil     registers of macsec100g, and key registers (shell_registers)
+//   irq        of macsec100g
 //
-// While no association is in use, EAPOL and LLDP are the only frames sent: nothing that should be sealed leaves in
-// the clear.
+// Without an association in use, only EAPOL and LLDP frames of the host leave: nothing is sent in the clear by mistake.
 //
-// The port sends on channel 0 and receives on all CHANNELS. tx_tuser and rx_tuser are sampled with the first beat of
-// a frame and presented with all its beats. The exception is rx_tuser[0], which marks a bad frame of the MAC at tlast
-// and is 0 towards the host. The host cannot abort a frame that it has begun. m_axis_tx never pauses within a frame,
-// whether or not its MAC requires that.
+// The port sends on channel 0 and receives on all CHANNELS. tx_tuser and rx_tuser are sampled with a frame's first beat
+// and output with all of its beats. The exception is rx_tuser[0], which marks a bad frame of the MAC at tlast and is 0 to
+// the host. The host cannot abort a frame that it has started. m_axis_tx never pauses within a frame.
 //
-// Maximum frame size: 64 * DEPTH - 32 bytes; for EAPOL and LLDP, 4096 bytes.
+// The maximum frame size is 64 * DEPTH - 32 bytes, and 4096 bytes for EAPOL and LLDP.
 module macsec_shell #(
     parameter int CHANNELS = 4,
     parameter int TX_USER = 17,
@@ -81,7 +79,7 @@ module macsec_shell #(
     localparam int USER = TX_USER > RX_USER - 1 ? TX_USER : RX_USER - 1;
     localparam int PAST_DEPTH = 64;
 
-    // EtherTypes of EAPOL and LLDP, first byte lowest. A frame of 12 bytes or fewer has none.
+    // EtherTypes of EAPOL and LLDP, first byte lowest. Frames of 12 bytes or fewer have none.
     function automatic logic goes_past(input logic has_type, input logic [15:0] ether_type);
         goes_past = has_type && (ether_type == 16'h8e88 || ether_type == 16'hcc88);
     endfunction
@@ -176,7 +174,7 @@ module macsec_shell #(
         if (s_axis_tx_tvalid && s_axis_tx_tready) tx_was_past <= tx_past;
     end
 
-    // Space for two frames of maximum size: one arrives while the other leaves.
+    // Room for two maximum-size frames: one arrives while the other leaves.
     whole_frames #(
         .USER (TX_USER),
         .DEPTH(2 * DEPTH)
@@ -234,7 +232,7 @@ module macsec_shell #(
         if (untagged_valid && untagged_ready) rx_was_past <= rx_past;
     end
 
-    // EAPOL and LLDP wait here while another frame passes to the host. They are dropped if the MAC marks them bad.
+    // Untagged frames wait here while a frame with SecTAG goes to the host. Those marked bad by the MAC are dropped.
     whole_frames #(
         .USER (RX_USER - 1),
         .DEPTH(PAST_DEPTH)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Run test_shell.py with cocotb on Icarus Verilog: macsec_shell between a host and a MAC.
+"""Runs test_shell.py on Icarus, with cocotb: macsec_shell between a host and a MAC.
 
 usage: run.py [--seed SEED] [--build FOLDER]
 
-Requires `iverilog`, and from PyPI cocotb 2.1, cocotbext-axi, scapy and cryptography: see the project's .venv.
+Requires `iverilog`, and from PyPI cocotb 2.1, cocotbext-axi, scapy and cryptography, which .venv contains.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from cases import BUILD, Case, listed, run_all  # noqa: E402
 from icarus import ICARUS  # noqa: E402
 from seeds import add_seed, announced  # noqa: E402
 
-DEPTH = 32  # small, so that the maximum frame size is small
+DEPTH = 32  # small, so that maximum-size frames are short
 
 
 def main() -> int:

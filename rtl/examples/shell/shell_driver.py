@@ -34,7 +34,7 @@ SET_CHANNEL, SET_SA = 1, 2  # in `command`
 
 @dataclass(frozen=True)
 class Association:
-    """A secure association (SA) for sending or receiving. Packet numbers have 32 bits and begin at 1."""
+    """A key for one direction, with 32-bit packet numbers starting at 1."""
 
     receive: bool
     channel: int
@@ -48,7 +48,7 @@ class Association:
 
 
 class Shell:
-    """Driver of a macsec_shell. Frames pass from host_tx to mac_tx, and from mac_rx to host_rx."""
+    """The shell under test, with the streams host_tx, mac_tx, mac_rx and host_rx."""
 
     def __init__(self, dut: HierarchyObject) -> None:
         self.dut = dut
@@ -64,18 +64,18 @@ class Shell:
         await ClockCycles(self.dut.clk, 4)
         self.dut.rst.value = 0
         await ClockCycles(self.dut.clk, 2)
-        cocotb.start_soon(self._check_mac_underrun())
+        cocotb.start_soon(self._mac_runs_never_empty())
 
-    async def _check_mac_underrun(self) -> None:
+    async def _mac_runs_never_empty(self) -> None:
         within = False
         while True:
             await RisingEdge(self.dut.clk)
             valid = bool(self.dut.m_axis_tx_tvalid.value)
-            assert valid or not within, "m_axis_tx pauses within a frame"
+            assert valid or not within, "a pause within a frame"
             if valid:
                 within = not (self.dut.m_axis_tx_tready.value and self.dut.m_axis_tx_tlast.value)
 
-    # ---- Register access by host software ----
+    # ---- Host software ----
 
     async def write(self, name: str, value: int) -> None:
         answer = await self.registers.write(ADDRESSES[name], value.to_bytes(4, "little"))
@@ -87,7 +87,7 @@ class Shell:
         return int.from_bytes(answer.data, "little")
 
     async def load(self, association: Association) -> None:
-        """Load the key of an association."""
+        """Loads the key of an association."""
         for at in range(0, 16, 4):
             answer = await self.registers.write(ADDRESSES["key"] + at, association.key[at : at + 4])
             assert answer.resp == OKAY
@@ -96,7 +96,7 @@ class Shell:
             pass
 
     async def use(self, association: Association) -> None:
-        """Configure an association and its channel, and put them into use."""
+        """Puts an association and its channel into use."""
         sci = int.from_bytes(association.sci)
         await self.write("select", association.select)
         await self.write("flags", 1)
@@ -116,13 +116,13 @@ class Shell:
         await self.host_tx.send(AxiStreamFrame(frame, tuser=tag))
 
     async def mac_receives(self, frame: bytes, time: int = 0, bad: bool = False) -> None:
-        """Send a frame from the MAC: `time` in tuser of all bytes, `bad` in that of the last byte."""
+        """Sends a frame from the MAC. The timestamp is in all beats, the error flag in the last byte."""
         users = [time << 1] * len(frame)
         users[-1] |= bad
         await self.mac_rx.send(AxiStreamFrame(frame, tuser=users))
 
     async def next_of(self, sink: AxiStreamSink) -> tuple[bytes, int]:
-        """Return the next frame and its tuser."""
+        """Returns the next frame and its tuser."""
         frame = await with_timeout(sink.recv(), 20, "us")
         return bytes(frame.tdata), frame.tuser
 

@@ -1,19 +1,19 @@
-// AXI4-Lite registers of macsec_shell: those of macsec100g, followed by those of the shell.
+// Registers of macsec_shell on AXI4-Lite: those of macsec100g, followed by those of the shell.
 //
-//   0x000-0x0ff  registers of macsec100g (docs/macsec.md)
-//   0x100-0x10c  key, write only: 16 bytes, the first in bits 7:0 of 0x100; full words only
-//   0x110        load, write only: loads the key into slot 7:0, of the receiving side if bit 8 is set
-//   0x114        key_status, read only: bit 0 is set while a key waits for macsec100g
-//   0x118        tx_too_long, read only: number of oversized frames to send; counters wrap at 2^32
-//   0x11c        rx_refused, read only: number of frames without SecTAG that are neither EAPOL nor LLDP
-//   0x120        rx_too_long, read only: number of oversized EAPOL and LLDP frames
+//   0x000-0x0ff  macsec100g (docs/macsec.md)
+//   0x100-0x10c  key, write-only: 16 bytes, byte 0 in bits 7:0 of 0x100; whole words only
+//   0x110        load, write-only: loads the key into slot 7:0; bit 8 selects the receiving side
+//   0x114        status, read-only: bit 0: a key waits for macsec100g
+//   0x118        tx_too_long: frames to send that did not fit; wraps at 2^32, as do the following
+//   0x11c        rx_refused: frames without SecTAG other than EAPOL and LLDP
+//   0x120        rx_too_long: EAPOL and LLDP frames that did not fit
 //
-// The key cannot be read, and is cleared when macsec100g has accepted it, and by rst. A load requires that all words
-// of the key were written since the previous load. Invalid accesses and unmapped addresses are answered with SLVERR
-// (2) and have no effect. No address is an alias of another. One write and one read can be outstanding.
+// A key cannot be read back, and is cleared here once macsec100g has taken it, and by rst. A load requires that all words
+// of the key were written since the last load. Invalid accesses, and addresses without a register, have no effect and are
+// answered with SLVERR (2). No address is an alias. One write and one read are processed at a time.
 //
 //   core_*   to and from the registers of macsec100g; addresses, data and strobes are those of s_axil
-//   events   one-clock pulse per counted frame; bit 0 belongs to the first counter
+//   events   high for one clock per counted frame; bit 0 is the first counter
 module shell_registers #(
     parameter int SLOT_BITS = 4
 ) (
@@ -71,7 +71,7 @@ module shell_registers #(
 
     // ---- Writes ----
 
-    logic writing;  // a response is due
+    logic writing;  // a response is pending
     logic write_to_core;
     logic [1:0] own_bresp;
     logic write;
@@ -131,7 +131,7 @@ module shell_registers #(
     // ---- Reads ----
 
     logic [95:0] counts;
-    logic reading;  // a response is due
+    logic reading;  // a response is pending
     logic read_from_core;
     logic [31:0] own_rdata;
     logic [1:0] own_rresp;

@@ -1,4 +1,4 @@
-"""Tests of macsec_shell between a host and a MAC, with scapy's MACsec as the peer. Run them with `run.py`."""
+"""Tests of macsec_shell between a host and a MAC, with scapy's MACsec as the peer. Run by `run.py`."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from cocotb.handle import HierarchyObject
 from cocotbext.axi import AxiStreamFrame
 from shell_driver import ADDRESSES, OKAY, RECEIVE, SLVERR, Association, Shell
 
-logging.getLogger("scapy").setLevel(logging.ERROR)  # scapy warns about missing interfaces
+logging.getLogger("scapy").setLevel(logging.ERROR)  # it warns about missing interfaces, which are not needed
 from scapy.contrib.macsec import MACsecSA  # noqa: E402
 from scapy.layers.l2 import Ether  # noqa: E402
 
@@ -41,8 +41,8 @@ async def started(dut: HierarchyObject) -> Shell:
 
 
 @cocotb.test()
-async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
-    """scapy can open the host's frames on the line. Looped back, they reach the host."""
+async def sealed_frames_make_a_round_trip(dut: HierarchyObject) -> None:
+    """Host frames leave sealed, as scapy confirms, and reach the host again when looped back."""
     rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
     key = rng.randbytes(16)
@@ -57,7 +57,8 @@ async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
     for tag, frame in enumerate(frames):
         line, user = await shell.next_of(shell.mac_tx)
         assert (line[12:14], user) == (MACSEC, 2 * tag)
-        assert frame[14:] not in line
+        # A payload of one byte may occur in the line by chance.
+        assert len(frame) == 15 or frame[14:] not in line
         assert bytes(end.decap(end.decrypt(Ether(line)))) == frame
         end.pn += 1
         await shell.mac_receives(line, time=1000 + tag)
@@ -66,13 +67,13 @@ async def frames_go_out_sealed_and_come_back(dut: HierarchyObject) -> None:
 
 
 @cocotb.test()
-async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
+async def only_eapol_and_lldp_pass_unsealed(dut: HierarchyObject) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     shell = await started(dut)
-    # Without a key, no other frames pass in either direction.
+    # Without a key only these frames pass, in both directions.
     past = [frame_of(rng, OURS, kind, data_bytes) for kind, data_bytes in ((EAPOL, 60), (LLDP, 200))]
     others = [frame_of(rng, OURS, kind, 60) for kind in (IPV4, MACSEC)]
-    # A frame that ends after its addresses does not pass, whatever follows its last byte in the beat.
+    # A frame of only two addresses does not pass either, whatever follows its last byte.
     for source in (shell.host_tx, shell.mac_rx):
         await source.send(AxiStreamFrame(past[0][:14], tkeep=[1] * 12 + [0] * 2, tuser=0))
     for frame in (*others, *past):
@@ -81,7 +82,7 @@ async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
     for frame in past:
         assert await shell.next_of(shell.mac_tx) == (frame, 6)
         assert await shell.next_of(shell.host_rx) == (frame, 10)
-    # A frame that the MAC marks bad, and one that exceeds the buffer, do not pass.
+    # A frame marked bad by the MAC, and one that does not fit.
     long = frame_of(rng, OURS, LLDP, 4100)
     await shell.mac_receives(past[0], bad=True)
     await shell.mac_receives(long)
@@ -91,7 +92,7 @@ async def only_eapol_and_lldp_go_past(dut: HierarchyObject) -> None:
     assert await shell.read("rx_refused") == 2
     assert await shell.read("rx_too_long") == 1
     assert await shell.read("tx_too_long") == 1
-    # With a key, they pass alongside opened frames, and a forged frame does not.
+    # With a key they pass between other frames, and a forged one is dropped.
     association = Association(True, 0, 0, THEIRS, rng.randbytes(16))
     await shell.load(association)
     await shell.use(association)
@@ -114,7 +115,7 @@ async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
     async def refuses(address: int, value: int) -> bool:
         return (await shell.registers.write(address, value.to_bytes(4, "little"))).resp == SLVERR
 
-    # An incomplete key, a partial word, and a nonexistent slot are refused.
+    # A partial key, a partial word and a nonexistent slot are not loaded.
     for at in (0, 4, 8):
         assert (await shell.registers.write(ADDRESSES["key"] + at, key[at : at + 4])).resp == OKAY
     assert await refuses(ADDRESSES["load"], 0)
@@ -132,7 +133,7 @@ async def keys_go_in_whole_and_never_out(dut: HierarchyObject) -> None:
     for at in (0, 4, 8, 12, 16):
         answer = await shell.registers.read(ADDRESSES["key"] + at, 4)
         assert (answer.resp, bytes(answer.data)) == (SLVERR, bytes(4))
-    # Addresses beyond the registers are not aliases: `select` keeps its value.
+    # Addresses beyond the registers are not aliases: `select` does not change.
     await shell.write("select", 5)
     for address in (ADDRESSES["select"] | 1 << bit for bit in range(9, 24)):
         assert await refuses(address, 9)

@@ -1,6 +1,5 @@
-// Store-and-forward FIFO of frames: a frame leaves only when it is complete, so it never pauses for lack of data.
-// Drops frames whose last beat has s_axis_tbad, and frames of more than DEPTH beats, for which too_long is high for
-// one clock. tuser is sampled with the first beat.
+// Store-and-forward FIFO: each frame leaves without internal pauses. A frame is dropped if its last beat has s_axis_tbad,
+// or if it has more than DEPTH beats; `too_long` is then high for one clock. tuser is sampled with the first beat.
 module whole_frames #(
     parameter int USER  = 1,
     parameter int DEPTH = 256

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Place and route cores on an ECP5-5G (LFE5UM5G-85F, speed 8) with yosys and nextpnr.
+"""Places and routes cores on an ECP5-5G (LFE5UM5G-85F, speed 8) with yosys and nextpnr.
 
 usage: place.py [--seeds N] [--write] [NAME ...]
 
-NAME     tops of budgets.toml (default: those with `ecp5 = true`)
---seeds  number of seeds (default 1)
+--seeds  use the seeds 1 to N, default 1
 --write  write the results to results/ecp5.json
+NAME     tops of budgets.toml; by default those with `ecp5 = true`
 
-The device has 83 640 LUT4 and 208 block RAMs, but too few pins for a core. Two shift registers feed the
-core's inputs and capture its outputs. Their flip-flops are included in the results.
+The device has 83 640 LUT4, 208 block RAMs, and too few pins for a core. Each core is therefore placed between
+two shift registers, one for its inputs and one for its outputs. Their flip-flops are counted.
 """
 
 import argparse
@@ -32,7 +32,7 @@ RESULTS = flow.RTL / "results" / "ecp5.json"
 
 
 def ports(name: str, top: dict) -> dict[str, tuple[str, int]]:
-    """Return the direction and width of each port of a top."""
+    """Returns direction and width of the ports of a top."""
     netlist = BUILD / f"{name}.ports.json"
     flow.run([*flow.read(top), "proc", f"write_json {netlist}"], BUILD / f"{name}.ports.log")
     found = flow.module_of(netlist)["ports"]
@@ -40,8 +40,8 @@ def ports(name: str, top: dict) -> dict[str, tuple[str, int]]:
 
 
 def scan(top: dict, of: dict[str, tuple[str, int]]) -> str:
-    """Return a wrapper that puts the core between two shift registers. Every clock shifts scan_in into the
-    core's inputs. The outputs are loaded in a clock with `capture`, and shifted out in clocks without."""
+    """Returns a module with the core between two shift registers. scan_in shifts through the core's inputs in
+    every clock. `capture` loads the outputs, which are shifted out in the other clocks."""
     used = {"input": 0, "output": 0}
     connections = []
     for port, (direction, width) in of.items():
@@ -74,7 +74,7 @@ def synthesize(name: str, top: dict) -> Path:
 
 def place(netlist: Path, seed: int) -> dict:
     report = BUILD / f"{netlist.stem}.seed{seed}.report"
-    # File names without folders, because the WebAssembly build can access only its working directory.
+    # Names without folders: the WebAssembly build sees only its working folder.
     command = [NEXTPNR, *DEVICE, "--json", netlist.name, "--seed", str(seed), "--report", report.name]
     log = report.with_suffix(".log")
     with log.open("w") as out:

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-# Untested with ISE: only --netlist has been run, and no result in this repository is from this script.
-"""Place and route a top of budgets.toml on a Virtex-6 with ISE.
+# Not tested with ISE: only --netlist has been run, and no result in this repository is from it.
+"""Places and routes a top of budgets.toml on a Virtex-6 with ISE.
 
-ISE does not support SystemVerilog, so it gets the netlist from yosys.
+ISE does not read SystemVerilog, so this uses yosys's netlist.
 
 usage: build.py [--netlist] [--part PART] [--period NS] NAME
 
---netlist  only write the EDIF netlist and the constraints; does not require ISE
---part     default xc6vlx240t-ff1759-2, as in the ELmD hardware paper
---period   clock period in ns, default 4.2
+--netlist  only write the EDIF netlist and the constraints, which does not require ISE
+--part     default xc6vlx240t-ff1759-2, that of the ELmD hardware paper
+--period   clock period, default 4.2 ns
 
-Only the clock has a pad in the netlist, and `map -u` keeps logic with unconnected pins. All files are written
-to target/ise/NAME.
+Only the clock has a pad; `map -u` keeps logic with unconnected pins. Output goes to target/ise/NAME.
 """
 
 import argparse
@@ -46,7 +45,7 @@ def main() -> int:
     name = arguments.name
     top = flow.tops([name]).get(name)
     if top is None:
-        sys.exit(f"budgets.toml has no top {name}")
+        sys.exit(f"no top {name} in budgets.toml")
 
     out = flow.RTL.parent / "target" / "ise" / name
     out.mkdir(parents=True, exist_ok=True)

@@ -1,17 +1,17 @@
-# Untested: this script has never been run in Quartus, and no result in this repository is from it.
+# Untested: this script has not been run in Quartus, and no result in this repository is from it.
 #
 # Synthesizes, places and routes a top with virtual pins, and reports area and timing.
 #
 #     quartus_sh -t rtl/syn/quartus/build.tcl TOP [FAMILY] [DEVICE] [PERIOD] [PARAMETER=VALUE ...]
 #
-#   TOP        name of a file list in rtl/filelists, without .f, and of its top module
-#   FAMILY     default "Stratix IV", as in the 100 Gbit/s paper (Quartus II or Quartus Prime Standard; Quartus 11, which
-#              the paper used, may not support all of this SystemVerilog)
-#   DEVICE     default EP4S100G5F45I1; the paper does not state the speed grade
+#   TOP        a file list of rtl/filelists, without .f, which is also its top module
+#   FAMILY     default "Stratix IV", that of the 100 Gbit/s paper (Quartus II or Quartus Prime Standard; Quartus 11, used
+#              by the paper, may not accept all of this SystemVerilog)
+#   DEVICE     default EP4S100G5F45I1; the paper gives no speed grade
 #   PERIOD     clock period in ns, default 4.0
-#   PARAMETER  parameter of the top module, such as DIRECTION=0; requires all preceding arguments
+#   PARAMETER  of the top module, such as DIRECTION=0; requires all preceding arguments
 #
-# The project and its reports are written to target/quartus/TOP.
+# The project and its reports go to target/quartus/TOP.
 
 load_package flow
 
@@ -28,7 +28,7 @@ set parameters [lrange $quartus(args) 4 end]
 set rtl [file normalize [file join [file dirname [info script]] .. ..]]
 set list_name [file join $rtl filelists $top.f]
 if {![file exists $list_name]} {
-    puts stderr "$list_name does not exist"
+    puts stderr "file list $list_name not found"
     exit 1
 }
 set out [file join [file dirname $rtl] target quartus $top]

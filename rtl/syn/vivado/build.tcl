@@ -1,15 +1,15 @@
-# Untested: this script has never been run in Vivado, and no result in this repository is from it.
+# Untested: this script has not been run in Vivado, and no result in this repository is from it.
 #
 # Synthesizes, places and routes a top out of context (no pins), and reports area and timing.
 #
 #     vivado -mode batch -source rtl/syn/vivado/build.tcl -tclargs TOP [PART] [PERIOD] [PARAMETER=VALUE ...]
 #
-#   TOP        name of a file list in rtl/filelists, without .f, and of its top module
-#   PART       default xc7vx690tffg1761-3; UltraScale+, for example: xcvu9p-flga2104-2-i
+#   TOP        a file list of rtl/filelists, without .f, which is also its top module
+#   PART       default xc7vx690tffg1761-3; for UltraScale+ for example xcvu9p-flga2104-2-i
 #   PERIOD     clock period in ns, default 4.0
-#   PARAMETER  parameter of the top module, such as KEYS=0; requires PART and PERIOD
+#   PARAMETER  of the top module, such as KEYS=0; requires PART and PERIOD
 #
-# Reports are written to target/vivado/TOP.
+# Reports go to target/vivado/TOP.
 
 proc fail {message} {
     puts stderr $message
@@ -27,7 +27,7 @@ set parameters [lrange $argv 3 end]
 set rtl [file normalize [file join [file dirname [info script]] .. ..]]
 set list_name [file join $rtl filelists $top.f]
 if {![file exists $list_name]} {
-    fail "$list_name does not exist"
+    fail "file list $list_name not found"
 }
 set list_file [open $list_name]
 set sources [list]
