@@ -151,7 +151,7 @@ impl Wire {
             in_flight: Vec::new(),
             held: Vec::new(),
             recorded: Vec::new(),
-            questions: Vec::new(),
+            challenges: Vec::new(),
             seen: Seen::default(),
             source_is_empty: false,
             repeats: false,

@@ -25,7 +25,7 @@ impl fmt::Display for Direction {
 }
 
 /// Another library and its time.
-pub(crate) struct Rival {
+pub(crate) struct PeerTime {
     pub(crate) library: String,
     /// Time over sealcomb's.
     pub(crate) ratio: Quartiles,
@@ -38,7 +38,7 @@ pub(crate) struct Cell {
     pub(crate) lengths: Lengths,
     pub(crate) batch: usize,
     pub(crate) cycles_per_message: f64,
-    pub(crate) rivals: Vec<Rival>,
+    pub(crate) peers: Vec<PeerTime>,
 }
 
 impl Cell {
@@ -93,7 +93,7 @@ impl Cell {
             })
             .collect();
         let cycles_per_message = Quartiles::of(timings[0].clone()).median / batch as f64;
-        Self { algorithm, direction, lengths, batch, cycles_per_message, rivals }
+        Self { algorithm, direction, lengths, batch, cycles_per_message, peers: times }
     }
 
     pub(crate) fn fastest_peer(&self) -> Option<&PeerTime> {

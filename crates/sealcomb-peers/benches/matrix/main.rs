@@ -108,7 +108,7 @@ fn print_worst(cells: &[Cell], count: usize) {
     let mut sorted: Vec<(&Cell, &PeerTime)> =
         cells.iter().filter_map(|cell| Some((cell, cell.fastest_peer()?))).collect();
     sorted.sort_by(|a, b| a.1.ratio.median.total_cmp(&b.1.ratio.median));
-    let slower = sorted.iter().filter(|(_, rival)| rival.ratio.median < 1.0).count();
+    let slower = sorted.iter().filter(|(_, peer)| peer.ratio.median < 1.0).count();
     println!("\nfastest in {} of {} cells; worst cells:", sorted.len() - slower, sorted.len());
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED).set_header([
@@ -128,9 +128,9 @@ fn print_worst(cells: &[Cell], count: usize) {
             cell.lengths.to_string(),
             cell.batch.to_string(),
             format!("{:.0}", cell.cycles_per_message),
-            rival.library.clone(),
-            format!("{:.2}", rival.ratio.median),
-            format!("{:.2} - {:.2}", rival.ratio.q1, rival.ratio.q3),
+            peer.library.clone(),
+            format!("{:.2}", peer.ratio.median),
+            format!("{:.2} - {:.2}", peer.ratio.q1, peer.ratio.q3),
         ]);
     }
     println!("{table}");
@@ -152,8 +152,8 @@ fn print_matrix(cells: &[Cell], batches: &[usize]) {
             Some(peer) => format!(
                 "{:.0}; {:.2} {}",
                 cell.cycles_per_message,
-                rival.ratio.median,
-                rival.library.split('-').next().unwrap_or_default()
+                peer.ratio.median,
+                peer.library.split('-').next().unwrap_or_default()
             ),
             None => format!("{:.0}", cell.cycles_per_message),
         });
