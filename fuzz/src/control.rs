@@ -64,10 +64,10 @@ const MAX_RECEIVING: usize = 8;
 pub(crate) fn run(bytes: &[u8]) -> u64 {
     let mut wire = Wire::new();
     for line in bytes.split(|byte| *byte == b'\n').take(LINES) {
-        wire.obey(line);
+        wire.execute(line);
     }
     wire.recover();
-    wire.way.finish()
+    wire.path.finish()
 }
 
 /// The associations that an end has used.
@@ -121,7 +121,7 @@ struct Wire {
     repeated: usize,
     has_control_key: bool,
     keys: u64,
-    way: DefaultHasher,
+    path: DefaultHasher,
 }
 
 fn end(role: Role, now: Instant) -> Control {
@@ -159,13 +159,13 @@ impl Wire {
             repeated: 0,
             has_control_key: true,
             keys: 0,
-            way: DefaultHasher::new(),
+            path: DefaultHasher::new(),
         }
     }
 
-    fn obey(&mut self, line: &[u8]) {
+    fn execute(&mut self, line: &[u8]) {
         let (kind, rest) = line.split_first().map_or((0, line), |(kind, rest)| (*kind, rest));
-        kind.hash(&mut self.way);
+        kind.hash(&mut self.path);
         match kind {
             b't' if rest.is_empty() => self.arrive(),
             b'l' if rest.is_empty() => (0..100).for_each(|_| self.arrive()),
@@ -304,7 +304,7 @@ impl Wire {
     }
 
     fn deliver(&mut self, to: usize, datagram: &[u8]) {
-        self.ends[to].receive(datagram, self.now).hash(&mut self.way);
+        self.ends[to].receive(datagram, self.now).hash(&mut self.path);
         self.act(to);
     }
 
@@ -316,13 +316,13 @@ impl Wire {
                 return;
             }
             for action in actions {
-                std::mem::discriminant(&action).hash(&mut self.way);
-                self.one(which, action);
+                std::mem::discriminant(&action).hash(&mut self.path);
+                self.perform(which, action);
             }
         }
     }
 
-    fn one(&mut self, which: usize, action: Action) {
+    fn perform(&mut self, which: usize, action: Action) {
         match action {
             Action::Send(datagram) => {
                 assert!(datagram.len() <= LONGEST, "a message of {} bytes", datagram.len());

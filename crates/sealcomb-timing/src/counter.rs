@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Counter;
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nowhere::Counter;
+pub(crate) use unsupported::Counter;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -35,7 +35,7 @@ mod linux {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod nowhere {
+mod unsupported {
     /// A counter on operating systems without a supported one; it cannot be opened.
     pub(crate) enum Counter {}
 

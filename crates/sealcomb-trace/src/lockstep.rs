@@ -51,7 +51,7 @@ pub(crate) fn run(
             Operation { processes: &processes, code: &mut code, differences: Vec::new(), before: None };
         report.instructions += operation.compare()?;
         report.add(name, operation.differences, &symbols);
-        each(&processes, Process::go_on)?;
+        each(&processes, Process::resume)?;
         stop = next_mark(&processes)?;
     }
     let functions: HashSet<_> = code.0.keys().map(|&address| symbols.function(address)).collect();
@@ -194,8 +194,8 @@ impl Operation<'_> {
             let registers = self.processes.iter().map(Process::registers).collect::<io::Result<Vec<_>>>()?;
             let address = registers[0].instruction();
             if differ(&registers, |registers| (registers.instruction(), registers.stack())) {
-                self.differences.push(Difference { kind: Kind::Way, at: self.before });
-                each(self.processes, Process::go_on)?;
+                self.differences.push(Difference { kind: Kind::Branch, at: self.before });
+                each(self.processes, Process::resume)?;
                 return match next_mark(self.processes)? {
                     Stop::Trap => Ok(count),
                     Stop::Exit => Err(io::Error::other("the program exited within an operation")),
@@ -203,7 +203,7 @@ impl Operation<'_> {
             }
             let Decoded { instruction, is_compared } = self.code.at(address, &self.processes[0])?;
             if instruction.mnemonic() == Mnemonic::Int3 {
-                each(self.processes, Process::go_on)?;
+                each(self.processes, Process::resume)?;
                 next_mark(self.processes)?;
                 return Ok(count);
             }

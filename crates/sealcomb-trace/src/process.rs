@@ -43,7 +43,7 @@ impl Process {
         Ok(ptrace::step(self.pid, None)?)
     }
 
-    pub(crate) fn go_on(&self) -> io::Result<()> {
+    pub(crate) fn resume(&self) -> io::Result<()> {
         Ok(ptrace::cont(self.pid, None)?)
     }
 

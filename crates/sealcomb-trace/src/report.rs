@@ -11,7 +11,7 @@ const CONTROL: &str = "control";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// The control flow diverges after the instruction.
-    Way,
+    Branch,
     /// The instruction accesses different addresses.
     Address,
     /// The instruction divides different numbers.
@@ -88,7 +88,7 @@ impl fmt::Display for Report {
         }
         for ((kind, place), operations) in &self.leaks {
             let what = match kind {
-                Kind::Way => "a branch",
+                Kind::Branch => "a branch",
                 Kind::Address => "an address",
                 Kind::Division => "a division",
             };

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 /// Returns whether storing the blocks of wide registers one by one is the bottleneck of a chained mode. It is not on
-/// Intel CPUs, whose stores extract a block at no extra cost. AMD's Zen 5 has twice the AES units for the same
-/// number of memory ports.
+/// Intel CPUs, which extract a block as part of the store and have store throughput to spare. AMD's Zen 5 has twice
+/// the AES units for the same number of memory ports.
 pub(super) fn stores_are_dear() -> bool {
     static KNOWN: AtomicU8 = AtomicU8::new(0);
     let mut known = KNOWN.load(Ordering::Relaxed);
