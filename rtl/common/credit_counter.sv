@@ -1,12 +1,12 @@
-// Credits of a pipeline that never stalls: an item enters the pipeline only with a credit (`take`), and the credit
-// comes back (`give`) when the item has left the FIFO behind the pipeline. With CREDITS = the FIFO's DEPTH the FIFO
-// never overflows, whatever the pipeline's latency. To sustain one item a clock CREDITS must exceed the clocks
-// from `take` to `give` (the pipeline's latency + 3 with stream_fifo).
+// Credit counter for a pipeline that never stalls. An item takes a credit when it enters the pipeline (`take`) and
+// returns it when it leaves the FIFO after the pipeline (`give`). With CREDITS equal to the FIFO's DEPTH, the FIFO
+// never overflows, whatever the latency of the pipeline. A throughput of one item per clock requires more CREDITS than
+// clocks from `take` to `give`, which is the latency of the pipeline plus 3 with stream_fifo.
 //
-//   take        an item enters in this clock; only when `available`
-//   give        an item has left in this clock
-//   available   there is a credit (from a register)
-//   home        all credits are back: nothing is under way (from a register)
+//   take        an item enters in this clock; allowed only if `available`
+//   give        an item left in this clock
+//   available   a credit is available (registered)
+//   home        all credits are returned: the pipeline and the FIFO are empty (registered)
 module credit_counter #(
     parameter int CREDITS = 64
 ) (
@@ -22,7 +22,7 @@ module credit_counter #(
 
     logic [BITS-1:0] count;
 
-    // `take` comes late in its clock: it does not go through the carries.
+    // `take` arrives late in the clock, so it bypasses the carry chain.
     always_ff @(posedge clk) begin
         if (rst) begin
             count     <= BITS'(CREDITS);

@@ -1,42 +1,44 @@
-// The front of every mode: it reads commands and the packets' stream, checks one against the other, and gives the
-// mode a regular stream that always fits the command, whatever came in.
+// The front end of every mode. It reads commands and the packet stream, checks each packet against its command, and
+// gives the mode a regular stream that always matches the command, whatever arrived.
 //
 // For each command, in order:
-//   1. The command is presented (command_valid) and the mode takes it (command_ready). It may be taken while the
-//      blocks of the command before are still being given: blocks belong to the oldest taken command that has some
-//      left. The mode may take as long as it wants, for instance until its pipelines can go on with another key.
-//   2. Its blocks are given: command_ad_blocks of kind 1, command_message_blocks of kind 0 and, for an opening, one of
-//      kind 2 (the tag; TAG = 0 leaves it out). A command with command_error has none.
-//   3. Its verdict is given, one for each command: from the clock after the last block was taken, or, for a command
-//      without blocks, from two clocks after the command was taken at the earliest. verdict_error: the command was
-//      illegal, or its stream did not fit it.
+//   1. The command is presented (command_valid) and the mode accepts it (command_ready), possibly while blocks of the
+//      previous command are still being transferred: blocks belong to the oldest accepted command that has blocks left.
+//      The mode may delay command_ready without limit, for example until its pipelines are ready for another key.
+//   2. Its blocks follow: command_ad_blocks of kind 1, command_message_blocks of kind 0 and, when opening, one of kind
+//      2 (the tag; none with TAG = 0). A command with command_error has no blocks.
+//   3. Its verdict follows: in the clock after the last block was accepted at the earliest or, for a command without
+//      blocks, two clocks after the command was accepted. verdict_error: the command was illegal, or its stream did not
+//      match it.
 //
-// Illegal command: slot never loaded (slot_loaded is looked at in the clock of the s_cmd handshake; so a mode sets it
-// in the clock after the s_key handshake at the latest, and holds command_ready low while it still makes that slot's
-// constants), a sealed message shorter than LEAST or an opened one shorter than OPEN_LEAST, longer than MOST, not
-// of whole blocks (OPEN_WHOLE = 1, opened ones; SEAL_WHOLE = 1, sealed ones), more AD than AD_MOST (0: none allowed).
-// Its beats are swallowed up to tlast; one whose lengths and direction mean no beat has none to swallow.
-// Stream that does not fit: tlast too early (the missing blocks are made up, zero), tlast too late (what is too
-// much is swallowed), wrong tuser, wrong tkeep. A stream given for a command of no beats cannot be told from the next
-// packet's.
+// Illegal commands: a slot that was never loaded, a message to seal shorter than LEAST or to open shorter than
+// OPEN_LEAST, a message longer than MOST or not of whole blocks (OPEN_WHOLE = 1 when opening, SEAL_WHOLE = 1 when
+// sealing), more AD than AD_MOST (0: no AD allowed). The beats of an illegal command are discarded up to tlast; if its
+// lengths and direction imply no beats, nothing is discarded. slot_loaded is sampled in the clock of the s_cmd
+// handshake. A mode therefore sets it in the clock after the s_key handshake at the latest, and holds command_ready low
+// until that slot's constants are ready.
 //
-// Latency: s_axis to block none (s_axis_tready follows block_ready and block_valid follows s_axis_tvalid in the same
-// clock); s_cmd to command one clock; command taken to first block one clock.
-// Throughput: one block a clock. The first block of a packet can be given in the clock after the last one of the
-// packet before, if the command was taken by then, and the packet before had two beats or more: commands are
-// presented every second clock at most. A command without blocks costs one clock (an illegal one also its beats).
+// Mismatched streams: tlast too early (missing blocks are replaced by zeros), tlast too late (surplus beats are
+// discarded), wrong tuser, wrong tkeep. A stream sent for a command without beats is indistinguishable from that of
+// the next packet.
 //
-// What the mode must keep to: block_ready and verdict_ready do not depend on block_valid or block, which follow
-// s_axis and verdict_ready in the same clock. All other outputs to the mode come from registers, and its answers may
-// depend on them in the same clock; command_ready may depend on anything. A verdict not taken stops the last block
-// of the next packet, nothing else.
+// Latency: none from s_axis to block (s_axis_tready follows block_ready, and block_valid follows s_axis_tvalid, in the
+// same clock); one clock from s_cmd to the command; one clock from an accepted command to its first block.
+// Throughput: one block per clock. The first block of a packet can follow the last block of the previous packet in the
+// next clock if its command was accepted by then and the previous packet had at least two beats, because commands are
+// presented at most every second clock. A command without blocks costs one clock; an illegal one also costs its beats.
 //
-// Ports (byte 0 of nonce and blocks is the highest byte here, the lowest in s_cmd_nonce and s_axis_tdata):
-//   command_last_ad_bytes, command_last_message_bytes   bytes of the part's last block, 1 to 16; 0 if there is none
-//   block          bytes beyond tkeep are zero
-//   block_bytes    its bytes: 16 but for the last of a part
+// Requirements for the mode: block_ready and verdict_ready must not depend on block_valid or block, which follow s_axis
+// and verdict_ready in the same clock. All other outputs to the mode are registered, and its inputs here may depend on
+// them in the same clock. command_ready may depend on anything. A verdict that the mode does not accept stalls only the
+// last block of the next packet.
+//
+// Ports (byte 0 of the nonce and of blocks is the highest byte here, and the lowest in s_cmd_nonce and s_axis_tdata):
+//   command_last_ad_bytes, command_last_message_bytes   bytes in the last block of the part, 1 to 16; 0 if it is empty
+//   block          data; bytes not in tkeep are zero
+//   block_bytes    number of valid bytes: 16, or fewer in the last block of a part
 //   block_kind     0 message, 1 AD, 2 tag (16 bytes)
-//   block_last     last of the packet
+//   block_last     last block of the packet
 module packet_front #(
     parameter int SLOTS = 16,
     parameter int LEAST = 0,
@@ -96,12 +98,12 @@ module packet_front #(
     localparam logic [1:0] AD = 2'd1;
     localparam logic [1:0] TAG_BLOCK = 2'd2;
 
-    // ---- The command: held from the s_cmd handshake until its blocks can start.
+    // ---- Command: held from the s_cmd handshake until its blocks can start.
 
     logic held;  // a command is held
-    logic taken;  // and the mode has taken it
-    logic start;  // the packet half below takes it over in this clock
-    // Lengths with a zero in front, and with a one, as a comparison with 0 or 65535 would be a constant.
+    logic taken;  // the mode has accepted the held command
+    logic start;  // the packet half below starts the held command in this clock
+    // Lengths extended by a zero or a one bit: comparisons with 0 or 65535 would otherwise be constant.
     logic [16:0] ad_bytes;
     logic [16:0] message_bytes;
     logic [16:0] message_from_one;
@@ -119,7 +121,7 @@ module packet_front #(
     assign ragged = s_cmd_message_bytes[3:0] != 4'd0;
     assign known_slots = 16'(slot_loaded);
 
-    // Blocks of a part of this length, and the bytes in the last one.
+    // The number of blocks in a part of this length, and the number of bytes in its last block.
     function automatic logic [12:0] count_blocks(input logic [15:0] bytes);
         count_blocks = {1'b0, bytes[15:4]} + {12'd0, bytes[3:0] != 4'd0};
     endfunction
@@ -158,17 +160,17 @@ module packet_front #(
         end
     end
 
-    // ---- The packet: its blocks, then what is too much, then the verdict.
+    // ---- Packet: its blocks, then surplus beats, then the verdict.
 
-    logic active;  // there are blocks left to give
-    logic barren;  // a command without blocks: only its verdict is left to give
-    logic swallow;  // beats up to tlast belong to no block
-    logic early;  // tlast has come: what is missing is made up
-    logic misfit;  // something was wrong before the current beat
+    logic active;  // blocks are left to transfer
+    logic barren;  // a command without blocks: only its verdict is left
+    logic swallow;  // discards surplus beats up to tlast
+    logic early;  // tlast has arrived: missing blocks are replaced by zeros
+    logic misfit;  // an earlier beat did not match the command
 
-    logic [12:0] ad_left;  // blocks left to give, the current one included
+    logic [12:0] ad_left;  // blocks left, including the current one
     logic [12:0] message_left;
-    logic [4:0] last_ad;  // bytes in a part's last block
+    logic [4:0] last_ad;  // bytes in the last block of a part
     logic [4:0] last_message;
     logic message_follows;  // the packet has message blocks
     logic tag_follows;
@@ -179,15 +181,15 @@ module packet_front #(
     assign new_tag = TAG != 0 && command_open;
     assign new_blocks = command_ad_blocks != '0 || command_message_blocks != '0 || new_tag;
 
-    logic give;  // a block is given in this clock
+    logic give;  // a block is transferred in this clock
     logic [15:0] keep;
     logic fits;
     logic verdict_free;
     logic drop;
     logic finish;
 
-    // What the first block of the held command is, and what follows when a block has been given. The block's description
-    // comes from registers, so that it is there before the block.
+    // Description of the held command's first block, and of the block after the current one. It is registered, so it is
+    // valid before the block itself.
     logic [1:0] first_kind;
     logic first_part_last;
     logic [4:0] first_bytes;
@@ -195,7 +197,7 @@ module packet_front #(
     logic next_part_last;
     logic [4:0] next_bytes;
 
-    // Whether the part is the packet's last one.
+    // Set if the current part is the last one of the packet.
     function automatic logic closes(input logic [1:0] kind, input logic message, input logic tag);
         closes = kind == TAG_BLOCK || (!tag && (kind == MESSAGE || !message));
     endfunction
@@ -242,7 +244,7 @@ module packet_front #(
     assign s_axis_tready = swallow || (active && !early && block_ready && (!block_last || verdict_free));
     assign drop = swallow && s_axis_tvalid && s_axis_tlast;
 
-    // Nothing of the packet is left after this clock.
+    // No part of the packet is left after this clock.
     always_comb begin
         finish = !active && !barren && !swallow;
         if (active) finish = give && block_last && (early || s_axis_tlast);

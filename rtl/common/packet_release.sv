@@ -1,14 +1,14 @@
-// Store-and-forward behind a core's m_axis: a packet leaves only when its last beat has come and said that the packet may
-// be used (tuser low at tlast). Any other packet is dropped, so that nothing unverified goes on. m_tag passes by on its own:
-// the packets that leave are, in order, those whose verdict was good and which had a beat.
+// Store-and-forward buffer for the m_axis port of a core. A packet leaves only after its last beat has arrived with
+// tuser low, which means that the packet verified. All other packets are dropped, so no unverified data leaves. m_tag
+// does not pass through this module: the packets that leave are, in order, those that verified and had at least one beat.
 //
-// The memory (block RAM) holds DEPTH beats, a power of two: make it twice the longest packet to take and give a beat
-// a clock. A packet of more than DEPTH beats is dropped as a whole, with one clock of `too_long`.
-// A packet's first beat is offered two clocks after its last one was taken.
+// The memory (block RAM) holds DEPTH beats, a power of two. For a throughput of one beat per clock, make it twice the
+// longest packet. A packet of more than DEPTH beats is dropped, and `too_long` is high for one clock.
+// The first beat of a packet is offered two clocks after its last beat was accepted.
 //
-//   s_axis_*   a core's m_axis
-//   m_axis_*   the packets that may be used
-//   too_long   a packet did not fit and is being dropped, whatever its verdict is
+//   s_axis_*   from the core's m_axis
+//   m_axis_*   verified packets
+//   too_long   a packet exceeded DEPTH beats and is being dropped, whatever its verdict
 module packet_release #(
     parameter int BYTES = 16,
     parameter int DEPTH = 1024
@@ -38,8 +38,8 @@ module packet_release #(
     (* ram_style = "block", ramstyle = "M20K" *)
     logic [9*BYTES:0] memory[0:DEPTH-1];
 
-    // Pointers with one bit more than the address, so that a full memory differs from an empty one. From read_at to
-    // release_at lie packets that may leave, from there to write_at the packet that is still coming in.
+    // Pointers have one bit more than addresses, which distinguishes a full memory from an empty one. Verified packets
+    // are from read_at to release_at, and the packet that is still arriving is from release_at to write_at.
     logic [ADDRESS:0] read_at;
     logic [ADDRESS:0] release_at;
     logic [ADDRESS:0] write_at;
@@ -48,7 +48,7 @@ module packet_release #(
     logic push;
     logic fetch;
     logic overflow;
-    logic dropping;  // the packet that comes in did not fit, and nothing is stored
+    logic dropping;  // the arriving packet is too long and is not stored
 
     assign coming = write_at - release_at;
     assign stored = write_at - read_at;

@@ -1,6 +1,5 @@
-// A delay of CLOCKS clocks (3 or more) for WIDTH bits, never stalled: a ring of LUT RAM with a running
-// address, which takes two thirds of the LUTs of shift registers. What comes out in the first CLOCKS clocks
-// after rst is undefined.
+// Delays WIDTH bits by CLOCKS clocks (at least 3) without stalls: a ring buffer in LUT RAM, which needs two thirds of
+// the LUTs of shift registers. The output is undefined in the first CLOCKS clocks after rst.
 module ring_delay #(
     parameter int WIDTH  = 128,
     parameter int CLOCKS = 11
@@ -11,15 +10,15 @@ module ring_delay #(
     output logic [WIDTH-1:0] out_data
 );
 
-    // An entry written in clock t is read in clock t + CLOCKS - 1 into the output register, one clock before
-    // the address comes round to it again.
+    // An entry written in clock t is read into the output register in clock t + CLOCKS - 1, one clock before it is
+    // overwritten.
     localparam int ADDRESS = $clog2(CLOCKS);
     localparam logic [ADDRESS-1:0] LAST = ADDRESS'(CLOCKS - 1);
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:(1<<ADDRESS)-1];
     logic [ADDRESS-1:0] at;
-    logic [ADDRESS-1:0] next;  // the place behind it
+    logic [ADDRESS-1:0] next;  // the following address
 
     always_ff @(posedge clk) begin
         memory[at] <= in_data;

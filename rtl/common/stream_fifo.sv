@@ -1,12 +1,12 @@
-// FIFO between two valid/ready streams, for LUT RAM, with a registered output.
+// FIFO between two valid/ready streams, in LUT RAM, with a registered output.
 //
-// It takes and gives one entry a clock (DEPTH of 4 or more; DEPTH is a power of two, at least 2). An entry taken in
-// clock t is offered in clock t+2 at the earliest. It holds DEPTH entries, the output register's included.
+// Throughput: one entry per clock if DEPTH is at least 4. DEPTH is a power of two, at least 2, and includes the output
+// register. Latency: an entry accepted in clock t is offered in clock t+2 at the earliest.
 //
-//   s_valid, s_ready, s_data   entries in
-//   m_valid, m_ready, m_data   entries out, in order
-//   space                      free places, of DEPTH; s_ready is `space` not zero (both from registers)
-//   popped                     an entry leaves in this clock: the `give` of a credit_counter of DEPTH credits
+//   s_valid, s_ready, s_data   input
+//   m_valid, m_ready, m_data   output, in order
+//   space                      number of free entries; s_ready is high if it is not zero (both registered)
+//   popped                     an entry leaves in this clock: `give` of a credit_counter with DEPTH credits
 module stream_fifo #(
     parameter int WIDTH = 128,
     parameter int DEPTH = 64
@@ -29,7 +29,7 @@ module stream_fifo #(
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:DEPTH-1];
 
-    // Pointers with one bit more than the address, so that a full memory differs from an empty one.
+    // Pointers have one bit more than addresses, which distinguishes a full memory from an empty one.
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
     logic push;
@@ -57,7 +57,7 @@ module stream_fifo #(
         end
     end
 
-    logic [ADDRESS:0] stored;  // in the memory: for proofs
+    logic [ADDRESS:0] stored;  // number of entries in the memory, for proofs
     logic unused;
     assign stored = write_at - read_at;
     assign unused = ^stored;

@@ -1,8 +1,8 @@
-// Product in GF(2^128) in GCM's bit order (NIST SP 800-38D section 6.3): bit 127 of a block, the first bit of
-// byte 0, is the coefficient of x^0. Four steps of Karatsuba down to 81 products of 8 by 8 bits.
+// Multiplier in GF(2^128) in GCM's bit order (NIST SP 800-38D, section 6.3): bit 127 of a block, the first bit of byte
+// 0, is the coefficient of x^0. Four Karatsuba steps reduce it to 81 products of 8 by 8 bits.
 //
-// Latency: STAGES clocks, a product every clock. Registers, in this order as STAGES grows from 1 to 4:
-// at the end; after the small products; after the sums of operand bytes; after the three 64-bit products.
+// Latency: STAGES clocks. Throughput: one product per clock. As STAGES grows from 1 to 4, registers are added in this
+// order: at the output; after the 8-bit products; after the sums of operand bytes; after the three 64-bit products.
 module gf128_multiply #(
     parameter int STAGES = 4
 ) (
@@ -16,15 +16,15 @@ module gf128_multiply #(
         this_number_of_stages_is_not_supported refused ();
     end
 
-    // Polynomials with bit i = x^i.
+    // Operands as polynomials: bit i is the coefficient of x^i.
     logic [127:0] p, q;
     for (genvar i = 0; i < 128; i = i + 1) begin : g_reverse
         assign p[i] = a[127 - i];
         assign q[i] = b[127 - i];
     end
 
-    // Operands of 64, 32, 16 and 8 bits. Operand n of one size makes operands 3n, 3n + 1 and 3n + 2 of the
-    // next: its low half, its high half, and the sum of both.
+    // Operands of 64, 32, 16 and 8 bits. Operand n of one size yields operands 3n, 3n + 1 and 3n + 2 of the next: its
+    // low half, its high half, and their sum.
     logic [3*64-1:0] p64, q64;
     logic [9*32-1:0] p32, q32;
     logic [27*16-1:0] p16, q16;
@@ -44,7 +44,7 @@ module gf128_multiply #(
         assign q8[24 * n +: 24] = {q16[16 * n + 8 +: 8] ^ q16[16 * n +: 8], q16[16 * n +: 16]};
     end
 
-    // The small products.
+    // The 81 products of 8 by 8 bits.
     logic [81*15-1:0] products8, factors8;
     for (genvar n = 0; n < 81; n = n + 1) begin : g_product
         gf2_multiply8 multiply_bytes (
@@ -70,7 +70,7 @@ module gf128_multiply #(
         .out(factors8)
     );
 
-    // And back: products of 16, 32, 64 and 128 bits.
+    // Joins these to products of 16, 32, 64 and 128 bits.
     logic [27*31-1:0] products16;
     logic [9*63-1:0] products32;
     logic [3*127-1:0] products64, factors64;
@@ -122,7 +122,7 @@ module gf128_multiply #(
         .product(whole)
     );
 
-    // x^128 = x^7 + x^2 + x + 1, applied to the high half, and once more to what this pushes over the top.
+    // Reduction: x^128 = x^7 + x^2 + x + 1, applied to the high half, and again to its overflow.
     logic [127:0] low, high, reduced, reversed;
     logic [6:0] over;
     assign low = whole[127:0];

@@ -1,8 +1,8 @@
-// Constant multiples in GF(2^128), x^128 = x^7 + x^2 + x + 1. A block has byte 0 in bits 127:120.
+// Constant multiples in GF(2^128) with x^128 = x^7 + x^2 + x + 1. Byte 0 of a block is in bits 127:120.
 //
-// Names ending in _be read a block big-endian, as CMAC, OCB3, COPA and ELmD do: bit 127 is the coefficient of
-// x^127. double_le_bytes reads it as XTS and EME2 do: byte 0 is the least significant one.
-// (GCM's order, bit 127 = x^0, is in gf128_multiply.)
+// Functions ending in _be read a block big-endian, as CMAC, OCB3, COPA and ELmD do: bit 127 is the coefficient of
+// x^127. double_le_bytes reads it as XTS and EME2 do: byte 0 is the least significant byte. gf128_multiply has GCM's
+// order, in which bit 127 is the coefficient of x^0.
 package gf128_pkg;
     // 2 v
     function automatic logic [127:0] double_be(input logic [127:0] v);
@@ -24,7 +24,7 @@ package gf128_pkg;
         septuple_be = double_be(double_be(v)) ^ double_be(v) ^ v;
     endfunction
 
-    // 2 v, with the bytes in the opposite order: each byte passes its top bit on to the byte after it.
+    // 2 v for little-endian bytes: the top bit of each byte carries into the next byte.
     function automatic logic [127:0] double_le_bytes(input logic [127:0] v);
         for (int i = 0; i < 16; i = i + 1) begin
             double_le_bytes[127-8*i-:8] = {v[126-8*i-:7], i > 0 ? v[(135-8*i)%128] : 1'b0};

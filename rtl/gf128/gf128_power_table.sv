@@ -1,5 +1,5 @@
-// Powers of the hash keys: a table of DEPTH blocks, one write port, one read port with registered output
-// (latency one clock; what is being written in the same clock is not seen). BLOCK_RAM = 0: LUT RAM.
+// Table of powers of the hash keys: DEPTH blocks, one write port, and one read port with a registered output (latency
+// one clock; a simultaneous write to the same entry is not visible). BLOCK_RAM = 0: LUT RAM, 1: block RAM.
 module gf128_power_table #(
     parameter int DEPTH = 64,
     parameter int BLOCK_RAM = 0

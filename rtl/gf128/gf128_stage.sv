@@ -1,4 +1,4 @@
-// A register of WIDTH bits (REGISTER = 1, latency one clock), or wires (0).
+// Optional pipeline register of WIDTH bits: REGISTER = 1 adds a latency of one clock, 0 is a wire.
 module gf128_stage #(
     parameter int WIDTH = 128,
     parameter int REGISTER = 1

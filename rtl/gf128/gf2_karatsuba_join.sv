@@ -1,6 +1,6 @@
-// One step of Karatsuba's multiplication of polynomials over GF(2), bit i = x^i: with operands cut in halves
-// of HALF bits, from the products low * low, high * high and (low + high) * (low + high) the whole product.
-// Combinational, one level of LUT6.
+// Final part of a Karatsuba step for polynomials over GF(2), where bit i is the coefficient of x^i. The operands are
+// split into halves of HALF bits; this module computes their product from low * low, high * high and
+// (low + high) * (low + high). Combinational, one level of LUT6.
 module gf2_karatsuba_join #(
     parameter int HALF = 8
 ) (

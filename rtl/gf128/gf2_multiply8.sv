@@ -1,4 +1,4 @@
-// Product of two polynomials over GF(2) of eight coefficients each, bit i = x^i. Combinational.
+// Product of two polynomials over GF(2) with eight coefficients each; bit i is the coefficient of x^i. Combinational.
 module gf2_multiply8 (
     input  logic [7:0]  a,
     input  logic [7:0]  b,

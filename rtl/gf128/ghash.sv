@@ -1,29 +1,28 @@
-// GHASH (NIST SP 800-38D section 6.4), LANES blocks a clock, for packets of any length back to back, with a
+// GHASH (NIST SP 800-38D, section 6.4) with LANES blocks per clock, for back-to-back packets of any length, with one
 // hash key for each of SLOTS slots.
 //
-// The multiplier has STAGES registers, so a product comes back too late for the next block. Therefore STAGES
-// partial hashes run side by side: beat i is added to the product that beat i - STAGES left behind, and
-// multiplied by H^(LANES * STAGES). A block with LANES * STAGES blocks or fewer to go, r of them counting
-// itself, is multiplied by H^r instead, and these last products are summed up:
+// The multiplier has STAGES pipeline registers, so a product arrives too late for the next beat. Therefore STAGES
+// partial hashes run concurrently: beat i is added to the product of beat i - STAGES and multiplied by
+// H^(LANES * STAGES). A block that is the r-th last of its packet, with r at most LANES * STAGES, is multiplied by H^r
+// instead, and the products of these last blocks are summed:
 //     GHASH = sum over i = 1 .. n of X[i] H^(n - i + 1).
 //
-// A packet is a run of beats; between beats there may be any number of idle clocks.
-//   in_valid   a beat
-//   in_first   it is the packet's first
-//   in_after   with in_first: how many blocks of the packet come after its first (its length block is one of them).
-//              With these n - 1 the packet has n blocks, in ceil(n / LANES) beats.
-//   in_slot    with every beat: whose hash key
-//   in_blocks  LANES blocks, the first in the highest bits, byte 0 of each in its highest bits. What lies
-//              beyond the n-th block in the last beat is ignored. A packet may begin with blocks of zeros:
-//              they change nothing.
-//   out_valid  high for one clock for every packet, in order, STAGES + 4 + BLOCK_RAM clocks after its last beat
-//   out_hash   GHASH of its n blocks
+// A packet is a sequence of beats, with any number of idle clocks between them.
+//   in_valid   a beat is valid
+//   in_first   the beat is the first of its packet
+//   in_after   with in_first: n - 1, the number of blocks after the packet's first block, including its length block.
+//              The packet has n blocks in ceil(n / LANES) beats.
+//   in_slot    with every beat: the slot of the hash key
+//   in_blocks  LANES blocks, the first in the highest bits, byte 0 of each in its highest bits. Blocks after the n-th
+//              one in the last beat are ignored. A packet may begin with zero blocks, which do not change the hash.
+//   out_valid  high for one clock per packet, in order, STAGES + 4 + BLOCK_RAM clocks after its last beat
+//   out_hash   GHASH of the packet's n blocks
 //
 // Loading a key:
-//   load_valid, load_ready, load_slot, load_key   a hash key H = E(0) for a slot. load_ready is low while its
-//              LANES * STAGES powers are made; the slot may be used once load_ready is high again. That takes
-//              about LANES * STAGES * (STAGES + 4 + BLOCK_RAM) clocks; only clocks without in_valid help, STAGES * LANES
-//              of them. Other slots are not disturbed.
+//   load_valid, load_ready, load_slot, load_key   loads the hash key H = E(0) of a slot. load_ready is low while its
+//              LANES * STAGES powers are computed; the slot is usable once load_ready is high again. This takes about
+//              LANES * STAGES * (STAGES + 4 + BLOCK_RAM) clocks and requires LANES * STAGES of them without in_valid.
+//              Other slots are not affected.
 //
 // BLOCK_RAM = 0: powers in LUT RAM, 1: in block RAM (LANES tables of SLOTS * LANES * STAGES blocks).
 module ghash #(
@@ -48,15 +47,14 @@ module ghash #(
     output logic                   out_valid,
     output logic [127:0]           out_hash
 );
-    // Powers of a hash key, and how many bits say which.
+    // The number of powers of a hash key, and the width of their index.
     localparam int POWERS = LANES * STAGES;
     localparam int POWER_BITS = POWERS > 1 ? $clog2(POWERS) : 1;
     localparam int DEPTH = 1 << (SLOT_BITS + POWER_BITS);
     localparam int TURN_BITS = STAGES > 1 ? $clog2(STAGES) : 1;
     localparam logic [POWER_BITS-1:0] TOP_POWER = POWER_BITS'(POWERS - 1);
 
-    // Loading: `power` is the latest power, H^(which + 1). It is stored, then multiplied by H in an idle
-    // clock.
+    // Loading: `power` is the latest power, H^(which + 1). It is stored, then multiplied by H in an idle clock.
     logic loading, store, wanted, issue, made;
     logic [SLOT_BITS-1:0] loading_slot;
     logic [POWER_BITS-1:0] which;
@@ -86,9 +84,9 @@ module ghash #(
         end
     end
 
-    // First clock: how many blocks come after this beat's first, and the beat's place. So each lane's power is known,
-    // which is read in the second: a block with POWERS blocks or more after it takes the highest.
-    logic [COUNT:0] after, here;  // behind a packet's last beat `after` is negative
+    // First clock: the number of blocks after this beat's first block selects the power of each lane, which is read in
+    // the second clock. A block with POWERS or more blocks after it uses the highest power.
+    logic [COUNT:0] after, here;  // `after` is negative after the last beat of a packet
     logic [TURN_BITS-1:0] turn;
     logic [TURN_BITS:0] age, age_here;
     assign here = in_first ? {1'b0, in_after} : after;
@@ -102,9 +100,9 @@ module ghash #(
         end
     end
 
-    // Which power each lane takes, and whether its product is one of the packet's last: for both counts that `here`
-    // may be, before it is known which, as a table of the low bits and whether there are higher ones. Comparisons
-    // would be carry chains, and late.
+    // The power of each lane, and whether its product belongs to the packet's last ones. Both are computed for the two
+    // possible values of `here` before the right one is known, from a table of the low bits and a flag for higher bits.
+    // Comparisons would add carry chains to the critical path.
     localparam int LOW = $clog2(2 * POWERS);
     logic [1:0] beyond;
     logic [2*LANES-1:0] finals;
@@ -179,8 +177,7 @@ module ghash #(
         two_blocks <= one_blocks;
     end
 
-    // Then the multipliers, with what they left behind STAGES beats ago: it comes out just now, or waits in
-    // `behind`.
+    // The multipliers add the product of STAGES beats ago, which arrives in this clock or waits in `behind`.
     logic go_valid, go_load, go_last;
     logic [TURN_BITS-1:0] go_turn;
     logic [LANES-1:0] go_final;
@@ -191,7 +188,7 @@ module ghash #(
     logic out_of_valid, out_of_last, just_now;
     logic [TURN_BITS-1:0] out_of_turn;
     logic [LANES-1:0] out_of_final;
-    // With rst all of them, or else they would become shift registers of LUTs, whose outputs are late.
+    // rst clears all of them, because synthesis would otherwise map them to LUT shift registers, which are slow.
     if (STAGES == 1) begin : g_one_stage
         always_ff @(posedge clk) begin
             passing_valid <= go_valid && !rst;
@@ -233,8 +230,8 @@ module ghash #(
         assign go_powers = two_powers;
         assign operands = two_blocks ^ (!two_fed ? '0 : just_now ? products : left_behind);
     end else begin : g_third_clock
-        // Block RAM gives its entries late, so they go into a register first. What was left behind is added in that clock,
-        // or if it only comes out in the one after it, then.
+        // The output of block RAM is late, so it is registered first. The earlier product is added in that clock, or in
+        // the next one if it arrives only then.
         logic comes, three_valid, three_load, three_last, three_fed;
         logic [TURN_BITS-1:0] three_turn;
         logic [LANES-1:0] three_final;
@@ -275,7 +272,7 @@ module ghash #(
         );
     end
 
-    // The sum of the last products.
+    // The sum of a packet's last products.
     logic [127:0] sum_of_lanes, lanes, hash;
     logic lanes_last, begun;
     always_comb begin
@@ -285,7 +282,7 @@ module ghash #(
         end
     end
     always_ff @(posedge clk) begin
-        // With rst too, or else what came out in that clock would stay in the first hash after it.
+        // rst clears it, because a product of that clock would otherwise remain in the first hash after reset.
         lanes <= out_of_valid && !rst ? sum_of_lanes : '0;
         lanes_last <= out_of_valid && out_of_last && !rst;
         hash <= begun ? hash ^ lanes : lanes;

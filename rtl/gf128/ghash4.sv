@@ -1,4 +1,4 @@
-// GHASH of a 512-bit engine: four blocks a clock, see ghash. Four multipliers, fed back with H^(4 STAGES).
+// GHASH for a 512-bit engine: four blocks per clock with four multipliers and feedback by H^(4 STAGES); see ghash.
 module ghash4 #(
     parameter int SLOTS = 16,
     parameter int STAGES = 4,

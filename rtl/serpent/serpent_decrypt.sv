@@ -1,11 +1,11 @@
-// Serpent decryption: a block in every clock, no flow control. Decryption of 32 rounds in 33 stages.
+// Serpent decryption pipeline: one block per clock, no flow control, 32 rounds in 33 stages.
 // Latency: LATENCY = 33 clocks from in_valid to out_valid.
 //
-//   KEYS        0 static, 1 wavefront (pulses of in_new_key at least 33 clocks apart), 2 a key with each
-//               block: see serpent_round_keys
+//   KEYS        0 static, 1 wavefront (pulses of in_new_key at least 33 clocks apart), 2 one key per block; see
+//               serpent_round_keys
 //   in_key      the last eight prekeys w[124] .. w[131], w[124] in bits 31:0 (serpent_last_prekey)
 //   in_block    byte 0 in bits 127:120
-//   in_user     travels beside the block
+//   in_user     side-band data of the block
 module serpent_decrypt #(
     parameter int KEYS = 1,
     parameter int USER = 1

@@ -1,5 +1,5 @@
-// The data path of Serpent decryption: 33 registers, one round a stage, a block in every clock.
-// Latency: 33 clocks. keys: from serpent_round_keys (INVERSE 1). Byte 0 of a block is in bits 127:120.
+// Data path of Serpent decryption: 33 stages of one round each, one block per clock.
+// Latency: 33 clocks. `keys` comes from serpent_round_keys with INVERSE = 1. Byte 0 of a block is in bits 127:120.
 module serpent_decrypt_lane (
     input  logic              clk,
     input  logic [33*128-1:0] keys,
@@ -7,7 +7,7 @@ module serpent_decrypt_lane (
     output logic [     127:0] out_block
 );
 
-    // Stage s undoes round 32-s; round 31 has no linear transform.
+    // Stage s inverts round 32-s; round 31 has no linear transform.
     for (genvar s = 0; s < 33; s = s + 1) begin : g_stage
         logic [127:0] state;
         if (s == 0) begin : g_whiten

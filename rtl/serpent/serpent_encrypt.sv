@@ -1,12 +1,11 @@
-// Serpent encryption: a block in every clock, no flow control. Encryption of 32 rounds in 33 stages.
+// Serpent encryption pipeline: one block per clock, no flow control, 32 rounds in 33 stages.
 // Latency: LATENCY = 33 clocks from in_valid to out_valid.
 //
-//   KEYS        0 static, 1 wavefront (pulses of in_new_key at least 33 clocks apart), 2 a key with each
-//               block: see serpent_round_keys
-//   in_key      the padded key's words w[-8] .. w[-1], w[-8] in bits 31:0: the key's bytes, byte 0 in bits
-//               7:0
+//   KEYS        0 static, 1 wavefront (pulses of in_new_key at least 33 clocks apart), 2 one key per block; see
+//               serpent_round_keys
+//   in_key      words w[-8] .. w[-1] of the padded key, w[-8] in bits 31:0; that is, byte 0 of the key in bits 7:0
 //   in_block    byte 0 in bits 127:120
-//   in_user     travels beside the block
+//   in_user     side-band data of the block
 module serpent_encrypt #(
     parameter int KEYS = 1,
     parameter int USER = 1

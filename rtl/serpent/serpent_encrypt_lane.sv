@@ -1,7 +1,6 @@
-// The data path of Serpent encryption: 33 registers, one round a stage, a block in every clock. The next
-// round's key is added before the register, behind the linear transform, which leaves the S-boxes right
-// behind the registers. Latency: 33 clocks. keys: from serpent_round_keys (INVERSE 0). Byte 0 of a block is
-// in bits 127:120.
+// Data path of Serpent encryption: 33 stages of one round each, one block per clock. The key of the next round is added
+// after the linear transform and before the register, so the S-boxes directly follow the registers.
+// Latency: 33 clocks. `keys` comes from serpent_round_keys with INVERSE = 0. Byte 0 of a block is in bits 127:120.
 module serpent_encrypt_lane (
     input  logic              clk,
     input  logic [33*128-1:0] keys,

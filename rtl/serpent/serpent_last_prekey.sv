@@ -1,6 +1,6 @@
-// The last eight prekeys w[124] .. w[131] of a Serpent key, where the decrypting key schedule starts.
-// One step of four prekeys a clock: `done` is high for one clock, 33 clocks after the edge of `start`; `last`
-// stays until the next start. Words as in serpent_round_keys: w[-8] in key[31:0], w[124] in last[31:0].
+// Computes the last eight prekeys w[124] .. w[131] of a Serpent key, from which the decryption key schedule starts.
+// Each clock computes four prekeys. `done` is high for one clock, 33 clocks after the edge of `start`; `last` is valid
+// from then until the next start. w[-8] is in key[31:0] and w[124] in last[31:0], as in serpent_round_keys.
 module serpent_last_prekey (
     input  logic         clk,
     input  logic         rst,

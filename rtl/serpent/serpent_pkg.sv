@@ -1,11 +1,10 @@
-// Serpent (Anderson, Biham, Knudsen, 1998) on four 32-bit words, "bit-sliced": what both pipes and the key
-// schedule share. A state is {x3, x2, x1, x0}, x0 in bits 31:0; the words are little-endian in the block's
-// bytes: a state is a block with its bytes reversed (bytes_pkg::swap128), and the paper's permutations
-// vanish.
+// Serpent (Anderson, Biham, Knudsen, 1998), bit-sliced on four 32-bit words: functions for both pipelines and the key
+// schedule. A state is {x3, x2, x1, x0} with x0 in bits 31:0. The words are little-endian in the bytes of a block, so a
+// state is a block with its bytes reversed (bytes_pkg::swap128). In this form, the paper's permutations disappear.
 //
-// The S-boxes are one formula per output bit on whole words a = x0, b = x1, c = x2, d = x3: the smallest that
-// a search over all functions of four bits found. A mapper makes one 4-input LUT of each.
-// Prekeys are the words w[i] of the key schedule, kept in windows of eight, the oldest in bits 31:0.
+// The S-boxes are one formula per output bit on whole words a = x0, b = x1, c = x2, d = x3: the smallest formulas found
+// by a search over all functions of four bits. Synthesis maps each to one 4-input LUT.
+// Prekeys are the words w[i] of the key schedule, stored in windows of eight with the oldest in bits 31:0.
 package serpent_pkg;
 
     function automatic logic [127:0] sbox0(input logic [127:0] x);
@@ -184,7 +183,7 @@ package serpent_pkg;
         end
     endfunction
 
-    // S-box number `which`.
+    // Applies S-box number `which`.
     function automatic logic [127:0] substitute(input logic [2:0] which, input logic [127:0] x);
         if (which == 3'd0) substitute = sbox0(x);
         else if (which == 3'd1) substitute = sbox1(x);
@@ -196,7 +195,7 @@ package serpent_pkg;
         else substitute = sbox7(x);
     endfunction
 
-    // Inverse S-box number `which`.
+    // Applies the inverse of S-box number `which`.
     function automatic logic [127:0] inverse_substitute(input logic [2:0] which, input logic [127:0] x);
         if (which == 3'd0) inverse_substitute = inverse_sbox0(x);
         else if (which == 3'd1) inverse_substitute = inverse_sbox1(x);
@@ -244,7 +243,7 @@ package serpent_pkg;
         end
     endfunction
 
-    // The prekey recurrence. Forward it makes w[i] of w[i-8], w[i-5], w[i-3] and w[i-1] ...
+    // The prekey recurrence forward: w[i] from w[i-8], w[i-5], w[i-3] and w[i-1].
     function automatic logic [31:0] next_prekey(input logic [31:0] w8, input logic [31:0] w5,
                                                 input logic [31:0] w3, input logic [31:0] w1,
                                                 input logic [7:0] i);
@@ -255,14 +254,14 @@ package serpent_pkg;
         end
     endfunction
 
-    // ... and backward w[i-8] of w[i], w[i-5], w[i-3] and w[i-1].
+    // The prekey recurrence backward: w[i-8] from w[i], w[i-5], w[i-3] and w[i-1].
     function automatic logic [31:0] previous_prekey(input logic [31:0] w0, input logic [31:0] w5,
                                                     input logic [31:0] w3, input logic [31:0] w1,
                                                     input logic [7:0] i);
         previous_prekey = {w0[10:0], w0[31:11]} ^ w5 ^ w3 ^ w1 ^ 32'h9e3779b9 ^ {24'b0, i};
     endfunction
 
-    // From the window that ends before round key `round` to the one whose upper half is its prekeys.
+    // Moves the window forward: from the prekeys before round key `round` to one whose upper half is its prekeys.
     function automatic logic [255:0] advance(input logic [255:0] w, input logic [5:0] round);
         logic [31:0] a, b, c, d;
         begin
@@ -274,7 +273,7 @@ package serpent_pkg;
         end
     endfunction
 
-    // The same backwards: from the window whose upper half is round key `round`'s prekeys to the one before.
+    // Moves the window backward: from one whose upper half is the prekeys of round key `round` to the previous one.
     function automatic logic [255:0] retreat(input logic [255:0] w, input logic [5:0] round);
         logic [31:0] a, b, c, d;
         begin
@@ -286,7 +285,7 @@ package serpent_pkg;
         end
     endfunction
 
-    // Round key `round` (modulo 8) of its four prekeys.
+    // Computes round key `round` (modulo 8) from its four prekeys.
     function automatic logic [127:0] round_key(input logic [127:0] prekeys, input logic [2:0] round);
         round_key = substitute(3'd3 - round, prekeys);
     endfunction

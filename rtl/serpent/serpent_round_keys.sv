@@ -1,15 +1,12 @@
-// The 33 round keys of Serpent, each on its wires in the clock in which a pipe of 33 stages needs it: key s
-// is used in clock t+s by a block that entered in clock t. One schedule serves any number of lanes side by
-// side.
+// Serpent key schedule for pipelines of 33 stages. Key s is on its wires in clock t+s for a block that entered in clock
+// t. One schedule serves any number of parallel lanes.
 //
-//   INVERSE 0  key s is round key s; in_key is the padded key's words w[-8] .. w[-1], w[-8] in bits 31:0
-//           1  key s is round key 32-s; in_key is the last eight prekeys w[124] .. w[131], w[124] in bits
-//              31:0
-//   KEYS    0  static: in_new_key loads; blocks may enter 33 clocks later
-//           1  wavefront: a new key enters with its first block; pulses at least 33 clocks apart. One step of
-//              the recurrence a clock rewrites one round key register a clock, just ahead of that block.
-//           2  a key with each block: the window of prekeys travels beside the blocks, one step in every
-//              stage
+//   INVERSE 0  key s is round key s; in_key holds words w[-8] .. w[-1] of the padded key, w[-8] in bits 31:0
+//           1  key s is round key 32-s; in_key holds the last eight prekeys w[124] .. w[131], w[124] in bits 31:0
+//   KEYS    0  static: in_new_key loads a key, and blocks may enter 33 clocks later
+//           1  wavefront: a new key enters with its first block; pulses of in_new_key are at least 33 clocks apart. One
+//              recurrence step per clock replaces one round key register per clock, just ahead of that block.
+//           2  one key per block: a window of prekeys accompanies each block, with one recurrence step per stage
 //   keys       key s in bits 128s+127 : 128s
 module serpent_round_keys #(
     parameter int INVERSE = 0,
@@ -34,7 +31,7 @@ module serpent_round_keys #(
             end else begin : g_next
                 always_ff @(posedge clk) window <= g_stage[s-1].stepped;
             end
-            // The key is read after the step forward, but before the step backward.
+            // A round key is read after a forward step, but before a backward step.
             if (INVERSE == 0) begin : g_forward
                 assign stepped = serpent_pkg::advance(window, 6'(s));
                 assign keys[128*s+:128] = serpent_pkg::round_key(stepped[255:128], 3'((s) % 8));
@@ -47,8 +44,8 @@ module serpent_round_keys #(
         logic [255:0] unused_window;
         assign unused_window = g_stage[32].stepped;
     end else begin : g_wave
-        // Keys 0 and 1 are made in the clock of in_new_key, since the first block needs key 0 in that clock
-        // and key 1 from its register in the next; from then on the wave is one key ahead of the block.
+        // Keys 0 and 1 are computed in the clock of in_new_key: the first block needs key 0 in that clock and key 1
+        // from its register in the next one. After that, the wavefront is one key ahead of the block.
         logic [127:0] key_0;
         logic [127:0] key_1;
         logic [255:0] after_1;
