@@ -238,17 +238,17 @@ def sweep(engine: Engine, program: Path, opening: bool, keys: str) -> dict:
             enough = needed
             steps.append([case.size, round(needed, 1)])
     # Drop steps that are hardly lower than the preceding one.
-    kept = [steps[-1]]
+    reported = [steps[-1]]
     for size, needed in reversed(steps[:-1]):
-        if needed < 0.99 * kept[-1][1]:
-            kept.append([size, needed])
+        if needed < 0.99 * reported[-1][1]:
+            reported.append([size, needed])
     return {
         "engine": engine.name,
         "direction": "open" if opening else "seal",
         "keys": keys,
-        "worst_bytes": kept[0][0],
-        "worst_mhz": kept[0][1],
-        "mhz_from_bytes_on": kept,
+        "worst_bytes": reported[0][0],
+        "worst_mhz": reported[0][1],
+        "mhz_from_bytes_on": reported,
     }
 
 

@@ -151,9 +151,9 @@ async def every_short_length_back_to_back(dut):
     unit = Unit(dut)
     await unit.start()
     await unit.loaded(SLOTS - 1, unit.random.randbytes(16))
-    most = 2 * LANES * STAGES + LANES + 2
+    max_length = 2 * LANES * STAGES + LANES + 2
     # Four lanes simulate slowly: every third length only.
-    lengths = range(1, most, 3 if LANES == 4 else 1)
+    lengths = range(1, max_length, 3 if LANES == 4 else 1)
     for length in lengths:
         await unit.packet(SLOTS - 1, [unit.random.randbytes(16) for _ in range(length)])
     await unit.drain()

@@ -38,14 +38,14 @@ def beats_of(data: bytes, kind: int) -> list:
     ]
 
 
-def random_packet(rng: random.Random, faults: bool, least: int = 0) -> Packet:
+def random_packet(rng: random.Random, faults: bool, min_bytes: int = 0) -> Packet:
     lengths = [0, 1, 15, 16, 17, 63, 64, 65, rng.randrange(300)]
     packet = Packet(
         open=rng.random() < 0.5,
         slot=rng.choice([0, 1, 2, 4, 5]),
         nonce=rng.randbytes(16),
         ad=rng.randbytes(rng.choice(lengths)),
-        message=rng.randbytes(max(least, rng.choice(lengths))),
+        message=rng.randbytes(max(min_bytes, rng.choice(lengths))),
     )
     beats = beats_of(packet.ad, AD) + beats_of(packet.message, MESSAGE)
     if packet.open:
@@ -121,11 +121,11 @@ class Bench:
 
     async def drive_stream(self, packets):
         for packet in packets:
-            for data, kept, last, kind in packet.beats:
+            for data, data_bytes, last, kind in packet.beats:
                 await self.offer(
                     "s_axis",
                     tdata=int.from_bytes(data, "little"),
-                    tkeep=(1 << kept) - 1,
+                    tkeep=(1 << data_bytes) - 1,
                     tlast=last,
                     tuser=kind,
                 )
@@ -247,7 +247,7 @@ async def no_pauses_with_faults(dut):
 @cocotb.test()
 async def no_clock_lost(dut):
     rng = random.Random(cocotb.RANDOM_SEED)
-    packets = [random_packet(rng, faults=False, least=BEAT + 1) for _ in range(100)]
+    packets = [random_packet(rng, faults=False, min_bytes=BEAT + 1) for _ in range(100)]
     bench = Bench(dut, rng, 0.0)
     await bench.play(packets)
     check(bench, packets)

@@ -229,9 +229,9 @@ class Bench:
             beat.keep ^= 1 << self.rng.randrange(self.width)
         return beats
 
-    def has_beats(self, packet: Packet, least: int = 1) -> bool:
+    def has_beats(self, packet: Packet, min_beats: int = 1) -> bool:
         parts = (packet.ad, packet.message, packet.tag or b"")
-        return sum(-(-len(part) // self.width) for part in parts) >= least
+        return sum(-(-len(part) // self.width) for part in parts) >= min_beats
 
     async def receive(self, packet: Packet) -> None:
         """Receives the verdict and output of a packet, and checks them."""
@@ -249,21 +249,21 @@ class Bench:
             frame = await with_timeout(self.output.recv(compact=False), 60, "us")
             if frame.tuser[-1] == 0:
                 break
-            assert self.unsound > 0, f"marked as bad: {what}"
-            self.unsound -= 1
+            assert self.bad_packets > 0, f"marked as bad: {what}"
+            self.bad_packets -= 1
         if packet.output:
             assert gather(frame, self.width) == packet.output, what
             # Earlier packets that did not verify have no further output.
-            self.unsound = 0
+            self.bad_packets = 0
 
     async def play(self, packets: list[Packet]) -> None:
         """Sends packets back to back, and checks all outputs."""
         for packet in packets:
             await self.send(packet)
-        self.unsound = 0
+        self.bad_packets = 0
         for packet in packets:
             if packet.output is None:
-                self.unsound += 1
+                self.bad_packets += 1
             await self.receive(packet)
         await self.rest()
 
@@ -276,16 +276,16 @@ class Bench:
         assert self.tags.empty(), "more verdicts than packets"
         while not self.output.empty():
             frame = self.output.recv_nowait(compact=False)
-            assert frame.tuser[-1] == 1 and self.unsound > 0, "more output than expected"
-            self.unsound -= 1
+            assert frame.tuser[-1] == 1 and self.bad_packets > 0, "more output than expected"
+            self.bad_packets -= 1
 
 
 def gather(frame: AxiStreamFrame, width: int) -> bytes:
     """Returns the bytes of a frame. All beats except the last must be full."""
-    kept = sum(frame.tkeep)
-    assert frame.tkeep == [1] * kept + [0] * (len(frame.tkeep) - kept), "m_axis_tkeep has gaps"
-    assert len(frame.tkeep) - kept < width, "a beat without bytes on m_axis"
-    return bytes(frame.tdata[:kept])
+    count = sum(frame.tkeep)
+    assert frame.tkeep == [1] * count + [0] * (len(frame.tkeep) - count), "m_axis_tkeep has gaps"
+    assert len(frame.tkeep) - count < width, "a beat without bytes on m_axis"
+    return bytes(frame.tdata[:count])
 
 
 def groups(answers: list[Answer], rng: random.Random, count: int, together: int):
@@ -341,7 +341,7 @@ async def errors(dut):
     bench = Bench(dut, rng)
     await bench.reset()
     # At least two beats, so that one can be missing.
-    answers = [answer for answer in read_answers() if bench.has_beats(opening(answer, 0), least=2)]
+    answers = [answer for answer in read_answers() if bench.has_beats(opening(answer, 0), min_beats=2)]
     answers.sort(key=lambda answer: len(answer.message))
     faults = ["early", "late", "kind", "keep", "unloaded"] + ["illegal"] * bool(TOP.illegal)
     fault = itertools.cycle(faults)
