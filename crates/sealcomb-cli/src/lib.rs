@@ -56,15 +56,15 @@ enum Command {
     Study(study::StudyArgs),
     /// List the backends and the algorithms
     ///
-    /// Prints the backends and whether this CPU supports them, then the algorithms with their sizes in bytes and
-    /// properties, then the specification and the status of each mode.
-    #[command(after_help = list::EXAMPLES)]
+    /// Prints the backends and whether this CPU supports them, then the algorithms with their sizes in
+    /// bytes and properties, then the specification and the status of each mode.
+    #[command(after_help = list::EXAMPLES, verbatim_doc_comment)]
     List(list::ListArgs),
     /// Check known answers with every available backend
     ///
-    /// Seals and opens every test as a single message and in shuffled batches, in place and out of place, and checks
-    /// that forged tags are rejected.
-    #[command(after_help = vectors::EXAMPLES)]
+    /// Seals and opens every test as a single message and in shuffled batches, in place and out of
+    /// place, and checks that forged tags are rejected.
+    #[command(after_help = vectors::EXAMPLES, verbatim_doc_comment)]
     Vectors(vectors::VectorsArgs),
     /// Seal the IP packets of a capture as IPsec ESP packets, or open such a capture
     Esp(esp::EspArgs),

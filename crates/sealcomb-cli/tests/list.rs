@@ -181,9 +181,8 @@ fn every_line_of_help_fits_a_terminal() {
     for command in ["esp seal", "esp open", "macsec seal", "macsec open", "list", "vectors", "esp", "macsec"]
     {
         let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        let help = sealcomb(&words).stdout;
-        let (_, after) = help.split_once("--help").unwrap();
-        for line in after.lines() {
+        let run = sealcomb(&words);
+        for line in run.stdout.lines() {
             assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
         }
     }

@@ -197,7 +197,7 @@ impl<'a> Document<'a> {
 fn entries<'a>(root: &Fields<'a>, known: &[&str]) -> Result<Vec<Fields<'a>>, Fault> {
     let none = || Fault { at: 0, what: "no [[sa]] table; expected at least one".into() };
     let field = root.get("sa").ok_or_else(none)?;
-    let not_a_table = "expected a table; begin each SA with the line [[sa]], with double brackets";
+    let not_a_table = "expected a table; write [[sa]] with double brackets before each SA";
     let DeValue::Array(tables) = field.value.get_ref() else { return Err(field.fault(not_a_table)) };
     let entry = |value: &'a Spanned<DeValue<'a>>| match value.get_ref() {
         DeValue::Table(table) => Fields::of(table, value.span().start, known),

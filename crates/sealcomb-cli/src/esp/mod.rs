@@ -46,13 +46,14 @@ pub(crate) struct EspArgs {
 enum EspCommand {
     /// Seal each IP packet of a capture as an ESP packet
     ///
-    /// Prints how many packets were sealed, why others were not, and the sequence numbers used by each SA.
-    #[command(after_help = SEAL_HELP)]
+    /// Prints how many packets were sealed, why others were not, and the sequence numbers used by each
+    /// SA.
+    #[command(after_help = SEAL_HELP, verbatim_doc_comment)]
     Seal(Seal),
     /// Verify the ESP packets of a capture and restore the IP packets in them
     ///
     /// Drops forged and replayed packets. Prints how many packets were opened and why others were not.
-    #[command(after_help = OPEN_HELP)]
+    #[command(after_help = OPEN_HELP, verbatim_doc_comment)]
     Open(Open),
 }
 
@@ -118,11 +119,10 @@ Examples:
 
 #[derive(Args, Debug)]
 struct Transform {
-    /// Capture to read, pcap or pcapng, with Ethernet, Linux cooked, loopback or raw IP packets
+    /// Capture to read: pcap or pcapng, with Ethernet, Linux cooked, loopback or raw IP packets
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
-    /// Capture to write, with raw IP packets (ESP does not carry link-layer headers): pcapng if the name ends in
-    /// .pcapng, else pcap
+    /// Capture to write, with raw IP packets: pcapng if the name ends in .pcapng, else pcap
     #[arg(value_name = "OUT.pcap")]
     output: PathBuf,
     /// TOML file of security associations
@@ -137,13 +137,22 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Directory that stores the last sequence number of each key [default: `$XDG_STATE_HOME/sealcomb` or
-    /// `~/.local/state/sealcomb`]
-    #[arg(long, value_name = "DIR")]
+    /// Directory that stores the last sequence number of each key
+    ///
+    /// [default: $XDG_STATE_HOME/sealcomb or ~/.local/state/sealcomb]
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
     state: Option<PathBuf>,
-    /// Number the packets of each SA from N, ignore the numbers used before, and store none. Never use a number twice
-    /// under one key: use this option only for demonstrations, or if you keep track of the numbers yourself
-    #[arg(long, value_name = "N", conflicts_with = "state", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Number the packets of each SA from N, and store no numbers
+    ///
+    /// Ignores the numbers used before. Never use a number twice under one key: use this option
+    /// only for demonstrations, or if you keep track of the numbers yourself.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "state",
+        value_parser = clap::value_parser!(u64).range(1..),
+        verbatim_doc_comment
+    )]
     start_sequence: Option<u64>,
 }
 
@@ -151,9 +160,11 @@ struct Seal {
 struct Open {
     #[command(flatten)]
     transform: Transform,
-    /// Approximate first sequence number of the capture, for SAs with `esn`: their packets contain only the low half
+    /// Approximate first sequence number of the capture, for SAs with `esn`
+    ///
+    /// Packets contain only the low half of the number.
     /// [default: the SA's `sequence`, or 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_sequence: Option<u64>,
 }
 

@@ -41,7 +41,7 @@ enum MacsecCommand {
     /// Seal each Ethernet frame of a capture as a MACsec frame
     ///
     /// Prints how many frames were sealed, why others were not, and the packet numbers used by each SA.
-    #[command(after_help = SEAL_HELP)]
+    #[command(after_help = SEAL_HELP, verbatim_doc_comment)]
     Seal(Seal),
     /// Verify the MACsec frames of a capture and restore the frames in them
     ///
@@ -106,7 +106,7 @@ Examples:
 
 #[derive(Args, Debug)]
 struct Transform {
-    /// Capture to read, pcap or pcapng, with Ethernet frames
+    /// Capture to read: pcap or pcapng, with Ethernet frames
     #[arg(value_name = "IN.pcap")]
     input: PathBuf,
     /// Capture to write, with Ethernet frames: pcapng if the name ends in .pcapng, else pcap
@@ -124,13 +124,22 @@ struct Transform {
 struct Seal {
     #[command(flatten)]
     transform: Transform,
-    /// Directory that stores the last packet number of each key [default: `$XDG_STATE_HOME/sealcomb` or
-    /// `~/.local/state/sealcomb`]
-    #[arg(long, value_name = "DIR")]
+    /// Directory that stores the last packet number of each key
+    ///
+    /// [default: $XDG_STATE_HOME/sealcomb or ~/.local/state/sealcomb]
+    #[arg(long, value_name = "DIR", verbatim_doc_comment)]
     state: Option<PathBuf>,
-    /// Number the frames of each SA from N, ignore the numbers used before, and store none. Never use a number twice
-    /// under one key: use this option only for demonstrations, or if you keep track of the numbers yourself
-    #[arg(long, value_name = "N", conflicts_with = "state", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Number the frames of each SA from N, and store no numbers
+    ///
+    /// Ignores the numbers used before. Never use a number twice under one key: use this option
+    /// only for demonstrations, or if you keep track of the numbers yourself.
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "state",
+        value_parser = clap::value_parser!(u64).range(1..),
+        verbatim_doc_comment
+    )]
     start_pn: Option<u64>,
 }
 
@@ -138,9 +147,11 @@ struct Seal {
 struct Open {
     #[command(flatten)]
     transform: Transform,
-    /// Approximate first packet number of the capture, for SAs with `ssci`: their frames contain only the low half
+    /// Approximate first packet number of the capture, for SAs with `ssci`
+    ///
+    /// Frames contain only the low half of the number.
     /// [default: the SA's `pn`, or 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), verbatim_doc_comment)]
     start_pn: Option<u64>,
 }
 
