@@ -45,9 +45,9 @@ enum MacsecCommand {
     Seal(Seal),
     /// Verify the MACsec frames of a capture and restore the frames in them
     ///
-    /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were opened and
-    /// why others were not.
-    #[command(after_help = OPEN_HELP)]
+    /// Drops frames that are forged, late or replayed or have a bad SecTAG. Prints how many frames were
+    /// opened and why others were not.
+    #[command(after_help = OPEN_HELP, verbatim_doc_comment)]
     Open(Open),
 }
 
