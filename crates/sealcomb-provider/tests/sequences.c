@@ -354,7 +354,7 @@ static void add_data(void) {
         r[OURS] = EVP_CipherUpdate(it.ctx[OURS], to, &n[OURS], from, count);
     }
     enum difference refused = refusal();
-    if (refused == NONE && it.mode == CCM && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
+    if (refused == NONE && (it.mode == CCM || it.mode == SIV) && !it.encrypts && !it.expects_tag) refused = STALE_TAG;
     int both = outcome("data", cipher ? r[0] >= 0 : r[0], cipher ? r[1] >= 0 : r[1], refused);
     if (both < 0) return;
     if (it.mode == SIV && count > 0 && it.has_key) {
