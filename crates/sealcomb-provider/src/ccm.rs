@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sealcomb::Key;
 
-use crate::cipher::{self, Cipher};
+use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
@@ -16,13 +16,8 @@ const IV_BYTES: usize = 13;
 
 #[derive(Clone)]
 pub(crate) struct Ccm {
-    key_bytes: usize,
-    encrypts: bool,
+    base: Base<Message, IV_BYTES>,
     key: Option<SizedKey>,
-    iv: [u8; IV_BYTES],
-    iv_bytes: usize,
-    state: Iv<Message>,
-    tag: Tag,
     tag_bytes: usize,
     tls_header: Option<[u8; tls::HEADER]>,
     /// Whether the fixed part of the TLS nonce was set.
@@ -47,22 +42,22 @@ impl Ccm {
     /// Returns the key if the IV and tag sizes have not changed since it was set. OpenSSL would truncate longer IVs.
     fn key(&self) -> Option<&Key> {
         let SizedKey { key, iv_bytes } = self.key.as_ref()?;
-        (*iv_bytes == self.iv_bytes && key.tag_bytes() == self.tag_bytes).then_some(key)
+        (*iv_bytes == self.base.iv_bytes && key.tag_bytes() == self.tag_bytes).then_some(key)
     }
 
     /// Encrypts or decrypts the whole message, and ends it.
     fn message(&mut self, data: Data<'_>) -> Option<()> {
         self.key()?;
-        if !self.encrypts && !self.tag.is_expected() {
+        if !self.base.encrypts && !self.base.tag.is_expected() {
             return None;
         }
-        let Iv::Running(message) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
+        let Iv::Running(message) = std::mem::replace(&mut self.base.state, Iv::Finished) else { return None };
         if message.bytes != data.input().len() {
             return None;
         }
-        let expected = self.tag.take_expected();
-        let (key, iv) = (self.key()?, &self.iv[..self.iv_bytes]);
-        self.tag = if self.encrypts {
+        let expected = self.base.tag.take_expected();
+        let (key, iv) = (self.key()?, self.base.iv());
+        self.base.tag = if self.base.encrypts {
             Tag::Computed(whole::seal(key, iv, &[message.aad], data)?)
         } else {
             whole::open(key, iv, &[message.aad], data, &expected?[..self.tag_bytes])?;
@@ -73,17 +68,17 @@ impl Ccm {
 
     /// Begins a message of `bytes` bytes; fails without an unused IV.
     fn start(&mut self, bytes: usize) -> Option<()> {
-        if !matches!(self.state, Iv::Buffered | Iv::Running(_)) {
+        if !matches!(self.base.state, Iv::Buffered | Iv::Running(_)) {
             return None;
         }
         self.key()?;
-        self.tag.begin(self.encrypts);
-        self.state = Iv::Running(Message { bytes, aad: Vec::new() });
+        self.base.tag.begin(self.base.encrypts);
+        self.base.state = Iv::Running(Message { bytes, aad: Vec::new() });
         Some(())
     }
 
     fn add_aad(&mut self, aad: &[u8]) -> Option<()> {
-        match &mut self.state {
+        match &mut self.base.state {
             // OpenSSL would authenticate only the last of several pieces.
             Iv::Running(message) if message.aad.is_empty() || aad.is_empty() => {
                 message.aad.extend_from_slice(aad);
@@ -97,18 +92,18 @@ impl Ccm {
     /// Encrypts or decrypts a TLS record. Returns the number of result bytes.
     fn record(&mut self, record: &mut [u8], header: [u8; tls::HEADER]) -> Option<usize> {
         self.key()?;
-        if !self.has_fixed_iv || self.iv_bytes != tls::FIXED_IV + tls::EXPLICIT_IV {
+        if !self.has_fixed_iv || self.base.iv_bytes != tls::FIXED_IV + tls::EXPLICIT_IV {
             return None;
         }
         let record_bytes = record.len();
         let (explicit, text, tag) = tls::parts(record, self.tag_bytes)?;
-        if self.encrypts {
+        if self.base.encrypts {
             // The record's sequence number, at the start of the additional data.
             explicit.copy_from_slice(&header[..tls::EXPLICIT_IV]);
         }
-        self.iv[tls::FIXED_IV..self.iv_bytes].copy_from_slice(explicit);
-        let (key, iv) = (self.key()?, &self.iv[..self.iv_bytes]);
-        if self.encrypts {
+        self.base.iv[tls::FIXED_IV..self.base.iv_bytes].copy_from_slice(explicit);
+        let (key, iv) = (self.key()?, self.base.iv());
+        if self.base.encrypts {
             key.seal_in_place(iv, &header, text, tag).ok()?;
             return Some(record_bytes);
         }
@@ -122,25 +117,25 @@ impl Ccm {
             return None;
         }
         if param.has_data() {
-            if self.encrypts {
+            if self.base.encrypts {
                 return None;
             }
-            self.tag = Tag::expected(param.octets()?);
+            self.base.tag = Tag::expected(param.octets()?);
         }
         self.tag_bytes = bytes;
         Some(())
     }
 
     fn set_tls_header(&mut self, param: &Param) -> Option<()> {
-        let (header, possible) = tls::header(param.octets()?, self.encrypts, self.tag_bytes)?;
+        let (header, possible) = tls::header(param.octets()?, self.base.encrypts, self.tag_bytes)?;
         self.tls_header = Some(header);
-        self.tag = Tag::None;
+        self.base.tag = Tag::None;
         possible.then_some(())
     }
 
     fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
         let fixed: &[u8; tls::FIXED_IV] = param.octets()?.try_into().ok()?;
-        self.iv[..tls::FIXED_IV].copy_from_slice(fixed);
+        self.base.iv[..tls::FIXED_IV].copy_from_slice(fixed);
         self.has_fixed_iv = true;
         Some(())
     }
@@ -151,14 +146,9 @@ impl Cipher for Ccm {
 
     fn new(key_bytes: usize) -> Self {
         Self {
-            key_bytes,
-            encrypts: true,
+            // OpenSSL's initial IV size, which differs from the cipher's default of 12.
+            base: Base::new(key_bytes, 7),
             key: None,
-            iv: [0; IV_BYTES],
-            // OpenSSL's initial value, which differs from the cipher's default of 12.
-            iv_bytes: 7,
-            state: Iv::Unset,
-            tag: Tag::None,
             tag_bytes: 12,
             tls_header: None,
             has_fixed_iv: false,
@@ -166,26 +156,16 @@ impl Cipher for Ccm {
     }
 
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
-        if encrypts != self.encrypts {
-            self.encrypts = encrypts;
-            self.state.abort();
-            self.tag = Tag::None;
-        }
-        if let Some(iv) = iv {
-            if iv.len() != self.iv_bytes {
-                return None;
-            }
-            self.iv[..iv.len()].copy_from_slice(iv);
-            self.state = Iv::Buffered;
-        }
+        self.base.set_direction(encrypts);
+        self.base.set_iv(iv, self.base.iv_bytes..=self.base.iv_bytes)?;
         if let Some(key) = key {
-            let key = cipher::key("ccm", key, self.key_bytes)?;
+            let key = cipher::key("ccm", key, self.base.key_bytes)?;
             let key = Arc::into_inner(key)?.with_tag_bytes(self.tag_bytes).ok()?;
-            self.key = Some(SizedKey { key: Arc::new(key), iv_bytes: self.iv_bytes });
-            self.state.abort();
+            self.key = Some(SizedKey { key: Arc::new(key), iv_bytes: self.base.iv_bytes });
+            self.base.state.abort();
         }
         if iv.is_some() || key.is_some() {
-            self.tag.begin(encrypts);
+            self.base.tag.begin(encrypts);
         }
         Some(())
     }
@@ -194,7 +174,7 @@ impl Cipher for Ccm {
         self.key.as_ref()?;
         let count = buffers.count;
         if let Some(header) = self.tls_header.take() {
-            self.state = Iv::Finished;
+            self.base.state = Iv::Finished;
             // SAFETY: guaranteed by the caller.
             return self.record(unsafe { buffers.record() }?, header);
         }
@@ -209,7 +189,7 @@ impl Cipher for Ccm {
         }
         // SAFETY: guaranteed by the caller.
         let data = unsafe { buffers.data() }?;
-        if matches!(self.state, Iv::Buffered) {
+        if matches!(self.base.state, Iv::Buffered) {
             self.start(count)?;
         }
         self.message(data)?;
@@ -220,15 +200,15 @@ impl Cipher for Ccm {
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         self.key.as_ref()?;
         if self.tls_header.take().is_some() {
-            self.state = Iv::Finished;
+            self.base.state = Iv::Finished;
             return None;
         }
-        if matches!(self.state, Iv::Buffered) {
+        if matches!(self.base.state, Iv::Buffered) {
             self.start(0)?;
         }
-        match self.state {
+        match self.base.state {
             Iv::Running(_) => self.message(Data::InPlace(&mut []))?,
-            Iv::Finished if self.tag.is_done() => {}
+            Iv::Finished if self.base.tag.is_done() => {}
             _ => return None,
         }
         Some(0)
@@ -242,23 +222,19 @@ impl Context for Ccm {
 
     fn get(&mut self, param: &mut Param) -> bool {
         match param.name() {
-            b"keylen" => param.set_number(self.key_bytes),
-            b"ivlen" => param.set_number(self.iv_bytes),
-            b"taglen" | b"tlsaadpad" => param.set_number(self.tag_bytes),
-            b"iv" | b"updated-iv" => param.set_iv(&self.iv[..self.iv_bytes]),
-            b"tag" => match self.tag.computed() {
-                Some(&tag) if self.encrypts => {
+            b"tlsaadpad" => param.set_number(self.tag_bytes),
+            b"tag" => match self.base.tag.computed() {
+                Some(&tag) if self.base.encrypts => {
                     let bytes = self.key.as_ref().map_or(0, |sized| sized.key.tag_bytes());
                     let done = param.octet_size() == Some(bytes) && param.set_tag(&tag[..bytes]);
                     if done {
-                        self.tag = Tag::Done;
+                        self.base.tag = Tag::Done;
                     }
                     done
                 }
                 _ => false,
             },
-            b"tlsivgen" => false,
-            _ => true,
+            _ => self.base.get(param, self.tag_bytes),
         }
     }
 
@@ -266,17 +242,12 @@ impl Context for Ccm {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
-                let bytes = param.get_number()?;
-                if !(7..=IV_BYTES).contains(&bytes) {
-                    return None;
-                }
-                if bytes != self.iv_bytes {
-                    self.iv_bytes = bytes;
-                    self.state = Iv::Unset;
+                if self.base.set_iv_bytes(param, 7..=IV_BYTES)? {
+                    self.base.state = Iv::Unset;
                 }
                 Some(())
             }
-            b"keylen" => (param.get_number()? == self.key_bytes).then_some(()),
+            b"keylen" => (param.get_number()? == self.base.key_bytes).then_some(()),
             b"tlsaad" => self.set_tls_header(param),
             b"tlsivfixed" => self.set_fixed_iv(param),
             b"tlsivinv" => None,

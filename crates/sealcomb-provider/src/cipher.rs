@@ -1,6 +1,7 @@
 //! The cipher functions that OpenSSL calls (provider-cipher(7)), generic over the mode.
 
 use std::ffi::{c_int, c_void};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use sealcomb::{Algorithm, Key};
@@ -9,6 +10,7 @@ use crate::context::{
     Context, Duplicate, Free, List, Params, context, duplicate, free, get_params, set_params,
 };
 use crate::data::Buffers;
+use crate::iv::{Iv, Tag};
 use crate::openssl::{self, Dispatch, END, Param, bytes, entry, succeeds};
 
 /// Constant parameters of a mode.
@@ -56,6 +58,79 @@ pub(crate) trait Cipher: Context {
             }
         }?;
         Some(buffers.count)
+    }
+}
+
+/// The state that the contexts of all modes share: an IV of at most `MAX_IV` bytes, and the message `M` in progress.
+#[derive(Clone)]
+pub(crate) struct Base<M: Clone, const MAX_IV: usize> {
+    pub(crate) key_bytes: usize,
+    pub(crate) encrypts: bool,
+    pub(crate) iv: [u8; MAX_IV],
+    pub(crate) iv_bytes: usize,
+    pub(crate) state: Iv<M>,
+    pub(crate) tag: Tag,
+}
+
+impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
+    pub(crate) fn new(key_bytes: usize, iv_bytes: usize) -> Self {
+        Self { key_bytes, encrypts: true, iv: [0; MAX_IV], iv_bytes, state: Iv::Unset, tag: Tag::None }
+    }
+
+    /// Returns the current IV.
+    pub(crate) fn iv(&self) -> &[u8] {
+        &self.iv[..self.iv_bytes]
+    }
+
+    /// Sets the direction. A new direction aborts the message in progress and clears the tag.
+    pub(crate) fn set_direction(&mut self, encrypts: bool) {
+        if encrypts != self.encrypts {
+            self.encrypts = encrypts;
+            self.state.abort();
+            self.tag = Tag::None;
+        }
+    }
+
+    /// Sets the IV for the next message, if there is one and its size is valid.
+    pub(crate) fn set_iv(&mut self, iv: Option<&[u8]>, sizes: RangeInclusive<usize>) -> Option<()> {
+        if let Some(iv) = iv {
+            if !sizes.contains(&iv.len()) {
+                return None;
+            }
+            self.iv[..iv.len()].copy_from_slice(iv);
+            self.iv_bytes = iv.len();
+            self.state = Iv::Buffered;
+        }
+        Some(())
+    }
+
+    /// Sets the size of the IV to a parameter's value, if it is valid. Returns whether it has changed.
+    pub(crate) fn set_iv_bytes(&mut self, param: &Param, sizes: RangeInclusive<usize>) -> Option<bool> {
+        let bytes = param.get_number()?;
+        if !sizes.contains(&bytes) {
+            return None;
+        }
+        let is_new = bytes != self.iv_bytes;
+        self.iv_bytes = bytes;
+        Some(is_new)
+    }
+
+    /// Implements [`Context::get`] for a mode with tags of `tag_bytes` bytes.
+    pub(crate) fn get(&self, param: &mut Param, tag_bytes: usize) -> bool {
+        match param.name() {
+            b"keylen" => param.set_number(self.key_bytes),
+            b"ivlen" => param.set_number(self.iv_bytes),
+            b"taglen" => param.set_number(tag_bytes),
+            b"iv" | b"updated-iv" => param.set_iv(self.iv()),
+            b"tag" => match self.tag.computed() {
+                Some(tag) if self.encrypts => {
+                    param.octet_size() == Some(tag_bytes) && param.set_bytes(&tag[..tag_bytes])
+                }
+                _ => false,
+            },
+            b"tlsivgen" => false,
+            _ => true,
+        }
     }
 }
 

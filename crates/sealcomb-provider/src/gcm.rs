@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ctutils::CtEq;
 use sealcomb::{Direction, Key, Stream};
 
-use crate::cipher::{self, Cipher};
+use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::{Buffers, Data};
 use crate::iv::{Iv, TAG_BYTES, Tag};
@@ -21,17 +21,12 @@ const COUNTER: usize = 8;
 
 #[derive(Clone)]
 pub(crate) struct Gcm {
-    key_bytes: usize,
-    encrypts: bool,
+    base: Base<(), IV_BYTES>,
     key: Option<Arc<Key>>,
     /// The library's stream, created with the first message under a key.
     stream: Option<Stream>,
-    iv: [u8; IV_BYTES],
-    iv_bytes: usize,
-    state: Iv<()>,
     /// Whether the IV has a fixed part and a counter, so that the next IV can be generated.
     has_counter: bool,
-    tag: Tag,
     /// Size in bytes of the last tag set or computed.
     tag_bytes: Option<usize>,
     /// The additional data of the next TLS record.
@@ -41,31 +36,27 @@ pub(crate) struct Gcm {
 }
 
 impl Gcm {
-    fn iv(&self) -> &[u8] {
-        &self.iv[..self.iv_bytes]
-    }
-
     /// Begins a message with the current IV.
     fn start(&mut self) -> Option<&mut Stream> {
-        let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
-        let iv = &self.iv[..self.iv_bytes];
+        let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
+        let iv = self.base.iv();
         match &mut self.stream {
             Some(stream) => stream.begin(direction, iv).ok()?,
             none => *none = Some(Stream::new(self.key.clone()?, direction, iv).ok()?),
         }
-        self.tag.begin(self.encrypts);
-        self.state = Iv::Running(());
+        self.base.tag.begin(self.base.encrypts);
+        self.base.state = Iv::Running(());
         self.stream.as_mut()
     }
 
     /// Returns the message in progress, beginning one if needed.
     fn message(&mut self) -> Option<&mut Stream> {
         self.key.as_ref()?;
-        match self.state {
+        match self.base.state {
             Iv::Running(()) => self.stream.as_mut(),
             Iv::Buffered => self.start(),
-            Iv::Unset if self.encrypts && self.iv_bytes >= RANDOM_IV => {
-                sealcomb_random::fill(&mut self.iv[..self.iv_bytes]).ok()?;
+            Iv::Unset if self.base.encrypts && self.base.iv_bytes >= RANDOM_IV => {
+                sealcomb_random::fill(&mut self.base.iv[..self.base.iv_bytes]).ok()?;
                 self.start()
             }
             Iv::Unset | Iv::Finished => None,
@@ -82,7 +73,7 @@ impl Gcm {
             // SAFETY: guaranteed by the caller.
             let bytes = unsafe { buffers.record() }.and_then(|record| self.record(record));
             self.tls_header = None;
-            self.state = Iv::Finished;
+            self.base.state = Iv::Finished;
             return bytes;
         }
         if buffers.input.is_null() {
@@ -105,22 +96,22 @@ impl Gcm {
 
     fn end(&mut self) -> Option<()> {
         self.message()?;
-        if !self.encrypts && !self.tag.is_expected() {
+        if !self.base.encrypts && !self.base.tag.is_expected() {
             // A context's first tag may still be set. Later, OpenSSL would compare with the previous message's tag.
             if self.tag_bytes.is_some() {
-                self.state = Iv::Finished;
+                self.base.state = Iv::Finished;
             }
             return None;
         }
-        self.state = Iv::Finished;
+        self.base.state = Iv::Finished;
         let mut computed = [0; TAG_BYTES];
         self.stream.as_mut()?.finish(&mut computed).ok()?;
-        if self.encrypts {
-            self.tag = Tag::Computed(computed);
+        if self.base.encrypts {
+            self.base.tag = Tag::Computed(computed);
             self.tag_bytes = Some(TAG_BYTES);
             return Some(());
         }
-        let (expected, bytes) = (self.tag.take_expected()?, self.tag_bytes?);
+        let (expected, bytes) = (self.base.tag.take_expected()?, self.tag_bytes?);
         expected[..bytes].ct_eq(&computed[..bytes]).to_bool().then_some(())
     }
 
@@ -129,32 +120,32 @@ impl Gcm {
         let (key, header) = (self.key.clone()?, self.tls_header?);
         let record_bytes = record.len();
         let (explicit, text, tag) = tls::parts(record, TAG_BYTES)?;
-        if self.encrypts {
+        if self.base.encrypts {
             self.records = self.records.checked_add(1)?;
             self.copy_iv_end(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.seal_in_place(self.iv(), &header, text, tag).ok()?;
+            key.seal_in_place(self.base.iv(), &header, text, tag).ok()?;
             self.increment_counter();
             Some(record_bytes)
         } else {
             self.set_counter(explicit)?;
             self.tag_bytes = Some(TAG_BYTES);
-            key.open_in_place(self.iv(), &header, text, tag).ok()?;
+            key.open_in_place(self.base.iv(), &header, text, tag).ok()?;
             Some(text.len())
         }
     }
 
     /// Copies the last bytes of the next IV to `part`.
     fn copy_iv_end(&self, part: &mut [u8]) -> Option<()> {
-        if !self.has_counter || self.key.is_none() || self.iv_bytes < COUNTER {
+        if !self.has_counter || self.key.is_none() || self.base.iv_bytes < COUNTER {
             return None;
         }
-        part.copy_from_slice(&self.iv()[self.iv_bytes.checked_sub(part.len())?..]);
+        part.copy_from_slice(&self.base.iv()[self.base.iv_bytes.checked_sub(part.len())?..]);
         Some(())
     }
 
     fn increment_counter(&mut self) {
-        let counter = &mut self.iv[self.iv_bytes - COUNTER..self.iv_bytes];
+        let counter = &mut self.base.iv[self.base.iv_bytes - COUNTER..self.base.iv_bytes];
         for byte in counter.iter_mut().rev() {
             *byte = byte.wrapping_add(1);
             if *byte != 0 {
@@ -165,10 +156,10 @@ impl Gcm {
 
     /// Sets the last bytes of the IV to those that the sender chose.
     fn set_counter(&mut self, part: &[u8]) -> Option<()> {
-        if !self.has_counter || self.key.is_none() || self.encrypts || part.len() > self.iv_bytes {
+        if !self.has_counter || self.key.is_none() || self.base.encrypts || part.len() > self.base.iv_bytes {
             return None;
         }
-        self.iv[self.iv_bytes - part.len()..self.iv_bytes].copy_from_slice(part);
+        self.base.iv[self.base.iv_bytes - part.len()..self.base.iv_bytes].copy_from_slice(part);
         Some(())
     }
 
@@ -176,8 +167,8 @@ impl Gcm {
     /// if that is 0 or too large.
     fn generate_iv(&mut self, param: &mut Param) -> Option<()> {
         let bytes = match param.octet_size()? {
-            0 => self.iv_bytes,
-            room => room.min(self.iv_bytes),
+            0 => self.base.iv_bytes,
+            room => room.min(self.base.iv_bytes),
         };
         let mut part = [0; IV_BYTES];
         self.copy_iv_end(&mut part[..bytes])?;
@@ -193,38 +184,38 @@ impl Gcm {
     /// Sets the fixed part of the IV. When encrypting, the counter starts at a random value.
     fn set_fixed_iv(&mut self, param: &Param) -> Option<()> {
         // SAFETY: EVP_EncryptInit(3), EVP_CTRL_AEAD_SET_IV_FIXED: with size -1, the caller passes a whole IV.
-        if let Some(whole) = unsafe { param.octets_of_any_size(self.iv_bytes) } {
-            self.iv[..self.iv_bytes].copy_from_slice(whole);
+        if let Some(whole) = unsafe { param.octets_of_any_size(self.base.iv_bytes) } {
+            self.base.iv[..self.base.iv_bytes].copy_from_slice(whole);
         } else {
             let fixed = param.octets()?;
-            if fixed.len() < tls::FIXED_IV || self.iv_bytes < fixed.len() + COUNTER {
+            if fixed.len() < tls::FIXED_IV || self.base.iv_bytes < fixed.len() + COUNTER {
                 return None;
             }
-            self.iv[..fixed.len()].copy_from_slice(fixed);
-            if self.encrypts {
-                sealcomb_random::fill(&mut self.iv[fixed.len()..self.iv_bytes]).ok()?;
+            self.base.iv[..fixed.len()].copy_from_slice(fixed);
+            if self.base.encrypts {
+                sealcomb_random::fill(&mut self.base.iv[fixed.len()..self.base.iv_bytes]).ok()?;
             }
         }
         self.has_counter = true;
-        self.state = Iv::Buffered;
-        self.tag.begin(self.encrypts);
+        self.base.state = Iv::Buffered;
+        self.base.tag.begin(self.base.encrypts);
         Some(())
     }
 
     fn set_tag(&mut self, param: &Param) -> Option<()> {
         let tag = param.octets()?;
-        if self.encrypts || !(1..=TAG_BYTES).contains(&tag.len()) {
+        if self.base.encrypts || !(1..=TAG_BYTES).contains(&tag.len()) {
             return None;
         }
-        self.tag = Tag::expected(tag);
+        self.base.tag = Tag::expected(tag);
         self.tag_bytes = Some(tag.len());
         Some(())
     }
 
     fn set_tls_header(&mut self, param: &Param) -> Option<()> {
-        let (header, possible) = tls::header(param.octets()?, self.encrypts, TAG_BYTES)?;
+        let (header, possible) = tls::header(param.octets()?, self.base.encrypts, TAG_BYTES)?;
         self.tls_header = Some(header);
-        self.tag = Tag::None;
+        self.base.tag = Tag::None;
         possible.then_some(())
     }
 }
@@ -234,15 +225,10 @@ impl Cipher for Gcm {
 
     fn new(key_bytes: usize) -> Self {
         Self {
-            key_bytes,
-            encrypts: true,
+            base: Base::new(key_bytes, Self::INFO.iv_bytes),
             key: None,
             stream: None,
-            iv: [0; IV_BYTES],
-            iv_bytes: 12,
-            state: Iv::Unset,
             has_counter: false,
-            tag: Tag::None,
             tag_bytes: None,
             tls_header: None,
             records: 0,
@@ -250,28 +236,17 @@ impl Cipher for Gcm {
     }
 
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
-        if encrypts != self.encrypts {
-            self.encrypts = encrypts;
-            self.state.abort();
-            self.tag = Tag::None;
-        }
-        if let Some(iv) = iv {
-            if !(1..=IV_BYTES).contains(&iv.len()) {
-                return None;
-            }
-            self.iv[..iv.len()].copy_from_slice(iv);
-            self.iv_bytes = iv.len();
-            self.state = Iv::Buffered;
-        }
+        self.base.set_direction(encrypts);
+        self.base.set_iv(iv, 1..=IV_BYTES)?;
         if let Some(key) = key {
-            self.key = Some(cipher::key("gcm", key, self.key_bytes)?);
+            self.key = Some(cipher::key("gcm", key, self.base.key_bytes)?);
             self.stream = None;
             // OpenSSL would continue the message with a counter of zeros.
-            self.state.abort();
+            self.base.state.abort();
             self.records = 0;
         }
         if iv.is_some() || key.is_some() {
-            self.tag.begin(encrypts);
+            self.base.tag.begin(encrypts);
         }
         Some(())
     }
@@ -304,19 +279,14 @@ impl Context for Gcm {
 
     fn get(&mut self, param: &mut Param) -> bool {
         match param.name() {
-            b"keylen" => param.set_number(self.key_bytes),
-            b"ivlen" => param.set_number(self.iv_bytes),
-            b"taglen" => param.set_number(self.tag_bytes.unwrap_or(TAG_BYTES)),
             b"tlsaadpad" => param.set_number(TAG_BYTES),
-            b"iv" | b"updated-iv" => {
-                !matches!(self.state, Iv::Unset) && param.set_iv(&self.iv[..self.iv_bytes])
-            }
-            b"tag" => match self.tag.computed() {
-                Some(tag) if self.encrypts => param.set_tag(tag),
+            b"iv" | b"updated-iv" if matches!(self.base.state, Iv::Unset) => false,
+            b"tag" => match self.base.tag.computed() {
+                Some(tag) if self.base.encrypts => param.set_tag(tag),
                 _ => false,
             },
             b"tlsivgen" => self.generate_iv(param).is_some(),
-            _ => true,
+            _ => self.base.get(param, self.tag_bytes.unwrap_or(TAG_BYTES)),
         }
     }
 
@@ -324,15 +294,8 @@ impl Context for Gcm {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
-                let bytes = param.get_number()?;
-                if !(1..=IV_BYTES).contains(&bytes) {
-                    return None;
-                }
-                if bytes != self.iv_bytes {
-                    self.iv_bytes = bytes;
-                    if !matches!(self.state, Iv::Unset) {
-                        self.state = Iv::Finished;
-                    }
+                if self.base.set_iv_bytes(param, 1..=IV_BYTES)? && !matches!(self.base.state, Iv::Unset) {
+                    self.base.state = Iv::Finished;
                 }
                 Some(())
             }

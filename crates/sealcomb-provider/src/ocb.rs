@@ -8,7 +8,7 @@ use ctutils::CtEq;
 use sealcomb::{Direction, Key, Stream};
 use zeroize::Zeroizing;
 
-use crate::cipher::{self, Cipher};
+use crate::cipher::{self, Base, Cipher};
 use crate::context::Context;
 use crate::data::Buffers;
 use crate::iv::{Iv, TAG_BYTES, Tag};
@@ -20,15 +20,10 @@ const IV_BYTES: usize = 15;
 
 #[derive(Clone)]
 pub(crate) struct Ocb {
-    key_bytes: usize,
-    encrypts: bool,
+    base: Base<Message, IV_BYTES>,
     key: Option<Arc<Key>>,
-    iv: [u8; IV_BYTES],
-    iv_bytes: usize,
-    state: Iv<Message>,
     /// The library's stream, created with the first message under a key and tag size.
     stream: Option<Stream>,
-    tag: Tag,
     tag_bytes: usize,
 }
 
@@ -81,26 +76,26 @@ impl Partial {
 impl Ocb {
     /// Begins a message with the current IV.
     fn start(&mut self) -> Option<()> {
-        let direction = if self.encrypts { Direction::Seal } else { Direction::Open };
-        let iv = &self.iv[..self.iv_bytes];
+        let direction = if self.base.encrypts { Direction::Seal } else { Direction::Open };
+        let iv = self.base.iv();
         match &mut self.stream {
             Some(stream) if stream.tag_bytes() == self.tag_bytes => stream.begin(direction, iv).ok()?,
             other => {
                 *other = Some(Stream::with_tag_bytes(self.key.clone()?, direction, iv, self.tag_bytes).ok()?);
             }
         }
-        self.tag.begin(self.encrypts);
-        self.state = Iv::Running(Message::default());
+        self.base.tag.begin(self.base.encrypts);
+        self.base.state = Iv::Running(Message::default());
         Some(())
     }
 
     /// Returns the message in progress, beginning one if needed.
     fn message(&mut self) -> Option<(&mut Stream, &mut Message)> {
         self.key.as_ref()?;
-        if matches!(self.state, Iv::Buffered) {
+        if matches!(self.base.state, Iv::Buffered) {
             self.start()?;
         }
-        match &mut self.state {
+        match &mut self.base.state {
             Iv::Running(message) => Some((self.stream.as_mut()?, message)),
             _ => None,
         }
@@ -110,16 +105,16 @@ impl Ocb {
         let bytes = param.octet_size()?;
         if !param.has_data() {
             // The tag size affects the whole message. OpenSSL would use one size for the nonce, the other for the tag.
-            if bytes > TAG_BYTES || (matches!(self.state, Iv::Running(_)) && bytes != self.tag_bytes) {
+            if bytes > TAG_BYTES || (matches!(self.base.state, Iv::Running(_)) && bytes != self.tag_bytes) {
                 return None;
             }
             self.tag_bytes = bytes;
             return Some(());
         }
-        if self.encrypts || bytes != self.tag_bytes {
+        if self.base.encrypts || bytes != self.tag_bytes {
             return None;
         }
-        self.tag = Tag::expected(param.octets()?);
+        self.base.tag = Tag::expected(param.octets()?);
         Some(())
     }
 }
@@ -129,45 +124,29 @@ impl Cipher for Ocb {
 
     fn new(key_bytes: usize) -> Self {
         Self {
-            key_bytes,
-            encrypts: true,
+            base: Base::new(key_bytes, Self::INFO.iv_bytes),
             key: None,
-            iv: [0; IV_BYTES],
-            iv_bytes: 12,
-            state: Iv::Unset,
             stream: None,
-            tag: Tag::None,
             tag_bytes: TAG_BYTES,
         }
     }
 
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()> {
         // OpenSSL would discard the partial block and continue the message.
-        if matches!(&self.state, Iv::Running(message) if message.partial.count > 0 || message.aad_bytes % BLOCK > 0)
+        if matches!(&self.base.state, Iv::Running(message) if message.partial.count > 0 || message.aad_bytes % BLOCK > 0)
         {
-            self.state = Iv::Finished;
+            self.base.state = Iv::Finished;
         }
-        if encrypts != self.encrypts {
-            self.encrypts = encrypts;
-            self.state.abort();
-            self.tag = Tag::None;
-        }
-        if let Some(iv) = iv {
-            if !(1..=IV_BYTES).contains(&iv.len()) {
-                return None;
-            }
-            self.iv[..iv.len()].copy_from_slice(iv);
-            self.iv_bytes = iv.len();
-            self.state = Iv::Buffered;
-        }
+        self.base.set_direction(encrypts);
+        self.base.set_iv(iv, 1..=IV_BYTES)?;
         if let Some(key) = key {
-            self.key = Some(cipher::key("ocb3-t128", key, self.key_bytes)?);
+            self.key = Some(cipher::key("ocb3-t128", key, self.base.key_bytes)?);
             self.stream = None;
             // OpenSSL would continue the message with an offset of zeros.
-            self.state.abort();
+            self.base.state.abort();
         }
         if iv.is_some() || key.is_some() {
-            self.tag.begin(encrypts);
+            self.base.tag.begin(encrypts);
         }
         Some(())
     }
@@ -196,7 +175,7 @@ impl Cipher for Ocb {
         if count > room || (count > 0 && output.is_null()) {
             return None;
         }
-        let Iv::Running(message) = std::mem::replace(&mut self.state, Iv::Finished) else { return None };
+        let Iv::Running(message) = std::mem::replace(&mut self.base.state, Iv::Finished) else { return None };
         let (stream, partial) = (self.stream.as_mut()?, message.partial);
         // SAFETY: guaranteed by the caller. The slice is no longer than needed, as OpenSSL's `room` can exceed the
         // buffer.
@@ -204,11 +183,12 @@ impl Cipher for Ocb {
         stream.update_to(&partial.block[..count], output).ok()?;
         let (mut computed, bytes) = ([0; TAG_BYTES], stream.tag_bytes());
         stream.finish(&mut computed[..bytes]).ok()?;
-        if self.encrypts {
-            self.tag = Tag::Computed(computed);
+        if self.base.encrypts {
+            self.base.tag = Tag::Computed(computed);
             return Some(count);
         }
         let verified = self
+            .base
             .tag
             .take_expected()
             .is_some_and(|expected| expected[..bytes].ct_eq(&computed[..bytes]).to_bool());
@@ -225,37 +205,19 @@ impl Context for Ocb {
     }
 
     fn get(&mut self, param: &mut Param) -> bool {
-        match param.name() {
-            b"keylen" => param.set_number(self.key_bytes),
-            b"ivlen" => param.set_number(self.iv_bytes),
-            b"taglen" => param.set_number(self.tag_bytes),
-            b"iv" | b"updated-iv" => param.set_iv(&self.iv[..self.iv_bytes]),
-            b"tag" => match self.tag.computed() {
-                Some(tag) if self.encrypts => {
-                    param.octet_size() == Some(self.tag_bytes) && param.set_bytes(&tag[..self.tag_bytes])
-                }
-                _ => false,
-            },
-            b"tlsivgen" => false,
-            _ => true,
-        }
+        self.base.get(param, self.tag_bytes)
     }
 
     fn set_one(&mut self, param: &Param) -> Option<()> {
         match param.name() {
             b"tag" => self.set_tag(param),
             b"ivlen" => {
-                let bytes = param.get_number()?;
-                if !(1..=IV_BYTES).contains(&bytes) {
-                    return None;
-                }
-                if bytes != self.iv_bytes {
-                    self.iv_bytes = bytes;
-                    self.state = Iv::Unset;
+                if self.base.set_iv_bytes(param, 1..=IV_BYTES)? {
+                    self.base.state = Iv::Unset;
                 }
                 Some(())
             }
-            b"keylen" => (param.get_number()? == self.key_bytes).then_some(()),
+            b"keylen" => (param.get_number()? == self.base.key_bytes).then_some(()),
             _ => Some(()),
         }
     }
