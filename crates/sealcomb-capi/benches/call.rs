@@ -139,8 +139,8 @@ fn main() -> ExitCode {
                         )
                     })
                 };
-                for (timings, here) in timings.iter_mut().zip(cycles) {
-                    timings.extend(cycles.into_iter().map(|cycles| cycles / MESSAGES as f64));
+                for (timings, place_cycles) in timings.iter_mut().zip(cycles) {
+                    timings.extend(place_cycles.into_iter().map(|cycles| cycles / MESSAGES as f64));
                 }
             }
             let [rust, c, ready]: [Vec<f64>; 3] = timings.try_into().expect("three contenders");
