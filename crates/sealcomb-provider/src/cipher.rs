@@ -91,7 +91,7 @@ impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
         }
     }
 
-    /// Sets the IV for the next message, if there is one and its size is valid.
+    /// Sets the IV for the next message, if one is given. Returns `None` if its size is invalid.
     pub(crate) fn set_iv(&mut self, iv: Option<&[u8]>, sizes: RangeInclusive<usize>) -> Option<()> {
         if let Some(iv) = iv {
             if !sizes.contains(&iv.len()) {
@@ -104,7 +104,7 @@ impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
         Some(())
     }
 
-    /// Sets the size of the IV to a parameter's value, if it is valid. Returns whether it has changed.
+    /// Sets the size of the IV in bytes to a parameter's value. Returns whether it has changed; `None` if it is invalid.
     pub(crate) fn set_iv_bytes(&mut self, param: &Param, sizes: RangeInclusive<usize>) -> Option<bool> {
         let bytes = param.get_number()?;
         if !sizes.contains(&bytes) {
