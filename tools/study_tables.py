@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""Put what docs/study.json says into the tables of README.md and docs/performance.md.
+"""Write the tables of README.md and docs/performance.md from docs/study.json.
 
 usage: study_tables.py [--check | --measure] [--root FOLDER]
 
---measure  first measure anew what the tables have, for minutes on an idle machine, and write
-           docs/study.json: of several studies the least of each figure, since a virtual machine's neighbours
-           only ever add to it
---check    change nothing; fail where a table is not what the study says, or the study is older than
-           the kernels
+--measure  first measure again, for several minutes on an idle machine, and write docs/study.json. Each
+           figure is the minimum of several studies, because other load on the machine only adds to it
+--check    change nothing; fail if a table differs from the study, or if the kernels changed after it
 
-docs/study.json is the part of a study's results that the tables need, with the machine, the date, and a
-digest of the kernels that were measured: of the code under crates/sealcomb/src/{backend,primitives,engine,
-modes}, without comments, tests and layout. So whoever changes what a kernel does measures again.
+docs/study.json contains the results of a study that the tables need, the machine, the date, and a digest
+of the measured kernels: the code under crates/sealcomb/src/{backend,primitives,engine,modes}, without
+comments, tests and layout. If you change that code, measure again.
 """
 
 import argparse
@@ -65,7 +63,7 @@ LITERAL_OR_COMMENT = re.compile(
 
 
 def code_of(source: str) -> str:
-    """The tokens of Rust code, a line each, without comments and tests."""
+    """Returns the tokens of Rust code, one per line, without comments and tests."""
     literals: list[str] = []
 
     def stand_in(found: re.Match) -> str:
@@ -100,7 +98,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def condensed(study: dict, digest: str) -> dict:
-    """What the tables need of a study."""
+    """Returns the part of a study that the tables need."""
     missing = set(ALGORITHMS) - {result["algorithm"] for result in study["results"]}
     if missing:
         sys.exit(f"the study lacks {', '.join(sorted(missing))}")
@@ -136,7 +134,7 @@ def condensed(study: dict, digest: str) -> dict:
 
 
 def written(study: dict) -> str:
-    """The study as JSON, a result a line."""
+    """Returns the study as JSON, one result per line."""
     lists = ("results", "rooflines")
     text = json.dumps(study | {name: [] for name in lists}, indent=2)
     for name in lists:
@@ -160,7 +158,7 @@ def study_once(root: Path) -> dict:
 
 
 def fastest(studies: list[dict]) -> dict:
-    """The least that was measured of each figure."""
+    """Returns the minimum of each figure over several studies."""
     best, *others = studies
     for study in others:
         for mine, other in zip(best["results"], study["results"], strict=True):
@@ -177,11 +175,11 @@ def fastest(studies: list[dict]) -> dict:
 def measure(root: Path) -> None:
     load = os.getloadavg()[0]
     if load > IDLE:
-        sys.exit(f"this machine is busy (load {load:.1f}): what is measured now would be wrong")
+        sys.exit(f"load {load:.1f}; measuring requires an idle machine, with a load of at most {IDLE}")
     digest = digest_of_kernels(root)
     studies = [study_once(root) for _ in range(STUDIES)]
     if digest_of_kernels(root) != digest:
-        sys.exit("the kernels were changed while they were measured")
+        sys.exit("the kernels changed during the measurement; measure again")
     (root / STUDY).write_text(written(fastest([condensed(study, digest) for study in studies])))
 
 
@@ -189,7 +187,7 @@ def measure(root: Path) -> None:
 
 
 class Figures:
-    """A study's numbers by what they are of; all are sealed, with one key."""
+    """The figures of a study by algorithm, backend, schedule and lengths; all for sealing under one key."""
 
     def __init__(self, study: dict) -> None:
         self.study = study
@@ -213,7 +211,7 @@ class Figures:
 
 
 def cpb(value: float) -> str:
-    """Three digits."""
+    """Formats a figure with three digits."""
     return f"{value:.{3 if value < 1 else 2 if value < 10 else 1}f}"  # noqa: PLR2004
 
 
@@ -247,7 +245,7 @@ def speeds(figures: Figures) -> list[str]:
 
 
 def reached(figures: Figures) -> list[str]:
-    """docs/performance.md: the best backend beside its bound, and the next one."""
+    """docs/performance.md: the best backend compared with its bound, and the next one."""
     here, others = figures.here, figures.backends[: figures.backends.index(figures.here)]
     narrow = others[-1] if others else None
     head = [
@@ -257,7 +255,7 @@ def reached(figures: Figures) -> list[str]:
         "of bound",
         "batch, mix of packets",
         "of bound",
-        "speed-up over single",
+        "speedup over single",
     ]
     rows = []
     for name in ALGORITHMS:
@@ -272,17 +270,17 @@ def reached(figures: Figures) -> list[str]:
         head.append(f"`{narrow}`, of its bound")
     text = paragraph(
         figures.provenance(),
-        f"The backend is `{here}`; the speed-up over single messages is that at 2048 bytes.",
+        f"The backend is `{here}`; the speedup over single messages is for 2048 bytes.",
     )
     return [*text, "", *table(head, rows)]
 
 
 def units(figures: Figures) -> list[str]:
-    """docs/performance.md: what each unit of the CPU is asked for."""
+    """docs/performance.md: the load on each unit of the CPU."""
     rooflines = figures.study["rooflines"]
     if not any(roofline["units"] for roofline in rooflines):
         return paragraph(
-            "Where this was measured, no process may trace another, so that no instructions were counted."
+            "No instructions were counted, because the machine does not allow one process to trace another."
         )
     names = {name: name.replace("-", " ").replace("aes", "AES") for name in rooflines[0]["units"]}
     rows = []
@@ -294,7 +292,7 @@ def units(figures: Figures) -> list[str]:
             [*row, names[full], f"{roofline['cycles']:.2f}", f"{asked[full] / roofline['cycles']:.2f}"]
         )
     text = paragraph(
-        f"Cycles a block of 16 bytes, sealing {rooflines[0]['messages']} messages",
+        f"Cycles per block of 16 bytes for sealing {rooflines[0]['messages']} messages",
         f"of {rooflines[0]['bytes']} bytes with `{figures.here}`.",
         figures.provenance(),
     )
@@ -311,7 +309,7 @@ PLACES = (
 def filled(text: str, file: Path, name: str, lines: list[str]) -> str:
     begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1:
-        sys.exit(f"{file}: no place for the table between {begin.strip()} and {end}")
+        sys.exit(f"{file}: expected one line {begin.strip()} and one {end}")
     before, rest = text.split(begin)
     return before + begin + "\n".join(lines) + "\n" + end + rest.split(end)[1]
 
@@ -320,9 +318,9 @@ def check_age(root: Path, study: dict) -> str | None:
     if digest_of_kernels(root) == study["kernels"]:
         return None
     return (
-        f"{STUDY} is of {study['date']}, and the kernels have changed since then: on an idle machine\n"
+        f"{STUDY} is from {study['date']}, and the kernels changed since. On an idle machine, run\n"
         f"    {MEASURE}\n"
-        "measures them again, for minutes, and writes the tables; commit what it changes with your change"
+        "which takes several minutes and updates the tables, and commit the result with your change"
     )
 
 
@@ -339,7 +337,7 @@ def main() -> int:
     if arguments.measure:
         measure(root)
     if not (root / STUDY).exists():
-        sys.exit(f"no {STUDY}: on an idle machine\n    {MEASURE}\nmakes it, in minutes")
+        sys.exit(f"{STUDY} does not exist; create it on an idle machine with\n    {MEASURE}")
     study = json.loads((root / STUDY).read_text())
     figures = Figures(study)
     found = []
@@ -350,7 +348,7 @@ def main() -> int:
             continue
         if arguments.check:
             found.append(
-                f"{file}: its table `{name}` is not what {STUDY} says; tools/study_tables.py writes it"
+                f"{file}: table `{name}` differs from {STUDY}; run tools/study_tables.py to update it"
             )
         else:
             (root / file).write_text(new)
@@ -359,7 +357,7 @@ def main() -> int:
     for finding in found:
         print(finding, file=sys.stderr)
     if not found:
-        print(f"the tables are those of {STUDY}, of {study['date']}")
+        print(f"the tables agree with {STUDY} from {study['date']}")
     return 1 if found else 0
 
 

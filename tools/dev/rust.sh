@@ -70,7 +70,7 @@ run_tests() {
     fi
     if [[ -n ${MISSING[openssl]:-}${MISSING[ipsec-mb]:-} ]]; then
         skip "tests against other libraries" "need the headers of OpenSSL and ipsec-mb"
-        # Their features require the headers, too.
+        # Leaves out the features of these crates, too.
         cargo test --workspace --exclude sealcomb-checks "${NEED_HEADERS[@]}" \
             --features sealcomb/hazmat,sealcomb/research,sealcomb/reference
     else

@@ -1,4 +1,4 @@
-"""study_tables.py must write what the study says, and refuse other tables, and those of other kernels."""
+"""study_tables.py must write the study's figures, and reject other tables and other kernels."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def modes() -> list[str]:
 
 
 def study(fastest: float = 0.25) -> dict:
-    """What `sealcomb study --json` writes, in little."""
+    """Returns a small version of the output of `sealcomb study --json`."""
     results = []
     for mode in modes():
         for backend, cpb in (("portable", 12.0), ("aesni", 0.5), ("vaes512", fastest)):
@@ -65,7 +65,7 @@ class Tables(unittest.TestCase):
         self.kernel = self.root / "crates/sealcomb/src/modes/mod.rs"
 
     def run_tool(self, *options: str, load: float = 0.0) -> subprocess.CompletedProcess:
-        """The tool, on a machine with this load, whose cargo writes the study above."""
+        """Runs the tool on a machine with this load, whose cargo writes the study above."""
         (self.root / "made.json").write_text(json.dumps(study()))
         cargo = self.root / "bin/cargo"
         cargo.parent.mkdir(exist_ok=True)
@@ -93,7 +93,7 @@ class Tables(unittest.TestCase):
         for word in words:
             self.assertIn(word, result.stderr)
 
-    def test_tables_have_the_studys_numbers_and_where_they_come_from(self):
+    def test_tables_have_the_studys_figures_and_their_origin(self):
         self.measured()
         readme = (self.root / "README.md").read_text()
         self.assertIn("| `aes128-gcm` | 12.0 (0.02) | 0.500 (0.40) | 0.250 (0.80) |", readme)
@@ -123,7 +123,7 @@ class Tables(unittest.TestCase):
         file.write_text(file.read_text().replace('"cpb": 0.25,', '"cpb": 0.15,', 1))
         self.assert_check(1, "README.md")
 
-    def test_tables_of_other_kernels_are_refused_with_the_command_that_mends_it(self):
+    def test_tables_of_other_kernels_are_refused_with_the_command_to_run(self):
         for old, new in (('"add"', '"sub"'), ("fn add", "fn sum"), ("}\n\n#", "} fn more() {}\n#")):
             with self.subTest(new):
                 self.kernel.write_text(KERNEL)
@@ -131,7 +131,7 @@ class Tables(unittest.TestCase):
                 self.kernel.write_text(KERNEL.replace(old, new, 1))
                 self.assert_check(1, "kernels have changed", "tools/study_tables.py --measure")
 
-    def test_a_new_or_missing_file_of_kernels_is_noticed(self):
+    def test_an_added_or_removed_kernel_file_is_noticed(self):
         self.measured()
         other = self.kernel.with_name("other.rs")
         other.write_text(KERNEL)
@@ -152,7 +152,7 @@ class Tables(unittest.TestCase):
     def test_a_busy_machine_is_not_measured(self):
         result = self.run_tool("--measure", load=2.5)
         self.assertEqual(result.returncode, 1)
-        self.assertIn("busy", result.stderr)
+        self.assertIn("idle machine", result.stderr)
         self.assertFalse((self.root / "docs/study.json").exists())
 
 
