@@ -31,7 +31,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A complete frame that comes from no capture.
+    /// A complete frame, for fuzzing and tests.
     pub(crate) fn whole(link: DataLink, frame: Vec<u8>) -> Self {
         let original = frame.len();
         Self { number: 1, time: Duration::ZERO, interface: 0, link, frame, original, fcs: 0 }

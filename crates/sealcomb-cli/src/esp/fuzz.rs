@@ -82,7 +82,7 @@ fn opening(opener: &mut Opener, records: &[Record]) -> Vec<bool> {
     let (mut tally, mut fragments) = (Tally::<Unopened>::new(), Fragments::default());
     let (_, burst) = incoming(records, &mut fragments, &mut tally);
     for opened in opener.open(&burst).expect("a burst") {
-        tally.not_done(Unopened::Dropped(opened.expect_err("nobody can forge an ICV")));
+        tally.not_done(Unopened::Dropped(opened.expect_err("a forged packet must not open")));
     }
     for (cause, count) in fragments.lost() {
         tally.add(cause, count);
@@ -132,7 +132,7 @@ pub fn packets(bytes: &[u8]) -> u64 {
         let opened = opener.open(&foreign).expect("a burst");
         let refused: Vec<_> = opened
             .iter()
-            .map(|opened| mem::discriminant(opened.as_ref().expect_err("nobody can forge an ICV")))
+            .map(|opened| mem::discriminant(opened.as_ref().expect_err("a forged packet must not open")))
             .collect();
 
         let (inner, outgoing): (Vec<_>, Vec<_>) = burst

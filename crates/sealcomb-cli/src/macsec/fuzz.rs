@@ -54,7 +54,7 @@ pub(crate) fn accounted_for(records: &[Record]) -> [Vec<bool>; 2] {
         let mut opened = Tally::<Unopened>::new();
         let (_, burst) = incoming(records, &mut opened);
         for frame in opener.open(&burst).expect("a burst") {
-            opened.not_done(Unopened::Dropped(frame.expect_err("nobody can forge an ICV")));
+            opened.not_done(Unopened::Dropped(frame.expect_err("a forged frame must not open")));
         }
         for total in [sealed.total(), opened.total()] {
             assert_eq!(total, records.len() as u64);
@@ -77,7 +77,7 @@ pub fn frames(bytes: &[u8]) -> u64 {
     ENDS.with_borrow_mut(|(sealer, opener)| {
         let foreign: Vec<_> = frames.iter().filter_map(|frame| Incoming::find(frame).ok()).collect();
         let refused: Vec<_> = opener.open(&foreign).expect("a burst").into_iter().map(Result::err).collect();
-        assert!(refused.iter().all(Option::is_some), "nobody can forge an ICV");
+        assert!(refused.iter().all(Option::is_some), "a forged frame must not open");
 
         let laid_out = sealer.lay_out(&frames);
         let sealed = sealer.seal(laid_out).expect("a burst");
