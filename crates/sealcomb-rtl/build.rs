@@ -1,7 +1,7 @@
-//! Makes Verilator models of the tops in `tops.list` and `variants.list`, and links them in.
+//! Builds and links Verilator models of the tops in `tops.list` and `variants.list`.
 //!
-//! A model is made anew only when its sources, its parameters or Verilator have changed. Nothing but Verilator and a
-//! C++ compiler is needed: Verilator's own makefile is not used, since it differs between distributions.
+//! A model is rebuilt only if its sources, its parameters or Verilator changed. This requires only Verilator and a
+//! C++ compiler: Verilator's makefile is not used, because it differs between distributions.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, thread};
 
-/// Macros that Verilator's headers would get from its makefile.
+/// The macros that Verilator's makefile would define for its headers.
 const CXX_FLAGS: &[&str] = &[
     "-std=gnu++20",
     "-w",
@@ -23,18 +23,19 @@ const CXX_FLAGS: &[&str] = &[
     "-DVM_TIMING=0",
 ];
 
-/// The level of what runs in every clock, unless `SEALCOMB_RTL_OPTIMIZE` names another: a short run is over sooner
-/// without optimization.
+/// The default optimization level of code that runs in every clock. `SEALCOMB_RTL_OPTIMIZE` overrides it: without
+/// optimization, short runs take less time in total.
 const OPTIMIZED: &str = "-O1";
 
-/// The level of what Verilator calls slow. It runs once, and is half of the code.
+/// The optimization level of files that Verilator marks as slow. They run once, and are half of the code.
 const NOT_OPTIMIZED: &str = "-O0";
 
-/// Unknown values are random, so that a register that nobody resets shows up. Few files, since each reads all headers.
+/// Unknown values are random, to detect registers without a reset. There are few files, because each includes all
+/// headers.
 const VERILATOR_FLAGS: &[&str] =
     &["--cc", "-O3", "--x-assign", "unique", "--x-initial", "unique", "--output-split", "200000"];
 
-/// Verilator's runtime: every model needs it, none changes it.
+/// The sources of Verilator's runtime, which all models share.
 const RUNTIME: &[&str] = &["verilated.cpp", "verilated_threads.cpp"];
 
 /// A line of a list: `NAME FILELIST MODULE [PARAMETER=VALUE ...]`.
@@ -57,7 +58,7 @@ struct Tools {
     verilator: String,
     root: PathBuf,
     cxx: String,
-    /// Of what runs in every clock.
+    /// The optimization level of code that runs in every clock.
     level: String,
     identity: String,
     out: PathBuf,
@@ -104,15 +105,15 @@ fn main() {
     fs::write(table, code).expect("a writable OUT_DIR");
 }
 
-/// Ends the build with words for a person.
-fn give_up(message: &str) -> ! {
+/// Ends the build with an error message.
+fn fail(message: &str) -> ! {
     for line in message.lines() {
         println!("cargo::error={line}");
     }
     std::process::exit(1)
 }
 
-/// The tops that are wanted.
+/// Returns the tops to build.
 fn tops() -> Vec<Top> {
     println!("cargo::rerun-if-changed=build.rs");
     let mut tops = listed("tops.list");
@@ -123,7 +124,7 @@ fn tops() -> Vec<Top> {
     if let Ok(names) = env::var("SEALCOMB_RTL_TOPS") {
         let names: Vec<&str> = names.split(',').collect();
         if let Some(name) = names.iter().find(|&name| tops.iter().all(|top| top.name != *name)) {
-            give_up(&format!("SEALCOMB_RTL_TOPS: no top {name} in the lists"));
+            fail(&format!("SEALCOMB_RTL_TOPS: unknown top {name}; see tops.list and variants.list"));
         }
         tops.retain(|top| names.contains(&top.name.as_str()));
     }
@@ -140,13 +141,13 @@ fn listed(list: &str) -> Vec<Top> {
     let top = |line: &str| {
         let mut words = line.split_whitespace().map(str::to_owned);
         let (Some(name), Some(files), Some(module)) = (words.next(), words.next(), words.next()) else {
-            give_up(&format!("{list}: not NAME FILELIST MODULE: {line}"));
+            fail(&format!("{list}: expected NAME FILELIST MODULE, found: {line}"));
         };
         let rtl = here.join("../../rtl");
         let filelist = rtl.join("filelists").join(&files);
         println!("cargo::rerun-if-changed={}", filelist.display());
         let Ok(text) = fs::read_to_string(&filelist) else {
-            give_up(&format!("{list}: {name}: no file rtl/filelists/{files}"));
+            fail(&format!("{list}: {name}: rtl/filelists/{files} does not exist"));
         };
         let sources = lines(&text).map(|line| rtl.join(line)).collect();
         Top { name, module, parameters: words.collect(), sources }
@@ -154,7 +155,7 @@ fn listed(list: &str) -> Vec<Top> {
     lines(&text).map(top).collect()
 }
 
-/// Lines that say something.
+/// Returns the lines that are neither empty nor comments.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .map(str::trim)
@@ -168,9 +169,9 @@ impl Tools {
             Ok(output) if output.status.success() => {
                 String::from_utf8_lossy(&output.stdout).trim().to_owned()
             }
-            outcome => give_up(&format!(
-                "{verilator} {arguments:?} does not run ({}).\nThe hardware's models need Verilator 5.006 or newer: \
-                 install the package `verilator`, or name a command in SEALCOMB_VERILATOR.",
+            outcome => fail(&format!(
+                "{verilator} {arguments:?} failed ({}).\nThe hardware models require Verilator 5.006 or newer: \
+                 install the package `verilator`, or set SEALCOMB_VERILATOR to its command.",
                 outcome.map_or_else(|error| error.to_string(), |output| output.status.to_string())
             )),
         };
@@ -180,14 +181,14 @@ impl Tools {
         let level = env::var("SEALCOMB_RTL_OPTIMIZE").unwrap_or_else(|_| OPTIMIZED.to_owned());
         let flags = (CXX_FLAGS, &level, NOT_OPTIMIZED, VERILATOR_FLAGS);
         let identity = format!("{version} {} {cxx} {flags:?}", root.display());
-        // Each Verilator keeps its models, so that going from one to the other and back costs nothing.
+        // Each version of Verilator has its own folder, so switching between them rebuilds nothing.
         let out =
             PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join(format!("{:x}", hash(&identity)));
         fs::create_dir_all(&out).expect("a writable OUT_DIR");
         Self { verilator, root, cxx, level, identity, out }
     }
 
-    /// What all models share: the runtime, and its header, compiled, since every file would read it.
+    /// Builds what all models share: the runtime, and its precompiled header.
     fn build_runtime(&self) {
         let stamp = hash(&self.identity);
         let library = self.out.join("libverilated_runtime.a");
@@ -215,7 +216,7 @@ impl Tools {
         (&self.identity, &top.module, &top.parameters, shim(top, &[])).hash(&mut hasher);
         for source in &top.sources {
             let Ok(text) = fs::read(source) else {
-                give_up(&format!("{}: no file {}", top.name, source.display()));
+                fail(&format!("{}: {} does not exist", top.name, source.display()));
             };
             text.hash(&mut hasher);
         }
@@ -248,19 +249,19 @@ impl Tools {
         self.out.join(&top.name)
     }
 
-    /// The ports, from the header's declarations, such as `VL_INW(&s_axis_tdata,127,0,4);`.
+    /// Parses the ports in a model's header, such as `VL_INW(&s_axis_tdata,127,0,4);`.
     fn ports(&self, top: &Top) -> Vec<Port> {
         let header = self.folder(top).join(format!("V{}.h", top.name));
         let text = fs::read_to_string(&header).expect("Verilator's header");
         text.lines().filter_map(|line| port(line.trim())).collect()
     }
 
-    /// The header that is compiled for all files.
+    /// The path of the precompiled header.
     fn header(&self) -> PathBuf {
         self.out.join("runtime/models.h")
     }
 
-    /// The C++ compiler with the flags that all files have.
+    /// The C++ compiler with the common flags.
     fn compiler(&self, level: &str) -> Command {
         let mut command = Command::new(&self.cxx);
         command.args(CXX_FLAGS).arg(level);
@@ -311,7 +312,7 @@ fn port(line: &str) -> Option<Port> {
     Some(Port { name, bits: high - low + 1, bytes, input })
 }
 
-/// The C++ functions by which Rust reaches a model.
+/// Returns the C++ functions that Rust calls.
 fn shim(top: &Top, ports: &[Port]) -> String {
     let name = &top.name;
     let mut cases = String::new();
@@ -322,7 +323,7 @@ fn shim(top: &Top, ports: &[Port]) -> String {
         r#"#include "V{name}.h"
 #include "verilated.h"
 
-// Each model has a type of this name, so none may be seen by the others.
+// Each model defines a type of this name, so it must be local.
 namespace {{
 struct Model {{
     VerilatedContext context;
@@ -347,7 +348,7 @@ extern "C" void *{name}_port(void *pointer, unsigned index) {{
     )
 }
 
-/// The Rust side of the shim.
+/// Returns the Rust declarations of the shim.
 fn describe(top: &Top, ports: &[Port], table: &mut String, declared: &mut String) {
     let name = &top.name;
     let _ = writeln!(table, "    Top {{\n        name: \"{name}\",");
@@ -372,12 +373,12 @@ fn describe(top: &Top, ports: &[Port], table: &mut String, declared: &mut String
 fn run(command: &mut Command, what: &str) {
     match command.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) => give_up(&format!(
+        Ok(output) => fail(&format!(
             "{what} failed: {command:?}\n{}{}",
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr)
         )),
-        Err(error) => give_up(&format!("{what}: {command:?} does not start: {error}")),
+        Err(error) => fail(&format!("{what}: cannot start {command:?}: {error}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Plays packets through a top.
+//! A test bench that plays packets through a top.
 
 use crate::packet::{Beat, Expected, Packet, ones};
 use crate::{Model, Port};
@@ -6,27 +6,27 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::collections::VecDeque;
 
-/// Clocks without any transfer after which a run is taken to be stuck.
+/// The number of clocks without a transfer after which a run is stuck.
 const STUCK: u64 = 5000;
-/// Clocks that must pass without any output after the last packet.
+/// The number of clocks without output that must follow the last packet.
 const QUIET: u64 = 200;
 
-/// What a run is made of.
+/// A step of a run.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// A key into a slot. The bench waits until no packet of this slot is in the core, and later packets wait until
-    /// the core has taken the key.
+    /// Load a key into a slot. The bench waits until no packet of this slot is in the core. Later packets wait until
+    /// the core has accepted the key.
     Load {
         /// The slot.
         slot: u8,
-        /// What `s_key_key` carries.
+        /// The value of `s_key_key`.
         key: Vec<u8>,
     },
-    /// A packet.
+    /// Send a packet.
     Send(Packet),
 }
 
-/// How often each stream pauses: the chance for each clock, from 0 (never) to below 1.
+/// The probability of a pause in each clock for each stream, from 0 (never) to below 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// `s_key`.
@@ -35,9 +35,9 @@ pub struct Flow {
     pub command: f64,
     /// `s_axis`, and `s_tag`.
     pub stream: f64,
-    /// `m_axis`, by `tready`.
+    /// `m_axis`, through `tready`.
     pub output: f64,
-    /// `m_tag`, by `tready`.
+    /// `m_tag`, through `tready`.
     pub tag: f64,
 }
 
@@ -48,30 +48,30 @@ impl Flow {
     pub const STARVED: Self = Self { key: 0.5, command: 0.3, stream: 0.4, ..Self::FULL };
     /// Ready senders, slow receivers.
     pub const CONGESTED: Self = Self { output: 0.4, tag: 0.3, ..Self::FULL };
-    /// Pauses everywhere.
+    /// Pauses on all streams.
     pub const ROUGH: Self = Self { key: 0.3, command: 0.2, stream: 0.2, output: 0.2, tag: 0.2 };
-    /// All of these.
+    /// All flows.
     pub const ALL: [Self; 4] = [Self::FULL, Self::STARVED, Self::CONGESTED, Self::ROUGH];
 }
 
-/// When a packet's transfers were: numbers of rising edges of the clock since the reset.
+/// The clocks of a packet's transfers: numbers of rising edges since the reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The command's.
+    /// The clock of the command.
     pub command: u64,
-    /// The first beat's on `s_axis`, if there is one.
+    /// The clock of the first beat on `s_axis`, if there is one.
     pub first_in: Option<u64>,
-    /// The last beat's on `s_axis`.
+    /// The clock of the last beat on `s_axis`.
     pub last_in: Option<u64>,
-    /// The first beat's on `m_axis`, if there is one.
+    /// The clock of the first beat on `m_axis`, if there is one.
     pub first_out: Option<u64>,
-    /// The last beat's on `m_axis`.
+    /// The clock of the last beat on `m_axis`.
     pub last_out: Option<u64>,
-    /// The tag's, or the verdict's, on `m_tag`.
+    /// The clock of the tag or verdict on `m_tag`.
     pub tag: u64,
 }
 
-/// A top with all of its streams.
+/// A top and its streams.
 pub struct Bench {
     model: Model,
     random: StdRng,
@@ -121,7 +121,7 @@ impl Stream {
     }
 }
 
-/// Opens and closes a stream at random: mostly for a clock, sometimes for long.
+/// Pauses a stream at random, mostly for one clock, sometimes for longer.
 struct Gate {
     pause: f64,
     closed: u32,
@@ -147,7 +147,7 @@ impl Gate {
     }
 }
 
-/// What is offered to the core and not yet taken.
+/// A stream to the core.
 struct Sender {
     stream: Stream,
     gate: Gate,
@@ -159,7 +159,8 @@ impl Sender {
         Self { stream, gate: Gate::new(pause), offered: false }
     }
 
-    /// Whether something new is to be put on the stream in this clock. Once offered it stays until it is taken.
+    /// Sets `tvalid`, and returns whether the caller must set a new payload in this clock. An offer stays until the
+    /// core accepts it.
     fn starts(&mut self, model: &mut Model, allowed: bool, random: &mut StdRng) -> bool {
         if self.offered {
             return false;
@@ -176,7 +177,7 @@ impl Sender {
     }
 }
 
-/// What the core offers; it may not change before it is taken.
+/// A stream from the core. An offered payload must not change before it is accepted.
 struct Receiver {
     stream: Stream,
     gate: Gate,
@@ -195,7 +196,7 @@ impl Receiver {
             assert_eq!(
                 Some(held),
                 now,
-                "{} changed while it waited at clock {}",
+                "the payload of {} changed before it was accepted at clock {}",
                 self.stream.name,
                 model.clock()
             );
@@ -225,13 +226,13 @@ struct Verdict {
     clock: u64,
 }
 
-/// All that is to be done, in the order of each stream.
+/// The transfers of a run, in order for each stream.
 struct Plan {
     keys: Vec<(u8, Vec<u8>, usize)>,
-    /// The packet, its beats, and how many keys must be in before its command.
+    /// The packets, and the number of keys that must be loaded before the command of each.
     packets: Vec<(Packet, usize)>,
     beats: Vec<(usize, Beat)>,
-    /// Those that come on `s_tag`.
+    /// The tags on `s_tag`.
     received: Vec<[u8; 16]>,
 }
 
@@ -257,10 +258,10 @@ impl Plan {
 }
 
 impl Bench {
-    /// A top of the lists, reset. The seed is for its pauses, and for what its registers hold before the reset.
+    /// Creates and resets a top. `seed` determines pauses, and the contents of registers before the reset.
     ///
     /// # Panics
-    /// If the top lacks a port of the contract.
+    /// If the top lacks a port of the interface.
     pub fn new(top: &str, seed: u64) -> Self {
         let mut model = Model::new(top, seed as u32);
         for name in ["s_key", "s_cmd", "s_axis"] {
@@ -305,26 +306,26 @@ impl Bench {
         }
     }
 
-    /// Bytes of a beat.
+    /// The width of the streams in bytes.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The model, for ports outside of the contract.
+    /// The model, for ports that are not part of the interface.
     pub fn model(&mut self) -> &mut Model {
         &mut self.model
     }
 
-    /// Plays all of this through the top, back to back as far as the flow allows; checks each packet's output, tag and
-    /// verdict, and that nothing else comes out; and returns when each packet's transfers were.
+    /// Plays the actions through the top, back to back except for the pauses of `flow`. Checks the output, tag and
+    /// verdict of each packet, and that there is no other output. Returns the clocks of each packet's transfers.
     ///
     /// # Panics
-    /// If anything is not as expected, or nothing happens any more.
+    /// If a result differs from the expected one, or the core is stuck.
     pub fn run(&mut self, actions: Vec<Action>, flow: Flow) -> Vec<Outcome> {
         let plan = Plan::of(actions, self.width, &mut self.random);
         let mut run = Run::new(self, flow, &plan);
         run.play();
-        run.judge()
+        run.compare()
     }
 }
 
@@ -403,7 +404,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// One clock; whether anything was transferred.
+    /// Runs one clock, and returns whether there was a transfer.
     fn clock(&mut self) -> bool {
         self.offer_key();
         self.offer_command();
@@ -523,13 +524,13 @@ impl<'a> Run<'a> {
         output_taken || tag_taken
     }
 
-    /// Compares what came out with what was expected.
-    fn judge(mut self) -> Vec<Outcome> {
+    /// Compares the results with the expected ones.
+    fn compare(mut self) -> Vec<Outcome> {
         let mut outcomes = Vec::with_capacity(self.plan.packets.len());
-        assert!(self.current.is_none(), "an unfinished packet on m_axis at the end");
+        assert!(self.current.is_none(), "the last packet on m_axis is incomplete");
         for (number, (packet, _)) in self.plan.packets.iter().enumerate() {
             let verdict = &self.verdicts[number];
-            // What does not verify must come out in full or, where the core may choose, not at all.
+            // A packet that does not verify has its whole output or, if the core may choose, none.
             let has_output = if packet.is_uncertain() {
                 self.outputs.front().is_some_and(|output| output.bad)
             } else {
@@ -555,7 +556,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A packet in few words.
+/// Describes a packet in an error message.
 fn shape(packet: &Packet) -> String {
     format!(
         "{} slot {} with {} bytes of additional data and {} of message, padded {}, fault {:?}",
@@ -569,12 +570,12 @@ fn shape(packet: &Packet) -> String {
 }
 
 fn check(number: usize, packet: &Packet, output: Option<&Output>, verdict: &Verdict) {
-    let what = || format!("packet {number}, {}, its verdict at clock {}", shape(packet), verdict.clock);
+    let what = || format!("packet {number} ({}), verdict at clock {}", shape(packet), verdict.clock);
     let no_tag = [0; 16];
     let (tag, user, ignored) = match &packet.expected {
         Expected::Sound { tag, padded, .. } => (tag, u64::from(*padded) << 2, 0),
         Expected::Forged { .. } => (&no_tag, 0b001, 0),
-        // Whether an erroneous packet verified says nothing.
+        // The verdict of an erroneous packet is undefined.
         Expected::Error => (&no_tag, 0b010, 0b001),
     };
     assert_eq!(verdict.user & !ignored, user, "m_tag_tuser: {}", what());
@@ -584,14 +585,14 @@ fn check(number: usize, packet: &Packet, output: Option<&Output>, verdict: &Verd
         Expected::Sound { output: expected, .. } => {
             assert!(!output.bad, "marked as bad: {}", what());
             if let Some(at) = output.bytes.iter().zip(expected).position(|(got, expected)| got != expected) {
-                panic!("byte {at} of the output is wrong: {}", what());
+                panic!("output byte {at} is wrong: {}", what());
             }
-            assert_eq!(output.bytes.len(), expected.len(), "bytes out: {}", what());
+            assert_eq!(output.bytes.len(), expected.len(), "number of output bytes: {}", what());
         }
         Expected::Forged { output_bytes } => {
             assert!(output.bad, "not marked as bad: {}", what());
             if let Some(bytes) = output_bytes {
-                assert_eq!(output.bytes.len(), *bytes, "bytes out: {}", what());
+                assert_eq!(output.bytes.len(), *bytes, "number of output bytes: {}", what());
             }
         }
         Expected::Error => {}

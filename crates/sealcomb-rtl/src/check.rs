@@ -1,4 +1,4 @@
-//! Random packets and files of known answers against a top.
+//! Tests of a top with random packets and known answers.
 
 use crate::vectors::{self, KnownAnswer};
 use crate::{Action, Bench, Expected, Fault, Flow, Forgery, Mode, is_built};
@@ -8,20 +8,20 @@ use sealcomb::Key;
 use std::env;
 use std::sync::OnceLock;
 
-/// Packets that are played back to back.
+/// The number of packets in a run of the bench.
 const TOGETHER: usize = 500;
-/// Packets without `SEALCOMB_RTL_PACKETS`.
+/// The default of `SEALCOMB_RTL_PACKETS`.
 const FEW: usize = 3000;
 
-/// Random packets through a top: lengths from nothing to long, keys that come and go, forgeries, faulty streams and
-/// illegal commands among sound packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` says how many,
-/// [`seed`] which. Nothing is done about a top that is not in this build.
+/// Plays random packets through a top: all lengths, changing keys, forgeries, faulty streams and illegal commands
+/// among valid packets, with and without pauses on every stream. `SEALCOMB_RTL_PACKETS` is the number of packets, and
+/// [`seed`] determines them. Does nothing if the build does not include the top.
 ///
 /// # Panics
-/// If the top does not do as the library.
+/// If the top's results differ from the library's.
 pub fn random(mode: &Mode) {
     if !is_built(mode.top) {
-        println!("{}: not in this build", mode.top);
+        println!("{}: not in this build, skipped", mode.top);
         return;
     }
     let seed = seed();
@@ -32,24 +32,24 @@ pub fn random(mode: &Mode) {
     for round in 0..packets.div_ceil(TOGETHER) {
         let flow = Flow::ALL[round % Flow::ALL.len()];
         let actions = workload.actions(TOGETHER.min(packets - round * TOGETHER));
-        println!("  packets {} and on, {flow:?}", round * TOGETHER);
+        println!("  from packet {}, {flow:?}", round * TOGETHER);
         bench.run(actions, flow);
     }
 }
 
-/// All known answers of the mode's algorithm that fit the top, sealed, opened, and opened with a bit of the tag flipped:
-/// those of `testvectors/` and of each folder in `SEALCOMB_RTL_VECTORS` (separated by colons). Nothing is done about a top that
-/// is not in this build.
+/// Seals and opens all known answers for the mode's algorithm that the top supports, and opens them with a flipped
+/// bit in the tag. The answers are in `testvectors/` and in the colon-separated folders of `SEALCOMB_RTL_VECTORS`.
+/// Does nothing if the build does not include the top.
 ///
 /// # Panics
-/// If the top gives other answers, or none fit.
+/// If the top's results differ, or it supports none of the answers.
 pub fn vectors(mode: &Mode) {
     if !is_built(mode.top) {
-        println!("{}: not in this build", mode.top);
+        println!("{}: not in this build, skipped", mode.top);
         return;
     }
     let answers = vectors::fitting(mode);
-    assert!(!answers.is_empty(), "{}: no known answers fit", mode.top);
+    assert!(!answers.is_empty(), "{}: the top supports none of the known answers", mode.top);
     println!("{}: {} known answers", mode.top, answers.len());
     for (i, flow) in (0..).zip(Flow::ALL) {
         let seed = seed().wrapping_add(i);
@@ -59,8 +59,8 @@ pub fn vectors(mode: &Mode) {
     }
 }
 
-/// The seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number, so that repeated runs cover
-/// more. It is printed, and the program with this `SEALCOMB_SEED` repeats the run.
+/// Returns and prints the seed of all random choices of a test program: `SEALCOMB_SEED`, or a random number. Setting
+/// `SEALCOMB_SEED` to it repeats the run.
 pub fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     let seed = *SEED.get_or_init(|| number("SEALCOMB_SEED").unwrap_or_else(|| rand::random::<u32>().into()));
@@ -68,13 +68,13 @@ pub fn seed() -> u64 {
     seed
 }
 
-/// What an environment variable says, if it is there and not empty.
+/// Returns the number in an environment variable, or `None` if it is unset or empty.
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok().filter(|text| !text.is_empty())?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text}")))
 }
 
-/// The answers as actions. What they expect is the file's, not the library's.
+/// Converts known answers to actions. The expected results are those of the file, and must equal the library's.
 fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Action> {
     let mut actions = Vec::new();
     let mut slots = Slots::new(mode.slots);
@@ -84,7 +84,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
         let library = Key::new(mode.algorithm, key).expect("a key of the algorithm");
         let mut seal = mode.seal(&library, slot, nonce, ad, message);
         let expected = Expected::Sound { output: output.clone(), tag: *tag, padded: *padded };
-        assert_eq!(seal.expected, expected, "the library itself: {origin}");
+        assert_eq!(seal.expected, expected, "the library differs from {origin}");
         seal.expected = expected;
         let mut open = mode.open(&library, slot, nonce, ad, message);
         (open.message, open.padded) = (output.clone(), *padded);
@@ -93,7 +93,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
         mode.forge(&mut forged, Forgery::Tag, random);
         actions.extend([seal, forged, open].map(Action::Send));
         if message.is_empty() {
-            // Whether a forged packet has output is not certain; a sound one with output must follow.
+            // The core may choose to have output for a forged packet, so a valid one with output must follow.
             let between = mode.seal(&library, slot, nonce, ad, &[0; 16]);
             actions.insert(actions.len() - 1, Action::Send(between));
         }
@@ -101,7 +101,7 @@ fn known(mode: &Mode, answers: &[KnownAnswer], random: &mut StdRng) -> Vec<Actio
     actions
 }
 
-/// Which keys are in the slots, the last of which stays empty.
+/// The keys in the slots. The last slot stays empty.
 struct Slots {
     keys: Vec<Option<Vec<u8>>>,
     next: usize,
@@ -109,11 +109,11 @@ struct Slots {
 
 impl Slots {
     fn new(slots: u8) -> Self {
-        assert!(slots >= 2, "a top with one slot");
+        assert!(slots >= 2, "the top has {slots} slots; expected at least 2");
         Self { keys: vec![None; usize::from(slots) - 1], next: 0 }
     }
 
-    /// The slot of this key, which is loaded if it is in none.
+    /// Returns the slot of a key, loading it if it is in no slot.
     fn of(&mut self, mode: &Mode, key: &[u8], actions: &mut Vec<Action>) -> u8 {
         if let Some(slot) = self.keys.iter().position(|held| held.as_deref() == Some(key)) {
             return slot as u8;
@@ -126,7 +126,7 @@ impl Slots {
     }
 }
 
-/// Makes random packets, and remembers which keys are in the slots.
+/// A generator of random packets that tracks the keys in the slots.
 struct Workload<'a> {
     mode: &'a Mode,
     random: StdRng,
@@ -134,7 +134,8 @@ struct Workload<'a> {
     keys: Vec<Vec<u8>>,
     expanded: Vec<Key>,
     slots: Slots,
-    /// The packet before may have had output or not: a sound one with output must follow.
+    /// Whether the core could choose to have output for the previous packet. If so, a valid one with output must
+    /// follow.
     uncertain: bool,
 }
 
@@ -148,16 +149,16 @@ impl<'a> Workload<'a> {
         Self { mode, random, width, keys, expanded, slots: Slots::new(mode.slots), uncertain: false }
     }
 
-    /// So many packets. Some stretches use one key, some another for each packet.
+    /// Returns `packets` packets. Some consecutive packets use one key, others a new key each.
     fn actions(&mut self, packets: usize) -> Vec<Action> {
         let mut actions = Vec::new();
         let mut key = 0;
         let mut stretch = 0;
         for _ in 0..packets {
             if stretch == 0 {
-                let most = *choose(&mut self.random, &[1, 1, 1, 30]);
-                stretch = self.random.random_range(1..=most);
-                // Mostly keys that have a slot already.
+                let max = *choose(&mut self.random, &[1, 1, 1, 30]);
+                stretch = self.random.random_range(1..=max);
+                // Mostly keys that are already in a slot.
                 let among =
                     if self.random.random_bool(0.95) { self.slots.keys.len() } else { self.keys.len() };
                 key = self.random.random_range(0..among);
@@ -182,8 +183,8 @@ impl<'a> Workload<'a> {
         let nonce = bytes(random, mode.nonce_bytes);
         let ad = length(random, mode.longest_ad);
         let ad = bytes(random, ad);
-        let least = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
-        let message = length(random, mode.longest).max(least);
+        let min = mode.algorithm.min_message_bytes.max(usize::from(self.uncertain));
+        let message = length(random, mode.longest).max(min);
         let message = bytes(random, mode.algorithm.padded_bytes(message));
         let open = random.random_bool(0.5);
         let make = if open { Mode::open } else { Mode::seal };
@@ -215,7 +216,7 @@ fn bytes(random: &mut StdRng, count: usize) -> Vec<u8> {
     bytes
 }
 
-/// Mostly short, often at the edges of blocks and beats, sometimes up to the longest.
+/// Returns a random length: mostly short, often at block and beat boundaries, sometimes up to `longest`.
 fn length(random: &mut StdRng, longest: usize) -> usize {
     let length = match random.random_range(0..10) {
         0 => 0,

@@ -1,15 +1,15 @@
-//! The hardware under `rtl/`, as Verilator models, against the library.
+//! Tests of the hardware in `rtl/`, as Verilator models, against the library.
 //!
-//! `tops.list` and `variants.list` say which tops are built; `build.rs` makes a model of each. A test of a top is a small file under
-//! `tests/`: it says in a [`Mode`] which algorithm of the library the top is and how its nonce and key look on the
-//! wire, and calls [`check::random`], [`check::vectors`], and [`Bench`] for exact clocks. The README has an example.
+//! `build.rs` builds a model for each top in `tops.list` and `variants.list`. The tests of a top are a small file in
+//! `tests/`. It defines a [`Mode`], with the top's algorithm and the format of its nonces and keys, and calls
+//! [`check::random`], [`check::vectors`], and [`Bench`] for exact clocks. See the README for an example.
 //!
-//! | part | what it does |
+//! | item | purpose |
 //! |---|---|
 //! | [`Model`] | a model's ports and clock |
-//! | [`Bench`] | plays packets through a top with pauses on every stream, and gives the clocks of what happened |
-//! | [`Mode`], [`Packet`] | a message of the library as commands and beats, and what must come out |
-//! | [`check`] | random packets and files of known answers against a top |
+//! | [`Bench`] | plays packets through a top, with pauses on every stream, and returns the clocks of all transfers |
+//! | [`Mode`], [`Packet`] | a message as commands and beats, and the expected output |
+//! | [`check`] | tests of a top with random packets and known answers |
 #![deny(missing_docs)]
 #![deny(unsafe_code)]
 

@@ -1,38 +1,38 @@
-//! How an algorithm of the library looks on a top's wires.
+//! The relation of a top to an algorithm of the library.
 
 use crate::packet::{Expected, Packet};
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use sealcomb::{Algorithm, Key, Kind};
 
-/// A top, and which algorithm of the library it is.
+/// A top, and the library's algorithm that it implements.
 #[derive(Clone)]
 pub struct Mode {
-    /// Its name in `tops.list` or `variants.list`.
+    /// The top's name in `tops.list` or `variants.list`.
     pub top: &'static str,
-    /// The algorithm.
+    /// The library's algorithm.
     pub algorithm: &'static Algorithm,
-    /// Bytes of the nonces that it takes.
+    /// The nonce size in bytes.
     pub nonce_bytes: usize,
-    /// What `s_cmd_nonce` carries, from the library's nonce. What is missing is zero.
+    /// Converts the library's nonce to the value of `s_cmd_nonce`. Missing bytes are zero.
     pub nonce: fn(&[u8]) -> Vec<u8>,
-    /// What `s_key_key` carries, from the library's key. What is missing is zero.
+    /// Converts the library's key to the value of `s_key_key`. Missing bytes are zero.
     pub key: fn(&[u8]) -> Vec<u8>,
-    /// Slots of the top, at least 2. Random packets leave the last one unloaded.
+    /// The number of slots, at least 2. Random packets never load the last one.
     pub slots: u8,
-    /// The longest random message.
+    /// The maximum size in bytes of a random message.
     pub longest: usize,
-    /// The longest random additional data.
+    /// The maximum size in bytes of random additional data.
     pub longest_ad: usize,
-    /// Lengths that the top must refuse: open, bytes of additional data, bytes of the message part.
+    /// Lengths that the top must refuse: whether to open, bytes of additional data, bytes of the message part.
     pub illegal: Vec<(bool, usize, usize)>,
-    /// A received tag comes on `s_tag`, and not as a beat of the stream.
+    /// Whether a received tag arrives on `s_tag` instead of in a beat of `s_axis`.
     pub tag_beside: bool,
-    /// The longest message and additional data that the top takes.
+    /// The maximum size in bytes of messages and additional data in known answers.
     pub longest_known: usize,
 }
 
-/// What a forger changed.
+/// The changed part of a forged packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgery {
     /// A bit of the tag.
@@ -46,11 +46,11 @@ pub enum Forgery {
 }
 
 impl Mode {
-    /// A top of the algorithm of this id, with what most have: 16 slots, the algorithm's usual nonce, and nonce and key as
-    /// they are.
+    /// A mode with the defaults of most tops: 16 slots, the algorithm's default nonce size, unchanged nonces and
+    /// keys.
     ///
     /// # Panics
-    /// If the library has no such algorithm.
+    /// If `algorithm` is not the id of an algorithm in the library.
     pub fn new(top: &'static str, algorithm: &str) -> Self {
         let algorithm = Algorithm::by_id(algorithm).unwrap_or_else(|error| panic!("{algorithm}: {error}"));
         Self {
@@ -68,7 +68,7 @@ impl Mode {
         }
     }
 
-    /// Whether its ciphertexts are whole blocks and a flag that tells whether the last was padded.
+    /// Whether a ciphertext consists of whole blocks and a flag that indicates whether the last one was padded.
     pub(crate) fn is_flagged(&self) -> bool {
         self.algorithm.expands() && !self.algorithm.needs_message_bytes()
     }
@@ -77,10 +77,10 @@ impl Mode {
         self.algorithm.kind == Kind::Aead
     }
 
-    /// The message as a packet to be sealed, and what the library makes of it.
+    /// Returns a packet to seal, with the library's result as the expected output.
     ///
     /// # Panics
-    /// If the library refuses it.
+    /// If the library refuses the message.
     pub fn seal(&self, key: &Key, slot: u8, nonce: &[u8], ad: &[u8], message: &[u8]) -> Packet {
         let (output, padded, tag) = self.sealed(key, nonce, ad, message);
         Packet {
@@ -97,10 +97,10 @@ impl Mode {
         }
     }
 
-    /// The message, sealed by the library, as a packet to be opened.
+    /// Seals a message with the library, and returns a packet to open it.
     ///
     /// # Panics
-    /// If the library refuses it.
+    /// If the library refuses the message.
     pub fn open(&self, key: &Key, slot: u8, nonce: &[u8], ad: &[u8], message: &[u8]) -> Packet {
         let (ciphertext, padded, tag) = self.sealed(key, nonce, ad, message);
         Packet {
@@ -117,7 +117,7 @@ impl Mode {
         }
     }
 
-    /// A sound packet to be opened, forged. Nothing happens to one that lacks what should be forged, or is a cipher's.
+    /// Forges a valid packet to open. The packet stays unchanged if the part to forge is empty, or if it has no tag.
     pub fn forge(&self, packet: &mut Packet, forgery: Forgery, random: &mut StdRng) {
         let bytes = match (&mut packet.tag, forgery) {
             (None, _) => return,
@@ -135,7 +135,7 @@ impl Mode {
         packet.expected = Expected::Forged { output_bytes };
     }
 
-    /// A packet of lengths that the top must refuse.
+    /// Returns a packet with lengths that the top must refuse.
     pub(crate) fn refused(&self, slot: u8, lengths: (bool, usize, usize), random: &mut StdRng) -> Packet {
         let mut bytes = |count| {
             let mut bytes = vec![0; count];
@@ -157,9 +157,9 @@ impl Mode {
         }
     }
 
-    /// Ciphertext without flag, the flag, and the tag.
+    /// Seals a message. Returns the ciphertext without the flag, the flag, and the tag.
     fn sealed(&self, key: &Key, nonce: &[u8], ad: &[u8], message: &[u8]) -> (Vec<u8>, bool, [u8; 16]) {
-        let mut output = key.seal(nonce, ad, message).expect("a message that the library takes");
+        let mut output = key.seal(nonce, ad, message).expect("valid lengths");
         let mut tag = [0; 16];
         if self.is_authenticated() {
             let at = output.len() - key.tag_bytes();

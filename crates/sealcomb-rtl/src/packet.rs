@@ -1,68 +1,68 @@
-//! A packet on the wire: a command, its beats, and what must come of it.
+//! Packets: a command, its beats, and the expected result.
 
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 
-/// A packet, as a top of the contract in `rtl/README.md` reads it.
+/// A packet for a top that implements the interface in `rtl/README.md`.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Open, or seal.
+    /// Whether to open; otherwise, seal.
     pub open: bool,
-    /// The slot of its key.
+    /// The slot of the key.
     pub slot: u8,
-    /// What `s_cmd_nonce` carries.
+    /// The value of `s_cmd_nonce`.
     pub nonce: Vec<u8>,
     /// The additional data.
     pub ad: Vec<u8>,
-    /// What comes in as the message part.
+    /// The input message part.
     pub message: Vec<u8>,
-    /// `s_cmd_padded`.
+    /// The value of `s_cmd_padded`.
     pub padded: bool,
-    /// The tag, if it is to be opened and has one.
+    /// The received tag, if the packet is opened and has one.
     pub tag: Option<[u8; 16]>,
-    /// The tag comes on `s_tag`, and not as a beat.
+    /// Whether the tag arrives on `s_tag` instead of in a beat.
     pub tag_beside: bool,
-    /// What is wrong with its beats.
+    /// The fault of the beats.
     pub fault: Option<Fault>,
-    /// What must come of it.
+    /// The expected result.
     pub expected: Expected,
 }
 
-/// What must come of a packet.
+/// The expected result of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// It is right.
+    /// Success.
     Sound {
-        /// What goes out as the message part.
+        /// The output message part.
         output: Vec<u8>,
-        /// `m_tag_tdata`.
+        /// The value of `m_tag_tdata`.
         tag: [u8; 16],
-        /// Bit 2 of `m_tag_tuser`.
+        /// The value of bit 2 of `m_tag_tuser`.
         padded: bool,
     },
-    /// It does not verify.
+    /// The packet does not verify.
     Forged {
-        /// How many bytes go out all the same, if that is certain.
+        /// The number of output bytes, or `None` if the core may choose.
         output_bytes: Option<usize>,
     },
-    /// The core must report an error, and go on with the next packet.
+    /// The core must report an error, and continue with the next packet.
     Error,
 }
 
-/// What may be wrong with a packet's beats.
+/// A fault of a packet's beats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// `tlast` comes before the last beat.
+    /// `tlast` is set before the last beat, and the remaining beats are missing.
     Early,
-    /// More beats follow.
+    /// Additional beats follow.
     Late,
-    /// A beat is of another part than the command says.
+    /// A beat belongs to another part than the command specifies.
     Kind,
-    /// A beat has other bytes than the command says.
+    /// A beat has other valid bytes than the command specifies.
     Keep,
 }
 
-/// One transfer on `s_axis`.
+/// A transfer on `s_axis`.
 #[derive(Clone, Debug)]
 pub(crate) struct Beat {
     pub(crate) data: Vec<u8>,
@@ -75,7 +75,7 @@ const MESSAGE: u8 = 0;
 const AD: u8 = 1;
 const TAG: u8 = 2;
 
-/// The lowest bits.
+/// Returns a mask of the lowest bits.
 pub(crate) fn ones(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
@@ -90,7 +90,7 @@ fn part(bytes: &[u8], kind: u8, width: usize) -> impl Iterator<Item = Beat> {
 }
 
 impl Packet {
-    /// Its beats on a stream of `width` bytes, with its fault; the dice choose where.
+    /// Returns the beats on a stream of `width` bytes. The fault is at a random position.
     pub(crate) fn beats(&self, width: usize, random: &mut StdRng) -> Vec<Beat> {
         let mut beats: Vec<_> =
             part(&self.ad, AD, width).chain(part(&self.message, MESSAGE, width)).collect();
@@ -122,7 +122,7 @@ impl Packet {
         self.tag.as_ref().filter(|_| !self.tag_beside)
     }
 
-    /// Whether its beats can have this fault.
+    /// Returns whether the beats can have a fault.
     pub fn can_have(&self, fault: Fault, width: usize) -> bool {
         let parts = [self.ad.len(), self.message.len(), self.tag_beat().map_or(0, |tag| tag.len())];
         let beats: usize = parts.map(|bytes| bytes.div_ceil(width)).iter().sum();
@@ -132,12 +132,12 @@ impl Packet {
         }
     }
 
-    /// Whether something may come out on `m_axis` or may not, as the core likes.
+    /// Whether the core may choose to have output on `m_axis`.
     pub(crate) fn is_uncertain(&self) -> bool {
         matches!(self.expected, Expected::Error | Expected::Forged { output_bytes: None })
     }
 
-    /// Bytes that go out, as far as that is certain.
+    /// The number of output bytes, or 0 if the core may choose.
     pub(crate) fn output_bytes(&self) -> usize {
         match &self.expected {
             Expected::Sound { output, .. } => output.len(),

@@ -1,4 +1,4 @@
-//! Files of known answers, in the format of `testvectors/README.md`.
+//! Known answers, in the format of `testvectors/README.md`.
 
 use crate::Mode;
 use sealcomb::Kind;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A message and what comes of it, as a top has it: the flag apart from the ciphertext.
+/// A message and its sealed form, with the padding flag separate from the ciphertext.
 pub(crate) struct KnownAnswer {
     pub(crate) origin: String,
     pub(crate) key: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct KnownAnswer {
     pub(crate) tag: [u8; 16],
 }
 
-/// All answers that fit the mode.
+/// Returns all known answers that the mode's top supports.
 pub(crate) fn fitting(mode: &Mode) -> Vec<KnownAnswer> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testvectors")];
     if let Ok(more) = env::var("SEALCOMB_RTL_VECTORS") {

@@ -1,14 +1,14 @@
-//! AES-COPA against the library, and its clocks as `rtl/docs/copa.md` says.
+//! AES-COPA against the library, and its clocks as documented in `rtl/docs/copa.md`.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, check, is_built};
 
-/// The verdict on an opened packet comes so many clocks after its tag.
+/// The number of clocks from the tag of an opened packet to its verdict.
 const VERDICT: u64 = 79;
 
 fn copa(top: &'static str) -> Mode {
     Mode {
-        // An opened message is whole blocks, and at least one.
+        // An opened message has at least one block, and no partial block.
         illegal: vec![(true, 0, 0), (true, 16, 17), (true, 33, 40)],
         ..Mode::new(top, "aes128-copa")
     }
@@ -29,8 +29,8 @@ fn known_answers() {
     check::vectors(&copa("copa"));
 }
 
-/// Packets of these lengths, additional data and message in bytes, back to back; their slots in turn.
-fn played(top: &'static str, open: bool, slots: &[u8], lengths: &[(usize, usize)]) -> Vec<Outcome> {
+/// Plays packets back to back, with slots in rotation. `lengths` are the bytes of additional data and message.
+fn play(top: &'static str, open: bool, slots: &[u8], lengths: &[(usize, usize)]) -> Vec<Outcome> {
     let mode = copa(top);
     let mut bench = Bench::new(mode.top, 1);
     let mut actions = Vec::new();
@@ -47,11 +47,12 @@ fn played(top: &'static str, open: bool, slots: &[u8], lengths: &[(usize, usize)
     bench.run(actions, Flow::FULL)
 }
 
-/// From the first beat in to the first ciphertext beat 41 + d clocks, from the last beat in to the tag 41.
+/// With d blocks of AD, the first ciphertext beat follows 41 + d clocks after the first input beat. The tag follows
+/// 41 clocks after the last input beat.
 #[test]
 fn latency_of_sealing() {
     for (ad, message) in [(0, 16), (0, 100), (1, 16), (16, 33), (32, 640), (333, 1500)] {
-        let outcome = &played("copa", false, &[0], &[(ad, message)])[0];
+        let outcome = &play("copa", false, &[0], &[(ad, message)])[0];
         let d = ad.div_ceil(16) as u64;
         let (first_in, last_in) = (outcome.first_in.expect("beats"), outcome.last_in.expect("beats"));
         assert_eq!(outcome.first_out, Some(first_in + 41 + d), "{ad} {message}");
@@ -59,11 +60,11 @@ fn latency_of_sealing() {
     }
 }
 
-/// The first plaintext beat comes after 41 + d clocks, too; the last one with the verdict.
+/// The first plaintext beat follows 41 + d clocks after the first input beat, the last one together with the verdict.
 #[test]
 fn latency_of_opening() {
     for (ad, message) in [(0, 100), (1, 32), (16, 33), (32, 640), (333, 1500)] {
-        let outcome = &played("copa", true, &[0], &[(ad, message)])[0];
+        let outcome = &play("copa", true, &[0], &[(ad, message)])[0];
         let d = ad.div_ceil(16) as u64;
         assert_eq!(outcome.first_out, outcome.first_in.map(|clock| clock + 41 + d), "{ad} {message}");
         let verdict = outcome.last_in.map(|clock| clock + VERDICT);
@@ -71,17 +72,17 @@ fn latency_of_opening() {
     }
 }
 
-/// The packets of a row whose clocks are counted, behind as many that fill the core.
+/// The number of measured packets in a row. As many packets precede them to fill the core.
 const ROW: usize = 40;
 
-/// Clocks for a row of packets of a kind.
+/// Returns the clocks for a row of equal packets.
 fn clocks_of_a_row(top: &'static str, open: bool, slots: &[u8], ad: usize, message: usize) -> u64 {
-    let outcomes = played(top, open, slots, &[(ad, message); 2 * ROW]);
+    let outcomes = play(top, open, slots, &[(ad, message); 2 * ROW]);
     outcomes[2 * ROW - 1].tag - outcomes[ROW - 1].tag
 }
 
-/// Sealing takes a clock for each beat in, and two more, V and Sigma; also when the key changes with each packet, if
-/// that is long enough or the key comes with the block.
+/// Sealing takes one clock per input beat, and one each for V and Sigma. This includes a new key per packet, if
+/// packets are long enough or each block carries its key.
 #[test]
 fn clocks_of_sealing() {
     for (ad, message) in [(0_usize, 16_usize), (0, 64), (16, 64), (100, 1500), (0, 4096)] {
@@ -97,7 +98,7 @@ fn clocks_of_sealing() {
     }
 }
 
-/// Opening takes a clock more for the tag beat, and one for the next command; V and Sigma may fall into these.
+/// Opening takes one more clock for the tag beat, and one for the next command, which V and Sigma may share.
 #[test]
 fn clocks_of_opening() {
     for (ad, message) in [(0_usize, 16_usize), (0, 64), (16, 64), (100, 1500), (0, 4096)] {

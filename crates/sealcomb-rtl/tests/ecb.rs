@@ -1,4 +1,4 @@
-//! ECB, the least that a top can be: the example for the tests of the modes.
+//! ECB, the minimal top, and an example for tests of other modes.
 
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, check, is_built};
@@ -21,7 +21,7 @@ fn known_answers() {
     check::vectors(&ecb());
 }
 
-/// From a block to its ciphertext: 11 clocks of the pipe, 2 of the FIFO. A packet waits one clock for the one before.
+/// The latency of a block is 13 clocks: 11 of the pipeline, 2 of the FIFO. There is one idle clock between packets.
 #[test]
 fn clocks() {
     let mode = ecb();

@@ -3,10 +3,10 @@
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// From the command to the first block out, without the clocks in the two pipes and those of the AD's blocks.
-const BESIDE_PIPES: u64 = 6;
+/// The clocks from the command to the first output block, excluding the two pipelines and the blocks of AD.
+const OUTSIDE_PIPES: u64 = 6;
 
-/// Opened messages are whole blocks, and at least one.
+/// Opened messages have at least one block, and no partial block.
 fn mode(top: &'static str, algorithm: &str) -> Mode {
     Mode { illegal: vec![(true, 0, 0), (true, 0, 17), (true, 20, 40)], ..Mode::new(top, algorithm) }
 }
@@ -19,7 +19,7 @@ fn elmd66() -> Mode {
     mode("elmd66", "aes128-elmd66")
 }
 
-/// The first AD block given as a whole: nonce and parameters.
+/// A variant whose `s_cmd_nonce` is the whole first AD block: nonce and parameters.
 fn whole_nonce() -> Mode {
     let nonce = |nonce: &[u8]| [nonce, &[10, 0, 0, 0, 0x80, 0, 0, 0]].concat();
     Mode { nonce, ..mode("elmd_whole_nonce", "aes128-elmd") }
@@ -29,7 +29,7 @@ fn key_per_block() -> Mode {
     mode("elmd_key_per_block", "aes128-elmd")
 }
 
-/// One slot and static keys.
+/// A variant with one slot and static keys.
 fn single_key() -> Mode {
     mode("elmd_single_key", "aes128-elmd")
 }
@@ -77,9 +77,9 @@ fn expand(mode: &Mode, key: &[u8; 16]) -> Key {
     Key::new(mode.algorithm, key).expect("a key of the algorithm")
 }
 
-/// With static keys each key waits until the core is empty.
+/// With static keys, a key is accepted only when the core is empty.
 #[test]
-fn one_key_after_the_other() {
+fn static_keys_wait_for_an_empty_core() {
     let mode = single_key();
     if !is_built(mode.top) {
         return;
@@ -101,7 +101,7 @@ fn one_key_after_the_other() {
     }
 }
 
-/// Packets of one key in slot 0, made by `make`, played in one go after the key.
+/// Loads a key into slot 0, and then plays packets under it.
 fn play(mode: &Mode, make: impl Fn(&Key) -> Vec<Packet>) -> Vec<Outcome> {
     let key = [3; 16];
     let mut bench = Bench::new(mode.top, 1);
@@ -109,15 +109,15 @@ fn play(mode: &Mode, make: impl Fn(&Key) -> Vec<Packet>) -> Vec<Outcome> {
     bench.run(make(&expand(mode, &key)).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// The tops of this build, and the clocks of one of their pipes.
+/// The tops in this build, and the clocks of one of their pipelines.
 fn pipes() -> impl Iterator<Item = (Mode, u64)> {
     let tops = [(elmd(), 11), (elmd66(), 7), (key_per_block(), 11), (single_key(), 11)];
     tops.into_iter().filter(|(mode, _)| is_built(mode.top))
 }
 
-/// An idle core, d blocks of AD, l of message: the first block of ciphertext comes `28 + d` clocks after the command, for
-/// six rounds `20 + d`, one more for each further block; then the tag. Opening takes the same, only that the last block
-/// waits for the verdict. The paper has 35 + d and 30 + d, with L made for each message.
+/// In an idle core with d blocks of AD, the first ciphertext block follows `28 + d` clocks after the command, or
+/// `20 + d` with six rounds. Each further block takes one more clock, followed by the tag. Opening takes as long, but
+/// the last block waits for the verdict. The paper has `35 + d` and `30 + d`, computing L for each message.
 #[test]
 fn latency() {
     for (mode, pipe) in pipes() {
@@ -127,7 +127,7 @@ fn latency() {
             let d = u64::div_ceil(ad, 16);
             let l = u64::div_ceil(message, 16).max(1);
             let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
-            let first = d + 2 * pipe + BESIDE_PIPES;
+            let first = d + 2 * pipe + OUTSIDE_PIPES;
             let bound = if pipe == 7 { 30 + d } else { 35 + d };
             assert!(first <= bound);
 
@@ -157,7 +157,8 @@ fn latency() {
     }
 }
 
-/// Clocks of a packet in a long run of such packets: its blocks of AD and message, one for the nonce and one for the tag.
+/// In a long run of packets, a packet takes one clock per block of AD and message, one for the nonce and one for the
+/// tag.
 #[test]
 fn clocks_of_a_packet() {
     for (mode, _) in pipes() {
@@ -177,8 +178,8 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// Another key for each packet: packets shorter than a wave's ten clocks (six rounds: six) wait for it; with a key per
-/// block none does.
+/// With a new key per packet, a packet takes at least the clocks of a key wave: ten, or six with six rounds. If each
+/// block carries its key, there is no minimum.
 #[test]
 fn clocks_of_a_new_key() {
     let tops = [(elmd(), 10), (elmd66(), 6), (key_per_block(), 0)];

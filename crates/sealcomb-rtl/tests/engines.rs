@@ -65,7 +65,7 @@ fn gcm_serpent_known_answers() {
     check::vectors(&gcm_serpent());
 }
 
-/// An engine for one direction does as the library, and refuses the other.
+/// Checks that an engine for one direction matches the library, and refuses the other direction.
 fn one_way(mode: &Mode, open: bool) {
     if !is_built(mode.top) {
         return;
@@ -82,7 +82,7 @@ fn one_way(mode: &Mode, open: bool) {
             keys.push(Key::new(mode.algorithm, &key).expect("a key"));
             actions.push(Action::Load { slot, key });
         }
-        // After a packet of which it is not certain whether something comes out, a sound one with output must follow.
+        // After a packet for which the core may choose to have output, a valid one with output must follow.
         let mut after_certain = true;
         for _ in 0..300 {
             let slot = random.random_range(0..15_usize);
@@ -125,32 +125,32 @@ fn ocb_serpent_only_seals() {
     one_way(&engine("ocb512_serpent_seal", "serpent256-ocb3"), false);
 }
 
-/// Without a fifth core: the calls for Ktop, tags and constants go through the lanes.
+/// There is no fifth core: the lanes process the calls for Ktop, tags and constants.
 #[test]
 fn ocb_serpent_only_seals_with_four_cores() {
     one_way(&engine("ocb512_serpent_seal_shared", "serpent256-ocb3"), false);
 }
 
-/// With four decryption cores and one for encryption.
+/// There are four decryption cores and one encryption core.
 #[test]
 fn ocb_serpent_only_opens() {
     one_way(&engine("ocb512_serpent_open", "serpent256-ocb3"), true);
 }
 
 #[test]
-fn ocb_serpent_only_opens_with_the_tag_beside_the_stream() {
+fn ocb_serpent_only_opens_with_a_separate_tag_stream() {
     let mode = engine("ocb512_serpent_open_tag_beside", "serpent256-ocb3");
     one_way(&Mode { tag_beside: true, ..mode }, true);
 }
 
-/// With two registers a round.
+/// There are two registers per round.
 #[test]
 fn gcm_aes_for_a_fast_clock() {
     check::random(&Mode { tag_beside: true, ..engine("gcm512_aes_split", "aes128-gcm") });
 }
 
 #[test]
-fn gcm_serpent_with_the_tag_beside_the_stream() {
+fn gcm_serpent_with_a_separate_tag_stream() {
     let mode = engine("gcm512_serpent_tag_beside", "serpent256-gcm");
     check::random(&Mode { tag_beside: true, ..mode });
 }
@@ -175,8 +175,8 @@ fn gcm_serpent_keeps_the_key_of_a_slot_in_use() {
     keeps_the_key_of_a_slot_in_use(&gcm_serpent());
 }
 
-/// From the clock of a packet's command until its tag is made, keys for its slot are refused and counted, and the packet is
-/// sealed under the key that it began with. Other slots take keys meanwhile.
+/// From the clock of a packet's command until its tag is complete, keys for its slot are refused and counted, and the
+/// packet is sealed under its original key. Other slots accept keys.
 fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     if !is_built(mode.top) {
         return;
@@ -190,7 +190,7 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     let load = |slot, key: &[u8]| Action::Load { slot, key: key.to_vec() };
     bench.run(vec![load(3, &first), Action::Send(seal(&first, 3, 0))], Flow::FULL);
 
-    // The command, and in the same clock a key for its slot.
+    // The command, with a key for its slot in the same clock.
     let packet = seal(&first, 3, 1);
     let model = bench.model();
     let command = model.port("s_cmd_tvalid");
@@ -202,12 +202,12 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     }
     model.set_bytes(model.port("s_cmd_nonce"), &packet.nonce);
     model.set(command, 1);
-    assert!(!offer(model, 3, &second), "not refused in the clock of the command");
-    assert!(offer(model, 4, &other), "refused though no packet uses the slot");
-    assert!(!offer(model, 3, &second), "not refused");
+    assert!(!offer(model, 3, &second), "accepted in the clock of the command");
+    assert!(offer(model, 4, &other), "refused, but no packet uses the slot");
+    assert!(!offer(model, 3, &second), "accepted, but a packet uses the slot");
     assert_eq!(model.get(model.port("s_key_refusals")), 2);
 
-    // The packet's one beat.
+    // The only beat of the packet.
     model.set_bytes(model.port("s_axis_tdata"), &[&[7; 16][..], &[0; 48]].concat());
     for (name, value) in
         [("s_axis_tkeep", 0xffff), ("s_axis_tlast", 1), ("s_axis_tuser", 0), ("s_axis_tvalid", 1)]
@@ -225,13 +225,13 @@ fn keeps_the_key_of_a_slot_in_use(mode: &Mode) {
     assert_eq!(model.bytes(model.port("m_tag_tdata")), tag);
     model.tick();
 
-    // Then a key may come.
-    assert!(offer(model, 3, &second), "refused though the packet's tag is made");
+    // Now the slot accepts a key.
+    assert!(offer(model, 3, &second), "refused, but the packet's tag is complete");
     assert_eq!(model.get(model.port("s_key_refusals")), 2);
     bench.run(vec![Action::Send(seal(&second, 3, 2)), Action::Send(seal(&other, 4, 3))], Flow::FULL);
 }
 
-/// Whether the key that is offered is accepted. Waits until the port takes it, and a command that is offered is taken too.
+/// Offers a key, and returns whether the core accepts it. An offered command is accepted in the same clock.
 fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
     let [valid, ready, refused] =
         ["s_key_tvalid", "s_key_tready", "s_key_refused"].map(|name| model.port(name));
@@ -241,7 +241,7 @@ fn offer(model: &mut Model, slot: u64, key: &[u8]) -> bool {
     wait_for(model, ready);
     model.set(valid, 1);
     model.settle();
-    assert!(!model.is_high(command) || model.is_high(command_ready), "the command waits");
+    assert!(!model.is_high(command) || model.is_high(command_ready), "the command is not accepted");
     model.tick();
     model.set(valid, 0);
     model.set(command, 0);
@@ -259,5 +259,5 @@ fn wait_for(model: &mut Model, port: Port) {
         }
         model.tick();
     }
-    panic!("nothing happens");
+    panic!("timeout: the port is not high after 1000 clocks");
 }

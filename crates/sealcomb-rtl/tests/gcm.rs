@@ -3,7 +3,7 @@
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// Clocks of the cipher pipe, and of GHASH after a packet's last block.
+/// The clocks of the cipher pipeline, and of GHASH after a packet's last block.
 const PIPE: u64 = 11;
 const HASH: u64 = 8;
 
@@ -11,7 +11,7 @@ fn gcm() -> Mode {
     Mode::new("gcm", "aes128-gcm")
 }
 
-/// The same with a key for each block in the pipe.
+/// A variant whose pipeline carries a key with each block.
 fn gcm_key_per_block() -> Mode {
     Mode::new("gcm_key_per_block", "aes128-gcm")
 }
@@ -31,7 +31,7 @@ fn known_answers() {
     check::vectors(&gcm());
 }
 
-/// Packets of one key in slot 0, made by `make`, played in one go after the key.
+/// Loads a key into slot 0, and then plays packets under it.
 fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
@@ -40,8 +40,8 @@ fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> 
     bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// An idle core: the first beat is taken two clocks after the command; a block comes out `PIPE + 3` clocks after its beat,
-/// the tag `PIPE + HASH + 4` clocks after the message's last beat, the verdict as many after the tag's beat.
+/// An idle core accepts the first beat two clocks after the command. A block's latency is `PIPE + 3` clocks. The tag
+/// follows `PIPE + HASH + 4` clocks after the last beat of the message, and the verdict as many after the tag's beat.
 #[test]
 fn latency() {
     for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (333, 1500)] {
@@ -60,7 +60,7 @@ fn latency() {
             [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
         assert_eq!(first_in, opened.command + 2);
         assert_eq!(opened.tag, last_in + PIPE + HASH + 4);
-        // The last beat waits for the verdict, and it may be the first.
+        // The last beat, which may be the first, waits for the verdict.
         assert_eq!(last_out, opened.tag);
         if message.len() > 16 {
             assert_eq!(first_out, first_in + ad_blocks + PIPE + 3);
@@ -68,7 +68,7 @@ fn latency() {
     }
 }
 
-/// Clocks of a packet in a long run of such packets: its blocks and one more, for the tag.
+/// In a long run of packets, a packet takes one clock per block and one for the tag.
 #[test]
 fn clocks_of_a_packet() {
     for (ad, message) in [(0, 32), (0, 64), (16, 16), (13, 1500), (20, 40), (0, 9000), (64, 0)] {
@@ -86,7 +86,7 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// Another key for each packet: no clock is lost when the packets are ten blocks long, nor with a key per block.
+/// A new key per packet costs no clocks if packets have at least nine blocks, or if each block carries its key.
 #[test]
 fn clocks_of_a_new_key() {
     let tops = [(gcm(), 9), (gcm(), 20), (gcm_key_per_block(), 2), (gcm_key_per_block(), 9)];

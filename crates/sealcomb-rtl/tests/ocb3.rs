@@ -3,21 +3,21 @@
 use sealcomb::Key;
 use sealcomb_rtl::{Action, Bench, Flow, Mode, Outcome, Packet, check, is_built};
 
-/// Clocks of a cipher pipe and the register before it.
+/// The clocks of a cipher pipeline and the register preceding it.
 const PIPE: u64 = 12;
-/// Clocks from a Ktop's call to the next one's, at least.
+/// The minimum number of clocks between calls for Ktop.
 const KTOP: u64 = PIPE + 2;
 
 fn ocb3() -> Mode {
     Mode::new("ocb3", "aes128-ocb3-t128")
 }
 
-/// The same with a key for each block in the pipes.
+/// A variant whose pipelines carry a key with each block.
 fn ocb3_key_per_block() -> Mode {
     Mode::new("ocb3_key_per_block", "aes128-ocb3-t128")
 }
 
-/// The same with one static key: nothing is before a pipe.
+/// A variant with one static key, without the register preceding a pipeline.
 fn ocb3_single_key() -> Mode {
     Mode::new("ocb3_single_key", "aes128-ocb3-t128")
 }
@@ -37,12 +37,12 @@ fn known_answers() {
     check::vectors(&ocb3());
 }
 
-/// A nonce whose Ktop is that of the nonces around it, in groups of 64.
+/// Returns a counter nonce. Groups of 64 counters share Ktop.
 fn counter(count: u8) -> [u8; 12] {
     [9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, count]
 }
 
-/// Packets of one key in slot 0, made by `make`, played in one go after the key.
+/// Loads a key into slot 0, and then plays packets under it.
 fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
@@ -51,21 +51,22 @@ fn play(mode: &Mode, make: impl Fn(&Mode, &Key) -> Vec<Packet>) -> Vec<Outcome> 
     bench.run(make(mode, &key).into_iter().map(Action::Send).collect(), Flow::FULL)
 }
 
-/// One packet alone in a core that holds its Ktop already, if `kept`.
-fn alone(mode: &Mode, open: bool, kept: bool, ad: &[u8], message: &[u8]) -> Outcome {
+/// Plays one packet in an idle core that has cached its Ktop if `cached`.
+fn alone(mode: &Mode, open: bool, cached: bool, ad: &[u8], message: &[u8]) -> Outcome {
     let bytes = [3; 16];
     let key = Key::new(mode.algorithm, &bytes).expect("a key");
     let mut bench = Bench::new(mode.top, 1);
-    let before = counter(if kept { 1 } else { 64 });
+    let before = counter(if cached { 1 } else { 64 });
     let load = Action::Load { slot: 0, key: bytes.to_vec() };
     bench.run(vec![load, Action::Send(mode.seal(&key, 0, &before, &[], &[]))], Flow::FULL);
     let make = if open { Mode::open } else { Mode::seal };
     bench.run(vec![Action::Send(make(mode, &key, 0, &counter(2), ad, message))], Flow::FULL)[0]
 }
 
-/// An idle core. Four clocks after the command the first step is ready, five if Ktop is not kept; one that is not AD
-/// waits for it until `PIPE + 4` clocks after the command. A block comes out `PIPE + 3` clocks after its beat, the tag
-/// `PIPE + 4` clocks after the message's last beat, the verdict `2 PIPE + 4` clocks after the tag's beat.
+/// An idle core accepts the first beat four clocks after the command, or five if Ktop is not cached. In that case,
+/// message beats wait until `PIPE + 4` clocks after the command. A block's latency is `PIPE + 3` clocks. The tag
+/// follows `PIPE + 4` clocks after the last beat of the message, and the verdict `2 PIPE + 4` clocks after the tag's
+/// beat.
 #[test]
 fn latency() {
     for (mode, pipe) in [(ocb3(), PIPE), (ocb3_single_key(), PIPE - 1)] {
@@ -76,19 +77,20 @@ fn latency() {
 }
 
 fn latency_of(mode: &Mode, pipe: u64) {
-    for kept in [true, false] {
+    for cached in [true, false] {
         for (ad, message) in [(0, 16), (0, 160), (5, 7), (16, 16), (64, 100), (150, 20), (333, 1500)] {
             let ad_blocks = u64::div_ceil(ad, 16);
             let (ad, message) = (vec![1; ad as usize], vec![2; message]);
-            // The first step, and the first of the message.
-            let setup = if kept { 4 } else { 5 };
-            let begin = |command| if ad_blocks == 0 && !kept { command + pipe + 4 } else { command + setup };
+            // The clocks of the first beat, and of the first beat of the message.
+            let setup = if cached { 4 } else { 5 };
+            let begin =
+                |command| if ad_blocks == 0 && !cached { command + pipe + 4 } else { command + setup };
             let after_ad = |command: u64| {
-                let ready = if kept { 0 } else { command + pipe + 4 };
+                let ready = if cached { 0 } else { command + pipe + 4 };
                 (command + setup + ad_blocks).max(ready)
             };
 
-            let sealed = alone(mode, false, kept, &ad, &message);
+            let sealed = alone(mode, false, cached, &ad, &message);
             let [first_in, last_in, first_out, last_out] =
                 [sealed.first_in, sealed.last_in, sealed.first_out, sealed.last_out].map(Option::unwrap);
             assert_eq!(first_in, begin(sealed.command));
@@ -96,12 +98,12 @@ fn latency_of(mode: &Mode, pipe: u64) {
             assert_eq!(last_out, last_in + pipe + 3);
             assert_eq!(sealed.tag, last_in + pipe + 4);
 
-            let opened = alone(mode, true, kept, &ad, &message);
+            let opened = alone(mode, true, cached, &ad, &message);
             let [first_in, last_in, first_out, last_out] =
                 [opened.first_in, opened.last_in, opened.first_out, opened.last_out].map(Option::unwrap);
             assert_eq!(first_in, begin(opened.command));
             assert_eq!(opened.tag, last_in + 2 * pipe + 4);
-            // The last beat waits for the verdict, and it may be the first.
+            // The last beat, which may be the first, waits for the verdict.
             assert_eq!(last_out, opened.tag);
             if message.len() > 16 {
                 assert_eq!(first_out, after_ad(opened.command) + pipe + 3);
@@ -110,10 +112,10 @@ fn latency_of(mode: &Mode, pipe: u64) {
     }
 }
 
-/// A packet whose command and Ktop came in time, behind another: `PIPE + 3 + d` clocks from its first beat to its first
-/// output, d blocks of AD.
+/// If a packet follows another and its command and Ktop are early enough, its first output follows `PIPE + 3 + d`
+/// clocks after its first beat, with d blocks of AD.
 #[test]
-fn latency_behind_another() {
+fn latency_after_another_packet() {
     for (ad, message) in [(0, 48), (16, 40), (100, 100)] {
         let ad_blocks = u64::div_ceil(ad, 16);
         let (ad, message) = (vec![1; ad as usize], vec![2; message]);
@@ -125,11 +127,11 @@ fn latency_behind_another() {
     }
 }
 
-/// Clocks of a packet in a long run of such packets; their slots take turns if there are more than one.
-fn steady(mode: &Mode, slots: u8, open: bool, kept: bool, ad: u64, message: u64) -> Vec<u64> {
+/// Returns the clocks of each packet in a long run of packets, with `slots` slots in rotation.
+fn steady(mode: &Mode, slots: u8, open: bool, cached: bool, ad: u64, message: u64) -> Vec<u64> {
     let (ad, message) = (vec![1; ad as usize], vec![2; message as usize]);
     let make = if open { Mode::open } else { Mode::seal };
-    let nonce = |i| if kept { counter(i) } else { [i; 12] };
+    let nonce = |i| if cached { counter(i) } else { [i; 12] };
     let keys: Vec<_> = (0..slots).map(|i| [i; 16]).collect();
     let expanded: Vec<_> = keys.iter().map(|bytes| Key::new(mode.algorithm, bytes).expect("a key")).collect();
     let mut bench = Bench::new(mode.top, 1);
@@ -140,12 +142,13 @@ fn steady(mode: &Mode, slots: u8, open: bool, kept: bool, ad: u64, message: u64)
         Action::Send(make(mode, &expanded[usize::from(slot)], slot, &nonce(i), &ad, &message))
     };
     let outcomes = bench.run((0..24).map(packet).collect(), Flow::FULL);
-    // The last packets have no Ktop behind them.
+    // No calls for Ktop follow the last packets.
     outcomes[6..22].windows(2).map(|pair| pair[1].tag - pair[0].tag).collect()
 }
 
-/// A packet takes a clock for each block and one for the tag; if its Ktop is not kept, one more when sealing. When
-/// opening, Ktop and the verifying call enter beside whole blocks, and cost a clock only if they meet AD.
+/// A packet takes one clock per block and one for the tag. If Ktop is not cached, sealing takes one more. When
+/// opening, Ktop and the verifying call enter in parallel with whole blocks, and cost a clock only if they coincide
+/// with AD.
 #[test]
 fn clocks_of_a_packet() {
     for mode in [ocb3(), ocb3_key_per_block()].into_iter().filter(|mode| is_built(mode.top)) {
@@ -153,19 +156,19 @@ fn clocks_of_a_packet() {
             [(0, 64), (0, 256), (0, 1500), (0, 9000), (16, 256), (20, 1500), (64, 300), (300, 0)]
         {
             let blocks = u64::div_ceil(ad, 16) + u64::div_ceil(message, 16);
-            for (open, kept) in [(false, true), (false, false), (true, true), (true, false)] {
-                let clocks = steady(&mode, 1, open, kept, ad, message);
-                println!("{} open {open} kept {kept} ad {ad} message {message}: {clocks:?}", mode.top);
+            for (open, cached) in [(false, true), (false, false), (true, true), (true, false)] {
+                let clocks = steady(&mode, 1, open, cached, ad, message);
+                println!("{} open {open} cached {cached} ad {ad} message {message}: {clocks:?}", mode.top);
                 let mut expected = blocks + 1;
-                if !kept && !open {
+                if !cached && !open {
                     expected += 1;
                 }
                 if open {
-                    // What meets AD in these cases.
-                    expected += u64::from(message == 0) + u64::from(!kept && ad > 64);
+                    // The calls that coincide with AD in these cases.
+                    expected += u64::from(message == 0) + u64::from(!cached && ad > 64);
                 }
-                if !kept {
-                    // One Ktop at a time.
+                if !cached {
+                    // One call for Ktop at a time.
                     expected = expected.max(KTOP);
                 }
                 assert!(clocks.iter().all(|&clocks| clocks == expected), "expected {expected}");
@@ -174,7 +177,7 @@ fn clocks_of_a_packet() {
     }
 }
 
-/// Two slots take turns, with counters as nonces.
+/// Packets alternate between two slots, with counters as nonces.
 #[test]
 fn clocks_of_a_new_key() {
     let cases = [

@@ -1,8 +1,8 @@
-//! Cores with one slot and a static key, whose pipes share a key schedule, against the library.
+//! Cores with one slot and a static key against the library. Their pipelines share a key schedule.
 
 use sealcomb_rtl::{Mode, check};
 
-/// Random packets name slot 1 too, which such a top does not have, and never load it.
+/// Random packets also use slot 1, which these tops do not have and which is never loaded.
 fn mode(top: &'static str, algorithm: &str) -> Mode {
     Mode { slots: 2, longest: 600, longest_ad: 100, ..Mode::new(top, algorithm) }
 }
