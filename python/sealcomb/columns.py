@@ -727,8 +727,8 @@ def parser() -> argparse.ArgumentParser:
     ):
         one = verbs.add_parser(verb, help=does, description=f"Copies IN to OUT, and {does} on the way.")
         one.set_defaults(do=change)
-        one.add_argument("input", metavar="IN", type=Path)
-        one.add_argument("output", metavar="OUT", type=Path)
+        one.add_argument("input", metavar="IN", type=Path, help="the input file")
+        one.add_argument("output", metavar="OUT", type=Path, help="the output file")
         one.add_argument(
             "--keyset",
             metavar="FILE",
@@ -769,7 +769,7 @@ def parser() -> argparse.ArgumentParser:
         description="Shows which columns appear to be sealed, and under which keys. Nothing is verified.",
     )
     inspector.set_defaults(do=inspect)
-    inspector.add_argument("input", metavar="IN", type=Path)
+    inspector.add_argument("input", metavar="IN", type=Path, help="the file to inspect")
     inspector.add_argument(
         "--keyset", metavar="FILE", help="mark this keyset's primary key, and keys that it does not have"
     )
