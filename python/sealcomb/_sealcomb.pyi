@@ -608,7 +608,12 @@ def reseal_column(
         A sealed column as returned by `seal_column`.
 
     Raises:
-        Exception: The exceptions of `open_column` and `seal_column`.
+        ForgedRow: A value did not verify; `chunk` and `row` identify it. A subclass of `InvalidTag`.
+        UnknownKey: The keyset has no key with the id in a value. A subclass of `KeysetError`.
+        NotSealed: A value is not a sealed value.
+        LimitReached: The policy is `gcm`, and the key would seal more than 2^32 values in this process.
+        TypeError: `array` is not an Arrow array, or has an unsupported type.
+        ValueError: An array is not valid Arrow, or row ids have another length or nulls.
     """
 
 def inspect_column(array: _Arrow) -> dict[int, int] | None:
