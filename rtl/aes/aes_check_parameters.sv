@@ -1,5 +1,5 @@
-// Refuses parameters that an AES pipe does not have: the module below does not exist, so elaboration stops
-// with its name.
+// Stops elaboration if a cipher pipe does not support its parameters, by instantiating a module that does not exist.
+// The error names that module.
 module aes_check_parameters #(
     parameter int ROUNDS = 10,
     parameter int KEYS = 1,

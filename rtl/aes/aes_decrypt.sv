@@ -1,12 +1,12 @@
-// AES-128 decryption, one block a clock, unrolled: the equivalent inverse cipher (FIPS 197 section 5.3.5). No
-// flow control: what enters leaves LATENCY clocks later.
+// AES-128 decryption, unrolled: one block per clock. It is the equivalent inverse cipher (FIPS 197 section 5.3.5).
+// There is no backpressure.
 //
-// Ports and parameters are those of aes_encrypt, but in_key is the LAST round key (round key ROUNDS): the
-// schedule runs backwards. aes_last_round_key makes it. With a key per block (KEYS = 2) AddRoundKey comes
-// before InvMixColumns, as in FIPS 197 section 5.3: that saves InvMixColumns of every block's round keys.
+// Ports, parameters and latency are those of aes_encrypt, but in_key is the LAST round key (round key ROUNDS),
+// because the key schedule runs backward. aes_last_round_key computes it. With KEYS = 2, AddRoundKey precedes
+// InvMixColumns (FIPS 197 section 5.3), which saves InvMixColumns of each block's round keys.
 //
-// ROUNDS = 6 is the exact inverse of the six-round cipher: its last round has MixColumns, so this starts with
-// AddRoundKey, InvMixColumns.
+// ROUNDS = 6 is the exact inverse of the six-round cipher. The last round of that cipher has MixColumns, so
+// decryption starts with AddRoundKey and InvMixColumns.
 module aes_decrypt #(
     parameter int ROUNDS = 10,
     parameter int KEYS = 1,
@@ -27,7 +27,7 @@ module aes_decrypt #(
     output logic [USER-1:0] out_user
 );
     localparam int LATENCY = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
-    // Block RAM holds the state itself unless there are two registers a round.
+    // The output register of block RAM holds the state, unless each round has two registers.
     localparam int STATE_IN_RAM = SBOX == 1 && SPLIT == 0 ? 1 : 0;
 
     aes_check_parameters #(
@@ -82,8 +82,8 @@ module aes_decrypt #(
         );
     end
 
-    // The first AddRoundKey, for six rounds with the InvMixColumns that undoes the last round's MixColumns.
-    // With static keys the round key is transformed already, which saves an XOR.
+    // The first AddRoundKey. For six rounds it is followed by InvMixColumns, which inverts the last round's
+    // MixColumns. A static round key is already transformed, which saves an XOR.
     logic [127:0] first_keyed;
     if (ROUNDS == 6) begin : g_first_mix
         for (genvar c = 0; c < 4; c = c + 1) begin : g_column
@@ -100,7 +100,7 @@ module aes_decrypt #(
         assign first_keyed = in_block ^ round_keys[128*ROUNDS+:128];
     end
 
-    // states[128r+127 : 128r]: the state after round r has been added and before it is undone further.
+    // states[128r+127 : 128r]: the state after the round that adds round key r.
     logic [128*(ROUNDS+1)-1:0] states;
     if (STATE_IN_RAM == 1) begin : g_first_wires
         assign states[128*ROUNDS+:128] = first_keyed;

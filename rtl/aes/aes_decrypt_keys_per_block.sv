@@ -1,8 +1,12 @@
-// Round keys of a decryption pipe in which every block brings its own last round key: as
-// aes_encrypt_keys_per_block with the schedule run backwards. No key is transformed.
+// Round keys of a decryption pipe in which each block has its own key. Each round has one step of the key schedule,
+// backward from the last round key, and the round key moves down the pipe with its block. One key per clock. No round
+// key is transformed.
+//
 //   in_key                       round key ROUNDS of the block that enters in this clock
-//   round_keys[128r+127 : 128r]  round key r for the block that entered ROUNDS - r clocks ago (SPLIT = 0)
-//                                or 2 (ROUNDS - r) clocks ago (SPLIT = 1)
+//   round_keys[128r+127 : 128r]  round key r of the block that entered ROUNDS - r clocks ago (SPLIT = 1: 2 (ROUNDS -
+//                                r) clocks ago). Round key ROUNDS is in_key itself; the others are registered.
+//
+// SBOX and SPLIT are those of aes_encrypt_keys_per_block.
 module aes_decrypt_keys_per_block #(
     parameter int ROUNDS = 10,
     parameter int SBOX = 0,
@@ -12,7 +16,7 @@ module aes_decrypt_keys_per_block #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
-    // Each round key a clock before it is in its register.
+    // Inputs of the round key registers.
     logic [128*ROUNDS-1:0] next_keys;
     assign round_keys[128*ROUNDS+:128] = in_key;
 

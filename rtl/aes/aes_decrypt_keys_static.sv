@@ -1,9 +1,15 @@
-// Round keys of a decryption pipe whose key rarely changes: as aes_encrypt_keys_static, with the schedule run
-// backwards from in_key, which is round key ROUNDS, and the keys transformed for the equivalent inverse
-// cipher (FIPS 197 section 5.3.5).
-//   round_keys[128r+127 : 128r]  r = 0: round key 0. r = 1 .. ROUNDS - 1: InvMixColumns(round key r).
-//                                r = ROUNDS: round key 10 of AES; InvMixColumns(round key 6) of the six-round
-//                                cipher, whose last round has MixColumns as well.
+// Round keys of a decryption pipe whose key changes only while the pipe is empty. One schedule step computes one
+// round key per clock, backward from in_key, and transforms it for the equivalent inverse cipher (FIPS 197 section
+// 5.3.5).
+//
+//   in_new_key, in_key           loads round key ROUNDS. All round keys are valid ROUNDS + 1 clocks later.
+//   round_keys[128r+127 : 128r]  registered; holds until the next load.
+//                                r = 0: round key 0.
+//                                r = 1 to ROUNDS - 1: InvMixColumns(round key r).
+//                                r = ROUNDS: round key 10 of AES, or InvMixColumns(round key 6) of the six-round
+//                                cipher, because its last round also has MixColumns.
+//
+//   SBOX   2: Boyar-Peralta circuits, otherwise tables
 module aes_decrypt_keys_static #(
     parameter int ROUNDS = 10,
     parameter int SBOX = 0
@@ -14,7 +20,7 @@ module aes_decrypt_keys_static #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
-    // made[i]: round key ROUNDS - i lies in `walking`. It stops there with round key 0.
+    // made[i]: `walking` contains round key ROUNDS - i. Round key 0 stays there.
     logic [ROUNDS-1:0] made;
     logic [127:0] walking, transformed;
     logic [7:0] constant;

@@ -1,13 +1,17 @@
-// Round keys of a decryption pipe whose key changes while blocks are in flight: as
-// aes_encrypt_keys_wavefront, with the schedule run backwards from the last round key, and the middle keys
+// Round keys of a decryption pipe whose key changes while blocks are in flight ("wavefront", see
+// aes_encrypt_keys_wavefront). The schedule runs backward from the last round key, and the middle round keys are
 // transformed for the equivalent inverse cipher (FIPS 197 section 5.3.5).
 //
-// in_key is round key ROUNDS.
-//   AHEAD  1: in_new_key and in_key come one clock before that block. All of the below is the same otherwise.
-//          Then all ways into the pipe begin with a register.
-//   round_keys[128r+127 : 128r]  for r = ROUNDS - 1 .. 1 InvMixColumns(round key r), for r = ROUNDS and 0 the
-//                                round key. Right for a block that entered at clock t at clock t + (ROUNDS -
-//                                r) (SPLIT = 0) or t + 2 (ROUNDS - r) (SPLIT = 1).
+//   in_new_key, in_key           round key ROUNDS, with the first block of the new key. Pulses are at least ROUNDS
+//                                clocks apart.
+//   round_keys[128r+127 : 128r]  r = ROUNDS and 0: round key r. r = ROUNDS - 1 to 1: InvMixColumns(round key r). For
+//                                a block that entered in clock t it is valid in clock t + (ROUNDS - r) (SPLIT = 1: t
+//                                + 2 (ROUNDS - r)). Round key ROUNDS is in_key itself in clock t, unless AHEAD = 1.
+//
+//   AHEAD  1: in_new_key and in_key arrive one clock before the block, so in_key is registered first. All other
+//          timing is unchanged.
+//   SBOX   2: Boyar-Peralta circuits, otherwise tables
+//   SPLIT  1: the pipe has two registers per round
 module aes_decrypt_keys_wavefront #(
     parameter int ROUNDS = 10,
     parameter int AHEAD = 0,
@@ -23,7 +27,7 @@ module aes_decrypt_keys_wavefront #(
     localparam int VARIANT = SBOX == 2 ? 2 : 0;
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
-    // The last round key is needed at once.
+    // The last round key is needed when the block enters.
     logic [127:0] last;
     logic [STEPS-1:0] wave;
     aes_wavefront_start #(
@@ -39,8 +43,8 @@ module aes_decrypt_keys_wavefront #(
     );
     assign round_keys[128*ROUNDS+:128] = last;
 
-    // The schedule unit: at clock i it makes round key ROUNDS - 1 - i. With two registers a round it still
-    // holds the last one of the wave before at clock 0, so a key that came ahead waits in `last` until then.
+    // The schedule unit computes round key ROUNDS - 1 - i at clock i. With SPLIT = 1 it may still contain the last
+    // round key of the previous wave at clock 0, so a key that arrived ahead waits in `last` until then.
     localparam int EARLY = AHEAD == 1 && SPLIT == 0 ? 1 : 0;
     logic [127:0] walking, from, previous;
     logic [7:0] walking_constant, constant;
@@ -54,8 +58,8 @@ module aes_decrypt_keys_wavefront #(
         .out(word)
     );
     if (EARLY == 1) begin : g_sum
-        // What goes into the S-boxes, the sum of the third and the fourth word, is made a clock earlier: it
-        // is that of the second and the fourth of the key after it.
+        // The S-box input, the XOR of the third and fourth word, is computed one clock earlier: it equals the XOR of
+        // the second and fourth word of the following round key.
         always_ff @(posedge clk) begin
             word_from <= walking[95:64] ^ walking[31:0];
             if (in_new_key) word_from <= in_key[63:32] ^ in_key[31:0];
@@ -73,8 +77,8 @@ module aes_decrypt_keys_wavefront #(
         end
     end
 
-    // InvMixColumns of it, with two registers a round one clock later. With one, word 0 comes late, from the
-    // S-boxes: there the sum in it is taken after InvMixColumns, not before.
+    // InvMixColumns of the computed round key; with SPLIT = 1 one clock later. Without SPLIT, word 0 comes late from
+    // the S-boxes, so its XOR follows InvMixColumns instead of preceding it.
     logic [127:0] plain, transformed;
     logic [31:0] late, early;
     assign plain = SPLIT == 1 ? walking : previous;

@@ -1,11 +1,13 @@
-// One round of AES decryption: InvSubBytes, InvShiftRows, InvMixColumns, AddRoundKey, with a transformed
-// round key (equivalent inverse cipher, FIPS 197 section 5.3.5), or AddRoundKey before InvMixColumns with a
-// plain round key.
+// One round of AES decryption: InvSubBytes, InvShiftRows, InvMixColumns, AddRoundKey with a transformed round key
+// (equivalent inverse cipher, FIPS 197 section 5.3.5). With an untransformed round key, AddRoundKey precedes
+// InvMixColumns.
+// Latency: INSIDE + AFTER clocks. `key` is used in the last of them.
+//
+//   SBOX    S-boxes, see aes_sbox_layer
 //   MIX     0: without InvMixColumns (the last round)
 //   PLAIN   1: the round key is not transformed
-//   INSIDE  1: a register after InvSubBytes (always with block RAM, SBOX = 1)
-//   AFTER   1: a register at the end
-// Latency: INSIDE + AFTER clocks. `key` is needed in the last of them.
+//   INSIDE  1: register after InvSubBytes. Required with SBOX = 1.
+//   AFTER   1: register at the output
 module aes_decrypt_round #(
     parameter int SBOX = 0,
     parameter int MIX = 1,

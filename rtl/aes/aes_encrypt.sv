@@ -1,21 +1,26 @@
-// AES-128 encryption, one block a clock, unrolled (FIPS 197 section 5.1). No flow control: what enters leaves
-// LATENCY clocks later.
+// AES-128 encryption (FIPS 197 section 5.1), unrolled: one block per clock. There is no backpressure.
 //
-//   in_valid, in_block, in_user  a block and whatever shall travel with it
-//   in_new_key, in_key           see KEYS
+// Latency: ROUNDS + 1 clocks; 2 ROUNDS + 1 with SPLIT = 1. out_block and out_user are registered. in_block passes an
+// XOR before its first register. in_key is registered first with KEYS = 0 or AHEAD = 1; otherwise it passes that XOR
+// and the key schedule's first step.
 //
-//   ROUNDS  10: AES. 6: the cipher of ELmD(6,6): the first seven round keys, and the last round keeps
-//           MixColumns.
-//   KEYS    0: static. in_new_key loads in_key; no block may be in flight, and the first block may enter
-//              ROUNDS + 1 clocks later.
-//           1: wavefront. in_new_key comes with the first block of the new key (or with no block, in_valid =
-//              0), in pulses at least ROUNDS clocks apart. No idle clock.
-//           2: in_key belongs to each block; in_new_key is ignored.
-//   AHEAD   1: in_new_key and in_key come one clock before the block to which they belong, so that the key's
-//           way into the pipe begins with a register.
-//   SBOX    0: tables in LUTs. 1: block RAM, whose output register is the state register. 2: Boyar-Peralta
-//           circuits. Key schedules have tables; circuits with 2; block RAM with 1 and KEYS = 2.
-//   SPLIT   1: two registers a round, after SubBytes and after AddRoundKey.
+//   in_valid, in_block, in_user     a block, and USER bits that stay with it
+//   in_new_key, in_key              a key, see KEYS
+//   out_valid, out_block, out_user  the encrypted block and its in_user. rst clears out_valid of all blocks in
+//                                   flight.
+//
+//   ROUNDS  10: AES. 6: the cipher of ELmD(6,6), which uses the first seven round keys and has MixColumns in its last
+//           round.
+//   KEYS    0: static. in_new_key loads in_key while no block is in flight. The first block may enter ROUNDS + 1
+//           clocks later.
+//           1: wavefront. in_new_key is high with the first block of the new key, or without a block (in_valid = 0).
+//              Pulses are at least ROUNDS clocks apart. No idle clock is needed.
+//           2: key per block. in_key is the key of the block that enters; in_new_key is ignored.
+//   AHEAD   1: in_new_key and in_key precede their block by one clock (KEYS = 1 or 2).
+//   SBOX    0: tables in LUTs. 1: block RAM; without SPLIT its output register is the state register. 2:
+//           Boyar-Peralta circuits. The key schedules use circuits with SBOX = 2, block RAM with SBOX = 1 and
+//           KEYS = 2, and tables otherwise.
+//   SPLIT   1: two registers per round, after SubBytes and after AddRoundKey.
 //   USER    width of in_user
 module aes_encrypt #(
     parameter int ROUNDS = 10,
@@ -37,7 +42,7 @@ module aes_encrypt #(
     output logic [USER-1:0] out_user
 );
     localparam int LATENCY = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
-    // Block RAM holds the state itself unless there are two registers a round.
+    // The output register of block RAM holds the state, unless each round has two registers.
     localparam int STATE_IN_RAM = SBOX == 1 && SPLIT == 0 ? 1 : 0;
 
     aes_check_parameters #(
@@ -92,7 +97,7 @@ module aes_encrypt #(
         );
     end
 
-    // states[128r+127 : 128r]: the state after round r; round 0 is the first AddRoundKey.
+    // states[128r+127 : 128r]: the state after round r. Round 0 is the first AddRoundKey.
     logic [128*(ROUNDS+1)-1:0] states;
     if (STATE_IN_RAM == 1) begin : g_first_wires
         assign states[127:0] = in_block ^ round_keys[127:0];

@@ -1,11 +1,14 @@
-// Round keys of an encryption pipe in which every block brings its own key: a step of the schedule in every
-// round, and the round key travels beside the block.
-//   in_key                       the key of the block that enters in this clock
-//   round_keys[128r+127 : 128r]  the key of round r for the block that entered r clocks ago (SPLIT = 0)
-//                                or 2r clocks ago (SPLIT = 1)
-//   SBOX   0: tables, 2: Boyar-Peralta circuits. 1: block RAM, which takes its address a clock early, from what
-//          is about to be the round key before; with SPLIT = 0 the first step has no such clock, and tables
-//   SPLIT  1: two registers a round; the schedule's step has one after SubWord too
+// Round keys of an encryption pipe in which each block has its own key. Each round has one step of the key schedule,
+// and the round key moves down the pipe with its block. One key per clock.
+//
+//   in_key                       key of the block that enters in this clock
+//   round_keys[128r+127 : 128r]  round key r of the block that entered r clocks ago (SPLIT = 1: 2r clocks ago). Round
+//                                key 0 is in_key itself; the others are registered.
+//
+//   SBOX   0: tables, 2: Boyar-Peralta circuits, 1: block RAM. Block RAM takes its address one clock early, from the
+//          input of the preceding round key's register. With SPLIT = 0 the first step has no such clock and uses
+//          tables.
+//   SPLIT  1: the pipe has two registers per round. The schedule then also has a register after SubWord.
 module aes_encrypt_keys_per_block #(
     parameter int ROUNDS = 10,
     parameter int SBOX = 0,
@@ -15,7 +18,7 @@ module aes_encrypt_keys_per_block #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
-    // Each round key a clock before it is in its register.
+    // Inputs of the round key registers.
     logic [128*ROUNDS-1:0] next_keys;
     assign round_keys[127:0] = in_key;
 

@@ -1,7 +1,10 @@
-// Round keys of an encryption pipe whose key rarely changes: one schedule unit makes one round key a clock.
-// in_new_key loads in_key; all round keys are right ROUNDS + 1 clocks later. Round key 0 is right 2 clocks
-// later.
-//   round_keys[128r+127 : 128r]  the key of round r
+// Round keys of an encryption pipe whose key changes only while the pipe is empty. One schedule step computes one
+// round key per clock.
+//
+//   in_new_key, in_key           loads a key. Round key 0 is valid 2 clocks later, all round keys ROUNDS + 1 clocks
+//                                later.
+//   round_keys[128r+127 : 128r]  round key r, registered; holds until the next load
+//
 //   SBOX   2: Boyar-Peralta circuits, otherwise tables
 module aes_encrypt_keys_static #(
     parameter int ROUNDS = 10,
@@ -13,7 +16,7 @@ module aes_encrypt_keys_static #(
     input  logic [127:0]                in_key,
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
-    // made[r]: round key r lies in `walking`. It stops there with r = ROUNDS.
+    // made[r]: `walking` contains round key r. Round key ROUNDS stays there.
     logic [ROUNDS-1:0] made;
     logic [127:0] walking;
     logic [7:0] constant;

@@ -1,18 +1,16 @@
 // Round keys of an encryption pipe whose key changes while blocks are in flight ("wavefront").
 //
-// in_new_key comes together with in_key, in the clock in which the first block of the new key may enter. One
-// schedule unit then walks down the pipe just ahead of that block and rewrites each round key in the clock
-// before the block needs it; the blocks of the old key are already past that place. Two pulses are at least
-// ROUNDS clocks apart.
+// in_new_key and in_key arrive with the first block of the new key. One schedule unit then moves down the pipe just
+// ahead of that block and rewrites each round key one clock before the block uses it. Blocks of the old key have
+// already passed that stage. Pulses of in_new_key are at least ROUNDS clocks apart.
 //
-//   round_keys[128r+127 : 128r]  the key of round r; right for a block that entered at clock t
-//                                at clock t + r (SPLIT = 0) or t + 2r (SPLIT = 1). Key 0 is in_key itself at
-//                                clock t.
-//   AHEAD  1: in_new_key and in_key come one clock before that block. All of the above is the same otherwise.
+//   round_keys[128r+127 : 128r]  round key r. For a block that entered in clock t it is valid in clock t + r (SPLIT =
+//                                1: t + 2r). Round key 0 is in_key itself in clock t, unless AHEAD = 1.
+//
+//   AHEAD  1: in_new_key and in_key arrive one clock before the block. All other timing is unchanged.
 //   SBOX   2: Boyar-Peralta circuits, otherwise tables
-//   SPLIT  1: the pipe has two registers a round. The schedule unit still makes one round key a clock, and
-//          each waits in a second register until the block arrives; so the pulses may still be ROUNDS clocks
-//          apart.
+//   SPLIT  1: the pipe has two registers per round. The schedule unit still computes one round key per clock, and
+//          each waits in a second register for the block. Pulses may therefore still be ROUNDS clocks apart.
 module aes_encrypt_keys_wavefront #(
     parameter int ROUNDS = 10,
     parameter int AHEAD = 0,
@@ -26,11 +24,11 @@ module aes_encrypt_keys_wavefront #(
     output logic [128*(ROUNDS+1)-1:0]   round_keys
 );
     localparam int VARIANT = SBOX == 2 ? 2 : 0;
-    // Clocks from the first block's entry until the round key 1 is written, and until the last is.
+    // FIRST: clocks from the first block's entry until round key 1 is computed. STEPS: length of the wave in clocks.
     localparam int FIRST = SPLIT == 1 ? 1 : 0;
     localparam int STEPS = SPLIT == 1 ? 2 * ROUNDS : ROUNDS;
 
-    // Round key 0 is needed at once.
+    // Round key 0 is needed when the block enters.
     logic [127:0] first;
     logic [STEPS-1:0] wave;
     aes_wavefront_start #(
@@ -46,8 +44,8 @@ module aes_encrypt_keys_wavefront #(
     );
     assign round_keys[127:0] = first;
 
-    // The schedule unit. The step to round key 1 is made at clock FIRST: at clock 0 from in_key itself, unless that
-    // came ahead.
+    // The schedule unit. It computes round key 1 at clock FIRST. Without AHEAD and SPLIT that is clock 0, from in_key
+    // itself.
     logic [127:0] walking, from, next;
     logic [7:0] walking_constant, constant;
     logic [31:0] word;
@@ -60,8 +58,9 @@ module aes_encrypt_keys_wavefront #(
         .out(word)
     );
     if (SPLIT == 0 && AHEAD == 1) begin : g_sum
-        // The next key's last word is the sum of all of these and of `word`. That sum is made a clock earlier, since this
-        // word goes into the S-boxes again; of the key after it is that of the second and fourth word.
+        // The last word of the next round key is the XOR of all four words, `word` and the constant. It is the next
+        // S-box input, so the XOR of the four words is computed one clock earlier: it equals the XOR of the second
+        // and fourth word of the preceding round key.
         logic [31:0] sum;
         logic [127:0] stepped;
         logic unused_last;

@@ -1,8 +1,10 @@
 // One round of AES encryption (FIPS 197 section 5.1): SubBytes, ShiftRows, MixColumns, AddRoundKey.
-//   MIX     0: without MixColumns (the last round of AES)
-//   INSIDE  1: a register after SubBytes (always with block RAM, SBOX = 1)
-//   AFTER   1: a register after AddRoundKey
-// Latency: INSIDE + AFTER clocks. `key` is needed in the last of them.
+// Latency: INSIDE + AFTER clocks. `key` is used in the last of them.
+//
+//   SBOX    S-boxes, see aes_sbox_layer
+//   MIX     0: without MixColumns, as in the last round of AES
+//   INSIDE  1: register after SubBytes. Required with SBOX = 1.
+//   AFTER   1: register after AddRoundKey
 module aes_encrypt_round #(
     parameter int SBOX = 0,
     parameter int MIX = 1,

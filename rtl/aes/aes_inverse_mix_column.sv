@@ -1,10 +1,9 @@
-// InvMixColumns (FIPS 197 section 5.3.3) of one column, and AddRoundKey: mixed = InvMixColumns(column) + key.
+// InvMixColumns (FIPS 197 section 5.3.3) of one column, followed by AddRoundKey: mixed = InvMixColumns(column) + key.
 // Combinational, three levels of LUT6.
 //
-// 14 = 2 + 4 + 8, 11 = 3 + 8, 13 = 1 + 4 + 8, 9 = 1 + 8. With s the sum of the four bytes, row i of the
-// result is
-//     2 (a[i] + a[i+1]) + a[i] + shared[i mod 2] + key[i],   shared[j] = 9 s + 4 (a[j] + a[j+2]),
-// so that the costly part is made once for two rows.
+// 14 = 2 + 4 + 8, 11 = 3 + 8, 13 = 1 + 4 + 8, 9 = 1 + 8. With s the sum of the four bytes, row i of the result is
+//     2 (a[i] + a[i+1]) + a[i] + shared[i mod 2] + key[i],   shared[j] = 9 s + 4 (a[j] + a[j+2]).
+// Two rows share each shared[j], the expensive part.
 module aes_inverse_mix_column (
     input  logic [31:0] column,
     input  logic [31:0] key,

@@ -1,11 +1,11 @@
-// The part of InvMixColumns that two rows share, and the top bits of the multiplications by 2 (see
-// aes_inverse_mix_column). Combinational, two levels of LUT6, 36 LUTs. A module of its own, so that a mapper
-// to LUTs leaves this structure alone.
+// The terms of InvMixColumns that two rows share, and the top bits for its multiplications by 2 (see
+// aes_inverse_mix_column). Combinational, two levels of LUT6, 36 LUTs. This is a separate module so that technology
+// mapping preserves its structure.
 //   shared[8j+7 : 8j] = 9 s + 4 p,  s the sum of the column's four bytes, p = a[j] + a[j+2]
 //   top[i]            = bit 7 of a[i] + a[i+1]
 //
-// With q the other pair's sum, s = p + q: where a bit of 9 s + 4 p has s + p in it, q stands there instead,
-// so that no bit of the result has more than six inputs.
+// With q the sum of the other two bytes, s = p + q. Where a bit of 9 s + 4 p contains s + p, q replaces it. Each bit
+// then has at most six inputs.
 module aes_inverse_mix_shared (
     input  logic [31:0] column,
     output logic [15:0] shared,
@@ -42,8 +42,8 @@ module aes_inverse_mix_shared (
     end
 endmodule
 
-// The first sums of InvMixColumns (see aes_inverse_mix_shared). Combinational, one level of LUT6: 8 + 8 + 4
-// LUTs. A module of its own, so that a mapper to LUTs leaves this structure alone.
+// First sums of InvMixColumns (see aes_inverse_mix_shared). Combinational, one level of LUT6: 8 + 8 + 4 LUTs. This is
+// a separate module so that technology mapping preserves its structure.
 //   sum     = the sum s of the column's four bytes
 //   pair_j  = bits 7, 6, 2 and 1 of a[j] + a[j+2], j = 0 and 1
 //   top[i]  = bit 7 of a[i] + a[i+1]

@@ -1,9 +1,9 @@
-// InvSubBytes of one byte around the inversion of Boyar and Peralta (see aes_inversion_core): 29 + 63 + 35
-// gates. Combinational.
+// InvSubBytes of one byte, with the inversion of Boyar and Peralta (see aes_inversion_core): 29 + 63 + 35 gates.
+// Combinational.
 //
-// InvSubBytes(v) is the inverse of A^-1 (v + 63), A being the matrix of SubBytes. So, with u = v + 63, the
-// linear forms of the core are those of SubBytes after A^-1, and its outputs are those of SubBytes taken back
-// through A. Both linear maps are shared pairwise as a greedy search found them.
+// InvSubBytes(v) is the inverse of A^-1 (v + 63), where A is the matrix of SubBytes. Therefore, with u = v + 63, the
+// linear forms of the core are those of SubBytes after A^-1, and its outputs are those of SubBytes mapped back
+// through A. A greedy search found the pairs that each linear map shares.
 module aes_inverse_sbox_circuit (
     input  logic [7:0] in,
     output logic [7:0] out

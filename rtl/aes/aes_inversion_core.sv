@@ -1,10 +1,9 @@
-// The non-linear middle of the S-box circuits of Boyar and Peralta ("A new combinational logic minimization
-// technique with applications to cryptology", SEA 2010): inversion in GF(2^8) by way of GF(2^4) and GF(2^2).
-// 32 AND gates. Combinational.
+// Nonlinear part of the S-box circuits of Boyar and Peralta ("A new combinational logic minimization technique with
+// applications to cryptology", SEA 2010): inversion in GF(2^8) through GF(2^4) and GF(2^2). 32 AND gates.
+// Combinational.
 //
-// `y` are 22 linear forms of the element to invert (y[0] is the paper's x7); the inverse is a linear form of
-// the 18 products `z`. What comes before and after is linear: see aes_sbox_circuit and
-// aes_inverse_sbox_circuit.
+// `y` contains 22 linear forms of the element to invert (y[0] is the paper's x7). The inverse is a linear form of the
+// 18 products `z`. The linear maps before and after are in aes_sbox_circuit and aes_inverse_sbox_circuit.
 module aes_inversion_core (
     input  logic [21:0] y,
     output logic [17:0] z

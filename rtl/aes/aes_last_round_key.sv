@@ -1,6 +1,9 @@
-// The last round key of AES-128 (ROUNDS = 10) or of the six-round cipher (ROUNDS = 6), as aes_decrypt wants
-// it. One round a clock: `start` takes `key`; ROUNDS + 1 clocks later `done` is high for one clock. `last`
-// holds until the next start. A start while a key is being made begins anew.
+// Computes the last round key of AES-128 (ROUNDS = 10) or of the six-round cipher (ROUNDS = 6), which aes_decrypt
+// takes as its key. One round key per clock.
+//
+//   start, key  starts with a key; restarts if it is still computing
+//   done        high for one clock, ROUNDS + 1 clocks after `start` (not after a restarted key)
+//   last        the last round key from `done` until the next start; before that, intermediate round keys
 module aes_last_round_key #(
     parameter int ROUNDS = 10
 ) (
@@ -22,7 +25,7 @@ module aes_last_round_key #(
         .out(word)
     );
 
-    // made[i]: round key i lies in `walking`.
+    // made[i]: `walking` contains round key i.
     assign busy = |made;
     always_ff @(posedge clk) begin
         if (rst) begin

@@ -1,10 +1,10 @@
-// MixColumns (FIPS 197 section 5.1.3) of one column, and AddRoundKey. Combinational, two levels of LUT6.
+// MixColumns (FIPS 197 section 5.1.3) of one column, followed by AddRoundKey. Combinational, two levels of LUT6.
 //
 // With s the sum of the four bytes, row i of the result is
 //     2 (a[i] + a[i+1]) + a[i] + s + key[i].
-// Multiplication by 2 is a shift, and bits 4, 3 and 1 get the top bit too. Where these bits of s and the top
-// bits are made first, every bit of the result is one function of six inputs: 32 + 3 + 4 LUTs. They are made
-// in a module of their own, aes_mix_sums, so that a mapper to LUTs leaves this structure alone.
+// Multiplication by 2 is a shift; the top bit is also added to bits 4, 3 and 1. If these three bits of s and the top
+// bits are computed first, each bit of the result is a function of six inputs: 32 + 3 + 4 LUTs. aes_mix_sums is a
+// separate module so that technology mapping preserves this structure.
 module aes_mix_column (
     input  logic [31:0] column,
     input  logic [31:0] key,
@@ -21,7 +21,7 @@ module aes_mix_column (
 
     for (genvar i = 0; i < 4; i = i + 1) begin : g_row
         for (genvar k = 0; k < 8; k = k + 1) begin : g_bit
-            // Bit k of a[i] and of the three bytes below it.
+            // Bit k of a[i] and of the next three bytes.
             localparam int A = 8 * (3 - i) + k;
             localparam int B = 8 * ((6 - i) % 4) + k;
             localparam int C = 8 * ((5 - i) % 4) + k;
@@ -37,7 +37,7 @@ module aes_mix_column (
     end
 endmodule
 
-// What the rows of MixColumns share (see aes_mix_column). Combinational, one level of LUT6: 3 + 4 LUTs.
+// Sums shared by the rows of MixColumns (see aes_mix_column). Combinational, one level of LUT6: 3 + 4 LUTs.
 //   sum = bits 4, 3 and 1 of the sum of the column's four bytes
 //   top[i] = bit 7 of a[i] + a[i+1]
 module aes_mix_sums (

@@ -1,5 +1,5 @@
-// What travels beside the blocks of a cipher pipe: the valid bit, and USER bits of the mode's own.
-// Latency: LATENCY clocks. rst clears the valid bits.
+// Side band of a cipher pipe: delays a valid bit and USER bits by LATENCY clocks, at least 2. rst clears all valid
+// bits.
 module aes_pipe_user #(
     parameter int LATENCY = 11,
     parameter int USER = 1

@@ -1,10 +1,10 @@
-// The parts of FIPS 197 (AES) that are constants or wires and single XORs: S-box tables, ShiftRows, round
-// constants, one step of the key schedule in either direction.
+// Constants and functions of AES (FIPS 197) that need no logic beyond wires and XORs: S-box tables, ShiftRows, round
+// constants, and one step of the AES-128 key schedule in either direction.
 //
-// A block is 128 bits with byte 0 in bits 127:120. FIPS 197 fills the state column by column, so column c is
-// the word of bytes 4c .. 4c+3, and a round key's word w[c] lies in the same place.
+// Byte 0 of a block is in bits 127:120. FIPS 197 fills the state column by column, so column c is the word of bytes
+// 4c to 4c+3. Word w[c] of a round key is in the same bits.
 package aes_pkg;
-    // FIPS 197 section 5.1.1, figure 7: entry x is in bits 8x+7 : 8x.
+    // SubBytes, FIPS 197 section 5.1.1, figure 7. Entry x is in bits 8x+7 : 8x.
     localparam logic [2047:0] SBOX = {
         128'h16bb54b00f2d99416842e6bf0d89a18c,
         128'hdf2855cee9871e9b948ed9691198f8e1,
@@ -24,7 +24,7 @@ package aes_pkg;
         128'h76abd7fe2b670130c56f6bf27b777c63
     };
 
-    // FIPS 197 section 5.3.2, figure 14.
+    // InvSubBytes, FIPS 197 section 5.3.2, figure 14. Entry x is in bits 8x+7 : 8x.
     localparam logic [2047:0] INVERSE_SBOX = {
         128'h7d0c2155631469e126d677ba7e042b17,
         128'h619953833cbbebc8b0f52aae4d3be0a0,
@@ -44,21 +44,21 @@ package aes_pkg;
         128'hfbd7f3819ea340bf38a53630d56a0952
     };
 
-    // Row r of the state is turned left by r columns. Byte i of the result comes from byte 5i mod 16.
+    // ShiftRows: rotates row r of the state left by r columns. Byte i of the result is byte 5i mod 16.
     function automatic logic [127:0] shift_rows(input logic [127:0] state);
         for (int i = 0; i < 16; i = i + 1) begin
             shift_rows[127-8*i-:8] = state[127-8*((5*i)%16)-:8];
         end
     endfunction
 
-    // Row r is turned right by r columns. Byte i of the result comes from byte 13i mod 16.
+    // InvShiftRows: rotates row r of the state right by r columns. Byte i of the result is byte 13i mod 16.
     function automatic logic [127:0] inverse_shift_rows(input logic [127:0] state);
         for (int i = 0; i < 16; i = i + 1) begin
             inverse_shift_rows[127-8*i-:8] = state[127-8*((13*i)%16)-:8];
         end
     endfunction
 
-    // Multiplication by x in GF(2^8), and its inverse.
+    // Multiplication by x in GF(2^8). xtime_inverse divides by x.
     function automatic logic [7:0] xtime(input logic [7:0] a);
         xtime = {a[6:0], 1'b0} ^ (a[7] ? 8'h1b : 8'h00);
     endfunction
@@ -67,20 +67,20 @@ package aes_pkg;
         xtime_inverse = {1'b0, a[7:1]} ^ (a[0] ? 8'h8d : 8'h00);
     endfunction
 
-    // The constant of the step from round key r-1 to round key r: x^(r-1).
+    // Round constant of the step from round key r-1 to round key r: x^(r-1).
     function automatic logic [7:0] round_constant(input int r);
         round_constant = 8'h01;
         for (int i = 1; i < r; i = i + 1) round_constant = xtime(round_constant);
     endfunction
 
-    // RotWord of FIPS 197 section 5.2: what the key schedule sends through the S-boxes is rot_word of the
-    // round key's last word on the way to the next round key, and of the sum of its last two words on the way
-    // back.
+    // RotWord, FIPS 197 section 5.2. The key schedule applies SubWord(RotWord(w)) forward to the last word w of a
+    // round key, and backward to w = the XOR of its last two words.
     function automatic logic [31:0] rot_word(input logic [31:0] word);
         rot_word = {word[23:0], word[31:24]};
     endfunction
 
-    // FIPS 197 section 5.2 for AES-128, one round key a step; `word` is SubWord(RotWord(..)).
+    // One step of the AES-128 key schedule, FIPS 197 section 5.2. `word` is SubWord(RotWord(..)), `constant` the
+    // round constant. previous_round_key inverts next_round_key.
     function automatic logic [127:0] next_round_key(input logic [127:0] key, input logic [31:0] word,
                                                     input logic [7:0] constant);
         next_round_key[127:96] = key[127:96] ^ word ^ {constant, 24'b0};

@@ -1,9 +1,8 @@
-// One S-box of AES (FIPS 197 sections 5.1.1 and 5.3.2), combinational.
-//   INVERSE  0 SubBytes, 1 InvSubBytes
-//   VARIANT  0 a table: 32 LUT6 with their wide multiplexers, one level of logic
-//            2 the circuit of Boyar and Peralta: about half as many four-input LUTs, but several levels
-// Keep this module's boundary while mapping to LUTs: a mapper that sees through it gives up the wide
-// multiplexers.
+// One AES S-box (FIPS 197 sections 5.1.1 and 5.3.2). Combinational.
+//   INVERSE  0: SubBytes, 1: InvSubBytes
+//   VARIANT  0: table, 32 LUT6 with their wide multiplexers, one level of logic
+//            2: Boyar-Peralta circuit, about half as many four-input LUTs, but several levels
+// Preserve the hierarchy of this module during technology mapping. A flattened table loses its wide multiplexers.
 module aes_sbox #(
     parameter int INVERSE = 0,
     parameter int VARIANT = 0

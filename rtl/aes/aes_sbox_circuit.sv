@@ -1,5 +1,5 @@
-// SubBytes of one byte as the circuit of Boyar and Peralta (see aes_inversion_core): 115 gates.
-// Combinational. `x` and `s` are numbered as in the paper: x[0] is the byte's highest bit.
+// SubBytes of one byte as the Boyar-Peralta circuit (see aes_inversion_core): 115 gates. Combinational. `x` and `s`
+// are numbered as in the paper: x[0] is the highest bit of the byte.
 module aes_sbox_circuit (
     input  logic [7:0] in,
     output logic [7:0] out
@@ -12,7 +12,7 @@ module aes_sbox_circuit (
         assign out[7 - i] = result[i];
     end
 
-    // From the byte to the linear forms.
+    // The linear forms of the byte.
     function automatic logic [21:0] forms(input logic [7:0] x);
         logic x12, x4y12;
         logic [21:0] y;
@@ -49,7 +49,7 @@ module aes_sbox_circuit (
         .z(products)
     );
 
-    // From the products to the byte, the affine map of SubBytes included.
+    // The byte from the products, including the affine map of SubBytes.
     function automatic logic [7:0] from_products(input logic [17:0] z);
         logic [67:46] t;
         logic [7:0] s;

@@ -1,7 +1,8 @@
-// SubBytes or InvSubBytes of a whole block: sixteen S-boxes.
-//   SBOX        0 tables in LUTs, 1 block RAM (two S-boxes each), 2 Boyar-Peralta circuits
-//   REGISTERED  1: the result comes one clock later. Block RAM always registers: REGISTERED must be 1 with
-//               SBOX = 1.
+// SubBytes or InvSubBytes of a block: sixteen S-boxes.
+//   INVERSE     0: SubBytes, 1: InvSubBytes
+//   SBOX        0: tables in LUTs, 1: block RAM (one for each two S-boxes), 2: Boyar-Peralta circuits
+//   REGISTERED  1: registered output, latency one clock; 0: combinational. Must be 1 with SBOX = 1, because block RAM
+//               is always registered.
 module aes_sbox_layer #(
     parameter int INVERSE = 0,
     parameter int SBOX = 0,
@@ -37,7 +38,6 @@ module aes_sbox_layer #(
         if (REGISTERED == 1) begin : g_register
             always_ff @(posedge clk) out <= substituted;
         end else begin : g_wires
-            // The clock is not needed here.
             logic unused;
             assign unused = clk;
             assign out = substituted;

@@ -1,4 +1,4 @@
-// Two S-boxes of AES in one block RAM: a table of 256 bytes with two read ports and registered outputs.
+// Two AES S-boxes in one block RAM: a table of 256 bytes with two read ports and registered outputs.
 // Latency: one clock. INVERSE: 0 SubBytes, 1 InvSubBytes.
 module aes_sbox_ram #(
     parameter int INVERSE = 0

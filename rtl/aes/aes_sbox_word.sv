@@ -1,5 +1,4 @@
-// SubWord of the key schedule: four S-boxes, combinational. VARIANT: 0 tables, 2 Boyar-Peralta
-// circuits.
+// SubWord of the key schedule: four S-boxes. Combinational. VARIANT: 0 tables, 2 Boyar-Peralta circuits.
 module aes_sbox_word #(
     parameter int VARIANT = 0
 ) (

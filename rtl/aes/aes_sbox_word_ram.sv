@@ -1,4 +1,4 @@
-// SubWord of a key schedule in two block RAMs. Latency: one clock.
+// SubWord of the key schedule in two block RAMs. Latency: one clock.
 module aes_sbox_word_ram (
     input  logic        clk,
     input  logic [31:0] in,
