@@ -1,28 +1,32 @@
-// AES-COPA v2, sealing and opening (Andreeva, Bogdanov, Luykx, Mennink, Tischhauser, Yasuda; CAESAR round 2).
+// AES-COPA v2 (Andreeva, Bogdanov, Luykx, Mennink, Tischhauser, Yasuda; CAESAR round 2), sealing and opening, one
+// block per clock.
 //
-// One block a clock, through an upper and a lower AES pipe. Both layers encrypt when sealing and decrypt when
-// opening, so there are two encryption and two decryption pipes, as in the ELmD hardware paper's COPA core.
+// Blocks pass an upper and a lower AES layer. Both layers encrypt when sealing and decrypt when opening, so the core
+// has two encryption and two decryption pipes, like the COPA core in the ELmD hardware paper.
 //
 //     s_cmd, s_axis -> packet_front -> copa_issue -> upper E | D -> copa_mix -> lower E | D -> copa_unmask
 //                                                     -> stream_fifo -> packet_finish -> m_axis, m_tag
 //
-// Latency: the first ciphertext beat comes 41 + d clocks after the first of d AD beats (or, d = 0, the first
-// message beat) was taken, and so does the first plaintext beat if it is not the last; the tag 41 clocks
-// after the last message beat; the last plaintext beat, which waits for the verdict, and the verdict 79
-// clocks after the tag beat. Sustained: one block a clock; see copa_issue for the clocks between packets, and
-// docs/copa.md.
+// Throughput: one block per clock within a packet. copa_issue lists the clocks between packets.
+// Latency, in clocks between transfers in an idle core with d AD beats:
+//   first beat of AD (d = 0: of the message) to first ciphertext or plaintext beat: 41 + d. A first plaintext beat
+//   that is also the last one waits for its verdict.
+//   last message beat to tag: 41
+//   tag beat to verdict and last plaintext beat: 79
+// See docs/copa.md.
 //
 //   SLOTS  key slots, 1 to 16
-//   KEYS   0: static pipes, which must run empty for another key. 1: another key follows as soon as the
-//          packet before has issued its last encryption (13 clocks after its AD; opened, 39 after its tag).
-//          2: a key per block, no waiting.
-//   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta
-//   FIFO   output beats: 128 for one block a clock across opened packets, whose last beat waits for the
-//          verdict
+//   KEYS   0: static; the pipes drain before a key change. 1: wavefront; a key change waits until the preceding
+//          packet has issued its last encryption (13 clocks after its AD; when opening, 39 clocks after its tag). 2:
+//          key per block, no waiting.
+//   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
+//   FIFO   output beats. 128 sustain one block per clock across opened packets, because their last beat waits for the
+//          verdict.
 //
-// Ports: see packet_front (s_cmd, s_axis), packet_finish (m_axis, m_tag), copa_slots (s_key). Sealed packets
-// put out whole blocks, at least one; s_cmd_padded is the flag byte P of a packet to open, m_tag_tuser[2]
-// that of a sealed one.
+// Ports: s_key of copa_slots, s_cmd and s_axis of packet_front, m_axis and m_tag of packet_finish. Sealed packets
+// consist of whole blocks, at least one. The flag P of COPA is s_cmd_padded of a packet to open and m_tag_tuser[2] of
+// a sealed packet.
+// **Beats of an opened packet before its verdict are unverified plaintext.**
 module copa #(
     parameter int SLOTS = 16,
     parameter int KEYS  = 1,
@@ -66,7 +70,7 @@ module copa #(
     output logic [  2:0] m_tag_tuser
 );
 
-    // Packets between their command and their end.
+    // Maximum number of packets in flight.
     localparam int PACKETS = 32;
     localparam int SIDE = copa_pkg::SIDE;
 
@@ -138,7 +142,7 @@ module copa #(
         .verdict_error
     );
 
-    // ---- The schedule
+    // ---- Schedule
 
     logic packet_room;
     logic new_packet;
@@ -208,7 +212,7 @@ module copa #(
         .expected
     );
 
-    // ---- The pipes
+    // ---- Pipes
 
     logic [127:0] upper_key;
     logic [127:0] upper_last;
@@ -218,7 +222,7 @@ module copa #(
     logic [127:0] upper_encrypted;
     logic [127:0] upper_decrypted;
 
-    // One slot with a static key: all pipes have their round keys from one schedule, which runs when the key comes.
+    // With one slot and a static key, one key schedule serves all pipes. It runs when the key is loaded.
     localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 ? 1 : 0;
     logic key_take;
     logic [127:0] new_key;
@@ -236,8 +240,8 @@ module copa #(
         .decrypt_keys
     );
 
-    // Only an opened packet's ciphertext is decrypted. What travels beside goes with the encryption pipe,
-    // which takes the ciphertext too; its output does not count then.
+    // Only ciphertext of opened packets is decrypted. The side band always passes through the encryption pipe, which
+    // encrypts that ciphertext too; the result is not used.
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
@@ -425,7 +429,7 @@ module copa #(
         .lower_l
     );
 
-    // ---- Beats, packets, verdicts and tags meet again
+    // ---- Join of beats, packets, verdicts and tags
 
     logic head_valid;
     logic head_open;
@@ -460,7 +464,7 @@ module copa #(
         .home(unused[0])
     );
 
-    // With a register at its output, as it says which of the other queues count.
+    // A FIFO with an output register, because its output selects among the other queues.
     stream_fifo #(
         .WIDTH(3),
         .DEPTH(PACKETS)
@@ -490,7 +494,7 @@ module copa #(
         .pop(packet_pop)
     );
 
-    // Sealed packets' tags overtake opened packets' verdicts, so each kind has its own queue.
+    // Tags of sealed packets overtake verdicts of opened packets, so each has its own queue.
     lut_queue #(
         .WIDTH(128),
         .DEPTH(PACKETS)
@@ -575,7 +579,7 @@ module copa #(
         .m_tag_tuser
     );
 
-    // What a packet is made of was said by its command; block_* only repeats it.
+    // The command already determines kind and length of each block.
     logic unused_signals;
     assign unused_signals = &{
         block_bytes, block_kind, block_last, unused_upper, unused_lower, unused_space,

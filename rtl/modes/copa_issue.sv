@@ -1,27 +1,29 @@
-// The schedule of COPA: which block enters the upper layer in each clock, and with which mask (specification,
-// sections 3 to 5). Everything behind it has a fixed latency (copa_pkg), so that nothing can collide later.
+// Schedule of COPA: the block that enters the upper layer in each clock, and its mask (COPA v2, sections 3 to 5). All
+// later stages have a fixed latency (copa_pkg), so blocks cannot collide there.
 //
-// A packet takes the upper layer's places in this order: its AD blocks (the last filled up with the nonce),
-// its message blocks, and, sealing, Sigma. Two places are reserved beforehand: V's, V_AFTER clocks after the
-// last AD block (or the first message block, without AD), and, opening, Sigma's, SIGMA_AFTER clocks after the
-// tag was read, which is when all of the message has been decrypted. In them whoever comes next waits for one
-// clock. Nothing waits for V: the message runs behind the AD at once, and meets V between the layers.
+// A packet occupies entries of the upper layer in this order: its AD blocks (the last one filled up with the nonce),
+// its message blocks and, when sealing, Sigma. Two entries are reserved in advance:
+//   V:                    V_AFTER clocks after the last AD block or, without AD, the first message block
+//   Sigma, when opening:  SIGMA_AFTER clocks after the tag was read, when the whole message has been decrypted
+// Any other block waits one clock at a reserved entry. The message follows the AD without waiting for V, which it
+// meets between the layers.
 //
-// Clocks per packet if nothing waits: ceil(ad / 16) + l + 2 (sealing), and one more for taking the command
-// after an opened packet. A key change waits, unless there is a key per block, until the reserved places of
-// the packet before are over, and until the last change lies ten clocks back.
+// Throughput: ceil(ad / 16) + l + 2 clocks per sealed packet of l blocks if nothing waits. An opened packet takes one
+// more clock to accept the next command. Except with KEYS = 2, a key change waits until the reserved entries of the
+// preceding packet have passed, and until ten clocks after the preceding key change.
 //
-//   command_*, block_*     from packet_front; taken when there is packet_room; packet_* goes along for the
-//                          end
-//   command_l              L of the command's slot
-//   loading, loading_slot, wanted, granted    from and to copa_slots
-//   credit, take           one for each message block
-//   ad_sum                 sum of the packet's encrypted AD blocks, V_AFTER clocks after the last
-//   sigma, sigma_malformed an opened packet's Sigma with its mask, SIGMA_AFTER clocks after its tag
-//   load_key, key_slot     at the issue: another key is loaded into the upper pipes, which take it a clock
-//                          ahead of its block; whose key the block needs
-//   upper_*                to the upper layer: one clock after the issue
-//   expected_*             an opened packet's tag without its mask
+//   command_*, block_*         from packet_front. A command is accepted only with packet_room.
+//   packet_*                   an accepted packet, for the output side. packet_barren: illegal, without blocks.
+//   command_l                  L of the command's slot
+//   loading*, wanted, granted  see copa_slots
+//   credit, take               one credit is available; one is taken, for each message block
+//   ad_sum                     sum of the packet's encrypted AD blocks, valid V_AFTER clocks after the last one
+//   sigma*                     Sigma of an opened packet with its mask, its slot (sigma_slot), and whether its
+//                              padding was malformed (sigma_malformed); valid SIGMA_AFTER clocks after its tag
+//   load_key, key_slot         at the issue of a block, one clock before it enters the upper pipes: the pipes load
+//                              another key; the slot of the block's key
+//   upper_*                    block and side band to the upper layer, one clock after the issue; registered
+//   expected_*                 the tag of an opened packet without its mask
 module copa_issue #(
     parameter int KEYS = 1
 ) (
@@ -79,32 +81,32 @@ module copa_issue #(
     localparam int SIGMA_AFTER = copa_pkg::SIGMA_AFTER;
 
     localparam logic [2:0] IDLE = 3'd0;
-    localparam logic [2:0] NEW_KEY = 3'd1;  // static pipes: the key enters alone
+    localparam logic [2:0] NEW_KEY = 3'd1;  // static pipes: the key enters without a block
     localparam logic [2:0] LOAD = 3'd2;
     localparam logic [2:0] IN_AD = 3'd3;
     localparam logic [2:0] IN_MESSAGE = 3'd4;
     localparam logic [2:0] IN_SIGMA = 3'd5;
     localparam logic [2:0] IN_TAG = 3'd6;
 
-    // ---- The packet being issued
+    // ---- Packet being issued
 
     logic [2:0] state;
-    logic fresh;  // its key is not yet in the pipes
-    logic is_load;  // it is the loading of a slot
+    logic fresh;  // its key must be loaded into the pipes
+    logic is_load;  // this is the load of a slot
     logic open;
     logic [3:0] slot;
     logic has_ad;
-    logic [4:0] ad_bytes;  // of the last AD block; 16 without AD
+    logic [4:0] ad_bytes;  // in the last AD block; 16 without AD
     logic [12:0] ad_left;
     logic [12:0] message_left;
-    logic [4:0] message_bytes;  // of the last message block
+    logic [4:0] message_bytes;  // in the last message block
     logic padded;
-    logic hollow;  // the one message block is all padding: there is none to read
-    logic first;  // the part's first block comes next
-    logic [127:0] nonce;  // turned by ad_bytes
+    logic hollow;  // the only message block is all padding; no beat to read
+    logic first;  // the next block is the first of its part
+    logic [127:0] nonce;  // rotated by ad_bytes
     logic [127:0] ad_mask;  // 2^(i-1) 3^3 L
     logic [127:0] mask;  // top[i] = 2^(i-1) 3 L, or opening bot[i] = 2^i L
-    logic [127:0] sum;  // of the message blocks, sealing
+    logic [127:0] sum;  // of the message blocks, when sealing
 
     logic [127:0] turned;
     logic [127:0] fill;
@@ -119,28 +121,28 @@ module copa_issue #(
         .rest(rest)
     );
 
-    // ---- Reserved places: bit i is the place i clocks from now.
+    // ---- Reserved entries: bit i is the entry i clocks from now.
 
     logic [V_AFTER-1:0] v_places;
     logic [SIGMA_AFTER-1:0] sigma_places;
-    logic place_free;  // from registers, as what is issued waits for it; so is
+    logic place_free;  // registered, because the issue depends on it; so is
     logic none_reserved;
-    logic v_place_free;  // V_AFTER clocks from now
+    logic v_place_free;  // the entry V_AFTER clocks from now
     logic reserves_v;
 
     assign v_place_free = !sigma_places[V_AFTER];
 
     // ---- Issue
 
-    logic ends_ad;  // this block is the one that V_AFTER counts from
+    logic ends_ad;  // V_AFTER counts from this block
     logic issue;
     logic issue_ad;
     logic issue_message;
     logic issue_sigma;
     logic issue_alone;  // KEY or ZERO
     logic take_tag;
-    logic last_ad;  // of ad_left there is one
-    logic last_message;  // likewise
+    logic last_ad;  // ad_left is 1
+    logic last_message;  // message_left is 1
     logic key_ready;
 
     always_comb begin
@@ -165,7 +167,7 @@ module copa_issue #(
     assign take_tag = state == IN_TAG && block_valid;
     assign take = issue_message;
 
-    // ---- The next packet: a slot to load goes first.
+    // ---- Next packet. A slot to load has priority.
 
     logic between;
     logic key_may_change;
@@ -190,7 +192,7 @@ module copa_issue #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(copa_pkg::LOWER_OUT + 2),
-        .WAVE(9)  // the key comes at the earliest one clock after the packet was taken
+        .WAVE(9)  // the key is loaded at least one clock after its packet was accepted
     ) in_pipes (
         .clk,
         .rst,
@@ -212,7 +214,7 @@ module copa_issue #(
     assign packet_barren = command_error;
     assign packet_padded = !command_open && command_last_message_bytes != 5'd16;
 
-    logic begins;  // a packet with blocks, or a load
+    logic begins;  // a packet with blocks, or a load of a slot
     logic begins_fresh;
     assign begins = granted || (command_take && !command_error);
     assign begins_fresh = KEYS != 2 && (granted || !key_held);
@@ -248,7 +250,8 @@ module copa_issue #(
             last_message <= message_left == 13'd2;
             first <= 1'b0;
         end
-        // Between packets this is set anew in every clock, so that it needn't wait for whether one begins.
+        // Between packets these are updated in every clock, to keep the decision whether a packet begins out of their
+        // paths.
         if (between) begin
             is_load <= wanted;
             slot <= asked_slot;
@@ -297,9 +300,9 @@ module copa_issue #(
         end
     end
 
-    // V's block with its mask, one clock after the block that ends the AD: 3^4 or, if the nonce's rest is
-    // short, 3^5 instead of 3^3. Then ad_mask has been doubled for all the AD blocks, and no other packet has
-    // begun.
+    // V's block with its mask, one clock after the block that ends the AD. The factor is 3^4 or, if the rest of the
+    // nonce is short, 3^5 instead of 3^3. At that time ad_mask has been doubled for all AD blocks, and no other
+    // packet has begun.
     logic [127:0] ad_mask_double;
     logic [127:0] v_made;
     logic [127:0] v_block;
@@ -319,7 +322,7 @@ module copa_issue #(
         .out_data({v_block, v_has_ad, v_slot})
     );
 
-    // A message block, padded, with top or bot; 7 top if it was padded. The received tag has the mask 7
+    // A message block, padded, with the mask top or bot; 7 top if it was padded. The mask of the received tag is 7
     // bot[l].
     logic [127:0] filled;
     logic times_seven;
@@ -333,7 +336,7 @@ module copa_issue #(
     assign mask_double = gf128_pkg::double_be(mask);
     assign masked = filled ^ mask ^ (times_seven ? mask_double ^ gf128_pkg::double_be(mask_double) : '0);
 
-    // Sigma with 3 top[l]: 3 or 3 * 7 = x^3 + 1.
+    // Sigma with the mask 3 top[l]. The factor is 3, or 3 * 7 = x^3 + 1.
     logic [127:0] sum_masked;
     assign sum_masked = sum ^ mask ^ (padded ? gf128_pkg::double_be(
         gf128_pkg::double_be(mask_double)
@@ -346,11 +349,11 @@ module copa_issue #(
     assign expected_valid = take_tag;
     assign expected = masked;
 
-    // ---- Into the upper layer
+    // ---- Input of the upper layer
 
     logic [127:0] chosen;
     logic [2:0] kind;
-    // Whether anything is issued is said by upper_valid alone.
+    // Only upper_valid depends on whether a block is issued.
     always_comb begin
         chosen = '0;
         kind = copa_pkg::KEY;

@@ -1,22 +1,22 @@
-// Between the layers of COPA (specification, sections 3 to 5): the sum of the encrypted AD blocks, V, and the
-// chain S.
+// Between the layers of COPA (COPA v2, sections 3 to 5): the sum of the encrypted AD blocks, V, and the chain S.
 //
-// Sealing, x = X[i] = E(..):   S[i] = S[i-1] ^ x, and S[i] goes down.
-// Opening, x = S[i] = D(..):   S[i] ^ S[i-1] goes down.
-// Either way S[i-1] ^ x goes down; S[0] = V ^ L. For the tag S[l] ^ E(Sigma ..) goes down; an opened packet's
-// Sigma comes long after S[l], which waits in a queue (QUEUE packets may be under way).
+// With x the output of the upper layer, and S[0] = V ^ L:
+//   sealing, x = X[i] = E(..):  S[i] = S[i-1] ^ x enters the lower layer
+//   opening, x = S[i] = D(..):  S[i] ^ S[i-1] enters the lower layer
+// Both are S[i-1] ^ x. For the tag, S[l] ^ E(Sigma ..) enters the lower layer. An opened packet's Sigma arrives long
+// after S[l], which waits in a queue for up to QUEUE packets.
 //
-// Latency: the blocks wait for V, copa_pkg::MIX - copa_pkg::UPPER_OUT clocks, and then one clock more to
-// lower_*.
+// Latency from upper_* to lower_*: copa_pkg::MIX - copa_pkg::UPPER_OUT clocks, in which the blocks wait for V, and
+// one more for the output register. One block per clock.
 //
-//   upper_*      from the upper pipes: both outputs (the packet's direction says which counts), what travels
-//                beside
-//   v_l          L of the slot v_l_slot, combinational
-//   ad_sum       one clock after the last AD block came out
-//   zero_valid   zero_block is L of the slot being loaded
-//   load_key, key_slot   to the lower pipes, which take another key a clock ahead of its block; whose key
-//                the block needs
-//   lower_*      to the lower pipes; lower_block_valid: there is a block and not only something beside it
+//   upper_*                 both outputs of the upper pipes, and the side band, whose direction selects between them
+//   v_l_slot, v_l           reads L of a slot, combinational
+//   ad_sum                  registered: valid one clock after the last AD block leaves the upper pipe
+//   zero_valid, zero_block  L of the slot being loaded
+//   load_key, key_slot      one clock before a block enters the lower pipes: the pipes load another key; the slot of
+//                           the block's key
+//   lower_*                 block and side band to the lower pipes. lower_block_valid: the entry contains a block,
+//                           not only a side band.
 module copa_mix #(
     parameter int QUEUE = 32
 ) (
@@ -45,7 +45,7 @@ module copa_mix #(
     localparam int SIDE = copa_pkg::SIDE;
     localparam int WAIT = copa_pkg::MIX - copa_pkg::UPPER_OUT;
 
-    // ---- At the upper layer's output
+    // ---- Output of the upper layer
 
     logic [3:0] slot;
     logic [2:0] kind;
@@ -66,7 +66,7 @@ module copa_mix #(
         if (upper_valid && kind == copa_pkg::V) v <= upper_encrypted ^ v_l;
     end
 
-    // ---- Waiting for V
+    // ---- Delay until V
 
     logic [WAIT-1:0] waiting;
     logic valid;
@@ -91,7 +91,7 @@ module copa_mix #(
         .out_data({x, side})
     );
 
-    // ---- The chain
+    // ---- Chain
 
     logic x_is_message;
     logic x_is_sigma;
@@ -100,7 +100,7 @@ module copa_mix #(
     logic x_last;
     logic [127:0] chain;  // S[i-1]
     logic [127:0] previous;
-    logic [127:0] end_of_chain;  // S[l] of the opened packet whose Sigma comes next
+    logic [127:0] end_of_chain;  // S[l] of the opened packet whose Sigma arrives next
     logic [127:0] down;
 
     assign x_is_message = valid && side[6:4] == copa_pkg::MESSAGE;
@@ -124,7 +124,7 @@ module copa_mix #(
         .pop(x_is_sigma && x_open)
     );
 
-    // Sigma of a sealed packet comes right after its last block, but is not marked first.
+    // Sigma of a sealed packet directly follows its last block and is not marked first.
     assign down = x ^ (x_is_sigma ? (x_open ? end_of_chain : chain) : previous);
 
     assign load_key = valid && side[11];

@@ -1,10 +1,11 @@
-// AD || nonce in blocks (specification of COPA, section 3): the nonce fills up the last AD block, and what is
-// left of it is the block B[a], padded if it is short. Combinational.
+// Blocks of AD || nonce (COPA v2, section 3): the nonce fills up the last AD block, and its remaining bytes are the
+// block B[a], padded if short. Combinational. Byte 0 is the highest.
 //
-//   rotate     the nonce turned right by the bytes of the last AD block
-//   ad_bytes   bytes of the last AD block, 1 to 16; 16 also without AD
-//   fill       what of the nonce comes behind those bytes
-//   rest       what is left of the nonce, ad_bytes bytes, padded
+//   turned    `turned` is the nonce rotated right by `turn` bytes, the bytes of the last AD block modulo 16
+//   kept      `turned`, registered by the caller
+//   ad_bytes  bytes of the last AD block, 1 to 16; 16 also without AD
+//   fill      the nonce bytes that fill up the last AD block, at their position in it
+//   rest      the remaining ad_bytes bytes of the nonce, padded
 module copa_nonce (
     input  logic [127:0] nonce,
     input  logic [  3:0] turn,
@@ -19,7 +20,7 @@ module copa_nonce (
     logic [127:0] by_one;
     logic [127:0] mask;
 
-    // In two steps of four choices each, as LUTs of six inputs like it.
+    // Two steps of 4:1 multiplexers, which fit LUT6.
     assign by_one = turn[1] ? (turn[0] ? {nonce[23:0], nonce[127:24]} : {nonce[15:0], nonce[127:16]})
         : (turn[0] ? {nonce[7:0], nonce[127:8]} : nonce);
     assign turned = turn[3] ? (turn[2] ? {by_one[95:0], by_one[127:96]} : {by_one[63:0], by_one[127:64]})

@@ -1,12 +1,17 @@
-// Key slots of COPA: key, last round key (where decryption starts) and L = E(0) of each.
+// Key slots of COPA. Each has the key, the last round key (the first one of decryption) and L = E(0).
 //
-// Loading a slot: s_key is taken; the last round key is made in ROUNDS + 2 clocks; then `wanted` asks for one
-// block of the upper encryption pipe, given in a gap between packets (`granted`); L comes back as zero_valid,
-// zero_block. From the handshake on the slot counts as loaded; `loading` says that its packets must still
-// wait. `take`: the handshake, of new_key.
+// Loading a slot, one at a time:
+//   1. The s_key handshake stores the key. `take` is high, `new_key` is the key, and the slot counts as loaded.
+//   2. The last round key is computed in 12 clocks.
+//   3. `wanted` requests one entry of the upper encryption pipe, which is `granted` in a gap between packets.
+//   4. L returns as zero_block with zero_valid.
+// `loading` is high meanwhile: packets of loading_slot must wait, and s_key_tready is low.
 //
-// Reading is combinational, by slot number: keys of both layers, and L for the masks of the upper side
-// (upper_*), for V (v_*) and for the masks of the lower side (lower_*).
+// Reads are combinational, by slot number: keys of the upper and lower layer (upper_key_slot, lower_key_slot), and L
+// for the masks of the upper side (upper_l), for V (v_l) and for the masks of the lower side (lower_l).
+//
+// SLOTS is 1 to 16. A key for a slot that does not exist is discarded. rst marks all slots as not loaded; stored keys
+// are not erased.
 module copa_slots #(
     parameter int SLOTS = 16
 ) (

@@ -1,18 +1,22 @@
-// Behind the lower layer of COPA (specification, sections 4 and 5): the mask on what comes out, bot[i] or,
-// opening, top[i], the padding of the last block, the sum of an opened message, the tag.
+// Output side of COPA's lower layer (COPA v2, sections 4 and 5): output masks (bot[i], or top[i] when opening), the
+// padding of the last block, the sum of an opened message, and the tag. The masks are computed alongside the lower
+// pipes, two clocks before the blocks leave them. One block per clock.
 //
-// Beside the lower pipes it makes the masks, two clocks ahead of the blocks.
-//
-//   lower_valid, lower_side  what enters the lower pipes in this clock
-//   l, l_slot                L of a slot, combinational
-//   lower_encrypted, lower_decrypted   what leaves the lower pipes
-//   beat_*                   one clock later: a block of the output, its bytes
-//                            (16, or, opening, what is left of a padded block, maybe none), last of the
-//                            packet
-//   sigma*                   an opened packet's Sigma with its mask, from one clock after its last block on
-//                            until the next opened packet's first block
-//   tag_valid, tag           a sealed packet's tag
-//   checked, failed          an opened packet: the tag is not the expected one, or the padding was malformed
+//   lower_valid, lower_side           block and side band that enter the lower pipes in this clock
+//   lower_encrypted, lower_decrypted  outputs of the lower pipes
+//   l_slot, l                         reads L of a slot, combinational
+//   expected*                         the received tag of an opened packet without its mask, in packet order. At most
+//                                     QUEUE wait.
+//   beat_*                            one clock after a block leaves the lower pipes: the output block, its number of
+//                                     bytes (16; fewer, possibly 0, in the padded last block of an opened packet; 16
+//                                     if the padding is malformed), last of the packet
+//   sigma*                            Sigma of an opened packet with its mask, its slot (sigma_slot), and whether the
+//                                     padding is malformed (sigma_malformed). sigma is valid from one clock after the
+//                                     packet's last block until the next opened packet's first block; the other two
+//                                     are valid one clock later.
+//   tag_valid, tag                    tag of a sealed packet
+//   checked, failed                   an opened packet was checked; its tag differs from the expected one, or its
+//                                     padding was malformed
 module copa_unmask #(
     parameter int QUEUE = 32
 ) (
@@ -50,7 +54,7 @@ module copa_unmask #(
     localparam int AHEAD = 2;
     localparam int WAIT = PIPE - AHEAD;
 
-    // ---- Two clocks before the lower layer's output: the mask of this block
+    // ---- Two clocks before the lower layer's output: mask of this block
     logic [PIPE-1:0] valid;
     always_ff @(posedge clk) begin
         if (rst) valid <= '0;
@@ -86,7 +90,7 @@ module copa_unmask #(
         side0 <= side1;
     end
 
-    // ---- One clock before: times 7 for the tag, and for an opened block that was padded
+    // ---- One clock before: factor 7 for the tag, and for an opened block that was padded
     logic times_seven;
     logic [127:0] mask_now;
     assign times_seven = (side1[6:4] == copa_pkg::SIGMA) || (side1[3] && side1[1] && side1[0]);
@@ -94,7 +98,7 @@ module copa_unmask #(
         mask_now <= times_seven ? mask ^ mask_double ^ gf128_pkg::double_be(mask_double) : mask;
     end
 
-    // ---- At the output
+    // ---- Output
     logic leaves_message;
     logic leaves_sigma;
     logic open;
@@ -110,8 +114,8 @@ module copa_unmask #(
     assign padded = side0[0];
     assign unmasked = (open ? lower_decrypted : lower_encrypted) ^ mask_now;
 
-    // The sum of an opened message; with the last block 3 top[l] is added, so that it is ready to be
-    // encrypted: M[l] ^ 3 top = (D(..) ^ top) ^ 3 top = D(..) ^ 2 top.
+    // The sum of an opened message. The last block adds 3 top[l], so that the sum can be encrypted directly: M[l] ^ 3
+    // top = (D(..) ^ top) ^ 3 top = D(..) ^ 2 top.
     logic [127:0] sum;
     assign sum = (first ? '0 : sigma) ^ lower_decrypted ^ (last ? gf128_pkg::double_be(mask_now) : mask_now);
     always_ff @(posedge clk) begin
@@ -155,7 +159,7 @@ module copa_unmask #(
         checked <= !rst && leaves_sigma && open;
     end
 
-    // ---- The padding: 80 00 .. 00 behind at least one byte, or behind none if it is the only block
+    // ---- Padding: 80 00 .. 00 after at least one byte, or after none if it is the only block
     logic found;
     logic padding_alone;
     logic malformed;
@@ -168,7 +172,7 @@ module copa_unmask #(
         .bytes(left),
         .alone(padding_alone)
     );
-    // Where the padding is malformed, `left` is 0 anyway.
+    // With malformed padding, `left` is 0.
     assign malformed  = !found || (padding_alone && !alone);
     assign beat_bytes = {!strip || malformed, left & {4{strip}}};
 

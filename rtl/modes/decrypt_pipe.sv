@@ -1,6 +1,6 @@
-// Decryption pipe of a mode. SHARED = 0: aes_decrypt with its own key schedule; SHARED = 1: static_decrypt with the
-// round keys of a schedule that pipes share (static_keys), while in_new_key and in_key mean nothing. Other parameters
-// and ports: see aes_decrypt.
+// Decryption pipe of a mode. SHARED = 0: aes_decrypt with its own key schedule. SHARED = 1: static_decrypt with
+// round_keys from a shared schedule (static_keys), ignoring in_new_key and in_key. Other parameters and ports: see
+// aes_decrypt.
 module decrypt_pipe #(
     parameter int SHARED = 0,
     parameter int KEYS = 1,

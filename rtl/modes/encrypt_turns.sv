@@ -1,16 +1,27 @@
-// Whose turn it is to use a mode's encryption pipe, and whose key the pipe holds (pipe_key). In this order: the verifying
-// call of an opened packet that comes out; E(0) of a slot that is loaded; the next packet's nonce; a step of the packet at
-// hand. Who finds another slot's key in the pipe loads its own: in a gap between packets, a step once no packet before it
-// still needs the old one. With a static key (KEYS = 0) a load comes alone, and the call enters when it is settled.
+// Arbitration for a mode's encryption pipe. It also tracks which slot's key the pipe holds (pipe_key). In order of
+// priority:
+//   1. verify: the verifying call of an opened packet that leaves the pipes
+//   2. key call: E(0) of a slot being loaded
+//   3. nonce call of the next packet
+//   4. a step of the current packet
+// While a packet has steps, only calls whose key is already in the pipe precede its steps. A call or step that needs
+// another slot's key loads it: a call when no packet has steps left, a step when no verifying call still needs the
+// old key. With a static key (KEYS = 0) the load precedes the call or step, which enters when the key is settled.
 //
-//   verify          enters in this clock, whatever else there is; verify_pending: one is still to come with the key that
-//                   is in the pipe, which must stay
-//   busy            packets have steps to come
-//   key, nonce      call: wanted; called: enters in this clock
-//   step            free: a step that encrypts may enter; verifies: it needs the pipe's key, for later; done: it happens.
-//                   holds: its key is in the pipe
-//   enter, load     to the pipe: a block, a new key, of `slot`
-//   forget          see pipe_key
+//   verify                 a verifying call enters in this clock, unconditionally
+//   verify_pending         a verifying call is still due with the key in the pipe, which must therefore stay
+//   busy                   packets have steps left
+//   *_call, *_called       a call is requested; it enters in this clock
+//   step_valid, step_slot  the current step
+//   step_encrypts          the step enters the encryption pipe
+//   step_verifies          the step does not enter it but needs its key in the pipe, for the verifying call
+//   step_free              a step that encrypts may enter in this clock
+//   step_holds             the step's key is in the pipe and settled
+//   step_done              the step proceeds in this clock
+//   enter, load            to the pipe: a block enters, a key is loaded, for `slot`
+//   forget                 see pipe_key
+//
+// KEYS, PIPE and WAVE are those of pipe_key; KEYS = 2 (key per block) needs no loads. Outputs are combinational.
 module encrypt_turns #(
     parameter int KEYS = 1,
     parameter int PIPE = 11,
@@ -52,12 +63,13 @@ module encrypt_turns #(
     logic [3:0] held_slot;
     logic settled;
     logic may_load;
-    logic idle;  // no packet still needs the key that is in the pipe
-    // The caller's key is in the pipe. With a wave the call for a new key brings it in any case.
+    logic idle;  // no packet still needs the key in the pipe
+    // The requester's key is in the pipe. In a wavefront pipe (KEYS = 1) the key call always loads its key.
     logic key_there;
     logic nonce_there;
     logic step_there;
-    // The caller's turn: its key is loaded if it is not there, its call enters if it is or may.
+    // The requester has the turn. Its key is loaded if the pipe does not hold it. Its call enters if the pipe holds
+    // the key, or may get it together with the call.
     logic key_goes;
     logic nonce_goes;
     logic step_goes;
@@ -69,7 +81,7 @@ module encrypt_turns #(
 
     assign key_goes = key_call && !verify && (key_there ? settled : idle && may_load);
     assign nonce_goes = nonce_call && !verify && !key_goes && (nonce_there ? settled : idle && may_load);
-    // While a packet has steps, only a call whose key is there goes before them.
+    // While a packet has steps, only a call whose key is in the pipe precedes them.
     assign step_goes = !verify && !(key_call && key_there && settled)
         && !(nonce_call && nonce_there && settled)
         && (step_there ? settled : !verify_pending && may_load);

@@ -1,21 +1,25 @@
-// GCM with AES-128, 12-byte nonces and 16-byte tags (NIST SP 800-38D), sealing and opening, one block a
-// clock. One encryption pipe, and GHASH with interleaved powers behind it.
+// GCM with AES-128, 12-byte nonces and 16-byte tags (NIST SP 800-38D), sealing and opening, one block per clock. One
+// encryption pipe, followed by GHASH with interleaved powers of H.
 //
-// What enters the pipe in a clock is a step of a packet (see gcm_sequence): each block of AD and message, and
-// the tag with the call E(J0). A step's block goes around the pipe; both meet at its end, where GHASH begins.
+// One step of a packet enters the pipe per clock (see gcm_sequence): each block of AD and message, and the tag with
+// the call E(J0). The step's block bypasses the pipe. Both meet at its end, where GHASH begins.
 //
-// Throughput: ad + message + 1 clocks a packet (in blocks), sealing or opening.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 3, with PIPE = 11 (SPLIT =
-// 1: 21). Tag, from the last block's beat, or verdict, from the received tag's: PIPE + STAGES + 8. First step of a packet, from its s_cmd handshake in an idle core: 2 clocks.
+// Throughput: ad + message + 1 clocks per packet (in blocks), sealing or opening.
+// Latency in clocks, with PIPE = 11 (SPLIT = 1: 21):
+//   s_cmd handshake to first beat in, idle core: 2
+//   a block's beat on s_axis to its beat on m_axis: PIPE + 3
+//   last message beat to tag, or received tag's beat to verdict and last plaintext beat: PIPE + STAGES + 8
 //
-//   KEYS    key schedule of the pipe, see aes_encrypt. 1: another key every ten clocks at most. 2: a key per
-//           block, no waiting. 0: static, each change of the slot empties the pipe.
-//   SLOTS   key slots, 1 to 16 (a power of two)
-//   FIFO    beats in the output FIFO
-//   STAGES  registers of the multiplier, 1 to 4
-//   SBOX, SPLIT   see aes_encrypt
-// Ports: see rtl/README.md. Loading a slot takes about 60 clocks; its packets wait, others go on with an idle
-// clock between packets.
+//   SLOTS        key slots, a power of two from 1 to 16
+//   KEYS         key schedule of the pipe, see aes_encrypt. 0: static; each key change drains the pipe. 1: wavefront;
+//                at most one key change every ten clocks. 2: key per block, no waiting.
+//   FIFO         beats in the output FIFO
+//   SBOX, SPLIT  see aes_encrypt
+//   STAGES       registers of the GHASH multiplier, 1 to 4
+//
+// Ports: see rtl/README.md. Loading a slot takes about 60 clocks. Its packets wait meanwhile; packets of other slots
+// proceed, with an idle clock between packets.
+// **Beats of an opened packet before its verdict are unverified plaintext.**
 module gcm #(
     parameter int SLOTS = 16,
     parameter int KEYS = 1,
@@ -63,8 +67,8 @@ module gcm #(
 
     localparam int ROUNDS = 10;
     localparam int PIPE = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
-    localparam int WAY = PIPE + 1;  // from a step to what comes out of the pipe
-    localparam int HASH = STAGES + 4;  // from a packet's last block to its GHASH
+    localparam int WAY = PIPE + 1;  // from a step to the pipe output
+    localparam int HASH = STAGES + 4;  // from a packet's last block to its GHASH output
     localparam int PACKETS = 32;
     localparam int SLOT_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
 
@@ -73,7 +77,7 @@ module gcm #(
     localparam logic [1:0] TAG = 2'd2;
     localparam logic [1:0] ILLEGAL = 2'd3;
 
-    // ---- Packets as blocks.
+    // ---- Packets to blocks
 
     logic [SLOTS-1:0] slot_loaded;
 
@@ -144,7 +148,7 @@ module gcm #(
         .verdict_error
     );
 
-    // ---- Key slots.
+    // ---- Key slots
 
     logic key_take;
     logic loading;
@@ -178,9 +182,9 @@ module gcm #(
         .encrypt_key
     );
 
-    // ---- From commands to steps.
+    // ---- Commands to steps
 
-    logic usable;  // nothing that the command needs is still being made
+    logic usable;  // all values that the command needs are computed
     logic take;
     logic sequence_free;
     logic busy;
@@ -198,8 +202,8 @@ module gcm #(
     logic [127:0] step_counter;
     logic [31:0] step_size;
 
-    // A new key gets into the pipe in a gap between packets, unless each block has its own key; and its
-    // powers need clocks in which GHASH is idle.
+    // Except with KEYS = 2, a new key enters the pipe in a gap between packets. Computing its powers requires clocks
+    // in which GHASH is idle.
     assign usable = !(loading && (command_slot == loading_slot || busy)) && !(KEYS != 2 && key_call);
     assign command_ready = sequence_free && (command_error || usable);
     assign take = command_valid && command_ready;
@@ -232,15 +236,15 @@ module gcm #(
         .step_size
     );
 
-    // ---- What enters the pipe: one step a clock, or the call for a new key.
+    // ---- Pipe input: one step per clock, or the call for a new key
 
     logic step_takes_block;
     logic step_encrypts;
-    logic step_ready;  // nothing is missing but its block, or its verdict if it has none
+    logic step_ready;  // it waits only for its block, or without a block for its verdict
     logic credits;
     logic last_given;
-    logic judged;  // the verdict on a packet without blocks comes
-    logic was_judged;  // it has come, and the step was not ready
+    logic judged;  // the verdict of a packet without blocks arrives
+    logic was_judged;  // it has arrived, and the step was not ready
     logic stream_error;
     logic beat_available;
     logic packet_available;
@@ -257,8 +261,8 @@ module gcm #(
     assign step_done = step_ready
         && (step_takes_block ? block_valid : !step_barren || judged || was_judged);
 
-    // The verdict on a packet's stream follows its last block, and is looked at when the packet's last step is
-    // two clocks on its way. A packet without blocks waits for its own, which may come before its step is ready.
+    // The verdict on a packet's stream follows its last block and is used two clocks after the packet's last step was
+    // done. A packet without blocks waits for its verdict, which may arrive before the step is ready.
     assign judged = verdict_valid && !last_given;
     assign verdict_ready = last_given || (step_valid && step_barren && !was_judged);
     always_ff @(posedge clk) begin
@@ -268,8 +272,8 @@ module gcm #(
         if (verdict_valid && verdict_ready) stream_error <= verdict_error;
     end
 
-    // Who reads a key is known without the turns: while a packet has steps the call for a new key waits, unless each
-    // block has its own.
+    // The slot to read does not depend on the arbitration: while a packet has steps, the call for a new key waits,
+    // except with KEYS = 2.
     logic [1:0] unused_turns;
     logic [3:0] unused_slot;
 
@@ -306,7 +310,7 @@ module gcm #(
         .forget_slot(s_key_slot)
     );
 
-    // ---- The pipe behind a register, and what goes around both with a step.
+    // ---- The pipe after its input register, and the bypass of both
 
     logic enters;
     logic enters_for_key;
@@ -388,7 +392,7 @@ module gcm #(
     assign out_valid = on_way[WAY];
     assign out_error = error[WAY];
 
-    // ---- What comes out of the pipe, and into GHASH.
+    // ---- Pipe output, and GHASH
 
     logic [127:0] out_data;
     logic [127:0] to_hash;
@@ -426,7 +430,7 @@ module gcm #(
         .out_hash(hash)
     );
 
-    // ---- The end of a packet meets its GHASH: its E(J0), and when opening the received tag added to it.
+    // ---- GHASH meets the packet's E(J0), to which the received tag was added when opening.
 
     logic [HASH:1] in_hash;
     logic [127:0] end_block;
@@ -435,7 +439,7 @@ module gcm #(
     logic end_message;
     logic end_error;
     logic [127:0] end_tag;
-    // Whether an opened packet's tag is what is left of it takes a clock more.
+    // The comparison of an opened packet's tag takes one more clock.
     logic judge;
     logic forged;
     logic judge_error;

@@ -1,19 +1,25 @@
-// What GCM does with a packet, step by step, with the counter block of each step (NIST SP 800-38D sections
-// 7.1, 7.2). The first step is there in the clock after `take`, then one a clock, from packet to packet too.
+// Steps of a GCM packet, with the counter block of each (NIST SP 800-38D, sections 7.1 and 7.2). The first step is
+// valid in the clock after `take`. One step per clock, also across packets.
 //
-//   kind            what the step is:
-//     0 AD             a block of AD, for GHASH only
-//     1 MESSAGE        a block of the message
-//     2 TAG            E(J0), and GHASH's block of lengths
-//     3 ILLEGAL        an illegal command: it has this step only
+//   step_kind:
+//     0 AD       a block of AD, for GHASH only
+//     1 MESSAGE  a block of the message
+//     2 TAG      E(J0), and GHASH's length block
+//     3 ILLEGAL  the only step of an illegal command
 //
-//   take, command_*   the next packet, when `free`; command_nonce: 12 bytes, byte 0 highest
-//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_first: the
-//                     packet's first. step_last: the message's last block. step_barren: the packet has no
-//                     block in s_axis. step_message: it has a message. step_counter: the counter block to
-//                     encrypt.
-//   step_size         with TAG the bytes of AD and of message; with other steps the blocks of AD and message. So with
-//                     a packet's first step it is how many blocks GHASH has after this one, whatever its kind.
+//   take, command_*  accepts the next packet, only when `free`. command_nonce: 12 bytes, byte 0 highest.
+//   busy             a step is valid
+//   step_*           the step, valid until step_done; registered, except for step_bytes, step_last, step_counter and
+//                    step_size
+//   step_bytes       bytes of the step's block
+//   step_first       first step of the packet
+//   step_last        last block of the message
+//   step_barren      the packet has no block on s_axis
+//   step_message     the packet has a message
+//   step_counter     counter block to encrypt
+//   step_size        with TAG the bytes of AD and of message; with other steps the number of blocks of AD and
+//                    message. In the first step of a packet of any kind, this is the number of blocks that GHASH
+//                    receives after this one.
 module gcm_sequence (
     input  logic         clk,
     input  logic         rst,
@@ -49,8 +55,8 @@ module gcm_sequence (
 
     logic [95:0] nonce;
     logic [12:0] counter;
-    logic [12:0] left;  // blocks of the part at hand, AD or message, from this step on
-    logic part_last;  // it is one
+    logic [12:0] left;  // blocks of the current part (AD or message), including this step's
+    logic part_last;  // `left` is 1
     logic [12:0] message_blocks;
     logic [4:0] ad_bytes;
     logic [4:0] message_bytes;
@@ -59,12 +65,12 @@ module gcm_sequence (
     logic [13:0] blocks;
     logic finish;
 
-    // Bytes of a part, from its blocks (modulo 4096) and the bytes in the last one (modulo 16).
+    // Returns the bytes of a part, from its number of blocks (modulo 4096) and the bytes in the last one (modulo 16).
     function automatic logic [15:0] length(input logic [11:0] count, input logic [3:0] last);
         length = {count - {11'd0, last != 4'd0}, last};
     endfunction
 
-    // The kind of step, and whether its part ends, come from registers: these decide what enters the pipe.
+    // The kind of the step and the end of its part are registered, because they decide what enters the pipe.
     always_comb begin
         step_bytes = 5'd16;
         if (step_kind == AD && part_last) step_bytes = ad_bytes;

@@ -1,13 +1,15 @@
-// Key slots of GCM: the key of each slot, and the making of its hash key H = E(0) (NIST SP 800-38D section
-// 7.1), whose powers `ghash` keeps. One slot is loaded at a time.
+// Key slots of GCM: the key of each slot, and the loading of its hash key H = E(0) (NIST SP 800-38D, section 7.1),
+// whose powers are in `ghash`. One slot is loaded at a time.
 //
-//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot
-//   loaded                    slots that have a key
-//   loading, loading_slot     what is made of this slot's key is not complete
-//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call
-//   answer_valid              it has come, and goes to `ghash`
-//   powers_made               load_ready of `ghash`
-//   encrypt_*                 read a slot's key, in the same clock
+//   s_key_*                    a key for a slot. s_key_tready is low while a slot is loading. key_take: the
+//                              handshake, for s_key_slot.
+//   loaded                     slots that have a key, from the clock after the handshake. rst clears it but does not
+//                              erase the keys.
+//   loading, loading_slot      this slot's H or its powers are not complete
+//   call, called               requests E(0) under the key of loading_slot; the pipe accepts the call
+//   answer_valid               E(0) leaves the pipe, to `ghash`
+//   powers_made                load_ready of `ghash`
+//   encrypt_slot, encrypt_key  reads the key of a slot, combinational
 module gcm_slots #(
     parameter int SLOTS = 16
 ) (
@@ -33,7 +35,7 @@ module gcm_slots #(
 
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [127:0] keys[0:SLOTS-1];
-    logic answer_left;  // H has not come
+    logic answer_left;  // H is still to be computed
 
     assign s_key_tready = !loading;
     assign key_take = s_key_tvalid && s_key_tready;

@@ -1,10 +1,9 @@
-// A queue of at most DEPTH entries in LUT RAM (DEPTH a power of two), for what travels beside a pipeline:
-// whoever fills it sees to it that it never overflows. An entry pushed in clock t can be read from clock t+1
-// on.
+// Queue in LUT RAM without an output register, for side-band data of a pipeline. DEPTH is a power of two. There is no
+// flow control: the user never pushes into a full queue. An entry pushed in clock t can be read from clock t+1 on.
 //
-//   push, in_data    an entry in
-//   valid, out_data  the oldest entry, if there is one
-//   pop              the oldest entry goes (only when valid)
+//   push, in_data    adds an entry
+//   valid, out_data  the oldest entry
+//   pop              removes the oldest entry; only while valid
 module lut_queue #(
     parameter int WIDTH = 1,
     parameter int DEPTH = 32
@@ -23,7 +22,7 @@ module lut_queue #(
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [WIDTH-1:0] memory[0:DEPTH-1];
 
-    // One bit more than the address, so that a full queue differs from an empty one.
+    // One bit more than the address, to tell a full queue from an empty one.
     logic [ADDRESS:0] write_at;
     logic [ADDRESS:0] read_at;
 

@@ -1,6 +1,5 @@
-// One of four words. A module of its own, whose boundary stays while logic is mapped to LUTs, since a mapper
-// that sees the shifter around it (ocb3_stretch) builds each level from two of 2:1 multiplexers, in twice the
-// LUTs.
+// 4:1 multiplexer of words. Preserve the hierarchy of this module during technology mapping. If the shifter around it
+// (ocb3_stretch) is visible, the mapper builds each level from two levels of 2:1 multiplexers, with twice the LUTs.
 module mux4 #(
     parameter int WIDTH = 128
 ) (

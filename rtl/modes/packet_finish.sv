@@ -1,15 +1,16 @@
-// The end of a mode: puts each packet's beats, its verdict and its tag on m_axis and m_tag, packets in order.
-// The last beat of a packet waits until the verdict is known, so that both say the same.
+// Output stage of a mode: combines the beats, the verdict and the tag of each packet on m_axis and m_tag, in packet
+// order. The last beat of a packet waits for the verdict, so m_axis and m_tag agree.
 //
-// Latency: none (combinational from the queues' heads to the ports); both ports are stable until taken.
+// Latency: none; the ports are combinational functions of the queue outputs. They hold until taken.
 //
-//   packet_*    the oldest packet that is not finished: packet_barren has no beats and no result (its command
-//               was illegal); packet_padded is m_tag's flag
-//   verdict_*   did its stream fit its command; packet_pop takes packet and verdict away
-//   result_*    did it not verify, and the tag (zero when opening); result_pop takes it away
-//   beat_*      m_axis' beats: block with byte 0 in its highest byte, its bytes, last of the packet. A last
-//               beat of no bytes stands for "the packet has no output" and is swallowed.
-//   m_axis, m_tag   as every mode's: m_tag_tuser = {padded, error, did not verify}
+//   packet_*       the oldest unfinished packet. packet_barren: its command was illegal, so it has no beats and no
+//                  result. packet_padded: the flag in m_tag_tuser[2].
+//   verdict_*      whether its stream mismatched its command. packet_pop removes packet and verdict.
+//   result_*       whether it did not verify, and its tag (zero when opening). result_pop removes the result.
+//   beat_*         beats for m_axis: block with byte 0 in its highest byte, its number of bytes, last of the packet.
+//                  A last beat of 0 bytes is consumed without output: the packet then has no such beat.
+//   m_axis, m_tag  as in rtl/README.md. m_tag_tuser = {padded, error, did not verify}; m_axis_tuser: discard the
+//                  packet
 module packet_finish (
     input logic clk,
     input logic rst,
@@ -44,13 +45,13 @@ module packet_finish (
     output logic [  2:0] m_tag_tuser
 );
 
-    logic known;  // the verdict of the oldest packet
+    logic known;  // the verdict of the oldest packet is known
     logic failed;
     logic empty;
     logic last_may_go;
     logic last_goes;
-    logic last_gone;  // the oldest packet's last beat has left, its tag beat has not
-    logic tag_gone;  // the other way round
+    logic last_gone;  // the oldest packet's last beat was taken, its tag beat was not
+    logic tag_gone;  // the oldest packet's tag beat was taken, its last beat was not
 
     assign known  = packet_valid && verdict_valid && (packet_barren || result_valid);
     assign failed = !packet_barren && result_failed && !verdict_error;

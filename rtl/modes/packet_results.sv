@@ -1,16 +1,20 @@
-// The end of a mode that never stalls: FIFOs for what it gives, the credits that keep them from overflowing,
-// and the verdicts. An opened packet's last beat and its m_tag beat wait for the packet's verdict, while what
-// comes after queues up behind them; a sealed packet brings its verdict along.
+// Output stage of a mode whose pipes never stall: output FIFOs, the credits that keep them from overflowing, and
+// verdicts. The last beat and the m_tag beat of an opened packet wait for its verdict, and so do all later packets.
+// The verdict of a sealed packet arrives with its last beat and its result.
 //
-//   beat_*      a block of the message comes out. beat_bytes 1 to 16; beat_last: the packet's last;
-//               beat_open: it is being opened; beat_error: with beat_last of a sealed packet, do not use it
-//   result_*    the packet's tag (zero when opening or after an error) comes out, in the packets' order.
-//               result_error: with a sealed packet, or an illegal command (result_open = 0)
-//   verdict_*   the verdict on an opened packet, in their order, no earlier than its result. verdict_message:
-//               it has beats
-//   beat_take, packet_take   a block, a packet, enters the pipes in this clock: only when *_available
+// Latency: two clocks from beat_push to m_axis, and from result_push (opening: verdict_push) to m_tag. One beat per
+// clock.
 //
-// Latency: two clocks from beat_push to m_axis and from result_push (opening: verdict_push) to m_tag.
+//   beat_take, packet_take  a block, or a packet, enters the pipes in this clock; only while beat_available or
+//                           packet_available is high. Credits: FIFO blocks and PACKETS packets.
+//   beat_*                  a block of the message leaves the pipes: beat_bytes 1 to 16, beat_last the packet's last
+//                           one, beat_open it is being opened. beat_error, with beat_last of a sealed packet: the
+//                           packet must be discarded.
+//   result_*                the packet's tag leaves (zero when opening or after an error), in packet order.
+//                           result_error: error in a sealed packet, or an illegal command (with result_open = 0).
+//   verdict_*               the verdict of an opened packet, in packet order, no earlier than its result.
+//                           verdict_forged: the tag is wrong. verdict_error: the stream mismatched its command.
+//                           verdict_message: the packet has beats.
 module packet_results #(
     parameter int FIFO = 64,
     parameter int PACKETS = 32
@@ -53,7 +57,7 @@ module packet_results #(
     output logic [  2:0] m_tag_tuser
 );
 
-    // ---- Credits: in the pipes and in the FIFOs there are no more than these can hold.
+    // ---- Credits: the FIFOs have room for all blocks and packets in the pipes.
 
     logic beat_popped;
     logic packet_popped;
@@ -81,7 +85,7 @@ module packet_results #(
         .home(unused_home[1])
     );
 
-    // ---- Beats. Each opened packet with a message has an entry in `hold` for its last beat.
+    // ---- Beats. Each opened packet with a message has an entry in `holds` for its last beat.
 
     logic beat_valid;
     logic beat_ready;

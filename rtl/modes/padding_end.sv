@@ -1,10 +1,11 @@
-// Finds where a padded block's message ends: message || 80 || 00 .. 00. In two steps with a register between them.
+// Finds the end of the message in a padded block: message || 80 || 00 .. 00. Latency: one clock, with the register in
+// the middle.
 //
-//   block   the block, with byte 0 in bits 127:120
-//   zero    one clock later: the block was zero
-//   found   one clock later: the block was padded
-//   bytes   one clock later, if found: the bytes of message before the padding, 0 to 15; else 0
-//   alone   one clock later: the block was padding and nothing else
+//   block  the block, with byte 0 in bits 127:120
+//   zero   one clock later: the block was zero
+//   found  one clock later: the block was padded
+//   bytes  one clock later, if found: number of message bytes before the padding, 0 to 15; else 0
+//   alone  one clock later: the block contained nothing but padding
 module padding_end (
     input  logic         clk,
     input  logic [127:0] block,
@@ -14,7 +15,7 @@ module padding_end (
     output logic         alone
 );
 
-    // Of each byte, byte 0 first: it is 00, it is 80.
+    // Bit i: byte i is 00, byte i is 80.
     logic [15:0] byte_zero;
     logic [15:0] byte_80;
 
@@ -25,8 +26,8 @@ module padding_end (
         end
     end
 
-    logic [15:0] tail_zero;  // all bytes behind byte i are zero
-    logic [15:0] ends_here;  // byte i is 80, and the last that is not zero
+    logic [15:0] tail_zero;  // all bytes after byte i are zero
+    logic [15:0] ends_here;  // byte i is 80 and the last nonzero byte
 
     always_comb begin
         for (int i = 0; i < 16; i = i + 1) tail_zero[i] = (~byte_zero & (16'hfffe << i)) == '0;

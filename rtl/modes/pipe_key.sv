@@ -1,15 +1,15 @@
-// The key in one cipher pipe with a key for many blocks: whose it is, and when another may be loaded. KEYS is
-// that of the pipe (see aes_encrypt): 0, or 1; nothing of this is needed with 2.
+// Tracks the key in a cipher pipe that uses one key for many blocks, and when another key may be loaded. KEYS is that
+// of the pipe (see aes_encrypt), 0 or 1. Pipes with KEYS = 2 need no tracking.
 //
-//   held, slot    the pipe holds this slot's key
-//   settled       a block of that key may enter (always with KEYS = 1)
-//   may_load      another key may be loaded in this clock (from a register): with KEYS = 1 together with its first block
-//   enter         a block enters in this clock
-//   load          load_slot's key is loaded in this clock
-//   forget        the key of forget_slot is about to change: the pipe does not hold it any more
+//   held, slot  the pipe holds the key of this slot
+//   settled     a block of that key may enter; always high with KEYS = 1
+//   may_load    another key may be loaded in this clock, with KEYS = 1 together with its first block; registered
+//   enter       a block enters in this clock
+//   load        the key of load_slot is loaded in this clock
+//   forget      forget_slot's key is about to be replaced, so the pipe no longer holds the key of that slot
 //
-// KEYS = 0: a load waits until PIPE clocks after the last block, and the next block until PIPE clocks after
-// the load. KEYS = 1: a load every WAVE clocks at most.
+// KEYS = 0: a load waits until PIPE clocks after the last block, and the next block until PIPE clocks after the load.
+// KEYS = 1: at most one load every WAVE clocks.
 module pipe_key #(
     parameter int KEYS = 1,
     parameter int PIPE = 11,
@@ -31,7 +31,7 @@ module pipe_key #(
     localparam int WAIT = KEYS == 0 ? PIPE : WAVE;
     localparam int BITS = $clog2(WAIT);
 
-    logic [BITS-1:0] left;  // clocks until a load may come, unless it may
+    logic [BITS-1:0] left;  // clocks until may_load, while it is low
     logic left_anew;
     logic loading;
 
@@ -47,7 +47,7 @@ module pipe_key #(
         end else begin
             if (load) held <= 1'b1;
             else if (forget && forget_slot == slot) held <= 1'b0;
-            // While a load may come the count stands ready for one, which comes late in its clock.
+            // While a load is possible the count is already preset, because `load` is late in its clock.
             left <= may_load || (KEYS == 0 && left_anew) ? BITS'(WAIT - 1) : left - 1'b1;
             may_load <= !left_anew && (may_load || left == BITS'(1));
             loading <= load || (loading && !may_load);

@@ -1,5 +1,6 @@
-// The round keys that a mode's pipes share. SHARED = 1: static_keys makes them, in 11 clocks after `load`. SHARED = 0: each
-// pipe has a key schedule of its own, and there are none. See encrypt_pipe and decrypt_pipe, which take them.
+// Round keys shared by the pipes of a mode, for encrypt_pipe and decrypt_pipe. SHARED = 1: static_keys computes them
+// from `key`; they are valid 11 clocks after `load`. SHARED = 0: the outputs are zero, because each pipe has its own
+// key schedule.
 module shared_keys #(
     parameter int SHARED = 0
 ) (

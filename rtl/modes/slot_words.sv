@@ -1,5 +1,5 @@
-// A word for each key slot: LUT RAM, or a register if there is only one slot. Written at the clock's end, read
-// combinationally.
+// One word per key slot, in LUT RAM, or in a register if there is only one slot. Written at the end of the clock,
+// read combinationally.
 module slot_words #(
     parameter int SLOTS = 16,
     parameter int WIDTH = 128

@@ -1,5 +1,6 @@
-// A decryption pipe with static, transformed round keys that are made outside (static_keys): aes_decrypt
-// without its key schedule, tables in LUTs, one register a round. Latency: ROUNDS + 1 clocks.
+// Decryption pipe with static, transformed round keys from static_keys: aes_decrypt without its key schedule, S-boxes
+// as tables in LUTs, one register per round. One block per clock. Latency: ROUNDS + 1 clocks. Other ports: see
+// aes_decrypt.
 module static_decrypt #(
     parameter int ROUNDS = 10,
     parameter int USER = 1
@@ -15,7 +16,7 @@ module static_decrypt #(
     output logic [USER-1:0]           out_user
 );
 
-    // states[128r+127 : 128r]: the state after round r has been added and before it is undone further.
+    // states[128r+127 : 128r]: the state after the round that adds round key r.
     logic [128*(ROUNDS+1)-1:0] states;
     logic [127:0] first_keyed;
     logic [127:0] first;
@@ -26,7 +27,7 @@ module static_decrypt #(
 
     generate
         if (ROUNDS == 6) begin : g_first_mix
-            // The last round has MixColumns here; its round key has passed InvMixColumns already.
+            // The last of six rounds has MixColumns, and static_keys has already transformed its round key.
             for (genvar c = 0; c < 4; c = c + 1) begin : g_column
                 aes_inverse_mix_column mix (
                     .column(in_block[32*c+:32]),

@@ -1,5 +1,5 @@
-// An encryption pipe with static round keys that are made outside (static_keys): aes_encrypt without its
-// key schedule, tables in LUTs, one register a round. Latency: ROUNDS + 1 clocks.
+// Encryption pipe with static round keys from static_keys: aes_encrypt without its key schedule, S-boxes as tables in
+// LUTs, one register per round. One block per clock. Latency: ROUNDS + 1 clocks. Other ports: see aes_encrypt.
 module static_encrypt #(
     parameter int ROUNDS = 10,
     parameter int USER = 1
@@ -15,7 +15,7 @@ module static_encrypt #(
     output logic [USER-1:0]           out_user
 );
 
-    // states[128r+127 : 128r]: the state after round r; round 0 is the first AddRoundKey.
+    // states[128r+127 : 128r]: the state after round r. Round 0 is the first AddRoundKey.
     logic [128*(ROUNDS+1)-1:0] states;
     logic [127:0] first;
 

@@ -1,11 +1,12 @@
-// The round keys of encryption and decryption pipes for one key at a time, from one key schedule that walks forwards
-// once, as in the ELmD hardware paper (section IV.A). The decryption pipes' middle keys pass InvMixColumns on the way, for the
+// Round keys of encryption and decryption pipes, for one key at a time. One key schedule runs forward once for both,
+// as in the ELmD hardware paper (section IV.A). The middle round keys of decryption pass InvMixColumns, for the
 // equivalent inverse cipher (FIPS 197 section 5.3.5).
 //
-// `load` takes `key`; all round keys are right ROUNDS + 1 clocks later.
+//   load, key                      loads a key. All round keys are valid ROUNDS + 1 clocks later, registered, and
+//                                  hold until the next load.
 //   encrypt_keys[128r+127 : 128r]  round key r
-//   decrypt_keys[128r+127 : 128r]  round key r for r = 0, and r = 10; InvMixColumns(round key r) otherwise, also for the
-//                                  last of six rounds
+//   decrypt_keys[128r+127 : 128r]  round key r for r = 0 and r = 10; InvMixColumns(round key r) otherwise, including
+//                                  the last of six rounds
 module static_keys #(
     parameter int ROUNDS = 10
 ) (
@@ -17,8 +18,8 @@ module static_keys #(
     output logic [128*(ROUNDS+1)-1:0] decrypt_keys
 );
 
-    // made[r]: round key r lies in `walking`. It stops there with r = ROUNDS. The last one needs no register unless it is
-    // to be transformed.
+    // made[r]: `walking` contains round key r. Round key ROUNDS stays there and needs no other register, unless it is
+    // transformed.
     localparam int REGISTERED = ROUNDS == 10 ? ROUNDS : ROUNDS + 1;
     logic [REGISTERED-1:0] made;
     logic [127:0] walking;
