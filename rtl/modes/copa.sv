@@ -13,12 +13,12 @@
 //   that is also the last one waits for its verdict.
 //   last message beat to tag: 41
 //   tag beat to verdict and last plaintext beat: 79
-// See docs/copa.md.
+// See rtl/docs/copa.md.
 //
 //   SLOTS  key slots, 1 to 16
 //   KEYS   0: static; the pipes drain before a key change. 1: wavefront; a key change waits until the preceding
-//          packet has issued its last encryption (13 clocks after its AD; when opening, 39 clocks after its tag). 2:
-//          key per block, no waiting.
+//          packet has issued its last encryption (13 clocks after its AD; when opening, 39 clocks after its tag).
+//          2: key per block, no waiting.
 //   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
 //   FIFO   output beats. 128 sustain one block per clock across opened packets, because their last beat waits for the
 //          verdict.

@@ -1,32 +1,36 @@
-// ELmD v2.0 with fixed tags and no intermediate tags, sealing and opening: 128 bits a clock with one encryption and one
-// decryption pipe. The algorithm: Datta and Nandi, ELmD v2.0 (CAESAR, second round); the architecture: Bossuet, Datta,
-// Mancillas-Lopez, Nandi, "Hardware Performance of ELmD and ELmD(6,6)" (DIAC 2015), section IV.
+// ELmD v2.0 with fixed tags and no intermediate tags, sealing and opening, one block per clock. The algorithm is from
+// Datta and Nandi, ELmD v2.0 (CAESAR, second round), the architecture from Bossuet, Datta, Mancillas-Lopez, Nandi,
+// "Hardware Performance of ELmD and ELmD(6,6)" (DIAC 2015), section IV.
 //
 //   block ^ mask --> AES-enc --> rho, W --> AES-dec --> ^ mask --> FIFO --> m_axis, m_tag
 //
-// for sealing and opening alike: the masks change places, and so do rho and its inverse. See rtl/docs/elmd.md.
+// One encryption and one decryption pipe serve sealing and opening. Opening only exchanges the masks and inverts rho.
+// See rtl/docs/elmd.md.
 //
-//   ROUNDS       10 ELmD, 6 ELmD(6,6)
-//   SLOTS        keys held at a time, 1 to 16
-//   KEYS         1 wavefront: packets of different keys follow each other without a gap if a packet has ROUNDS blocks
-//                or more, or waits until ROUNDS clocks after the change before
-//                2 a key per block: no such wait
-//                0 static, one key schedule for both pipes as in the paper: a new key is taken when the pipes are
-//                empty. Only with SLOTS = 1, SBOX = 0, SPLIT = 0
-//   FIFO         entries of the output FIFO, a power of two; for one block a clock more than 4 clocks over both pipes'
+// Throughput: d + l + 2 clocks per packet of d AD blocks and l message blocks; the nonce and the tag take one clock
+// each.
+// Latency: 2 * pipe + 6 + d clocks from s_cmd to the first beat on m_axis in an idle core, where pipe = ROUNDS + 1,
+// or 2 * ROUNDS + 1 with SPLIT = 1: 28 + d for ten rounds, 20 + d for six.
+//
+//   ROUNDS       10: ELmD, 6: ELmD(6,6), which has attacks; do not deploy it
+//   SLOTS        key slots, 1 to 16
+//   KEYS         0: static, one key schedule for both pipes as in the paper. A key is accepted while the pipes are
+//                empty. Only with SLOTS = 1, SBOX = 0, SPLIT = 0. 1: wavefront; key changes are at least ROUNDS
+//                clocks apart, so packets of at least ROUNDS blocks with different keys follow each other without a
+//                gap. 2: key per block, no waiting.
 //   SBOX, SPLIT  of the pipes, see aes_encrypt
-//   NONCE_BYTES  8: the first AD block is the nonce's first 8 bytes || PARAM. 16: it is the whole nonce
+//   FIFO         entries of the output FIFO, a power of two. One block per clock requires more than the latency of
+//                both pipes plus 4.
+//   NONCE_BYTES  8: the first AD block is the first 8 bytes of the nonce || PARAM. 16: it is the whole nonce.
 //   PARAM        the 8 bytes of the parameter set
 //
-// Latency, s_cmd to the first beat of m_axis, when nothing waits, with d blocks of AD: 2 * pipe + 6 + d clocks, where
-// pipe = ROUNDS + 1 (SPLIT = 0) or 2 * ROUNDS + 1: 28 + d for ten rounds, 20 + d for six.
-// Throughput: a packet takes d + l + 2 clocks, l message blocks: nonce and tag take a block each.
-//
-// The ports are those of every mode core: byte 0 in tdata[7:0]. Sealing: s_cmd_message_bytes may be anything; whole
-// blocks come out, m_tag_tuser[2] says whether the last one was padded. Opening: s_cmd_message_bytes is 16 l, l > 0, and
-// s_cmd_padded that bit; the last beat's m_axis_tkeep has the message's bytes. m_axis_tuser at m_axis_tlast and
-// m_tag_tuser[0]: tag or padding is wrong; m_tag_tuser[1]: an error in command or stream. What has left m_axis
-// before is not verified.
+// Ports: see rtl/README.md.
+//   Sealing: s_cmd_message_bytes is arbitrary. m_axis outputs whole blocks, and m_tag_tuser[2] is high if the last
+//   one was padded.
+//   Opening: s_cmd_message_bytes is 16 l, l > 0, and s_cmd_padded is that flag. m_axis_tkeep of the last beat marks
+//   the remaining message bytes. m_axis_tuser at m_axis_tlast and m_tag_tuser[0]: the tag or the padding is wrong.
+//   m_tag_tuser[1]: error in command or stream.
+// **Beats of an opened packet before its verdict are unverified plaintext.**
 module elmd #(
     parameter int ROUNDS = 10,
     parameter int SLOTS = 16,
@@ -76,11 +80,11 @@ module elmd #(
 
     localparam int PIPE = (SPLIT == 1 ? 2 : 1) * ROUNDS + 1;
 
-    // What travels with a block through the encryption pipe, and through the decryption pipe.
+    // Width of the side band of the encryption pipe and of the decryption pipe.
     localparam int UPPER_USER = 7;
     localparam int LOWER_USER = 6;
 
-    // ---- Commands and blocks.
+    // ---- Commands and blocks
 
     logic [SLOTS-1:0] slot_loaded;
     logic command_valid;
@@ -170,11 +174,11 @@ module elmd #(
         .held_last
     );
 
-    // Of a part's bytes only this matters here: 16 in its last block, or fewer.
+    // Only whether the last block of a part is whole matters here.
     logic unused_bytes;
     assign unused_bytes = ^{command_last_ad_bytes[3:0], command_last_message_bytes[3:0]};
 
-    // ---- Control.
+    // ---- Control
 
     logic load;
     logic [3:0] making_slot;
@@ -260,7 +264,7 @@ module elmd #(
         .l_slot
     );
 
-    // ---- The pipes.
+    // ---- Pipes
 
     logic upper_valid;
     logic [1:0] upper_kind;
@@ -285,12 +289,12 @@ module elmd #(
     logic [127:0] mixed_block;
 
     assign from_ad  = upper_kind == 2'd1;
-    assign from_tag = upper_kind[1];  // or the block that gives L, which doesn't go on
+    assign from_tag = upper_kind[1];  // or the block for L, which does not enter the lower layer
     assign from_key = upper_kind == 2'd3;
     assign l_made   = upper_valid && from_key;
 
-    // The lower layer gets a new key when the packet's first AD block has left the upper one: then the packet before
-    // has wholly entered it.
+    // The lower layer loads a new key when the packet's first AD block has left the upper layer. By then the
+    // preceding packet has entered the lower layer completely.
     elmd_pipes #(
         .ROUNDS(ROUNDS),
         .SLOTS(SLOTS),
@@ -323,7 +327,7 @@ module elmd #(
         .lower_out_user({lower_tag, lower_open, lower_first, lower_last, lower_partial, lower_error})
     );
 
-    // ---- Before the encryption pipe.
+    // ---- Input of the encryption pipe
 
     logic [127:0] l;
     logic [127:0] first_block;
@@ -378,7 +382,7 @@ module elmd #(
 
     assign enter_block = enter_mask ^ (held_block & {128{use_block}}) ^ (sum & {128{use_sum}});
 
-    // ---- Between the pipes.
+    // ---- Between the pipes
 
     elmd_rho rho (
         .clk,
@@ -390,7 +394,7 @@ module elmd #(
         .mixed(mixed_block)
     );
 
-    // ---- Behind the decryption pipe.
+    // ---- Output of the decryption pipe
 
     logic [127:0] lower_mask;
 

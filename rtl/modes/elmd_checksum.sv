@@ -1,10 +1,10 @@
-// The running sum of a message's blocks in ELmD; for sealing before the encryption pipe, for opening behind the
-// decryption pipe. Before it sums it may hold another block.
+// Running sum of a message's blocks in ELmD: before the encryption pipe when sealing, after the decryption pipe when
+// opening. Between messages the register may hold another block. Registered, one block per clock.
 //
-//   load, value  the sum becomes `value`
-//   empty        it becomes the padded empty block, 80 00 .. 00
-//   step         `block` is added to it; to zero if also `first`
-//   empty goes before load, load before step
+//   load, value  sets the sum to `value`
+//   empty        sets it to the padded empty block, 80 00 .. 00
+//   step, block  adds `block` to it, or with `first` sets it to `block`
+// `empty` has priority over `load`, and `load` over `step`.
 module elmd_checksum (
     input  logic         clk,
     input  logic         empty,

@@ -1,25 +1,33 @@
-// The control of ELmD: which block enters the encryption pipe in each clock, and with which mask. A packet is
-//     NONCE   the first AD block, nonce || param; it lies in the checksum register
-//     BODY    AD, then message blocks from packet_front; for an opening the tag as well, as block l+1
-//     EMPTY   the one padded block of an empty message, from the checksum register
-//     TAG     sealing: block l+1, from the checksum register. Also an illegal command's place in the order of packets
-// one clock for each block, and the next packet's command is taken in the clock of the last block, so that packets
-// follow each other without a gap. A block that will leave the decryption pipe needs a credit; block l+1 also waits
-// for the verdict of packet_front and carries it.
+// Control of ELmD: the block that enters the encryption pipe in each clock, and its mask. States of a packet:
+//     NONCE   the first AD block, nonce || param, from the checksum register
+//     BODY    AD blocks, then message blocks from packet_front; when opening also the tag, as block l+1
+//     EMPTY   the padded block of an empty message, from the checksum register
+//     TAG     when sealing: block l+1, from the checksum register. An illegal command has only this state, so its
+//             error is reported in packet order.
+// One block per clock. The next command is accepted in the clock of the last block, so packets follow each other
+// without a gap. A block that will leave the decryption pipe requires a credit. Block l+1 also waits for the verdict
+// of packet_front and carries it.
 //
-// A key that is loaded gets its L between two packets:
-//     KEY_MASK  the masks are made 0
-//     KEY       the block 0 enters with the new key. For six rounds L = E(E(0)): it comes back here, and the second
-//               time the mask is what came out the first time.
-// Packets of other slots go on meanwhile. The last round key (see elmd_pipes) is stored before L can be.
+// Loading a key: L = E(0), or L = E(E(0)) with six rounds, is computed between two packets.
+//     KEY_MASK  clears the masks
+//     KEY       the block 0 enters with the new key. With six rounds both states occur twice; the second time the
+//               mask is the first result.
+// Packets of other slots proceed meanwhile. The last round key (see elmd_pipes) is stored before L can be.
 //
-// A change of key (KEYS = 1): the first AD block takes the new key along as a wave, ROUNDS clocks or more after the
-// wave before. KEYS = 0: a key is taken only when both pipes are empty. KEYS = 2: nothing to do.
+// Key changes: with KEYS = 1 the first AD block starts a wavefront with the new key, at least ROUNDS clocks after the
+// preceding one. With KEYS = 0 a key is accepted only while both pipes are empty. KEYS = 2 needs no changes.
 //
-// Groups of ports: the s_key handshake, load = a key is taken, making_slot = whose last round key and L are
-// then made; packet_front's; the credit; enter_* = the block that enters the encryption pipe in this clock
-// and what travels with it (kinds: those of packet_front, and 3 = KEY); use_*, sum_*, mask_* = the datapath's
-// settings in this clock; l_slot = whose L the mask register would load.
+//   s_key_*, load         s_key handshake; load: a key for an existing slot was accepted
+//   making_slot           the slot of the latest key; its last round key and L are computed
+//   l_made                a block for L leaves the encryption pipe
+//   slot_loaded           slots that have a key. rst clears it.
+//   command_*, verdict_*  from packet_front
+//   held*, take           from elmd_intake: the next block; it is used
+//   credit, credit_take   a credit is available; one is taken
+//   enter*                a block enters the encryption pipe in this clock, and its side band. Kinds are those of
+//                         packet_front, and 3 for KEY.
+//   use_*, sum_*, mask_*  settings of the datapath in this clock
+//   l_slot                slot of the L that the mask register would load
 module elmd_control #(
     parameter int ROUNDS = 10,
     parameter int SLOTS = 16,
@@ -98,22 +106,22 @@ module elmd_control #(
     localparam logic [2:0] KEY = 3'd6;
 
     logic [2:0] state;
-    logic free;  // the next packet's command, or a key's turn, may start after this clock
+    logic free;  // a command or the block for L may start after this clock
     logic accept;
-    logic making;  // the L of a key that is loaded is not known yet
+    logic making;  // L of the key being loaded is not complete
 
-    // ---- What is known of the packet.
+    // ---- Current packet
 
     logic open;
     logic [3:0] slot;
     logic ad_empty;
     logic message_empty;
-    logic partial;  // the last message block is short; on opening the command says so
+    logic partial;  // the last message block is short; when opening, s_cmd_padded
     logic in_message;  // nonce and AD have entered
-    logic short;  // the last block of this part, AD or message, is short
+    logic short;  // the last block of the current part, AD or message, is short
     logic first_message;
     logic last_ad;
-    logic ends_ad;  // what enters now is the last of nonce and AD
+    logic ends_ad;  // the current block is the last of nonce and AD
 
     assign accept = command_valid && command_ready;
 
@@ -136,13 +144,13 @@ module elmd_control #(
         else if (enter && enter_kind == MESSAGE_BLOCK) first_message <= 1'b0;
     end
 
-    // ---- A key that is loaded.
+    // ---- Key loading
 
-    logic wanted;  // the block that gives L is still to enter
-    logic second;  // it is the second one
+    logic wanted;  // a block for L still has to enter
+    logic second;  // this is the second one
     logic made;
     logic blocked;
-    logic settled;  // no block is in flight, or no wave has started for so long that another one may
+    logic settled;  // KEYS = 0: no block is in flight; otherwise: another wave may start
 
     assign load = s_key_tvalid && s_key_tready && {1'b0, s_key_slot} < 5'(SLOTS);
     assign s_key_tready = !making && (KEYS != 0 || (state == IDLE && settled));
@@ -165,20 +173,21 @@ module elmd_control #(
         second <= !load && (second || l_made);
     end
 
-    // ---- Changes of key.
+    // ---- Key changes
 
     localparam int WAIT = KEYS == 0 ? IN_FLIGHT : ROUNDS - 1;
     localparam int WAIT_BITS = $clog2(WAIT + 1);
 
     logic [WAIT_BITS-1:0] wait_clocks;
-    logic wave_known;  // the newest wave in the encryption pipe is that of wave_slot
+    logic wave_known;  // the latest wave in the encryption pipe belongs to wave_slot
     logic [3:0] wave_slot;
     logic wait_anew;
     logic new_key;  // the packet's first block must start a wave
 
     assign new_key = KEYS == 1 && !(wave_known && wave_slot == slot);
     assign wait_anew = KEYS == 0 ? load || enter : enter_new_key;
-    // As `enter` in these states: the key schedule starts with it, and must not wait for what blocks wait for.
+    // Equal to `enter` in these states, but without its dependence on blocks, because the key schedule starts with
+    // it.
     assign enter_new_key = state == KEY ? KEYS == 2 || settled : state == NONCE && new_key && settled;
 
     always_ff @(posedge clk) begin
@@ -196,7 +205,7 @@ module elmd_control #(
         if (enter && state == NONCE) wave_slot <= slot;
     end
 
-    // ---- The block that enters.
+    // ---- Block that enters
 
     logic sends_tag;
     logic l_of_next;
@@ -244,8 +253,8 @@ module elmd_control #(
     assign sum_load = accept;
     assign sum_step = take && held_kind == MESSAGE_BLOCK;
 
-    // The mask register is set to 3L/2 with the command, to L/2 with the last block of AD. Behind block l+1 and when
-    // idle it is set to 3L/2 in any case, so that it needn't wait for what decides on the next command.
+    // The mask register is set to 3L/2 with the command, and to L/2 with the last block of AD. After block l+1 and
+    // when idle it is always set to 3L/2, so that it does not depend on whether a command is accepted.
     assign mask_step = enter || state == IDLE || state == KEY_MASK;
     assign mask_clear = state == KEY_MASK && !second;
     always_comb begin
@@ -263,7 +272,7 @@ module elmd_control #(
     assign l_of_next = !(state == NONCE || state == KEY_MASK || (state == BODY && held_kind == AD_BLOCK));
     assign l_slot = l_of_next ? command_slot : slot;
 
-    // ---- From state to state.
+    // ---- State transitions
 
     assign free = state == IDLE || (enter && (sends_tag || state == KEY));
     assign command_ready = free && !wanted && !blocked;

@@ -1,9 +1,10 @@
-// The register between packet_front and ELmD: one block, the short last one of a part padded with 10*.
+// Register between packet_front and ELmD, which pads the short last block of a part with 10*. Latency: one clock. One
+// block per clock.
 //
-//   block_*      from packet_front; next_kind, its block_kind, holds before the block itself has come
-//   take         the block held here is used in this clock
-//   held         there is a block: held_block, held_kind
-//   held_last    it is the last of its kind in this packet
+//   block_*    from packet_front. While the packet has blocks left, block_kind is valid before its block arrives.
+//   take       the held block is used in this clock
+//   held       the register contains a block: held_block, held_kind
+//   held_last  the last AD block, or the last message block, of this packet; depends on block_kind in the same clock
 module elmd_intake (
     input  logic         clk,
     input  logic         rst,
@@ -27,7 +28,7 @@ module elmd_intake (
         for (int i = 0; i < 16; i = i + 1) padding[8*(15-i)+:8] = {block_bytes == 5'(i), 7'd0};
     end
 
-    // While a packet has blocks left, packet_front says of what kind the next is before it comes.
+    // While a packet has blocks left, packet_front outputs the kind of the next block before it arrives.
     assign held_last   = packet_last || block_kind != held_kind;
     assign block_ready = !held || take;
 

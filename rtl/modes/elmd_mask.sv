@@ -1,22 +1,22 @@
-// The masks of ELmD (sections II.A and II.B of the hardware paper), for both layers from one register.
+// Masks of ELmD (sections II.A and II.B of the hardware paper), for both layers from one register.
 //
-// All masks are small multiples of a value that doubles with every block; the register holds its half, h:
+// All masks are small multiples of a value that doubles with every block. The register contains half of it, h:
 //     AD block i = 0 .. d         3 * 2^i * L       = 2h    with h = 3 * 2^(i-1) * L
 //       the last one, if short    3 * 7 * 2^(d-1) L = 7h
 //     message block i, upper      2^(i-1) * L       = 2h    with h = 2^(i-2) * L
 //       blocks l, l+1, if short   7 * 2^(i-2) * L   = 7h
 //     message block i, lower      3^2 * 2^(i-1) * L = 2h + 8h    (3^2 is x^2 + 1)
-// It starts from 3L/2 for the AD, and again from L/2 for the message. When a message is opened its blocks come with
-// the lower mask and leave with the upper one.
+// h starts from 3L/2 for the AD, and again from L/2 for the message. When opening, message blocks enter with the
+// lower mask and leave with the upper one.
 //
-//   step       h changes: it doubles, or with
-//   load       becomes L/2, or with load_three too 3L/2, or with
-//   clear      becomes 0, and so do the masks
-//   l          the L of the key
-//   seven      the upper mask is 7h
-//   opening    enter and leave change places
-//   enter      what is added before the encryption pipe; combinational, as is
-//   leave      what is added behind the decryption pipe to the block that enters in this clock
+//   step     updates h: doubles it, or with
+//   load     sets it to L/2, or with load_three to 3L/2, or with
+//   clear    sets it, and the masks, to 0. `clear` has priority.
+//   l        L of the key
+//   seven    the upper mask is 7h
+//   opening  exchanges `enter` and `leave`
+//   enter    mask of the block that enters the encryption pipe in this clock; combinational
+//   leave    mask of the same block when it leaves the decryption pipe; combinational
 module elmd_mask (
     input  logic         clk,
     input  logic         step,
@@ -42,7 +42,7 @@ module elmd_mask (
     assign h8 = gf128_pkg::double_be(h4);
     assign l_half = gf128_pkg::halve_be(l);
 
-    // Written as sums, not as choices: one LUT6 for each bit of a mask.
+    // Sums instead of multiplexers: one LUT6 for each bit of a mask.
     assign seven_rest = (h ^ h4) & {128{seven}};
     assign enter = h2 ^ (opening ? h8 : seven_rest);
     assign leave = h2 ^ (opening ? seven_rest : h8);

@@ -1,22 +1,24 @@
-// What follows the decryption pipe in ELmD: the mask, on opening the checksum and the check of tag and padding, and
-// the FIFO with the two streams that leave.
+// Output side of ELmD's decryption pipe: masks, the checksum and the check of tag and padding when opening, and the
+// FIFO for m_axis and m_tag.
 //
-// Sealing: out goes block + mask. Opening: a message block is M[i] = block + mask; the last one is the checksum, so
-// that M*[l] = M[1] + .. + M[l]; and block l+1 must be M[l] again: that is the check of the tag. So the register `sum`
-// holds M[1] + .. + M[i], and from block l on M[l] alone.
+// Sealing: the output is block + mask. Opening: message block i is M[i] = block + mask, but the last one is the
+// checksum M*[l] = M[1] + .. + M[l]. The tag verifies if block l+1 equals M[l]. The register `sum` therefore contains
+// M[1] + .. + M[i], and from block l on only M[l].
 //
-// The last block of a packet waits at the FIFO's end until the packet's verdict, made with block l+1, stands beside it.
-// The tag goes through the same FIFO: m_tag must be taken before the next packet's blocks come.
+// The last block of a packet waits at the FIFO output for the packet's verdict, which block l+1 produces. The tag
+// passes the same FIFO, so m_tag must be taken before the next packet's blocks appear.
 //
-//   take, available   credits for what will enter here: message blocks and block l+1
-//   valid, block      a block has left the decryption pipe, with
-//     mask            what is to be added to it
-//     tag             it is block l+1
-//     first, last     it is message block 1, l
-//     open            it belongs to an opening
-//     partial         the last message block is padded
-//     error           (block l+1) the packet did not fit its command or the command was illegal: no tag is given
-// Latency: one clock to the FIFO, two through it.
+// Latency: one clock to the FIFO, two through it. One block per clock.
+//
+//   take, available  credits for message blocks and block l+1
+//   valid, block     one block leaves the decryption pipe, with
+//     mask           its mask
+//     tag            it is block l+1
+//     first, last    it is message block 1, l
+//     open           its packet is being opened
+//     partial        the last message block is padded
+//     error          with block l+1: the stream mismatched the command, or the command was illegal. No tag is
+//                    output.
 module elmd_output #(
     parameter int FIFO = 32
 ) (
@@ -49,7 +51,7 @@ module elmd_output #(
     output logic [  2:0] m_tag_tuser
 );
 
-    // ---- The result.
+    // ---- Result
 
     logic [127:0] unmasked;
     logic [127:0] sum;
@@ -71,7 +73,7 @@ module elmd_output #(
         .sum
     );
 
-    // ---- One clock later: the padding, the verdict, and into the FIFO.
+    // ---- One clock later: padding, verdict, FIFO input
 
     logic ready_valid;
     logic [127:0] ready_block;
@@ -87,14 +89,14 @@ module elmd_output #(
     logic found_alone;
     logic unpad;
     logic good_padding;
-    logic bad_padding;  // that of the packet's last message block
+    logic bad_padding;  // padding of the packet's last message block
     logic unverified;
     logic [4:0] bytes;
 
     always_ff @(posedge clk) begin
         if (rst) ready_valid <= 1'b0;
         else ready_valid <= valid;
-        // Nothing of what a failed or opened packet's block l+1 gives may leave.
+        // Block l+1 of an opened packet or of a packet in error must not leave the core.
         if (tag && (open || error)) ready_block <= '0;
         else ready_block <= result;
         ready_tag <= tag;
@@ -115,17 +117,17 @@ module elmd_output #(
         .alone(found_alone)
     );
 
-    // The padding of a message of more than one block leaves at least one byte of it in the last block.
+    // If a message has more than one block, at least one byte precedes the padding in the last block.
     assign unpad = ready_open && ready_partial && ready_last;
-    // Where it is malformed, found_bytes is 0 anyway.
+    // With malformed padding, found_bytes is 0.
     assign good_padding = found && (ready_first || !found_alone);
     assign bytes = {!unpad || !good_padding, found_bytes & {4{unpad}}};
     assign unverified = ready_open && !ready_error && (!zero || bad_padding);
 
-    // ---- The FIFO.
+    // ---- FIFO
 
-    // An entry: block l+1 or not, last message block or not, five bits, the block. The five bits are the bytes of a
-    // message block, 0 for one that does not go out (an empty message), or {padded, error, unverified}.
+    // An entry: is it block l+1, is it the last message block, five bits, the block. The five bits are the bytes of a
+    // message block (0 for one without output, from an empty message) or {padded, error, unverified}.
     logic [4:0] ready_bits;
     logic fifo_valid;
     logic fifo_ready;
@@ -139,7 +141,7 @@ module elmd_output #(
     logic empty;
     logic released;
 
-    // With the credits the FIFOs have room whenever something comes.
+    // The credits ensure that the FIFOs have room for each input.
     logic unused_home;
     logic [1:0] unused_ready;
     logic [1:0][$clog2(FIFO):0] unused_space;

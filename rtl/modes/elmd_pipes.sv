@@ -1,16 +1,18 @@
-// The two cipher pipes of ELmD with their keys.
+// The two cipher pipes of ELmD, and their keys. Latency of each pipe: ROUNDS + 1 clocks, or 2 * ROUNDS + 1 with SPLIT
+// = 1. One block per clock.
 //
-// KEYS = 1 and 2: the slots hold each key and its last round key, where the decryption pipe's schedule starts, in LUT
-// RAM; each pipe has a key schedule of its own. The last round key is made in ROUNDS + 1 clocks after `load`.
-// KEYS = 0: one slot; one key schedule makes the round keys of both pipes, which hold them, in ROUNDS + 1 clocks after
-// `load`. Nothing may be in flight then. SBOX and SPLIT must be 0.
+// KEYS = 1 and 2: each slot's key and last round key (where decryption starts) are in LUT RAM, and each pipe has its
+// own key schedule. The last round key is computed in ROUNDS + 1 clocks after `load`.
+// KEYS = 0: one slot. One key schedule computes the round keys of both pipes in ROUNDS + 1 clocks after `load`, when
+// no block may be in flight. SBOX and SPLIT must be 0.
 //
-//   load, load_slot, load_key  a new key
-//   making_slot  its slot, from the next clock on and for the ROUNDS + 1 clocks
-//   upper_*   the encryption pipe's ports, see aes_encrypt, with a slot's number in place of the key
-//   upper_in_passes_key  the new key is the decryption pipe's too, from when this block has left the encryption pipe
-//   lower_*   the decryption pipe's; what enters has left the encryption pipe in the same clock
-// Latency of each pipe: ROUNDS + 1 clocks, or 2 * ROUNDS + 1 with SPLIT = 1.
+//   load, load_slot, load_key  loads a key into a slot
+//   making_slot                that slot, from the next clock on, for ROUNDS + 1 clocks
+//   upper_*                    ports of the encryption pipe, see aes_encrypt, with a slot number instead of the key
+//   upper_in_passes_key        the decryption pipe also loads the new key, when this block has left the encryption
+//                              pipe
+//   lower_*                    ports of the decryption pipe. A block enters in the clock in which it leaves the
+//                              encryption pipe.
 module elmd_pipes #(
     parameter int ROUNDS = 10,
     parameter int SLOTS = 16,
@@ -102,8 +104,8 @@ module elmd_pipes #(
             logic [127:0] last_key;
             logic [127:0] upper_key;
 
-            // The decryption pipe takes its key a clock ahead: its schedule has no time for a memory in front
-            // of it.
+            // The decryption pipe loads its key one clock before the block: its key schedule has no time for a
+            // preceding memory read.
             logic ahead_new_key;
             logic [3:0] ahead_slot;
             logic [127:0] ahead_key;

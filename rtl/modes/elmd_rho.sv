@@ -1,12 +1,13 @@
-// The linear mixing of ELmD between its two layers: rho, and its inverse on opening.
+// Linear mixing of ELmD between its two layers: rho, or its inverse when opening.
 //     rho(X, W)      Y = X + 3W    W' = X + 2W
 //     rho^-1(Y, W)   X = Y + 3W    W' = Y + W     (the same W')
-// so only W' differs. A block that enters is mixed in the same clock; W changes at its end.
+// Only the computation of W' differs. A block is mixed combinationally in the clock in which it arrives; W is updated
+// at the end of that clock.
 //
-//   step     a block has left the encryption pipe
-//   first    W counts as zero for it: the packet's first AD block
-//   opening  it is a ciphertext block or tag that is opened
-//   tag      it is block l+1: 1 is added to what enters the decryption pipe
+//   step     a block leaves the encryption pipe
+//   first    the packet's first AD block: W counts as zero
+//   opening  the block is a ciphertext block or tag being opened
+//   tag      block l+1: adds 1 to the input of the decryption pipe
 //   block    X when sealing and for AD, Y when opening
 //   mixed    Y when sealing, X when opening; combinational
 module elmd_rho (

@@ -1,30 +1,30 @@
-// EME2-AES (IEEE Std 1619.2-2010), both directions: a length-preserving tweakable cipher for messages of 16
-// bytes and more.
+// EME2-AES (IEEE Std 1619.2-2010), encrypting and decrypting: a length-preserving tweakable cipher for messages of at
+// least 16 bytes. **It detects no changes:** a modified ciphertext decrypts to garbage.
 //
-// Two passes over the message, each with its encryption and its decryption pipe, and one store between them:
-// while a message is in the second pass the next ones go through the first, so that one block a clock is
-// sustained over messages back to back.
+// It makes two passes over a message, each with its own encryption and decryption pipe, with a store between them.
+// While a message is in the second pass, the next ones proceed through the first, so back-to-back messages sustain
+// one block per clock.
 //
 //     s_cmd, s_axis -> packet_front -> eme2_issue -> E | D -> eme2_mix -> eme2_store -> eme2_second -> E | D
 //                                                     -> stream_fifo -> packet_finish -> m_axis, m_tag
 //
-// Latency, from a message's last beat taken to the first beat of its output: 44 clocks, + 12 with a partial
-// block, + 13 for each later group of 128 blocks, + the time of the last group's sum (eme2_geometric, its
-// latency less one: 1 to 13 clocks). Sustained: one block a clock in both passes; see eme2_issue for the
-// clocks between messages, and docs/eme2.md.
+// Throughput: one block per clock in both passes. eme2_issue lists the clocks between messages.
+// Latency, from a message's last beat in to its first beat out: 44 clocks, + 12 with a partial block, + 13 for each
+// later group of 128 blocks, + the latency of eme2_geometric for the last group less one (1 to 13 clocks). See
+// rtl/docs/eme2.md.
 //
 //   SLOTS  key slots, 1 to 16
-//   KEYS   0: static pipes, which must run empty for another key. 1: another key follows as soon as the
-//          message before is mixed (some 14 clocks after its last block). 2: a key per block, no waiting.
-//   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta
-//   STORE  blocks between the passes, a power of two from 64 to 4096: no longer message is legal, and only
-//          messages that lie in it together overlap
+//   KEYS   0: static; the pipes drain before a key change. 1: wavefront; a key change waits until the preceding
+//          message is mixed (about 14 clocks after its last block). 2: key per block, no waiting.
+//   SBOX   0: tables in LUTs, 1: block RAM, 2: Boyar-Peralta circuits
+//   STORE  blocks between the passes, a power of two from 64 to 4096, and the maximum message length. Messages
+//          overlap only as far as they fit into the store together.
 //   FIFO   output beats
 //
-// Ports: see packet_front (s_cmd, s_axis), packet_finish (m_axis, m_tag), eme2_slots (s_key: K_AD, K_ECB,
-// K_AES). The tweak is the AD; s_cmd_open decrypts; s_cmd_nonce and s_cmd_padded are not used. There is no
-// tag beat: m_tag gives only the verdict, which can only be an error, when
-// the last beat is ready; m_tag_tdata is zero.
+// Ports: s_key of eme2_slots (K_AD, K_ECB, K_AES), s_cmd and s_axis of packet_front, m_axis and m_tag of
+// packet_finish. The tweak is the AD; s_cmd_open decrypts; s_cmd_nonce and s_cmd_padded are ignored. There is no tag
+// beat on s_axis. m_tag outputs one beat per message when its last beat is ready: an error or none, with m_tag_tdata
+// zero.
 module eme2 #(
     parameter int SLOTS = 16,
     parameter int KEYS  = 1,
@@ -69,7 +69,7 @@ module eme2 #(
     output logic [  2:0] m_tag_tuser
 );
 
-    // Messages between their command and their end.
+    // Maximum number of messages in flight.
     localparam int PACKETS = 16;
     localparam int MOST = 16 * STORE > 65535 ? 65535 : 16 * STORE;
     localparam int SIDE = eme2_pkg::SIDE;
@@ -236,7 +236,7 @@ module eme2 #(
     logic [1:0] unused_upper;
 
     assign upper_tweak = upper_side[MIXING+3:MIXING+1] == eme2_pkg::TWEAK;
-    // One slot with a static key: all pipes have their round keys from one schedule, which runs when the key comes.
+    // With one slot and a static key, one key schedule serves all pipes. It runs when the key is loaded.
     localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 ? 1 : 0;
     logic key_take;
     logic [127:0] new_key;
@@ -254,8 +254,8 @@ module eme2 #(
         .decrypt_keys
     );
 
-    // What travels beside goes with the encryption pipe, which takes blocks to decrypt, too; its output does
-    // not count then.
+    // The side band always passes through the encryption pipe, which also encrypts the blocks to decrypt; those
+    // results are not used.
     encrypt_pipe #(
         .SHARED(SHARED),
         .KEYS(KEYS),
@@ -488,7 +488,7 @@ module eme2 #(
         .second_mask
     );
 
-    // ---- Beats, packets and verdicts meet again
+    // ---- Join of beats, packets and verdicts
 
     logic head_valid;
     logic head_barren;
@@ -516,7 +516,7 @@ module eme2 #(
         .available(packet_room),
         .home(unused[1])
     );
-    // With a register at its output, as it says which of the other queues count.
+    // A FIFO with an output register, because its output selects among the other queues.
     stream_fifo #(
         .WIDTH(1),
         .DEPTH(PACKETS)
@@ -545,7 +545,7 @@ module eme2 #(
         .pop(packet_pop)
     );
 
-    // A message is done, and its slot free for another key, when its last beat is ready.
+    // A message is done, and its slot may get another key, when its last beat is ready.
     always_ff @(posedge clk) begin
         message_done <= !rst && beat_valid && beat_last;
     end
@@ -618,7 +618,7 @@ module eme2 #(
         .m_tag_tuser
     );
 
-    // What a packet is made of was said by its command; block_* only repeats it.
+    // The command already determines kind and length of each block.
     logic unused_signals;
     assign unused_signals = &{
         block_bytes, block_kind, block_last, command_nonce, command_padded, unused_upper, unused_lower,

@@ -1,13 +1,14 @@
-// m (1 + x + .. + x^(n-1)) in EME2's field, for a group of n = 1 to 128 blocks (see eme2_mix).
+// Computes m (1 + x + .. + x^(n-1)) in EME2's field, for a group of n = 1 to 128 blocks (see eme2_mix).
 //
-// Of the sums S(n) = 1 + .. + x^(n-1): S(a + k) = x^k S(a) + S(k). So the sum grows by k blocks a clock, k =
-// 1 for n's lowest digit to the base 4, then 4, then 16 for the rest, with S(4k) = S(k) (1 + x^k + x^2k +
-// x^3k) made on the way.
+// The sums S(n) = 1 + .. + x^(n-1) satisfy S(a + k) = x^k S(a) + S(k), so each clock extends the sum by k terms: k
+// = 1 for the lowest base-4 digit of n, k = 4 for the next, k = 16 for the rest. S(4k) = S(k) (1 + x^k + x^2k + x^3k)
+// is computed along the way.
+//
+//   start, m, n  starts; not before `done` of the preceding start
+//   done, sum    the result, for one clock
 //
 // Latency: with the digits d0 = n[1:0], d1 = n[3:2], d2 = n[7:4], from start to done
-//     1 + d0 clocks for n < 4, 1 + max(d0, 1) + d1 for n < 16, else 1 + max(d0, 1) + max(d1, 1) + d2 (at most
-//     14).
-// No start before done.
+//     1 + d0 clocks for n < 4, 1 + max(d0, 1) + d1 for n < 16, else 1 + max(d0, 1) + max(d1, 1) + d2, at most 14.
 module eme2_geometric (
     input  logic         clk,
     input  logic         rst,
@@ -23,9 +24,9 @@ module eme2_geometric (
     logic [1:0] stage;  // 0: k = 1, 1: k = 4, 2: k = 16
     logic [3:0] digit;
     logic [127:0] step;  // m S(k), bits in the order of powers
-    logic [127:0] grown;  // sum so far, in the same order
+    logic [127:0] grown;  // sum so far, bits in the order of powers
 
-    // v x^k: what comes out at the top comes back times x^7 + x^2 + x + 1.
+    // Returns v x^k. Bits shifted out at the top are multiplied by x^7 + x^2 + x + 1.
     function automatic logic [127:0] times(input logic [127:0] v, input int k);
         logic [127:0] top;
         top = v >> (128 - k);

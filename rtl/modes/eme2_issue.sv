@@ -1,29 +1,33 @@
-// The schedule of EME2's first pass: what enters its pipes in each clock, and with which mask (the
-// specification's "tweak block", "pass 1" and "mix").
+// Schedule of EME2's first pass: the entry that enters its pipes in each clock, and its mask ("tweak block", "pass 1"
+// and "mix" of the standard).
 //
-// A message takes the pipes' places in this order: its tweak blocks (without a tweak K_AD itself), its full
-// blocks, the partial block Q if there is one (it only travels beside the pipes). Reserved places come
-// behind: mp, MP_AFTER clocks after the last of these; mm, when mp comes out, if there is a Q; one for each
-// later group of 128 blocks, each when the mask of the group before is known.
-// The next message goes on in between. Messages are mixed in their order: a message's last block waits until
-// it cannot overtake the message before, which costs clocks only where short messages of several kinds follow
-// each other.
+// A message occupies entries of the pipes in this order: its tweak blocks (without a tweak, K_AD itself), its full
+// blocks and, if there is one, the partial block Q, which only bypasses the pipes. Entries reserved in advance
+// follow:
+//   mp:  MP_AFTER clocks after the last of these
+//   mm:  when mp leaves the pipes, if there is a Q
+//   a:   one for each later group of 128 blocks, when the mask of the preceding group is known
+// Entries of the next message fill the gaps. Messages are mixed in order: the last block of a message waits until it
+// cannot overtake the preceding message. This costs clocks only if short messages of different kinds follow each
+// other.
 //
-// Clocks per message if nothing waits: tweak blocks (at least 1) + full blocks + 1 + later groups, + 2 with a
-// Q. A key change waits, unless there is a key per block, until all reserved places are over.
+// Throughput: tweak blocks (at least 1) + full blocks + 1 + later groups clocks per message if nothing waits, + 2
+// with a Q. Except with KEYS = 2, a key change waits until all reserved entries have passed.
 //
-//   command_*, block_*     from packet_front; packet_*: the packets in order, for the end; second_*: for the
-//                          second pass
-//   tweak_mask, first_mask K_AD of tweak_slot, K_ECB of first_mask_slot
-//   room, take             a place of the store for each full block and Q
-//   sum                    tweak block and full blocks, MP_AFTER clocks after the last
-//   mixing_mm, mm          mp of a message with Q comes out of the pipes as mm; mm_beside is mp
-//   start                  a of the next later group, from eme2_mix
-//   *_mixing               of which message
-//   load_key, key_slot     at the issue: another key is loaded into the pipes, which take it a clock ahead of
-//                          its block; whose key the block needs
-//   upper_*                to the pipes, one clock after the issue; upper_beside: what meets their output
-//                          (eme2_mix)
+//   command_*, block_*       from packet_front
+//   packet_*                 packets in order, for the output side. packet_barren: illegal, without blocks.
+//   second_*                 messages in order, for the second pass
+//   loading, loading_slot    see eme2_slots
+//   tweak_mask, first_mask   K_AD of tweak_slot, K_ECB of first_mask_slot
+//   room, take               the store has room for one entry; one is taken, for each full block and Q
+//   sum                      sum of tweak blocks, full blocks and Q, MP_AFTER clocks after the last one
+//   mixing_mm, mm            mp of a message with Q leaves the pipes as mm; mm_beside is mp
+//   start_valid, start       a of the next later group, from eme2_mix
+//   mm_mixing, start_mixing  properties of their message, see eme2_pkg::MIXING
+//   load_key, key_slot       at the issue, one clock before the entry enters the pipes: the pipes load another key;
+//                            the slot of the entry's key
+//   upper_*                  to the pipes, one clock after the issue; registered. upper_beside: the value that is
+//                            combined with the pipe output (eme2_mix).
 module eme2_issue #(
     parameter int KEYS = 1
 ) (
@@ -90,15 +94,15 @@ module eme2_issue #(
     localparam int MIXED_PARTIAL = eme2_pkg::MIXED_PARTIAL;
     localparam int MIXING = eme2_pkg::MIXING;
 
-    // ---- The next packet, read while the one before is being issued
+    // ---- Next packet, accepted while the preceding one is being issued
 
     logic next_valid;
     logic next_decrypt;
     logic [3:0] next_slot;
     logic [12:0] next_ad_blocks;
     logic [4:0] next_ad_bytes;
-    logic [12:0] next_blocks;  // full ones
-    logic [3:0] next_partial;  // bytes of Q, 0: none
+    logic [12:0] next_blocks;  // full blocks
+    logic [3:0] next_partial;  // bytes of Q; 0: none
     logic command_take;
     logic begins;
 
@@ -125,8 +129,8 @@ module eme2_issue #(
     assign next_blocks_less = next_blocks - 13'd1;
     assign next_last_group = {1'b0, next_blocks_less[6:0]} + 8'd1;
 
-    // Clocks that eme2_geometric takes for it. A later group's sum does not matter here: it is done before
-    // another message can come that far.
+    // Clocks of eme2_geometric for the last group, less one. Earlier groups do not matter here: their sums are
+    // complete before another message can reach that point.
     logic [3:0] digit0;
     logic [3:0] digit1;
     logic [3:0] next_sum_time;
@@ -143,39 +147,39 @@ module eme2_issue #(
     assign second_partial = next_partial;
     assign tweak_slot = next_slot;
 
-    // ---- The packet being issued
+    // ---- Packet being issued
 
     localparam logic [2:0] IDLE = 3'd0;
-    localparam logic [2:0] NEW_KEY = 3'd1;  // static pipes: the key enters alone
+    localparam logic [2:0] NEW_KEY = 3'd1;  // static pipes: the key enters without a block
     localparam logic [2:0] IN_TWEAK = 3'd2;
     localparam logic [2:0] IN_MESSAGE = 3'd3;
     localparam logic [2:0] IN_PARTIAL = 3'd4;
 
     logic [2:0] state;
-    logic fresh;  // its key is not yet in the pipes
+    logic fresh;  // its key must be loaded into the pipes
     logic decrypt;
     logic [3:0] slot;
-    logic hollow;  // no tweak: there is no block to read for it
+    logic hollow;  // no tweak: no beat to read
     logic [12:0] tweak_left;
-    logic [4:0] tweak_bytes;  // of the last tweak block
+    logic [4:0] tweak_bytes;  // in the last tweak block
     logic [12:0] blocks_left;
     logic [3:0] partial;
     logic [4:0] groups;  // later groups
     logic [7:0] last_group;  // blocks of the last group, 1 to 128
-    logic [3:0] sum_time;  // clocks for the sum of its masks
-    logic first;  // the part's first block comes next
+    logic [3:0] sum_time;  // clocks for the sum of the last group's masks
+    logic first;  // the next block is the first of its part
 
-    // ---- Reserved places: bit i is the place i clocks from now.
+    // ---- Reserved entries: bit i is the entry i clocks from now.
 
     logic [MP_AFTER-1:0] mp_places;
     logic [MIXED-1:0] mm_places;
-    logic starting;  // a later group's a is yet to be issued
-    logic [6:0] mixing;  // clocks until the messages before are mixed
+    logic starting;  // a later group's a is still to be issued
+    logic [6:0] mixing;  // clocks until the preceding messages are mixed
     logic place_free;
-    logic none_reserved;  // from registers, as is
-    logic in_order;  // where a message ends
+    logic none_reserved;  // registered, like
+    logic in_order;  // in_order: a message that ends now does not overtake
     logic mp_place_free;
-    logic [6:0] m1_time;  // from this message's last block on
+    logic [6:0] m1_time;  // clocks from this message's last block to m1
 
     assign place_free = !mp_places[0] && !mm_places[0] && !start_valid;
     assign mp_place_free = !mm_places[MP_AFTER] && !starting;
@@ -183,7 +187,7 @@ module eme2_issue #(
 
     // ---- Issue
 
-    logic ends;  // the message's last place
+    logic ends;  // the current entry is the message's last one
     logic may_issue;
     logic key_settled;
     logic issue;
@@ -191,8 +195,8 @@ module eme2_issue #(
     logic issue_message;
     logic issue_partial;
     logic issue_key;
-    logic last_tweak;  // of tweak_left there is one, or none
-    logic last_block;  // of blocks_left there is one
+    logic last_tweak;  // tweak_left is at most 1
+    logic last_block;  // blocks_left is 1
     logic ended;
 
     assign ends = (state == IN_MESSAGE && last_block && partial == '0) || state == IN_PARTIAL;
@@ -210,7 +214,7 @@ module eme2_issue #(
     assign take = issue_message || issue_partial;
     assign ended = ends && take;
 
-    // ---- The pipes' key
+    // ---- Key of the pipes
 
     logic pipe_held;
     logic [3:0] pipe_slot;
@@ -222,7 +226,7 @@ module eme2_issue #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(eme2_pkg::OUT + 2),
-        .WAVE(9)  // the key comes at the earliest one clock after the packet began
+        .WAVE(9)  // the key is loaded at least one clock after the message began
     ) in_pipes (
         .clk,
         .rst,
@@ -270,7 +274,8 @@ module eme2_issue #(
             last_block <= blocks_left == 13'd2;
             first <= 1'b0;
         end
-        // Between messages this is set anew in every clock, so that it needn't wait for whether one begins.
+        // Between messages these are updated in every clock, to keep the decision whether a message begins out of
+        // their paths.
         if (between) begin
             decrypt <= next_decrypt;
             slot <= next_slot;
@@ -307,10 +312,10 @@ module eme2_issue #(
             if (ended) mixing <= m1_time + {3'd0, sum_time};
             else if (mixing != '0) mixing <= mixing - 1'b1;
         end
-        in_order <= m1_time >= mixing;  // m1_time > what mixing is in the next clock, if no message ends now
+        in_order <= m1_time >= mixing;  // m1_time > mixing of the next clock, if no message ends now
     end
 
-    // ---- Masks: 2^j K_AD (twice for a short T_j) for the tweak, then 2^i K_ECB.
+    // ---- Masks: 2^j K_AD for the tweak (doubled again for a short T_j), then 2^i K_ECB
 
     logic [127:0] mask;
     logic [127:0] mask_now;
@@ -336,7 +341,7 @@ module eme2_issue #(
         if (between) mask <= tweak_mask;
     end
 
-    // ---- What the mixing must know of a message travels to the place of its mp.
+    // ---- Properties of a message, delayed to the entry of its mp
 
     logic [MIXING-1:0] mp_mixing;
     ring_delay #(
@@ -349,7 +354,7 @@ module eme2_issue #(
         .out_data(mp_mixing)
     );
 
-    // ---- Into the pipes
+    // ---- Input of the pipes
 
     logic [127:0] padding;
     logic [127:0] filled;
@@ -358,7 +363,7 @@ module eme2_issue #(
     logic [2:0] kind;
     logic [MIXING-1:0] place_mixing;
 
-    // A whole block, of 16 bytes, has no padding.
+    // A whole block of 16 bytes has no padding.
     logic [4:0] bytes;
     always_comb begin
         bytes = 5'd16;

@@ -1,22 +1,23 @@
-// The mixing of EME2 (specification, "mix"), at the output of the first pass's pipes.
+// Mixing of EME2 ("mix" of the standard), at the output of the first pass's pipes.
 //
-// What the second pass XORs to the blocks B_i can be said without looking at the blocks again. Let m_k be the
-// mask that group k of up to 128 blocks starts with (m_0 = m1, m_k = a ^ b for the later ones) and n_k the
-// number of its blocks. Then
+// The values that the second pass XORs to the blocks B_i can be computed without reading the blocks again. Let m_k be
+// the mask with which group k of up to 128 blocks starts (m_0 = m1, m_k = a ^ b for later groups), and n_k the number
+// of its blocks. Then
 //     G_0 = B_0 ^ mm[0..s) ^ sum over k of m_k (1 + x + .. + x^(n_k - 1)),
-//     G_i = B_i ^ m_k for the first block of a later group, B_i ^ x^j m_k for the j-th block behind a group's
-//     first:
-// all of t ^ mc ^ pad(Q') but B_0, mm and masks cancels against mp. The masks' sum is a geometric one
+//     G_i = B_i ^ m_k for the first block of a later group, B_i ^ x^j m_k for the j-th block after a group's first:
+// in t ^ mc ^ pad(Q'), everything but B_0, mm and the masks cancels against mp. The sum of the masks is geometric
 // (eme2_geometric).
 //
-//   upper_*       what leaves the pipes (both outputs; kind and direction say which counts) and went beside
-//                 them
-//   store_*       B_i, and Q with its padding, for the store, in order
-//   sum           mp, eme2_pkg::MP_AFTER clocks after the issue of a message's last block
-//   mixing_mm, mm, mm_beside, mm_mixing   mp of a message with a Q came out: mm goes into the pipes at once
-//   start*        a of the next later group goes into the pipes, one clock after the mask of the group before
-//   group_*       an m_k comes out; mask0_*: the sum above, once for each message and after all its m_k;
-//                 messages in their order
+//   upper_*         both outputs of the pipes, whose kind and direction select between them, and the side band
+//   store_*         B_i, and Q with its padding, to the store in order
+//   sum             mp, eme2_pkg::MP_AFTER clocks after the issue of a message's last block
+//   mixing_mm, mm*  mp of a message with Q leaves the pipes, and mm enters them in the same clock: mm, mp
+//                   (mm_beside), properties of the message (mm_mixing)
+//   start*          a of the next later group enters the pipes, one clock after the preceding group's mask
+//   group_*         the next m_k, messages in order
+//   mask0_*         the sum above, once per message, after all its m_k
+//
+// At most STARTS first blocks of later groups wait for their m1.
 module eme2_mix #(
     parameter int STARTS = 4
 ) (
@@ -51,7 +52,7 @@ module eme2_mix #(
 
     localparam int MIXING = eme2_pkg::MIXING;
 
-    // ---- What comes out
+    // ---- Pipe output
 
     logic [2:0] kind;
     logic first;
@@ -82,8 +83,8 @@ module eme2_mix #(
     assign is_mp = kind == eme2_pkg::MP;
     assign is_start = kind == eme2_pkg::START;
 
-    // Tweak blocks: E(..) ^ k. Message: B_i. Q: itself, padded. mp: mm if there is a Q. Else, mm, mp and a:
-    // in ^ out.
+    // Tweak blocks: E(..) ^ k. Message: B_i. Q: itself, padded. mp: mm if there is a Q, else in ^ out. mm and a: in ^
+    // out.
     assign with_block = !is_partial;
     assign with_beside = !is_message && !(is_mp && partial);
     assign block = decrypt && kind != eme2_pkg::TWEAK ? upper_decrypted : upper_encrypted;
@@ -103,7 +104,7 @@ module eme2_mix #(
     assign mm_beside = upper_beside;
     assign mm_mixing = mixing;
 
-    // ---- Groups' masks, and their sums
+    // ---- Masks of the groups, and their sums
 
     logic [127:0] m1;
     logic [MIXING-1:0] m_mixing;
@@ -111,7 +112,7 @@ module eme2_mix #(
     logic sum_last;  // the group being summed is the message's last
     logic sum_done;
     logic [127:0] group_sum;
-    logic [127:0] others;  // sums of the groups before
+    logic [127:0] others;  // sums of the preceding groups
 
     assign group_valid = upper_valid && ((is_mp && !partial) || kind == eme2_pkg::MM || is_start);
     assign group_mask = value;
@@ -141,14 +142,14 @@ module eme2_mix #(
         if (sum_done) others <= others ^ group_sum;
     end
 
-    // ---- The later groups' first blocks, kept until m1 is known: a = B_i ^ m1.
+    // ---- First blocks of later groups, stored until m1 is known: a = B_i ^ m1
 
     localparam int BITS = $clog2(STARTS);
     (* ram_style = "distributed", ramstyle = "MLAB" *)
     logic [127:0] starts[0:STARTS-1];
     logic [BITS-1:0] write_at;
     logic [BITS-1:0] read_at;
-    logic [6:0] place;  // of the next message block in its group
+    logic [6:0] place;  // position of the next message block in its group
     logic write_start;
     logic [4:0] groups_left;
 

@@ -1,23 +1,24 @@
-// EME2's second pass (specification, "pass 2"): the stored blocks with their masks (see eme2_mix) enter the
-// second pipes, and what comes out gets the masks 2^i K_ECB. Q takes its place among the blocks, but goes
-// beside the pipes.
+// Second pass of EME2 ("pass 2" of the standard). The stored blocks with their masks (see eme2_mix) enter the second
+// pipes, whose outputs get the masks 2^i K_ECB. Q has its entry among the blocks but bypasses the pipes.
 //
-// A message starts when its mask for G_0 is there, which comes last; messages follow each other without a
-// gap. With KEYS = 1 the first blocks of messages under different keys are ten clocks apart.
+// A message starts when its mask for G_0 is valid, the last of its values. Messages follow each other without a gap,
+// one block per clock. With KEYS = 1 the first blocks of messages under different keys are at least ten clocks apart.
 //
 // Latency: 14 clocks from `read` to beat_*.
 //
-//   QUEUE          more than the messages under way and their later groups
+//   message_*               queues a message, in order: direction, slot, full blocks, bytes of Q
+//   group_*, mask0_*        masks from eme2_mix
+//   mm_*                    mm of a message with Q
+//   forget, forget_slot     see pipe_key
+//   credit, take            a credit is available; one is taken, for each output block
+//   read, stored            reads the store; the block is valid one clock after `read`
+//   mask_slot, second_mask  reads K_ECB of a slot, combinational
+//   load_key, key_slot      one clock before a block enters the pipes: the pipes load another key; the slot of the
+//                           block's key
+//   pipe_*                  to the pipes, and their outputs
+//   beat_*                  output blocks: block, its number of bytes, last of the message. Registered.
 //
-//   message_*      queued in order: direction, slot, full blocks, bytes of Q
-//   group_*, mask0_*   from eme2_mix; mm_*: mm of a message with a Q
-//   credit, take   one for each block of the output
-//   read, stored   the store: the block comes one clock after read
-//   mask_slot, second_mask   key slots, combinational
-//   load_key, key_slot   another key is loaded into the pipes, which take it a clock ahead of its block;
-//                  whose key the block needs
-//   pipe_*         to the pipes, and their outputs
-//   beat_*         the output's blocks
+// QUEUE: more than the messages in flight and their later groups.
 module eme2_second #(
     parameter int KEYS  = 1,
     parameter int QUEUE = 32
@@ -66,7 +67,7 @@ module eme2_second #(
 
     localparam int PIPE = 11;
 
-    // ---- Messages, their masks, and how many of them are ready
+    // ---- Messages, their masks, and the number of ready messages
 
     logic head_valid;
     logic head_decrypt;
@@ -81,7 +82,7 @@ module eme2_second #(
     logic [4:0] unused;
     logic [$clog2(QUEUE):0] unused_space;
 
-    // With a register at its output, as whether a message begins depends on its slot.
+    // A FIFO with an output register, because the slot of its output decides whether a message begins.
     stream_fifo #(
         .WIDTH(22),
         .DEPTH(QUEUE)
@@ -98,7 +99,7 @@ module eme2_second #(
         .popped(unused[4])
     );
 
-    // ---- Reading: `reading` goes through a message's blocks, then Q.
+    // ---- Reading of a message's blocks, then of Q
 
     logic reading;
     logic fresh;
@@ -107,7 +108,7 @@ module eme2_second #(
     logic [3:0] slot;
     logic [12:0] blocks_left;
     logic [3:0] partial;
-    logic [6:0] place;  // of the block in its group
+    logic [6:0] place;  // position of the block in its group
     logic first;
     logic at_partial;
     logic last;
@@ -117,7 +118,7 @@ module eme2_second #(
     logic key_settled;
     logic pipe_may_load;
     logic key_held;
-    logic loads_key;  // with what is read in this clock
+    logic loads_key;  // together with the block read in this clock
 
     assign at_partial = blocks_left == '0;
     assign last = at_partial || (blocks_left == 13'd1 && partial == '0);
@@ -128,7 +129,7 @@ module eme2_second #(
     pipe_key #(
         .KEYS(KEYS),
         .PIPE(PIPE + 4),
-        .WAVE(9)  // the key comes at the earliest one clock after the message began
+        .WAVE(9)  // the key is loaded at least one clock after the message began
     ) in_pipes (
         .clk,
         .rst,
@@ -143,7 +144,7 @@ module eme2_second #(
         .forget_slot(forget_slot)
     );
     assign key_held = pipe_held && pipe_slot == head_slot;
-    // While a message's key is still to be loaded, it is not yet known which key the next one meets.
+    // While the key of a message must still be loaded, the key that the next message will find is undetermined.
     assign begins = head_valid && ready != '0 && (!reading || (read && last))
         && (KEYS == 2 || (!fresh && (key_held || (pipe_may_load && !(KEYS == 0 && reading)))));
 
@@ -175,7 +176,7 @@ module eme2_second #(
         end
     end
 
-    // ---- The block is there: its mask
+    // ---- The block arrives: its mask
 
     logic there;
     logic there_first;
@@ -207,7 +208,7 @@ module eme2_second #(
     assign there_padding = ragged_pkg::padding({1'b0, there_partial});
     assign chain_double = gf128_pkg::double_le_bytes(chain);
 
-    // Q was stored with its padding, which goes away here.
+    // Q was stored with its padding, which is removed here.
     always_comb begin
         mask = chain_double;
         if (there_start) mask = head_group;
@@ -271,7 +272,7 @@ module eme2_second #(
     end
     assign pipe_valid = entered && !entered_q;
 
-    // ---- Beside the pipes
+    // ---- Bypass of the pipes
 
     localparam int SIDE = 12;
     logic [PIPE-1:0] under_way;

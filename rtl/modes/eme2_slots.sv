@@ -1,9 +1,16 @@
-// Key slots of EME2: K_AD, K_ECB, the AES key and its last round key (where decryption starts) of each.
+// Key slots of EME2. Each has K_AD, K_ECB, the AES key and its last round key (the first one of decryption).
 //
-// s_key_key: K_AD in bits 127:0, K_ECB in 255:128, K_AES in 383:256, each with its first byte lowest. The
-// last round key is made in ROUNDS + 2 clocks; from the handshake on the slot counts as loaded, and `loading`
-// says that its packets must still wait. `take`: the handshake, of the AES key new_key. Reading is combinational, by slot number, for the first pass and the
-// second.
+// s_key_key: K_AD in bits 127:0, K_ECB in 255:128, K_AES in 383:256, each with its first byte lowest.
+//
+// Loading a slot, one at a time: the s_key handshake stores the keys. `take` is high, `new_key` is the AES key, and
+// the slot counts as loaded. The last round key is computed in 12 clocks. `loading` is high meanwhile: packets of
+// loading_slot must wait, and s_key_tready is low.
+//
+// Reads are combinational, by slot number, for the first pass (first_*, and tweak_mask for K_AD) and the second pass
+// (second_*).
+//
+// SLOTS is 1 to 16. A key for a slot that does not exist is discarded. rst marks all slots as not loaded; stored keys
+// are not erased.
 module eme2_slots #(
     parameter int SLOTS = 16
 ) (

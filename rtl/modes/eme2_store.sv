@@ -1,8 +1,8 @@
-// The blocks of the messages between the two passes: a ring of BLOCKS blocks in block RAM, written and read
-// in order. Whoever writes sees to it that there is room, whoever reads that the block is there.
+// Blocks of messages between the two passes: a ring of BLOCKS blocks (a power of two) in block RAM, written and read
+// in order. There is no flow control: the user never writes without room, nor reads a block before it is written.
 //
-//   write, in_block   a block in
-//   read, out_block   the oldest block, one clock later
+//   write, in_block  writes a block
+//   read, out_block  reads the oldest block; it is valid one clock later
 module eme2_store #(
     parameter int BLOCKS = 512
 ) (
