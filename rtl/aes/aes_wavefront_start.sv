@@ -1,9 +1,9 @@
 // Starts the key wave of an AES pipe. A wave replaces the pipe's round keys one stage at a time, in step with the
 // first block of a new key.
 //
-//   STEPS      length of the wave in clocks, 2 or more
-//   AHEAD      0: in_new_key and in_key arrive with the first block of the new key; 1: they arrive one clock before it
-//   first_key  the round key that the pipe adds to a block on entry
+//   STEPS      length of the wave in clocks, at least 2
+//   AHEAD      0: in_new_key and in_key arrive with the first block of the new key. 1: they arrive one clock before.
+//   first_key  the round key that the pipe adds to a block when it enters
 //   wave[i]    the first block of a new key entered i clocks ago
 module aes_wavefront_start #(
     parameter int STEPS = 10,

@@ -176,8 +176,8 @@ module eme2_issue #(
     logic starting;  // a later group's a is still to be issued
     logic [6:0] mixing;  // clocks until the preceding messages are mixed
     logic place_free;
-    logic none_reserved;  // registered, like
-    logic in_order;  // in_order: a message that ends now does not overtake
+    logic none_reserved;  // registered
+    logic in_order;  // registered; a message that ends now overtakes none
     logic mp_place_free;
     logic [6:0] m1_time;  // clocks from this message's last block to m1
 

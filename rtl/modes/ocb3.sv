@@ -1,33 +1,37 @@
-// OCB3 with AES-128, 12-byte nonces and 16-byte tags (RFC 7253), sealing and opening, one block a clock. One
-// encryption and one decryption pipe: opened whole blocks go through the latter, everything else through the
-// former.
+// OCB3 with AES-128, 12-byte nonces and 16-byte tags (RFC 7253), sealing and opening, one block per clock. One
+// encryption and one decryption pipe: whole blocks of opened messages pass the decryption pipe, everything else the
+// encryption pipe.
 //
-// A packet is done in steps (see ocb3_sequence): each block of AD and message and the tag is one step. A step meets its
-// block, in order, and waits in a queue for its turn to enter the pipes, one a clock. With it goes its `word` around
-// queue and pipes: the offset, or for a ragged block the block itself.
-//   sealing   TAG is the call E(Checksum ^ Offset ^ L_$), right behind the last block.
-//   opening   TAG brings the received tag, and no call. When it comes out the plaintext's checksum is
-//             complete, and the verifying call E(Checksum ^ Offset ^ L_$) enters, beside whatever step enters
-//             the decryption pipe.
-// The encryption pipe is also asked for Ktop of the next packet (ocb3_nonce) and for L_* of a new key. Calls
-// that it is asked for in the same clock go in this order: verifying, new key, Ktop, step.
+// A packet consists of steps (see ocb3_sequence), one for each block of AD and message and one for the tag. A step
+// meets its block, then waits in a queue until it enters the pipes, one step per clock. A side-band word bypasses
+// queue and pipes with each step: the offset, or for a partial block the block itself.
+//   sealing  TAG is the call E(Checksum ^ Offset ^ L_$), directly after the last block.
+//   opening  TAG carries the received tag and makes no call. When it leaves the pipes, the checksum of the plaintext
+//            is complete. The verifying call E(Checksum ^ Offset ^ L_$) then enters the encryption pipe, alongside
+//            any step that enters the decryption pipe.
+// The encryption pipe also computes Ktop of the next packet (ocb3_nonce) and L_* of a new key. Priority: verifying
+// call, new key, Ktop, step.
 //
-// Throughput: ad + message + 1 clocks a packet (in blocks), + 1 if its Ktop is not kept, which an opening
-// packet mostly hides. Opening, a verifying call costs a clock if it meets a step that needs the encryption
+// Throughput: ad + message + 1 clocks per packet (in blocks), + 1 if its Ktop is not cached, which is mostly hidden
+// when opening. When opening, a verifying call costs one clock if it coincides with a step that needs the encryption
 // pipe.
-// Latency, in clocks from the block's beat on s_axis to its beat on m_axis: PIPE + 3, with PIPE = 12
-// (SPLIT = 1: 22; SLOTS = 1 and KEYS = 0: 11). Tag, from the last block's beat: PIPE + 4; verdict, from the received
-// tag's beat: 2 PIPE + 4. First step of a packet, from its s_cmd handshake in an idle core: 4 clocks; the first one
-// that is not AD: PIPE + 4 if Ktop is not kept.
+// Latency in clocks, with PIPE = 12 (SPLIT = 1: 22; SLOTS = 1 and KEYS = 0: 11):
+//   s_cmd handshake to first step, idle core: 4; to the first step that is not AD, Ktop not cached: PIPE + 4
+//   a block's beat on s_axis to its beat on m_axis: PIPE + 3
+//   last message beat to tag: PIPE + 4
+//   received tag's beat to verdict and last plaintext beat: 2 PIPE + 4
 //
-//   KEYS    key schedules of the pipes, see aes_encrypt. 1: when the slot changes the encryption pipe waits
-//           until the last packet's verifying call has entered, and a pipe changes its key every ten clocks
-//           at most. 2: a key per block, no waiting. 0: static, each change of the slot empties the pipes.
-//   SLOTS   key slots, 1 to 16 (a power of two)
-//   FIFO    beats in the output FIFO
-//   SBOX, SPLIT   see aes_encrypt
-//   RAGGED  0: messages of whole blocks only
-// Ports: see rtl/README.md. Loading a slot takes about 30 clocks; its packets wait, others go on.
+//   SLOTS        key slots, a power of two from 1 to 16
+//   KEYS         key schedules of the pipes, see aes_encrypt. 0: static; each key change drains the pipes.
+//                1: wavefront; at a key change the encryption pipe waits until the preceding packet's verifying call
+//                has entered, and each pipe changes its key at most every ten clocks. 2: key per block, no waiting.
+//   FIFO         beats in the output FIFO
+//   SBOX, SPLIT  see aes_encrypt
+//   RAGGED       0: only messages of whole blocks
+//
+// Ports: see rtl/README.md. Loading a slot takes about 30 clocks. Its packets wait meanwhile; packets of other slots
+// proceed.
+// **Beats of an opened packet before its verdict are unverified plaintext.**
 module ocb3 #(
     parameter int SLOTS = 16,
     parameter int KEYS = 1,
@@ -74,16 +78,16 @@ module ocb3 #(
 );
 
     localparam int ROUNDS = 10;
-    // One slot with a static key: both pipes have their round keys from one schedule, which runs when the key comes.
+    // With one slot and a static key, one key schedule serves both pipes. It runs when the key is loaded.
     localparam int SHARED = KEYS == 0 && SLOTS == 1 && SBOX == 0 && SPLIT == 0 ? 1 : 0;
-    // Otherwise what enters the pipes passes a register first, so that neither the choice nor the slots' memory is on
-    // the way to the key schedules.
+    // Otherwise the pipe inputs are registered, which takes arbitration and slot memory out of the path to the key
+    // schedules.
     localparam int ENTRY = SHARED == 1 ? 0 : 1;
-    // Then the pipes' key is never another's, as if each block had its own.
+    // With SHARED = 1 the pipes never hold another slot's key, as if each block had its own.
     localparam int TURNS = SHARED == 1 ? 2 : KEYS;
     localparam int CIPHER = SPLIT == 1 ? 2 * ROUNDS + 1 : ROUNDS + 1;
     localparam int PIPE = ENTRY + CIPHER;
-    localparam int WAITING = 4;  // steps that wait for their turn
+    localparam int WAITING = 4;  // maximum number of steps that wait for their turn
     localparam int PACKETS = 32;
 
     localparam logic [2:0] AD = 3'd0;
@@ -91,7 +95,7 @@ module ocb3 #(
     localparam logic [2:0] TAIL = 3'd2;
     localparam logic [2:0] TAG = 3'd3;
 
-    // ---- Packets as blocks.
+    // ---- Packets to blocks
 
     logic [SLOTS-1:0] slot_loaded;
 
@@ -120,7 +124,7 @@ module ocb3 #(
 
     assign unused_nonce = &command_nonce[31:0];
 
-    // Bits of a slot that there cannot be are zero, so that synthesis has nothing to compare.
+    // Bits beyond the number of slots are constant zero, so that synthesis removes comparisons.
     localparam logic [3:0] SLOT_BITS = 4'(SLOTS - 1);
     logic [3:0] any_command_slot;
     logic [3:0] key_slot;
@@ -171,7 +175,7 @@ module ocb3 #(
         .verdict_error
     );
 
-    // ---- Key slots.
+    // ---- Key slots
 
     logic key_take;
     logic [127:0] new_key;
@@ -185,7 +189,7 @@ module ocb3 #(
     logic [127:0] encrypt_key;
     logic [127:0] decrypt_key;
     logic [3:0] step_slot;
-    logic [3:0] turn_slot;  // of the step that waits for its turn
+    logic [3:0] turn_slot;  // slot of the step that waits for its turn
     logic table_read;
     logic [3:0] table_slot;
     logic [3:0] table_index;
@@ -224,9 +228,9 @@ module ocb3 #(
         .table_l
     );
 
-    // ---- From commands to steps with offsets.
+    // ---- Commands to steps with offsets
 
-    logic usable;  // nothing that the command needs is still being made
+    logic usable;  // all values that the command needs are computed
     logic take;
     logic sequence_free;
     logic nonce_free;
@@ -250,7 +254,7 @@ module ocb3 #(
     logic step_message;
     logic [127:0] step_offset;
 
-    // A new key gets into the encryption pipe in a gap between packets, unless each block has its own key.
+    // A new key enters the encryption pipe in a gap between packets, unless each block has its own key.
     assign usable = !(loading && command_slot == loading_slot) && !(TURNS != 2 && key_call);
     assign command_ready = sequence_free && (command_error || (usable && nonce_known && nonce_free));
     assign take = command_valid && command_ready;
@@ -318,17 +322,17 @@ module ocb3 #(
         .step_offset
     );
 
-    // ---- A step meets its block, and waits for its turn.
+    // ---- A step meets its block, and waits for its turn
 
     logic step_in_message;
     logic step_takes_block;
-    logic step_ready;  // nothing is missing but its block, or its verdict if it has none
+    logic step_ready;  // it waits only for its block, or without a block for its verdict
     logic credits;
     logic last_given;
     logic stream_error;
     logic beat_available;
     logic packet_available;
-    logic place;  // for a step that waits
+    logic place;  // the queue of waiting steps has room
     logic [2:1] joined;
     logic [127:0] padded;
     logic [127:0] sealed_checksum;
@@ -342,8 +346,8 @@ module ocb3 #(
     assign step_done = step_ready
         && (step_takes_block ? block_valid : !step_barren || (verdict_valid && !last_given));
 
-    // The verdict on a packet's stream follows its last block, or is waited for if it has none: two clocks after its
-    // last steps it is there.
+    // The verdict on a packet's stream follows its last block, or is waited for if the packet has none. It is
+    // registered two clocks after the packet's last step is done.
     assign verdict_ready = last_given;
     always_ff @(posedge clk) begin
         if (rst) joined <= '0;
@@ -361,7 +365,7 @@ module ocb3 #(
         if (step_kind == TAG) step_text = sealed_checksum;
     end
 
-    // The sealed message's checksum is complete when TAG comes.
+    // The checksum of a sealed message is complete when TAG is current.
     always_ff @(posedge clk) begin
         if (rst || (step_done && step_kind == TAG)) sealed_checksum <= '0;
         else if (step_done && step_in_message && !step_open) sealed_checksum <= sealed_checksum ^ padded;
@@ -371,7 +375,7 @@ module ocb3 #(
     logic turn_done;
     logic turn_encrypts;
     logic turn_decrypts;
-    logic turn_verifies;  // it needs the encryption pipe's key, for later
+    logic turn_verifies;  // it needs its key in the encryption pipe, for the verifying call
     logic [127:0] turn_text;
     logic unused_home;
 
@@ -405,11 +409,12 @@ module ocb3 #(
         .pop(turn_done)
     );
 
-    // ---- Whose turn it is: one step enters in a clock, and beside it a call of the encryption pipe's other callers.
+    // ---- Arbitration: per clock one step enters, and alongside it a call of another requester of the encryption
+    // pipe
 
-    logic out_verify;  // an opened packet's TAG comes out: its verifying call enters
+    logic out_verify;  // an opened packet's TAG leaves the pipes: its verifying call enters
     logic [3:0] out_slot;
-    logic verify_pending;  // there are opened packets whose verifying call has not entered
+    logic verify_pending;  // the verifying call of an opened packet is still due
 
     logic encrypt_free;  // a step may enter the encryption pipe
     logic encrypt_holds;  // the step's key is in the encryption pipe
@@ -482,13 +487,13 @@ module ocb3 #(
         .forget_slot(key_slot)
     );
 
-    // ---- The pipes.
+    // ---- Pipes
 
     logic [127:0] opened_checksum;
     logic [127:0] out_word;
     logic out_error;
     logic out_message;
-    logic call;  // what enters is a call, not the step
+    logic call;  // a call enters, not the step
     logic [127:0] call_text;
 
     assign call = out_verify || key_called || nonce_called;
@@ -595,8 +600,7 @@ module ocb3 #(
     assign key_answer = encrypted_valid && answer_key;
     assign nonce_answer = encrypted_valid && answer_nonce;
 
-    // ---- What goes around the queue and the pipes with a step. A ragged block is not encrypted: it comes out to meet
-    // E(offset).
+    // ---- Bypass of queue and pipes. A partial block is not encrypted: it meets E(offset) at the end of the pipe.
 
     logic [PIPE:1] in_pipe;
     logic out_valid;
@@ -665,7 +669,7 @@ module ocb3 #(
         else if (out_verify && !verify_starts) to_verify <= to_verify - 1'b1;
     end
 
-    // ---- What comes out.
+    // ---- Pipe output
 
     logic out_in_message;
     logic [127:0] out_data;
@@ -686,7 +690,7 @@ module ocb3 #(
         end
     end
 
-    // What the verifying call must give, when it comes back.
+    // The expected result of the verifying call.
     ring_delay #(
         .WIDTH (128),
         .CLOCKS(PIPE)

@@ -1,20 +1,21 @@
-// From a nonce to Offset_0 (RFC 7253 section 4.2). The cipher's answer Ktop is kept for each slot: a packet
-// whose nonce differs in the last six bits only from that of the slot's last packet needs no call. The call
-// for the next packet is made while the one before is under way.
+// Computes Offset_0 from a nonce (RFC 7253, section 4.2). The cipher output Ktop is cached for each slot: a packet
+// whose nonce differs from that of the slot's latest Ktop only in the last six bits needs no call. The call for the
+// next packet is made while the preceding packet is in progress.
 //
-//   coming_*        a command will be presented from the next clock on: its slot, and its nonce but the last six bits
-//   command_valid   a command is presented: its slot and its 12-byte nonce (byte 0 highest)
-//   known           its Ktop was asked for; the command may be taken when `free` (from a register)
-//   take            the command is taken
-//   free            the packet taken last has its Offset_0 (from a register)
-//   call            the cipher shall encrypt call_block under command_slot's key; `called` when it does
-//   answer_valid    its answer comes, once for each call
-//   start_valid     Offset_0 of the oldest packet that was taken and did not use it yet
-//   start_used      the packet uses it
-//   forget          the key of forget_slot changes
+//   coming, coming_*  a command will be presented from the next clock on: its slot, and its nonce without the last
+//                     six bits
+//   command_*         the presented command: its slot and its 12-byte nonce (byte 0 highest)
+//   known             its Ktop is cached or was requested, so the command may be accepted when `free`; registered
+//   take              the command is accepted
+//   free              the latest accepted packet has its Offset_0; registered
+//   call, called      requests the encryption of call_block under command_slot's key; the pipe accepts the call
+//   answer_valid      the result of the call, once per call
+//   start_valid       `start` is Offset_0 of the oldest accepted packet that has not used it; registered
+//   start_used        the packet uses it
+//   forget            forget_slot gets another key, so its Ktop becomes invalid
 //
-// Latency: a command presented in clock t that needs no call, and is taken in t, has start_valid in t+2; with
-// a call that is made in t and answered in t+A, in t+A+2.
+// Latency: a command presented and accepted in clock t has start_valid in t+2 if it needs no call; with a call made
+// in t and answered in t+A, in t+A+2.
 module ocb3_nonce #(
     parameter int SLOTS = 16
 ) (
@@ -41,15 +42,15 @@ module ocb3_nonce #(
     input  logic [  3:0] forget_slot
 );
 
-    // Ktop of each slot and the part of the nonces that it is for; `kept` when it is there, or on its way.
+    // `ktop` is valid for nonces that begin with `top`. `kept`: slots with a Ktop that is cached or being computed.
     logic [89:0] top;
     logic [127:0] ktop;
     logic [SLOTS-1:0] kept;
     logic [15:0] all_kept;
-    logic pending;  // one is on its way
+    logic pending;  // a Ktop is being computed
     logic [3:0] pending_slot;
 
-    logic awaiting;  // the packet taken last has no Offset_0 yet
+    logic awaiting;  // the latest accepted packet has no Offset_0 yet
     logic [3:0] slot;
     logic [5:0] bottom;
     logic capture;
@@ -58,7 +59,7 @@ module ocb3_nonce #(
     assign all_kept = 16'(kept);
     assign capture = awaiting && !pending && (!start_valid || start_used);
     assign free = !awaiting;
-    // A Ktop may change only when nobody waits for it.
+    // A Ktop may change only while no packet waits for it.
     assign call = command_valid && !known && !pending && !awaiting;
     assign call_block = {32'd1, command_nonce[95:6], 6'd0};
 

@@ -1,21 +1,22 @@
-// What OCB3 does with a packet, step by step, and the offset of each step (RFC 7253 sections 4.1, 4.2 and
-// 4.3). It runs ahead of the blocks: three clocks after `take` the first step is there, then one a clock,
-// from packet to packet too.
+// Steps of an OCB3 packet, with the offset of each (RFC 7253, sections 4.1 to 4.3). It runs ahead of the blocks: the
+// first step is valid three clocks after `take`. One step per clock, also across packets.
 //
-//   kind            what the step is:
-//     0 AD             a block of AD, E(block ^ offset); the last may be ragged
-//     1 FULL           a whole block of the message
-//     2 RAGGED         the message's last block, when it is not whole
-//     3 TAG            the packet's tag; offset is Offset ^ L_$
-//     4 ILLEGAL        an illegal command: it has this step only
+//   step_kind:
+//     0 AD       a block of AD, E(block ^ offset); the last one may be partial
+//     1 FULL     a whole block of the message
+//     2 RAGGED   the last block of the message, if it is partial
+//     3 TAG      the tag; its offset is Offset ^ L_$
+//     4 ILLEGAL  the only step of an illegal command
 //
-//   take, command_*   the next packet, when `free`
-//   start_*           Offset_0 of the packet, see ocb3_nonce
-//   table_*           the reading side of ocb3_table
-//   step_*            the step, valid until step_done. step_bytes: the bytes of its block. step_last: the
-//                     message's last block. step_barren: the packet has no block in s_axis. step_message: it
-//                     has a message.
-//   busy              there is a packet whose last step is not done
+//   take, command_*  accepts the next packet, only when `free`
+//   start_*          Offset_0 of the packet, see ocb3_nonce
+//   table_*          read port of ocb3_table
+//   step_*           the step, valid until step_done; registered
+//   step_bytes       bytes of the step's block
+//   step_last        last block of the message
+//   step_barren      the packet has no block on s_axis
+//   step_message     the packet has a message
+//   busy             the last step of an accepted packet is not done
 module ocb3_sequence (
     input  logic         clk,
     input  logic         rst,
@@ -54,14 +55,14 @@ module ocb3_sequence (
     localparam logic [2:0] TAG = 3'd3;
     localparam logic [2:0] ILLEGAL = 3'd4;
 
-    // ---- First clock: which step comes, and where its multiple of L lies.
+    // ---- First clock: the next step, and the index of its multiple of L
 
     logic active;
     logic open;
     logic [3:0] slot;
     logic [12:0] ad_left;
     logic [12:0] message_left;
-    // What the two counters say, from registers.
+    // Registered comparisons of the two counters.
     logic in_ad;
     logic ad_last;
     logic message_there;
@@ -71,14 +72,14 @@ module ocb3_sequence (
     logic illegal;
     logic barren;
     logic message;
-    logic [11:0] number;  // of the block in its part, from 1
-    logic first;  // of the AD, or of what follows it
+    logic [11:0] number;  // number of the block in its part, from 1
+    logic first;  // first step of the AD, or of the steps that follow it
 
     logic in_message;
     logic part_last;
     logic [2:0] kind;
     logic [4:0] bytes;
-    logic [3:0] zeros;  // at the end of `number`
+    logic [3:0] zeros;  // trailing zeros of `number`
     logic advance;
     logic finish;
 
@@ -145,7 +146,7 @@ module ocb3_sequence (
         else active <= take || (active && !finish);
     end
 
-    // ---- Second clock: the multiple of L comes.
+    // ---- Second clock: the multiple of L arrives
 
     logic next_valid;
     logic [2:0] next_kind;
@@ -158,7 +159,7 @@ module ocb3_sequence (
     logic next_first;
     logic from_start;
 
-    // After the AD the offset begins anew, with Offset_0.
+    // After the AD the offset restarts from Offset_0.
     assign from_start = next_first && (next_kind == FULL || next_kind == RAGGED || next_kind == TAG);
     assign advance = (!step_valid || step_done) && !(next_valid && from_start && !start_valid);
     assign start_used = advance && next_valid && from_start;
@@ -178,7 +179,7 @@ module ocb3_sequence (
         else if (advance) next_valid <= active;
     end
 
-    // ---- Third clock: the step with its offset.
+    // ---- Third clock: the step with its offset
 
     always_ff @(posedge clk) begin
         if (advance) begin

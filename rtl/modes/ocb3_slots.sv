@@ -1,14 +1,17 @@
-// Key slots of OCB3: of each slot the key, the last round key (where the decryption pipe starts) and the
-// table of L. One slot is loaded at a time.
+// Key slots of OCB3. Each has the key, the last round key (the first one of decryption) and the table of multiples of
+// L. One slot is loaded at a time.
 //
-//   s_key_*                   a new key; key_take: the handshake, its slot is s_key_slot; key: byte 0 highest
-//   loaded                    slots that have a key
-//   loading, loading_slot     what is made of this slot's key is not complete
-//   call, called              E(0) under loading_slot's key is wanted; the pipe takes the call. LATE = 1: only when there
-//                             was time to make all round keys
-//   answer_valid, answer      L_* = E(0)
-//   encrypt_*, decrypt_*      read a slot's key and last round key, in the same clock
-//   table_*                   read the table, see ocb3_table
+//   s_key_*                a key for a slot. s_key_tready is low while a slot is loading. key_take: the handshake,
+//                          for s_key_slot. key: byte 0 highest.
+//   loaded                 slots that have a key, from the clock after the handshake. rst clears it but does not
+//                          erase the keys.
+//   loading, loading_slot  this slot's last round key or table is not complete
+//   call, called           requests E(0) under the key of loading_slot; the pipe accepts the call
+//   answer_valid, answer   L_* = E(0)
+//   encrypt_*, decrypt_*   reads the key, and the last round key, of a slot; combinational
+//   table_*                read port of the table, see ocb3_table
+//
+// LATE = 1: requests the call only after all round keys of a static schedule are computed.
 module ocb3_slots #(
     parameter int SLOTS  = 16,
     parameter int ROUNDS = 10,
@@ -41,8 +44,8 @@ module ocb3_slots #(
 
     logic [127:0] last_round_key;
     logic last_done;
-    logic last_left;  // the last round key is still being made
-    logic answer_left;  // L_* has not come
+    logic last_left;  // the last round key is not complete
+    logic answer_left;  // L_* is still to be computed
     logic call_left;
     logic table_loading;
 

@@ -1,4 +1,4 @@
-// Offset_0 of OCB3 (RFC 7253 section 4.2): 128 bits of Stretch from bit `bottom` on, counted from the left.
+// Offset_0 of OCB3 (RFC 7253, section 4.2): 128 bits of Stretch, starting at bit `bottom`, counted from the left.
 // Three levels of 4:1 multiplexers. Combinational.
 module ocb3_stretch (
     input  logic [127:0] ktop,
@@ -6,7 +6,7 @@ module ocb3_stretch (
     output logic [127:0] offset
 );
 
-    logic [190:0] bits;  // the last bit of the 192 is never needed
+    logic [190:0] bits;  // without the last of the 192 bits, which is never used
     logic [142:0] by_sixteens;
     logic [130:0] by_fours;
 

@@ -1,10 +1,10 @@
-// OCB3's multiples of L_* for each slot (RFC 7253 section 4.1): L_*, L_$, L_0, L_1 ... L_11, enough for
-// messages and AD of 4095 whole blocks. A table of 16 slots takes four block RAMs.
+// OCB3's multiples of L_* for each slot (RFC 7253, section 4.1): L_*, L_$, L_0, L_1 ... L_11, enough for messages and
+// AD of 4095 whole blocks. A table of 16 slots occupies four block RAMs.
 //
-//   load, load_slot, load_l   L_* of a slot; the table is made in ENTRIES clocks, one doubling in each
-//   loading                   until then
-//   read, read_slot, read_index   entry 0 is L_*, 1 is L_$, 2 + j is L_j; `l` follows one clock later and
-//                                 holds until the next read
+//   load, load_slot, load_l      loads L_* of a slot. The table is computed in ENTRIES clocks, one doubling in each.
+//   loading                      a table is being computed
+//   read, read_slot, read_index  reads an entry: 0 is L_*, 1 is L_$, 2 + j is L_j
+//   l                            the entry, one clock after `read`; holds until the next read
 module ocb3_table #(
     parameter int SLOTS = 16
 ) (
