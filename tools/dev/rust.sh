@@ -51,6 +51,7 @@ check_repository() {
     tools/check_dependencies.py
     tools/check_links.py
     tools/check_claims.py
+    tools/check_prose.py
     tools/check_commits.py
     tools/study_tables.py --check
     .venv/bin/python -m unittest discover --quiet -s tools/tests
