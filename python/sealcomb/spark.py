@@ -121,8 +121,8 @@ def open(  # noqa: A001, PLR0913
             invalid.
         TypeError: A column is not binary, or ``keys`` is not a key provider.
 
-    A job fails with ``InvalidTag`` if a value is forged, or was sealed with another key, context or row id.
-    The error names the column, partition and row.
+    A job fails with ``InvalidTag`` if a value is forged, or was sealed with another context or row id, and
+    with ``KeysetError`` if the keyset does not have its key. The error names the column, partition and row.
 
     >>> opened = open(sealed, {"ssn": "ids"}, keys, context="people.{column}", row_id="id")  # doctest: +SKIP
     """
