@@ -8,8 +8,8 @@
  * - Sizes: all sizes are in bytes.
  * - NULL: a buffer may be NULL only if its length or count is 0. Any other NULL is `SEALCOMB_ERROR_POINTER`.
  * - Errors: functions that can fail return a `sealcomb_status`. Invalid arguments are detected before anything is written.
- * - Threads: all functions are thread-safe. Keys are immutable and may be used by several threads at once; jobs and
- *   buffers to write must not. `sealcomb_key_free` requires that no other thread uses the key.
+ * - Threads: all functions are thread-safe. Any number of threads may use a key at once, as keys are immutable. Jobs, and
+ *   buffers that are written, belong to one call at a time. Free a key only when no thread uses it any more.
  * - Strings: returned strings and algorithms are static; never free them.
  * - No function throws an exception or terminates the program.
  */
@@ -54,8 +54,8 @@ typedef enum sealcomb_kind {
      */
     SEALCOMB_AEAD = 0,
     /**
-     * Message authentication code: authenticity only. The additional data is what is authenticated; there is nothing
-     * to encrypt.
+     * Message authentication code: authenticity only. The message is passed as additional data, and there is no
+     * input.
      */
     SEALCOMB_MAC = 1,
     /**
@@ -67,9 +67,9 @@ typedef enum sealcomb_kind {
 /**
  * Result of a call or of a job. `sealcomb_status_text` returns a description.
  *
- * Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data.
- * `SEALCOMB_ERROR_` values are mistakes in the arguments, detected before anything is written to an output or tag,
- * except for `SEALCOMB_ERROR_INTERNAL`.
+ * Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data. The
+ * `SEALCOMB_ERROR_` values are invalid arguments, detected before anything is written to an output or tag. The only
+ * exception is `SEALCOMB_ERROR_INTERNAL`.
  */
 typedef enum sealcomb_status {
     /**
@@ -112,7 +112,7 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_NONCE_LENGTH = -6,
     /**
-     * The tag size is not `sealcomb_key_tag_bytes`; when creating a key, the algorithm does not take it.
+     * The tag size is not `sealcomb_key_tag_bytes`, or, when creating a key, not one that the algorithm takes.
      */
     SEALCOMB_ERROR_TAG_LENGTH = -7,
     /**
@@ -134,15 +134,15 @@ typedef enum sealcomb_status {
      */
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT = -11,
     /**
-     * The algorithm is an unauthenticated cipher that takes no additional data.
+     * There is additional data, but the algorithm is an unauthenticated cipher that takes none.
      */
     SEALCOMB_ERROR_TAKES_NO_AAD = -12,
     /**
-     * The algorithm is a MAC: pass what it authenticates as additional data, and no input.
+     * There is an input, but the algorithm is a MAC: pass the message to authenticate as additional data.
      */
     SEALCOMB_ERROR_TAKES_NO_MESSAGE = -13,
     /**
-     * The algorithm is NULL: this build has no algorithm with the id looked up.
+     * The algorithm is NULL, for example because this build has none with the id that was looked up.
      */
     SEALCOMB_ERROR_UNKNOWN_ALGORITHM = -14,
     /**
@@ -211,7 +211,7 @@ typedef struct sealcomb_iovec {
  */
 typedef struct sealcomb_job {
     /**
-     * `sizeof(sealcomb_job)`, by which the library recognizes the version of the structure. Equal in all jobs of a
+     * `sizeof(sealcomb_job)`, which identifies the version of the structure to the library. Equal in all jobs of a
      * batch.
      */
     size_t size;
@@ -239,8 +239,8 @@ typedef struct sealcomb_job {
      * Additional data in several pieces, authenticated as their concatenation; NULL for none. With pieces,
      * `aad_bytes` must be 0.
      *
-     * For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), `aad` is a single one, and
-     * no pieces are not the same as one empty piece. At most 126 strings, including the nonce.
+     * For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), and `aad` is a single string.
+     * No piece and one empty piece yield different tags. At most 126 strings, including the nonce.
      */
     const struct sealcomb_iovec *aad_parts;
     /**
@@ -263,8 +263,8 @@ typedef struct sealcomb_job {
     /**
      * Space at `output`: at least `sealcomb_algorithm_ciphertext_bytes` when sealing, at least
      * `sealcomb_algorithm_max_message_bytes` when opening, and at least `input_bytes` when opening in place. Space
-     * beyond the result is not written. If `sealcomb_algorithm_needs_message_bytes`, opening takes the exact message
-     * size here.
+     * beyond the result is not written. When opening, it must be the exact message size if
+     * `sealcomb_algorithm_needs_message_bytes` is true for the algorithm.
      */
     size_t output_bytes;
     /**
@@ -398,14 +398,15 @@ size_t sealcomb_algorithm_tag_bytes(const struct sealcomb_algorithm *algorithm);
 bool sealcomb_algorithm_takes_tag_bytes(const struct sealcomb_algorithm *algorithm, size_t tag_bytes);
 
 /**
- * Returns the size of a message's ciphertext without its tag: the output space that sealing needs. It equals
+ * Returns the ciphertext size for a message size: the output space that sealing needs, without the tag. It equals
  * `message_bytes` for nearly all algorithms.
  *
  * @param algorithm the algorithm; may be NULL
  * @param message_bytes size of the message in bytes
  * @return size of the ciphertext in bytes
  */
-size_t sealcomb_algorithm_ciphertext_bytes(const struct sealcomb_algorithm *algorithm, size_t message_bytes);
+size_t sealcomb_algorithm_ciphertext_bytes(const struct sealcomb_algorithm *algorithm,
+                                           size_t message_bytes);
 
 /**
  * Computes the maximum message size for a ciphertext size: the output space that opening needs.
@@ -423,8 +424,8 @@ enum sealcomb_status sealcomb_algorithm_max_message_bytes(const struct sealcomb_
                                                           size_t *message_bytes);
 
 /**
- * Returns whether the ciphertext size does not determine the message size. Such algorithms are opened with the exact
- * message size: `sealcomb_job.output_bytes`, or `message_bytes` of `sealcomb_open`.
+ * Returns true if the ciphertext size does not determine the message size. To open under such an algorithm, pass the
+ * exact message size as `output_bytes` of the job, or as `message_bytes` of `sealcomb_open`.
  *
  * @param algorithm the algorithm; may be NULL
  */
@@ -470,10 +471,10 @@ enum sealcomb_status sealcomb_backend_selected(const char **name);
  *
  * All jobs are checked before anything is sealed: either all of them are processed, or none.
  *
- * Memory: no heap allocation if all jobs of each algorithm use one key, regardless of the number and size of the
- * jobs. The call allocates for several keys of one algorithm, for a job whose `aad_parts` exceed 4096 bytes in
- * total, and for GCM-SIV on the backend `portable`. It uses at most 64 KiB of stack with the algorithms of a build
- * without optional features.
+ * Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
+ * jobs. Three cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, and
+ * GCM-SIV on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a build without
+ * optional features.
  *
  * Threads: calls may run concurrently and share keys, but not jobs or output buffers.
  *
@@ -531,8 +532,8 @@ enum sealcomb_status sealcomb_open_batch(struct sealcomb_job *jobs,
  * @retval SEALCOMB_OK success
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
- * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
- * 2`
+ * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
+ * `SIZE_MAX / 2`
  * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
  * @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
  */
@@ -559,8 +560,8 @@ enum sealcomb_status sealcomb_key_new(const struct sealcomb_algorithm *algorithm
  * @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
  * @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
  * @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
- * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
- * 2`
+ * @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
+ * `SIZE_MAX / 2`
  * @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
  * @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
  */
@@ -660,7 +661,7 @@ enum sealcomb_status sealcomb_seal(const struct sealcomb_key *key,
  * `message_bytes` is 0
  * @param message_bytes space at `message` in bytes: at least `sealcomb_algorithm_max_message_bytes` of the
  * ciphertext size, and at least the ciphertext size in place; the exact message size if
- * `sealcomb_algorithm_needs_message_bytes`
+ * `sealcomb_algorithm_needs_message_bytes` is true for the algorithm
  * @param written receives the size of the message in bytes, 0 on failure; may be NULL
  * @retval SEALCOMB_OK the message is authentic
  * @retval SEALCOMB_FORGED it is not, and `message` is zeroed; or `sealed_bytes` is less than the tag size, and
@@ -744,8 +745,8 @@ enum sealcomb_status sealcomb_mac_verify(const struct sealcomb_key *key,
  * Returns a description of a status, for error messages.
  *
  * @param status a `sealcomb_status`, or any other number
- * @return static NUL-terminated string in English without a final period; `"unknown status"` for a number that is no
- * `sealcomb_status`
+ * @return static NUL-terminated string in English without a final period; `"unknown status"` for any other
+ * number
  */
 const char *sealcomb_status_text(int32_t status);
 

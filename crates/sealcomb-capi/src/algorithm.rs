@@ -26,8 +26,8 @@ pub struct sealcomb_algorithm {
 pub enum sealcomb_kind {
     /// Authenticated encryption with additional data: confidentiality and authenticity.
     SEALCOMB_AEAD = 0,
-    /// Message authentication code: authenticity only. The additional data is what is authenticated; there is nothing
-    /// to encrypt.
+    /// Message authentication code: authenticity only. The message is passed as additional data, and there is no
+    /// input.
     SEALCOMB_MAC = 1,
     /// Unauthenticated cipher: confidentiality only, no tag. Requires a build with the feature `hazmat`.
     SEALCOMB_CIPHER = 2,
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn sealcomb_algorithm_takes_tag_bytes(
         .is_some_and(|algorithm| algorithm.tag_bytes == tag_bytes || algorithm.tag.contains(&tag_bytes))
 }
 
-/// Returns the size of a message's ciphertext without its tag: the output space that sealing needs. It equals
+/// Returns the ciphertext size for a message size: the output space that sealing needs, without the tag. It equals
 /// `message_bytes` for nearly all algorithms.
 ///
 /// @param algorithm the algorithm; may be NULL
@@ -231,8 +231,8 @@ pub unsafe extern "C" fn sealcomb_algorithm_max_message_bytes(
     SEALCOMB_OK
 }
 
-/// Returns whether the ciphertext size does not determine the message size. Such algorithms are opened with the exact
-/// message size: `sealcomb_job.output_bytes`, or `message_bytes` of `sealcomb_open`.
+/// Returns true if the ciphertext size does not determine the message size. To open under such an algorithm, pass the
+/// exact message size as `output_bytes` of the job, or as `message_bytes` of `sealcomb_open`.
 ///
 /// @param algorithm the algorithm; may be NULL
 #[unsafe(no_mangle)]

@@ -23,10 +23,10 @@ const MAX_JOB_BYTES: usize = 1 << 12;
 ///
 /// All jobs are checked before anything is sealed: either all of them are processed, or none.
 ///
-/// Memory: no heap allocation if all jobs of each algorithm use one key, regardless of the number and size of the
-/// jobs. The call allocates for several keys of one algorithm, for a job whose `aad_parts` exceed 4096 bytes in
-/// total, and for GCM-SIV on the backend `portable`. It uses at most 64 KiB of stack with the algorithms of a build
-/// without optional features.
+/// Memory: no heap allocation if all jobs of an algorithm share one key, regardless of the number and size of the
+/// jobs. Three cases allocate: several keys of one algorithm, a job whose `aad_parts` exceed 4096 bytes in total, and
+/// GCM-SIV on the backend `portable`. The call uses at most 64 KiB of stack with the algorithms of a build without
+/// optional features.
 ///
 /// Threads: calls may run concurrently and share keys, but not jobs or output buffers.
 ///

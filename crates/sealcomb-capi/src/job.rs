@@ -40,7 +40,7 @@ pub struct sealcomb_iovec {
 /// unspecified, but no other memory is touched.
 #[repr(C)]
 pub struct sealcomb_job {
-    /// `sizeof(sealcomb_job)`, by which the library recognizes the version of the structure. Equal in all jobs of a
+    /// `sizeof(sealcomb_job)`, which identifies the version of the structure to the library. Equal in all jobs of a
     /// batch.
     pub size: usize,
     /// The key, which jobs may share; must not be NULL.
@@ -56,8 +56,8 @@ pub struct sealcomb_job {
     /// Additional data in several pieces, authenticated as their concatenation; NULL for none. With pieces,
     /// `aad_bytes` must be 0.
     ///
-    /// For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), `aad` is a single one, and
-    /// no pieces are not the same as one empty piece. At most 126 strings, including the nonce.
+    /// For AES-SIV, each piece is a separate associated string (RFC 5297, section 2.4), and `aad` is a single string.
+    /// No piece and one empty piece yield different tags. At most 126 strings, including the nonce.
     pub aad_parts: *const sealcomb_iovec,
     /// Number of pieces; 0 if `aad_parts` is NULL.
     pub aad_part_count: usize,
@@ -70,8 +70,8 @@ pub struct sealcomb_job {
     pub output: *mut u8,
     /// Space at `output`: at least `sealcomb_algorithm_ciphertext_bytes` when sealing, at least
     /// `sealcomb_algorithm_max_message_bytes` when opening, and at least `input_bytes` when opening in place. Space
-    /// beyond the result is not written. If `sealcomb_algorithm_needs_message_bytes`, opening takes the exact message
-    /// size here.
+    /// beyond the result is not written. When opening, it must be the exact message size if
+    /// `sealcomb_algorithm_needs_message_bytes` is true for the algorithm.
     pub output_bytes: usize,
     /// The tag: written when sealing, unchanged after an error; only read when opening.
     pub tag: *mut u8,

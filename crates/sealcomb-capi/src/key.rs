@@ -25,8 +25,8 @@ pub struct sealcomb_key(pub(crate) Key);
 /// @retval SEALCOMB_OK success
 /// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
 /// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
-/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
-/// 2`
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
+/// `SIZE_MAX / 2`
 /// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND the environment variable `SEALCOMB_BACKEND` names no backend
 /// @retval SEALCOMB_ERROR_NO_BACKEND `SEALCOMB_BACKEND` names a backend that is not available
 #[must_use]
@@ -57,8 +57,8 @@ pub unsafe extern "C" fn sealcomb_key_new(
 /// @retval SEALCOMB_ERROR_UNKNOWN_ALGORITHM `algorithm` is NULL
 /// @retval SEALCOMB_ERROR_KEY_LENGTH the algorithm takes another key size
 /// @retval SEALCOMB_ERROR_TAG_LENGTH the algorithm does not take this tag size
-/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over `SIZE_MAX /
-/// 2`
+/// @retval SEALCOMB_ERROR_POINTER `key` is NULL, `bytes` is NULL and `count` is not 0, or `count` is over
+/// `SIZE_MAX / 2`
 /// @retval SEALCOMB_ERROR_UNKNOWN_BACKEND no backend has this name
 /// @retval SEALCOMB_ERROR_NO_BACKEND the backend is not available on this CPU or in this build
 #[must_use]

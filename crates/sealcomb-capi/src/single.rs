@@ -121,7 +121,7 @@ pub unsafe extern "C" fn sealcomb_seal(
 /// `message_bytes` is 0
 /// @param message_bytes space at `message` in bytes: at least `sealcomb_algorithm_max_message_bytes` of the
 /// ciphertext size, and at least the ciphertext size in place; the exact message size if
-/// `sealcomb_algorithm_needs_message_bytes`
+/// `sealcomb_algorithm_needs_message_bytes` is true for the algorithm
 /// @param written receives the size of the message in bytes, 0 on failure; may be NULL
 /// @retval SEALCOMB_OK the message is authentic
 /// @retval SEALCOMB_FORGED it is not, and `message` is zeroed; or `sealed_bytes` is less than the tag size, and

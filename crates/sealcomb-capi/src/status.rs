@@ -6,9 +6,9 @@ use sealcomb::{Error, Verdict};
 
 /// Result of a call or of a job. `sealcomb_status_text` returns a description.
 ///
-/// Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data.
-/// `SEALCOMB_ERROR_` values are mistakes in the arguments, detected before anything is written to an output or tag,
-/// except for `SEALCOMB_ERROR_INTERNAL`.
+/// Values of 0 and above are not errors. `SEALCOMB_FORGED` is the only failure that depends on the data. The
+/// `SEALCOMB_ERROR_` values are invalid arguments, detected before anything is written to an output or tag. The only
+/// exception is `SEALCOMB_ERROR_INTERNAL`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sealcomb_status {
@@ -33,7 +33,7 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_KEY_LENGTH = -5,
     /// The nonce size is outside of `sealcomb_algorithm_nonce_bytes_min` to `sealcomb_algorithm_nonce_bytes_max`.
     SEALCOMB_ERROR_NONCE_LENGTH = -6,
-    /// The tag size is not `sealcomb_key_tag_bytes`; when creating a key, the algorithm does not take it.
+    /// The tag size is not `sealcomb_key_tag_bytes`, or, when creating a key, not one that the algorithm takes.
     SEALCOMB_ERROR_TAG_LENGTH = -7,
     /// The message is shorter than the mode's minimum, or not a multiple of 16 bytes for a mode that takes only whole
     /// blocks.
@@ -45,11 +45,11 @@ pub enum sealcomb_status {
     SEALCOMB_ERROR_AAD_TOO_LONG = -10,
     /// The output buffer is smaller than the result.
     SEALCOMB_ERROR_OUTPUT_TOO_SHORT = -11,
-    /// The algorithm is an unauthenticated cipher that takes no additional data.
+    /// There is additional data, but the algorithm is an unauthenticated cipher that takes none.
     SEALCOMB_ERROR_TAKES_NO_AAD = -12,
-    /// The algorithm is a MAC: pass what it authenticates as additional data, and no input.
+    /// There is an input, but the algorithm is a MAC: pass the message to authenticate as additional data.
     SEALCOMB_ERROR_TAKES_NO_MESSAGE = -13,
-    /// The algorithm is NULL: this build has no algorithm with the id looked up.
+    /// The algorithm is NULL, for example because this build has none with the id that was looked up.
     SEALCOMB_ERROR_UNKNOWN_ALGORITHM = -14,
     /// No backend has this name.
     SEALCOMB_ERROR_UNKNOWN_BACKEND = -15,
@@ -135,8 +135,8 @@ fn text(status: i32) -> &'static CStr {
 /// Returns a description of a status, for error messages.
 ///
 /// @param status a `sealcomb_status`, or any other number
-/// @return static NUL-terminated string in English without a final period; `"unknown status"` for a number that is no
-/// `sealcomb_status`
+/// @return static NUL-terminated string in English without a final period; `"unknown status"` for any other
+/// number
 #[unsafe(no_mangle)]
 pub extern "C" fn sealcomb_status_text(status: i32) -> *const c_char {
     text(status).as_ptr()
