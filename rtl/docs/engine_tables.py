@@ -21,7 +21,7 @@ def frames() -> str:
     measured = json.loads((RESULTS / "frames.json").read_text())
     results = [result for result in measured["results"] if not result.get("ad_bytes")]
     lines = [
-        "Frames per 1000 clocks, and the clock for 100 Gbit/s; one key, counter nonces:",
+        "Frames per 1000 clocks, and the clock required for 100 Gbit/s, with one key and counter nonces:",
         "",
         "| engine | " + " | ".join(f"{size} bytes" for size in SIZES) + " |",
         "|---|" + "---|" * len(SIZES),
@@ -37,8 +37,8 @@ def frames() -> str:
             else "-"
             for size in SIZES
         ]
-        lines.append(f"| {engine_name(engine)}, {direction} | " + " | ".join(cells) + " |")
-    lines += ["", "A different key for each frame, with unordered nonces, changes these figures:", ""]
+        lines.append(f"| {engine_name(engine, direction)} | " + " | ".join(cells) + " |")
+    lines += ["", "With a different key for each frame and unordered nonces, these figures change:", ""]
     by_key = {(r["engine"], r["direction"], r["frame_bytes"], r["keys"]): r for r in results}
     for (engine, direction, size, keys), result in by_key.items():
         if keys != EACH:
@@ -46,7 +46,7 @@ def frames() -> str:
         same = by_key[(engine, direction, size, ONE)]
         if abs(result["clocks_per_frame"] - same["clocks_per_frame"]) > 0.02 * same["clocks_per_frame"]:
             lines.append(
-                f"- {engine_name(engine)}, {direction}, {size} bytes: "
+                f"- {engine_name(engine, direction)}, {size} bytes: "
                 f"{result['frames_per_1000_clocks']:.1f} frames, "
                 f"{result['mhz_for_100_gbit']:.0f} MHz"
             )
@@ -54,11 +54,11 @@ def frames() -> str:
         "",
         "Latency of a lone one-beat packet, in clocks:",
         "",
-        "| engine | to output | to tag or verdict |",
+        "| engine | first beat in → first beat out | last beat in → tag or verdict |",
         "|---|---|---|",
     ]
     for lone in measured["latencies"]:
-        where = f"{engine_name(lone['engine'])}, {lone['direction']}"
+        where = engine_name(lone["engine"], lone["direction"])
         lines.append(f"| {where} | {lone['clocks_to_output']} | {lone['clocks_to_tag']} |")
     return "\n".join(lines)
 
@@ -67,6 +67,19 @@ def title(name: str) -> str:
     """Returns an engine of engines_area.json as module and build."""
     mode, cipher, build = name.split(" ", 2)
     return f"{ENGINES[f'{mode} {cipher}'][0]} {build}"
+
+
+def part_name(name: str) -> str:
+    """Returns a part of engines_area.json in words."""
+    words = {
+        "aes": "AES",
+        "serpent": "Serpent",
+        "encrypt": "encryption",
+        "decrypt": "decryption",
+        "keys": "key schedule",
+        "multiplier": "GF(2^128) multiplier",
+    }
+    return " ".join(words.get(word, word) for word in name.split())
 
 
 def area() -> str:
@@ -85,7 +98,7 @@ def area() -> str:
     lines += ["", "Parts:", "", "| part | ALM estimate | 10 Kbit RAMs | registers |", "|---|---|---|---|"]
     for name, part in found["parts"].items():
         if name not in found["engines"]:
-            lines.append(f"| {name} | {part['alm_estimate']} | {part['m10k']} | {part['ff']} |")
+            lines.append(f"| {part_name(name)} | {part['alm_estimate']} | {part['m10k']} | {part['ff']} |")
     return "\n".join(lines)
 
 

@@ -143,8 +143,8 @@ LOADS = "one key, counter nonces, and other slots' keys loaded all the time"
 HARD = ((0, 64), (0, 65), (0, 128), (0, 129), (28, 64), (28, 1500))
 LOADED = (64, 65, 256)
 
-# How frames.json abbreviates the parameters of an engine.
-OPTIONS = {"4 cores": "AUX=0", "both": "DIRECTION=2", "split": "SPLIT=1", "tag port": "TAG_BESIDE=1"}
+# How frames.json abbreviates the parameters of an engine. "both" is DIRECTION=2, the default.
+OPTIONS = {"4 cores": "AUX=0", "split": "SPLIT=1", "tag port": "TAG_BESIDE=1"}
 
 # Tops that are engines: name in frames.json, build, and directions measured there.
 BUILDS = {
@@ -259,7 +259,7 @@ def area_rows(cores: tuple[Core, ...], known: dict[str, dict], latencies: bool) 
 
 AREA_HEAD = [
     *("LUT", "FF", "BRAM", "ALM estimate", "model MHz"),
-    *("paper: slices", "LUT", "FF", "BRAM", "MHz", "Gbit/s"),
+    *(f"paper: {measure}" for measure in ("slices", "LUT", "FF", "BRAM", "MHz", "Gbit/s")),
 ]
 
 
@@ -327,19 +327,23 @@ def parts() -> list[str]:
             "else.",
         ),
         *paragraph(
-            "The pipes here take 1 to 10 % fewer LUTs than the paper's; the other logic takes 800 to 5200",
-            "more. It handles back-to-back packets of any length, with AD, in any order, where the",
-            "paper's cores handle one packet of whole blocks (`front`, padding, masks that are ready for",
-            "the next packet, COPA's `schedule`). It also supports backpressure (`out`, `fifo`,",
-            "`results`, credits). The state that a mode keeps outside its pipes (mask, chain, checksum,",
-            "tag: 128 bits each) is missing from the paper's flip-flop counts: two of its cores have",
-            "fewer than their ciphers alone. A LUT is attributed to an instance by what it drives, which",
-            "is a heuristic.",
+            "The pipes here take 1 to 10 % fewer LUTs than the paper's, and the other logic takes 800 to",
+            "5200 more. The other logic handles back-to-back packets of any length, with AD, in any order",
+            "(`front`, padding, masks that are ready for the next packet, COPA's `schedule`); the paper's",
+            "cores handle one packet of whole blocks. It also supports backpressure (`out`, `fifo`,",
+            "`results`, credits). The paper's flip-flop counts lack the state that a mode keeps outside its",
+            "pipes (mask, chain, checksum, tag: 128 bits each): two of its cores have fewer flip-flops than",
+            "their ciphers alone.",
+        ),
+        *paragraph(
+            "Names in code font are instances. A LUT is attributed to an instance by what it drives, which",
+            "is a heuristic. Totals can differ by a few LUTs from the table above, which is from another run",
+            "of yosys.",
         ),
         *table(
             [
-                *("core", "", "total", "paper: total", "pipes", "paper: pipes", "other", "paper: other"),
-                "largest other parts",
+                *("core", "resource", "total", "paper: total", "pipes", "paper: pipes"),
+                *("other", "paper: other", "largest other parts"),
             ],
             rows,
         ),
@@ -354,7 +358,8 @@ def engines() -> list[str]:
     found = read("engines_area.json").get("engines", {})
     lines = ["### 512-bit engines: area", ""]
     lines += paragraph(
-        "Estimates: yosys maps the parts to Cyclone V, and the parts are added up; nothing is placed.",
+        "Estimates, not placed: the sums of parts that yosys maps to Cyclone V. *4 cores*, *5 cores*:",
+        "`AUX=0`, `AUX=1`.",
         "*Paper*: table I of the 100 Gbit/s paper (Stratix IV EP4S100G5F45, Quartus 11), whose engines",
         "seal whole blocks under one key, without additional data. Its RAMs hold two S-boxes each; yosys",
         "uses one RAM per S-box. See [the engines' page](docs/engines.md).",
@@ -377,17 +382,23 @@ def engines() -> list[str]:
             ]
         )
     head = ["engine", "build", "ALM estimate", "10 Kbit RAMs", "registers"]
-    lines += table([*head, "paper: ALM", "9 Kbit RAMs", "MHz", "Gbit/s"], rows)
+    head += [f"paper: {measure}" for measure in ("ALM", "9 Kbit RAMs", "MHz", "Gbit/s")]
+    lines += table(head, rows)
     missing = [
         top for name, (top, *_) in ENGINES.items() if not any(other.startswith(name) for other in found)
     ]
     return lines + ([f"Not measured: {', '.join(missing)}.", ""] if missing else [])
 
 
-def engine_name(engine: str) -> str:
-    """Returns an engine of frames.json as module and parameters."""
+def engine_name(engine: str, direction: str) -> str:
+    """Returns an engine of frames.json as module, non-default parameters, and measured direction."""
     module, *options = engine.split(", ")
-    return f"`{' '.join([module, *(OPTIONS[option] for option in options)])}`"
+    words = [module]
+    # GCM's builds, and OCB3's that are called "both", have the default direction, 2.
+    if module.startswith("ocb") and "both" not in options:
+        words.append(f"DIRECTION={('seal', 'open').index(direction)}")
+    words += [OPTIONS[option] for option in options if option in OPTIONS]
+    return f"`{' '.join(words)}`, {direction}"
 
 
 def mhz_needed(row: dict | None) -> str:
@@ -403,10 +414,9 @@ def frames() -> list[str]:
         "Frames per 1000 clocks, exact, from simulation, and the clock needed for 100 Gbit/s: a line full",
         "of such frames, with their tags when opening, and 20 bytes of preamble and gap after each. The",
         "clock is a requirement, not a measurement of any device. Within a frame an engine takes 512 bits",
-        "per clock. One key, counter nonces. The last two columns are the latency of a lone packet in",
-        "clocks: from its first beat in to its first beat out, and from its last beat in to its tag. GCM",
-        "engines are built for both directions; OCB3 engines without `DIRECTION=2` only for the one",
-        "measured.",
+        "per clock. All frames use one key and counter nonces. The last two columns are the latency of a",
+        "lone packet in clocks: from its first beat in to its first beat out, and from its last beat in",
+        "to its tag. Engines without `DIRECTION=` are built for both directions.",
     )
     known = {
         (row["engine"], row["direction"], row["keys"], row.get("ad_bytes", 0), row["frame_bytes"]): row
@@ -415,7 +425,7 @@ def frames() -> list[str]:
     rows, hard = [], []
     for lone in found["latencies"]:
         who = (lone["engine"], lone["direction"])
-        name = f"{engine_name(lone['engine'])}, {lone['direction']}"
+        name = engine_name(*who)
         cells = [mhz_needed(known.get((*who, ONE_KEY, 0, size))) for size in SIZES]
         rows.append([name, *cells, lone["clocks_to_output"], lone["clocks_to_tag"]])
         cells = [mhz_needed(known.get((*who, NEW_KEYS, ad, size))) for ad, size in HARD]
@@ -425,12 +435,13 @@ def frames() -> list[str]:
             for row in loads
         ]
         hard.append([name, *cells])
-    lines += table(["engine", *(f"{size} bytes" for size in SIZES), "to output", "to tag"], rows)
+    sizes = [f"{size} bytes" for size in SIZES]
+    lines += table(["engine", *sizes, "clocks to output", "clocks to tag"], rows)
     lines += paragraph(
         "Hard cases. *New keys*: a different slot for each frame and unordered nonces, so that nothing",
-        "can be reused from the frame before. *28 + ...*: 28 bytes of additional data before the message,",
-        "two addresses and MACsec's SecTAG. *Loads*: keys are loaded into other slots continuously;",
-        "frames and keys per 1000 clocks.",
+        "can be reused from the previous frame. *28 + ...*: 28 bytes of additional data (two addresses",
+        "and MACsec's SecTAG) before the message. *Loads*: keys are loaded into other slots continuously;",
+        "the figures are frames and keys per 1000 clocks.",
     )
     words = [f"new keys, {f'{ad} + ' if ad else ''}{size} bytes" for ad, size in HARD]
     words += [f"loads, {size} bytes" for size in LOADED]
@@ -442,9 +453,9 @@ def every_size(found: list[dict]) -> list[str]:
     lines = paragraph(
         "All sizes from 64 to 9000 bytes, back to back: the worst size, and the clock that suffices for",
         "100 Gbit/s at every size from the given one up. Each part of a packet starts a new beat, so one",
-        "byte more than a full beat is worse than its neighbors. With a new key for each frame, OCB3's",
-        "shortest frames wait for one core to compute both Ktop and the tag. *Keys*: one key, or a new",
-        "one for each frame.",
+        "byte more than a full beat costs a whole clock. With a new key for each frame, OCB3's shortest",
+        "frames wait because one core computes both Ktop and the tag. *Keys*: one key, or a new one for",
+        "each frame.",
     )
     steps = (64, 129, 257, 513, 1025, 2049)
     rows = []
@@ -452,7 +463,7 @@ def every_size(found: list[dict]) -> list[str]:
         keys = {ONE_KEY: "one", NEW_KEYS: "new"}[row["keys"]]
         enough = [f"{clock_from(row, size):.0f}" for size in steps]
         worst = f"{row['worst_bytes']} bytes, {row['worst_mhz']:.0f} MHz"
-        rows.append([f"{engine_name(row['engine'])}, {row['direction']}", keys, worst, *enough])
+        rows.append([engine_name(row["engine"], row["direction"]), keys, worst, *enough])
     return lines + table(["engine", "keys", "worst size", *(f"MHz, ≥ {size} bytes" for size in steps)], rows)
 
 
@@ -469,10 +480,10 @@ def builds(known: dict[str, dict]) -> list[str]:
     lines += paragraph(
         "Area, model clock and frame rate of the same build. Cipher lanes and multipliers are synthesized",
         "separately and combined with the surrounding logic by the timing of their pins. *Surrounding*:",
-        "the model clock of that logic alone. The last two columns are what a 100 Gbit/s line carries at",
-        "the model clock (again a model, not a measurement) in frames of the worst size, and the size",
-        "from which the line is full. They are for the slower direction, with a new key and a new nonce",
-        "for each frame.",
+        "the model clock of that logic alone. The last two columns describe a 100 Gbit/s line at the model",
+        "clock (again a model, not a measurement): the throughput with frames of the worst size, and the",
+        "size from which the line is full. They are for the slower direction, with a new key and a new",
+        "nonce for each frame.",
     )
     rows = []
     for top, (engine, what, ways) in BUILDS.items():
@@ -525,11 +536,11 @@ def clocks() -> list[str]:
             ["core", "bits per clock", "latency", "paper", "clocks per packet, back to back", "see"], rows
         ),
         *paragraph(
-            "The paper's latencies include the reset and the key-dependent values: 11 clocks for ELmD, 14",
-            "for ELmD(6,6), 12 for COPA. These cores compute those values when a key is loaded. Without",
-            "them the paper's latencies are 24 + d, 16 + d and 49 + d, compared with 28 + d, 20 + d and",
-            "41 + d here. OCB3 hides Stretch, and the part of Setup that is Ktop, behind the preceding",
-            "packet.",
+            "The paper's latencies include the reset and the computation of key-dependent values: 11 clocks",
+            "for ELmD, 14 for ELmD(6,6), 12 for COPA. These cores compute those values when a key is loaded.",
+            "Without them the paper's latencies are 24 + d, 16 + d and 49 + d, compared with 28 + d, 20 + d",
+            "and 41 + d here. OCB3 computes Stretch, and Ktop, a part of the paper's Setup, while it",
+            "processes the preceding packet ([details](docs/ocb3.md#latency-and-throughput)).",
         ),
     ]
 
@@ -548,10 +559,10 @@ def ecp5() -> list[str]:
         *lines,
         *paragraph(
             f"{found['tool']}. {found['device']}. Each core is placed between two shift registers, which",
-            "are counted. Routing dominates the critical paths there: the figures show that a core works",
-            "on an open device, not how fast it would be on a large one. `gcm_bram` is a complete core,",
-            "GCM with 16 slots and its S-boxes in block RAM; it was placed before GHASH got its current",
-            "registers.",
+            "are counted. Routing dominates the critical paths on this device, so the figures show that a",
+            "core works on an open device, not how fast it would be on a large one. `gcm_bram` is a complete",
+            "core, GCM with 16 slots and its S-boxes in block RAM; it was placed before GHASH got its",
+            "current registers.",
         ),
         *table(["core", "LUT4", "FF", "EBR", "seeds", "best MHz", "median MHz"], rows),
     ]
@@ -616,9 +627,9 @@ def text() -> str:
             "38.47; the quoted GCM at 311 MHz is 39.8, not 36.92.",
         ),
         *paragraph(
-            "[2] 100 Gbit/s paper: AES alone at 252 MHz is 129 Gbit/s at 512 bits per clock, not 124. It",
-            "has 133 Gbit/s for OCB-Serpent; the longer version (VLSI-SoC 2012) has 141 Gbit/s, 39 kALM",
-            "and 275 MHz.",
+            "[2] 100 Gbit/s paper: AES alone at 252 MHz is 129 Gbit/s at 512 bits per clock, not 124. For",
+            "OCB-Serpent the paper has 133 Gbit/s; its longer version (VLSI-SoC 2012) has 141 Gbit/s, 39",
+            "kALM and 275 MHz.",
         ),
     ]
     return "\n".join(lines).rstrip() + "\n"
