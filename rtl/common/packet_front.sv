@@ -7,7 +7,7 @@
 //      The mode may delay command_ready without limit, for example until its pipelines are ready for another key.
 //   2. Its blocks follow: command_ad_blocks of kind 1, command_message_blocks of kind 0 and, when opening, one of kind
 //      2 (the tag; none with TAG = 0). A command with command_error has no blocks.
-//   3. Its verdict follows: in the clock after the last block was accepted at the earliest or, for a command without
+//   3. Its verdict follows, at the earliest in the clock after the last block was accepted or, for a command without
 //      blocks, two clocks after the command was accepted. verdict_error: the command was illegal, or its stream did not
 //      match it.
 //
@@ -164,7 +164,7 @@ module packet_front #(
 
     logic active;  // blocks are left to transfer
     logic barren;  // a command without blocks: only its verdict is left
-    logic swallow;  // discards surplus beats up to tlast
+    logic swallow;  // discards beats up to tlast: surplus ones, or those of an illegal command
     logic early;  // tlast has arrived: missing blocks are replaced by zeros
     logic misfit;  // an earlier beat did not match the command
 
@@ -188,8 +188,8 @@ module packet_front #(
     logic drop;
     logic finish;
 
-    // Description of the held command's first block, and of the block after the current one. It is registered, so it is
-    // valid before the block itself.
+    // Descriptions of the held command's first block, and of the block after the current one. They are registered
+    // below, so the description of a block is valid before the block itself.
     logic [1:0] first_kind;
     logic first_part_last;
     logic [4:0] first_bytes;

@@ -1,6 +1,6 @@
 // Store-and-forward buffer for the m_axis port of a core. A packet leaves only after its last beat has arrived with
 // tuser low, which means that the packet verified. All other packets are dropped, so no unverified data leaves. m_tag
-// does not pass through this module: the packets that leave are, in order, those that verified and had at least one beat.
+// bypasses this module: the packets that leave are, in order, those that verified and had at least one beat.
 //
 // The memory (block RAM) holds DEPTH beats, a power of two. For a throughput of one beat per clock, make it twice the
 // longest packet. A packet of more than DEPTH beats is dropped, and `too_long` is high for one clock.

@@ -14,14 +14,14 @@
 //              The packet has n blocks in ceil(n / LANES) beats.
 //   in_slot    with every beat: the slot of the hash key
 //   in_blocks  LANES blocks, the first in the highest bits, byte 0 of each in its highest bits. Blocks after the n-th
-//              one in the last beat are ignored. A packet may begin with zero blocks, which do not change the hash.
+//              one in the last beat are ignored. A packet may begin with blocks of zeros, which do not change the hash.
 //   out_valid  high for one clock per packet, in order, STAGES + 4 + BLOCK_RAM clocks after its last beat
 //   out_hash   GHASH of the packet's n blocks
 //
 // Loading a key:
 //   load_valid, load_ready, load_slot, load_key   loads the hash key H = E(0) of a slot. load_ready is low while its
 //              LANES * STAGES powers are computed; the slot is usable once load_ready is high again. This takes about
-//              LANES * STAGES * (STAGES + 4 + BLOCK_RAM) clocks and requires LANES * STAGES of them without in_valid.
+//              LANES * STAGES * (STAGES + 4 + BLOCK_RAM) clocks, of which LANES * STAGES - 1 must be without in_valid.
 //              Other slots are not affected.
 //
 // BLOCK_RAM = 0: powers in LUT RAM, 1: in block RAM (LANES tables of SLOTS * LANES * STAGES blocks).

@@ -1,4 +1,4 @@
-// Data path of Serpent decryption: 33 stages of one round each, one block per clock.
+// Data path of Serpent decryption: key whitening and 32 rounds in 33 stages, one block per clock.
 // Latency: 33 clocks. `keys` comes from serpent_round_keys with INVERSE = 1. Byte 0 of a block is in bits 127:120.
 module serpent_decrypt_lane (
     input  logic              clk,
@@ -7,7 +7,7 @@ module serpent_decrypt_lane (
     output logic [     127:0] out_block
 );
 
-    // Stage s inverts round 32-s; round 31 has no linear transform.
+    // Stage 0 removes the last key, and stage s inverts round 32-s. Round 31 has no linear transform.
     for (genvar s = 0; s < 33; s = s + 1) begin : g_stage
         logic [127:0] state;
         if (s == 0) begin : g_whiten

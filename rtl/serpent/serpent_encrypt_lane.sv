@@ -1,5 +1,5 @@
-// Data path of Serpent encryption: 33 stages of one round each, one block per clock. The key of the next round is added
-// after the linear transform and before the register, so the S-boxes directly follow the registers.
+// Data path of Serpent encryption: key whitening and 32 rounds in 33 stages, one block per clock. The key of the next
+// round is added after the linear transform and before the register, so the S-boxes directly follow the registers.
 // Latency: 33 clocks. `keys` comes from serpent_round_keys with INVERSE = 0. Byte 0 of a block is in bits 127:120.
 module serpent_encrypt_lane (
     input  logic              clk,

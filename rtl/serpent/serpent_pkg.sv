@@ -1,6 +1,6 @@
 // Serpent (Anderson, Biham, Knudsen, 1998), bit-sliced on four 32-bit words: functions for both pipelines and the key
 // schedule. A state is {x3, x2, x1, x0} with x0 in bits 31:0. The words are little-endian in the bytes of a block, so a
-// state is a block with its bytes reversed (bytes_pkg::swap128). In this form, the paper's permutations disappear.
+// state is a block with its bytes reversed (bytes_pkg::swap128). This form needs no initial and final permutation.
 //
 // The S-boxes are one formula per output bit on whole words a = x0, b = x1, c = x2, d = x3: the smallest formulas found
 // by a search over all functions of four bits. Synthesis maps each to one 4-input LUT.
@@ -261,7 +261,7 @@ package serpent_pkg;
         previous_prekey = {w0[10:0], w0[31:11]} ^ w5 ^ w3 ^ w1 ^ 32'h9e3779b9 ^ {24'b0, i};
     endfunction
 
-    // Moves the window forward: from the prekeys before round key `round` to one whose upper half is its prekeys.
+    // Moves the window forward by four prekeys. Its upper half then holds the prekeys of round key `round`.
     function automatic logic [255:0] advance(input logic [255:0] w, input logic [5:0] round);
         logic [31:0] a, b, c, d;
         begin
@@ -273,7 +273,7 @@ package serpent_pkg;
         end
     endfunction
 
-    // Moves the window backward: from one whose upper half is the prekeys of round key `round` to the previous one.
+    // Moves the window backward by four prekeys, from one whose upper half holds the prekeys of round key `round`.
     function automatic logic [255:0] retreat(input logic [255:0] w, input logic [5:0] round);
         logic [31:0] a, b, c, d;
         begin
