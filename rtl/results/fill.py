@@ -330,10 +330,10 @@ def parts() -> list[str]:
             "The pipes here take 1 to 10 % fewer LUTs than the paper's, and the other logic takes 800 to",
             "5200 more. The other logic handles back-to-back packets of any length, with AD, in any order",
             "(`front`, padding, masks that are ready for the next packet, COPA's `schedule`); the paper's",
-            "cores handle one packet of whole blocks. It also supports backpressure (`out`, `fifo`,",
-            "`results`, credits). The paper's flip-flop counts lack the state that a mode keeps outside its",
-            "pipes (mask, chain, checksum, tag: 128 bits each): two of its cores have fewer flip-flops than",
-            "their ciphers alone.",
+            "cores handle one packet of whole blocks. The other logic also handles backpressure (`out`,",
+            "`fifo`, `results`, credits). The paper's flip-flop counts lack the state that a mode keeps",
+            "outside its pipes (mask, chain, checksum, tag: 128 bits each): two of its cores have fewer",
+            "flip-flops than their ciphers alone.",
         ),
         *paragraph(
             "Names in code font are instances. A LUT is attributed to an instance by what it drives, which",
@@ -416,7 +416,7 @@ def frames() -> list[str]:
         "clock is a requirement, not a measurement of any device. Within a frame an engine takes 512 bits",
         "per clock. All frames use one key and counter nonces. The last two columns are the latency of a",
         "lone packet in clocks: from its first beat in to its first beat out, and from its last beat in",
-        "to its tag. Engines without `DIRECTION=` are built for both directions.",
+        "to its tag. Rows without `DIRECTION` are builds for both directions.",
     )
     known = {
         (row["engine"], row["direction"], row["keys"], row.get("ad_bytes", 0), row["frame_bytes"]): row
