@@ -266,11 +266,15 @@ def reached(figures: Figures) -> list[str]:
         if narrow:
             row.append(", ".join(fraction(figures.cell(name, narrow, lengths)) for lengths in (2048, "mix")))
         rows.append(row)
+    last = []
     if narrow:
-        head.append(f"`{narrow}`, of its bound")
+        head.append(f"`{narrow}`: of bound")
+        last = [f"The last column is for `{narrow}`, at 2048 bytes and on the mix."]
     text = paragraph(
+        f"Cycles per byte with `{here}`. “Of bound” is the bound divided by the measured figure. The speedup",
+        "over single messages is for 2048 bytes.",
+        *last,
         figures.provenance(),
-        f"The backend is `{here}`; the speedup over single messages is for 2048 bytes.",
     )
     return [*text, "", *table(head, rows)]
 
@@ -296,7 +300,8 @@ def units(figures: Figures) -> list[str]:
         f"of {rooflines[0]['bytes']} bytes with `{figures.here}`.",
         figures.provenance(),
     )
-    return [*text, "", *table(["algorithm", *names.values(), "full", "measured", "of it"], rows)]
+    head = ["algorithm", *names.values(), "bottleneck", "measured", "bottleneck / measured"]
+    return [*text, "", *table(head, rows)]
 
 
 PLACES = (
