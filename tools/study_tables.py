@@ -237,8 +237,9 @@ def speeds(figures: Figures) -> list[str]:
         rows.append([f"`{name}`", *(f"{cpb(cell['cpb'])} ({fraction(cell)})" for cell in cells)])
     text = paragraph(
         "Cycles per byte for sealing a batch of 64 messages of 2048 bytes under one key: minimum of five",
-        "runs, including job construction. In parentheses: the fraction of the bound that the CPU's",
-        "instructions set on that backend.",
+        "runs, including job construction. In parentheses: the fraction of the mode's",
+        "[bound](docs/performance.md#bounds), the maximum speed that its AES rounds and multiplications",
+        "allow on that backend.",
         figures.provenance(),
     )
     return [*table(["algorithm", *(f"`{name}`" for name in figures.backends)], rows), "", *text]
