@@ -188,7 +188,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Whether jobs have this version's size, or are larger with all later fields 0.
+    /// Returns whether jobs have this version's size, or are larger with all later fields 0.
     ///
     /// # Safety
     /// See [`Self::run`].

@@ -377,8 +377,8 @@ impl sealcomb_job {
                 || !with_output(self.input, self.input_bytes) && !with_tag(self.input, self.input_bytes))
     }
 
-    /// Whether every pointer is possible for its length, and the additional data is in one piece or in several, not
-    /// both.
+    /// Returns whether every pointer is possible for its length, and the additional data is in one piece or in
+    /// several, not both.
     fn is_possible(&self) -> bool {
         [
             (self.nonce, self.nonce_bytes),

@@ -5,8 +5,8 @@ use std::slice;
 use crate::sealcomb_status;
 use crate::sealcomb_status::SEALCOMB_ERROR_POINTER;
 
-/// Whether a pointer and an element count can describe a buffer: it has at most `isize::MAX` bytes, and its pointer
-/// is aligned and not NULL unless the count is 0.
+/// Returns whether a pointer and an element count can describe a buffer: it has at most `isize::MAX` bytes, and its
+/// pointer is aligned and not NULL unless the count is 0.
 #[inline(always)]
 pub(crate) fn is_possible<T>(data: *const T, count: usize) -> bool {
     (count == 0 || !data.is_null() && data.is_aligned()) && count <= isize::MAX as usize / size_of::<T>()
@@ -58,12 +58,12 @@ pub(crate) unsafe fn write<'a>(data: *mut u8, bytes: usize) -> Result<&'a mut [u
     Ok(unsafe { slice::from_raw_parts_mut(data, bytes) })
 }
 
-/// Whether two buffers share a byte.
+/// Returns whether two buffers share a byte.
 pub(crate) fn overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
     a_bytes > 0 && b_bytes > 0 && may_overlap(a, a_bytes, b, b_bytes)
 }
 
-/// Whether two buffers share a byte, with one comparison. May also return true if one of them is empty.
+/// Returns whether two buffers share a byte, with one comparison. May also return true if one of them is empty.
 #[inline(always)]
 pub(crate) fn may_overlap(a: *const u8, a_bytes: usize, b: *const u8, b_bytes: usize) -> bool {
     // They do if `a` ends past the start of `b`, by less than the two lengths together.

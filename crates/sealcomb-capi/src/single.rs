@@ -263,7 +263,7 @@ fn job_of_mac(
     sealcomb_job { key, nonce, nonce_bytes, aad: message, aad_bytes: message_bytes, tag, tag_bytes, ..EMPTY }
 }
 
-/// Whether every pointer is possible for its length.
+/// Returns whether every pointer is possible for its length.
 fn are_possible(buffers: &[(*const u8, usize)]) -> bool {
     buffers.iter().all(|(data, bytes)| is_possible(*data, *bytes))
 }

@@ -39,7 +39,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<()> {
     stdout::print(&lists)
 }
 
-/// One row per mode, whatever its key sizes: its specification, its status with the reason, and a note for users.
+/// Returns one row per mode, whatever its key sizes: its specification, its status with the reason, and a note for
+/// users.
 fn notes() -> Table {
     let mut table = Table::new();
     table
@@ -79,7 +80,7 @@ fn backends(selected: Backend) -> Table {
     table
 }
 
-/// Why a backend is unavailable: not in this build, or missing CPU features.
+/// Returns why a backend is unavailable: not in this build, or missing CPU features.
 fn unavailable(backend: &str, error: Error) -> String {
     match error {
         Error::BackendNotBuilt { .. } => "not in this build".to_owned(),
@@ -87,7 +88,7 @@ fn unavailable(backend: &str, error: Error) -> String {
     }
 }
 
-/// The algorithms' sizes and properties, in at most 120 columns.
+/// Returns the algorithms' sizes and properties, in at most 120 columns.
 fn algorithms() -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED).set_header([
@@ -107,7 +108,7 @@ fn algorithms() -> Table {
     table
 }
 
-/// The algorithms' sizes, properties, status and specifications, as a Markdown table.
+/// Returns the algorithms' sizes, properties, status and specifications, as a Markdown table.
 fn markdown() -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN).set_header([
@@ -146,7 +147,7 @@ fn properties(algorithm: &Algorithm) -> Vec<String> {
         .to_vec()
 }
 
-/// Whether the blocks of one message can be processed in parallel: always, only when opening, or never.
+/// Returns whether the blocks of one message can be processed in parallel: always, only when opening, or never.
 pub(crate) fn parallel(parallel: Parallel) -> &'static str {
     match parallel {
         Parallel::Both => "yes",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-/// The CPU's name from the operating system, with family and model if available; else the architecture.
+/// Returns the CPU's name from the operating system, with family and model if available; else the architecture.
 pub(crate) fn cpu_name() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -27,7 +27,7 @@ fn number(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// The name of an Arm core by its implementer and part number; the numbers themselves for cores not listed.
+/// Returns the name of an Arm core by its implementer and part number; the numbers themselves for cores not listed.
 fn arm_core(implementer: u32, part: u32) -> String {
     let name = match (implementer, part) {
         (0x41, 0xd03) => "Cortex-A53",
@@ -45,7 +45,7 @@ fn arm_core(implementer: u32, part: u32) -> String {
     name.to_owned()
 }
 
-/// The CPU's name on macOS; `None` on other systems.
+/// Returns the CPU's name on macOS; `None` on other systems.
 fn mac() -> Option<String> {
     if !cfg!(target_vendor = "apple") {
         return None;
@@ -53,27 +53,27 @@ fn mac() -> Option<String> {
     output("sysctl", &["-n", "machdep.cpu.brand_string"])
 }
 
-/// The kernel release, such as `6.1.0`.
+/// Returns the kernel release, such as `6.1.0`.
 pub(crate) fn kernel() -> Option<String> {
     line("/proc/sys/kernel/osrelease").or_else(|| output("uname", &["-r"]))
 }
 
-/// The CPU frequency governor on Linux. Most virtual machines have none.
+/// Returns the CPU frequency governor on Linux. Most virtual machines have none.
 pub(crate) fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// The 1-minute load average on Linux.
+/// Returns the 1-minute load average on Linux.
 pub(crate) fn load() -> Option<f64> {
     line("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
-/// The first line of a file; `None` if it is empty or unreadable.
+/// Returns the first line of a file; `None` if it is empty or unreadable.
 fn line(path: &str) -> Option<String> {
     first_line(&fs::read_to_string(path).ok()?)
 }
 
-/// The first line of a program's output; `None` if the program does not start or that line is empty.
+/// Returns the first line of a program's output; `None` if the program does not start or that line is empty.
 fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     first_line(&String::from_utf8(output.stdout).ok()?)

@@ -72,7 +72,7 @@ pub(crate) fn did_you_mean(name: &str) -> String {
     if quoted.is_empty() { String::new() } else { format!("; did you mean {}?", quoted.join(" or ")) }
 }
 
-/// The ids of all algorithms and the names of all modes and families, in lower case.
+/// Returns the ids of all algorithms and the names of all modes and families, in lower case.
 fn all() -> BTreeSet<String> {
     let names = |algorithm: &Algorithm| {
         let mode = mode(algorithm);
@@ -82,7 +82,7 @@ fn all() -> BTreeSet<String> {
     ALGORITHMS.iter().flat_map(names).collect()
 }
 
-/// The part of an algorithm's id that names its mode: `gcm-siv` in `aes128-gcm-siv`.
+/// Returns the part of an algorithm's id that names its mode: `gcm-siv` in `aes128-gcm-siv`.
 fn mode(algorithm: &Algorithm) -> &'static str {
     algorithm.id.split_once('-').map_or(algorithm.id, |(_, mode)| mode)
 }

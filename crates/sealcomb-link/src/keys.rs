@@ -236,7 +236,8 @@ impl KmeClient {
     async fn dec_key(&self, id: &str) -> Answer<SourceKey> {
         let request = DecRequest { key_ids: [KeyId { key_id: id }] };
         let keys = self.ask_for_keys("dec_keys", &request).await?;
-        let other = || SourceError::Malformed("dec_keys: the KME returned another key than requested".into());
+        let other =
+            || SourceError::Malformed("dec_keys: the KME returned a different key than requested".into());
         keys.into_iter().find(|key| key.id == id).ok_or_else(other)
     }
 
@@ -280,7 +281,9 @@ impl KmeClient {
             ));
         }
         if !is_key_name(&key.key_id) {
-            return malformed("a key ID is not 1 to 64 printable ASCII characters without `\"` and `\\`");
+            return malformed(
+                "invalid key ID; expected 1 to 64 printable ASCII characters without `\"` and `\\`",
+            );
         }
         Ok(SourceKey { id: key.key_id, key: bytes })
     }

@@ -194,7 +194,7 @@ impl Log {
                  and that `sae` and `peer-sae` are swapped at the peer"
             }
             (Refusal::Repeated, _) => {
-                "offer refused: the slave's source had delivered the key before; another will be offered"
+                "offer refused: the slave's source had delivered the key before; another key will be offered"
             }
             (Refusal::Suite, _) => {
                 "offers refused: the ends have different algorithms; make `suite` and `esn` equal at both ends"
@@ -203,7 +203,7 @@ impl Log {
                 "offer refused: the two sources have different keys of this ID; the current key stays in use, and \
                  other keys will be offered; check that both sources belong together"
             }
-            (Refusal::Outdated, _) => "offer refused: the slave no longer has it; another will be made",
+            (Refusal::Outdated, _) => "offer refused: a later offer has replaced it; another will be made",
         }
     }
 
@@ -212,7 +212,11 @@ impl Log {
         if is_there {
             self.end(Topic::Key);
         } else if was_there {
-            self.begin(Topic::Key, "not sending: the key is past its limit, and there is no other", now);
+            self.begin(
+                Topic::Key,
+                "not sending: the key is past its hard limit, and no other is available",
+                now,
+            );
         } else if now >= since + Control::SILENCE {
             let text = match self.role {
                 Role::Master => "not sending: there is no key yet",

@@ -224,7 +224,9 @@ pub(crate) async fn serve(listener: std::net::TcpListener, state: Arc<StatusStat
 
 /// Queries a running link and prints its status.
 pub(crate) fn query(config: &Config, json: bool) -> Result<()> {
-    let listen = config.listen.context("the configuration lacks `listen`, which serves the status")?;
+    let listen = config
+        .listen
+        .context("`listen` is not set in the configuration; the link serves its status at this address")?;
     keys::install_tls();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let report = runtime

@@ -196,7 +196,8 @@ impl Cipher for Ccm {
         Some(count)
     }
 
-    /// Processes a message now if it is empty, as it may have no piece. Verified messages have already ended.
+    /// Processes the message if it is empty, because `update` need not be called for it. `update` has processed all
+    /// others.
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         self.key.as_ref()?;
         if self.tls_header.take().is_some() {

@@ -28,7 +28,7 @@ pub(crate) trait Cipher: Context {
 
     fn new(key_bytes: usize) -> Self;
 
-    /// Sets the direction, and the key and IV that are given.
+    /// Sets the direction, and the key and the IV if they are given.
     fn init(&mut self, encrypts: bool, key: Option<&[u8]>, iv: Option<&[u8]>) -> Option<()>;
 
     /// Processes the next piece of the message, or of the additional data if the output is NULL. Returns the number
@@ -104,7 +104,8 @@ impl<M: Clone, const MAX_IV: usize> Base<M, MAX_IV> {
         Some(())
     }
 
-    /// Sets the size of the IV in bytes to a parameter's value. Returns whether it has changed; `None` if it is invalid.
+    /// Sets the size of the IV in bytes to a parameter's value. Returns whether it has changed; `None` if it is
+    /// invalid.
     pub(crate) fn set_iv_bytes(&mut self, param: &Param, sizes: RangeInclusive<usize>) -> Option<bool> {
         let bytes = param.get_number()?;
         if !sizes.contains(&bytes) {
@@ -282,7 +283,7 @@ extern "C" fn settable_context_params(_: *mut c_void, _: *mut c_void) -> *const 
     LIST.as_ptr()
 }
 
-/// The dispatch table of a cipher, with function numbers from `openssl/core_dispatch.h`.
+/// Returns the dispatch table of a cipher, with function numbers from `openssl/core_dispatch.h`.
 pub(crate) const fn functions<C: Cipher, const KEY_BYTES: usize>() -> [Dispatch; 15] {
     [
         entry!(1, new::<C, KEY_BYTES> as extern "C" fn(*mut c_void) -> *mut c_void),

@@ -15,7 +15,7 @@ const TAG_BYTES: usize = 16;
 
 #[derive(Clone, Default)]
 struct Cmac {
-    /// Key size in bytes of the cipher that was set. A key needs it, as in OpenSSL.
+    /// Key size in bytes of the cipher, which must be set before the key, as in OpenSSL.
     key_bytes: Option<usize>,
     stream: Option<Stream>,
 }

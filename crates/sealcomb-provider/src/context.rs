@@ -74,5 +74,5 @@ pub(crate) unsafe extern "C" fn set_params<C: Context>(context: *mut c_void, lis
     })
 }
 
-/// Returns the list of supported parameters.
+/// A function that returns the list of supported parameters.
 pub(crate) type List = extern "C" fn(*mut c_void, *mut c_void) -> *const Param;

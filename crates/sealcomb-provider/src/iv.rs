@@ -63,7 +63,7 @@ impl Tag {
         }
     }
 
-    /// Whether a message in one piece has ended successfully.
+    /// Returns whether a message in one piece has ended successfully.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self, Self::Computed(_) | Self::Done)
     }

@@ -13,8 +13,7 @@
 //! | `ccm.rs`, `siv.rs`, `gcm_siv.rs`, `whole.rs` | modes that need the message in one piece |
 //! | `cmac.rs` | CMAC |
 //! | `list.rs` | the list of algorithms |
-// OpenSSL documents what it guarantees of its pointers in provider-cipher(7) and provider-mac(7), for all functions
-// at once.
+// provider-cipher(7) and provider-mac(7) document OpenSSL's guarantees for the pointers of all functions.
 #![allow(clippy::missing_safety_doc)]
 
 mod ccm;

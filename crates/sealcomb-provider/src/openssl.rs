@@ -208,8 +208,8 @@ impl Param {
         }
     }
 
-    /// Sets the first `data_size` bytes of a tag, or only its size without data. Returns whether 1 to all bytes are
-    /// asked for.
+    /// Sets the first `data_size` bytes of a tag, or only its size without data. Returns false if `data_size` is 0 or
+    /// exceeds the tag.
     pub(crate) fn set_tag(&mut self, tag: &[u8]) -> bool {
         if self.data.is_null() {
             return self.set_bytes(tag);

@@ -68,7 +68,8 @@ impl Cipher for Siv {
         Some(buffers.count)
     }
 
-    /// Processes a message now if it is empty, as it has no piece.
+    /// Processes the message if it is empty, because `update` ignores empty pieces. `update` has processed all other
+    /// messages.
     unsafe fn finish(&mut self, _: *mut u8, _: usize) -> Option<usize> {
         if !self.base.tag.is_done() {
             self.message(Data::InPlace(&mut []))?;

@@ -7,8 +7,8 @@ pub(crate) const EXPLICIT_IV: usize = 8;
 /// Size in bytes of a record's additional data: sequence number, type, version and length.
 pub(crate) const HEADER: usize = 13;
 
-/// Returns the additional data of a record, in which the record's length becomes that of the text, and whether such a
-/// record is possible. If it is not, the next call is still treated as that of a record, as in OpenSSL.
+/// Returns the additional data of a record, with the text's length in place of the record's, and whether the record
+/// is long enough. Even if it is too short, the next call is treated as that of a record, as in OpenSSL.
 pub(crate) fn header(bytes: &[u8], encrypts: bool, tag_bytes: usize) -> Option<([u8; HEADER], bool)> {
     let mut header: [u8; HEADER] = bytes.try_into().ok()?;
     let record = usize::from(u16::from_be_bytes([header[11], header[12]]));

@@ -31,13 +31,13 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A complete frame, for fuzzing and tests.
+    /// Returns a complete frame that comes from no capture.
     pub(crate) fn whole(link: DataLink, frame: Vec<u8>) -> Self {
         let original = frame.len();
         Self { number: 1, time: Duration::ZERO, interface: 0, link, frame, original, fcs: 0 }
     }
 
-    /// Whether the capture contains only the start of the frame, because of a snap length.
+    /// Returns whether the capture contains only the start of the frame, because of a snap length.
     pub(crate) fn is_clipped(&self) -> bool {
         self.frame.len() < self.original
     }
@@ -113,8 +113,8 @@ const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
 impl<R: Read> Capture<R> {
-    /// Reads the file header. Errors use `name`. A pcap file has one link type, and its first packet is an error if
-    /// `is_supported` rejects it. A pcapng file has one per interface, which [`Record::link`] contains.
+    /// Reads the file header. Errors use `name`. A pcap file has one link type; if `is_supported` rejects it, reading
+    /// the first packet fails. A pcapng file has one link type per interface, and [`Record::link`] contains it.
     pub(crate) fn new(name: &Path, source: R, is_supported: fn(DataLink) -> bool) -> Result<Self> {
         let name = name.display().to_string();
         let mut source = BufReader::new(source);
@@ -124,7 +124,7 @@ impl<R: Read> Capture<R> {
         Ok(Self { source, format, name, records: 0, offset, bytes, end: None, early: 0, is_supported })
     }
 
-    /// Whether times may be finer than microseconds.
+    /// Returns whether times may be finer than microseconds.
     pub(crate) fn has_nanoseconds(&self) -> bool {
         match &self.format {
             Format::Pcap(pcap) => pcap.nanoseconds,
@@ -147,23 +147,24 @@ impl<R: Read> Capture<R> {
         Ok(record)
     }
 
-    /// The number of packets read so far.
+    /// Returns the number of packets read so far.
     pub(crate) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Whether the file ends within a record. Call it after the last packet.
+    /// Returns where the capture is truncated; `None` if it ends after a complete record. Call it after the last
+    /// packet.
     pub(crate) fn truncation(&self) -> Option<Truncation> {
         let Self { ref name, records, offset, .. } = *self;
         matches!(self.end, Some(End::Truncated)).then(|| Truncation { name: name.clone(), records, offset })
     }
 
-    /// The number of packets so far with a time before 1970.
+    /// Returns the number of packets so far with a time before 1970.
     pub(crate) fn early(&self) -> u64 {
         self.early
     }
 
-    /// Reads the first `len` bytes of a record or block. `false`: the file ends before.
+    /// Reads the first `len` bytes of a record or block. Returns `false` if the file ends before.
     fn begin(&mut self, len: usize) -> Result<bool> {
         self.bytes.clear();
         let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
@@ -173,7 +174,7 @@ impl<R: Read> Capture<R> {
         Ok(is_whole)
     }
 
-    /// Reads the current record or block up to `len` bytes in total. `false`: the file ends before.
+    /// Reads the current record or block up to `len` bytes in total. Returns `false` if the file ends before.
     fn read_to(&mut self, len: usize) -> Result<bool> {
         let is_whole = fill(&mut self.source, &mut self.bytes, len)?;
         if !is_whole {
@@ -271,8 +272,8 @@ impl Record {
     }
 }
 
-/// Reads until `bytes` has `len` bytes. `false`: the source ends before. Memory grows with the bytes that are read,
-/// not with `len`.
+/// Reads until `bytes` has `len` bytes. Returns `false` if the source ends before. Memory grows with the bytes that
+/// are read, not with `len`.
 fn fill(source: &mut impl Read, bytes: &mut Vec<u8>, len: usize) -> io::Result<bool> {
     source.take((len - bytes.len()) as u64).read_to_end(bytes)?;
     Ok(bytes.len() == len)

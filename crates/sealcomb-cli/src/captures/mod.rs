@@ -102,7 +102,7 @@ pub(crate) fn next_burst(capture: &mut Capture<impl Read>, burst: u16) -> Result
     Ok((!records.is_empty()).then_some(records))
 }
 
-/// The number of records whose capture contains a frame check sequence.
+/// Returns the number of records whose capture contains a frame check sequence.
 pub(crate) fn with_fcs(records: &[Record]) -> u64 {
     records.iter().filter(|record| record.fcs > 0).count() as u64
 }

@@ -27,12 +27,12 @@ const IF_TSOFFSET: u16 = 14;
 /// Option of an enhanced packet block.
 const EPB_FLAGS: u16 = 2;
 
-/// Whether a file begins with a section header block, as pcapng files do.
+/// Returns whether a file begins with a section header block, as pcapng files do.
 pub(super) fn is_magic(bytes: &[u8]) -> bool {
     bytes.starts_with(&SECTION_HEADER_BLOCK.to_be_bytes())
 }
 
-/// Whether blocks of this type contain packets or the parameters they depend on.
+/// Returns whether blocks of this type contain packets or the parameters they depend on.
 pub(super) fn is_needed(kind: u32) -> bool {
     [
         SECTION_HEADER_BLOCK,

@@ -92,7 +92,7 @@ impl Sequences {
         Ok(Self { folders, last, _locks: locks })
     }
 
-    /// The last number that was used or reserved under a key; `None` if there is none.
+    /// Returns the last number that was used or reserved under a key; `None` if there is none.
     pub(crate) fn last(&self, key: Fingerprint) -> Option<u64> {
         self.last.get(&key).copied()
     }
@@ -161,7 +161,7 @@ fn refuse_keys_of_others(path: &Path) -> Result<()> {
     if metadata.is_file() && metadata.uid() != user {
         bail!(
             "{}: owned by user {}, but this is user {user}; if both use its keys, numbers repeat, because each user's \
-             are stored separately. Use keys of your own, or number the packets yourself with --start-sequence N \
+             are stored separately. Use your own keys, or number the packets yourself with --start-sequence N \
              (macsec: --start-pn N)",
             path.display(),
             metadata.uid()

@@ -83,7 +83,7 @@ pub(crate) fn measure(
     )))
 }
 
-/// The core's current frequency under load, in Hz.
+/// Returns the core's current frequency under load, in Hz.
 fn cycles_per_second() -> f64 {
     const SPIN: Duration = Duration::from_micros(20);
     let spin = || {

@@ -8,30 +8,30 @@ pub(crate) trait Cause: Copy + PartialEq + Sized + 'static {
     /// All causes, in the order of the report.
     const ALL: &'static [Self];
 
-    /// The text that follows the number of packets in the report.
+    /// Returns the text that follows the number of packets in the report.
     fn name(self) -> &'static str;
 
     fn kind(self) -> Kind;
 
-    /// Whether the report contains this cause even if its count is 0.
+    /// Returns whether the report contains this cause even if its count is 0.
     fn is_usual(self) -> bool;
 }
 
-/// Kind of a cause: whether the packet should have been handled.
+/// Whether a packet that was not handled should have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Skipped correctly: certainly not a packet for any association.
     NotOurs,
     /// Skipped, but it may have been a packet for an association.
     Missed,
-    /// Dropped correctly.
+    /// Dropped correctly: a packet without content, such as a dummy.
     Void,
     /// Dropped because it was rejected.
     Refused,
 }
 
 impl Kind {
-    /// Whether such a packet is lost, which makes the exit status 1.
+    /// Returns whether such a packet is lost, which makes the exit status 1.
     fn is_loss(self) -> bool {
         matches!(self, Self::Missed | Self::Refused)
     }
@@ -95,13 +95,13 @@ impl<C: Cause> Tally<C> {
         self.with_fcs += packets;
     }
 
-    /// The number of packets of the capture that are accounted for, each fragment counted as one.
+    /// Returns the number of packets of the capture that are accounted for, each fragment counted as one.
     pub(crate) fn total(&self) -> u64 {
         let (packets, fragments) = self.reassembled;
         self.done + self.causes.iter().sum::<u64>() + fragments - packets
     }
 
-    /// For each of [`Cause::ALL`], whether its count is above 0.
+    /// Returns, for each of [`Cause::ALL`], whether its count is above 0.
     pub(crate) fn causes(&self) -> Vec<bool> {
         self.causes.iter().map(|count| *count > 0).collect()
     }
@@ -110,8 +110,8 @@ impl<C: Cause> Tally<C> {
         C::ALL.iter().copied().zip(self.causes.iter().copied())
     }
 
-    /// The reasons for exit status 1: the counts of lost packets by cause. `None`: nothing was lost. `verb` is what
-    /// was done to the other packets.
+    /// Returns the reasons for exit status 1: the counts of lost packets by cause. `None` if nothing was lost. `verb`
+    /// is what was done to the other packets.
     pub(crate) fn failures(&self, verb: &str) -> Option<String> {
         let nothing = (self.done == 0).then(|| format!("nothing was {verb}"));
         let lost = self.counted().filter(|(cause, count)| *count > 0 && cause.kind().is_loss());
@@ -120,7 +120,7 @@ impl<C: Cause> Tally<C> {
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }
 
-    /// The report: how many `things` (such as packets) were handled, and the counts of the others by cause.
+    /// Returns the report: how many `things` (such as packets) were handled, and the counts of the others by cause.
     pub(crate) fn report(&self, verb: &str, things: &str) -> String {
         Report { tally: self, verb, things }.to_string()
     }

@@ -60,7 +60,7 @@ impl Target {
         Ok(Self::PcapNg(writer))
     }
 
-    /// The last time that the format supports, in the year 2106 (pcap) or 2554 (pcapng).
+    /// Returns the last time that the format supports, in the year 2106 (pcap) or 2554 (pcapng).
     fn last_time(&self) -> Duration {
         match self {
             Self::Pcap(_) => Duration::new(u32::MAX.into(), 999_999_999),
@@ -140,7 +140,7 @@ impl Writer {
             .with_context(|| self.path.display().to_string())
     }
 
-    /// The number of packets so far with a time that was too late for the format.
+    /// Returns the number of packets so far with a time that was too late for the format.
     pub(crate) fn late(&self) -> u64 {
         self.late
     }

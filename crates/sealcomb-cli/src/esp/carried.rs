@@ -72,8 +72,8 @@ fn ports(payload: &[u8]) -> Option<[u16; 2]> {
     Some([ip::number(payload, 0).ok()?, ip::number(payload, 2).ok()?])
 }
 
-/// Whether the source or the destination port of a UDP datagram or TCP segment is [`NAT_TRAVERSAL`]. `None`: the
-/// payload is too short for ports.
+/// Returns whether the source or the destination port of a UDP datagram or TCP segment is [`NAT_TRAVERSAL`].
+/// `None` if the payload is too short for ports.
 pub(super) fn has_port(payload: &[u8]) -> Option<bool> {
     Some(ports(payload)?.contains(&NAT_TRAVERSAL))
 }

@@ -114,7 +114,7 @@ impl Fragments {
         self.lost.extend(oldest.map(|waiting| waiting.loss()));
     }
 
-    /// The numbers of fragments that were never reassembled, by cause.
+    /// Returns the numbers of fragments that were never reassembled, by cause.
     pub(crate) fn lost(self) -> impl Iterator<Item = (Unopened, u64)> {
         self.lost.into_iter().chain(self.waiting.into_values().map(|waiting| waiting.loss()))
     }
@@ -144,8 +144,8 @@ impl Waiting {
         Some(packet)
     }
 
-    /// The cause and the number of the fragments if the packet stays incomplete. They are `Other` only if they are
-    /// certain not to carry ESP.
+    /// Returns the cause and the number of the fragments if the packet stays incomplete. They are `Other` only if
+    /// they are certain not to carry ESP.
     fn loss(&self) -> (Unopened, u64) {
         let payload = &self.payload;
         let begins = |section: &etherparse::defrag::IpFragRange| section.start == 0 && section.end >= 4;

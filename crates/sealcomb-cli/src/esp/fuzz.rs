@@ -109,7 +109,7 @@ pub fn associations(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Whether hex digits could be part of a key rather than a decimal number.
+/// Returns whether hex digits could be part of a key rather than a decimal number.
 fn looks_like_key(digits: &str) -> bool {
     digits.len() >= 8 && digits.contains(|c: char| !c.is_ascii_digit())
 }
@@ -209,7 +209,7 @@ impl Burst {
     }
 }
 
-/// An IPv4 or IPv6 packet, depending on the destination's length.
+/// Returns an IPv4 or IPv6 packet, depending on the destination's length.
 fn ip_packet(destination: &[u8], protocol: u8, payload: &[u8]) -> Vec<u8> {
     let len = u16::try_from(payload.len()).expect("a short payload");
     let mut packet = Vec::with_capacity(40 + payload.len());

@@ -8,7 +8,7 @@ use sealcomb_esp::Header;
 
 use crate::captures::capture::Record;
 
-/// Whether [`packet`] supports the link type.
+/// Returns whether [`packet`] supports the link type.
 pub(crate) fn is_supported(link: DataLink) -> bool {
     matches!(
         link,
@@ -145,8 +145,8 @@ fn of_labels(mut stack: &[u8]) -> Result<&[u8], NoPacket> {
     }
 }
 
-/// Whether the address family of a loopback frame is IP. The field has the byte order of the capturing machine. The
-/// number of IPv6 depends on the operating system.
+/// Returns whether the address family of a loopback frame is IP. The field has the byte order of the capturing
+/// machine. The number of IPv6 depends on the operating system.
 fn is_ip_family(field: [u8; 4]) -> bool {
     const IPV4: u32 = 2;
     const IPV6: [u32; 5] = [10, 23, 24, 28, 30];

@@ -24,12 +24,12 @@ pub(crate) struct Sa {
 }
 
 impl Sa {
-    /// The last sequence number. After it the association needs a new key.
+    /// Returns the highest sequence number, after which the association needs a new key.
     pub(crate) fn last(&self) -> u64 {
         if self.extended { u64::MAX } else { u32::MAX.into() }
     }
 
-    /// Returns an equal association with random keys, for measurements. Sequence numbers may repeat under it.
+    /// Returns this association with random keys, for measurements. Sequence numbers may repeat under them.
     pub(crate) fn throwaway(&self) -> Result<Self> {
         let suite = match &self.suite {
             Suite::Aead { key, salt } => Suite::Aead { key: random_key(key)?, salt: salt.clone() },

@@ -34,7 +34,7 @@ fn associations() -> Vec<sa::Sa> {
     fields::read(&captures().join("sa.toml"), sa_file::parse).unwrap()
 }
 
-/// The records of a capture, up to the first unreadable one.
+/// Returns the records of a capture, up to the first unreadable one.
 fn records(bytes: &[u8]) -> Vec<Record> {
     let Ok(mut capture) = Capture::new(Path::new("capture"), bytes, ip::is_supported) else {
         return Vec::new();
@@ -42,7 +42,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     std::iter::from_fn(|| capture.next().ok().flatten()).collect()
 }
 
-/// The first IP packets of the shipped capture.
+/// Returns the first IP packets of the shipped capture.
 fn inner_packets(count: usize) -> Vec<Vec<u8>> {
     let records = records(&shipped("mixed.pcap"));
     let packets = records.iter().filter_map(|record| ip::packet(record).ok());
@@ -62,7 +62,7 @@ fn open(packets: &[Vec<u8>]) -> Vec<Result<Vec<u8>, Dropped>> {
 
 // ---- Bodies that verify but contain no valid packet
 
-/// An ESP packet of SA 0x1001 (AES-256-GCM) with an arbitrary body.
+/// Returns an ESP packet of SA 0x1001 (AES-256-GCM) with an arbitrary body.
 fn sealed_body(body: &[u8]) -> Vec<u8> {
     let key = hex::decode("4a1f0e5bd1b1c5a7f3e2d4c69788a9ba0b1c2d3e4f506172839405a6b7c8d9ea").unwrap();
     let key = Key::new(Algorithm::by_id("aes256-gcm").unwrap(), &key).unwrap();
@@ -75,7 +75,7 @@ fn sealed_body(body: &[u8]) -> Vec<u8> {
     [&outer.to_bytes()[..], &esp].concat()
 }
 
-/// A 32-byte inner packet that SA 0x1001 protects.
+/// Returns a 32-byte inner packet that SA 0x1001 protects.
 fn udp() -> Vec<u8> {
     let to = Ipv4Addr::new(192, 0, 2, 1);
     let mut packet = Vec::new();
@@ -126,7 +126,7 @@ fn packet_lengths_returns_the_lengths_of_the_ip_packets() {
     assert_eq!(lengths, expected);
 }
 
-/// The time of a pcapng packet with this timestamp and interface options.
+/// Returns the time of a pcapng packet with this timestamp and interface options.
 fn time_of(units: u64, options: Vec<InterfaceDescriptionOption<'static>>) -> Option<Duration> {
     let mut writer = PcapNgWriter::new(Vec::new()).unwrap();
     let interface = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };

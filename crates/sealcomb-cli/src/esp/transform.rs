@@ -53,13 +53,13 @@ struct LaidOut {
 }
 
 impl Sealer {
-    /// A sealer whose sequence numbers start at the associations' first ones.
+    /// Creates a sealer whose sequence numbers start at the associations' first ones.
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         let sender = |sa: Sa| Sender { numbers: Numbers::new(sa.first, sa.last()), sa };
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
-    /// The fingerprints of all associations' keys.
+    /// Returns the fingerprints of all associations' keys.
     pub(crate) fn fingerprints(&self) -> Vec<Fingerprint> {
         self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
     }
@@ -74,7 +74,7 @@ impl Sealer {
         }
     }
 
-    /// The highest sequence number that sealing the burst can use, for each of its associations.
+    /// Returns the highest sequence number that sealing the burst can use, for each of its associations.
     pub(crate) fn wanted(&self, burst: &[Outgoing<'_>]) -> impl Iterator<Item = Wanted> {
         self.senders.iter().enumerate().filter_map(move |(i, Sender { sa, numbers })| {
             let packets = burst.iter().filter(|outgoing| outgoing.sender == i).count() as u64;
@@ -93,7 +93,7 @@ impl Sealer {
         Some(Outgoing { sender, inner })
     }
 
-    /// The sequence numbers used so far by each association that has sealed packets.
+    /// Returns the sequence numbers used so far by each association that has sealed packets.
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (first, last) = numbers.used()?;
@@ -123,8 +123,8 @@ impl Sealer {
         Ok(packets.into_iter().map(|packet| packet.map(|packet| packet.bytes)).collect())
     }
 
-    /// Builds the outer packet and takes its sequence number. `None`: it would exceed the maximum length of an IP
-    /// packet. In this case no number is taken.
+    /// Builds the outer packet and takes its sequence number. Returns `None` and takes no number if the outer packet
+    /// would exceed the maximum length of an IP packet.
     fn lay_out(&mut self, outgoing: &Outgoing<'_>) -> Result<Option<LaidOut>> {
         let Sender { sa, numbers } = &mut self.senders[outgoing.sender];
         let Some(number) = numbers.next() else {
@@ -164,8 +164,8 @@ impl Receiver {
         Self { window: Self::window(&sa), sa }
     }
 
-    /// A new replay window. Extended numbers are recovered relative to earlier ones, so it starts at the sender's
-    /// first. 32-bit numbers can start anywhere.
+    /// Returns a new replay window. Extended numbers are recovered relative to earlier ones, so it starts at the
+    /// sender's first. 32-bit numbers can start anywhere.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window, if sa.extended { sa.first } else { 1 })
     }

@@ -19,7 +19,7 @@ pub(crate) struct Sa {
 }
 
 impl Sa {
-    /// Returns an equal association with a random key, for measurements. Packet numbers may repeat under it.
+    /// Returns this association with a random key, for measurements. Packet numbers may repeat under it.
     pub(crate) fn throwaway(&self) -> Result<Self> {
         let mut key = vec![0; self.sak.key_bytes()];
         sealcomb_random::fill(&mut key)?;

@@ -9,7 +9,7 @@
 //! key = "000102…"             # the SAK: 16 or 32 bytes in hex
 //! source = "020000000001"     # optional: source address of the frames to protect (default: all)
 //! encrypt = true              # optional: false authenticates frames without encrypting them (default: true)
-//! send-sci = "always"         # optional: always, end-station (SCI from the source address) or never (default: always)
+//! send-sci = "always"         # optional: always, end-station (SCI from source address) or never (default: always)
 //! pn = 1                      # optional: the sender's first packet number (default: 1)
 //! window = 0                  # optional: by how many numbers a frame may be late, 0 to 65536 (default: 0)
 //! ssci = 1                    # only for extended packet numbers (GCM-AES-XPN-*): the transmitter's SSCI
@@ -39,7 +39,7 @@ const FIELDS: [&str; 10] =
 fn sa_file(text: &str) -> Result<(Vec<Sa>, bool), Fault> {
     let table = toml(text)?;
     let Document { entries, keys_are_public } = Document::of(table.get_ref(), &FIELDS)?;
-    refuse_shared_numbers(&entries)?;
+    refuse_shared_sci_and_an(&entries)?;
     refuse_shared_nonces(&entries)?;
     Ok((entries.iter().map(association).collect::<Result<_, _>>()?, keys_are_public))
 }
@@ -71,7 +71,7 @@ fn ssci(entry: &Fields<'_>) -> Result<Option<u32>, Fault> {
 }
 
 /// Rejects duplicate pairs of SCI and AN, by which the receiver finds an association.
-fn refuse_shared_numbers(entries: &[Fields<'_>]) -> Result<(), Fault> {
+fn refuse_shared_sci_and_an(entries: &[Fields<'_>]) -> Result<(), Fault> {
     let mut seen = HashMap::new();
     for (i, entry) in entries.iter().enumerate() {
         if let Some(other) = seen.insert((sci(entry)?, an(entry)?), i + 1) {
@@ -106,7 +106,7 @@ fn refuse_shared_nonces(entries: &[Fields<'_>]) -> Result<(), Fault> {
         }
         let is_extended = ssci(entry)?.is_some();
         if lengths.insert(key, is_extended).is_some_and(|other| other != is_extended) {
-            return Err(field.fault("another SA uses this key with packet numbers of the other length"));
+            return Err(field.fault("another SA with this key has packet numbers of a different size; use ssci and salt in both or in neither"));
         }
     }
     Ok(())

@@ -63,13 +63,13 @@ pub(crate) struct Sealer {
 }
 
 impl Sealer {
-    /// A sealer whose packet numbers start at the associations' first ones.
+    /// Creates a sealer whose packet numbers start at the associations' first ones.
     pub(crate) fn new(associations: Vec<Sa>) -> Self {
         let sender = |sa: Sa| Sender { numbers: Numbers::new(sa.first, sa.sak.last_pn()), sa };
         Self { senders: associations.into_iter().map(sender).collect() }
     }
 
-    /// The fingerprints of all associations' keys and transmitters.
+    /// Returns the fingerprints of all associations' keys and transmitters.
     pub(crate) fn fingerprints(&self) -> Vec<sealcomb_numbers::Fingerprint> {
         self.senders.iter().map(|Sender { sa, .. }| sa.fingerprint).collect()
     }
@@ -84,8 +84,8 @@ impl Sealer {
         }
     }
 
-    /// The last number taken so far, for each association. These numbers must be stored before frames are sealed
-    /// under them.
+    /// Returns the last number taken so far, for each association. These numbers must be stored before frames are
+    /// sealed under them.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = Wanted> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (_, number) = numbers.used()?;
@@ -93,7 +93,7 @@ impl Sealer {
         })
     }
 
-    /// The packet numbers used so far by each association that has sealed frames.
+    /// Returns the packet numbers used so far by each association that has sealed frames.
     pub(crate) fn used(&self) -> impl Iterator<Item = Used> {
         self.senders.iter().filter_map(|Sender { sa, numbers }| {
             let (first, last) = numbers.used()?;
@@ -178,8 +178,8 @@ impl Receiver {
         Self { window: Self::window(&sa), sa }
     }
 
-    /// A new replay window. Frames may be late by up to its size. It rejects duplicates, which the standard permits
-    /// within the window (10.6.5), because no sender seals two frames with one number.
+    /// Returns a new replay window. Frames may be late by up to its size. It rejects duplicates, which the standard
+    /// permits within the window (10.6.5), because no sender seals two frames with one number.
     fn window(sa: &Sa) -> Window {
         Window::new(sa.window.max(1), sa.first)
     }

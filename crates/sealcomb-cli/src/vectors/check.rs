@@ -82,7 +82,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether an output consists of the message followed by zeros.
+    /// Returns whether an output consists of the message followed by zeros.
     fn is_message(self, output: &[u8]) -> bool {
         output.strip_prefix(&self.test.message[..]).is_some_and(is_zero)
     }
@@ -310,8 +310,8 @@ impl Checks {
         });
     }
 
-    /// Chooses the messages of a batch to forge: about a third. Unauthenticated ciphers verify nothing, so none of
-    /// theirs.
+    /// Chooses the messages of a batch to forge: about a third, but none of unauthenticated ciphers, which verify
+    /// nothing.
     fn forgeries(&mut self, cases: &[Case<'_>]) -> Vec<bool> {
         cases
             .iter()

@@ -40,7 +40,7 @@ fn associations_with_repeating_nonces_are_refused() {
     refused(&format!("{ONE}{extended}{second}{extended}"), &["duplicate key of one transmitter"]);
     let salted = second.clone() + &extended.replace("ssci = 1", "ssci = 2").replace("0a0b", "0a0c");
     refused(&format!("{ONE}{extended}{salted}"), &["a key has one salt"]);
-    refused(&format!("{ONE}{extended}{second}"), &["packet numbers of the other length"]);
+    refused(&format!("{ONE}{extended}{second}"), &["packet numbers of a different size"]);
     Bench::new(&format!("{ONE}{second}")).seal(&plain()[..1]);
 }
 

@@ -207,7 +207,7 @@ fn the_sa_file_of_another_user_is_refused_unless_its_keys_are_public() {
         std::os::unix::fs::chown(&sa, Some(12_345), None).unwrap();
         for state in [State::Xdg, State::Named(world.path("a"))] {
             let outcome = world.seal(&[owner], &sa, &state, 1);
-            outcome.assert_refused(&["sa.toml", "owned by user 12345", "this is user 0", "keys of your own"]);
+            outcome.assert_refused(&["sa.toml", "owned by user 12345", "this is user 0", "your own keys"]);
         }
         let text = fs::read_to_string(&sa).unwrap();
         fs::write(&sa, format!("keys-are-public = true\n{text}")).unwrap();

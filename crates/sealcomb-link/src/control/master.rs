@@ -85,10 +85,10 @@ impl Master {
         }
     }
 
-    /// Handles a new boot ID of the peer, which has no state of the exchange.
+    /// Handles a new boot ID of the peer. After a restart, the peer has no state of the exchange.
     pub(super) fn reset_for_new_peer(&mut self, now: Instant) {
         if matches!(self.exchange, Exchange::Offered { .. }) {
-            // The previous boot may have consumed the key.
+            // The peer may have fetched the key before its restart, and cannot fetch it again.
             self.exchange = Exchange::Idle;
         }
         self.schedule.pause = FIRST_PAUSE;

@@ -201,7 +201,7 @@ impl Control {
         self.end.peer.map(|_| self.presence.heard())
     }
 
-    /// Returns how many keys the master lacks to have `ahead` in store; 0 for the slave.
+    /// Returns how many more keys the master needs to have `ahead` of them in advance; 0 for the slave.
     pub fn wants(&self, ahead: usize) -> usize {
         match self.side {
             Side::Master(_) => ahead.saturating_sub(self.end.keys.len()),
@@ -224,7 +224,7 @@ impl Control {
     }
 
     /// Reports that this end's key of this generation has reached its soft limit. The master rekeys; the slave
-    /// requests it. Has no effect for other generations than the current one.
+    /// requests it. Has no effect if the generation is not the current one.
     pub fn soft_limit_reached(&mut self, generation: u64, now: Instant) {
         match &mut self.side {
             Side::Master(master) => master.soft_limit_reached(&self.end, generation, now),
@@ -292,7 +292,7 @@ impl Control {
                 if is_ours {
                     self.follow(say, now);
                 } else {
-                    // One end has restarted, and its peer does not know yet.
+                    // One end has restarted, and the other has not noticed yet.
                     self.presence.probe(&mut self.end, now);
                 }
                 is_ours

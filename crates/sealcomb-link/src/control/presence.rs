@@ -29,6 +29,7 @@ pub(super) struct Presence {
     /// The outstanding challenge, sent until it is answered.
     challenge: Id,
     hello: Retransmit,
+    /// When the last challenge was sent.
     asked: Option<Instant>,
     /// When the peer last answered, or this end started.
     heard: Instant,

@@ -76,8 +76,8 @@ impl Inbound {
     }
 }
 
-/// Classifies a datagram. Returns ESP packets that pass the checks before verification; counts and consumes all
-/// others.
+/// Classifies a datagram. Returns it if it is an ESP packet that passes the checks before verification; otherwise
+/// counts and consumes it.
 fn classify<'a>(
     datagram: &'a mut [u8],
     ecn: u8,

@@ -24,8 +24,8 @@ struct Contents {
     last: BTreeMap<String, u64>,
 }
 
-/// Reads a state file. `None`: the file does not exist. Damaged files, and paths that are not regular files, such as
-/// dangling links, are errors, never `None`.
+/// Reads a state file. Returns `None` only if the file does not exist. Damaged files, and paths that are not regular
+/// files, such as dangling links, are errors.
 pub(super) fn read(path: &Path) -> Result<Option<BTreeMap<Fingerprint, u64>>> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -66,7 +66,8 @@ pub(super) fn read_one(path: &Path, key: Fingerprint) -> Result<Option<u64>> {
     }
 }
 
-/// Replaces the state file of one key. Its content is on disk when this returns. Its name is after [`sync_folder`].
+/// Replaces the state file of one key. Its content is on disk when this returns; its directory entry is on disk only
+/// after [`sync_folder`].
 pub(super) fn replace(path: &Path, folder: &Path, key: Fingerprint, number: u64) -> Result<()> {
     let contents = Contents { about: ABOUT.into(), last: BTreeMap::from([(hex::encode(key.0), number)]) };
     let text = serde_json::to_string_pretty(&contents)? + "\n";
@@ -96,7 +97,7 @@ pub(super) fn distrust(_: &Metadata) -> Option<String> {
     None
 }
 
-/// Writes the names in a directory to disk.
+/// Flushes a directory's entries to disk.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     fs::File::open(folder)?.sync_all()

@@ -56,7 +56,7 @@ impl Folder {
         &self.path
     }
 
-    /// Whether files can be created in the directory.
+    /// Returns whether files can be created in the directory.
     pub(super) fn is_writable(&self) -> bool {
         tempfile::tempfile_in(&self.path).is_ok()
     }
@@ -71,7 +71,7 @@ impl Folder {
         Ok(&self.last)
     }
 
-    /// Files of early versions, which contain the numbers of several keys.
+    /// Returns the files of early versions, which contain the numbers of several keys.
     pub(super) fn earlier_files(&self) -> Result<Vec<PathBuf>> {
         let listed = || -> io::Result<Vec<PathBuf>> {
             let paths = fs::read_dir(&self.path)?.map(|entry| Ok(entry?.path()));
